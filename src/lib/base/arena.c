@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/base/arena.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+
+#define ALIGNMENT   16u
+#define FIRST_BLOCK 1024u
+#define MAX_BLOCK   (256u * 1024u)
+
+struct block {
+    struct block *next;
+    size_t size;
+    size_t used;
+    _Alignas(ALIGNMENT) char bytes[];
+};
+
+struct arena {
+    struct block *blocks; /* the newest first; the only one with room */
+    size_t next_size;
+    size_t total;
+};
+
+struct arena *
+arena_new(size_t first_block)
+{
+    struct arena *arena = xnew(struct arena);
+
+    arena->next_size = first_block ? first_block : FIRST_BLOCK;
+    arena->total = sizeof(*arena);
+    return arena;
+}
+
+void
+arena_free(struct arena *arena)
+{
+    struct block *next;
+
+    if (arena == NULL)
+        return;
+    for (struct block *b = arena->blocks; b != NULL; b = next) {
+        next = b->next;
+        free(b);
+    }
+    free(arena);
+}
+
+static void
+add_block(struct arena *arena, size_t at_least)
+{
+    size_t size = arena->next_size > at_least ? arena->next_size : at_least;
+    struct block *b = xmalloc(sizeof(*b) + size);
+
+    b->next = arena->blocks;
+    b->size = size;
+    b->used = 0;
+    arena->blocks = b;
+    arena->total += sizeof(*b) + size;
+    if (arena->next_size < MAX_BLOCK)
+        arena->next_size *= 2;
+}
+
+/* Strings need no alignment, so they pack. */
+static char *
+take_bytes(struct arena *arena, size_t size, size_t alignment)
+{
+    struct block *b = arena->blocks;
+    size_t at = b ? (b->used + alignment - 1) & ~(alignment - 1) : 0;
+
+    if (b == NULL || at > b->size || b->size - at < size) {
+        add_block(arena, size);
+        b = arena->blocks;
+        at = 0;
+    }
+    b->used = at + size;
+    return b->bytes + at;
+}
+
+void *
+arena_alloc(struct arena *arena, size_t size)
+{
+    char *p = take_bytes(arena, size, ALIGNMENT);
+
+    memset(p, 0, size);
+    return p;
+}
+
+void *
+arena_memdup(struct arena *arena, const void *p, size_t size)
+{
+    char *copy = take_bytes(arena, size, ALIGNMENT);
+
+    if (size > 0)
+        memcpy(copy, p, size);
+    return copy;
+}
+
+char *
+arena_strndup(struct arena *arena, const char *s, size_t length)
+{
+    char *copy = take_bytes(arena, length + 1, 1);
+
+    if (length > 0)
+        memcpy(copy, s, length);
+    copy[length] = '\0';
+    return copy;
+}
+
+char *
+arena_strdup(struct arena *arena, const char *s)
+{
+    return arena_strndup(arena, s, strlen(s));
+}
+
+char *
+arena_vprintf(struct arena *arena, const char *format, va_list args)
+{
+    va_list again;
+    char small[256];
+    char *text;
+    int length;
+
+    va_copy(again, args);
+    length = vsnprintf(small, sizeof(small), format, again);
+    va_end(again);
+    if (length < 0)
+        abort();
+    if ((size_t)length < sizeof(small))
+        return arena_strndup(arena, small, (size_t)length);
+    text = take_bytes(arena, (size_t)length + 1, 1);
+    vsnprintf(text, (size_t)length + 1, format, args);
+    return text;
+}
+
+char *
+arena_printf(struct arena *arena, const char *format, ...)
+{
+    va_list args;
+    char *s;
+
+    va_start(args, format);
+    s = arena_vprintf(arena, format, args);
+    va_end(args);
+    return s;
+}
+
+size_t
+arena_bytes(const struct arena *arena)
+{
+    return arena->total;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* heap.h - a binary heap of borrowed pointers, the least one on top
+ *
+ * Each element keeps its own place in a size_t of its struct, at the offset
+ * given to heap_new, so that removal and re-ordering cost O(log n).
+ * HEAP_NOWHERE in that field says that the element is in no heap.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+#define HEAP_NOWHERE SIZE_MAX
+
+struct heap;
+typedef bool (*heap_less_fn)(const void *a, const void *b, void *context);
+
+/* Life */
+void heap_free(struct heap *h);
+struct heap *heap_new(heap_less_fn less, void *context, size_t place_offset)
+    OWNED_BY(heap_free);
+DEFINE_CLEANUP(struct heap, heap_free)
+
+/* Change. `moved` says that the element's key has changed. */
+void heap_push(struct heap *h, void *element);
+void *heap_pop(struct heap *h);
+void heap_remove(struct heap *h, void *element);
+void heap_moved(struct heap *h, void *element);
+
+/* Look. At any index below the count, in no order but the first. */
+void *heap_top(const struct heap *h);
+size_t heap_count(const struct heap *h);
+void *heap_at(const struct heap *h, size_t index);

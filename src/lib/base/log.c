@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static _Atomic int current_level = LOG_LEVEL_INFO;
+
+static const struct {
+    const char *name;
+    int journal;
+} levels[] = {
+    [LOG_LEVEL_ERROR] = {"error", 3},
+    [LOG_LEVEL_WARNING] = {"warning", 4},
+    [LOG_LEVEL_INFO] = {"info", 6},
+    [LOG_LEVEL_DEBUG] = {"debug", 7},
+};
+
+void
+log_set_level(enum log_level level)
+{
+    atomic_store(&current_level, level);
+}
+
+enum log_level
+log_level(void)
+{
+    return atomic_load_explicit(&current_level, memory_order_relaxed);
+}
+
+int
+log_level_parse(const char *text, enum log_level *ret_level)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
+        if (strcmp(text, levels[i].name) == 0) {
+            *ret_level = (enum log_level)i;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+/* "controller/store/store.c" is the room "store". */
+static void
+room_of(const char *file, char *room, size_t size)
+{
+    const char *end = strrchr(file, '/');
+    const char *start = end;
+
+    if (end == NULL) {
+        snprintf(room, size, "kiln");
+        return;
+    }
+    while (start > file && start[-1] != '/')
+        start--;
+    snprintf(room, size, "%.*s", (int)(end - start), start);
+}
+
+static size_t
+write_prefix(char *line, size_t size, enum log_level level, const char *room)
+{
+    struct timespec now;
+    struct tm tm;
+    char date[32];
+    int used;
+
+    if (getenv("JOURNAL_STREAM") != NULL) {
+        used = snprintf(line, size, "<%d>%s: ", levels[level].journal, room);
+        return (size_t)used;
+    }
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &tm);
+    strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
+    used = snprintf(line,
+                    size,
+                    "%s.%03ldZ %-7s %s: ",
+                    date,
+                    now.tv_nsec / 1000000,
+                    levels[level].name,
+                    room);
+    return (size_t)used;
+}
+
+void
+log_write(enum log_level level, const char *file, const char *format, ...)
+{
+    char line[2048];
+    char room[32];
+    size_t used;
+    int length;
+    va_list args;
+    int saved = errno;
+
+    if (level > log_level())
+        return;
+    room_of(file, room, sizeof(room));
+    used = write_prefix(line, sizeof(line) - 1, level, room);
+    va_start(args, format);
+    length = vsnprintf(line + used, sizeof(line) - 1 - used, format, args);
+    va_end(args);
+    if (length > 0)
+        used += (size_t)length;
+    if (used > sizeof(line) - 2)
+        used = sizeof(line) - 2;
+    /* One record is one line, whatever a peer put into a name. */
+    for (size_t i = 0; i < used; i++)
+        if ((unsigned char)line[i] < 0x20)
+            line[i] = ' ';
+    line[used++] = '\n';
+    while (write(STDERR_FILENO, line, used) < 0 && errno == EINTR)
+        ;
+    errno = saved;
+}

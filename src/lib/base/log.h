@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log.h - what a daemon tells its administrator
+ *
+ * The room that decides logs, once; lib/ stays at debug. A message is a
+ * sentence with quoted names; one that continues says so ("..., ignoring").
+ * Lines go to standard error: with a time where a person reads them, with the
+ * journal's <N> prefix where systemd does (JOURNAL_STREAM is set).
+ *
+ * Thread: any.
+ */
+#pragma once
+
+#include "lib/base/macro.h"
+
+enum log_level {
+    LOG_LEVEL_ERROR,
+    LOG_LEVEL_WARNING,
+    LOG_LEVEL_INFO,
+    LOG_LEVEL_DEBUG,
+};
+
+void log_set_level(enum log_level level);
+enum log_level log_level(void);
+int log_level_parse(const char *text, enum log_level *ret_level);
+
+/* `file` is the path below src/; the room's name is taken from it. */
+void log_write(enum log_level level, const char *file, const char *format, ...)
+    PRINTF(3, 4);
+
+#define log_error(...)   log_write(LOG_LEVEL_ERROR, __FILE__, __VA_ARGS__)
+#define log_warning(...) log_write(LOG_LEVEL_WARNING, __FILE__, __VA_ARGS__)
+#define log_info(...)    log_write(LOG_LEVEL_INFO, __FILE__, __VA_ARGS__)
+#define log_debug(...)                     \
+    ((void)(log_level() >= LOG_LEVEL_DEBUG \
+            && (log_write(LOG_LEVEL_DEBUG, __FILE__, __VA_ARGS__), 1)))

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* strbuf.h - a string that grows
+ *
+ * Open struct: read `text` and `length`, never write them. `text` is always
+ * NUL-terminated and never NULL, and may hold NUL bytes inside.
+ */
+#pragma once
+
+#include <stdarg.h>
+#include <stddef.h>
+
+#include "lib/base/macro.h"
+
+struct strbuf {
+    char *text;
+    size_t length;
+    size_t capacity;
+};
+
+extern char strbuf_empty[];
+#define STRBUF_INIT          \
+    {                        \
+        .text = strbuf_empty \
+    }
+
+/* Life. Take hands the text over (free() it) and leaves the buffer empty. */
+void strbuf_init(struct strbuf *s);
+void strbuf_fini(struct strbuf *s);
+char *strbuf_take(struct strbuf *s) MUST_USE;
+#define CLEANUP_STRBUF CLEANUP(strbuf_fini)
+
+/* Change. Truncate keeps the first `length` bytes and the memory. */
+void strbuf_add(struct strbuf *s, const void *bytes, size_t length);
+void strbuf_add_char(struct strbuf *s, char c);
+void strbuf_add_text(struct strbuf *s, const char *text);
+void strbuf_printf(struct strbuf *s, const char *format, ...) PRINTF(2, 3);
+void strbuf_vprintf(struct strbuf *s, const char *format, va_list args)
+    PRINTF(2, 0);
+void strbuf_truncate(struct strbuf *s, size_t length);
+void strbuf_reserve(struct strbuf *s, size_t more);
