@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* topology.h - the hardware of one node: packages, NUMA nodes, caches, cores
+ *
+ * The agent fills it from hwloc, the API carries it as Node.status.topology,
+ * the scheduler allocates on it and kctl draws it. PUs (hardware threads) and
+ * NUMA nodes are named by the operating system's index everywhere; cores, L3
+ * groups, packages and devices by their place in the arrays here. Nodes of
+ * the same hardware share one topology.
+ *
+ * Invariant: every PU in `pus` is in exactly one core, package and NUMA node.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/bitset.h"
+#include "lib/base/macro.h"
+
+#define TOPOLOGY_MAX_NUMA 64u
+#define TOPOLOGY_NONE     UINT16_MAX
+
+struct topology_pu { /* by OS index; meaningful only for members of `pus` */
+    uint16_t core;
+    uint16_t l3;   /* TOPOLOGY_NONE where there is no such cache */
+    uint16_t numa; /* place in `numa`, not the OS index */
+    uint16_t package;
+    uint16_t kind; /* hwloc's CPU kind: 0 the most efficient; 0 if all equal */
+};
+
+struct topology_hugepages {
+    uint64_t page_bytes;
+    uint64_t count;
+};
+
+struct topology_numa {
+    unsigned os_index;
+    uint64_t memory_bytes; /* usable for jobs: what is reserved is left out */
+    struct bitset pus;     /* empty for a memory-only node */
+    uint16_t package;      /* TOPOLOGY_NONE when it belongs to several */
+    struct topology_hugepages hugepages[4];
+    unsigned n_hugepages;
+};
+
+struct topology_group { /* a package, an L3 cache or a core */
+    struct bitset pus;
+};
+
+struct topology_device {
+    char *name;    /* "gpu0" */
+    char *type;    /* "gpu", "nic", "nvme", ... */
+    char *path;    /* "/dev/nvidia0", or NULL */
+    char *model;   /* or NULL */
+    uint16_t numa; /* place in `numa`, TOPOLOGY_NONE when unknown */
+};
+
+struct topology {
+    struct bitset pus;      /* online, allowed to the agent, not reserved */
+    struct bitset reserved; /* kept for the system */
+    struct topology_pu *pu; /* n_pu entries, by OS index */
+    unsigned n_pu;          /* the highest OS index plus 1 */
+    struct topology_numa *numa;
+    unsigned n_numa;
+    struct topology_group *packages;
+    unsigned n_packages;
+    struct topology_group *l3;
+    unsigned n_l3;
+    struct topology_group *cores;
+    unsigned n_cores;
+    struct topology_device *devices;
+    unsigned n_devices;
+    uint16_t *distances; /* n_numa * n_numa, row from, column to; or NULL */
+    bool is_virtual;     /* given, not discovered: binding is skipped */
+};
+
+void topology_free(struct topology *t);
+struct topology *topology_new(void) OWNED_BY(topology_free);
+DEFINE_CLEANUP(struct topology, topology_free)
