@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/json/json.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/arena.h"
+
+static struct json *
+make(struct arena *arena, enum json_type type)
+{
+    struct json *v = arena_alloc(arena, sizeof(*v));
+
+    v->type = type;
+    return v;
+}
+
+struct json *
+json_null(struct arena *arena)
+{
+    return make(arena, JSON_NULL);
+}
+
+struct json *
+json_bool(struct arena *arena, bool value)
+{
+    struct json *v = make(arena, JSON_BOOL);
+
+    v->boolean = value;
+    return v;
+}
+
+struct json *
+json_number(struct arena *arena, const char *text)
+{
+    struct json *v = make(arena, JSON_NUMBER);
+
+    v->count = (uint32_t)strlen(text);
+    v->text = arena_strndup(arena, text, v->count);
+    return v;
+}
+
+struct json *
+json_int(struct arena *arena, int64_t value)
+{
+    struct json *v = make(arena, JSON_NUMBER);
+
+    v->text = arena_printf(arena, "%" PRId64, value);
+    v->count = (uint32_t)strlen(v->text);
+    return v;
+}
+
+struct json *
+json_string_n(struct arena *arena, const char *text, size_t n)
+{
+    struct json *v = make(arena, JSON_STRING);
+
+    v->text = arena_strndup(arena, text, n);
+    v->count = (uint32_t)n;
+    return v;
+}
+
+struct json *
+json_string(struct arena *arena, const char *text)
+{
+    return json_string_n(arena, text, strlen(text));
+}
+
+struct json *
+json_stringf(struct arena *arena, const char *format, ...)
+{
+    struct json *v = make(arena, JSON_STRING);
+    va_list args;
+
+    va_start(args, format);
+    v->text = arena_vprintf(arena, format, args);
+    va_end(args);
+    v->count = (uint32_t)strlen(v->text);
+    return v;
+}
+
+struct json *
+json_array(struct arena *arena)
+{
+    return make(arena, JSON_ARRAY);
+}
+
+struct json *
+json_object(struct arena *arena)
+{
+    return make(arena, JSON_OBJECT);
+}
+
+struct json *
+json_dup(struct arena *arena, const struct json *value)
+{
+    struct json *v = make(arena, value->type);
+
+    switch (value->type) {
+    case JSON_NULL:
+    case JSON_BOOL:
+        v->boolean = value->boolean;
+        break;
+    case JSON_NUMBER:
+    case JSON_STRING:
+        v->count = value->count;
+        v->text = arena_strndup(arena, value->text, value->count);
+        break;
+    case JSON_ARRAY:
+        v->count = v->capacity = value->count;
+        v->items = arena_new_array(arena, struct json *, value->count);
+        for (uint32_t i = 0; i < value->count; i++)
+            v->items[i] = json_dup(arena, value->items[i]);
+        break;
+    case JSON_OBJECT:
+        v->count = v->capacity = value->count;
+        v->members = arena_new_array(arena, struct json_member, value->count);
+        for (uint32_t i = 0; i < value->count; i++) {
+            v->members[i].name = arena_strdup(arena, value->members[i].name);
+            v->members[i].value = json_dup(arena, value->members[i].value);
+        }
+        break;
+    }
+    return v;
+}
+
+/* Room for one more member or item, in a block twice as large. */
+static void *
+grown(struct arena *arena, struct json *v, const void *old, size_t size)
+{
+    uint32_t capacity = v->capacity ? v->capacity * 2 : 4;
+    void *block = arena_alloc(arena, size * capacity);
+
+    if (v->count > 0)
+        memcpy(block, old, size * v->count);
+    v->capacity = capacity;
+    return block;
+}
+
+static struct json_member *
+find_member(const struct json *object, const char *name)
+{
+    if (object == NULL || object->type != JSON_OBJECT)
+        return NULL;
+    for (uint32_t i = 0; i < object->count; i++)
+        if (strcmp(object->members[i].name, name) == 0)
+            return &object->members[i];
+    return NULL;
+}
+
+void
+json_set(struct arena *arena,
+         struct json *object,
+         const char *name,
+         struct json *value)
+{
+    struct json_member *m = find_member(object, name);
+
+    if (m != NULL) {
+        m->value = value;
+        return;
+    }
+    if (object->count == object->capacity)
+        object->members =
+            grown(arena, object, object->members, sizeof(*object->members));
+    m = &object->members[object->count++];
+    m->name = arena_strdup(arena, name);
+    m->value = value;
+}
+
+void
+json_set_string(struct arena *arena,
+                struct json *object,
+                const char *name,
+                const char *text)
+{
+    json_set(arena, object, name, json_string(arena, text));
+}
+
+void
+json_set_int(struct arena *arena,
+             struct json *object,
+             const char *name,
+             int64_t value)
+{
+    json_set(arena, object, name, json_int(arena, value));
+}
+
+void
+json_set_bool(struct arena *arena,
+              struct json *object,
+              const char *name,
+              bool value)
+{
+    json_set(arena, object, name, json_bool(arena, value));
+}
+
+bool
+json_remove(struct json *object, const char *name)
+{
+    struct json_member *m = find_member(object, name);
+    size_t after;
+
+    if (m == NULL)
+        return false;
+    after = object->count - (size_t)(m - object->members) - 1;
+    memmove(m, m + 1, after * sizeof(*m));
+    object->count--;
+    return true;
+}
+
+void
+json_append(struct arena *arena, struct json *array, struct json *value)
+{
+    json_insert(arena, array, array->count, value);
+}
+
+void
+json_insert(struct arena *arena,
+            struct json *array,
+            uint32_t at,
+            struct json *value)
+{
+    if (array->count == array->capacity)
+        array->items = grown(arena, array, array->items, sizeof(*array->items));
+    memmove(array->items + at + 1,
+            array->items + at,
+            (array->count - at) * sizeof(*array->items));
+    array->items[at] = value;
+    array->count++;
+}
+
+void
+json_remove_at(struct json *array, uint32_t at)
+{
+    memmove(array->items + at,
+            array->items + at + 1,
+            (array->count - at - 1) * sizeof(*array->items));
+    array->count--;
+}
+
+struct json *
+json_make_object(struct arena *arena, struct json *object, const char *name)
+{
+    struct json *child = json_get(object, name);
+
+    if (!json_is(child, JSON_OBJECT)) {
+        child = json_object(arena);
+        json_set(arena, object, name, child);
+    }
+    return child;
+}
+
+struct json *
+json_get(const struct json *object, const char *name)
+{
+    const struct json_member *m = find_member(object, name);
+
+    return m != NULL ? m->value : NULL;
+}
+
+struct json *
+json_get_path(const struct json *object, const char *path)
+{
+    const struct json *at = object;
+    struct json *found = NULL;
+
+    for (const char *p = path;;) {
+        size_t n = strcspn(p, ".");
+
+        found = NULL;
+        if (at == NULL || at->type != JSON_OBJECT)
+            return NULL;
+        for (uint32_t i = 0; i < at->count && found == NULL; i++)
+            if (strncmp(at->members[i].name, p, n) == 0
+                && at->members[i].name[n] == '\0')
+                found = at->members[i].value;
+        if (p[n] == '\0')
+            return found;
+        at = found;
+        p += n + 1;
+    }
+}
+
+const char *
+json_get_text(const struct json *object, const char *name)
+{
+    return json_text(json_get(object, name));
+}
+
+const char *
+json_path_text(const struct json *object, const char *path)
+{
+    return json_text(json_get_path(object, path));
+}
+
+struct json *
+json_at(const struct json *array, uint32_t index)
+{
+    if (array == NULL || array->type != JSON_ARRAY || index >= array->count)
+        return NULL;
+    return array->items[index];
+}
+
+const char *
+json_text(const struct json *value)
+{
+    return json_is(value, JSON_STRING) ? value->text : NULL;
+}
+
+uint32_t
+json_count(const struct json *value)
+{
+    return json_is(value, JSON_ARRAY) || json_is(value, JSON_OBJECT)
+               ? value->count
+               : 0;
+}
+
+bool
+json_is(const struct json *value, enum json_type type)
+{
+    return value != NULL && value->type == type;
+}
+
+bool
+json_is_true(const struct json *value)
+{
+    return json_is(value, JSON_BOOL) && value->boolean;
+}
+
+int
+json_to_int(const struct json *value, int64_t *ret_value)
+{
+    char *end;
+    long long n;
+
+    if (!json_is(value, JSON_NUMBER))
+        return -EINVAL;
+    errno = 0;
+    n = strtoll(value->text, &end, 10);
+    if (*end != '\0')
+        return -EINVAL;
+    if (errno == ERANGE)
+        return -ERANGE;
+    *ret_value = n;
+    return 0;
+}
+
+int64_t
+json_get_int(const struct json *object, const char *name, int64_t fallback)
+{
+    int64_t n;
+
+    return json_to_int(json_get(object, name), &n) == 0 ? n : fallback;
+}
+
+static bool
+members_equal(const struct json *a, const struct json *b)
+{
+    for (uint32_t i = 0; i < a->count; i++) {
+        const struct json_member *m = &a->members[i];
+        /* Mostly the same order: look in the same place first. */
+        const struct json *other = strcmp(b->members[i].name, m->name) == 0
+                                       ? b->members[i].value
+                                       : json_get(b, m->name);
+
+        if (other == NULL || !json_equals(m->value, other))
+            return false;
+    }
+    return true;
+}
+
+static bool
+numbers_equal(const struct json *a, const struct json *b)
+{
+    int64_t x, y;
+
+    if (strcmp(a->text, b->text) == 0)
+        return true;
+    if (json_to_int(a, &x) == 0 && json_to_int(b, &y) == 0)
+        return x == y;
+    return strtod(a->text, NULL) == strtod(b->text, NULL);
+}
+
+bool
+json_equals(const struct json *a, const struct json *b)
+{
+    if (a == b)
+        return true;
+    if (a == NULL || b == NULL || a->type != b->type)
+        return false;
+    switch (a->type) {
+    case JSON_NULL:
+        return true;
+    case JSON_BOOL:
+        return a->boolean == b->boolean;
+    case JSON_NUMBER:
+        return numbers_equal(a, b);
+    case JSON_STRING:
+        return a->count == b->count && memcmp(a->text, b->text, a->count) == 0;
+    case JSON_ARRAY:
+        for (uint32_t i = 0; i < a->count && a->count == b->count; i++)
+            if (!json_equals(a->items[i], b->items[i]))
+                return false;
+        return a->count == b->count;
+    case JSON_OBJECT:
+        return a->count == b->count && members_equal(a, b);
+    }
+    return false;
+}
+
+const char *
+json_type_name(enum json_type type)
+{
+    static const char *const names[] = {
+        [JSON_NULL] = "null",
+        [JSON_BOOL] = "boolean",
+        [JSON_NUMBER] = "number",
+        [JSON_STRING] = "string",
+        [JSON_ARRAY] = "array",
+        [JSON_OBJECT] = "object",
+    };
+
+    return names[type];
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json.h - JSON text to a tree of values and back
+ *
+ * A tree lives in one arena and dies with it; parts of it may be shared
+ * between trees of the same arena as long as nobody edits the shared part.
+ * Numbers keep the text they came with, so no digit is ever lost. Strings are
+ * valid UTF-8, and NUL-terminated; one that holds a NUL itself (\u0000) is
+ * longer than strlen() says. Objects keep the order of their members.
+ *
+ * Source: RFC 8259; yajl does the lexing.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct arena;
+struct error;
+struct strbuf;
+
+enum json_type {
+    JSON_NULL,
+    JSON_BOOL,
+    JSON_NUMBER,
+    JSON_STRING,
+    JSON_ARRAY,
+    JSON_OBJECT,
+};
+
+struct json_member;
+
+struct json {
+    enum json_type type;
+    uint32_t count;    /* members, items, or bytes of text */
+    uint32_t capacity; /* of members or items; private */
+    bool boolean;
+    union {
+        const char *text; /* number, string */
+        struct json **items;
+        struct json_member *members;
+    };
+};
+
+struct json_member {
+    const char *name;
+    struct json *value;
+};
+
+#define JSON_MAX_DEPTH 256
+
+/* What a parse noticed that is not an error by RFC 8259: members given twice
+ * (the last one counts), as paths like `spec.containers[0].name`.
+ */
+struct json_notes {
+    char **duplicates; /* in the arena */
+    unsigned n_duplicates;
+};
+
+/* Text. Parse refuses anything but one whole value: bad UTF-8, nesting beyond
+ * JSON_MAX_DEPTH, trailing bytes; -EINVAL, with the offset in `err`. The
+ * result is borrowed from the arena. `notes` may be NULL.
+ */
+struct json *json_parse(struct arena *arena,
+                        const char *text,
+                        size_t length,
+                        struct json_notes *notes,
+                        struct error *err);
+void json_print(const struct json *value, struct strbuf *out);
+void json_print_indented(const struct json *value, struct strbuf *out);
+
+/* Prints one string with its quotes and escapes. */
+void json_print_string(const char *text, size_t length, struct strbuf *out);
+
+/* Build */
+struct json *json_null(struct arena *arena);
+struct json *json_bool(struct arena *arena, bool value);
+struct json *json_int(struct arena *arena, int64_t value);
+struct json *json_number(struct arena *arena, const char *text);
+struct json *json_string(struct arena *arena, const char *text);
+struct json *json_stringf(struct arena *arena, const char *format, ...)
+    PRINTF(2, 3);
+struct json *json_string_n(struct arena *arena, const char *text, size_t n);
+struct json *json_array(struct arena *arena);
+struct json *json_object(struct arena *arena);
+struct json *json_dup(struct arena *arena, const struct json *value);
+
+/* Change. Set replaces in place or appends; names are copied. Remove returns
+ * whether it was there. Insert moves what stands at `at` and after.
+ */
+void json_set(struct arena *arena,
+              struct json *object,
+              const char *name,
+              struct json *value);
+void json_set_string(struct arena *arena,
+                     struct json *object,
+                     const char *name,
+                     const char *text);
+void json_set_int(struct arena *arena,
+                  struct json *object,
+                  const char *name,
+                  int64_t value);
+void json_set_bool(struct arena *arena,
+                   struct json *object,
+                   const char *name,
+                   bool value);
+bool json_remove(struct json *object, const char *name);
+void json_append(struct arena *arena, struct json *array, struct json *value);
+void json_insert(struct arena *arena,
+                 struct json *array,
+                 uint32_t at,
+                 struct json *value);
+void json_remove_at(struct json *array, uint32_t at);
+
+/* The member, made as an empty object when it is missing, null or no object. */
+struct json *
+json_make_object(struct arena *arena, struct json *object, const char *name);
+
+/* Look. All take a NULL value and a value of another type, and then find
+ * nothing. Path: names with dots, as in "spec.nodeName".
+ */
+struct json *json_get(const struct json *object, const char *name);
+struct json *json_get_path(const struct json *object, const char *path);
+const char *json_get_text(const struct json *object, const char *name);
+const char *json_path_text(const struct json *object, const char *path);
+struct json *json_at(const struct json *array, uint32_t index);
+const char *json_text(const struct json *value); /* strings; else NULL */
+uint32_t json_count(const struct json *value);   /* of arrays and objects */
+bool json_is(const struct json *value, enum json_type type);
+bool json_is_true(const struct json *value);
+
+/* -EINVAL: not a number written as an integer; -ERANGE: too large. */
+int json_to_int(const struct json *value, int64_t *ret_value);
+int64_t
+json_get_int(const struct json *object, const char *name, int64_t fallback);
+
+/* Same content: the order of members does not count, numbers by value. */
+bool json_equals(const struct json *a, const struct json *b);
+
+/* "null", "boolean", "number", "string", "array", "object" */
+const char *json_type_name(enum json_type type);

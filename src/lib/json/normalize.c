@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* normalize.c - a tree made as its field table wants it */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+/* One step of the way from the root, to be spelled out when it is needed. */
+struct place {
+    const struct place *up;
+    const char *name; /* NULL: an index */
+    uint32_t index;
+};
+
+struct walk {
+    struct arena *arena;
+    struct record_notes *notes;
+    unsigned cap_unknown;
+    struct error *err;
+};
+
+static void
+add_path(const struct place *at, struct strbuf *out)
+{
+    if (at == NULL)
+        return;
+    add_path(at->up, out);
+    if (at->name == NULL)
+        strbuf_printf(out, "[%u]", at->index);
+    else
+        strbuf_printf(out, "%s%s", out->length ? "." : "", at->name);
+}
+
+static void
+note_unknown(struct walk *w, const struct place *at)
+{
+    CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
+    struct record_notes *notes = w->notes;
+    char **longer;
+
+    if (notes == NULL)
+        return;
+    if (notes->n_unknown == w->cap_unknown) {
+        w->cap_unknown = w->cap_unknown ? w->cap_unknown * 2 : 4;
+        longer = arena_new_array(w->arena, char *, w->cap_unknown);
+        if (notes->n_unknown > 0)
+            memcpy(longer, notes->unknown, notes->n_unknown * sizeof(*longer));
+        notes->unknown = longer;
+    }
+    add_path(at, &path);
+    notes->unknown[notes->n_unknown++] =
+        arena_strndup(w->arena, path.text, path.length);
+}
+
+static int
+wrong_type(struct walk *w,
+           const struct place *at,
+           const struct json *v,
+           const char *wanted)
+{
+    CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
+
+    add_path(at, &path);
+    return error_set(w->err,
+                     -EINVAL,
+                     "%s: expected %s, not %s",
+                     path.length ? path.text : "body",
+                     wanted,
+                     v->type == JSON_NUMBER ? v->text
+                                            : json_type_name(v->type));
+}
+
+static int check_object(struct walk *w,
+                        const struct record *record,
+                        const struct place *at,
+                        struct json *object);
+
+static int
+check_int(struct walk *w,
+          const struct place *at,
+          const struct json *v,
+          bool wide)
+{
+    int64_t n;
+    int r = json_to_int(v, &n);
+
+    if (r == 0 && !wide && (n > INT32_MAX || n < INT32_MIN))
+        r = -ERANGE;
+    if (r == -ERANGE)
+        return wrong_type(w,
+                          at,
+                          v,
+                          wide ? "a 64-bit integer" : "a 32-bit integer");
+    return r < 0 ? wrong_type(w, at, v, "an integer") : 0;
+}
+
+static int
+check_time(struct walk *w, const struct place *at, const struct json *v)
+{
+    CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
+    int64_t us;
+
+    if (v->type != JSON_STRING)
+        return wrong_type(w, at, v, "a time");
+    if (time_parse(v->text, &us) == 0)
+        return 0;
+    add_path(at, &path);
+    return error_set(w->err,
+                     -EINVAL,
+                     "%s: '%s' is not a time like 2006-01-02T15:04:05Z",
+                     path.text,
+                     v->text);
+}
+
+static int check_value(struct walk *w,
+                       const struct field *f,
+                       enum field_type type,
+                       const struct place *at,
+                       struct json *v);
+
+static int
+check_list(struct walk *w,
+           const struct field *f,
+           const struct place *at,
+           struct json *v)
+{
+    int r;
+
+    if (v->type != JSON_ARRAY)
+        return wrong_type(w, at, v, "an array");
+    for (uint32_t i = 0; i < v->count; i++) {
+        struct place item = {.up = at, .index = i};
+
+        if (v->items[i]->type == JSON_NULL && f->element == FIELD_OBJECT)
+            v->items[i] = json_object(w->arena);
+        r = check_value(w, f, f->element, &item, v->items[i]);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int
+check_map(struct walk *w,
+          const struct field *f,
+          const struct place *at,
+          struct json *v)
+{
+    int r;
+
+    if (v->type != JSON_OBJECT)
+        return wrong_type(w, at, v, "an object");
+    for (uint32_t i = 0; i < v->count; i++) {
+        struct place item = {.up = at, .name = v->members[i].name};
+
+        r = check_value(w, f, f->element, &item, v->members[i].value);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int
+check_value(struct walk *w,
+            const struct field *f,
+            enum field_type type,
+            const struct place *at,
+            struct json *v)
+{
+    switch (type) {
+    case FIELD_STRING:
+    case FIELD_BYTES:
+        if (v->type == JSON_NULL) /* an element: the empty value */
+            *v = *json_string(w->arena, "");
+        return v->type == JSON_STRING ? 0 : wrong_type(w, at, v, "a string");
+    case FIELD_BOOL:
+        return v->type == JSON_BOOL ? 0 : wrong_type(w, at, v, "a boolean");
+    case FIELD_INT:
+    case FIELD_INT64:
+        return check_int(w, at, v, type == FIELD_INT64);
+    case FIELD_NUMBER:
+        return v->type == JSON_NUMBER ? 0 : wrong_type(w, at, v, "a number");
+    case FIELD_QUANTITY:
+    case FIELD_INT_OR_STRING:
+        return v->type == JSON_STRING || v->type == JSON_NUMBER
+                   ? 0
+                   : wrong_type(w, at, v, "a number or a string");
+    case FIELD_TIME:
+    case FIELD_MICRO_TIME:
+        return check_time(w, at, v);
+    case FIELD_OBJECT:
+        return check_object(w, f->of, at, v);
+    case FIELD_LIST:
+        return check_list(w, f, at, v);
+    case FIELD_MAP:
+        return check_map(w, f, at, v);
+    case FIELD_ANY:
+        return 0;
+    }
+    return 0;
+}
+
+/* Whether upstream's encoder would leave the value out (Go's omitempty). */
+static bool
+is_left_out(const struct field *f, const struct json *v)
+{
+    if (v->type == JSON_NULL)
+        return true;
+    if ((f->flags & (FIELD_ALWAYS | FIELD_OPTIONAL)) != 0)
+        return false;
+    switch (v->type) {
+    case JSON_BOOL:
+        return !v->boolean;
+    case JSON_NUMBER:
+        return (f->type == FIELD_INT || f->type == FIELD_INT64)
+               && strcmp(v->text, "0") == 0;
+    case JSON_STRING:
+        return v->count == 0 && f->type == FIELD_STRING;
+    case JSON_ARRAY:
+        return v->count == 0;
+    case JSON_OBJECT:
+        return v->count == 0 && f->type == FIELD_MAP;
+    case JSON_NULL:
+        break;
+    }
+    return false;
+}
+
+static const struct field *
+field_of(const struct record *record, const char *name, unsigned guess)
+{
+    if (guess < record->n_fields
+        && strcmp(record->fields[guess].name, name) == 0)
+        return &record->fields[guess];
+    return record_find(record, name);
+}
+
+static int
+by_table_order(const void *a, const void *b)
+{
+    const struct field *const *x = a, *const *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* Puts the members, whose fields stand in `found`, in the table's order. */
+static void
+order_members(struct walk *w, struct json *object, const struct field **found)
+{
+    struct sorted {
+        const struct field *field;
+        struct json_member member;
+    } * sorted;
+    bool in_order = true;
+
+    for (uint32_t i = 1; i < object->count; i++)
+        in_order = in_order && found[i - 1] < found[i];
+    if (in_order)
+        return;
+    sorted = arena_new_array(w->arena, struct sorted, object->count);
+    for (uint32_t i = 0; i < object->count; i++)
+        sorted[i] = (struct sorted){found[i], object->members[i]};
+    qsort(sorted, object->count, sizeof(*sorted), by_table_order);
+    for (uint32_t i = 0; i < object->count; i++)
+        object->members[i] = sorted[i].member;
+}
+
+static int
+check_object(struct walk *w,
+             const struct record *record,
+             const struct place *at,
+             struct json *object)
+{
+    const struct field **found;
+    uint32_t kept = 0;
+    unsigned guess = 0;
+    int r;
+
+    if (object->type != JSON_OBJECT)
+        return wrong_type(w, at, object, "an object");
+    found = arena_new_array(w->arena, const struct field *, object->count);
+    for (uint32_t i = 0; i < object->count; i++) {
+        struct json_member m = object->members[i];
+        struct place here = {.up = at, .name = m.name};
+        const struct field *f = field_of(record, m.name, guess);
+
+        if (f == NULL) {
+            note_unknown(w, &here);
+            continue;
+        }
+        guess = (unsigned)(f - record->fields) + 1;
+        if (m.value->type == JSON_NULL)
+            continue;
+        r = check_value(w, f, f->type, &here, m.value);
+        if (r < 0)
+            return r;
+        if (is_left_out(f, m.value))
+            continue;
+        found[kept] = f;
+        object->members[kept++] = m;
+    }
+    object->count = kept;
+    order_members(w, object, found);
+    return 0;
+}
+
+int
+record_normalize(const struct record *record,
+                 struct arena *arena,
+                 struct json *object,
+                 struct record_notes *notes,
+                 struct error *err)
+{
+    struct walk w = {.arena = arena, .notes = notes, .err = err};
+
+    if (notes != NULL)
+        *notes = (struct record_notes){0};
+    return check_object(&w, record, NULL, object);
+}

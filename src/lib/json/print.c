@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/json/json.h"
+
+#include "lib/base/strbuf.h"
+
+static const char hex[] = "0123456789abcdef";
+
+/* What must not stand inside quotes as it is: controls, quote, backslash. */
+static bool
+needs_escape(unsigned char c)
+{
+    return c < 0x20 || c == '"' || c == '\\';
+}
+
+static void
+print_escaped(unsigned char c, struct strbuf *out)
+{
+    static const char letters[] = {
+        ['\b'] = 'b',
+        ['\t'] = 't',
+        ['\n'] = 'n',
+        ['\f'] = 'f',
+        ['\r'] = 'r',
+        ['"'] = '"',
+        ['\\'] = '\\',
+    };
+
+    strbuf_add_char(out, '\\');
+    if (c < sizeof(letters) && letters[c] != '\0') {
+        strbuf_add_char(out, letters[c]);
+        return;
+    }
+    strbuf_add(out, "u00", 3);
+    strbuf_add_char(out, hex[c >> 4]);
+    strbuf_add_char(out, hex[c & 15]);
+}
+
+void
+json_print_string(const char *text, size_t length, struct strbuf *out)
+{
+    size_t plain = 0;
+
+    strbuf_reserve(out, length + 2);
+    strbuf_add_char(out, '"');
+    for (size_t i = 0; i < length; i++) {
+        if (!needs_escape((unsigned char)text[i]))
+            continue;
+        strbuf_add(out, text + plain, i - plain);
+        print_escaped((unsigned char)text[i], out);
+        plain = i + 1;
+    }
+    strbuf_add(out, text + plain, length - plain);
+    strbuf_add_char(out, '"');
+}
+
+/* A negative indent means all on one line. */
+static void
+break_line(int indent, struct strbuf *out)
+{
+    if (indent < 0)
+        return;
+    strbuf_add_char(out, '\n');
+    for (int i = 0; i < indent; i++)
+        strbuf_add(out, "    ", 4);
+}
+
+static void
+print(const struct json *v, int indent, struct strbuf *out)
+{
+    int inside = indent < 0 ? indent : indent + 1;
+
+    switch (v->type) {
+    case JSON_NULL:
+        strbuf_add(out, "null", 4);
+        return;
+    case JSON_BOOL:
+        strbuf_add_text(out, v->boolean ? "true" : "false");
+        return;
+    case JSON_NUMBER:
+        strbuf_add(out, v->text, v->count);
+        return;
+    case JSON_STRING:
+        json_print_string(v->text, v->count, out);
+        return;
+    case JSON_ARRAY:
+        strbuf_add_char(out, '[');
+        for (uint32_t i = 0; i < v->count; i++) {
+            if (i > 0)
+                strbuf_add_char(out, ',');
+            break_line(inside, out);
+            print(v->items[i], inside, out);
+        }
+        if (v->count > 0)
+            break_line(indent, out);
+        strbuf_add_char(out, ']');
+        return;
+    case JSON_OBJECT:
+        strbuf_add_char(out, '{');
+        for (uint32_t i = 0; i < v->count; i++) {
+            const char *name = v->members[i].name;
+
+            if (i > 0)
+                strbuf_add_char(out, ',');
+            break_line(inside, out);
+            json_print_string(name, __builtin_strlen(name), out);
+            strbuf_add_text(out, indent < 0 ? ":" : ": ");
+            print(v->members[i].value, inside, out);
+        }
+        if (v->count > 0)
+            break_line(indent, out);
+        strbuf_add_char(out, '}');
+        return;
+    }
+}
+
+void
+json_print(const struct json *value, struct strbuf *out)
+{
+    print(value, -1, out);
+}
+
+void
+json_print_indented(const struct json *value, struct strbuf *out)
+{
+    print(value, 0, out);
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/json/record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/json/json.h"
+
+const char *
+string_map_find(const struct string_map *map, const char *key)
+{
+    for (unsigned i = 0; i < map->count; i++)
+        if (strcmp(map->items[i].key, key) == 0)
+            return map->items[i].value;
+    return NULL;
+}
+
+const struct field *
+record_find(const struct record *record, const char *name)
+{
+    for (unsigned i = 0; i < record->n_fields; i++)
+        if (strcmp(record->fields[i].name, name) == 0)
+            return &record->fields[i];
+    return NULL;
+}
+
+const struct field *
+record_find_path(const struct record *record, const char *path)
+{
+    const struct field *f = NULL;
+    char name[128];
+
+    while (record != NULL) {
+        size_t n = strcspn(path, ".");
+
+        if (n >= sizeof(name))
+            return NULL;
+        memcpy(name, path, n);
+        name[n] = '\0';
+        f = record_find(record, name);
+        if (f == NULL || path[n] == '\0')
+            return f;
+        record = f->of;
+        path += n + 1;
+    }
+    return NULL;
+}
+
+/* A generic list or map member of a C struct: what LIST_OF and MAP_OF are. */
+struct any_list {
+    void *items;
+    unsigned count;
+};
+
+/* The size of one value of that type inside a list or map. */
+static size_t
+element_size(const struct field *f)
+{
+    switch (f->element) {
+    case FIELD_BOOL:
+        return sizeof(bool);
+    case FIELD_INT:
+    case FIELD_INT64:
+    case FIELD_TIME:
+    case FIELD_MICRO_TIME:
+        return sizeof(int64_t);
+    case FIELD_NUMBER:
+        return sizeof(double);
+    case FIELD_OBJECT:
+        return f->of->size;
+    case FIELD_LIST:
+    case FIELD_MAP:
+    case FIELD_ANY:
+    case FIELD_STRING:
+    case FIELD_QUANTITY:
+    case FIELD_INT_OR_STRING:
+    case FIELD_BYTES:
+        break;
+    }
+    return sizeof(void *);
+}
+
+/* Where the value stands in an entry of a map: behind its key. */
+static size_t
+entry_size(const struct field *f)
+{
+    size_t size = sizeof(char *) + element_size(f);
+
+    return (size + sizeof(void *) - 1) & ~(sizeof(void *) - 1);
+}
+
+static void decode_value(const struct field *f,
+                         enum field_type type,
+                         struct arena *arena,
+                         const struct json *v,
+                         void *to);
+
+static void
+decode_list(const struct field *f,
+            struct arena *arena,
+            const struct json *v,
+            struct any_list *to)
+{
+    size_t size = element_size(f);
+    char *items;
+
+    if (!json_is(v, JSON_ARRAY) || v->count == 0 || size == 0)
+        return;
+    items = arena_alloc(arena, size * v->count);
+    for (uint32_t i = 0; i < v->count; i++)
+        decode_value(f, f->element, arena, v->items[i], items + i * size);
+    to->items = items;
+    to->count = v->count;
+}
+
+static void
+decode_map(const struct field *f,
+           struct arena *arena,
+           const struct json *v,
+           struct any_list *to)
+{
+    size_t size = entry_size(f);
+    char *entry;
+
+    if (!json_is(v, JSON_OBJECT) || v->count == 0)
+        return;
+    to->items = entry = arena_alloc(arena, size * v->count);
+    to->count = v->count;
+    for (uint32_t i = 0; i < v->count; i++, entry += size) {
+        *(const char **)(void *)entry = arena_strdup(arena, v->members[i].name);
+        decode_value(f,
+                     f->element,
+                     arena,
+                     v->members[i].value,
+                     entry + sizeof(char *));
+    }
+}
+
+static void
+decode_value(const struct field *f,
+             enum field_type type,
+             struct arena *arena,
+             const struct json *v,
+             void *to)
+{
+    switch (type) {
+    case FIELD_STRING:
+    case FIELD_QUANTITY:
+    case FIELD_INT_OR_STRING:
+    case FIELD_BYTES:
+        if (v->type == JSON_STRING || v->type == JSON_NUMBER)
+            *(const char **)to = arena_strndup(arena, v->text, v->count);
+        break;
+    case FIELD_BOOL:
+        *(bool *)to = v->boolean;
+        break;
+    case FIELD_INT:
+    case FIELD_INT64:
+        (void)json_to_int(v, to);
+        break;
+    case FIELD_NUMBER:
+        if (v->type == JSON_NUMBER)
+            *(double *)to = strtod(v->text, NULL);
+        break;
+    case FIELD_TIME:
+    case FIELD_MICRO_TIME:
+        if (v->type == JSON_STRING)
+            (void)time_parse(v->text, to);
+        break;
+    case FIELD_OBJECT:
+        record_decode(f->of, arena, v, to);
+        break;
+    case FIELD_LIST:
+        decode_list(f, arena, v, to);
+        break;
+    case FIELD_MAP:
+        decode_map(f, arena, v, to);
+        break;
+    case FIELD_ANY:
+        *(const struct json **)to = json_dup(arena, v);
+        break;
+    }
+}
+
+/* The scalars and structs that are optional stand behind a pointer. */
+static size_t
+pointed_size(const struct field *f)
+{
+    switch (f->type) {
+    case FIELD_BOOL:
+        return sizeof(bool);
+    case FIELD_INT:
+    case FIELD_INT64:
+    case FIELD_TIME:
+    case FIELD_MICRO_TIME:
+        return sizeof(int64_t);
+    case FIELD_NUMBER:
+        return sizeof(double);
+    case FIELD_OBJECT:
+        return f->of->size;
+    default:
+        return 0;
+    }
+}
+
+static bool
+is_pointed(const struct field *f)
+{
+    return (f->flags & FIELD_OPTIONAL) != 0 && pointed_size(f) > 0;
+}
+
+void
+record_decode(const struct record *record,
+              struct arena *arena,
+              const struct json *object,
+              void *ret_struct)
+{
+    for (unsigned i = 0; i < record->n_fields; i++) {
+        const struct field *f = &record->fields[i];
+        const struct json *v;
+        void *to;
+
+        if (f->offset == FIELD_UNBOUND)
+            continue;
+        v = json_get(object, f->name);
+        if (v == NULL || v->type == JSON_NULL)
+            continue;
+        to = (char *)ret_struct + f->offset;
+        if (is_pointed(f)) {
+            void *pointed = arena_alloc(arena, pointed_size(f));
+
+            *(void **)to = pointed;
+            to = pointed;
+        }
+        decode_value(f, f->type, arena, v, to);
+    }
+}
+
+static struct json *encode_value(const struct field *f,
+                                 enum field_type type,
+                                 struct arena *arena,
+                                 const void *from);
+
+static struct json *
+encode_list(const struct field *f,
+            struct arena *arena,
+            const struct any_list *from)
+{
+    struct json *v = json_array(arena);
+    size_t size = element_size(f);
+
+    for (unsigned i = 0; i < from->count; i++) {
+        struct json *item = encode_value(f,
+                                         f->element,
+                                         arena,
+                                         (const char *)from->items + i * size);
+
+        json_append(arena, v, item != NULL ? item : json_null(arena));
+    }
+    return v;
+}
+
+static struct json *
+encode_map(const struct field *f,
+           struct arena *arena,
+           const struct any_list *from)
+{
+    struct json *v = json_object(arena);
+    const char *entry = from->items;
+
+    for (unsigned i = 0; i < from->count; i++, entry += entry_size(f)) {
+        struct json *item =
+            encode_value(f, f->element, arena, entry + sizeof(char *));
+
+        json_set(arena,
+                 v,
+                 *(const char *const *)(const void *)entry,
+                 item != NULL ? item : json_null(arena));
+    }
+    return v;
+}
+
+static struct json *
+encode_time(struct arena *arena, int64_t us, bool micro)
+{
+    char text[TIME_TEXT_SIZE];
+
+    time_format(us, micro, text);
+    return json_string(arena, text);
+}
+
+static struct json *
+encode_int_or_string(struct arena *arena, const char *text)
+{
+    char *end;
+
+    (void)strtol(text, &end, 10);
+    return *text != '\0' && *end == '\0' ? json_number(arena, text)
+                                         : json_string(arena, text);
+}
+
+/* NULL for a missing string. */
+static struct json *
+encode_value(const struct field *f,
+             enum field_type type,
+             struct arena *arena,
+             const void *from)
+{
+    const char *text;
+
+    switch (type) {
+    case FIELD_STRING:
+    case FIELD_QUANTITY:
+    case FIELD_BYTES:
+        text = *(const char *const *)from;
+        return text != NULL ? json_string(arena, text) : NULL;
+    case FIELD_INT_OR_STRING:
+        text = *(const char *const *)from;
+        return text != NULL ? encode_int_or_string(arena, text) : NULL;
+    case FIELD_BOOL:
+        return json_bool(arena, *(const bool *)from);
+    case FIELD_INT:
+    case FIELD_INT64:
+        return json_int(arena, *(const int64_t *)from);
+    case FIELD_NUMBER: {
+        char *number = arena_printf(arena, "%.17g", *(const double *)from);
+
+        return json_number(arena, number);
+    }
+    case FIELD_TIME:
+        return encode_time(arena, *(const int64_t *)from, false);
+    case FIELD_MICRO_TIME:
+        return encode_time(arena, *(const int64_t *)from, true);
+    case FIELD_OBJECT:
+        return record_encode(f->of, arena, from);
+    case FIELD_LIST:
+        return encode_list(f, arena, from);
+    case FIELD_MAP:
+        return encode_map(f, arena, from);
+    case FIELD_ANY: {
+        const struct json *any = *(const struct json *const *)from;
+
+        return any != NULL ? json_dup(arena, any) : NULL;
+    }
+    }
+    return NULL;
+}
+
+/* False, zero, "", [] and {} say nothing, except behind a pointer. */
+static bool
+is_zero(const struct json *v)
+{
+    switch (v->type) {
+    case JSON_NULL:
+        return true;
+    case JSON_BOOL:
+        return !v->boolean;
+    case JSON_NUMBER:
+        return strcmp(v->text, "0") == 0;
+    case JSON_STRING:
+    case JSON_ARRAY:
+    case JSON_OBJECT:
+        return v->count == 0;
+    }
+    return false;
+}
+
+static bool
+is_zero_time(const struct field *f, const void *from)
+{
+    return (f->type == FIELD_TIME || f->type == FIELD_MICRO_TIME)
+           && *(const int64_t *)from == 0;
+}
+
+struct json *
+record_encode(const struct record *record,
+              struct arena *arena,
+              const void *source)
+{
+    struct json *object = json_object(arena);
+
+    for (unsigned i = 0; i < record->n_fields; i++) {
+        const struct field *f = &record->fields[i];
+        const void *from;
+        struct json *v;
+        bool always = (f->flags & FIELD_ALWAYS) != 0;
+
+        if (f->offset == FIELD_UNBOUND)
+            continue;
+        from = (const char *)source + f->offset;
+        if (is_pointed(f)) {
+            from = *(const void *const *)from;
+            always = true;
+            if (from == NULL)
+                continue;
+        } else if (is_zero_time(f, from)) {
+            continue;
+        }
+        v = encode_value(f, f->type, arena, from);
+        if (v != NULL && (always || !is_zero(v)))
+            json_set(arena, object, f->name, v);
+    }
+    return object;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* record.h - a field table: what a JSON object may hold, and where it stands
+ * in a C struct
+ *
+ * One table per API type drives reading, checking, writing, `kctl explain`,
+ * OpenAPI and the manual. A table names every field of the type, also those
+ * Kiln stores without acting on them; a field that code looks at is *bound* to
+ * a member of the struct. Bound members, by type of field:
+ *
+ *   STRING, TIME as text     const char *          NULL when absent
+ *   QUANTITY, INT_OR_STRING  const char *          its text, NULL when absent
+ *   BOOL                     bool                  false when absent
+ *   INT                      int64_t               0 when absent
+ *   NUMBER                   double                0 when absent
+ *   TIME                     int64_t               microseconds since 1970, 0
+ *   BOOL, INT, OPTIONAL      const bool *, const int64_t *   NULL when absent
+ *   OBJECT                   the struct itself; with OPTIONAL a pointer to it
+ *   LIST of T                LIST_OF(T)
+ *   MAP of T                 MAP_OF(T)
+ *   ANY                      const struct json *   as it came
+ *
+ * where T is one of the types above without OPTIONAL. Strings and lists are
+ * borrowed from the arena the struct was read into.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct arena;
+struct error;
+struct json;
+
+enum field_type {
+    FIELD_STRING,
+    FIELD_BOOL,
+    FIELD_INT,
+    FIELD_INT64,
+    FIELD_NUMBER,
+    FIELD_QUANTITY,
+    FIELD_INT_OR_STRING,
+    FIELD_TIME,
+    FIELD_MICRO_TIME,
+    FIELD_BYTES, /* base64 in JSON; bound as its text */
+    FIELD_OBJECT,
+    FIELD_LIST,
+    FIELD_MAP,
+    FIELD_ANY,
+};
+
+/* How a patch or an apply merges a list or map (upstream's listType, and the
+ * patch strategy where it differs).
+ */
+enum field_merge {
+    MERGE_ATOMIC, /* replaced as a whole */
+    MERGE_SET,    /* of scalars */
+    MERGE_BY_KEY, /* of objects, by merge_keys; a map by its own keys */
+};
+
+enum field_flag {
+    FIELD_OPTIONAL = 1 << 0, /* the C member is a pointer */
+    FIELD_REQUIRED = 1 << 1, /* must be present and not empty */
+    FIELD_CREATE_ONLY = 1 << 2,
+    FIELD_RETAIN_KEYS = 1 << 3, /* strategic merge: unions */
+    FIELD_KILN = 1 << 4,        /* an addition of Kiln's, absent upstream */
+    FIELD_ALWAYS = 1 << 5,      /* written even when empty, as upstream does */
+};
+
+#define FIELD_UNBOUND UINT32_MAX
+
+struct record;
+
+struct field {
+    const char *name;
+    enum field_type type;
+    enum field_type element;   /* of LIST and MAP */
+    const struct record *of;   /* OBJECT, or LIST or MAP of OBJECT */
+    uint32_t offset;           /* in the C struct, or FIELD_UNBOUND */
+    unsigned flags;            /* enum field_flag */
+    enum field_merge merge;    /* server-side apply: listType */
+    enum field_merge patch;    /* strategic merge: patchStrategy */
+    const char *merge_keys;    /* "containerPort,protocol" */
+    const char *patch_key;     /* strategic merge's own key, if it differs */
+    const char *const *values; /* allowed strings, NULL-terminated; or NULL */
+    const char *help;          /* one or two sentences */
+};
+
+struct record {
+    const char *name; /* "io.k8s.api.core.v1.PodSpec" */
+    size_t size;      /* of the C struct; 0 when nothing is bound */
+    const struct field *fields;
+    unsigned n_fields;
+    const char *help;
+};
+
+#define RECORD_FIELDS(array) .fields = (array), .n_fields = ARRAY_SIZE(array)
+
+#define LIST_OF(T)      \
+    struct {            \
+        T *items;       \
+        unsigned count; \
+    }
+#define MAP_OF(T)            \
+    struct {                 \
+        struct {             \
+            const char *key; \
+            T value;         \
+        } * items;           \
+        unsigned count;      \
+    }
+
+/* The common map of strings (labels, annotations, resource lists). */
+struct string_entry {
+    const char *key;
+    const char *value;
+};
+struct string_map {
+    struct string_entry *items;
+    unsigned count;
+};
+const char *string_map_find(const struct string_map *map, const char *key);
+
+/* What reading noticed. Unknown fields were dropped; duplicates come from the
+ * parser. Paths are like `spec.containers[0].nme`.
+ */
+struct record_notes {
+    char **unknown;
+    unsigned n_unknown;
+};
+
+/* Makes a tree as the table wants it, in place: unknown members are dropped
+ * and noted, nulls and (without FIELD_ALWAYS) empty values removed as
+ * upstream's encoder would, known members put in the table's order.
+ * -EINVAL when a value has the wrong type, with its path in `err`.
+ */
+int record_normalize(const struct record *record,
+                     struct arena *arena,
+                     struct json *object,
+                     struct record_notes *notes,
+                     struct error *err);
+
+/* A normalized tree to a zeroed struct of record->size, and back. Decode
+ * copies every string, so the struct outlives the tree. Encode skips what is
+ * absent or zero, unless FIELD_ALWAYS.
+ */
+void record_decode(const struct record *record,
+                   struct arena *arena,
+                   const struct json *object,
+                   void *ret_struct);
+struct json *record_encode(const struct record *record,
+                           struct arena *arena,
+                           const void *source);
+
+/* The field of that name, or at that dotted path; or NULL. */
+const struct field *record_find(const struct record *record, const char *name);
+const struct field *record_find_path(const struct record *record,
+                                     const char *path);
+
+/* RFC 3339 times, in microseconds since 1970. Format: whole seconds ("Z"), or
+ * six decimals for FIELD_MICRO_TIME. Parse: -EINVAL.
+ */
+#define TIME_TEXT_SIZE 32
+void time_format(int64_t us, bool micro, char out[TIME_TEXT_SIZE]);
+int time_parse(const char *text, int64_t *ret_us);

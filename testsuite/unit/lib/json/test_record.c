@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/json/record.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "testsuite/lib/suite.h"
+
+struct part {
+    const char *name;
+    int64_t size;
+};
+
+struct thing {
+    const char *name;
+    bool on;
+    const int64_t *limit;
+    int64_t made_at_us;
+    struct part main;
+    const struct part *spare;
+    LIST_OF(struct part) parts;
+    LIST_OF(const char *) words;
+    struct string_map labels;
+};
+
+static const struct field part_fields[] = {
+    {.name = "name",
+     .type = FIELD_STRING,
+     .offset = offsetof(struct part, name)},
+    {.name = "size", .type = FIELD_INT, .offset = offsetof(struct part, size)},
+    {.name = "ignored", .type = FIELD_STRING, .offset = FIELD_UNBOUND},
+};
+static const struct record part_record = {
+    .name = "Part",
+    .size = sizeof(struct part),
+    RECORD_FIELDS(part_fields),
+};
+static const struct field thing_fields[] = {
+    {.name = "name",
+     .type = FIELD_STRING,
+     .offset = offsetof(struct thing, name)},
+    {.name = "on", .type = FIELD_BOOL, .offset = offsetof(struct thing, on)},
+    {.name = "limit",
+     .type = FIELD_INT64,
+     .flags = FIELD_OPTIONAL,
+     .offset = offsetof(struct thing, limit)},
+    {.name = "madeAt",
+     .type = FIELD_TIME,
+     .offset = offsetof(struct thing, made_at_us)},
+    {.name = "main",
+     .type = FIELD_OBJECT,
+     .of = &part_record,
+     .offset = offsetof(struct thing, main)},
+    {.name = "spare",
+     .type = FIELD_OBJECT,
+     .flags = FIELD_OPTIONAL,
+     .of = &part_record,
+     .offset = offsetof(struct thing, spare)},
+    {.name = "parts",
+     .type = FIELD_LIST,
+     .element = FIELD_OBJECT,
+     .of = &part_record,
+     .offset = offsetof(struct thing, parts)},
+    {.name = "words",
+     .type = FIELD_LIST,
+     .element = FIELD_STRING,
+     .offset = offsetof(struct thing, words)},
+    {.name = "labels",
+     .type = FIELD_MAP,
+     .element = FIELD_STRING,
+     .offset = offsetof(struct thing, labels)},
+};
+static const struct record thing_record = {
+    .name = "Thing",
+    .size = sizeof(struct thing),
+    RECORD_FIELDS(thing_fields),
+};
+
+static struct json *
+parse(struct arena *arena, const char *text)
+{
+    struct json *v = json_parse(arena, text, strlen(text), NULL, NULL);
+
+    ck_assert_ptr_nonnull(v);
+    return v;
+}
+
+START_TEST(a_struct_goes_to_json_and_back)
+{
+    static const char text[] =
+        "{\"name\":\"x\",\"on\":true,\"limit\":0,"
+        "\"madeAt\":\"2024-02-29T12:00:00Z\",\"main\":{\"size\":3},"
+        "\"spare\":{\"name\":\"s\"},"
+        "\"parts\":[{\"name\":\"a\",\"size\":1},{\"name\":\"b\"}],"
+        "\"words\":[\"p\",\"q\"],\"labels\":{\"k\":\"v\"}}";
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    struct thing t = {0};
+
+    record_decode(&thing_record, arena, parse(arena, text), &t);
+    json_print(record_encode(&thing_record, arena, &t), &out);
+
+    ck_assert_str_eq(out.text, text);
+    ck_assert_int_eq(*t.limit, 0);
+    ck_assert_uint_eq(t.parts.count, 2);
+    ck_assert_str_eq(t.parts.items[1].name, "b");
+    ck_assert_str_eq(string_map_find(&t.labels, "k"), "v");
+}
+END_TEST
+
+START_TEST(unknown_fields_are_dropped_and_named)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    struct record_notes notes;
+    struct error err = {0};
+    struct json *v = parse(arena,
+                           "{\"parts\":[{\"nme\":1,\"name\":\"a\"}],"
+                           "\"nope\":{},\"name\":null,\"on\":false}");
+
+    ck_assert_int_eq(record_normalize(&thing_record, arena, v, &notes, &err),
+                     0);
+    json_print(v, &out);
+
+    ck_assert_uint_eq(notes.n_unknown, 2);
+    ck_assert_str_eq(notes.unknown[0], "parts[0].nme");
+    ck_assert_str_eq(notes.unknown[1], "nope");
+    ck_assert_str_eq(out.text, "{\"parts\":[{\"name\":\"a\"}]}");
+}
+END_TEST
+
+START_TEST(a_value_of_the_wrong_type_is_refused_with_its_path)
+{
+    static const struct {
+        const char *text, *path;
+    } cases[] = {
+        {"[]", "body"},
+        {"{\"name\":1}", "name"},
+        {"{\"main\":[]}", "main"},
+        {"{\"parts\":[{},{\"size\":\"1\"}]}", "parts[1].size"},
+        {"{\"parts\":[{\"size\":1.5}]}", "parts[0].size"},
+        {"{\"parts\":[{\"size\":2147483648}]}", "parts[0].size"},
+        {"{\"limit\":9223372036854775808}", "limit"},
+        {"{\"labels\":{\"a\":1}}", "labels.a"},
+        {"{\"madeAt\":\"yesterday\"}", "madeAt"},
+        {"{\"madeAt\":\"2023-02-29T00:00:00Z\"}", "madeAt"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        struct error err = {0};
+        struct json *v = parse(arena, cases[i].text);
+
+        ck_assert_int_lt(record_normalize(&thing_record, arena, v, NULL, &err),
+                         0);
+        ck_assert_msg(strncmp(err.text, cases[i].path, strlen(cases[i].path))
+                          == 0,
+                      "%s: %s",
+                      cases[i].text,
+                      err.text);
+    }
+}
+END_TEST
+
+START_TEST(times_are_read_in_any_zone_and_written_in_utc)
+{
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z"},
+        {"2024-06-01T02:00:00+02:00", "2024-06-01T00:00:00.000000Z"},
+        {"2024-06-01T00:00:00.5Z", "2024-06-01T00:00:00.500000Z"},
+        {"1969-12-31T23:59:59.999999Z", "1969-12-31T23:59:59.999999Z"},
+    };
+    char text[TIME_TEXT_SIZE];
+    int64_t us;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ck_assert_int_eq(time_parse(cases[i].in, &us), 0);
+        time_format(us, true, text);
+        ck_assert_str_eq(text, cases[i].out);
+    }
+}
+END_TEST
+
+SUITE("record",
+      a_struct_goes_to_json_and_back,
+      unknown_fields_are_dropped_and_named,
+      a_value_of_the_wrong_type_is_refused_with_its_path,
+      times_are_read_in_any_zone_and_written_in_utc)
