@@ -1,0 +1,116 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC1003 # a list in a Makefile continues with a backslash
+# The lints themselves: each finds what it is there to find, in a small tree
+# made for it.
+
+top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
+export top_srcdir
+. "$top_srcdir/testsuite/lib/tap.sh"
+lint=$top_srcdir/testsuite/lint
+tree=$(mktemp -d) || bail_out "no temporary directory"
+trap 'rm -rf "$tree"' EXIT
+
+# write FILE LINE...
+write() {
+    tree_file=$tree/$1
+    mkdir -p "${tree_file%/*}"
+    shift
+    printf '%s\n' "$@" >"$tree_file"
+}
+
+fresh() {
+    rm -rf "$tree"
+    mkdir -p "$tree/testsuite"
+    write src/lib/low/README.md '# lib/low' 'May include:' '- lib/low'
+    write src/lib/high/README.md '# lib/high' 'May include:' '- lib/low'
+    write src/lib/low/stone.h '/* SPDX-License-Identifier: Apache-2.0 */' \
+        '/* stone.h - a stone */' '#pragma once'
+    write src/lib/high/tower.c '/* SPDX-License-Identifier: Apache-2.0 */' \
+        '#include "lib/low/stone.h"'
+    write src/lib/low/include.am '# SPDX-License-Identifier: Apache-2.0' \
+        'A = \' '	%D%/stone.h'
+    write src/lib/high/include.am '# SPDX-License-Identifier: Apache-2.0' \
+        'A = \' '	%D%/tower.c'
+}
+
+# finds NAME LINT PATTERN: the lint fails, and says so.
+finds() {
+    found=$("$lint/$2" "$tree" 2>&1)
+    like "$1" "$found" "^# .*$3"
+}
+
+fresh
+for check in check-includes check-spdx check-lists; do
+    ok "$check is content with a good tree" "$lint/$check" "$tree"
+done
+
+fresh
+write src/lib/low/stone.h '#include "lib/high/tower.h"'
+finds "an include that the list does not allow" check-includes \
+    'stone.h:1: lib/low may not include lib/high/tower.h'
+
+fresh
+write src/lib/low/stone.h '# include <sqlite3.h>'
+finds "an outside library in the wrong room" check-includes \
+    'sqlite3.h> belongs to controller/store'
+
+fresh
+write src/lib/low/stone.h '#include <hwloc/helper.h>'
+finds "a header below an outside library's folder" check-includes \
+    'hwloc/helper.h> belongs to agent/hardware'
+
+fresh
+write src/lib/high/tower.c '#include "tower.h"'
+finds "an include that is not a full address" check-includes \
+    'not a full address'
+
+fresh
+write src/lib/low/README.md '# lib/low' 'May include:' '- lib/high'
+finds "a cycle" check-includes 'loop'
+
+fresh
+rm "$tree/src/lib/low/README.md"
+finds "a room without a README" check-includes 'src/lib/low/README.md'
+
+fresh
+write src/lib/high/tower.c 'int x;'
+finds "a source without its licence" check-spdx 'src/lib/high/tower.c'
+
+fresh
+write src/lib/low/stone.h '/* SPDX-License-Identifier: Apache-2.0 */' 'int x;'
+finds "a header without its card" check-spdx 'stone.h:2'
+
+fresh
+write src/lib/low/pebble.c 'int x;'
+finds "a source that no list names" check-lists 'pebble.c: in no include.am'
+
+fresh
+write src/lib/low/include.am 'A = \' '	%D%/stone.h \' '	%D%/pebble.c'
+finds "a list out of order" check-lists 'pebble.c should stand before'
+
+fresh
+write src/lib/high/stone.c 'int x;'
+finds "a noun in two places" check-lists 'stone: the noun of'
+
+fresh
+write src/lib/high/util.c 'int x;'
+finds "a drawer" check-lists 'util.c'
+
+fresh
+write README.md 'See [the map](doc/map.md).'
+finds "a dead link" check-lists "links to 'doc/map.md'"
+
+if command -v clang-format >/dev/null; then
+    fresh
+    cp "$top_srcdir/.clang-format" "$tree/"
+    write src/lib/high/tower.c 'int  x;'
+    if "$lint/check-format" "$tree" | grep -q SKIP; then
+        skip "a badly set line" "no clang-format 14"
+    else
+        finds "a badly set line" check-format 'tower.c:1'
+    fi
+else
+    skip "a badly set line" "clang-format is missing"
+fi
+finish
