@@ -76,3 +76,24 @@ struct topology {
 void topology_free(struct topology *t);
 struct topology *topology_new(void) OWNED_BY(topology_free);
 DEFINE_CLEANUP(struct topology, topology_free)
+
+/* The wire form, compact: a 2-socket node of 256 PUs stays under 4 KiB.
+ *
+ *   {"cpus":"0-255", "reserved":"0", "virtual":true,
+ *    "packages":["0-127","128-255"], "l3":["0-15",...],
+ *    "cores":["0,128",...],     absent: every PU is a core of its own
+ *    "kinds":[{"cpus":"0-7","kind":1}],
+ *    "numaNodes":[{"node":0,"cpus":"0-63","memory":"64Gi",
+ *                  "distances":[10,20],"hugepages":{"2Mi":"512"}}],
+ *    "devices":[{"name":"gpu0","type":"gpu","path":"/dev/nvidia0",
+ *                "model":"...","node":0}]}
+ *
+ * Decode checks the invariant above; -EINVAL with what is wrong.
+ */
+struct arena;
+struct error;
+struct json;
+struct json *topology_encode(const struct topology *t, struct arena *arena);
+int topology_decode(const struct json *object,
+                    struct topology **ret_topology,
+                    struct error *err);

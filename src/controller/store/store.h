@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store.h - every API object at its revision, durable in SQLite, and the log
+ * of changes that watches follow
+ *
+ * Two heads. A transaction is checked against the *pending* head and joins the
+ * batch that is being gathered; a writer thread commits batches; only then is
+ * it *published*. Whatever a client is told waits for that commit
+ * (store_commit's `done`, or store_when_durable for what was only looked up).
+ * A commit that fails ends the daemon: memory and disk never differ.
+ *
+ * Owns:       one reference to every object, and to those the log remembers.
+ * Called by:  the apiserver.
+ * Thread:     the loop's; the writer thread is private to the room.
+ * Invariant:  revisions are unique, rising, and never issued twice, also
+ *             after a crash. Job ids likewise.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct arena;
+struct clock;
+struct error;
+struct kind;
+struct loop;
+struct metrics;
+struct object;
+struct store;
+struct store_txn;
+struct store_watch;
+
+/* An index over objects of a kind: the value it has, or NULL for none. */
+struct store_index {
+    const struct kind *kind;
+    const char *(*value)(const struct object *object, char buffer[64]);
+};
+
+struct store_settings {
+    struct loop *loop;
+    struct clock *clock;
+    const char *directory;
+    const struct store_index *indexes; /* named by their place in here */
+    unsigned n_indexes;
+    size_t log_bytes;  /* of the objects that only the log keeps; 0: 64 MiB */
+    int64_t log_age_s; /* 0: 300 */
+    struct metrics *metrics;                                /* or NULL */
+    void (*failed)(const struct error *err, void *context); /* then exit */
+    void *context;
+};
+
+/* Life. Open: -EBUSY when another process holds the directory (it is named),
+ * -EUCLEAN when the database fails its integrity check, -ENOTSUP for a schema
+ * of a later version or a network file system. Close waits for the last commit.
+ */
+int store_open(const struct store_settings *settings,
+               struct store **ret_store,
+               struct error *err);
+void store_close(struct store *store);
+
+/* Look. Borrowed until the loop's next turn; take a reference to keep it. */
+enum store_head {
+    STORE_PUBLISHED,
+    STORE_PENDING,
+};
+const struct object *store_find(const struct store *store,
+                                enum store_head head,
+                                const struct kind *kind,
+                                const char *namespace,
+                                const char *name);
+const struct object *
+store_find_job_id(const struct store *store, enum store_head head, int64_t id);
+int64_t store_revision(const struct store *store); /* the published one */
+int64_t store_oldest_revision(const struct store *store); /* the log's */
+size_t store_count(const struct store *store, const struct kind *kind);
+
+/* Visits published objects in the order of (namespace, name), as they were at
+ * `revision` (0: now), from behind the key `after` ("namespace/name" or
+ * "name", NULL: the start), until the visitor returns false. -ESTALE: the log
+ * no longer reaches back that far. With an index, visits those of that value
+ * in no order, at the present revision.
+ */
+typedef bool store_visit_fn(const struct object *object, void *context);
+int store_list(struct store *store,
+               const struct kind *kind,
+               const char *namespace,
+               const char *after,
+               int64_t revision,
+               store_visit_fn *visit,
+               void *context);
+void store_visit_index(struct store *store,
+                       unsigned index,
+                       enum store_head head,
+                       const char *value,
+                       store_visit_fn *visit,
+                       void *context);
+
+/* Change. A transaction's changes get consecutive revisions and are published
+ * together. Begin, then for each change ask for the revision that it will
+ * have, make the object with it, and put it. `delta`: the change as a JSON
+ * merge patch against the object's pending state, kept instead of the whole
+ * body when it is much smaller; NULL: the whole. Putting the wrong revision
+ * is a bug and aborts. Rollback forgets all of it, revisions included.
+ * Commit: done runs on the loop when it is durable and published.
+ */
+struct store_txn *store_begin(struct store *store);
+int64_t store_txn_revision(struct store_txn *txn);
+int64_t store_txn_job_id(struct store_txn *txn); /* a new one; never again */
+void store_txn_put(struct store_txn *txn,
+                   const struct object *object TAKES,
+                   const char *delta);
+void store_txn_remove(struct store_txn *txn,
+                      const struct object *last_state TAKES);
+void store_rollback(struct store_txn *txn TAKES);
+typedef void store_done_fn(void *context);
+void
+store_commit(struct store_txn *txn TAKES, store_done_fn *done, void *context);
+
+/* `done` runs when everything pending now is durable; at once, from within,
+ * when nothing is.
+ */
+void
+store_when_durable(struct store *store, store_done_fn *done, void *context);
+
+/* Blobs: content by digest, counted by the objects that name them. Put within
+ * the transaction that creates the object; released with it. Get reads on the
+ * writer's side and calls back on the loop; length 0 and NULL when there is
+ * none.
+ */
+void store_txn_put_blob(struct store_txn *txn,
+                        const char *digest,
+                        const void *bytes,
+                        size_t length);
+void store_txn_release_blob(struct store_txn *txn, const char *digest);
+typedef void store_blob_fn(const void *bytes, size_t length, void *context);
+void store_get_blob(struct store *store,
+                    const char *digest,
+                    store_blob_fn *got,
+                    void *context);
+
+/* Small secrets of the controller's own (node enrolment digests, token keys),
+ * by name; never served. Values are copied; find is borrowed.
+ */
+void store_txn_put_secret(struct store_txn *txn,
+                          const char *name,
+                          const char *value);
+void store_txn_remove_secret(struct store_txn *txn, const char *name);
+const char *store_find_secret(const struct store *store, const char *name);
+
+/* Watch: changes of a kind behind `revision`, those in the log at once, then
+ * as they are published. Every change names what was and what is, either may
+ * be NULL; the same objects go to every watcher. `index` and `value`: only
+ * changes where one side has that value (index -1: all), found by hash, so
+ * that ten thousand watchers of one node each cost nothing per change.
+ * -ESTALE: the log does not reach back that far.
+ */
+struct store_change {
+    const struct object *old_object;
+    const struct object *new_object;
+    int64_t revision;
+};
+typedef void store_change_fn(const struct store_change *change, void *context);
+int store_watch(struct store *store,
+                const struct kind *kind,
+                int64_t revision,
+                int index,
+                const char *value,
+                store_change_fn *changed,
+                void *context,
+                struct store_watch **ret_watch);
+void store_unwatch(struct store_watch *watch);
+
+/* Forgets the log up to that revision, as a compaction does. */
+void store_compact(struct store *store, int64_t revision);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* allocation.h - the exact cores, memory nodes and devices of a pod
+ *
+ * Chosen by the scheduler when it assumes the pod, carried by the binding,
+ * kept in Pod.status.allocation until the pod ends, obeyed by the agent.
+ * Lists are written as the kernel does: "0-7,64-71".
+ */
+#pragma once
+
+#include "lib/base/bitset.h"
+#include "lib/json/record.h"
+
+struct error;
+
+struct allocation_memory {
+    int64_t node;      /* OS index */
+    const char *bytes; /* a quantity */
+};
+
+struct allocation {
+    const char *cpus;     /* exclusive PUs; NULL: the shared pool */
+    const char *withheld; /* siblings kept idle, charged as used */
+    const char *memory_nodes;
+    LIST_OF(const char *) devices; /* "gpu0" */
+    LIST_OF(struct allocation_memory) memory;
+    const char *shared_cpu; /* a quantity of the shared pool, or NULL */
+};
+
+extern const struct record allocation_record;
+
+/* Whether two allocations on one node are disjoint in PUs (used and withheld)
+ * and devices. -EINVAL when a list cannot be read; -EEXIST with the overlap
+ * in words when they are not.
+ */
+int allocation_check_disjoint(const struct allocation *a,
+                              const struct allocation *b,
+                              struct error *err);

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* causes.h - what is wrong with an object, field by field (Status.details)
+ *
+ * Reasons and wording are upstream's field errors. Paths are kept as the walk
+ * goes: causes_enter(c, "spec"), causes_enter_index(c, "containers", 0), ...
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct arena;
+struct json;
+
+enum cause_reason {
+    CAUSE_REQUIRED,      /* FieldValueRequired */
+    CAUSE_INVALID,       /* FieldValueInvalid */
+    CAUSE_NOT_SUPPORTED, /* FieldValueNotSupported */
+    CAUSE_FORBIDDEN,     /* FieldValueForbidden */
+    CAUSE_DUPLICATE,     /* FieldValueDuplicate */
+    CAUSE_NOT_FOUND,     /* FieldValueNotFound */
+    CAUSE_TOO_LONG,      /* FieldValueTooLong */
+    CAUSE_TOO_MANY,      /* FieldValueTooMany */
+    CAUSE_TYPE_INVALID,  /* FieldValueTypeInvalid */
+    CAUSE_INTERNAL,      /* InternalError */
+};
+
+struct cause {
+    enum cause_reason reason;
+    char *field;
+    char *message; /* as in `causes[].message`: "Invalid value: -1: ..." */
+};
+
+struct causes {
+    struct arena *arena;
+    struct cause *items;
+    unsigned count, capacity;
+    char path[1024]; /* where the walk is */
+    unsigned path_length;
+};
+
+void causes_init(struct causes *c, struct arena *arena);
+
+/* The walk. Enter appends ".name" or "[index]" or "[key]"; leave takes the
+ * length that enter returned.
+ */
+unsigned causes_enter(struct causes *c, const char *name);
+unsigned causes_enter_index(struct causes *c, const char *name, unsigned index);
+unsigned causes_enter_key(struct causes *c, const char *name, const char *key);
+void causes_leave(struct causes *c, unsigned length);
+
+/* Adds one about the field `name` below where the walk is ("" for there).
+ * Value NULL: none is shown. Message: the words behind the value.
+ */
+void causes_add(struct causes *c,
+                enum cause_reason reason,
+                const char *name,
+                const struct json *value,
+                const char *format,
+                ...) PRINTF(5, 6);
+const char *cause_reason_name(enum cause_reason reason);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* event.h - something happened to an object (core/v1 Event) */
+#pragma once
+
+#include "lib/api/meta.h"
+
+struct object;
+
+struct object_reference {
+    const char *api_version;
+    const char *kind;
+    const char *namespace;
+    const char *name;
+    const char *uid;
+    const char *resource_version;
+    const char *field_path;
+};
+
+struct event {
+    struct meta meta;
+    struct object_reference involved;
+    const char *reason;    /* "Scheduled" */
+    const char *message;   /* for people */
+    const char *type;      /* "Normal", "Warning" */
+    const char *component; /* source.component */
+    const char *host;      /* source.host */
+    int64_t count;
+    int64_t first_at_us;
+    int64_t last_at_us;
+    int64_t event_at_us;
+    const char *reporting_component;
+};
+
+extern const struct record event_record;
+extern const struct record object_reference_record;
+
+const struct event *event_of(const struct object *object);

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job.h - work to be done by pods of one template
+ *
+ * Kiln's additions: status.id (the integer that users type), spec.script and
+ * spec.environment (content-addressed blobs), spec.beginTime, spec.requeue,
+ * status.exitCode.
+ */
+#pragma once
+
+#include "lib/api/meta.h"
+#include "lib/api/pod.h"
+
+/* Submitted with its content, as text or base64 data; kept as its digest. */
+struct job_blob {
+    const char *digest; /* "sha256:<64 hex>" */
+    int64_t size_bytes;
+    const char *text; /* only on the way in */
+    const char *data; /* only on the way in, base64 */
+};
+
+struct job_template {
+    struct meta meta;
+    struct pod_spec spec;
+};
+
+struct job_spec {
+    const int64_t *parallelism;
+    const int64_t *completions;
+    const int64_t *active_deadline_seconds; /* waiting included */
+    const int64_t *backoff_limit;
+    const int64_t *ttl_seconds_after_finished;
+    const char *completion_mode; /* NonIndexed, Indexed */
+    bool suspend;                /* held */
+    const struct label_selector *selector;
+    struct job_template template_;
+    const struct job_blob *script;
+    const struct job_blob *environment; /* NAME=value, each ended by a NUL */
+    int64_t begin_at_us;                /* 0: at once */
+    bool requeue;                       /* start again when its node is lost */
+};
+
+struct job_condition {
+    const char *type; /* Complete, Failed, Suspended, FailureTarget, ... */
+    const char *status;
+    const char *reason;
+    const char *message;
+    int64_t last_transition_at_us;
+};
+
+struct job_status {
+    int64_t id;
+    LIST_OF(struct job_condition) conditions;
+    int64_t start_at_us;
+    int64_t completion_at_us;
+    int64_t active, succeeded, failed, ready;
+    int64_t attempts;         /* Kiln: pods made so far */
+    const int64_t *exit_code; /* Kiln: of the last pod that ended */
+};
+
+struct job {
+    struct meta meta;
+    struct job_spec spec;
+    struct job_status status;
+};
+
+extern const struct record job_record;
+
+const struct job *job_of(const struct object *object);
+bool job_is_finished(const struct job *job);

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kind.h - the kinds of objects the API serves, and the one list of them
+ *
+ * Adding a kind is one file (its tables, defaults, validation) and one line
+ * in registry.c. Pure data and pure functions: no daemon, no clock.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "lib/json/record.h"
+
+struct arena;
+struct json;
+struct object;
+struct causes;
+
+/* A field that `fieldSelector` may name, and how to read it from the view.
+ * "" when the object does not have it. `buffer` may hold the result.
+ */
+struct selectable_field {
+    const char *path; /* "spec.nodeName" */
+    const char *(*value)(const struct object *object, char buffer[64]);
+};
+
+enum kind_flag {
+    KIND_NAMESPACED = 1 << 0,
+    KIND_HAS_STATUS = 1 << 1, /* status changes through /status only */
+    KIND_GENERATION = 1 << 2, /* counts changes of spec */
+    KIND_CREATE_ON_UPDATE = 1 << 3,
+    KIND_UNCONDITIONAL_UPDATE = 1 << 4, /* PUT without resourceVersion */
+    KIND_GRACEFUL_DELETION = 1 << 5,
+    KIND_TRANSIENT = 1 << 6, /* Events: their own relaxed database */
+    KIND_VOLATILE = 1 << 7,  /* Leases: revisions that are not durable */
+};
+
+struct kind {
+    const char *group; /* "" for core */
+    const char *version;
+    const char *api_version; /* "batch/v1", "v1" */
+    const char *name;        /* "Pod" */
+    const char *list_name;   /* "PodList" */
+    const char *plural;
+    const char *singular;
+    const char *const *short_names; /* NULL-terminated, or NULL */
+    const char *const *categories;  /* "all"; or NULL */
+    unsigned flags;                 /* enum kind_flag */
+    const struct record *record;    /* bound to the view */
+
+    /* All on normalized trees. Defaults fills in what upstream's API
+     * defaulting does. Prepare drops what a client may not set at creation
+     * (status) or keeps what an update may not change. Validate adds what is
+     * wrong; `old` is NULL at creation. Any may be NULL.
+     */
+    void (*set_defaults)(struct arena *arena, struct json *object);
+    void (*prepare)(struct arena *arena,
+                    struct json *object,
+                    const struct json *old);
+    void (*validate)(struct causes *causes,
+                     const struct json *object,
+                     const struct json *old);
+    void (*validate_status)(struct causes *causes,
+                            const struct json *object,
+                            const struct json *old);
+
+    const struct selectable_field *selectable;
+    unsigned n_selectable; /* beyond metadata.name and metadata.namespace */
+};
+
+/* All kinds, in order of discovery. */
+extern const struct kind *const kinds[];
+extern const unsigned n_kinds;
+
+/* The kinds that Kiln's own code names. */
+extern const struct kind event_kind;
+extern const struct kind job_kind;
+extern const struct kind lease_kind;
+extern const struct kind namespace_kind;
+extern const struct kind node_kind;
+extern const struct kind pod_kind;
+extern const struct kind priority_class_kind;
+
+/* NULL when there is none. Any name: plural, singular, short, Kind; with or
+ * without ".group" behind it; case does not count. For command lines.
+ */
+const struct kind *
+kind_find(const char *group, const char *version, const char *plural);
+const struct kind *kind_find_by_name(const char *api_version, const char *name);
+const struct kind *kind_find_any_name(const char *name);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* meta.h - what every API object says about itself (ObjectMeta)
+ *
+ * The struct of every kind begins with one, so an object of any kind can be
+ * read through it.
+ */
+#pragma once
+
+#include "lib/json/record.h"
+
+struct owner_reference {
+    const char *api_version;
+    const char *kind;
+    const char *name;
+    const char *uid;
+    bool controller;
+    bool block_owner_deletion;
+};
+
+struct meta {
+    const char *name;
+    const char *generate_name;
+    const char *namespace; /* NULL for kinds without one */
+    const char *uid;
+    const char *resource_version; /* the text of object->revision */
+    int64_t generation;
+    int64_t created_at_us;
+    int64_t deleted_at_us; /* when it must be gone; 0: not being deleted */
+    const int64_t *deletion_grace_s;
+    struct string_map labels;
+    struct string_map annotations;
+    LIST_OF(struct owner_reference) owners;
+    LIST_OF(const char *) finalizers;
+};
+
+extern const struct record meta_record;
+extern const struct record owner_reference_record;
+
+/* The owner with controller: true, or NULL. */
+const struct owner_reference *meta_controller(const struct meta *meta);
+
+/* Labels and annotations of Kiln's own. */
+#define LABEL_USER            "kiln.hpc/user" /* the owner's name, when valid */
+#define LABEL_JOB_NAME        "batch.kubernetes.io/job-name"
+#define LABEL_JOB_UID         "batch.kubernetes.io/controller-uid"
+#define LABEL_HOSTNAME        "kubernetes.io/hostname"
+#define ANNOTATION_USER       "kiln.hpc/user" /* the owner's name, always */
+#define ANNOTATION_UID        "kiln.hpc/uid"
+#define ANNOTATION_SUBMISSION "kiln.hpc/submission-key"
+#define ANNOTATION_INDEX      "batch.kubernetes.io/job-completion-index"
+#define TAINT_NOT_READY       "node.kubernetes.io/not-ready"
+#define TAINT_UNREACHABLE     "node.kubernetes.io/unreachable"
+#define TAINT_UNSCHEDULABLE   "node.kubernetes.io/unschedulable"
+#define TAINT_VIRTUAL         "kiln.hpc/virtual" /* a given topology */
+#define TAINT_NOT_APPROVED    "kiln.hpc/not-approved"

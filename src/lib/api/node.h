@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* node.h - a machine that runs pods
+ *
+ * Kiln's addition is status.topology (topology.h holds it as a struct).
+ */
+#pragma once
+
+#include "lib/api/meta.h"
+
+struct object;
+struct topology;
+struct error;
+
+struct taint {
+    const char *key;
+    const char *value;
+    const char *effect; /* NoSchedule, PreferNoSchedule, NoExecute */
+    int64_t added_at_us;
+};
+
+struct node_spec {
+    bool unschedulable;
+    LIST_OF(struct taint) taints;
+};
+
+struct node_condition {
+    const char *type;   /* "Ready", ... */
+    const char *status; /* "True", "False", "Unknown" */
+    const char *reason;
+    const char *message;
+    int64_t last_heartbeat_at_us;
+    int64_t last_transition_at_us;
+};
+
+struct node_info {
+    const char *machine_id;
+    const char *boot_id;
+    const char *kernel_version;
+    const char *os_image;
+    const char *architecture;
+    const char *agent_version; /* kubeletVersion on the wire */
+};
+
+struct node_address {
+    const char *type; /* "Hostname", "InternalIP" */
+    const char *address;
+};
+
+struct node_image {
+    LIST_OF(const char *) names;
+    int64_t size_bytes;
+};
+
+struct node_status {
+    struct string_map capacity; /* name to quantity */
+    struct string_map allocatable;
+    LIST_OF(struct node_condition) conditions;
+    LIST_OF(struct node_address) addresses;
+    struct node_info info;
+    LIST_OF(struct node_image) images;
+    const struct json *topology; /* as it came, or NULL */
+};
+
+struct node {
+    struct meta meta;
+    struct node_spec spec;
+    struct node_status status;
+};
+
+extern const struct record node_record;
+
+const struct node *node_of(const struct object *object);
+const struct node_condition *node_find_condition(const struct node *node,
+                                                 const char *type);
+bool node_is_ready(const struct node *node);

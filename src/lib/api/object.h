@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* object.h - one API object as it was published: text and struct, for good
+ *
+ * Immutable and reference-counted, so that it crosses threads freely: the
+ * counts are atomic and nothing else ever changes. The text is its canonical
+ * JSON, printed once; the view is the C struct that its kind's field table is
+ * bound to (struct pod, ...), beginning with a struct meta. To change an
+ * object: parse its text, edit the tree, make a new object.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct arena;
+struct error;
+struct json;
+struct kind;
+struct meta;
+
+struct object {
+    const struct kind *kind;
+    const struct meta *meta; /* the start of the view */
+    const void *view;
+    const char *text; /* length bytes, and a NUL */
+    size_t length;
+    int64_t revision; /* metadata.resourceVersion */
+};
+
+/* Life. New takes a normalized tree (record_normalize with the kind's table)
+ * whose resourceVersion is set, and keeps nothing of it. Parse is for text
+ * from the store or the wire: the kind is known; unknown fields are dropped;
+ * -EINVAL with the path.
+ */
+const struct object *object_new(const struct kind *kind,
+                                const struct json *tree);
+int object_parse(const struct kind *kind,
+                 const char *text,
+                 size_t length,
+                 const struct object **ret_object,
+                 struct error *err);
+const struct object *object_ref(const struct object *object);
+void object_unref(const struct object *object);
+void object_unrefp(const struct object **object);
+
+/* The tree of its text, in the arena: free to edit. */
+struct json *object_tree(const struct object *object, struct arena *arena);
+
+/* Bytes held, for accounting. */
+size_t object_bytes(const struct object *object);
+
+/* "namespace/name", or "name" for kinds without namespaces. */
+#define OBJECT_KEY_SIZE (253 + 1 + 253 + 1)
+void object_key(const struct object *object, char out[OBJECT_KEY_SIZE]);

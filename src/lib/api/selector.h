@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* selector.h - label, field and node selectors: parsed once, matched often
+ *
+ * Source: k8s.io/apimachinery/pkg/labels and pkg/fields,
+ * k8s.io/component-helpers/scheduling/corev1/nodeaffinity.
+ */
+#pragma once
+
+#include "lib/json/record.h"
+
+struct arena;
+struct error;
+struct object;
+
+/* As they stand in objects. */
+struct selector_requirement {
+    const char *key;
+    const char *operator_; /* In, NotIn, Exists, DoesNotExist, Gt, Lt */
+    LIST_OF(const char *) values;
+};
+
+struct label_selector {
+    struct string_map match_labels;
+    LIST_OF(struct selector_requirement) match_expressions;
+};
+
+struct node_selector_term {
+    LIST_OF(struct selector_requirement) match_expressions;
+    LIST_OF(struct selector_requirement) match_fields;
+};
+
+struct node_selector {
+    LIST_OF(struct node_selector_term) terms;
+};
+
+extern const struct record label_selector_record;
+extern const struct record node_selector_record;
+extern const struct record node_selector_term_record;
+
+/* Matching what stands in an object. A NULL label selector matches nothing,
+ * an empty one everything; a node selector matches when one term does, a term
+ * without requirements never does.
+ */
+bool label_selector_matches(const struct label_selector *selector,
+                            const struct string_map *labels);
+bool node_selector_term_matches(const struct node_selector_term *term,
+                                const struct string_map *labels,
+                                const char *node_name);
+bool node_selector_matches(const struct node_selector *selector,
+                           const struct string_map *labels,
+                           const char *node_name);
+
+/* The strings of `labelSelector=` and `fieldSelector=`, parsed once. -EINVAL
+ * with upstream's words. Everything is in the arena.
+ */
+struct label_query;
+struct field_query;
+struct kind;
+int label_query_parse(struct arena *arena,
+                      const char *text,
+                      struct label_query **ret_query,
+                      struct error *err);
+bool label_query_matches(const struct label_query *query,
+                         const struct string_map *labels);
+
+int field_query_parse(struct arena *arena,
+                      const struct kind *kind,
+                      const char *text,
+                      struct field_query **ret_query,
+                      struct error *err);
+bool field_query_matches(const struct field_query *query,
+                         const struct object *object);
+
+/* The value that the query demands of that field by "=", or NULL: lets an
+ * index answer.
+ */
+const char *field_query_demands(const struct field_query *query,
+                                const char *path);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* status.h - the API's answer when it is not an object: metav1.Status */
+#pragma once
+
+#include "lib/json/record.h"
+
+struct status_cause {
+    const char *reason;
+    const char *message;
+    const char *field;
+};
+
+struct status_details {
+    const char *name;
+    const char *group;
+    const char *kind;
+    const char *uid;
+    LIST_OF(struct status_cause) causes;
+    int64_t retry_after_s;
+};
+
+struct status {
+    const char *status; /* "Success", "Failure" */
+    const char *message;
+    const char *reason; /* "NotFound", "AlreadyExists", "Conflict", ... */
+    struct status_details details;
+    int64_t code; /* HTTP */
+};
+
+extern const struct record status_record;

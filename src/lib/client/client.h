@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client.h - the API as verbs, whoever serves it
+ *
+ * One interface, several makers: the HTTP client (agents, command line), the
+ * in-process client (scheduler, lifecycle; made by the apiserver) and the
+ * fake of the tests. Asynchronous only: a call returns at once and its `done`
+ * runs later on the caller's loop, exactly once, unless it is cancelled.
+ *
+ * Thread: the one whose loop the client was made with, and no other.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct arena;
+struct client;
+struct client_call;
+struct client_watch;
+struct error;
+struct json;
+struct kind;
+struct loop;
+struct object;
+struct status;
+
+enum client_verb {
+    CLIENT_GET,
+    CLIENT_LIST,
+    CLIENT_CREATE,
+    CLIENT_REPLACE,
+    CLIENT_MERGE_PATCH,
+    CLIENT_STRATEGIC_PATCH,
+    CLIENT_JSON_PATCH,
+    CLIENT_APPLY,
+    CLIENT_DELETE,
+    CLIENT_DELETE_COLLECTION,
+};
+
+/* What is asked. Everything is borrowed until the call returns, except the
+ * body, which lives in the arena that goes with it.
+ */
+struct client_request {
+    enum client_verb verb;
+    const struct kind *kind;
+    const char *namespace;   /* NULL: none, or all in a list */
+    const char *name;        /* NULL for lists and creates */
+    const char *subresource; /* "status", "binding", "log"; or NULL */
+    struct json *body;       /* or NULL */
+    const char *label_selector;
+    const char *field_selector;
+    const char *continue_token;
+    const char *resource_version; /* of a list */
+    int64_t limit;
+    const char *query;          /* further, encoded: "gracePeriodSeconds=5" */
+    const char *submission_key; /* makes a create idempotent; or NULL */
+    bool raw;                   /* the answer's text is all that is wanted */
+    const char *accept; /* another representation (Table); implies raw */
+};
+
+/* What came back, borrowed while `done` runs. code is the HTTP status; 0 when
+ * no answer came at all, and then `error` says why. On failure `status` holds
+ * the API's own words. On success either the object, or the list.
+ */
+struct client_reply {
+    int code;
+    const struct error *error;
+    const struct status *status;
+    const struct object *object;
+    const struct object *const *objects;
+    size_t n_objects;
+    const char *resource_version; /* of the list */
+    const char *continue_token;
+    const char *text; /* the body as it came (HTTP client, or raw) */
+    size_t length;
+    const char *const *warnings; /* NULL-terminated, or NULL */
+};
+
+typedef void client_done_fn(const struct client_reply *reply, void *context);
+
+enum client_event_type {
+    CLIENT_ADDED,
+    CLIENT_MODIFIED,
+    CLIENT_DELETED,
+    CLIENT_BOOKMARK,
+    CLIENT_ERROR, /* the watch has ended; status 410: list again */
+};
+
+struct client_event {
+    enum client_event_type type;
+    const struct object *object;  /* its last state when deleted */
+    const char *resource_version; /* also of a bookmark */
+    const struct status *status;  /* of an error, NULL: connection lost */
+    const struct error *error;
+};
+
+typedef void client_event_fn(const struct client_event *event, void *context);
+
+struct client_watch_request {
+    const struct kind *kind;
+    const char *namespace;
+    const char *label_selector;
+    const char *field_selector;
+    const char *resource_version; /* start behind this one */
+};
+
+/* What a maker of clients provides. `arena` goes over with the call. */
+struct client_ops {
+    struct client_call *(*call)(struct client *client,
+                                struct arena *arena TAKES,
+                                const struct client_request *request,
+                                client_done_fn *done,
+                                void *context);
+    void (*cancel)(struct client_call *call);
+    struct client_watch *(*watch)(struct client *client,
+                                  const struct client_watch_request *request,
+                                  client_event_fn *event,
+                                  void *context);
+    void (*stop)(struct client_watch *watch);
+    void (*free)(struct client *client);
+};
+
+struct client {
+    const struct client_ops *ops;
+    struct loop *loop;
+};
+
+/* Life. Calls under way are cancelled, watches stopped. */
+void client_free(struct client *client);
+DEFINE_CLEANUP(struct client, client_free)
+
+/* Call: `done` will run once, or never after client_cancel. `arena` may be
+ * NULL when there is no body.
+ */
+struct client_call *client_call(struct client *client,
+                                struct arena *arena TAKES,
+                                const struct client_request *request,
+                                client_done_fn *done,
+                                void *context);
+void client_cancel(struct client_call *call);
+
+/* Watch: events until client_stop or an error event (the last one; the watch
+ * must still be stopped).
+ */
+struct client_watch *client_watch(struct client *client,
+                                  const struct client_watch_request *request,
+                                  client_event_fn *event,
+                                  void *context);
+void client_stop(struct client_watch *watch);
+
+/* The words of a failed reply, for a person: "pods \"x\" not found". */
+int client_reply_error(const struct client_reply *reply, struct error *err);

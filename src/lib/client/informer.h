@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* informer.h - a faithful copy of the objects of one kind: list, then watch
+ *
+ * Keeps the newest state of every object, tells handlers what changed, and
+ * stays right through lost connections and 410 (lists again and reports the
+ * difference). Retries with backoff for as long as it takes.
+ *
+ * Owns:    one reference to every object of its kind (and selection).
+ * Thread:  that of its client.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "lib/base/macro.h"
+#include "lib/client/client.h"
+
+struct informer;
+struct object;
+
+/* Added: old is NULL. Deleted: new is NULL. Both borrowed. */
+typedef void informer_change_fn(const struct object *old_object,
+                                const struct object *new_object,
+                                void *context);
+typedef void informer_synced_fn(void *context);
+
+struct informer_settings {
+    struct client *client;
+    const struct kind *kind;
+    const char *namespace;      /* NULL: all */
+    const char *label_selector; /* or NULL */
+    const char *field_selector; /* or NULL */
+    informer_change_fn *changed;
+    informer_synced_fn *synced; /* after the first full list; or NULL */
+    void *context;
+};
+
+/* Life. Starts at once. */
+void informer_free(struct informer *informer);
+struct informer *informer_new(const struct informer_settings *settings)
+    OWNED_BY(informer_free);
+DEFINE_CLEANUP(struct informer, informer_free)
+
+/* Look. Find: borrowed until the next change. */
+bool informer_has_synced(const struct informer *informer);
+const struct object *informer_find(const struct informer *informer,
+                                   const char *namespace,
+                                   const char *name);
+size_t informer_count(const struct informer *informer);
+typedef void informer_visit_fn(const struct object *object, void *context);
+void informer_visit(const struct informer *informer,
+                    informer_visit_fn *visit,
+                    void *context);
