@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fdwatch.h - tell me when a descriptor can be read or written
+ *
+ * Level-triggered. The descriptor stays the caller's, who frees the watch
+ * before closing it. The callback may free its watch.
+ *
+ * Thread: the loop's.
+ */
+#pragma once
+
+#include "lib/base/macro.h"
+
+#define FDWATCH_READ  1u
+#define FDWATCH_WRITE 2u
+
+struct fdwatch;
+struct loop;
+typedef void (*fdwatch_fn)(int fd, unsigned ready, void *arg);
+
+/* Life. `wanted` is any of the two, or 0 for a watch that pauses. */
+void fdwatch_free(struct fdwatch *w);
+struct fdwatch *fdwatch_new(struct loop *loop,
+                            int fd,
+                            unsigned wanted,
+                            fdwatch_fn fn,
+                            void *arg) OWNED_BY(fdwatch_free);
+DEFINE_CLEANUP(struct fdwatch, fdwatch_free)
+
+/* Change */
+void fdwatch_want(struct fdwatch *w, unsigned wanted);

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/loop/loop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+#include <event2/event_struct.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/loop/base.h"
+
+struct letter {
+    struct letter *next;
+    loop_fn fn;
+    void *arg;
+};
+
+/* The mailbox is a stack that any thread pushes onto and the loop takes whole
+ * and turns round, so that neither side ever waits for the other. `deferred`
+ * is the loop's own queue.
+ */
+struct loop {
+    struct event_base *base;
+    struct event wake;
+    struct event deferred_run;
+    int wake_fd;
+    bool stopped;
+    _Atomic(struct letter *) mailbox;
+    struct letter *deferred;
+    struct letter **deferred_end;
+};
+
+static struct letter *
+letter_new(loop_fn fn, void *arg)
+{
+    struct letter *letter = xmalloc(sizeof(*letter));
+
+    letter->next = NULL;
+    letter->fn = fn;
+    letter->arg = arg;
+    return letter;
+}
+
+static struct letter *
+turn_round(struct letter *letter)
+{
+    struct letter *turned = NULL;
+
+    while (letter != NULL) {
+        struct letter *next = letter->next;
+
+        letter->next = turned;
+        turned = letter;
+        letter = next;
+    }
+    return turned;
+}
+
+static void
+discard(struct letter *letter)
+{
+    while (letter != NULL) {
+        struct letter *next = letter->next;
+
+        free(letter);
+        letter = next;
+    }
+}
+
+/* What follows a stop goes back to the front of the queue, for the next run. */
+static bool
+run_letters(struct loop *loop, struct letter *letter)
+{
+    bool any = letter != NULL;
+
+    while (letter != NULL) {
+        struct letter *next = letter->next;
+
+        letter->fn(letter->arg);
+        free(letter);
+        letter = next;
+        if (loop->stopped && letter != NULL) {
+            struct letter *last = letter;
+
+            while (last->next != NULL)
+                last = last->next;
+            last->next = loop->deferred;
+            if (loop->deferred == NULL)
+                loop->deferred_end = &last->next;
+            loop->deferred = letter;
+            event_active(&loop->deferred_run, EV_TIMEOUT, 0);
+            break;
+        }
+    }
+    return any;
+}
+
+static bool
+run_mailbox(struct loop *loop)
+{
+    return run_letters(loop, turn_round(atomic_exchange(&loop->mailbox, NULL)));
+}
+
+static bool
+run_deferred(struct loop *loop)
+{
+    struct letter *letter = loop->deferred;
+
+    loop->deferred = NULL;
+    loop->deferred_end = &loop->deferred;
+    return run_letters(loop, letter);
+}
+
+static void
+on_wake(evutil_socket_t fd, short events, void *arg)
+{
+    uint64_t count;
+
+    (void)events;
+    /* Emptied first: a post that comes after the exchange writes again. */
+    if (read(fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
+        log_debug("reading a loop's eventfd failed: %m");
+    (void)run_mailbox(arg);
+}
+
+static void
+on_deferred(evutil_socket_t fd, short events, void *arg)
+{
+    (void)fd;
+    (void)events;
+    (void)run_deferred(arg);
+}
+
+/* The change list saves most epoll_ctl calls of a busy HTTP connection. It
+ * forbids two descriptors of one open file in a loop; nobody here has them.
+ * No locks: a base is touched by one thread, loop_post has its own way in.
+ */
+static struct event_base *
+base_new(void)
+{
+    struct event_config *config = event_config_new();
+    struct event_base *base = NULL;
+
+    if (config != NULL) {
+        event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
+        event_config_set_flag(config, EVENT_BASE_FLAG_IGNORE_ENV);
+        event_config_set_flag(config, EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST);
+        base = event_base_new_with_config(config);
+        event_config_free(config);
+    }
+    return base;
+}
+
+struct loop *
+loop_new(void)
+{
+    struct loop *loop = xnew(struct loop);
+
+    signal(SIGPIPE, SIG_IGN);
+    loop->base = base_new();
+    loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (loop->base == NULL || loop->wake_fd < 0) {
+        log_error("Cannot make an event loop: %m (raise the limit of open "
+                  "files, LimitNOFILE= or ulimit -n)");
+        abort();
+    }
+    loop->deferred_end = &loop->deferred;
+    event_assign(&loop->wake,
+                 loop->base,
+                 loop->wake_fd,
+                 EV_READ | EV_PERSIST,
+                 on_wake,
+                 loop);
+    event_add(&loop->wake, NULL);
+    event_assign(&loop->deferred_run, loop->base, -1, 0, on_deferred, loop);
+    return loop;
+}
+
+void
+loop_free(struct loop *loop)
+{
+    if (loop == NULL)
+        return;
+    event_del(&loop->wake);
+    event_del(&loop->deferred_run);
+    close(loop->wake_fd);
+    discard(atomic_exchange(&loop->mailbox, NULL));
+    discard(loop->deferred);
+    event_base_free(loop->base);
+    free(loop);
+}
+
+void
+loop_run(struct loop *loop)
+{
+    while (!loop->stopped)
+        event_base_loop(loop->base, EVLOOP_NO_EXIT_ON_EMPTY);
+    loop->stopped = false;
+}
+
+static void
+stop_now(void *arg)
+{
+    struct loop *loop = arg;
+
+    loop->stopped = true;
+    event_base_loopbreak(loop->base);
+}
+
+void
+loop_stop(struct loop *loop)
+{
+    loop_post(loop, stop_now, loop);
+}
+
+void
+loop_drain(struct loop *loop)
+{
+    bool any;
+
+    do {
+        any = run_mailbox(loop);
+        any = run_deferred(loop) || any;
+        loop->stopped = false;
+    } while (any);
+}
+
+void
+loop_post(struct loop *loop, loop_fn fn, void *arg)
+{
+    static const uint64_t one = 1;
+    struct letter *letter = letter_new(fn, arg);
+    struct letter *top = atomic_load(&loop->mailbox);
+
+    do
+        letter->next = top;
+    while (!atomic_compare_exchange_weak(&loop->mailbox, &top, letter));
+
+    /* Who finds the box empty rings; the others are read with the first. */
+    if (top == NULL && write(loop->wake_fd, &one, sizeof(one)) < 0)
+        log_debug("waking a loop failed: %m");
+}
+
+void
+loop_defer(struct loop *loop, loop_fn fn, void *arg)
+{
+    struct letter *letter = letter_new(fn, arg);
+
+    if (loop->deferred == NULL)
+        event_active(&loop->deferred_run, EV_TIMEOUT, 0);
+    *loop->deferred_end = letter;
+    loop->deferred_end = &letter->next;
+}
+
+int64_t
+loop_now_ms(void)
+{
+    return clock_monotonic_us(&clock_system) / 1000;
+}
+
+struct event_base *
+loop_base(const struct loop *loop)
+{
+    return loop->base;
+}

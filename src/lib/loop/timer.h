@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* timer.h - call me later, once or again and again
+ *
+ * Monotonic; a timer is never early by more than the kernel's coarse tick (4
+ * ms) and may be late when the loop is busy. Starting a running timer starts
+ * it anew. The callback may free its timer.
+ *
+ * Thread: the loop's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+#include "lib/loop/loop.h"
+
+struct timer;
+
+/* Life. Not running at first; freeing one stops it. */
+void timer_free(struct timer *t);
+struct timer *timer_new(struct loop *loop, loop_fn fn, void *arg)
+    OWNED_BY(timer_free);
+DEFINE_CLEANUP(struct timer, timer_free)
+
+/* Change. Negative times count as 0. */
+void timer_start(struct timer *t, int64_t after_ms);
+void timer_repeat(struct timer *t, int64_t every_ms);
+void timer_stop(struct timer *t);
+
+/* Look */
+bool timer_is_running(const struct timer *t);

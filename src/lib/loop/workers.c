@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/loop/workers.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/log.h"
+
+struct task {
+    struct task *next;
+    struct loop *loop;
+    loop_fn work;
+    loop_fn done;
+    void *arg;
+};
+
+/* `lock` guards all that follows it. */
+struct workers {
+    unsigned count;
+    pthread_mutex_t lock;
+    pthread_cond_t more;
+    struct task *first;
+    struct task **end;
+    size_t waiting;
+    unsigned idle;
+    unsigned started;
+    bool is_ending;
+    pthread_t threads[];
+};
+
+static struct task *
+next_task(struct workers *w)
+{
+    struct task *task;
+
+    pthread_mutex_lock(&w->lock);
+    w->idle++;
+    while (w->first == NULL && !w->is_ending)
+        pthread_cond_wait(&w->more, &w->lock);
+    w->idle--;
+    task = w->first;
+    if (task != NULL) {
+        w->first = task->next;
+        if (w->first == NULL)
+            w->end = &w->first;
+        w->waiting--;
+    }
+    pthread_mutex_unlock(&w->lock);
+    return task;
+}
+
+static void *
+worker_main(void *arg)
+{
+    struct workers *w = arg;
+    struct task *task;
+
+    while ((task = next_task(w)) != NULL) {
+        task->work(task->arg);
+        if (task->done != NULL)
+            loop_post(task->loop, task->done, task->arg);
+        free(task);
+    }
+    return NULL;
+}
+
+/* With the lock held. Signals go to the threads that watch for them. */
+static void
+start_one(struct workers *w)
+{
+    sigset_t all, before;
+    int r;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    r = pthread_create(&w->threads[w->started], NULL, worker_main, w);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (r == 0) {
+        w->started++;
+        return;
+    }
+    if (w->started > 0) /* the others will do it */
+        return;
+    log_error("Cannot start a worker thread: %s", strerror(r));
+    abort();
+}
+
+struct workers *
+workers_new(unsigned count)
+{
+    struct workers *w;
+
+    if (count == 0)
+        count = 1;
+    w = xcalloc(1, sizeof(*w) + count * sizeof(w->threads[0]));
+    w->count = count;
+    w->end = &w->first;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->more, NULL);
+    return w;
+}
+
+void
+workers_free(struct workers *w)
+{
+    if (w == NULL)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->is_ending = true;
+    pthread_cond_broadcast(&w->more);
+    pthread_mutex_unlock(&w->lock);
+    for (unsigned i = 0; i < w->started; i++)
+        pthread_join(w->threads[i], NULL);
+    pthread_cond_destroy(&w->more);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}
+
+void
+workers_submit(struct workers *w,
+               struct loop *loop,
+               loop_fn work,
+               loop_fn done,
+               void *arg)
+{
+    struct task *task = xnew(struct task);
+
+    task->loop = loop;
+    task->work = work;
+    task->done = done;
+    task->arg = arg;
+    pthread_mutex_lock(&w->lock);
+    *w->end = task;
+    w->end = &task->next;
+    w->waiting++;
+    if (w->idle < w->waiting && w->started < w->count)
+        start_one(w);
+    pthread_cond_signal(&w->more);
+    pthread_mutex_unlock(&w->lock);
+}
+
+size_t
+workers_waiting(struct workers *w)
+{
+    size_t waiting;
+
+    pthread_mutex_lock(&w->lock);
+    waiting = w->waiting;
+    pthread_mutex_unlock(&w->lock);
+    return waiting;
+}
