@@ -18,7 +18,7 @@ struct block {
 };
 
 struct arena {
-    struct block *blocks; /* the newest first; the only one with room */
+    struct block *blocks; /* the first is open: it has room */
     size_t next_size;
     size_t total;
 };
@@ -47,19 +47,37 @@ arena_free(struct arena *arena)
     free(arena);
 }
 
-static void
-add_block(struct arena *arena, size_t at_least)
+static struct block *
+block_new(struct arena *arena, size_t size, struct block *next)
 {
-    size_t size = arena->next_size > at_least ? arena->next_size : at_least;
     struct block *b = xmalloc(sizeof(*b) + size);
 
-    b->next = arena->blocks;
+    b->next = next;
     b->size = size;
     b->used = 0;
-    arena->blocks = b;
     arena->total += sizeof(*b) + size;
+    return b;
+}
+
+/* What is as large as a block gets one to itself, behind the open block, so
+ * that the room left in that one is not lost.
+ */
+static struct block *
+add_block(struct arena *arena, size_t at_least)
+{
+    struct block *open = arena->blocks;
+
+    if (open != NULL && at_least >= arena->next_size) {
+        open->next = block_new(arena, at_least, open->next);
+        return open->next;
+    }
+    arena->blocks =
+        block_new(arena,
+                  arena->next_size > at_least ? arena->next_size : at_least,
+                  open);
     if (arena->next_size < MAX_BLOCK)
         arena->next_size *= 2;
+    return arena->blocks;
 }
 
 /* Strings need no alignment, so they pack. */
@@ -70,8 +88,7 @@ take_bytes(struct arena *arena, size_t size, size_t alignment)
     size_t at = b ? (b->used + alignment - 1) & ~(alignment - 1) : 0;
 
     if (b == NULL || at > b->size || b->size - at < size) {
-        add_block(arena, size);
-        b = arena->blocks;
+        b = add_block(arena, size);
         at = 0;
     }
     b->used = at + size;

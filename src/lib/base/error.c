@@ -5,41 +5,49 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The arguments may point into err->text: the new text is made beside it. */
 int
 error_set(struct error *err, int code, const char *format, ...)
 {
+    char text[sizeof(err->text)];
     va_list args;
 
     if (err == NULL)
         return code;
-    err->code = code;
     va_start(args, format);
-    vsnprintf(err->text, sizeof(err->text), format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    err->code = code;
+    memcpy(err->text, text, strlen(text) + 1);
     return code;
+}
+
+static void
+append(char *text, size_t size, const char *more)
+{
+    size_t used = strlen(text);
+    size_t length = strnlen(more, size - used - 1);
+
+    memcpy(text + used, more, length);
+    text[used + length] = '\0';
 }
 
 int
 error_wrap(struct error *err, int code, const char *format, ...)
 {
-    char below[sizeof(err->text)];
+    char text[sizeof(err->text)];
+    const char *below;
     va_list args;
-    int used;
 
     if (err == NULL)
         return code;
-    if (err->code != 0)
-        memcpy(below, err->text, sizeof(below));
-    else
-        snprintf(below, sizeof(below), "%s", strerror(-code));
-    err->code = code;
+    below = err->code != 0 ? err->text : strerror(-code);
     va_start(args, format);
-    used = vsnprintf(err->text, sizeof(err->text), format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    if (used >= 0 && (size_t)used + 2 < sizeof(err->text))
-        snprintf(err->text + used,
-                 sizeof(err->text) - (size_t)used,
-                 ": %s",
-                 below);
+    append(text, sizeof(text), ": ");
+    append(text, sizeof(text), below);
+    err->code = code;
+    memcpy(err->text, text, strlen(text) + 1);
     return code;
 }

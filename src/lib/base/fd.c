@@ -46,7 +46,7 @@ fd_read_all(int fd, size_t limit, struct strbuf *out)
         ssize_t n;
 
         strbuf_reserve(out, 4096);
-        n = read(fd, out->text + out->length, 4096);
+        n = read(fd, out->text + out->length, out->capacity - out->length - 1);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -125,7 +125,7 @@ file_write_atomic(const char *path,
                   struct error *err)
 {
     CLEANUP_FREE char *temporary =
-        xasprintf("%s.new.%ld", path, (long)getpid());
+        xasprintf("%s.new.%ld", path, (long)gettid());
     int r;
 
     unlink(temporary);
@@ -141,25 +141,41 @@ file_write_atomic(const char *path,
     return 0;
 }
 
+static int
+make_one(const char *path, mode_t mode)
+{
+    struct stat st;
+
+    if (mkdir(path, mode) == 0)
+        return 0;
+    if (errno != EEXIST)
+        return -errno;
+    if (stat(path, &st) < 0)
+        return -errno;
+    return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
+}
+
 int
 dir_make(const char *path, mode_t mode, struct error *err)
 {
     CLEANUP_FREE char *part = xstrdup(path);
+    size_t length = strlen(path);
 
-    for (char *p = part + 1;; p++) {
-        char end = *p;
+    for (size_t at = 1; at <= length || length == 0; at++) {
+        int r;
 
-        if (end != '/' && end != '\0')
+        if (at < length && part[at] != '/')
             continue;
-        *p = '\0';
-        if (mkdir(part, mode) < 0 && errno != EEXIST)
+        part[at < length ? at : length] = '\0';
+        r = make_one(part, mode);
+        if (r < 0)
             return error_set(err,
-                             -errno,
+                             r,
                              "making directory '%s': %s",
                              part,
-                             strerror(errno));
-        *p = end;
-        if (end == '\0')
-            return 0;
+                             strerror(-r));
+        if (at < length)
+            part[at] = '/';
     }
+    return 0;
 }

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -62,6 +64,21 @@ room_of(const char *file, char *room, size_t size)
     snprintf(room, size, "%.*s", (int)(end - start), start);
 }
 
+/* systemd names the stream it made for us; standard error may have been
+ * redirected since.
+ */
+static bool
+is_journal(void)
+{
+    const char *stream = getenv("JOURNAL_STREAM");
+    unsigned long device, inode;
+    struct stat st;
+
+    return stream != NULL && sscanf(stream, "%lu:%lu", &device, &inode) == 2
+           && fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device
+           && st.st_ino == inode;
+}
+
 static size_t
 write_prefix(char *line, size_t size, enum log_level level, const char *room)
 {
@@ -70,7 +87,7 @@ write_prefix(char *line, size_t size, enum log_level level, const char *room)
     char date[32];
     int used;
 
-    if (getenv("JOURNAL_STREAM") != NULL) {
+    if (is_journal()) {
         used = snprintf(line, size, "<%d>%s: ", levels[level].journal, room);
         return (size_t)used;
     }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 
 #include "lib/base/alloc.h"
 
@@ -20,26 +21,70 @@ struct map {
 };
 
 static char tombstone[1];
-static uint64_t seed;
+static uint64_t seed[2];
 
 static void __attribute__((constructor)) choose_seed(void)
 {
-    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
-        seed = (uint64_t)(uintptr_t)&seed;
+    if (getrandom(seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+        seed[0] = (uint64_t)(uintptr_t)&seed ^ (uint64_t)time(NULL);
 }
 
+static inline uint64_t
+rotated(uint64_t x, unsigned bits)
+{
+    return x << bits | x >> (64 - bits);
+}
+
+static inline void
+sip_round(uint64_t v[4])
+{
+    v[0] += v[1];
+    v[2] += v[3];
+    v[1] = rotated(v[1], 13) ^ v[0];
+    v[3] = rotated(v[3], 16) ^ v[2];
+    v[0] = rotated(v[0], 32);
+    v[2] += v[1];
+    v[0] += v[3];
+    v[1] = rotated(v[1], 17) ^ v[2];
+    v[3] = rotated(v[3], 21) ^ v[0];
+    v[2] = rotated(v[2], 32);
+}
+
+static inline void
+absorb(uint64_t v[4], uint64_t word)
+{
+    v[3] ^= word;
+    sip_round(v);
+    v[0] ^= word;
+}
+
+/* SipHash-1-3 (Aumasson and Bernstein, "SipHash: a fast short-input PRF",
+ * 2012, with one round per word and three at the end).
+ */
 uint64_t
 map_hash(const void *bytes, size_t length)
 {
     const unsigned char *p = bytes;
-    uint64_t h = 0xcbf29ce484222325u ^ seed;
+    uint64_t v[4] = {
+        seed[0] ^ 0x736f6d6570736575u,
+        seed[1] ^ 0x646f72616e646f6du,
+        seed[0] ^ 0x6c7967656e657261u,
+        seed[1] ^ 0x7465646279746573u,
+    };
+    uint64_t word;
+    size_t left;
 
-    for (size_t i = 0; i < length; i++)
-        h = (h ^ p[i]) * 0x100000001b3u;
-    h ^= h >> 32;
-    h *= 0xd6e8feb86659fd93u;
-    h ^= h >> 32;
-    return h;
+    for (left = length; left >= 8; left -= 8, p += 8) {
+        memcpy(&word, p, 8);
+        absorb(v, word);
+    }
+    word = 0;
+    memcpy(&word, p, left);
+    absorb(v, word | (uint64_t)length << 56);
+    v[2] ^= 0xff;
+    for (int i = 0; i < 3; i++)
+        sip_round(v);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
 struct map *

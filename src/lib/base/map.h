@@ -38,5 +38,5 @@ bool map_next(const struct map *m,
               const char **ret_key,
               void **ret_value);
 
-/* The hash itself (FNV-1a with the process's seed, finished by a mixer). */
+/* The hash itself, SipHash-1-3 under the key of the process. */
 uint64_t map_hash(const void *bytes, size_t length);

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/base/arena.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "testsuite/lib/suite.h"
+
+START_TEST(memory_is_zeroed_and_aligned_whatever_came_before)
+{
+    struct arena *arena = arena_new(0);
+
+    for (size_t size = 1; size < 300; size++) {
+        unsigned char *p;
+
+        arena_strndup(arena, "xxxxxxxxxxxx", size % 13);
+        p = arena_alloc(arena, size);
+        ck_assert_uint_eq((uintptr_t)p % 16, 0);
+        for (size_t i = 0; i < size; i++)
+            ck_assert_uint_eq(p[i], 0);
+        memset(p, 0xff, size);
+    }
+    arena_free(arena);
+}
+END_TEST
+
+START_TEST(what_was_taken_stays_in_place_while_the_arena_grows)
+{
+    struct arena *arena = arena_new(16);
+    char *texts[2000];
+
+    for (int i = 0; i < 2000; i++)
+        texts[i] = arena_printf(arena, "text %d", i);
+
+    for (int i = 0; i < 2000; i++) {
+        char expected[16];
+
+        snprintf(expected, sizeof(expected), "text %d", i);
+        ck_assert_str_eq(texts[i], expected);
+    }
+    arena_free(arena);
+}
+END_TEST
+
+START_TEST(a_printed_text_may_be_longer_than_any_block)
+{
+    struct arena *arena = arena_new(0);
+    char *text = arena_printf(arena, "%0*d", 1000000, 5);
+
+    ck_assert_uint_eq(strlen(text), 1000000);
+    ck_assert_int_eq(text[999999], '5');
+    arena_free(arena);
+}
+END_TEST
+
+START_TEST(strings_with_nul_bytes_are_kept_whole)
+{
+    struct arena *arena = arena_new(0);
+    char *copy = arena_strndup(arena, "a\0b", 3);
+
+    ck_assert_mem_eq(copy, "a\0b", 4);
+    arena_free(arena);
+}
+END_TEST
+
+START_TEST(large_pieces_do_not_waste_the_room_of_the_open_block)
+{
+    enum { LARGE = 300 * 1024, ROUNDS = 100 };
+    struct arena *arena = arena_new(0);
+
+    for (int i = 0; i < ROUNDS; i++) {
+        arena_alloc(arena, 10);
+        arena_alloc(arena, LARGE);
+    }
+
+    ck_assert_uint_lt(arena_bytes(arena), (size_t)ROUNDS * LARGE * 11 / 10);
+    arena_free(arena);
+}
+END_TEST
+
+START_TEST(a_small_document_costs_one_small_block)
+{
+    struct arena *arena = arena_new(0);
+
+    arena_strdup(arena, "small");
+
+    ck_assert_uint_lt(arena_bytes(arena), 2048);
+    arena_free(arena);
+}
+END_TEST
+
+START_TEST(freeing_no_arena_is_fine)
+{
+    arena_free(NULL);
+}
+END_TEST
+
+SUITE("arena",
+      memory_is_zeroed_and_aligned_whatever_came_before,
+      what_was_taken_stays_in_place_while_the_arena_grows,
+      a_printed_text_may_be_longer_than_any_block,
+      strings_with_nul_bytes_are_kept_whole,
+      large_pieces_do_not_waste_the_room_of_the_open_block,
+      a_small_document_costs_one_small_block,
+      freeing_no_arena_is_fine)

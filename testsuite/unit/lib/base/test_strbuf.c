@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/base/strbuf.h"
+
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "testsuite/lib/suite.h"
+
+START_TEST(an_empty_buffer_is_an_empty_string_and_owns_nothing)
+{
+    struct strbuf s = STRBUF_INIT;
+
+    ck_assert_str_eq(s.text, "");
+    ck_assert_uint_eq(s.length, 0);
+    strbuf_truncate(&s, 0);
+    strbuf_add(&s, NULL, 0);
+    ck_assert_ptr_eq(s.text, strbuf_empty);
+}
+END_TEST
+
+START_TEST(pieces_of_every_kind_append)
+{
+    CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
+
+    strbuf_add_text(&s, "one ");
+    strbuf_add(&s, "two-", 3);
+    strbuf_add_char(&s, ' ');
+    strbuf_printf(&s, "%d", 3);
+
+    ck_assert_str_eq(s.text, "one two 3");
+    ck_assert_uint_eq(s.length, 9);
+}
+END_TEST
+
+START_TEST(it_grows_at_every_length_without_losing_its_end)
+{
+    CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
+
+    for (size_t i = 0; i < 5000; i++) {
+        strbuf_add_char(&s, (char)('a' + i % 26));
+        ck_assert_uint_eq(s.length, i + 1);
+        ck_assert_int_eq(s.text[i + 1], '\0');
+    }
+    for (size_t i = 0; i < 5000; i++)
+        ck_assert_int_eq(s.text[i], (char)('a' + i % 26));
+}
+END_TEST
+
+START_TEST(printing_more_than_there_is_room_for_prints_all_of_it)
+{
+    CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
+
+    for (int width = 1; width < 400; width++)
+        strbuf_printf(&s, "%0*d", width, 7);
+
+    ck_assert_uint_eq(s.length, 399 * 400 / 2);
+    ck_assert_uint_eq(strlen(s.text), s.length);
+}
+END_TEST
+
+START_TEST(bytes_may_be_nul)
+{
+    CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
+
+    strbuf_add(&s, "a\0b", 3);
+    strbuf_add_char(&s, '\0');
+
+    ck_assert_uint_eq(s.length, 4);
+    ck_assert_mem_eq(s.text, "a\0b\0", 5);
+}
+END_TEST
+
+START_TEST(truncating_shortens_and_never_lengthens)
+{
+    CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
+
+    strbuf_add_text(&s, "abcdef");
+    strbuf_truncate(&s, 10);
+    ck_assert_str_eq(s.text, "abcdef");
+    strbuf_truncate(&s, 2);
+    ck_assert_str_eq(s.text, "ab");
+}
+END_TEST
+
+START_TEST(what_was_taken_is_ours_and_the_buffer_is_empty)
+{
+    CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
+    char *empty = strbuf_take(&s);
+    char *full;
+
+    strbuf_add_text(&s, "text");
+    full = strbuf_take(&s);
+
+    ck_assert_str_eq(empty, "");
+    ck_assert_str_eq(full, "text");
+    ck_assert_str_eq(s.text, "");
+    free(empty);
+    free(full);
+}
+END_TEST
+
+SUITE("strbuf",
+      an_empty_buffer_is_an_empty_string_and_owns_nothing,
+      pieces_of_every_kind_append,
+      it_grows_at_every_length_without_losing_its_end,
+      printing_more_than_there_is_room_for_prints_all_of_it,
+      bytes_may_be_nul,
+      truncating_shortens_and_never_lengthens,
+      what_was_taken_is_ours_and_the_buffer_is_empty)
