@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* auth_client.h - the caller's side of the identity protocol
+ *
+ * Makes what a request carries and checks what its answer carries. Knows no
+ * HTTP; lib/http/http_login.h ties it to connections.
+ *
+ * Thread: hello, sign_once and the two checks of credentials ask the notary
+ * and block; the rest is arithmetic.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/auth/digest.h"
+#include "lib/auth/protocol.h"
+#include "lib/base/macro.h"
+
+struct auth_client;
+struct error;
+struct notary;
+struct secret;
+struct strbuf;
+
+struct auth_client_settings {
+    struct notary *notary;
+    const char *cluster;
+    uid_t service_uid;           /* the controller's */
+    const char *node_name;       /* agents: the node, or NULL */
+    const struct secret *secret; /* agents: its secret, or NULL before one */
+};
+
+/* Life. Everything but the notary is copied. */
+void auth_client_free(struct auth_client *client);
+struct auth_client *auth_client_new(const struct auth_client_settings *settings)
+    OWNED_BY(auth_client_free);
+DEFINE_CLEANUP(struct auth_client, auth_client_free)
+
+/* A session, of one connection. Hello gives the Authorization of the POST to
+ * PROTOCOL_SESSION_TARGET, welcome takes the answer's credential. Then each
+ * request is signed, in the order sent, and each answer checked.
+ */
+struct auth_line {
+    bool is_open;
+    char nonce[PROTOCOL_NONCE_SIZE];
+    char session[64];
+    struct digest key;
+    uint64_t seq; /* the last used */
+    int64_t lifetime_s;
+};
+int auth_client_hello(struct auth_client *client,
+                      struct auth_line *line,
+                      struct strbuf *ret_authorization,
+                      struct error *err);
+int auth_client_welcome(struct auth_client *client,
+                        struct auth_line *line,
+                        const char *credential,
+                        struct error *err);
+void auth_line_sign(struct auth_line *line,
+                    const char *method,
+                    const char *target,
+                    const char *content_type,
+                    const void *body,
+                    size_t length,
+                    struct strbuf *ret_authorization);
+int auth_line_check(const struct auth_line *line,
+                    uint64_t seq,
+                    const char *mac_header,
+                    int status,
+                    const char *content_type,
+                    const void *body,
+                    size_t length,
+                    struct error *err);
+
+/* One request with a credential of its own. */
+int auth_client_sign_once(struct auth_client *client,
+                          const char *method,
+                          const char *target,
+                          const char *content_type,
+                          const void *body,
+                          size_t length,
+                          char ret_nonce[PROTOCOL_NONCE_SIZE],
+                          struct strbuf *ret_authorization,
+                          struct error *err);
+int auth_client_check_once(struct auth_client *client,
+                           const char *nonce,
+                           const char *credential,
+                           int status,
+                           const char *content_type,
+                           const void *body,
+                           size_t length,
+                           struct error *err);
+
+/* The frames of a stream: bytes as they come in, frames that were proven out.
+ * Feed: calls `fn` for each one, -EKEYREJECTED at
+ * the first that is not proven. Finish: at the end of the stream; says whether
+ * it ended as its server meant, or was cut.
+ */
+struct auth_frames;
+typedef void (*auth_frame_fn)(const void *bytes, size_t length, void *arg);
+void auth_frames_free(struct auth_frames *frames);
+struct auth_frames *auth_frames_new(const struct auth_line *line,
+                                    uint64_t seq,
+                                    auth_frame_fn fn,
+                                    void *arg) OWNED_BY(auth_frames_free);
+int auth_frames_feed(struct auth_frames *frames,
+                     const void *bytes,
+                     size_t length,
+                     struct error *err);
+int auth_frames_finish(struct auth_frames *frames, struct error *err);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* digest.h - SHA-256, HMAC, and their text
+ *
+ * Thread: any.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+#define DIGEST_SIZE     32
+#define DIGEST_HEX_SIZE 65 /* 64 digits and a NUL */
+
+struct digest {
+    unsigned char bytes[DIGEST_SIZE];
+};
+
+struct strbuf;
+
+/* Make, of one text or of several pieces in a row (`digest_parts` with any
+ * number of struct digest_part). Hmac is HMAC-SHA256 (RFC 2104).
+ */
+struct digest_part {
+    const void *bytes;
+    size_t length;
+};
+void digest_of(const void *bytes, size_t length, struct digest *ret_digest);
+void digest_parts(const struct digest_part *parts,
+                  size_t count,
+                  struct digest *ret_digest);
+void digest_hmac(const void *key,
+                 size_t key_length,
+                 const void *bytes,
+                 size_t length,
+                 struct digest *ret_digest);
+
+/* Look. Constant time. */
+bool digest_equals(const struct digest *a, const struct digest *b);
+
+/* Text: lower-case hexadecimal. Parse takes exactly 64 digits: 0 or -EINVAL. */
+void digest_format(const struct digest *d, char out[DIGEST_HEX_SIZE]);
+int digest_parse(const char *hex, struct digest *ret_digest);
+
+/* Base64 (RFC 4648, padded). Decode refuses anything else: 0 or -EINVAL. */
+void base64_encode(struct strbuf *out, const void *bytes, size_t length);
+int base64_decode(struct strbuf *out, const char *text, size_t length);

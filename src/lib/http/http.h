@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http.h - words of HTTP/1.1 that both sides use */
+#pragma once
+
+#include <stddef.h>
+
+enum http_method {
+    HTTP_GET,
+    HTTP_HEAD,
+    HTTP_POST,
+    HTTP_PUT,
+    HTTP_PATCH,
+    HTTP_DELETE,
+    HTTP_OPTIONS,
+};
+
+struct http_header {
+    const char *name;
+    const char *value;
+};
+
+/* A piece of a body, sent without a copy: `release` is called once, on the
+ * loop's thread, when the bytes are needed no more, which may be before the
+ * call that took the piece returns. With `release` NULL the bytes are copied.
+ */
+struct http_piece {
+    const void *bytes;
+    size_t length;
+    void (*release)(void *arg);
+    void *arg;
+};
+
+/* "GET"; "Not Found", or "Unknown" for a status nobody knows. */
+const char *http_method_name(enum http_method method);
+const char *http_status_phrase(int status);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_client.h - requests to one server, over a few kept connections
+ *
+ * "http://HOST:PORT" or "http+unix:///run/kiln/socket". A request takes a free
+ * connection or opens one, up to the pool's size, and waits for one beyond it.
+ * A stream keeps its connection for itself.
+ *
+ * A request whose kept connection turns out dead before a byte of an answer
+ * came is sent once more, on a new one, if its method is safe or the request
+ * says that it may be repeated.
+ *
+ * Thread: the loop's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+#include "lib/http/http.h"
+
+struct error;
+struct http_call;
+struct http_client;
+struct http_login;
+struct loop;
+
+struct http_client_settings {
+    unsigned connections;       /* 0: 8 */
+    int64_t connect_ms;         /* 0: 10,000 */
+    int64_t answer_ms;          /* 0: 60,000 without a byte; not for streams */
+    size_t body_bytes;          /* 0: 256 MiB; a larger answer is an error */
+    const char *server_program; /* for messages; NULL: "kiln-controller" */
+    struct http_login *login;   /* http_login.h; NULL: none */
+};
+
+/* What came back; borrowed while the callback runs. Header names compare
+ * without regard to case. The body ends with a NUL that is not counted, and is
+ * empty if `data` took it.
+ */
+struct http_answer {
+    int status;
+    const char *content_type; /* "" if none */
+    const char *body;
+    size_t length;
+    const struct http_header *headers;
+    size_t n_headers;
+};
+const char *http_answer_header(const struct http_answer *answer,
+                               const char *name);
+
+/* What is asked; all of it is copied. `done` runs once, later, and not after
+ * a cancel; `answer` is NULL when there is none, and `err` then says why. With
+ * `data`, the body of a 2xx answer comes through it piece by piece as it
+ * arrives (after `started`, which may be NULL), and there is no time limit.
+ */
+struct http_question {
+    enum http_method method;
+    const char *target;
+    const struct http_header *headers;
+    size_t n_headers;
+    const char *content_type; /* NULL if no body */
+    const void *body;
+    size_t length;
+    bool is_repeatable;
+    void (*started)(const struct http_answer *answer, void *arg);
+    void (*data)(const void *bytes, size_t length, void *arg);
+    void (*done)(const struct http_answer *answer,
+                 const struct error *err,
+                 void *arg);
+    void *arg;
+};
+
+/* Life. Free cancels all calls. New: 0, or -EINVAL with words about the url
+ * (https is refused so far). Nothing is connected yet. `settings` may be NULL.
+ */
+void http_client_free(struct http_client *client);
+int http_client_new(struct loop *loop,
+                    const char *url,
+                    const struct http_client_settings *settings,
+                    struct http_client **ret_client,
+                    struct error *err);
+DEFINE_CLEANUP(struct http_client, http_client_free)
+
+/* Call. The handle is good until `done` or cancel. Pause stops reading, so
+ * that a slow consumer slows the server.
+ */
+struct http_call *http_client_call(struct http_client *client,
+                                   const struct http_question *question);
+void http_call_cancel(struct http_call *call);
+void http_call_pause(struct http_call *call, bool is_paused);
+
+/* Look */
+const char *http_client_url(const struct http_client *client);

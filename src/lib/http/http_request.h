@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_request.h - one request at the server, until it is answered
+ *
+ * The handler answers exactly once, at once or later, by http_request_reply*
+ * or http_request_stream; that ends the request. What the accessors return is
+ * borrowed until then. If the client goes first the request stays valid, and
+ * the answer goes nowhere.
+ *
+ * Thread: the server's loop.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/macro.h"
+#include "lib/http/http.h"
+
+struct http_request;
+struct http_stream;
+
+/* Who is at the other end. On a Unix socket the kernel vouches for the ids
+ * (SO_PEERCRED, of the moment it connected).
+ */
+struct http_peer {
+    bool is_local; /* a Unix socket; the three ids are set */
+    uid_t uid;
+    gid_t gid;
+    pid_t pid;
+    char address[64]; /* "192.0.2.7:40112", "[2001:db8::1]:40112", "unix" */
+};
+
+/* Look. Target is as the client wrote it; path and query are decoded. Header
+ * names compare without regard to case. The body ends with a NUL that is not
+ * counted.
+ */
+enum http_method http_request_method(const struct http_request *r);
+const char *http_request_target(const struct http_request *r);
+const char *http_request_path(const struct http_request *r);
+const char *http_request_query(const struct http_request *r, const char *name);
+bool http_request_query_next(const struct http_request *r,
+                             size_t *at,
+                             const char **ret_name,
+                             const char **ret_value);
+const char *http_request_header(const struct http_request *r, const char *name);
+const char *http_request_body(const struct http_request *r, size_t *ret_length);
+const struct http_peer *http_request_peer(const struct http_request *r);
+
+/* The connection: a number that no other has had, and a slot for what belongs
+ * to it (a session). Setting frees what stood there; closing frees the last.
+ * Set is ignored, and the data freed, when the client has gone.
+ */
+uint64_t http_request_connection(const struct http_request *r);
+void *http_request_connection_data(const struct http_request *r);
+void http_request_set_connection_data(struct http_request *r,
+                                      void *data,
+                                      void (*free_data)(void *data));
+
+/* The client going before the answer: `fn` is called then, once; never after
+ * the answer. One at a time; NULL to forget it.
+ */
+void http_request_on_close(struct http_request *r,
+                           void (*fn)(struct http_request *r, void *arg),
+                           void *arg);
+bool http_request_is_closed(const struct http_request *r);
+
+/* Reply. Headers first, in any number (both copied; Content-Length, Date and
+ * Connection are ours). `content_type` may be NULL when there is no body. A
+ * HEAD gets the headers alone. Close: the connection ends with this answer.
+ */
+void http_request_add_header(struct http_request *r,
+                             const char *name,
+                             const char *value);
+void http_request_close_after(struct http_request *r);
+void http_request_reply(struct http_request *r TAKES,
+                        int status,
+                        const char *content_type,
+                        const void *body,
+                        size_t length);
+void http_request_reply_pieces(struct http_request *r TAKES,
+                               int status,
+                               const char *content_type,
+                               const struct http_piece *pieces,
+                               size_t n_pieces);
+
+/* Or a stream: sends the headers at once. See http_stream.h. */
+struct http_stream *http_request_stream(struct http_request *r TAKES,
+                                        int status,
+                                        const char *content_type);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_server.h - HTTP/1.1 for many clients on one loop
+ *
+ * Reads requests within its limits and hands each to one handler, which
+ * answers then or later (see http_request.h). Clients that are too slow, too
+ * many or too big are cut off without hurting the others.
+ *
+ * Thread:     the loop's.
+ * Invariant:  one request of a connection is under way at a time.
+ * See:        README.md for what evhttp does below, and what it cannot.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/macro.h"
+
+struct error;
+struct http_request;
+struct http_server;
+struct loop;
+
+/* What is refused. 0 means the default, which stands behind each. */
+struct http_limits {
+    size_t header_bytes;   /* 64 KiB; more is 400 */
+    size_t body_bytes;     /* 16 MiB; more is 413 */
+    size_t inflight_bytes; /* 256 MiB: bodies of all connections; then 503 */
+    size_t queued_bytes;   /* 8 MiB: unread part of a stream; then dropped */
+    unsigned connections;  /* 20,000 */
+    unsigned peer_connections; /* 4,096 from one address, or uid if local */
+    int64_t receive_ms;        /* 30,000: first byte to the end of a request */
+    int64_t idle_ms;           /* 120,000: between requests; not for streams */
+    int64_t send_ms;           /* 30,000: a peer reads nothing of an answer */
+};
+
+typedef void (*http_server_fn)(struct http_request *request, void *arg);
+
+/* Life. `limits` may be NULL. Free cuts all connections; requests that were
+ * not answered yet stay valid and must still be answered (to nobody), and
+ * streams are told that they are closed.
+ */
+void http_server_free(struct http_server *server);
+struct http_server *http_server_new(struct loop *loop,
+                                    const struct http_limits *limits,
+                                    http_server_fn handler,
+                                    void *arg) OWNED_BY(http_server_free);
+DEFINE_CLEANUP(struct http_server, http_server_free)
+
+/* Change. Listen on "127.0.0.1:6820", "[::]:6820", "*:6820" (both families),
+ * port 0 for any free one; or on a Unix socket with the given mode, which
+ * replaces a socket that nobody listens on. Several may be open. 0 or a
+ * negative errno. Pause stops accepting; those connected are still served.
+ */
+int http_server_listen(struct http_server *server,
+                       const char *address,
+                       struct error *err);
+int http_server_listen_unix(struct http_server *server,
+                            const char *path,
+                            mode_t mode,
+                            struct error *err);
+void http_server_pause(struct http_server *server);
+
+/* Look. Port: of the first TCP listener, 0 if none. */
+int http_server_port(const struct http_server *server);
+struct http_server_counts {
+    size_t connections;
+    size_t streams;
+    size_t inflight_bytes;
+    uint64_t requests; /* handed to the handler, ever */
+    uint64_t refused_connections;
+    uint64_t cut_connections; /* too slow, or too much in flight */
+    uint64_t dropped_streams;
+};
+void http_server_get_counts(const struct http_server *server,
+                            struct http_server_counts *ret_counts);
