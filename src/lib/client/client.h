@@ -18,8 +18,6 @@
 
 struct arena;
 struct client;
-struct client_call;
-struct client_watch;
 struct error;
 struct json;
 struct kind;
@@ -128,6 +126,14 @@ struct client {
     struct loop *loop;
 };
 
+/* What the calls and watches of every maker begin with; the maker sets it. */
+struct client_call {
+    struct client *client;
+};
+struct client_watch {
+    struct client *client;
+};
+
 /* Life. Calls under way are cancelled, watches stopped. */
 void client_free(struct client *client);
 DEFINE_CLEANUP(struct client, client_free)
@@ -143,7 +149,7 @@ struct client_call *client_call(struct client *client,
 void client_cancel(struct client_call *call);
 
 /* Watch: events until client_stop or an error event (the last one; the watch
- * must still be stopped).
+ * must still be stopped). Stop may be called from inside the event.
  */
 struct client_watch *client_watch(struct client *client,
                                   const struct client_watch_request *request,
@@ -151,5 +157,9 @@ struct client_watch *client_watch(struct client *client,
                                   void *context);
 void client_stop(struct client_watch *watch);
 
-/* The words of a failed reply, for a person: "pods \"x\" not found". */
+/* The words of a failed reply, for a person: "pods \"x\" not found". Returns
+ * the errno that goes with its code: -ENOENT for 404, -EEXIST or -ESTALE for
+ * 409, -EACCES for 401 and 403, -EINVAL for 400 and 422, -EAGAIN for 429 and
+ * 503; 0 when the reply is no failure.
+ */
 int client_reply_error(const struct client_reply *reply, struct error *err);

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/client/client.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/api/status.h"
+#include "lib/base/error.h"
+
+void
+client_free(struct client *client)
+{
+    if (client != NULL)
+        client->ops->free(client);
+}
+
+struct client_call *
+client_call(struct client *client,
+            struct arena *arena TAKES,
+            const struct client_request *request,
+            client_done_fn *done,
+            void *context)
+{
+    return client->ops->call(client, arena, request, done, context);
+}
+
+void
+client_cancel(struct client_call *call)
+{
+    if (call != NULL)
+        call->client->ops->cancel(call);
+}
+
+struct client_watch *
+client_watch(struct client *client,
+             const struct client_watch_request *request,
+             client_event_fn *event,
+             void *context)
+{
+    return client->ops->watch(client, request, event, context);
+}
+
+void
+client_stop(struct client_watch *watch)
+{
+    if (watch != NULL)
+        watch->client->ops->stop(watch);
+}
+
+/* The opposite direction of the table in controller/apiserver. */
+static int
+errno_of(int code, const char *reason)
+{
+    switch (code) {
+    case 400:
+    case 422:
+        return -EINVAL;
+    case 401:
+    case 403:
+        return -EACCES;
+    case 404:
+        return -ENOENT;
+    case 405:
+    case 501:
+        return -EOPNOTSUPP;
+    case 408:
+    case 504:
+        return -ETIMEDOUT;
+    case 409:
+        return reason != NULL && strcmp(reason, "AlreadyExists") == 0 ? -EEXIST
+                                                                      : -ESTALE;
+    case 410:
+        return -ESTALE;
+    case 413:
+        return -EFBIG;
+    case 429:
+    case 503:
+        return -EAGAIN;
+    case 507:
+        return -ENOSPC;
+    default:
+        return -EIO;
+    }
+}
+
+int
+client_reply_error(const struct client_reply *reply, struct error *err)
+{
+    const char *reason = NULL;
+    int r;
+
+    if (reply->code >= 200 && reply->code < 300)
+        return 0;
+    if (reply->code == 0) {
+        if (reply->error == NULL)
+            return error_set(err, -EIO, "no answer came");
+        r = reply->error->code < 0 ? reply->error->code : -EIO;
+        return error_set(err, r, "%s", reply->error->text);
+    }
+    if (reply->status != NULL)
+        reason = reply->status->reason;
+    r = errno_of(reply->code, reason);
+    if (reply->status != NULL && reply->status->message != NULL
+        && reply->status->message[0] != '\0')
+        return error_set(err, r, "%s", reply->status->message);
+    return error_set(err,
+                     r,
+                     "the server answered with HTTP status %d",
+                     reply->code);
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/client/informer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/api/object.h"
+#include "lib/api/status.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+#include "lib/base/random.h"
+#include "lib/loop/loop.h"
+#include "lib/loop/timer.h"
+
+#define PAGE           2000
+#define RETRY_FIRST_MS 100
+#define RETRY_MOST_MS  30000
+
+/* A watch that lived this long was a good one: its end is no reason to wait
+ * longer than the first time.
+ */
+#define WATCH_GOOD_MS 10000
+
+struct informer {
+    struct informer_settings settings;
+    struct map *objects; /* key to const struct object *, one reference each */
+    bool has_synced;
+
+    /* A list under way: what its pages brought so far. */
+    struct client_call *call;
+    struct map *listed;
+    char *list_version;
+
+    struct client_watch *watch;
+    char *version; /* where the watch is; NULL: list before watching */
+    int64_t watch_started_ms;
+
+    struct timer *retry;
+    int64_t retry_ms;
+    struct random_source random;
+};
+
+static void list_start(struct informer *in, const char *continue_token);
+static void watch_start(struct informer *in);
+
+/* The map's values are not const; the objects are, all the same. */
+static void
+put_object(struct map *objects, const struct object *object)
+{
+    char key[OBJECT_KEY_SIZE];
+
+    object_key(object, key);
+    object_unref(map_put(objects, key, (void *)(uintptr_t)object_ref(object)));
+}
+
+static void
+objects_free(struct map *objects)
+{
+    size_t at = 0;
+    void *object;
+
+    if (objects == NULL)
+        return;
+    while (map_next(objects, &at, NULL, &object))
+        object_unref(object);
+    map_free(objects);
+}
+
+static char *
+dup_or_null(const char *text)
+{
+    return text != NULL ? xstrdup(text) : NULL;
+}
+
+static void
+set_text(char **text, const char *value)
+{
+    char *copy = dup_or_null(value);
+
+    free(*text);
+    *text = copy;
+}
+
+static void
+tell(const struct informer *in,
+     const struct object *old_object,
+     const struct object *new_object)
+{
+    in->settings.changed(old_object, new_object, in->settings.context);
+}
+
+/* Same name, another life: handlers must see one end before the other begins.
+ */
+static bool
+is_same_life(const struct object *a, const struct object *b)
+{
+    return a->meta->uid == NULL || b->meta->uid == NULL
+           || strcmp(a->meta->uid, b->meta->uid) == 0;
+}
+
+static void
+take_object(struct informer *in, const struct object *object)
+{
+    char key[OBJECT_KEY_SIZE];
+    CLEANUP(object_unrefp) const struct object *old_object = NULL;
+
+    object_key(object, key);
+    old_object =
+        map_put(in->objects, key, (void *)(uintptr_t)object_ref(object));
+    if (old_object != NULL && !is_same_life(old_object, object)) {
+        tell(in, old_object, NULL);
+        tell(in, NULL, object);
+        return;
+    }
+    if (old_object == NULL || old_object->revision != object->revision)
+        tell(in, old_object, object);
+}
+
+static void
+drop_object(struct informer *in, const struct object *last)
+{
+    char key[OBJECT_KEY_SIZE];
+    CLEANUP(object_unrefp) const struct object *old_object = NULL;
+
+    object_key(last, key);
+    old_object = map_remove(in->objects, key);
+    if (old_object != NULL)
+        tell(in, is_same_life(old_object, last) ? last : old_object, NULL);
+}
+
+/* Trying again */
+
+static void
+retry_run(void *arg)
+{
+    struct informer *in = arg;
+
+    if (in->version != NULL)
+        watch_start(in);
+    else
+        list_start(in, NULL);
+}
+
+/* The wait doubles; a third of it is chance, so that ten thousand agents do
+ * not come back in one moment.
+ */
+static void
+retry_later(struct informer *in)
+{
+    int64_t part = in->retry_ms / 3;
+
+    timer_start(in->retry,
+                in->retry_ms - part
+                    + (int64_t)random_below(&in->random, (uint64_t)part + 1));
+    in->retry_ms *= 2;
+    if (in->retry_ms > RETRY_MOST_MS)
+        in->retry_ms = RETRY_MOST_MS;
+}
+
+/* The list */
+
+static void
+list_forget(struct informer *in)
+{
+    objects_free(in->listed);
+    in->listed = NULL;
+    set_text(&in->list_version, NULL);
+}
+
+static void
+drop_unlisted(struct informer *in)
+{
+    size_t at = 0;
+    const char *key;
+    void *value;
+
+    while (map_next(in->objects, &at, &key, &value)) {
+        CLEANUP(object_unrefp) const struct object *gone = NULL;
+
+        if (map_find(in->listed, key) != NULL)
+            continue;
+        gone = map_remove(in->objects, key);
+        tell(in, gone, NULL);
+    }
+}
+
+static void
+list_finish(struct informer *in)
+{
+    size_t at = 0;
+    void *object;
+
+    drop_unlisted(in);
+    while (map_next(in->listed, &at, NULL, &object))
+        take_object(in, object);
+    set_text(&in->version, in->list_version);
+    list_forget(in);
+    watch_start(in);
+    if (in->has_synced)
+        return;
+    in->has_synced = true;
+    if (in->settings.synced != NULL)
+        in->settings.synced(in->settings.context);
+}
+
+static void
+list_done(const struct client_reply *reply, void *context)
+{
+    struct informer *in = context;
+    struct error err = {0};
+
+    in->call = NULL;
+    if (client_reply_error(reply, &err) < 0) {
+        log_debug("Cannot list %s: %s, trying again.",
+                  in->settings.kind->plural,
+                  err.text);
+        list_forget(in);
+        retry_later(in);
+        return;
+    }
+    for (size_t i = 0; i < reply->n_objects; i++)
+        put_object(in->listed, reply->objects[i]);
+    if (in->list_version == NULL)
+        set_text(&in->list_version,
+                 reply->resource_version != NULL ? reply->resource_version
+                                                 : "");
+    if (reply->continue_token != NULL && reply->continue_token[0] != '\0')
+        list_start(in, reply->continue_token);
+    else
+        list_finish(in);
+}
+
+static void
+list_start(struct informer *in, const char *continue_token)
+{
+    struct client_request request = {
+        .verb = CLIENT_LIST,
+        .kind = in->settings.kind,
+        .namespace = in->settings.namespace,
+        .label_selector = in->settings.label_selector,
+        .field_selector = in->settings.field_selector,
+        .continue_token = continue_token,
+        .limit = PAGE,
+    };
+
+    if (continue_token == NULL) {
+        list_forget(in);
+        in->listed = map_new();
+    }
+    in->call = client_call(in->settings.client, NULL, &request, list_done, in);
+}
+
+/* The watch */
+
+static bool
+is_too_old(const struct client_event *event)
+{
+    return event->status != NULL && event->status->code == 410;
+}
+
+static void
+watch_lost(struct informer *in, const struct client_event *event)
+{
+    client_stop(in->watch);
+    in->watch = NULL;
+    if (loop_now_ms() - in->watch_started_ms >= WATCH_GOOD_MS)
+        in->retry_ms = RETRY_FIRST_MS;
+    /* Any other refusal may stand for a resourceVersion the server does not
+     * know, as after its state was restored: a list is right in every case.
+     */
+    if (event->status != NULL)
+        set_text(&in->version, NULL);
+    if (is_too_old(event))
+        log_debug("The watch of %s is too old, listing again.",
+                  in->settings.kind->plural);
+    retry_later(in);
+}
+
+static void
+watch_event(const struct client_event *event, void *context)
+{
+    struct informer *in = context;
+
+    switch (event->type) {
+    case CLIENT_ERROR:
+        watch_lost(in, event);
+        return;
+    case CLIENT_ADDED:
+    case CLIENT_MODIFIED:
+        take_object(in, event->object);
+        break;
+    case CLIENT_DELETED:
+        drop_object(in, event->object);
+        break;
+    case CLIENT_BOOKMARK:
+        break;
+    }
+    if (event->resource_version != NULL)
+        set_text(&in->version, event->resource_version);
+    else if (event->object != NULL)
+        set_text(&in->version, event->object->meta->resource_version);
+    in->retry_ms = RETRY_FIRST_MS;
+}
+
+static void
+watch_start(struct informer *in)
+{
+    const struct client_watch_request request = {
+        .kind = in->settings.kind,
+        .namespace = in->settings.namespace,
+        .label_selector = in->settings.label_selector,
+        .field_selector = in->settings.field_selector,
+        .resource_version = in->version,
+    };
+
+    in->watch_started_ms = loop_now_ms();
+    in->watch = client_watch(in->settings.client, &request, watch_event, in);
+}
+
+/* Life */
+
+void
+informer_free(struct informer *in)
+{
+    if (in == NULL)
+        return;
+    client_cancel(in->call);
+    client_stop(in->watch);
+    timer_free(in->retry);
+    list_forget(in);
+    objects_free(in->objects);
+    free(in->version);
+    free((char *)(uintptr_t)in->settings.namespace);
+    free((char *)(uintptr_t)in->settings.label_selector);
+    free((char *)(uintptr_t)in->settings.field_selector);
+    free(in);
+}
+
+struct informer *
+informer_new(const struct informer_settings *settings)
+{
+    struct informer *in = xnew(struct informer);
+
+    in->settings = *settings;
+    in->settings.namespace = dup_or_null(settings->namespace);
+    in->settings.label_selector = dup_or_null(settings->label_selector);
+    in->settings.field_selector = dup_or_null(settings->field_selector);
+    in->objects = map_new();
+    in->retry = timer_new(settings->client->loop, retry_run, in);
+    in->retry_ms = RETRY_FIRST_MS;
+    random_bytes(&in->random, sizeof(in->random));
+    list_start(in, NULL);
+    return in;
+}
+
+/* Look */
+
+bool
+informer_has_synced(const struct informer *in)
+{
+    return in->has_synced;
+}
+
+const struct object *
+informer_find(const struct informer *in,
+              const char *namespace,
+              const char *name)
+{
+    char key[OBJECT_KEY_SIZE];
+    size_t n = 0;
+
+    if (namespace != NULL && namespace[0] != '\0')
+        n = (size_t)snprintf(key, sizeof(key), "%s/%s", namespace, name);
+    else
+        n = (size_t)snprintf(key, sizeof(key), "%s", name);
+    return n < sizeof(key) ? map_find(in->objects, key) : NULL;
+}
+
+size_t
+informer_count(const struct informer *in)
+{
+    return map_count(in->objects);
+}
+
+void
+informer_visit(const struct informer *in,
+               informer_visit_fn *visit,
+               void *context)
+{
+    size_t at = 0;
+    void *object;
+
+    while (map_next(in->objects, &at, NULL, &object))
+        visit(object, context);
+}
