@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* metric.h - counters, gauges and histograms, told as Prometheus reads them
+ *
+ * A registry holds families (a name, its help, the names of its labels), a
+ * family holds one series per set of label values. Resolve a series once and
+ * keep it: it lives as long as its registry, and updating it is a few atomic
+ * operations. Mistakes of the program (a bad name, one name of two types)
+ * abort.
+ *
+ * Thread: any. The registry has a lock, which updates do not take.
+ * See:    Prometheus, "Text-based format", version 0.0.4.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+#define METRIC_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
+#define METRIC_MAX_LABELS   8
+
+struct metric; /* one series */
+struct metric_family;
+struct metric_registry;
+struct strbuf;
+
+/* Life */
+void metric_registry_free(struct metric_registry *registry);
+struct metric_registry *metric_registry_new(void)
+    OWNED_BY(metric_registry_free);
+DEFINE_CLEANUP(struct metric_registry, metric_registry_free)
+
+/* Families. `labels` are names with commas between ("result,profile"), or
+ * NULL. A family that is there already is returned, so that two rooms may
+ * share it. The upper bounds of a histogram rise; +Inf is added.
+ */
+struct metric_family *metric_counter(struct metric_registry *registry,
+                                     const char *name,
+                                     const char *help,
+                                     const char *labels);
+struct metric_family *metric_gauge(struct metric_registry *registry,
+                                   const char *name,
+                                   const char *help,
+                                   const char *labels);
+struct metric_family *metric_histogram(struct metric_registry *registry,
+                                       const char *name,
+                                       const char *help,
+                                       const char *labels,
+                                       const double *bounds,
+                                       size_t n_bounds);
+
+/* Fills `ret_bounds` with start, start * factor, start * factor^2, ... */
+void metric_exponential_bounds(double start,
+                               double factor,
+                               double *ret_bounds,
+                               size_t n_bounds);
+
+/* The series of these label values, one for each label of the family, made
+ * at 0 when it is new: metric_series(f, "success", "default").
+ */
+#define metric_series(family, ...) \
+    metric_series_of((family),     \
+                     (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
+struct metric *metric_series_of(struct metric_family *family,
+                                const char *const *values);
+
+/* Change: count is for counters, set and add for gauges, observe for
+ * histograms.
+ */
+void metric_count(struct metric *metric, uint64_t by);
+void metric_set(struct metric *metric, double value);
+void metric_add(struct metric *metric, double by);
+void metric_observe(struct metric *metric, double value);
+
+/* A counter or gauge whose value is asked for when somebody looks. Called on
+ * the thread that formats, with the registry locked; `context` must outlive
+ * the registry or metric_read(metric, NULL, NULL).
+ */
+typedef double (*metric_read_fn)(void *context);
+void metric_read(struct metric *metric, metric_read_fn read, void *context);
+
+/* Look: the value of a counter or gauge; how much a histogram has seen. */
+double metric_value(const struct metric *metric);
+
+/* Text: everything, families and series in the order of their names. */
+void metric_format(struct metric_registry *registry, struct strbuf *out);
