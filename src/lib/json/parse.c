@@ -93,12 +93,12 @@ find_earlier(struct parser *p, struct open_container *c)
     if (c->names == NULL) {
         c->names = map_new();
         for (size_t i = c->first; i < p->n_stack; i++)
-            map_put(c->names, p->stack[i].name, (char *)NULL + (i + 1));
+            map_put(c->names, p->stack[i].name, (void *)(uintptr_t)(i + 1));
     }
     place = map_find(c->names, c->name);
     if (place != NULL)
-        return &p->stack[(size_t)((char *)place - (char *)NULL) - 1];
-    map_put(c->names, c->name, (char *)NULL + (p->n_stack + 1));
+        return &p->stack[(uintptr_t)place - 1];
+    map_put(c->names, c->name, (void *)(uintptr_t)(p->n_stack + 1));
     return NULL;
 }
 

@@ -161,9 +161,9 @@ START_TEST(numbers_are_written_so_that_they_read_back)
         {1.0 / 3, "x 0.3333333333333333\n"},
         {1e21, "x 1e+21\n"},
         {123456789012345, "x 123456789012345\n"},
-        {INFINITY, "x +Inf\n"},
-        {-INFINITY, "x -Inf\n"},
-        {NAN, "x NaN\n"},
+        {HUGE_VAL, "x +Inf\n"},
+        {-HUGE_VAL, "x -Inf\n"},
+        {(double)NAN, "x NaN\n"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
