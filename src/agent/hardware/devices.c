@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/hardware/devices.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/api/topology.h"
+#include "lib/base/alloc.h"
+#include "lib/base/fd.h"
+#include "lib/base/strbuf.h"
+
+#define PCI_CLASS_DISPLAY 0x03
+#define PCI_VENDOR_NVIDIA 0x10de
+
+/* The NUMA node whose CPUs are nearest: the one that covers least beyond. */
+static uint16_t
+numa_of(hwloc_topology_t machine, const struct topology *t, hwloc_obj_t device)
+{
+    hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(machine, device);
+    uint16_t found = TOPOLOGY_NONE;
+
+    if (near == NULL || near->nodeset == NULL)
+        return TOPOLOGY_NONE;
+    for (unsigned i = 0; i < t->n_numa; i++) {
+        if (!hwloc_bitmap_isset(near->nodeset, t->numa[i].os_index)
+            || (bitset_is_empty(&t->numa[i].pus) && t->n_numa > 1))
+            continue;
+        if (found != TOPOLOGY_NONE)
+            return TOPOLOGY_NONE;
+        found = (uint16_t)i;
+    }
+    return found;
+}
+
+static void
+add(struct topology *t,
+    uint16_t numa,
+    const char *type,
+    char *name TAKES,
+    char *path TAKES,
+    const char *model)
+{
+    t->devices =
+        xrealloc_array(t->devices, t->n_devices + 1, sizeof(*t->devices));
+    t->devices[t->n_devices++] = (struct topology_device){
+        .name = name,
+        .type = xstrdup(type),
+        .path = path,
+        .model = model == NULL ? NULL : xstrdup(model),
+        .numa = numa,
+    };
+}
+
+static const char *
+model_of(hwloc_obj_t object)
+{
+    const char *model = hwloc_obj_get_info_by_name(object, "GPUModel");
+
+    if (model == NULL)
+        model = hwloc_obj_get_info_by_name(object, "Model");
+    if (model == NULL)
+        model = hwloc_obj_get_info_by_name(object, "PCIDevice");
+    if (model == NULL && object->parent->type == HWLOC_OBJ_PCI_DEVICE)
+        model = hwloc_obj_get_info_by_name(object->parent, "PCIDevice");
+    return model;
+}
+
+/* The driver numbers its device files in an order of its own. NULL without
+ * the driver.
+ */
+static char *
+nvidia_path(const struct hwloc_pcidev_attr_s *pci)
+{
+    CLEANUP_FREE char *information =
+        xasprintf("/proc/driver/nvidia/gpus/%04x:%02x:%02x.%01x/information",
+                  pci->domain,
+                  pci->bus,
+                  pci->dev,
+                  pci->func);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const char *line;
+    unsigned minor;
+
+    if (file_read(information, 65536, &text, NULL) < 0)
+        return NULL;
+    line = strstr(text.text, "Device Minor:");
+    if (line == NULL || sscanf(line, "Device Minor: %u", &minor) != 1)
+        return NULL;
+    return xasprintf("/dev/nvidia%u", minor);
+}
+
+static bool
+is_of_a_runtime(hwloc_obj_t os)
+{
+    return os->attr->osdev.type == HWLOC_OBJ_OSDEV_COPROC
+           || strncmp(os->name, "nvml", 4) == 0
+           || strncmp(os->name, "rsmi", 4) == 0
+           || strncmp(os->name, "ze", 2) == 0;
+}
+
+/* Looks through the OS devices below a PCI display controller. */
+static bool
+can_compute(hwloc_obj_t pci, const char **ret_model, char **ret_path)
+{
+    bool found = false;
+
+    *ret_model = hwloc_obj_get_info_by_name(pci, "PCIDevice");
+    *ret_path = NULL;
+    for (hwloc_obj_t os = pci->io_first_child; os; os = os->next_sibling) {
+        if (os->type != HWLOC_OBJ_OS_DEVICE || os->name == NULL)
+            continue;
+        if (*ret_path == NULL && strncmp(os->name, "renderD", 7) == 0)
+            *ret_path = xasprintf("/dev/dri/%s", os->name);
+        else if (!is_of_a_runtime(os))
+            continue;
+        else if (model_of(os) != NULL)
+            *ret_model = model_of(os);
+        found = true;
+    }
+    return found;
+}
+
+static void
+add_gpu(hwloc_topology_t machine,
+        struct topology *t,
+        hwloc_obj_t pci,
+        unsigned *n_gpus)
+{
+    const char *model;
+    char *path;
+    char *nvidia = NULL;
+    bool computes;
+
+    if (pci->attr->pcidev.class_id >> 8 != PCI_CLASS_DISPLAY)
+        return;
+    computes = can_compute(pci, &model, &path);
+    if (pci->attr->pcidev.vendor_id == PCI_VENDOR_NVIDIA && !t->is_virtual)
+        nvidia = nvidia_path(&pci->attr->pcidev);
+    if (nvidia != NULL) {
+        free(path);
+        path = nvidia;
+    }
+    if (!computes && nvidia == NULL)
+        return;
+    add(t,
+        numa_of(machine, t, pci),
+        "gpu",
+        xasprintf("gpu%u", (*n_gpus)++),
+        path,
+        model);
+}
+
+static void
+add_os_device(hwloc_topology_t machine, struct topology *t, hwloc_obj_t os)
+{
+    const char *type = NULL;
+    char *path = NULL;
+
+    if (os->name == NULL)
+        return;
+    switch (os->attr->osdev.type) {
+    case HWLOC_OBJ_OSDEV_NETWORK:
+        type = "nic";
+        break;
+    case HWLOC_OBJ_OSDEV_OPENFABRICS:
+        type = "rdma";
+        break;
+    case HWLOC_OBJ_OSDEV_BLOCK:
+        if (strncmp(os->name, "nvme", 4) != 0)
+            return;
+        type = "nvme";
+        path = xasprintf("/dev/%s", os->name);
+        break;
+    default:
+        return;
+    }
+    add(t,
+        numa_of(machine, t, os),
+        type,
+        xstrdup(os->name),
+        path,
+        model_of(os));
+}
+
+void
+devices_fill(hwloc_topology_t machine, struct topology *t)
+{
+    hwloc_obj_t object = NULL;
+    unsigned n_gpus = 0;
+
+    while ((object = hwloc_get_next_pcidev(machine, object)))
+        add_gpu(machine, t, object, &n_gpus);
+    object = NULL;
+    while ((object = hwloc_get_next_osdev(machine, object)))
+        add_os_device(machine, t, object);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* devices.h - GPUs, network cards and NVMe disks, and the NUMA node of each
+ *
+ * A GPU is a PCI display controller that can compute (it has a render node,
+ * an NVIDIA device file or a runtime's device), not the console's. GPUs are
+ * named gpu0, gpu1, ... in PCI order; the others keep the system's name.
+ */
+#pragma once
+
+#include <hwloc.h>
+
+struct topology;
+
+/* After layout_fill. */
+void devices_fill(hwloc_topology_t machine, struct topology *t);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/hardware/hardware.h"
+
+#include <errno.h>
+#include <sched.h>
+
+#include <hwloc.h>
+
+#include "agent/hardware/devices.h"
+#include "agent/hardware/layout.h"
+#include "agent/hardware/source.h"
+#include "lib/api/topology.h"
+#include "lib/base/error.h"
+
+/* hwloc leaves out what the cpuset cgroup forbids, but not what the agent's
+ * own affinity does; a machine of more CPUs than cpu_set_t is refused later.
+ */
+static bool
+read_affinity(struct bitset *ret_allowed)
+{
+    cpu_set_t cpus;
+
+    if (sched_getaffinity(0, sizeof(cpus), &cpus) < 0)
+        return false;
+    *ret_allowed = (struct bitset){0};
+    for (unsigned cpu = 0; cpu < BITSET_BITS; cpu++)
+        if (CPU_ISSET(cpu, &cpus))
+            bitset_add(ret_allowed, cpu);
+    return true;
+}
+
+/* Evenly by size, so that no node of equal ones is the poor one. */
+static int
+reserve_memory(struct topology *t, uint64_t bytes, struct error *err)
+{
+    uint64_t total = 0;
+
+    for (unsigned i = 0; i < t->n_numa; i++)
+        total += t->numa[i].memory_bytes;
+    if (bytes > 0 && bytes >= total)
+        return error_set(err,
+                         -ERANGE,
+                         "%llu bytes of memory are reserved for the system "
+                         "but the machine has %llu",
+                         (unsigned long long)bytes,
+                         (unsigned long long)total);
+    for (unsigned i = 0; bytes > 0 && i < t->n_numa; i++) {
+        uint64_t *memory = &t->numa[i].memory_bytes;
+
+        *memory -= (uint64_t)((__uint128_t)bytes * *memory / total);
+    }
+    return 0;
+}
+
+static int
+fill(hwloc_topology_t machine,
+     const struct hardware_wish *wish,
+     struct topology *t,
+     struct error *err)
+{
+    struct bitset allowed;
+    bool restricted = wish->given == NULL && read_affinity(&allowed);
+    int r = layout_fill(machine,
+                        restricted ? &allowed : NULL,
+                        &wish->reserved,
+                        t,
+                        err);
+
+    if (r < 0)
+        return r;
+    t->is_virtual = wish->given != NULL;
+    if (wish->with_devices)
+        devices_fill(machine, t);
+    return reserve_memory(t, wish->reserved_memory_bytes, err);
+}
+
+int
+hardware_discover(const struct hardware_wish *wish,
+                  struct topology **ret_topology,
+                  struct error *err)
+{
+    struct topology *t;
+    hwloc_topology_t machine;
+    int r = source_load(wish->given, wish->with_devices, &machine, err);
+
+    if (r < 0)
+        return r;
+    t = topology_new();
+    r = fill(machine, wish, t, err);
+    hwloc_topology_destroy(machine);
+    if (r < 0) {
+        topology_free(t);
+        return r;
+    }
+    *ret_topology = t;
+    return 0;
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/hardware/layout.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <hwloc/cpukinds.h>
+#include <hwloc/distances.h>
+
+#include "lib/api/cpuset.h"
+#include "lib/api/topology.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+
+/* PUs */
+
+static int
+refuse_large(hwloc_topology_t machine, struct error *err)
+{
+    hwloc_const_cpuset_t all = hwloc_topology_get_complete_cpuset(machine);
+    int last = hwloc_bitmap_last(all);
+    int numa = hwloc_get_nbobjs_by_type(machine, HWLOC_OBJ_NUMANODE);
+
+    if (last < 0 || last >= (int)BITSET_BITS)
+        return error_set(err,
+                         -E2BIG,
+                         "the topology has a PU of index %d; a node holds at "
+                         "most %u PUs",
+                         last,
+                         BITSET_BITS);
+    if (numa > (int)TOPOLOGY_MAX_NUMA)
+        return error_set(err,
+                         -E2BIG,
+                         "the topology has %d NUMA nodes; a node holds at "
+                         "most %u",
+                         numa,
+                         TOPOLOGY_MAX_NUMA);
+    return 0;
+}
+
+static int
+take_reserved(struct topology *t,
+              const struct bitset *reserved,
+              struct error *err)
+{
+    struct bitset missing = *reserved;
+    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
+
+    bitset_and_not(&missing, &t->pus);
+    if (!bitset_is_empty(&missing)) {
+        cpuset_format(&missing, &list);
+        return error_set(err,
+                         -EINVAL,
+                         "reserved CPUs %s are not among those of this "
+                         "machine that are online and allowed",
+                         list.text);
+    }
+    bitset_and_not(&t->pus, reserved);
+    t->reserved = *reserved;
+    if (bitset_is_empty(&t->pus))
+        return error_set(err,
+                         -EINVAL,
+                         "no CPU is left for jobs: all are reserved or not "
+                         "allowed");
+    return 0;
+}
+
+static int
+fill_pus(hwloc_topology_t machine,
+         const struct bitset *allowed,
+         const struct bitset *reserved,
+         struct topology *t,
+         struct error *err)
+{
+    hwloc_obj_t pu = NULL;
+
+    while ((pu = hwloc_get_next_obj_by_type(machine, HWLOC_OBJ_PU, pu)))
+        if (allowed == NULL || bitset_has(allowed, pu->os_index))
+            bitset_add(&t->pus, pu->os_index);
+    for (unsigned i = bitset_next(&t->pus, 0); i < BITSET_BITS;
+         i = bitset_next(&t->pus, i + 1))
+        t->n_pu = i + 1;
+    t->pu = xnew_array(struct topology_pu, t->n_pu + 1);
+    for (unsigned i = 0; i < t->n_pu; i++)
+        t->pu[i] = (struct topology_pu){
+            .core = TOPOLOGY_NONE,
+            .l3 = TOPOLOGY_NONE,
+            .numa = TOPOLOGY_NONE,
+            .package = TOPOLOGY_NONE,
+        };
+    return take_reserved(t, reserved, err);
+}
+
+/* Groups: packages, L3 caches, cores */
+
+static struct bitset
+members(const struct topology *t, hwloc_const_cpuset_t cpus)
+{
+    struct bitset set = {0};
+
+    bitset_foreach(pu, &t->pus) if (hwloc_bitmap_isset(cpus, pu))
+        bitset_add(&set, pu);
+    return set;
+}
+
+static unsigned
+fill_groups(hwloc_topology_t machine,
+            const struct topology *t,
+            hwloc_obj_type_t type,
+            struct topology_group **ret_groups)
+{
+    int count = hwloc_get_nbobjs_by_type(machine, type);
+    struct topology_group *groups =
+        xnew_array(struct topology_group, (count > 0 ? count : 0) + 1);
+    hwloc_obj_t object = NULL;
+    unsigned n = 0;
+
+    while ((object = hwloc_get_next_obj_by_type(machine, type, object))) {
+        struct bitset pus = members(t, object->cpuset);
+
+        if (!bitset_is_empty(&pus))
+            groups[n++].pus = pus;
+    }
+    *ret_groups = groups;
+    return n;
+}
+
+/* A description may have no packages: then the machine is one. */
+static void
+fill_packages(hwloc_topology_t machine, struct topology *t)
+{
+    t->n_packages = fill_groups(machine, t, HWLOC_OBJ_PACKAGE, &t->packages);
+    if (t->n_packages == 0)
+        t->packages[t->n_packages++].pus = t->pus;
+    for (unsigned i = 0; i < t->n_packages; i++)
+        bitset_foreach(pu, &t->packages[i].pus) t->pu[pu].package = (uint16_t)i;
+}
+
+static void
+fill_l3(hwloc_topology_t machine, struct topology *t)
+{
+    t->n_l3 = fill_groups(machine, t, HWLOC_OBJ_L3CACHE, &t->l3);
+    for (unsigned i = 0; i < t->n_l3; i++)
+        bitset_foreach(pu, &t->l3[i].pus) t->pu[pu].l3 = (uint16_t)i;
+}
+
+/* A PU that belongs to no core (a description may have none) is one. */
+static void
+fill_cores(hwloc_topology_t machine, struct topology *t)
+{
+    struct bitset alone = t->pus;
+
+    t->n_cores = fill_groups(machine, t, HWLOC_OBJ_CORE, &t->cores);
+    for (unsigned i = 0; i < t->n_cores; i++)
+        bitset_and_not(&alone, &t->cores[i].pus);
+    t->cores = xrealloc_array(t->cores,
+                              t->n_cores + bitset_count(&alone) + 1,
+                              sizeof(*t->cores));
+    bitset_foreach(pu, &alone)
+    {
+        t->cores[t->n_cores] = (struct topology_group){0};
+        bitset_add(&t->cores[t->n_cores++].pus, pu);
+    }
+    for (unsigned i = 0; i < t->n_cores; i++)
+        bitset_foreach(pu, &t->cores[i].pus) t->pu[pu].core = (uint16_t)i;
+}
+
+static void
+fill_kinds(hwloc_topology_t machine, struct topology *t)
+{
+    int kinds = hwloc_cpukinds_get_nr(machine, 0);
+    hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+
+    for (int kind = 0; kinds > 1 && kind < kinds; kind++) {
+        int efficiency;
+
+        if (hwloc_cpukinds_get_info(machine,
+                                    (unsigned)kind,
+                                    cpus,
+                                    &efficiency,
+                                    NULL,
+                                    NULL,
+                                    0)
+            < 0)
+            continue;
+        bitset_foreach(pu, &t->pus) if (hwloc_bitmap_isset(cpus, pu)) t->pu[pu]
+            .kind = (uint16_t)kind;
+    }
+    hwloc_bitmap_free(cpus);
+}
+
+/* NUMA nodes */
+
+static bool
+has_subtype(hwloc_obj_t object, const char *subtype)
+{
+    return object->subtype != NULL && strcmp(object->subtype, subtype) == 0;
+}
+
+/* Memory that no job should get as host memory: a GPU's own (POWER9,
+ * Grace Hopper) and the empty nodes that stand for its partitions.
+ */
+static bool
+is_for_jobs(hwloc_obj_t node)
+{
+    if (has_subtype(node, "GPUMemory"))
+        return false;
+    return node->attr->numanode.local_memory > 0
+           || !hwloc_bitmap_iszero(node->cpuset);
+}
+
+/* Where several nodes hold a PU (DRAM beside HBM, a CPU-less node that is
+ * local to a whole package) the narrowest is the PU's own; of equals, plain
+ * memory, then the first.
+ */
+static bool
+is_nearer(hwloc_obj_t a, hwloc_obj_t b)
+{
+    int weight_a = hwloc_bitmap_weight(a->cpuset);
+    int weight_b = hwloc_bitmap_weight(b->cpuset);
+    bool plain_a = a->subtype == NULL || has_subtype(a, "DRAM");
+    bool plain_b = b->subtype == NULL || has_subtype(b, "DRAM");
+
+    if (weight_a != weight_b)
+        return weight_a < weight_b;
+    if (plain_a != plain_b)
+        return plain_a;
+    return a->os_index < b->os_index;
+}
+
+static int
+give_pus_their_nodes(struct topology *t,
+                     const hwloc_obj_t *nodes,
+                     struct error *err)
+{
+    bitset_foreach(pu, &t->pus)
+    {
+        unsigned best = TOPOLOGY_NONE;
+
+        for (unsigned i = 0; i < t->n_numa; i++)
+            if (hwloc_bitmap_isset(nodes[i]->cpuset, pu)
+                && (best == TOPOLOGY_NONE || is_nearer(nodes[i], nodes[best])))
+                best = i;
+        if (best == TOPOLOGY_NONE)
+            return error_set(err, -EINVAL, "PU %u belongs to no NUMA node", pu);
+        t->pu[pu].numa = (uint16_t)best;
+        bitset_add(&t->numa[best].pus, pu);
+    }
+    return 0;
+}
+
+static uint16_t
+package_of(const struct topology *t, hwloc_const_cpuset_t cpus)
+{
+    struct bitset pus = members(t, cpus);
+
+    for (unsigned i = 0; i < t->n_packages; i++)
+        if (!bitset_is_empty(&pus)
+            && bitset_contains(&t->packages[i].pus, &pus))
+            return (uint16_t)i;
+    return TOPOLOGY_NONE;
+}
+
+/* Pages set aside are not for ordinary memory. hwloc lists the ordinary page,
+ * the smallest, first.
+ */
+static void
+fill_memory(hwloc_obj_t node, struct topology_numa *numa)
+{
+    const struct hwloc_numanode_attr_s *attr = &node->attr->numanode;
+
+    numa->memory_bytes = attr->local_memory;
+    for (unsigned i = 0; i < attr->page_types_len; i++) {
+        uint64_t size = attr->page_types[i].size;
+        uint64_t count = attr->page_types[i].count;
+
+        if ((i == 0 && size < (UINT64_C(1) << 20)) || size == 0 || count == 0
+            || numa->n_hugepages == ARRAY_SIZE(numa->hugepages)
+            || count > numa->memory_bytes / size)
+            continue;
+        numa->hugepages[numa->n_hugepages++] =
+            (struct topology_hugepages){.page_bytes = size, .count = count};
+        numa->memory_bytes -= size * count;
+    }
+}
+
+static void
+fill_distances(hwloc_topology_t machine,
+               struct topology *t,
+               const hwloc_obj_t *nodes)
+{
+    struct hwloc_distances_s *d = NULL;
+    unsigned nr = 1;
+
+    if (hwloc_distances_get_by_name(machine, "NUMALatency", &nr, &d, 0) < 0
+        || nr == 0)
+        return;
+    t->distances = xnew_array(uint16_t, t->n_numa * t->n_numa);
+    for (unsigned from = 0; from < t->n_numa; from++) {
+        for (unsigned to = 0; to < t->n_numa; to++) {
+            int row = hwloc_distances_obj_index(d, nodes[from]);
+            int column = hwloc_distances_obj_index(d, nodes[to]);
+            uint64_t value;
+
+            if (row < 0 || column < 0)
+                continue;
+            value = d->values[(unsigned)row * d->nbobjs + (unsigned)column];
+            t->distances[from * t->n_numa + to] =
+                value > UINT16_MAX ? UINT16_MAX : (uint16_t)value;
+        }
+    }
+    hwloc_distances_release(machine, d);
+}
+
+static int
+fill_numa(hwloc_topology_t machine, struct topology *t, struct error *err)
+{
+    hwloc_obj_t nodes[TOPOLOGY_MAX_NUMA];
+    hwloc_obj_t node = NULL;
+    int r;
+
+    while (
+        (node = hwloc_get_next_obj_by_type(machine, HWLOC_OBJ_NUMANODE, node)))
+        if (is_for_jobs(node))
+            nodes[t->n_numa++] = node;
+    t->numa = xnew_array(struct topology_numa, t->n_numa + 1);
+    for (unsigned i = 0; i < t->n_numa; i++) {
+        if (nodes[i]->os_index >= BITSET_BITS)
+            return error_set(err,
+                             -E2BIG,
+                             "the index of NUMA node %u is above %u",
+                             nodes[i]->os_index,
+                             BITSET_BITS - 1);
+        t->numa[i].os_index = nodes[i]->os_index;
+        t->numa[i].package = package_of(t, nodes[i]->cpuset);
+        fill_memory(nodes[i], &t->numa[i]);
+    }
+    r = give_pus_their_nodes(t, nodes, err);
+    if (r < 0)
+        return r;
+    if (t->n_numa > 1)
+        fill_distances(machine, t, nodes);
+    return 0;
+}
+
+int
+layout_fill(hwloc_topology_t machine,
+            const struct bitset *allowed,
+            const struct bitset *reserved,
+            struct topology *t,
+            struct error *err)
+{
+    int r = refuse_large(machine, err);
+
+    if (r < 0)
+        return r;
+    r = fill_pus(machine, allowed, reserved, t, err);
+    if (r < 0)
+        return r;
+    fill_packages(machine, t);
+    fill_l3(machine, t);
+    fill_cores(machine, t);
+    fill_kinds(machine, t);
+    return fill_numa(machine, t, err);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/hardware/hardware.h"
+
+#include <check.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/api/cpuset.h"
+#include "lib/api/topology.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "testsuite/lib/suite.h"
+
+static struct topology *
+discover(const struct hardware_wish *wish)
+{
+    struct topology *t = NULL;
+    struct error err = {0};
+
+    ck_assert_msg(hardware_discover(wish, &t, &err) == 0, "%s", err.text);
+    return t;
+}
+
+static struct topology *
+discover_given(const char *given)
+{
+    return discover(&(struct hardware_wish){.given = given});
+}
+
+static struct topology *
+discover_data(const char *name, bool with_devices)
+{
+    const char *top = getenv("top_srcdir");
+    CLEANUP_FREE char *path = xasprintf("%s/testsuite/data/topology/%s",
+                                        top == NULL ? "." : top,
+                                        name);
+
+    return discover(&(struct hardware_wish){
+        .given = path,
+        .with_devices = with_devices,
+    });
+}
+
+static struct bitset
+set_of(const char *list)
+{
+    struct bitset set;
+
+    ck_assert_int_eq(cpuset_parse(list, &set, NULL), 0);
+    return set;
+}
+
+static void
+assert_pus(const struct bitset *set, const char *list)
+{
+    struct bitset wanted = set_of(list);
+
+    ck_assert_msg(bitset_equals(set, &wanted), "the set is not %s", list);
+}
+
+/* The contract's invariant, on any topology. */
+static void
+assert_sound(const struct topology *t)
+{
+    struct bitset seen = {0};
+
+    bitset_foreach(pu, &t->pus)
+    {
+        const struct topology_pu *p = &t->pu[pu];
+
+        ck_assert_uint_lt(pu, t->n_pu);
+        ck_assert(bitset_has(&t->cores[p->core].pus, pu));
+        ck_assert(bitset_has(&t->packages[p->package].pus, pu));
+        ck_assert(bitset_has(&t->numa[p->numa].pus, pu));
+        ck_assert(p->l3 == TOPOLOGY_NONE || bitset_has(&t->l3[p->l3].pus, pu));
+    }
+    for (unsigned i = 0; i < t->n_cores; i++) {
+        ck_assert(!bitset_intersects(&seen, &t->cores[i].pus));
+        ck_assert(!bitset_is_empty(&t->cores[i].pus));
+        bitset_or(&seen, &t->cores[i].pus);
+    }
+    ck_assert(bitset_equals(&seen, &t->pus));
+    ck_assert(!bitset_intersects(&t->pus, &t->reserved));
+}
+
+START_TEST(synthetic_machines_come_out_as_described)
+{
+    static const struct {
+        const char *text;
+        unsigned pus, cores, l3, numa, packages;
+    } cases[] = {
+        {"pu:4", 4, 4, 0, 1, 1},
+        {"core:4 pu:1", 4, 4, 0, 1, 1},
+        {"pack:2 core:4 pu:2", 16, 8, 0, 1, 2},
+        {"pack:2 [numa] l3:2 core:4 pu:2", 32, 16, 4, 2, 2},
+        {"pack:2 numa:4 core:2 pu:1", 16, 16, 0, 8, 2},
+        {"[numa(memory=64GB)] core:8 pu:2", 16, 8, 0, 1, 1},
+        {"pack:4 [numa] l3:4 core:32 pu:2", 1024, 512, 16, 4, 4},
+        {"pack:1 numa:64 pu:1", 64, 64, 0, 64, 1},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct topology *t = discover_given(cases[i].text);
+
+        ck_assert(t->is_virtual);
+        ck_assert_uint_eq(bitset_count(&t->pus), cases[i].pus);
+        ck_assert_uint_eq(t->n_pu, cases[i].pus);
+        ck_assert_uint_eq(t->n_cores, cases[i].cores);
+        ck_assert_uint_eq(t->n_l3, cases[i].l3);
+        ck_assert_uint_eq(t->n_numa, cases[i].numa);
+        ck_assert_uint_eq(t->n_packages, cases[i].packages);
+        assert_sound(t);
+        topology_free(t);
+    }
+}
+END_TEST
+
+START_TEST(nonsense_is_refused_with_the_reason)
+{
+    static const struct {
+        const char *given;
+        int code;
+        const char *says;
+    } cases[] = {
+        {"", -EINVAL, "synthetic"},
+        {"hello", -EINVAL, "neither"},
+        {"pu:-3", -EINVAL, "neither"},
+        {"/nonexistent/x.xml", -ENOENT, "'/nonexistent/x.xml'"},
+        {"nonexistent.xml", -ENOENT, "nonexistent.xml"},
+        {"/dev/null", -EINVAL, "not an hwloc XML export"},
+        {"/etc/passwd", -EINVAL, "not an hwloc XML export"},
+        {"pu:1025", -E2BIG, "1024"},
+        {"pack:1000000 core:1000000 pu:1000000", -E2BIG, "1024"},
+        {"pu:99999999999999999999", -E2BIG, "1024"},
+        {"numa:65 pu:1", -E2BIG, "65 NUMA nodes"},
+        {"pack:2 core:2 pu:1(indexes=0,1,2,5000)", -E2BIG, "5000"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct hardware_wish wish = {.given = cases[i].given};
+        struct topology *t = NULL;
+        struct error err = {0};
+        int r = hardware_discover(&wish, &t, &err);
+
+        ck_assert_msg(r == cases[i].code,
+                      "'%s' gave %d: %s",
+                      cases[i].given,
+                      r,
+                      err.text);
+        ck_assert_ptr_null(t);
+        ck_assert_msg(strstr(err.text, cases[i].says) != NULL,
+                      "'%s' does not say '%s'",
+                      err.text,
+                      cases[i].says);
+    }
+}
+END_TEST
+
+START_TEST(reserved_cpus_are_in_no_group)
+{
+    struct hardware_wish wish = {
+        .given = "pack:2 [numa(memory=8GB)] l3:1 core:2 pu:2",
+        .reserved = set_of("0-1,4"),
+        .reserved_memory_bytes = UINT64_C(1000000000),
+    };
+    struct topology *t = discover(&wish);
+
+    assert_pus(&t->pus, "2-3,5-7");
+    assert_pus(&t->reserved, "0-1,4");
+    assert_pus(&t->packages[0].pus, "2-3");
+    assert_pus(&t->numa[1].pus, "5-7");
+    ck_assert_uint_eq(t->n_cores, 3);
+    ck_assert_uint_eq(t->numa[0].memory_bytes, UINT64_C(7500000000));
+    assert_sound(t);
+    topology_free(t);
+}
+END_TEST
+
+START_TEST(a_reservation_that_cannot_be_is_refused)
+{
+    static const struct {
+        const char *reserved;
+        uint64_t memory;
+        const char *says;
+    } cases[] = {
+        {"0-3", 0, "no CPU is left"},
+        {"2-9", 0, "CPUs 4-9"},
+        {"0", UINT64_C(1) << 60, "bytes of memory are reserved"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct hardware_wish wish = {
+            .given = "core:4 pu:1",
+            .reserved = set_of(cases[i].reserved),
+            .reserved_memory_bytes = cases[i].memory,
+        };
+        struct topology *t = NULL;
+        struct error err = {0};
+
+        ck_assert_int_lt(hardware_discover(&wish, &t, &err), 0);
+        ck_assert_msg(strstr(err.text, cases[i].says), "%s", err.text);
+    }
+}
+END_TEST
+
+START_TEST(distances_kinds_and_hugepages_are_read)
+{
+    struct topology *t = discover_data("two-sockets-devices.xml", false);
+
+    ck_assert_uint_eq(t->n_numa, 2);
+    ck_assert_ptr_nonnull(t->distances);
+    ck_assert_uint_eq(t->distances[0], 10);
+    ck_assert_uint_eq(t->distances[1], 21);
+    ck_assert_uint_eq(t->pu[0].kind, 0);
+    ck_assert_uint_eq(t->pu[15].kind, 1);
+    ck_assert_uint_eq(t->numa[0].n_hugepages, 1);
+    ck_assert_uint_eq(t->numa[0].hugepages[0].page_bytes, 2097152);
+    ck_assert_uint_eq(t->numa[0].hugepages[0].count, 1024);
+    ck_assert_uint_eq(t->numa[0].memory_bytes,
+                      UINT64_C(8000000000) - UINT64_C(2147483648));
+    ck_assert_uint_eq(t->n_devices, 0);
+    assert_sound(t);
+    topology_free(t);
+}
+END_TEST
+
+START_TEST(devices_are_found_when_asked_for)
+{
+    static const struct {
+        const char *name, *type, *path;
+        unsigned numa;
+    } wanted[] = {
+        {"gpu0", "gpu", "/dev/dri/renderD128", 0},
+        {"gpu1", "gpu", "/dev/dri/renderD129", 1},
+        {"nvme0n1", "nvme", "/dev/nvme0n1", 0},
+        {"ib0", "nic", NULL, 1},
+        {"mlx5_0", "rdma", NULL, 1},
+    };
+    struct topology *t = discover_data("two-sockets-devices.xml", true);
+
+    ck_assert_uint_eq(t->n_devices, ARRAY_SIZE(wanted));
+    for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+        ck_assert_str_eq(t->devices[i].name, wanted[i].name);
+        ck_assert_str_eq(t->devices[i].type, wanted[i].type);
+        ck_assert_pstr_eq(t->devices[i].path, wanted[i].path);
+        ck_assert_uint_eq(t->devices[i].numa, wanted[i].numa);
+    }
+    ck_assert_str_eq(t->devices[0].model, "Example accelerator 01");
+    topology_free(t);
+}
+END_TEST
+
+START_TEST(fast_memory_beside_the_cores_is_a_node_without_cpus)
+{
+    struct topology *t = discover_data("dram-and-hbm.xml", false);
+
+    ck_assert_uint_eq(t->n_numa, 2);
+    assert_pus(&t->pus, "0-2");
+    assert_pus(&t->numa[0].pus, "0-2");
+    assert_pus(&t->numa[1].pus, "");
+    ck_assert_uint_eq(t->numa[1].memory_bytes, UINT64_C(4000000000));
+    ck_assert_uint_eq(t->numa[1].package, 0);
+    assert_sound(t);
+    topology_free(t);
+}
+END_TEST
+
+START_TEST(this_machine_is_sound_and_not_virtual)
+{
+    struct topology *t =
+        discover(&(struct hardware_wish){.with_devices = true});
+
+    ck_assert(!t->is_virtual);
+    ck_assert_uint_ge(t->n_numa, 1);
+    ck_assert_uint_gt(t->numa[0].memory_bytes, 0);
+    assert_sound(t);
+    topology_free(t);
+}
+END_TEST
+
+START_TEST(an_agent_bound_to_one_cpu_offers_that_one)
+{
+    cpu_set_t before, one;
+    int cpu = 0;
+    struct topology *t;
+
+    ck_assert_int_eq(sched_getaffinity(0, sizeof(before), &before), 0);
+    while (!CPU_ISSET(cpu, &before))
+        cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    ck_assert_int_eq(sched_setaffinity(0, sizeof(one), &one), 0);
+
+    t = discover(&(struct hardware_wish){0});
+
+    sched_setaffinity(0, sizeof(before), &before);
+    ck_assert_uint_eq(bitset_count(&t->pus), 1);
+    ck_assert(bitset_has(&t->pus, (unsigned)cpu));
+    ck_assert_uint_eq(t->n_cores, 1);
+    topology_free(t);
+}
+END_TEST
+
+START_TEST(a_variable_of_hwloc_cannot_pass_for_this_machine)
+{
+    struct topology *t = NULL;
+    struct hardware_wish wish = {0};
+    struct error err = {0};
+
+    setenv("HWLOC_SYNTHETIC", "core:64 pu:2", 1);
+    ck_assert_int_eq(hardware_discover(&wish, &t, &err), -EINVAL);
+    unsetenv("HWLOC_SYNTHETIC");
+
+    ck_assert_ptr_nonnull(strstr(err.text, "HWLOC_"));
+}
+END_TEST
+
+SUITE("hardware",
+      synthetic_machines_come_out_as_described,
+      nonsense_is_refused_with_the_reason,
+      reserved_cpus_are_in_no_group,
+      a_reservation_that_cannot_be_is_refused,
+      distances_kinds_and_hugepages_are_read,
+      devices_are_found_when_asked_for,
+      fast_memory_beside_the_cores_is_a_node_without_cpus,
+      this_machine_is_sound_and_not_virtual,
+      an_agent_bound_to_one_cpu_offers_that_one,
+      a_variable_of_hwloc_cannot_pass_for_this_machine)
