@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cgroup/cgroot.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/cgroup/cgroup.h"
+#include "agent/cgroup/control.h"
+#include "agent/cgroup/hierarchy.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/strbuf.h"
+
+#define MOUNTINFO_LIMIT_BYTES (16u << 20)
+#define SHEPHERDS             "shepherds"
+#define KEEPER                "keeper"
+
+struct base {
+    unsigned version;
+    unsigned controllers; /* those used here */
+    bool is_lazy;         /* cgroups below are made when first needed */
+    char *mount;
+    char *directory;
+};
+
+struct cgroot {
+    struct base bases[CGROUP_MAX_PLACES]; /* tracking first */
+    unsigned n_bases;
+    struct cgroup *shepherds;
+    struct cgroot_ability ability;
+};
+
+/* Which hierarchies are used, and for what */
+
+#define WANTED                                                        \
+    ((unsigned)CONTROLLER_CPU | CONTROLLER_CPUSET | CONTROLLER_MEMORY \
+     | CONTROLLER_PIDS)
+#define LAZY ((unsigned)CONTROLLER_CPU | CONTROLLER_PIDS)
+
+static void
+use(struct cgroot *r,
+    const struct hierarchy *h,
+    unsigned controllers,
+    const char *base)
+{
+    if (r->n_bases == CGROUP_MAX_PLACES)
+        return;
+    r->bases[r->n_bases++] = (struct base){
+        .version = h->version,
+        .controllers = controllers,
+        .is_lazy = controllers != 0 && (controllers & ~LAZY) == 0,
+        .mount = xstrdup(h->mount),
+        .directory = xasprintf("%s%s", h->mount, base),
+    };
+}
+
+static const struct hierarchy *
+find_v2(const struct hierarchies *all)
+{
+    for (unsigned i = 0; i < all->count; i++)
+        if (all->items[i].version == 2)
+            return &all->items[i];
+    return NULL;
+}
+
+static void
+choose_v1(struct cgroot *r,
+          const struct hierarchies *all,
+          const char *base,
+          unsigned wanted)
+{
+    for (unsigned i = 0; i < all->count; i++) {
+        const struct hierarchy *h = &all->items[i];
+
+        if (h->version == 1 && (h->controllers & wanted) != 0)
+            use(r, h, h->controllers & wanted, base);
+    }
+}
+
+/* Pure v1: the freezer tracks, and systemd's own hierarchy has to be left too,
+ * or stopping the agent's unit would reach the jobs.
+ */
+static void
+choose(struct cgroot *r, const struct hierarchies *all, const char *base)
+{
+    const struct hierarchy *v2 = find_v2(all);
+    unsigned wanted = WANTED;
+
+    if (v2 != NULL) {
+        use(r, v2, v2->controllers & WANTED, base);
+        wanted &= ~v2->controllers;
+    } else {
+        choose_v1(r, all, base, CONTROLLER_FREEZER);
+        choose_v1(r, all, base, CONTROLLER_CPUACCT | wanted);
+        for (unsigned i = 0; i < all->count; i++)
+            if (all->items[i].is_systemd)
+                use(r, &all->items[i], 0, base);
+        r->ability.mode = CGROOT_V1;
+        return;
+    }
+    choose_v1(r, all, base, wanted);
+    r->ability.mode = r->n_bases > 1 ? CGROOT_HYBRID : CGROOT_V2;
+}
+
+/* Making the base */
+
+static int
+make_directory(const char *directory, struct error *err)
+{
+    if (mkdir(directory, 0755) < 0 && errno != EEXIST)
+        return error_set(err,
+                         -errno,
+                         "making cgroup '%s': %s",
+                         directory,
+                         strerror(errno));
+    return 0;
+}
+
+/* A v1 cpuset takes no process before it has CPUs and memory nodes, and none
+ * that its parent lacks. clone_children has new ones start with ours.
+ */
+static int
+fill_cpuset_v1(const char *parent, const char *directory, struct error *err)
+{
+    static const char *const files[] = {"cpuset.cpus", "cpuset.mems"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+        CLEANUP_STRBUF struct strbuf mine = STRBUF_INIT;
+        CLEANUP_STRBUF struct strbuf theirs = STRBUF_INIT;
+        int r = control_read(directory, files[i], &mine, err);
+
+        if (r == 0 && mine.length == 0) {
+            r = control_read(parent, files[i], &theirs, err);
+            if (r == 0)
+                r = control_write(directory, files[i], theirs.text, err);
+        }
+        if (r < 0)
+            return r;
+    }
+    control_write(directory, "cgroup.clone_children", "1", NULL);
+    return 0;
+}
+
+static bool
+is_enabled(const char *directory, const char *name)
+{
+    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
+    size_t length = strlen(name);
+
+    if (control_read(directory, "cgroup.subtree_control", &list, NULL) < 0)
+        return false;
+    for (const char *at = list.text; *at != '\0';) {
+        size_t word = strcspn(at, " ");
+
+        if (word == length && strncmp(at, name, length) == 0)
+            return true;
+        at += word;
+        at += strspn(at, " ");
+    }
+    return false;
+}
+
+/* v2 has no processes where there are controllers: what keeps a delegated unit
+ * alive moves into a leaf of its own.
+ */
+static int
+move_keepers(const char *directory)
+{
+    CLEANUP_FREE char *leaf = xasprintf("%s/" KEEPER, directory);
+    CLEANUP_STRBUF struct strbuf pids = STRBUF_INIT;
+    char *at = NULL;
+    int r = make_directory(leaf, NULL);
+
+    if (r == 0)
+        r = control_read(directory, "cgroup.procs", &pids, NULL);
+    if (r < 0)
+        return r;
+    for (char *pid = strtok_r(pids.text, "\n", &at); pid != NULL && r == 0;
+         pid = strtok_r(NULL, "\n", &at)) {
+        r = control_write(leaf, "cgroup.procs", pid, NULL);
+        if (r == -ESRCH)
+            r = 0;
+    }
+    return r;
+}
+
+/* Returns whether the controller may be used below the directory. */
+static bool
+enable(const char *directory, bool is_base, unsigned controller)
+{
+    char change[16];
+    int r;
+
+    if (is_enabled(directory, controller_name(controller)))
+        return true;
+    snprintf(change, sizeof(change), "+%s", controller_name(controller));
+    r = control_write(directory, "cgroup.subtree_control", change, NULL);
+    if (r == -EBUSY && is_base && move_keepers(directory) == 0)
+        r = control_write(directory, "cgroup.subtree_control", change, NULL);
+    return r == 0;
+}
+
+/* Each directory from the mount down to the base has to hand them on. */
+static void
+enable_controllers(struct base *b, const char *directory, bool is_base)
+{
+    for (unsigned c = 1; c != 0 && c <= b->controllers; c <<= 1)
+        if ((b->controllers & c) && !enable(directory, is_base, c))
+            b->controllers &= ~c;
+}
+
+static int
+prepare(struct base *b,
+        const char *parent,
+        const char *directory,
+        bool is_base,
+        struct error *err)
+{
+    int r = make_directory(directory, err);
+
+    if (r < 0)
+        return r;
+    if (b->version == 2)
+        enable_controllers(b, directory, is_base);
+    if (b->version == 1 && (b->controllers & CONTROLLER_CPUSET))
+        return fill_cpuset_v1(parent, directory, err);
+    if (b->version == 1 && (b->controllers & CONTROLLER_MEMORY))
+        control_write(directory, "memory.use_hierarchy", "1", NULL);
+    return 0;
+}
+
+static int
+make_base(struct base *b, struct error *err)
+{
+    CLEANUP_FREE char *parent = xstrdup(b->mount);
+    CLEANUP_FREE char *directory = xstrdup(b->directory);
+    size_t from = strlen(b->mount);
+
+    if (b->version == 2)
+        enable_controllers(b, b->mount, false);
+    for (;;) {
+        size_t to = from + 1 + strcspn(b->directory + from + 1, "/");
+        bool is_base = b->directory[to] == '\0';
+        int r;
+
+        directory[to] = '\0';
+        r = prepare(b, parent, directory, is_base, err);
+        if (r < 0 || is_base)
+            return r;
+        free(parent);
+        parent = xstrdup(directory);
+        directory[to] = '/';
+        from = to;
+    }
+}
+
+/* What it can do */
+
+static const struct base *
+find_base(const struct cgroot *r, unsigned controller)
+{
+    for (unsigned i = 0; i < r->n_bases; i++)
+        if (r->bases[i].controllers & controller)
+            return &r->bases[i];
+    return NULL;
+}
+
+static bool
+leaf_has(const struct base *b, const char *v2_file, const char *v1_file)
+{
+    CLEANUP_FREE char *leaf = NULL;
+
+    if (b == NULL)
+        return false;
+    leaf = xasprintf("%s/" SHEPHERDS, b->directory);
+    return control_exists(leaf, b->version == 2 ? v2_file : v1_file);
+}
+
+static void
+say_lacking(struct cgroot_ability *a)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    const struct {
+        bool has;
+        const char *lack;
+    } lacks[] = {
+        {a->cpuset, "cpuset: cores are bound by affinity alone"},
+        {a->memory, "memory: limits are not enforced"},
+        {!a->memory || a->swap, "swap accounting: jobs may swap"},
+        {a->weight, "cpu: shared pods have no weight"},
+        {a->max_processes, "pids: processes are not limited"},
+        {a->cpu_time, "CPU time accounting"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(lacks); i++)
+        if (!lacks[i].has)
+            strbuf_printf(&words,
+                          "%s%s",
+                          words.length == 0 ? "without " : "; ",
+                          lacks[i].lack);
+    if (words.length > 0)
+        a->lacking = strbuf_take(&words);
+}
+
+static void
+look_at_ability(struct cgroot *r)
+{
+    struct cgroot_ability *a = &r->ability;
+    const struct base *memory = find_base(r, CONTROLLER_MEMORY);
+    const struct base *tracking = &r->bases[0];
+
+    a->cpuset = find_base(r, CONTROLLER_CPUSET) != NULL;
+    a->memory = memory != NULL;
+    a->swap =
+        leaf_has(memory, "memory.swap.max", "memory.memsw.limit_in_bytes");
+    a->peak_memory =
+        leaf_has(memory, "memory.peak", "memory.max_usage_in_bytes");
+    a->weight = find_base(r, CONTROLLER_CPU) != NULL;
+    a->max_processes = find_base(r, CONTROLLER_PIDS) != NULL;
+    a->cpu_time =
+        tracking->version == 2 || find_base(r, CONTROLLER_CPUACCT) != NULL;
+    a->atomic_kill = leaf_has(tracking, "cgroup.kill", "");
+    a->populated_events = tracking->version == 2;
+    a->clone_into = tracking->version == 2;
+    say_lacking(a);
+}
+
+/* Life */
+
+static struct cgroup *
+name_cgroup(const struct cgroot *r, const char *name)
+{
+    struct cgroup *c = cgroup_new(name);
+
+    for (unsigned i = 0; i < r->n_bases; i++)
+        cgroup_place(c,
+                     r->bases[i].version,
+                     r->bases[i].controllers,
+                     r->bases[i].is_lazy,
+                     xasprintf("%s/%s", r->bases[i].directory, name));
+    return c;
+}
+
+/* The shepherds leave the agent's cgroup where tracking is done, and nowhere
+ * else: every further move would cost a launch its milliseconds.
+ */
+static int
+make_shepherds(struct cgroot *r, struct error *err)
+{
+    r->shepherds = cgroup_new(SHEPHERDS);
+    for (unsigned i = 0; i < r->n_bases; i++) {
+        const struct base *b = &r->bases[i];
+        char *leaf = xasprintf("%s/" SHEPHERDS, b->directory);
+        int made = make_directory(leaf, err);
+
+        if (made < 0) {
+            free(leaf);
+            return made;
+        }
+        if (i == 0 || b->controllers == 0)
+            cgroup_place(r->shepherds, b->version, 0, false, leaf);
+        else
+            free(leaf);
+    }
+    return 0;
+}
+
+static int
+open_bases(struct cgroot *r,
+           const struct hierarchies *all,
+           const char *base,
+           struct error *err)
+{
+    choose(r, all, base);
+    if (r->n_bases == 0)
+        return error_set(err,
+                         -EOPNOTSUPP,
+                         "no usable cgroup hierarchy is mounted; mount "
+                         "cgroup2 on /sys/fs/cgroup");
+    for (unsigned i = 0; i < r->n_bases; i++) {
+        int made = make_base(&r->bases[i], err);
+
+        if (made < 0)
+            return made;
+    }
+    return make_shepherds(r, err);
+}
+
+static int
+check_base(const char *base, struct error *err)
+{
+    size_t length = strlen(base);
+
+    if (length < 2 || base[0] != '/' || base[length - 1] == '/'
+        || strstr(base, "//") != NULL || strstr(base, "/.") != NULL
+        || strchr(base, '\n') != NULL)
+        return error_set(err,
+                         -EINVAL,
+                         "'%s' is not the path of a cgroup such as "
+                         "'/kiln-jobs'",
+                         base);
+    return 0;
+}
+
+int
+cgroot_open(const struct cgroot_site *site,
+            struct cgroot **ret_root,
+            struct error *err)
+{
+    CLEANUP(cgroot_closep) struct cgroot *root = xnew(struct cgroot);
+    CLEANUP_STRBUF struct strbuf mounts = STRBUF_INIT;
+    const char *path = site->mountinfo;
+    struct hierarchies all;
+    int r = check_base(site->base, err);
+
+    if (r == 0)
+        r = file_read(path == NULL ? "/proc/self/mountinfo" : path,
+                      MOUNTINFO_LIMIT_BYTES,
+                      &mounts,
+                      err);
+    if (r < 0)
+        return r;
+    hierarchies_parse(mounts.text, &all);
+    r = open_bases(root, &all, site->base, err);
+    hierarchies_fini(&all);
+    if (r < 0)
+        return r;
+    look_at_ability(root);
+    *ret_root = root;
+    root = NULL;
+    return 0;
+}
+
+void
+cgroot_close(struct cgroot *r)
+{
+    if (r == NULL)
+        return;
+    for (unsigned i = 0; i < r->n_bases; i++) {
+        free(r->bases[i].mount);
+        free(r->bases[i].directory);
+    }
+    cgroup_free(r->shepherds);
+    free(r->ability.lacking);
+    free(r);
+}
+
+/* Cgroups below */
+
+static int
+check_name(const char *name, struct error *err)
+{
+    if (*name == '\0' || *name == '.' || strpbrk(name, "/\n") != NULL
+        || strcmp(name, SHEPHERDS) == 0 || strcmp(name, KEEPER) == 0)
+        return error_set(err, -EINVAL, "'%s' cannot name a cgroup", name);
+    return 0;
+}
+
+int
+cgroot_make(struct cgroot *r,
+            const char *name,
+            struct cgroup **ret_c,
+            struct error *err)
+{
+    CLEANUP(cgroup_freep) struct cgroup *c = NULL;
+    int made = check_name(name, err);
+
+    if (made < 0)
+        return made;
+    c = name_cgroup(r, name);
+    made = cgroup_make(c, err);
+    if (made < 0)
+        return made;
+    *ret_c = c;
+    c = NULL;
+    return 0;
+}
+
+int
+cgroot_find(struct cgroot *r,
+            const char *name,
+            struct cgroup **ret_c,
+            struct error *err)
+{
+    struct cgroup *c;
+    int found = check_name(name, err);
+
+    if (found < 0)
+        return found;
+    if (!control_exists(r->bases[0].directory, name))
+        return error_set(err, -ENOENT, "cgroup '%s' is not there", name);
+    c = cgroup_new(name);
+    for (unsigned i = 0; i < r->n_bases; i++)
+        cgroup_place(c,
+                     r->bases[i].version,
+                     r->bases[i].controllers,
+                     !control_exists(r->bases[i].directory, name),
+                     xasprintf("%s/%s", r->bases[i].directory, name));
+    *ret_c = c;
+    return 0;
+}
+
+struct cgroup *
+cgroot_shepherds(struct cgroot *r)
+{
+    return r->shepherds;
+}
+
+int
+cgroot_list(struct cgroot *r, cgroot_visit_fn visit, void *context)
+{
+    DIR *dir = opendir(r->bases[0].directory);
+    struct dirent *entry;
+    int result = 0;
+
+    if (dir == NULL)
+        return -errno;
+    while (result == 0 && (entry = readdir(dir)) != NULL)
+        if (entry->d_type == DT_DIR && check_name(entry->d_name, NULL) == 0)
+            result = visit(entry->d_name, context);
+    closedir(dir);
+    return result;
+}
+
+const struct cgroot_ability *
+cgroot_ability(const struct cgroot *r)
+{
+    return &r->ability;
+}
+
+int
+cgroot_remove(struct cgroot *r, struct error *err)
+{
+    static const char *const leaves[] = {"/" SHEPHERDS, "/" KEEPER, ""};
+
+    for (unsigned i = r->n_bases; i-- > 0;) {
+        for (size_t j = 0; j < ARRAY_SIZE(leaves); j++) {
+            CLEANUP_FREE char *path =
+                xasprintf("%s%s", r->bases[i].directory, leaves[j]);
+
+            if (rmdir(path) < 0 && errno != ENOENT)
+                return error_set(err,
+                                 -errno,
+                                 "removing cgroup '%s': %s",
+                                 path,
+                                 strerror(errno));
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cgroup/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/cgroup/control.h"
+#include "agent/cgroup/hierarchy.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+
+struct place {
+    unsigned version;
+    unsigned controllers;
+    bool is_lazy; /* not made yet; made when it is first needed */
+    char *directory;
+};
+
+struct cgroup {
+    char *name;
+    struct place places[CGROUP_MAX_PLACES]; /* tracking first */
+    unsigned n_places;
+};
+
+/* Life */
+
+struct cgroup *
+cgroup_new(const char *name)
+{
+    struct cgroup *c = xnew(struct cgroup);
+
+    c->name = xstrdup(name);
+    return c;
+}
+
+void
+cgroup_free(struct cgroup *c)
+{
+    if (c == NULL)
+        return;
+    for (unsigned i = 0; i < c->n_places; i++)
+        free(c->places[i].directory);
+    free(c->name);
+    free(c);
+}
+
+void
+cgroup_place(struct cgroup *c,
+             unsigned version,
+             unsigned controllers,
+             bool is_lazy,
+             char *directory TAKES)
+{
+    if (c->n_places == CGROUP_MAX_PLACES) {
+        free(directory);
+        return;
+    }
+    c->places[c->n_places++] = (struct place){
+        .version = version,
+        .controllers = controllers,
+        .is_lazy = is_lazy,
+        .directory = directory,
+    };
+}
+
+/* "name\n", then a line "VERSION CONTROLLERS DIRECTORY" for each place that
+ * is made.
+ */
+void
+cgroup_format(const struct cgroup *c, struct strbuf *out)
+{
+    strbuf_printf(out, "%s\n", c->name);
+    for (unsigned i = 0; i < c->n_places; i++)
+        if (!c->places[i].is_lazy)
+            strbuf_printf(out,
+                          "%u %u %s\n",
+                          c->places[i].version,
+                          c->places[i].controllers,
+                          c->places[i].directory);
+}
+
+static int
+parse_place(struct cgroup *c, const char *line, size_t length)
+{
+    CLEANUP_FREE char *copy = xstrndup(line, length);
+    unsigned version, controllers;
+    int at = 0;
+
+    if (sscanf(copy, "%u %u %n", &version, &controllers, &at) != 2 || at == 0
+        || copy[at] != '/' || (version != 1 && version != 2))
+        return -EINVAL;
+    if (c->n_places == CGROUP_MAX_PLACES)
+        return -E2BIG;
+    cgroup_place(c, version, controllers, false, xstrdup(copy + at));
+    return 0;
+}
+
+int
+cgroup_parse(const char *text, struct cgroup **ret_c, struct error *err)
+{
+    size_t length = strcspn(text, "\n");
+    CLEANUP_FREE char *name = xstrndup(text, length);
+    CLEANUP(cgroup_freep) struct cgroup *c = cgroup_new(name);
+
+    for (const char *line = text + length; *line == '\n' && line[1] != '\0';
+         line += length) {
+        line++;
+        length = strcspn(line, "\n");
+        if (parse_place(c, line, length) < 0)
+            return error_set(err,
+                             -EINVAL,
+                             "'%.*s' is no place of a cgroup",
+                             (int)length,
+                             line);
+    }
+    if (c->n_places == 0)
+        return error_set(err, -EINVAL, "cgroup '%s' stands nowhere", name);
+    *ret_c = c;
+    c = NULL;
+    return 0;
+}
+
+/* Directories */
+
+static int
+make_place(struct place *p, struct error *err)
+{
+    if (mkdir(p->directory, 0755) < 0)
+        return error_set(err,
+                         -errno,
+                         "making cgroup '%s': %s",
+                         p->directory,
+                         strerror(errno));
+    p->is_lazy = false;
+    return 0;
+}
+
+int
+cgroup_make(struct cgroup *c, struct error *err)
+{
+    for (unsigned i = 0; i < c->n_places; i++) {
+        int r = c->places[i].is_lazy ? 0 : make_place(&c->places[i], err);
+
+        if (r < 0) {
+            while (i-- > 0)
+                if (!c->places[i].is_lazy)
+                    rmdir(c->places[i].directory);
+            return r;
+        }
+    }
+    return 0;
+}
+
+int
+cgroup_remove(struct cgroup *c, struct error *err)
+{
+    /* Backwards: the tracking place, which says whether the cgroup exists,
+     * goes last.
+     */
+    for (unsigned i = c->n_places; i-- > 0;) {
+        int r;
+
+        if (c->places[i].is_lazy)
+            continue;
+        r = control_remove_tree(c->places[i].directory);
+        if (r < 0)
+            return error_set(err,
+                             r,
+                             "removing cgroup '%s': %s",
+                             c->places[i].directory,
+                             strerror(-r));
+    }
+    return 0;
+}
+
+/* Limits */
+
+static struct place *
+find_place(struct cgroup *c, unsigned controller, struct error *err)
+{
+    for (unsigned i = 0; i < c->n_places; i++)
+        if (c->places[i].controllers & controller)
+            return &c->places[i];
+    error_set(err,
+              -EOPNOTSUPP,
+              "cgroup '%s' has no %s controller",
+              c->name,
+              controller_name(controller));
+    return NULL;
+}
+
+static int
+need_place(struct cgroup *c,
+           unsigned controller,
+           struct place **ret_place,
+           struct error *err)
+{
+    struct place *p = find_place(c, controller, err);
+
+    if (p == NULL)
+        return -EOPNOTSUPP;
+    *ret_place = p;
+    return p->is_lazy ? make_place(p, err) : 0;
+}
+
+int
+cgroup_set_cpus(struct cgroup *c,
+                const char *cpus,
+                const char *memory_nodes,
+                struct error *err)
+{
+    struct place *p;
+    int r = need_place(c, CONTROLLER_CPUSET, &p, err);
+
+    if (r < 0)
+        return r;
+    r = control_write(p->directory, "cpuset.cpus", cpus, err);
+    if (r < 0 || memory_nodes == NULL)
+        return r;
+    return control_write(p->directory, "cpuset.mems", memory_nodes, err);
+}
+
+/* v1 keeps limit <= memsw at every moment, so raising needs memsw first. */
+static int
+set_memory_v1(const struct place *p, uint64_t bytes, struct error *err)
+{
+    const char *d = p->directory;
+    bool counts_swap = control_exists(d, "memory.memsw.limit_in_bytes");
+    int r = control_write_number(d, "memory.limit_in_bytes", bytes, err);
+
+    if (!counts_swap)
+        return r;
+    if (r == 0)
+        return control_write_number(d,
+                                    "memory.memsw.limit_in_bytes",
+                                    bytes,
+                                    err);
+    r = control_write_number(d, "memory.memsw.limit_in_bytes", bytes, err);
+    if (r < 0)
+        return r;
+    return control_write_number(d, "memory.limit_in_bytes", bytes, err);
+}
+
+static int
+set_memory_v2(const struct place *p, uint64_t bytes, struct error *err)
+{
+    const char *d = p->directory;
+    int r = control_write_number(d, "memory.max", bytes, err);
+
+    if (r == 0 && control_exists(d, "memory.swap.max"))
+        r = control_write(d, "memory.swap.max", "0", err);
+    if (r == 0 && control_exists(d, "memory.oom.group"))
+        r = control_write(d, "memory.oom.group", "1", err);
+    return r;
+}
+
+int
+cgroup_set_memory(struct cgroup *c, uint64_t bytes, struct error *err)
+{
+    struct place *p;
+    int r = need_place(c, CONTROLLER_MEMORY, &p, err);
+
+    if (r < 0)
+        return r;
+    return p->version == 2 ? set_memory_v2(p, bytes, err)
+                           : set_memory_v1(p, bytes, err);
+}
+
+int
+cgroup_set_weight(struct cgroup *c, unsigned weight, struct error *err)
+{
+    uint64_t shares = (uint64_t)weight * 1024 / 100;
+    struct place *p;
+    int r;
+
+    if (weight < 1 || weight > 10000)
+        return error_set(err,
+                         -ERANGE,
+                         "CPU weight %u is not between 1 and 10000",
+                         weight);
+    r = need_place(c, CONTROLLER_CPU, &p, err);
+    if (r < 0)
+        return r;
+    if (p->version == 2)
+        return control_write_number(p->directory, "cpu.weight", weight, err);
+    return control_write_number(p->directory,
+                                "cpu.shares",
+                                shares < 2 ? 2 : shares,
+                                err);
+}
+
+int
+cgroup_set_max_processes(struct cgroup *c, uint64_t n, struct error *err)
+{
+    struct place *p;
+    int r = need_place(c, CONTROLLER_PIDS, &p, err);
+
+    return r < 0 ? r : control_write_number(p->directory, "pids.max", n, err);
+}
+
+/* Processes */
+
+int
+cgroup_add(struct cgroup *c, pid_t pid, struct error *err)
+{
+    for (unsigned i = 0; i < c->n_places; i++) {
+        int r;
+
+        if (c->places[i].is_lazy)
+            continue;
+        r = control_write_number(c->places[i].directory,
+                                 "cgroup.procs",
+                                 (uint64_t)pid,
+                                 err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int
+open_door(const struct place *p, struct error *err)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/cgroup.procs", p->directory);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return error_set(err,
+                         -errno,
+                         "opening '%s': %s",
+                         path,
+                         strerror(errno));
+    return fd;
+}
+
+int
+cgroup_open_doors(const struct cgroup *c,
+                  bool with_v2,
+                  int fds[CGROUP_MAX_PLACES],
+                  struct error *err)
+{
+    int count = 0;
+
+    for (unsigned i = 0; i < c->n_places; i++) {
+        int fd;
+
+        if (c->places[i].is_lazy || (c->places[i].version == 2 && !with_v2))
+            continue;
+        fd = open_door(&c->places[i], err);
+        if (fd < 0) {
+            while (count > 0)
+                close(fds[--count]);
+            return fd;
+        }
+        fds[count++] = fd;
+    }
+    return count;
+}
+
+int
+cgroup_open_clone(const struct cgroup *c)
+{
+    for (unsigned i = 0; i < c->n_places; i++) {
+        int fd;
+
+        if (c->places[i].version != 2)
+            continue;
+        fd = open(c->places[i].directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        return fd < 0 ? -errno : fd;
+    }
+    return -EOPNOTSUPP;
+}
+
+static int
+signal_listed(const char *directory, void *context)
+{
+    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
+    int r = control_read(directory, "cgroup.procs", &list, NULL);
+
+    if (r < 0)
+        return r == -ENOENT || r == -ENODEV ? 0 : r;
+    for (char *at = list.text; *at != '\0';) {
+        char *end;
+        long pid = strtol(at, &end, 10);
+
+        if (end == at)
+            break;
+        if (pid > 1 && pid != getpid())
+            kill((pid_t)pid, *(const int *)context);
+        at = end;
+    }
+    return 0;
+}
+
+int
+cgroup_signal(const struct cgroup *c, int signal_number)
+{
+    return control_visit_tree(c->places[0].directory,
+                              signal_listed,
+                              &signal_number);
+}
+
+/* Held still while it is read, a cgroup cannot fork away from the list. */
+static void
+hold_still(const struct cgroup *c, bool still)
+{
+    const struct place *p = &c->places[0];
+
+    if (p->version == 2)
+        control_write(p->directory, "cgroup.freeze", still ? "1" : "0", NULL);
+    for (unsigned i = 0; i < c->n_places; i++)
+        if (c->places[i].controllers & CONTROLLER_FREEZER)
+            control_write(c->places[i].directory,
+                          "freezer.state",
+                          still ? "FROZEN" : "THAWED",
+                          NULL);
+}
+
+int
+cgroup_kill(const struct cgroup *c, struct error *err)
+{
+    const struct place *p = &c->places[0];
+    int r = -ENOENT;
+
+    if (p->version == 2)
+        r = control_write(p->directory, "cgroup.kill", "1", NULL);
+    if (r == 0)
+        return 0;
+    hold_still(c, true);
+    r = cgroup_signal(c, SIGKILL);
+    hold_still(c, false);
+    if (r < 0)
+        return error_set(err,
+                         r,
+                         "killing cgroup '%s': %s",
+                         p->directory,
+                         strerror(-r));
+    return 0;
+}
+
+static int
+has_processes(const char *directory, void *context)
+{
+    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
+    int r = control_read(directory, "cgroup.procs", &list, NULL);
+
+    (void)context;
+    if (r < 0)
+        return r == -ENOENT || r == -ENODEV ? 0 : r;
+    return list.length > 0 ? 1 : 0;
+}
+
+int
+cgroup_is_empty(const struct cgroup *c)
+{
+    const struct place *p = &c->places[0];
+    uint64_t populated;
+    int r = -ENODATA;
+
+    if (p->version == 2)
+        r = control_read_key(p->directory,
+                             "cgroup.events",
+                             "populated",
+                             &populated);
+    if (r == 0)
+        return populated == 0;
+    if (r == -ENOENT)
+        return 1;
+    r = control_visit_tree(p->directory, has_processes, NULL);
+    if (r == -ENOENT)
+        return 1;
+    return r < 0 ? r : r == 0;
+}
+
+char *
+cgroup_dup_events_path(const struct cgroup *c)
+{
+    if (c->places[0].version != 2)
+        return NULL;
+    return xasprintf("%s/cgroup.events", c->places[0].directory);
+}
+
+/* Look */
+
+const char *
+cgroup_name(const struct cgroup *c)
+{
+    return c->name;
+}
+
+bool
+cgroup_has(const struct cgroup *c, unsigned controller)
+{
+    for (unsigned i = 0; i < c->n_places; i++)
+        if (c->places[i].controllers & controller)
+            return true;
+    return false;
+}
+
+static void
+read_memory(const struct place *p, struct cgroup_usage *u)
+{
+    const char *d = p->directory;
+    int r;
+
+    if (p->version == 2) {
+        control_read_number(d, "memory.peak", &u->peak_memory_bytes);
+        r = control_read_key(d, "memory.events", "oom_kill", &u->oom_kills);
+    } else {
+        control_read_number(d,
+                            "memory.max_usage_in_bytes",
+                            &u->peak_memory_bytes);
+        r = control_read_key(d,
+                             "memory.oom_control",
+                             "oom_kill",
+                             &u->oom_kills);
+    }
+    u->has_memory = r == 0;
+}
+
+static void
+read_cpu(const struct place *p, struct cgroup_usage *u)
+{
+    const char *d = p->directory;
+    uint64_t user, system;
+
+    if (p->version == 2) {
+        u->has_cpu =
+            control_read_key(d, "cpu.stat", "user_usec", &u->cpu_user_us) == 0
+            && control_read_key(d, "cpu.stat", "system_usec", &u->cpu_system_us)
+                   == 0;
+    } else if (control_read_number(d, "cpuacct.usage_user", &user) == 0
+               && control_read_number(d, "cpuacct.usage_sys", &system) == 0) {
+        u->cpu_user_us = user / 1000;
+        u->cpu_system_us = system / 1000;
+        u->has_cpu = true;
+    }
+}
+
+void
+cgroup_read_usage(const struct cgroup *c, struct cgroup_usage *ret_usage)
+{
+    struct cgroup_usage u = {0};
+
+    for (unsigned i = 0; i < c->n_places; i++) {
+        const struct place *p = &c->places[i];
+
+        if (p->is_lazy)
+            continue;
+        if (p->controllers & CONTROLLER_MEMORY)
+            read_memory(p, &u);
+        if (!u.has_cpu
+            && (p->version == 2 || p->controllers & CONTROLLER_CPUACCT))
+            read_cpu(p, &u);
+    }
+    *ret_usage = u;
+}

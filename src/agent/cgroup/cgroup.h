@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cgroup.h - the box one pod's processes are in
+ *
+ * One directory per hierarchy that is used: one on v2, several on v1. Made by
+ * cgroot.h and used for one pod only, because peak memory and OOM counts
+ * cannot be reset. Freeing the struct leaves the directories alone.
+ *
+ * Called by: the agent (all of it), the shepherd (join, kill, usage) after
+ *            cgroup_parse of what the agent formatted.
+ * Thread:    one at a time; make and remove may take milliseconds.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/macro.h"
+
+struct cgroup;
+struct error;
+struct strbuf;
+
+/* Joins a process to v1 hierarchies and to v2: at most this many files. */
+#define CGROUP_MAX_PLACES 8u
+
+struct cgroup_usage {
+    uint64_t peak_memory_bytes; /* 0 where the kernel does not say */
+    uint64_t cpu_user_us;
+    uint64_t cpu_system_us;
+    uint64_t oom_kills;
+    bool has_memory; /* peak and OOM kills were counted */
+    bool has_cpu;    /* CPU times were */
+};
+
+/* Life. New makes the struct alone; place says where it stands in one
+ * hierarchy, the one used for tracking first. A lazy place is made when it is
+ * first written to. Parse takes what format wrote.
+ */
+void cgroup_free(struct cgroup *c);
+struct cgroup *cgroup_new(const char *name) OWNED_BY(cgroup_free);
+void cgroup_place(struct cgroup *c,
+                  unsigned version,
+                  unsigned controllers,
+                  bool is_lazy,
+                  char *directory TAKES);
+int cgroup_parse(const char *text, struct cgroup **ret_c, struct error *err);
+void cgroup_format(const struct cgroup *c, struct strbuf *out);
+DEFINE_CLEANUP(struct cgroup, cgroup_free)
+
+/* The directories. Make fails with -EEXIST when one is there already, and then
+ * leaves nothing of its own behind; remove takes along what was made inside
+ * and fails with -EBUSY while a process is left.
+ */
+int cgroup_make(struct cgroup *c, struct error *err);
+int cgroup_remove(struct cgroup *c, struct error *err);
+
+/* Limits. -EOPNOTSUPP where no hierarchy has the controller: see
+ * cgroot_ability. Memory is a hard limit and leaves no swap, where swap is
+ * counted; on v2 an OOM kill takes the whole cgroup. Weight is v2's: 100 is
+ * usual, 1 to 10,000.
+ */
+int cgroup_set_cpus(struct cgroup *c,
+                    const char *cpus,
+                    const char *memory_nodes,
+                    struct error *err);
+int cgroup_set_memory(struct cgroup *c, uint64_t bytes, struct error *err);
+int cgroup_set_weight(struct cgroup *c, unsigned weight, struct error *err);
+int cgroup_set_max_processes(struct cgroup *c, uint64_t n, struct error *err);
+
+/* Processes. Open_doors opens one file per hierarchy that has to be joined by
+ * writing "0" to it, which a child may do between fork and exec; returns how
+ * many. Open_clone opens the v2 directory for CLONE_INTO_CGROUP, -EOPNOTSUPP
+ * without v2; with it, doors are needed for v1 only (`with_v2` false).
+ */
+int cgroup_add(struct cgroup *c, pid_t pid, struct error *err);
+int cgroup_open_doors(const struct cgroup *c,
+                      bool with_v2,
+                      int fds[CGROUP_MAX_PLACES],
+                      struct error *err);
+int cgroup_open_clone(const struct cgroup *c);
+
+/* Sends a signal to each process once. Kill ends them all: at once on v2, and
+ * elsewhere those found now, frozen meanwhile where possible: repeat it, with
+ * a pause, until the cgroup is empty. Neither waits. Is_empty answers 1, 0 or
+ * a negative errno. The events path is that of a file whose change (inotify
+ * IN_MODIFY, or poll's POLLPRI) says that is_empty may have changed; NULL
+ * where one has to ask again. Owned by the caller.
+ */
+int cgroup_signal(const struct cgroup *c, int signal_number);
+int cgroup_kill(const struct cgroup *c, struct error *err);
+int cgroup_is_empty(const struct cgroup *c);
+char *cgroup_dup_events_path(const struct cgroup *c);
+
+/* Look */
+const char *cgroup_name(const struct cgroup *c);
+bool cgroup_has(const struct cgroup *c, unsigned controller);
+void cgroup_read_usage(const struct cgroup *c, struct cgroup_usage *ret_usage);

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cgroup/control.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/strbuf.h"
+
+#define CONTROL_LIMIT_BYTES (4u << 20) /* cgroup.procs of a large job */
+
+static int
+open_control(const char *directory, const char *file, int mode)
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof(path), "%s/%s", directory, file);
+    int fd;
+
+    if (length < 0 || (size_t)length >= sizeof(path))
+        return -ENAMETOOLONG;
+    fd = open(path, mode | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+/* The kernel takes a control file's value as one write, or not at all. */
+int
+control_write(const char *directory,
+              const char *file,
+              const char *value,
+              struct error *err)
+{
+    CLEANUP_FD int fd = open_control(directory, file, O_WRONLY);
+    int r = fd < 0 ? fd : 0;
+
+    if (r == 0 && write(fd, value, strlen(value)) < 0)
+        r = -errno;
+    if (r < 0)
+        return error_set(err,
+                         r,
+                         "writing '%s' to '%s/%s': %s",
+                         value,
+                         directory,
+                         file,
+                         strerror(-r));
+    return 0;
+}
+
+int
+control_write_number(const char *directory,
+                     const char *file,
+                     uint64_t value,
+                     struct error *err)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%" PRIu64, value);
+    return control_write(directory, file, text, err);
+}
+
+int
+control_read(const char *directory,
+             const char *file,
+             struct strbuf *out,
+             struct error *err)
+{
+    CLEANUP_FD int fd = open_control(directory, file, O_RDONLY);
+    int r = fd < 0 ? fd : fd_read_all(fd, CONTROL_LIMIT_BYTES, out);
+
+    if (r < 0)
+        return error_set(err,
+                         r,
+                         "reading '%s/%s': %s",
+                         directory,
+                         file,
+                         strerror(-r));
+    while (out->length > 0 && out->text[out->length - 1] == '\n')
+        strbuf_truncate(out, out->length - 1);
+    return 0;
+}
+
+static int
+parse_number(const char *text, uint64_t *ret_value)
+{
+    char *end;
+    unsigned long long value;
+
+    if (strncmp(text, "max", 3) == 0) {
+        *ret_value = UINT64_MAX;
+        return 0;
+    }
+    errno = 0;
+    value = strtoull(text, &end, 10);
+    if (end == text || errno != 0)
+        return -EINVAL;
+    *ret_value = value;
+    return 0;
+}
+
+int
+control_read_number(const char *directory,
+                    const char *file,
+                    uint64_t *ret_value)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    int r = control_read(directory, file, &text, NULL);
+
+    return r < 0 ? r : parse_number(text.text, ret_value);
+}
+
+int
+control_read_key(const char *directory,
+                 const char *file,
+                 const char *key,
+                 uint64_t *ret_value)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    size_t length = strlen(key);
+    int r = control_read(directory, file, &text, NULL);
+
+    if (r < 0)
+        return r;
+    for (const char *line = text.text; line != NULL;) {
+        if (strncmp(line, key, length) == 0 && line[length] == ' ')
+            return parse_number(line + length + 1, ret_value);
+        line = strchr(line, '\n');
+        line = line == NULL ? NULL : line + 1;
+    }
+    return -ENODATA;
+}
+
+bool
+control_exists(const char *directory, const char *file)
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof(path), "%s/%s", directory, file);
+
+    return length > 0 && (size_t)length < sizeof(path)
+           && access(path, F_OK) == 0;
+}
+
+/* Users cannot nest cgroups in theirs; what root nests is not this deep. */
+#define DEPTH_LIMIT 32
+
+static int visit_below(const char *directory,
+                       control_visit_fn visit,
+                       void *context,
+                       int depth);
+
+static int
+visit_children(DIR *dir,
+               const char *directory,
+               control_visit_fn visit,
+               void *context,
+               int depth)
+{
+    struct dirent *entry;
+    int r = 0;
+
+    while (r == 0 && (entry = readdir(dir)) != NULL) {
+        char path[PATH_MAX];
+
+        if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+            continue;
+        if (snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name)
+            >= (int)sizeof(path))
+            return -ENAMETOOLONG;
+        r = visit_below(path, visit, context, depth + 1);
+    }
+    return r;
+}
+
+static int
+visit_below(const char *directory,
+            control_visit_fn visit,
+            void *context,
+            int depth)
+{
+    DIR *dir;
+    int r;
+
+    if (depth > DEPTH_LIMIT)
+        return -ELOOP;
+    dir = opendir(directory);
+    if (dir == NULL)
+        return errno == ENOENT && depth > 0 ? 0 : -errno;
+    r = visit_children(dir, directory, visit, context, depth);
+    closedir(dir);
+    return r != 0 ? r : visit(directory, context);
+}
+
+int
+control_visit_tree(const char *directory, control_visit_fn visit, void *context)
+{
+    return visit_below(directory, visit, context, 0);
+}
+
+static int
+remove_one(const char *directory, void *context)
+{
+    (void)context;
+    return rmdir(directory) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+/* Most have nothing inside, which one rmdir finds out. */
+int
+control_remove_tree(const char *directory)
+{
+    int r = remove_one(directory, NULL);
+
+    if (r != -EBUSY && r != -ENOTEMPTY)
+        return r;
+    r = control_visit_tree(directory, remove_one, NULL);
+    return r == -ENOENT ? 0 : r;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hierarchy.h - the cgroup hierarchies that are mounted on this machine */
+#pragma once
+
+#include <stdbool.h>
+
+#include "lib/base/macro.h"
+
+#define HIERARCHY_MAX 16u
+
+enum controller {
+    CONTROLLER_CPU = 1u << 0,
+    CONTROLLER_CPUACCT = 1u << 1, /* v1 alone; v2 always counts */
+    CONTROLLER_CPUSET = 1u << 2,
+    CONTROLLER_FREEZER = 1u << 3, /* v1 alone; v2 always has one */
+    CONTROLLER_MEMORY = 1u << 4,
+    CONTROLLER_PIDS = 1u << 5,
+};
+
+struct hierarchy {
+    unsigned version;     /* 1 or 2 */
+    unsigned controllers; /* of enum controller, 0 for those not used here */
+    bool is_systemd;      /* v1's name=systemd, which carries no controller */
+    char *mount;
+};
+
+struct hierarchies {
+    struct hierarchy items[HIERARCHY_MAX];
+    unsigned count;
+};
+
+void hierarchies_fini(struct hierarchies *h);
+
+/* Reads the text of /proc/self/mountinfo. Later mounts of the same hierarchy
+ * are left out, and so are mounts that show only a part of it. The
+ * controllers of v2 are read from its cgroup.controllers.
+ */
+void hierarchies_parse(const char *mountinfo, struct hierarchies *ret_all);
+
+/* One of the controllers above by the kernel's name, or 0; and its name. */
+unsigned controller_find(const char *name, unsigned length);
+const char *controller_name(enum controller controller);
