@@ -38,6 +38,8 @@ enum client_verb {
     CLIENT_DELETE_COLLECTION,
 };
 
+typedef void client_data_fn(const void *bytes, size_t length, void *context);
+
 /* What is asked. Everything is borrowed until the call returns, except the
  * body, which lives in the arena that goes with it.
  */
@@ -56,7 +58,9 @@ struct client_request {
     const char *query;          /* further, encoded: "gracePeriodSeconds=5" */
     const char *submission_key; /* makes a create idempotent; or NULL */
     bool raw;                   /* the answer's text is all that is wanted */
-    const char *accept; /* another representation (Table); implies raw */
+    const char *accept;   /* another representation (Table); implies raw */
+    client_data_fn *data; /* a stream's text as it comes (a log); or NULL */
+    void *data_context;
 };
 
 /* What came back, borrowed while `done` runs. code is the HTTP status; 0 when
@@ -93,6 +97,8 @@ struct client_event {
     const char *resource_version; /* also of a bookmark */
     const struct status *status;  /* of an error, NULL: connection lost */
     const struct error *error;
+    const char *text; /* of a watch with `accept`, which has no object */
+    size_t length;
 };
 
 typedef void client_event_fn(const struct client_event *event, void *context);
@@ -103,6 +109,7 @@ struct client_watch_request {
     const char *label_selector;
     const char *field_selector;
     const char *resource_version; /* start behind this one */
+    const char *accept; /* another representation (Table), as text; or NULL */
 };
 
 /* What a maker of clients provides. `arena` goes over with the call. */
