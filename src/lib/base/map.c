@@ -164,7 +164,7 @@ resize(struct map *m, size_t capacity)
 static size_t
 capacity_for(size_t count)
 {
-    size_t capacity = 16;
+    size_t capacity = 4;
 
     while (capacity < count * 2)
         capacity *= 2;

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/job_pod.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "controller/lifecycle/job_plan.h"
+#include "lib/api/job.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/base/arena.h"
+#include "lib/json/json.h"
+
+static struct json *
+owner_of(struct arena *arena, const struct object *job)
+{
+    struct json *owners = json_array(arena);
+    struct json *owner = json_object(arena);
+
+    json_set_string(arena, owner, "apiVersion", job_kind.api_version);
+    json_set_string(arena, owner, "kind", job_kind.name);
+    json_set_string(arena, owner, "name", job->meta->name);
+    json_set_string(arena, owner, "uid", job->meta->uid);
+    json_set_bool(arena, owner, "controller", true);
+    json_set_bool(arena, owner, "blockOwnerDeletion", true);
+    json_append(arena, owners, owner);
+    return owners;
+}
+
+static void
+copy_annotation(struct arena *arena,
+                struct json *meta,
+                const struct object *job,
+                const char *name)
+{
+    const char *value = string_map_find(&job->meta->annotations, name);
+
+    if (value != NULL)
+        json_set_string(arena,
+                        json_make_object(arena, meta, "annotations"),
+                        name,
+                        value);
+}
+
+static struct json *
+make_meta(struct arena *arena,
+          struct json *template_,
+          const struct object *job,
+          const char *pod_name)
+{
+    struct json *meta = json_make_object(arena, template_, "metadata");
+    struct json *labels;
+    const char *user = string_map_find(&job->meta->labels, LABEL_USER);
+
+    json_remove(meta, "creationTimestamp");
+    json_set_string(arena, meta, "name", pod_name);
+    json_set_string(arena, meta, "namespace", job->meta->namespace);
+    labels = json_make_object(arena, meta, "labels");
+    json_set_string(arena, labels, LABEL_JOB_NAME, job->meta->name);
+    json_set_string(arena, labels, LABEL_JOB_UID, job->meta->uid);
+    if (user != NULL)
+        json_set_string(arena, labels, LABEL_USER, user);
+    copy_annotation(arena, meta, job, ANNOTATION_USER);
+    copy_annotation(arena, meta, job, ANNOTATION_UID);
+    json_set(arena, meta, "ownerReferences", owner_of(arena, job));
+    return meta;
+}
+
+struct json *
+job_pod_make(struct arena *arena,
+             const struct object *job,
+             int64_t index,
+             int64_t attempt)
+{
+    const struct job *view = job_of(job);
+    struct json *tree = object_tree(job, arena);
+    struct json *template_ = json_get_path(tree, "spec.template");
+    struct json *pod = json_object(arena);
+    const char *name = job_pod_name(arena, job->meta->name, index, attempt);
+    struct json *meta = make_meta(arena, template_, job, name);
+
+    json_set_string(arena, pod, "apiVersion", pod_kind.api_version);
+    json_set_string(arena, pod, "kind", pod_kind.name);
+    json_set(arena, pod, "metadata", meta);
+    json_set(arena, pod, "spec", json_get(template_, "spec"));
+    if (view->spec.completion_mode != NULL
+        && strcmp(view->spec.completion_mode, "Indexed") == 0) {
+        const char *text = arena_printf(arena, "%" PRId64, index);
+
+        json_set_string(arena,
+                        json_make_object(arena, meta, "annotations"),
+                        ANNOTATION_INDEX,
+                        text);
+        json_set_string(arena,
+                        json_make_object(arena, meta, "labels"),
+                        ANNOTATION_INDEX,
+                        text);
+    }
+    return pod;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_pod.h - the pod that a Job's template makes
+ *
+ * See: doc/decisions.md 8 and 11 for its name, owner and labels.
+ */
+#pragma once
+
+#include <stdint.h>
+
+struct arena;
+struct json;
+struct object;
+
+/* The body of the create, in the arena. */
+struct json *job_pod_make(struct arena *arena,
+                          const struct object *job,
+                          int64_t index,
+                          int64_t attempt);

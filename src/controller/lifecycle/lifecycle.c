@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/lifecycle.h"
+
+#include "controller/lifecycle/garbage.h"
+#include "controller/lifecycle/job_control.h"
+#include "controller/lifecycle/node_health.h"
+#include "controller/lifecycle/retention.h"
+#include "controller/lifecycle/stock.h"
+#include "lib/base/alloc.h"
+
+struct lifecycle {
+    struct stock *stock;
+    struct job_control *jobs;
+    struct node_health *nodes;
+    struct retention *retention;
+    struct garbage *garbage;
+};
+
+struct lifecycle *
+lifecycle_new(const struct lifecycle_settings *s)
+{
+    struct lifecycle *l = xnew(struct lifecycle);
+
+    l->stock = stock_new(s->client);
+    l->jobs = job_control_new(s->loop, s->client, l->stock, s->clock);
+    l->nodes = node_health_new(&(struct node_health_settings){
+        .loop = s->loop,
+        .client = s->client,
+        .stock = l->stock,
+        .clock = s->clock,
+        .grace_ms = s->node_grace_ms,
+        .check_ms = s->node_check_ms,
+    });
+    l->retention = retention_new(&(struct retention_settings){
+        .loop = s->loop,
+        .client = s->client,
+        .stock = l->stock,
+        .clock = s->clock,
+        .max_age_s = s->finished_max_age_s,
+        .max_count = s->finished_max_count,
+    });
+    l->garbage = garbage_new(s->loop, s->client, l->stock);
+    stock_start(l->stock);
+    return l;
+}
+
+void
+lifecycle_free(struct lifecycle *l)
+{
+    if (l == NULL)
+        return;
+    garbage_free(l->garbage);
+    retention_free(l->retention);
+    node_health_free(l->nodes);
+    job_control_free(l->jobs);
+    stock_free(l->stock);
+    free(l);
+}

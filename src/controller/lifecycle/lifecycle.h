@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lifecycle.h - the loops that move objects toward what they should be
+ *
+ * Job to pods, silent nodes, retention, garbage: each one is a file pair, all
+ * share one stock of what is known and reach the API through the client they
+ * are handed.
+ *
+ * Owns:    its loops and their stock; borrows client, clock and loop.
+ * Thread:  that of the loop it is given.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct client;
+struct clock;
+struct lifecycle;
+struct loop;
+
+struct lifecycle_settings {
+    struct loop *loop;
+    struct client *client;
+    struct clock *clock;
+    int64_t node_grace_ms;      /* silent after; 0: 40,000 */
+    int64_t node_check_ms;      /* 0: 5,000 */
+    int64_t finished_max_age_s; /* 0: 7 days */
+    int64_t finished_max_count; /* 0: 100,000 */
+};
+
+/* Life. Starts at once; works when all kinds are synced. */
+void lifecycle_free(struct lifecycle *lifecycle);
+struct lifecycle *lifecycle_new(const struct lifecycle_settings *settings)
+    OWNED_BY(lifecycle_free);
+DEFINE_CLEANUP(struct lifecycle, lifecycle_free)

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/node_verdict.h"
+
+#include <string.h>
+
+#include "controller/lifecycle/node_health.h"
+#include "lib/api/node.h"
+#include "lib/api/pod.h"
+#include "lib/base/arena.h"
+#include "lib/json/json.h"
+
+static void
+set_time(struct arena *arena, struct json *o, const char *name, int64_t us)
+{
+    char text[TIME_TEXT_SIZE];
+
+    if (us == 0)
+        return;
+    time_format(us, false, text);
+    json_set_string(arena, o, name, text);
+}
+
+static const struct taint *
+find_taint(const struct node *node, const char *key, const char *effect)
+{
+    for (unsigned i = 0; i < node->spec.taints.count; i++) {
+        const struct taint *t = &node->spec.taints.items[i];
+
+        if (strcmp(t->key, key) == 0
+            && (effect == NULL || strcmp(t->effect, effect) == 0))
+            return t;
+    }
+    return NULL;
+}
+
+bool
+node_verdict_is_fenced(const struct node *node)
+{
+    return find_taint(node, TAINT_OUT_OF_SERVICE, NULL) != NULL;
+}
+
+static struct json *
+condition_tree(struct arena *arena, const struct node_condition *c)
+{
+    struct json *o = json_object(arena);
+
+    json_set_string(arena, o, "type", c->type);
+    json_set_string(arena, o, "status", c->status);
+    set_time(arena, o, "lastHeartbeatTime", c->last_heartbeat_at_us);
+    set_time(arena, o, "lastTransitionTime", c->last_transition_at_us);
+    if (c->reason != NULL)
+        json_set_string(arena, o, "reason", c->reason);
+    if (c->message != NULL)
+        json_set_string(arena, o, "message", c->message);
+    return o;
+}
+
+struct json *
+node_verdict_status(struct arena *arena,
+                    const struct node *node,
+                    bool silent,
+                    int64_t now_us)
+{
+    const struct node_condition *ready = node_find_condition(node, "Ready");
+    struct node_condition unknown = {
+        .type = "Ready",
+        .status = "Unknown",
+        .reason = "NodeStatusUnknown",
+        .message = "Agent stopped posting node status.",
+        .last_heartbeat_at_us = ready ? ready->last_heartbeat_at_us : 0,
+        .last_transition_at_us = now_us,
+    };
+    struct json *body, *conditions;
+
+    if (!silent || (ready != NULL && strcmp(ready->status, "Unknown") == 0))
+        return NULL;
+    body = json_object(arena);
+    conditions = json_array(arena);
+    for (unsigned i = 0; i < node->status.conditions.count; i++) {
+        const struct node_condition *c = &node->status.conditions.items[i];
+
+        if (c != ready)
+            json_append(arena, conditions, condition_tree(arena, c));
+    }
+    json_append(arena, conditions, condition_tree(arena, &unknown));
+    json_set(arena,
+             json_make_object(arena, body, "status"),
+             "conditions",
+             conditions);
+    return body;
+}
+
+static struct json *
+taint_tree(struct arena *arena, const struct taint *t)
+{
+    struct json *o = json_object(arena);
+
+    json_set_string(arena, o, "key", t->key);
+    if (t->value != NULL && *t->value != '\0')
+        json_set_string(arena, o, "value", t->value);
+    json_set_string(arena, o, "effect", t->effect);
+    set_time(arena, o, "timeAdded", t->added_at_us);
+    return o;
+}
+
+struct json *
+node_verdict_taints(struct arena *arena,
+                    const struct node *node,
+                    bool silent,
+                    int64_t now_us)
+{
+    const struct node_condition *ready = node_find_condition(node, "Ready");
+    bool is_unready =
+        !silent && (ready == NULL || strcmp(ready->status, "True") != 0);
+    const struct {
+        const char *key;
+        const char *effect;
+        bool wanted;
+    } rules[] = {
+        {TAINT_UNREACHABLE, "NoSchedule", silent},
+        {TAINT_UNREACHABLE, "NoExecute", silent},
+        {TAINT_NOT_READY, "NoSchedule", is_unready},
+        {TAINT_NOT_READY, "NoExecute", is_unready},
+    };
+    struct json *taints = json_array(arena);
+    struct json *body;
+    bool changed = false;
+
+    for (unsigned i = 0; i < node->spec.taints.count; i++) {
+        const struct taint *t = &node->spec.taints.items[i];
+        bool keep = true;
+
+        for (unsigned j = 0; j < ARRAY_SIZE(rules); j++)
+            if (strcmp(t->key, rules[j].key) == 0
+                && strcmp(t->effect, rules[j].effect) == 0)
+                keep = rules[j].wanted;
+        if (keep)
+            json_append(arena, taints, taint_tree(arena, t));
+        changed = changed || !keep;
+    }
+    for (unsigned j = 0; j < ARRAY_SIZE(rules); j++) {
+        struct taint t = {
+            .key = rules[j].key,
+            .effect = rules[j].effect,
+            .added_at_us = now_us,
+        };
+
+        if (!rules[j].wanted || find_taint(node, t.key, t.effect) != NULL)
+            continue;
+        json_append(arena, taints, taint_tree(arena, &t));
+        changed = true;
+    }
+    if (!changed)
+        return NULL;
+    body = json_object(arena);
+    json_set(arena, json_make_object(arena, body, "spec"), "taints", taints);
+    return body;
+}
+
+/* The pod's conditions with one more, which replaces its like. */
+static struct json *
+with_condition(struct arena *arena,
+               const struct pod *pod,
+               const char *type,
+               const char *status,
+               const char *reason,
+               const char *message,
+               int64_t now_us)
+{
+    struct json *list = json_array(arena);
+    struct json *c;
+
+    for (unsigned i = 0; i < pod->status.conditions.count; i++) {
+        const struct pod_condition *old = &pod->status.conditions.items[i];
+
+        if (strcmp(old->type, type) == 0)
+            continue;
+        c = json_object(arena);
+        json_set_string(arena, c, "type", old->type);
+        json_set_string(arena, c, "status", old->status);
+        set_time(arena, c, "lastProbeTime", old->last_probe_at_us);
+        set_time(arena, c, "lastTransitionTime", old->last_transition_at_us);
+        if (old->reason != NULL)
+            json_set_string(arena, c, "reason", old->reason);
+        if (old->message != NULL)
+            json_set_string(arena, c, "message", old->message);
+        json_append(arena, list, c);
+    }
+    c = json_object(arena);
+    json_set_string(arena, c, "type", type);
+    json_set_string(arena, c, "status", status);
+    set_time(arena, c, "lastTransitionTime", now_us);
+    json_set_string(arena, c, "reason", reason);
+    json_set_string(arena, c, "message", message);
+    json_append(arena, list, c);
+    return list;
+}
+
+struct json *
+node_verdict_pod(struct arena *arena,
+                 const struct node *node,
+                 const struct pod *pod,
+                 bool silent,
+                 int64_t now_us)
+{
+    bool lost = node == NULL || node_verdict_is_fenced(node);
+    const char *phase = pod->status.phase ? pod->status.phase : "Pending";
+    struct json *body, *status;
+
+    if (pod_is_finished(pod) || (!lost && !silent))
+        return NULL;
+    if (!lost && strcmp(phase, "Running") != 0)
+        return NULL;
+    body = json_object(arena);
+    status = json_make_object(arena, body, "status");
+    json_set_string(arena, status, "phase", lost ? "Failed" : "Unknown");
+    json_set_string(arena, status, "reason", "NodeLost");
+    json_set_string(arena,
+                    status,
+                    "message",
+                    lost ? "Its node was declared out of service."
+                         : "Its node is not heard of; the pod keeps what it "
+                           "was given until the node is back or fenced.");
+    json_set(arena,
+             status,
+             "conditions",
+             lost ? with_condition(arena,
+                                   pod,
+                                   "DisruptionTarget",
+                                   "True",
+                                   "NodeLost",
+                                   "Its node was declared out of service.",
+                                   now_us)
+                  : with_condition(arena,
+                                   pod,
+                                   "Ready",
+                                   "Unknown",
+                                   "NodeStatusUnknown",
+                                   "Its node is not heard of.",
+                                   now_us));
+    return body;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/retention.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "controller/lifecycle/stock.h"
+#include "lib/api/job.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/heap.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+#include "lib/client/client.h"
+#include "lib/loop/timer.h"
+
+#define DEFAULT_AGE_S   (7 * 24 * 3600)
+#define DEFAULT_COUNT   100000
+#define CHECK_MS        1000
+#define DELETES_AT_ONCE 256u
+
+/* A finished Job. Each stands in both heaps. */
+struct finished {
+    size_t end_place; /* by when it ended */
+    size_t due_place; /* by when it must go */
+    int64_t ended_us;
+    int64_t due_us;
+    bool going; /* its delete is on the way */
+    char *namespace;
+    char *name;
+    char *uid;
+    struct retention *retention;
+};
+
+struct retention {
+    struct client *client;
+    struct clock *clock;
+    int64_t max_age_us;
+    size_t max_count;
+    struct map *finished; /* by key */
+    struct heap *by_end;
+    struct heap *by_due;
+    struct timer *timer;
+    unsigned deletes;
+};
+
+static bool
+ended_earlier(const void *a, const void *b, UNUSED void *context)
+{
+    const struct finished *x = a, *y = b;
+
+    return x->ended_us < y->ended_us;
+}
+
+static bool
+due_earlier(const void *a, const void *b, UNUSED void *context)
+{
+    const struct finished *x = a, *y = b;
+
+    return x->due_us < y->due_us;
+}
+
+static void
+free_finished(struct finished *f)
+{
+    free(f->namespace);
+    free(f->name);
+    free(f->uid);
+    free(f);
+}
+
+/* Complete jobs say when; failed ones by their last condition. */
+static int64_t
+end_of(const struct job *job)
+{
+    int64_t end = job->status.completion_at_us;
+
+    for (unsigned i = 0; i < job->status.conditions.count; i++)
+        if (job->status.conditions.items[i].last_transition_at_us > end)
+            end = job->status.conditions.items[i].last_transition_at_us;
+    return end;
+}
+
+static void
+note_finished(struct retention *r, const char *key, const struct job *job)
+{
+    struct finished *f = xnew(struct finished);
+    const int64_t *ttl = job->spec.ttl_seconds_after_finished;
+
+    f->retention = r;
+    f->ended_us = end_of(job);
+    f->due_us = f->ended_us + r->max_age_us;
+    if (ttl != NULL && f->ended_us + *ttl * 1000000 < f->due_us)
+        f->due_us = f->ended_us + *ttl * 1000000;
+    f->namespace = xstrdup(job->meta.namespace);
+    f->name = xstrdup(job->meta.name);
+    f->uid = xstrdup(job->meta.uid);
+    map_put(r->finished, key, f);
+    heap_push(r->by_end, f);
+    heap_push(r->by_due, f);
+}
+
+static void
+take_out(struct retention *r, struct finished *f)
+{
+    if (f->end_place != HEAP_NOWHERE)
+        heap_remove(r->by_end, f);
+    if (f->due_place != HEAP_NOWHERE)
+        heap_remove(r->by_due, f);
+}
+
+static void
+on_job(const struct object *old_object,
+       const struct object *new_object,
+       void *context)
+{
+    struct retention *r = context;
+    const struct object *job = new_object ? new_object : old_object;
+    char key[OBJECT_KEY_SIZE];
+    struct finished *f;
+
+    object_key(job, key);
+    if (new_object == NULL) {
+        f = map_remove(r->finished, key);
+        if (f == NULL)
+            return;
+        take_out(r, f);
+        if (f->going)
+            f->retention = NULL; /* freed by the answer to its delete */
+        else
+            free_finished(f);
+    } else if (job_is_finished(job_of(job))
+               && map_find(r->finished, key) == NULL) {
+        note_finished(r, key, job_of(job));
+    }
+}
+
+static void
+on_deleted(const struct client_reply *reply, void *context)
+{
+    struct finished *f = context;
+    struct retention *r = f->retention;
+    struct error err = {0};
+
+    if (r == NULL) {
+        free_finished(f);
+        return;
+    }
+    r->deletes--;
+    f->going = false;
+    if (reply->code == 200 || reply->code == 404)
+        return; /* the watch tells when it is gone */
+    client_reply_error(reply, &err);
+    log_warning("cannot remove the finished job '%s/%s': %s, trying again "
+                "in a minute",
+                f->namespace,
+                f->name,
+                err.text);
+    f->due_us = clock_real_us(r->clock) + 60 * INT64_C(1000000);
+    heap_push(r->by_due, f);
+    heap_push(r->by_end, f);
+}
+
+static void
+remove_job(struct retention *r, struct finished *f)
+{
+    struct client_request request = {
+        .verb = CLIENT_DELETE,
+        .kind = &job_kind,
+        .namespace = f->namespace,
+        .name = f->name,
+        .query = "propagationPolicy=Background",
+    };
+
+    take_out(r, f);
+    f->going = true;
+    r->deletes++;
+    client_call(r->client, NULL, &request, on_deleted, f);
+}
+
+static void
+check(void *context)
+{
+    struct retention *r = context;
+    int64_t now = clock_real_us(r->clock);
+    struct finished *f;
+
+    while (r->deletes < DELETES_AT_ONCE && (f = heap_top(r->by_due)) != NULL
+           && f->due_us <= now)
+        remove_job(r, f);
+    while (r->deletes < DELETES_AT_ONCE && heap_count(r->by_end) > r->max_count)
+        remove_job(r, heap_top(r->by_end));
+}
+
+static void
+on_synced(void *context)
+{
+    struct retention *r = context;
+
+    timer_repeat(r->timer, CHECK_MS);
+}
+
+struct retention *
+retention_new(const struct retention_settings *settings)
+{
+    struct retention *r = xnew(struct retention);
+    struct stock_listener listener = {
+        .job_changed = on_job,
+        .synced = on_synced,
+        .context = r,
+    };
+
+    r->client = settings->client;
+    r->clock = settings->clock;
+    r->max_age_us =
+        (settings->max_age_s ? settings->max_age_s : DEFAULT_AGE_S) * 1000000;
+    r->max_count =
+        (size_t)(settings->max_count ? settings->max_count : DEFAULT_COUNT);
+    r->finished = map_new();
+    r->by_end =
+        heap_new(ended_earlier, NULL, offsetof(struct finished, end_place));
+    r->by_due =
+        heap_new(due_earlier, NULL, offsetof(struct finished, due_place));
+    r->timer = timer_new(settings->loop, check, r);
+    stock_listen(settings->stock, &listener);
+    return r;
+}
+
+void
+retention_free(struct retention *r)
+{
+    size_t at = 0;
+    void *f;
+
+    if (r == NULL)
+        return;
+    timer_free(r->timer);
+    while (map_next(r->finished, &at, NULL, &f))
+        free_finished(f);
+    map_free(r->finished);
+    heap_free(r->by_end);
+    heap_free(r->by_due);
+    free(r);
+}
