@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/shepherd/ending.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/shepherd/sheet.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/strbuf.h"
+
+#define ENDING_LIMIT_BYTES 65536u
+
+static const char title[] = "kiln-exit 1";
+
+enum field_kind { TEXT, NUMBER, SWITCH };
+
+struct field {
+    const char *name;
+    enum field_kind kind;
+    size_t offset;
+};
+
+#define FIELD(kind, member)                            \
+    {                                                  \
+#member, kind, offsetof(struct ending, member) \
+    }
+
+static const struct field fields[] = {
+    FIELD(TEXT, pod_uid),
+    FIELD(TEXT, boot_id),
+    FIELD(TEXT, failed_step),
+    FIELD(TEXT, message),
+    FIELD(NUMBER, error_number),
+    FIELD(NUMBER, exit_code),
+    FIELD(NUMBER, signal),
+    FIELD(SWITCH, has_core),
+    FIELD(SWITCH, was_oom),
+    FIELD(NUMBER, started_at_us),
+    FIELD(NUMBER, ended_at_us),
+    FIELD(NUMBER, elapsed_us),
+    FIELD(SWITCH, is_memory_enforced),
+    FIELD(NUMBER, peak_memory_bytes),
+    FIELD(NUMBER, cpu_user_us),
+    FIELD(NUMBER, cpu_system_us),
+    FIELD(NUMBER, oom_kills),
+    FIELD(TEXT, cpus_allowed),
+    FIELD(TEXT, memory_allowed),
+    FIELD(SWITCH, has_left_behind),
+};
+
+void
+ending_free(struct ending *e)
+{
+    if (e == NULL)
+        return;
+    free(e->pod_uid);
+    free(e->boot_id);
+    free(e->failed_step);
+    free(e->message);
+    free(e->cpus_allowed);
+    free(e->memory_allowed);
+    free(e);
+}
+
+void
+ending_format(const struct ending *e, struct strbuf *out)
+{
+    sheet_begin(out, title);
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+        const void *value = (const char *)e + fields[i].offset;
+
+        if (fields[i].kind == TEXT)
+            sheet_put_text(out, fields[i].name, *(char *const *)value);
+        else if (fields[i].kind == NUMBER)
+            sheet_put_number(out, fields[i].name, *(const int64_t *)value);
+        else
+            sheet_put_number(out, fields[i].name, *(const bool *)value);
+    }
+    sheet_end(out);
+}
+
+int
+ending_write(const struct ending *e,
+             const char *state_dir,
+             const char *run_dir,
+             struct error *err)
+{
+    CLEANUP_FREE char *kept = xasprintf("%s/exit", state_dir);
+    CLEANUP_FREE char *spare = xasprintf("%s/exit", run_dir);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    int r;
+
+    ending_format(e, &text);
+    r = file_write_atomic(kept, 0600, text.text, text.length, err);
+    if (r < 0
+        && file_write_atomic(spare, 0600, text.text, text.length, NULL) == 0)
+        return 0;
+    return r;
+}
+
+static int
+take(struct ending *e, const char *name, const char *value)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+        char *member = (char *)e + fields[i].offset;
+        int64_t number;
+        int r;
+
+        if (strcmp(name, fields[i].name) != 0)
+            continue;
+        if (fields[i].kind == TEXT) {
+            char **text = (char **)(void *)member;
+
+            free(*text);
+            *text = xstrdup(value);
+            return 0;
+        }
+        r = sheet_parse_number(value, &number);
+        if (r == 0 && fields[i].kind == NUMBER)
+            *(int64_t *)(void *)member = number;
+        else if (r == 0)
+            *(bool *)(void *)member = number != 0;
+        return r;
+    }
+    return 0; /* said by a newer shepherd */
+}
+
+static int
+read_at(const char *directory, struct ending **ret_ending, struct error *err)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/exit", directory);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    CLEANUP(ending_freep) struct ending *e = xnew(struct ending);
+    struct sheet sheet;
+    const char *name;
+    char *value;
+    int r = file_read(path, ENDING_LIMIT_BYTES, &text, err);
+
+    if (r < 0)
+        return r;
+    r = sheet_open(&sheet, text.text, text.length, title, err);
+    while (r == 0 && sheet_next(&sheet, &name, &value))
+        r = take(e, name, value);
+    if (r == 0 && e->pod_uid == NULL)
+        r = -EBADMSG;
+    if (r < 0)
+        return error_wrap(err, r, "reading '%s'", path);
+    *ret_ending = e;
+    e = NULL;
+    return 0;
+}
+
+int
+ending_read(const char *state_dir,
+            const char *run_dir,
+            struct ending **ret_ending,
+            struct error *err)
+{
+    int r = read_at(state_dir, ret_ending, err);
+
+    return r == -ENOENT ? read_at(run_dir, ret_ending, err) : r;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ending.h - the exit record of a pod: how it went
+ *
+ * Written once by the shepherd, synced, in the pod's state directory: losing
+ * it would run a finished job again. Where the disk refuses it, it is left in
+ * the pod's directory in /run instead.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct error;
+
+struct ending {
+    char *pod_uid;
+    char *boot_id;
+
+    /* A job that could not be started. NULL when it was. */
+    char *failed_step; /* "working directory" */
+    char *message;     /* what, where, and what to do about it */
+    int64_t error_number;
+
+    int64_t exit_code; /* 128 + signal for one killed, 125 to 127 not started */
+    int64_t signal;    /* 0: it exited */
+    bool has_core;
+    bool was_oom; /* killed for memory: the job or a process of it */
+
+    int64_t started_at_us; /* real time; 0: never */
+    int64_t ended_at_us;
+    int64_t elapsed_us; /* by the monotonic clock */
+
+    bool is_memory_enforced;
+    int64_t peak_memory_bytes; /* without cgroup: of the largest process */
+    int64_t cpu_user_us;
+    int64_t cpu_system_us;
+    int64_t oom_kills;
+
+    char *cpus_allowed; /* as observed on the running process, or NULL */
+    char *memory_allowed;
+    bool has_left_behind; /* processes that even SIGKILL did not end */
+};
+
+/* Life. Read looks at both places, -ENOENT when there is none in either. */
+void ending_free(struct ending *e);
+int ending_write(const struct ending *e,
+                 const char *state_dir,
+                 const char *run_dir,
+                 struct error *err);
+int ending_read(const char *state_dir,
+                const char *run_dir,
+                struct ending **ret_ending,
+                struct error *err);
+DEFINE_CLEANUP(struct ending, ending_free)
+
+/* Its text, for who has to write it with system calls alone. */
+struct strbuf;
+void ending_format(const struct ending *e, struct strbuf *out);

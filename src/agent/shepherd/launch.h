@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* launch.h - starts a shepherd and speaks to one
+ *
+ * The agent's side. A shepherd is spoken to by one queued signal that carries
+ * what to send on to whom; the descriptor (of launch_start, or of live_open
+ * after a restart) makes sure that nobody else gets it. Follow it by waiting
+ * for the descriptor to become readable, then read the ending; one that left
+ * none was killed itself: see live_phase for what that means.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+struct error;
+struct order;
+
+struct launch {
+    const char *program; /* ".../kiln-shepherd" */
+    const struct order *order;
+    int script_fd; /* of order->script_bytes bytes at its start, or -1 */
+};
+
+/* Returns at once: the order and the script are read by the shepherd. The
+ * caller closes the descriptor and, while it is the parent, reaps with
+ * waitid(P_PIDFD).
+ */
+int launch_start(const struct launch *l,
+                 pid_t *ret_pid,
+                 int *ret_pidfd,
+                 struct error *err);
+
+enum launch_scope {
+    LAUNCH_MAIN,  /* the job's first process */
+    LAUNCH_GROUP, /* its process group */
+    LAUNCH_ALL,   /* every process of the pod */
+};
+
+/* -ESRCH when the shepherd has ended. */
+int launch_signal(int pidfd,
+                  enum launch_scope scope,
+                  int signal_number,
+                  struct error *err);
