@@ -26,7 +26,7 @@ struct http_header {
 struct http_piece {
     const void *bytes;
     size_t length;
-    void (*release)(void *arg);
+    void (*release)(const void *bytes, size_t length, void *arg);
     void *arg;
 };
 

@@ -2,8 +2,9 @@
 /* target.h - what a request asks for: /path?name=value&...
  *
  * Decoded once, into one allocation. Percent escapes are undone; '+' in the
- * query is a space. An escaped NUL, a broken escape, or a path that does not
- * start with '/' is refused. Dots and doubled slashes are left alone.
+ * query is a space. Refused: an escaped NUL, a broken escape, a space or a
+ * control character, a path that does not start with '/'. Dots and doubled
+ * slashes are left alone.
  */
 #pragma once
 

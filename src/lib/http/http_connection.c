@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/http/http_connection.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/http.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/map.h"
+#include "lib/loop/loop.h"
+
+/* What a client sends while its last request is still being answered is read
+ * up to this: enough to see it close, too little to fill our memory. Only a
+ * request that turns out to be longer gets more.
+ */
+#define READ_AHEAD_BYTES (64u << 10)
+
+static void close_done(struct evhttp_connection *ev, void *arg);
+
+/* Accounts: what has come of a request counts from its first byte to its
+ * answer, over all connections.
+ */
+static void
+count_input(struct http_connection *c, size_t bytes)
+{
+    struct http_server *server = c->server;
+    size_t most = server->limits.header_bytes + server->limits.body_bytes;
+
+    /* Beyond that evhttp throws it away, on the way to a 413. */
+    if (c->received + bytes > most)
+        bytes = most > c->received ? most - c->received : 0;
+    c->received += bytes;
+    server->counts.inflight_bytes += bytes;
+    /* Small requests pass even then. */
+    if (server->counts.inflight_bytes > server->limits.inflight_bytes
+        && c->received > READ_AHEAD_BYTES)
+        http_connection_doom(c, HTTP_TOO_MUCH_IN_FLIGHT);
+}
+
+static void
+read_on_if_long(struct http_connection *c)
+{
+    struct evbuffer *input = bufferevent_get_input(c->bev);
+
+    if (c->phase == HTTP_RECEIVING
+        && evbuffer_get_length(input) >= READ_AHEAD_BYTES)
+        bufferevent_setwatermark(c->bev, EV_READ, 0, 0);
+}
+
+static void
+on_input(struct evbuffer *buffer,
+         const struct evbuffer_cb_info *info,
+         void *arg)
+{
+    struct http_connection *c = arg;
+
+    (void)buffer;
+    if (info->n_added == 0 || c->server == NULL)
+        return;
+    if (c->phase == HTTP_IDLE)
+        http_connection_enter(c, HTTP_RECEIVING);
+    count_input(c, info->n_added);
+    read_on_if_long(c);
+}
+
+static void
+on_output(struct evbuffer *buffer,
+          const struct evbuffer_cb_info *info,
+          void *arg)
+{
+    struct http_connection *c = arg;
+
+    (void)buffer;
+    if (c->server == NULL)
+        return;
+    if (c->phase == HTTP_SENDING && info->n_deleted > 0)
+        http_connection_enter(c, HTTP_SENDING);
+    else if (c->phase == HTTP_STREAMING
+             && (info->n_deleted > 0 || info->orig_size == 0))
+        c->since_ms = loop_now_ms();
+}
+
+void
+http_connection_release_input(struct http_connection *c)
+{
+    c->server->counts.inflight_bytes -= c->received;
+    c->received = 0;
+}
+
+/* The count of a peer's connections: by address, or by uid if it is local. */
+static void
+count_peer(struct http_connection *c)
+{
+    char key[80];
+    struct http_peer_count *count;
+
+    if (c->peer.is_local) {
+        snprintf(key, sizeof(key), "uid %u", c->peer.uid);
+    } else {
+        const char *colon = strrchr(c->peer.address, ':');
+        size_t length = colon != NULL ? (size_t)(colon - c->peer.address)
+                                      : strlen(c->peer.address);
+
+        snprintf(key, sizeof(key), "%.*s", (int)length, c->peer.address);
+    }
+    count = map_find(c->server->peers, key);
+    if (count == NULL) {
+        count = xcalloc(1, sizeof(*count) + strlen(key) + 1);
+        memcpy(count->key, key, strlen(key) + 1);
+        (void)map_put(c->server->peers, key, count);
+    }
+    count->connections++;
+    c->peer_count = count;
+}
+
+static void
+uncount_peer(struct http_connection *c)
+{
+    if (--c->peer_count->connections > 0)
+        return;
+    (void)map_remove(c->server->peers, c->peer_count->key);
+    free(c->peer_count);
+}
+
+static void
+set_socket_options(int fd)
+{
+    static const int on = 1, idle_s = 60, every_s = 20, tries = 3;
+
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    /* A stream to a machine that lost its power ends in two minutes. */
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof(every_s));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &tries, sizeof(tries));
+}
+
+static void
+identify_local(struct http_connection *c)
+{
+    struct ucred who;
+    socklen_t length = sizeof(who);
+
+    if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &who, &length) < 0)
+        return;
+    c->peer.is_local = true;
+    c->peer.uid = who.uid;
+    c->peer.gid = who.gid;
+    c->peer.pid = who.pid;
+    strcpy(c->peer.address, "unix");
+}
+
+static void
+identify(struct http_connection *c)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+        struct sockaddr_storage storage;
+    } from = {0};
+    socklen_t length = sizeof(from);
+    char text[INET6_ADDRSTRLEN];
+
+    if (getpeername(c->fd, &from.any, &length) < 0)
+        return;
+    if (from.any.sa_family == AF_UNIX) {
+        identify_local(c);
+        return;
+    }
+    set_socket_options(c->fd);
+    if (from.any.sa_family == AF_INET) {
+        inet_ntop(AF_INET, &from.v4.sin_addr, text, sizeof(text));
+        snprintf(c->peer.address,
+                 sizeof(c->peer.address),
+                 "%s:%u",
+                 text,
+                 ntohs(from.v4.sin_port));
+    } else {
+        inet_ntop(AF_INET6, &from.v6.sin6_addr, text, sizeof(text));
+        snprintf(c->peer.address,
+                 sizeof(c->peer.address),
+                 "[%s]:%u",
+                 text,
+                 ntohs(from.v6.sin6_port));
+    }
+}
+
+/* evhttp accepts by itself and tells nobody, but it asks us for the
+ * bufferevent first. What is left to know (the descriptor, evhttp's own
+ * object, which is the argument of the callbacks it has set) is there by the
+ * time the chores run, in the same turn of the loop.
+ */
+struct bufferevent *
+http_connection_make(struct event_base *base, void *arg)
+{
+    struct http_server *server = arg;
+    struct http_connection *c = xnew(struct http_connection);
+
+    c->bev = bufferevent_socket_new(base, -1, 0);
+    if (c->bev == NULL) {
+        free(c);
+        return NULL;
+    }
+    c->server = server;
+    c->loop = server->loop;
+    c->references = 1;
+    list_init(&c->doomed_place);
+    list_add_last(&server->fresh, &c->place);
+    event_active(&server->chores, EV_TIMEOUT, 0);
+    return c->bev;
+}
+
+static void
+remember_fd(struct http_connection *c)
+{
+    struct http_server *server = c->server;
+    size_t wanted = (size_t)c->fd + 1;
+
+    if (wanted > server->n_by_fd) {
+        size_t count =
+            server->n_by_fd * 2 > wanted ? server->n_by_fd * 2 : wanted + 64;
+
+        server->by_fd =
+            xrealloc_array(server->by_fd, count, sizeof(server->by_fd[0]));
+        memset(server->by_fd + server->n_by_fd,
+               0,
+               (count - server->n_by_fd) * sizeof(server->by_fd[0]));
+        server->n_by_fd = count;
+    }
+    server->by_fd[c->fd] = c;
+}
+
+static bool
+is_over_limit(const struct http_connection *c)
+{
+    const struct http_server *server = c->server;
+
+    return server->counts.connections > server->limits.connections
+           || c->peer_count->connections > server->limits.peer_connections;
+}
+
+static void
+adopt(struct http_connection *c)
+{
+    struct http_server *server = c->server;
+    void *ev = NULL;
+
+    bufferevent_getcb(c->bev, NULL, NULL, NULL, &ev);
+    c->ev = ev;
+    c->fd = bufferevent_getfd(c->bev);
+    c->id = ++server->last_id;
+    identify(c);
+    count_peer(c);
+    remember_fd(c);
+    server->counts.connections++;
+    c->phase = HTTP_IDLE;
+    c->since_ms = loop_now_ms();
+    list_remove(&c->place);
+    list_add_last(&server->phases[HTTP_IDLE], &c->place);
+    evhttp_connection_set_closecb(c->ev, close_done, c);
+    evbuffer_add_cb(bufferevent_get_input(c->bev), on_input, c);
+    evbuffer_add_cb(bufferevent_get_output(c->bev), on_output, c);
+    http_connection_limit_input(c);
+    if (is_over_limit(c)) {
+        server->counts.refused_connections++;
+        http_connection_cut(c);
+    }
+}
+
+void
+http_connection_adopt_all(struct http_server *server)
+{
+    list_foreach_safe(at, &server->fresh)
+        adopt(container_of(at, struct http_connection, place));
+}
+
+void
+http_connection_unref(struct http_connection *c)
+{
+    if (--c->references == 0)
+        free(c);
+}
+
+static enum http_stream_end_reason
+reason_of(const struct http_connection *c)
+{
+    if (c->doom == HTTP_TOO_SLOW)
+        return HTTP_STREAM_TOO_SLOW;
+    return c->server->is_ending ? HTTP_STREAM_SERVER_ENDS
+                                : HTTP_STREAM_PEER_GONE;
+}
+
+/* evhttp's last word about a connection, whoever ended it. The request or
+ * stream is told when all else is done, for it may do anything.
+ */
+static void
+close_done(struct evhttp_connection *ev, void *arg)
+{
+    struct http_connection *c = arg;
+    struct http_server *server = c->server;
+    struct http_request *request = c->request;
+    struct http_stream *stream = c->stream;
+    enum http_stream_end_reason reason = reason_of(c);
+
+    (void)ev;
+    evbuffer_remove_cb(bufferevent_get_input(c->bev), on_input, c);
+    evbuffer_remove_cb(bufferevent_get_output(c->bev), on_output, c);
+    http_connection_release_input(c);
+    uncount_peer(c);
+    list_remove(&c->place);
+    list_remove(&c->doomed_place);
+    server->by_fd[c->fd] = NULL;
+    server->counts.connections--;
+    if (c->data != NULL)
+        c->free_data(c->data);
+    c->data = NULL;
+    c->request = NULL;
+    c->stream = NULL;
+    c->ev = NULL;
+    if (request != NULL)
+        http_request_closed(request);
+    if (stream != NULL)
+        http_stream_closed(stream, reason);
+    c->server = NULL;
+    http_connection_unref(c);
+}
+
+struct http_connection *
+http_connection_of(struct http_server *server, struct evhttp_request *ev)
+{
+    struct evhttp_connection *connection = evhttp_request_get_connection(ev);
+    int fd = bufferevent_getfd(evhttp_connection_get_bufferevent(connection));
+
+    return server->by_fd[fd];
+}
+
+void
+http_connection_enter(struct http_connection *c, enum http_phase phase)
+{
+    c->phase = phase;
+    c->since_ms = loop_now_ms();
+    list_remove(&c->place);
+    list_add_last(&c->server->phases[phase], &c->place);
+}
+
+void
+http_connection_doom(struct http_connection *c, enum http_doom doom)
+{
+    if (c->doom != HTTP_SPARED)
+        return;
+    c->doom = doom;
+    list_add_last(&c->server->doomed, &c->doomed_place);
+    event_active(&c->server->chores, EV_TIMEOUT, 0);
+}
+
+/* evhttp frees the requests of a connection that it is told to free, but ours
+ * may live on until they are answered; so we take them over before.
+ */
+void
+http_connection_cut(struct http_connection *c)
+{
+    if (c->request != NULL)
+        evhttp_request_own(c->request->ev);
+    if (c->stream != NULL)
+        evhttp_request_own(c->stream->ev);
+    c->references++;
+    c->is_being_cut = true;
+    evhttp_connection_free(c->ev);
+    c->is_being_cut = false;
+    if (c->orphan != NULL)
+        evhttp_request_free(c->orphan);
+    c->orphan = NULL;
+    http_connection_unref(c);
+}
+
+/* Past evhttp, which is in the middle of reading: written as far as the socket
+ * takes it.
+ */
+static void
+send_overloaded(int fd)
+{
+    static const char text[] = "HTTP/1.1 503 Service Unavailable\r\n"
+                               "Retry-After: 1\r\n"
+                               "Content-Length: 0\r\n"
+                               "Connection: close\r\n\r\n";
+    ssize_t ignored =
+        send(fd, text, sizeof(text) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+    (void)ignored;
+}
+
+void
+http_connection_cut_doomed(struct http_server *server)
+{
+    while (!list_is_empty(&server->doomed)) {
+        struct http_connection *c = container_of(server->doomed.next,
+                                                 struct http_connection,
+                                                 doomed_place);
+
+        if (c->doom == HTTP_TOO_MUCH_IN_FLIGHT) {
+            server->counts.cut_connections++;
+            if (c->phase == HTTP_RECEIVING)
+                send_overloaded(c->fd);
+        } else {
+            server->counts.dropped_streams++;
+        }
+        http_connection_cut(c);
+    }
+}
+
+static void
+cut_older(struct http_server *server, enum http_phase phase, int64_t before_ms)
+{
+    struct list *head = &server->phases[phase];
+
+    while (!list_is_empty(head)) {
+        struct http_connection *c =
+            container_of(head->next, struct http_connection, place);
+
+        if (c->since_ms > before_ms)
+            return;
+        if (phase != HTTP_IDLE)
+            server->counts.cut_connections++;
+        http_connection_cut(c);
+    }
+}
+
+/* All are looked at, since a stream's last progress does not order them: 20 ns
+ * each, once a second.
+ */
+static void
+drop_stalled_streams(struct http_server *server, int64_t before_ms)
+{
+    list_foreach(at, &server->phases[HTTP_STREAMING])
+    {
+        struct http_connection *c =
+            container_of(at, struct http_connection, place);
+
+        if (c->since_ms <= before_ms
+            && evbuffer_get_length(bufferevent_get_output(c->bev)) > 0)
+            http_connection_doom(c, HTTP_TOO_SLOW);
+    }
+}
+
+void
+http_connection_sweep(struct http_server *server)
+{
+    const struct http_limits *limits = &server->limits;
+    int64_t now = loop_now_ms();
+
+    cut_older(server, HTTP_IDLE, now - limits->idle_ms);
+    cut_older(server, HTTP_RECEIVING, now - limits->receive_ms);
+    cut_older(server, HTTP_SENDING, now - limits->send_ms);
+    /* A long request behind another one: nothing more comes by itself. */
+    list_foreach(at, &server->phases[HTTP_RECEIVING])
+        read_on_if_long(container_of(at, struct http_connection, place));
+    drop_stalled_streams(server, now - limits->send_ms);
+}
+
+void
+http_connection_limit_input(struct http_connection *c)
+{
+    bufferevent_setwatermark(c->bev, EV_READ, 0, READ_AHEAD_BYTES);
+}
+
+/* evhttp stops reading while a request is handled, and would not notice that
+ * the client goes. Reading on without its read callback, its event callback
+ * sees the end and nothing is parsed ahead; evhttp does the same for itself
+ * while it writes, and puts its callbacks back with every answer.
+ */
+void
+http_connection_watch_for_close(struct http_connection *c)
+{
+    bufferevent_event_cb event = NULL;
+    void *arg = NULL;
+
+    bufferevent_getcb(c->bev, NULL, NULL, &event, &arg);
+    bufferevent_setcb(c->bev, NULL, NULL, event, arg);
+    bufferevent_enable(c->bev, EV_READ);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_connection.h - a client at the server, between accept and close
+ *
+ * What the server's own files share; nobody outside lib/http includes this.
+ *
+ * Owns:      the peer's place in the server's counts, and the user's data.
+ * Invariant: linked in server->phases[phase] while it is open, the longest in
+ *            that phase first (of STREAMING in no order).
+ *
+ *     IDLE -> RECEIVING -> HANDLING -> SENDING -> IDLE
+ *                              \-> STREAMING -/
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <event2/event_struct.h>
+
+#include "lib/base/list.h"
+#include "lib/http/http_request.h"
+#include "lib/http/http_server.h"
+#include "lib/http/http_stream.h"
+#include "lib/http/target.h"
+
+struct evbuffer;
+struct evhttp;
+struct evhttp_connection;
+struct evhttp_request;
+struct map;
+
+enum http_phase {
+    HTTP_IDLE,
+    HTTP_RECEIVING,
+    HTTP_HANDLING,
+    HTTP_SENDING,
+    HTTP_STREAMING,
+    HTTP_PHASES,
+};
+
+enum http_doom {
+    HTTP_SPARED,
+    HTTP_TOO_MUCH_IN_FLIGHT,
+    HTTP_TOO_SLOW,
+};
+
+struct http_peer_count {
+    unsigned connections;
+    char key[];
+};
+
+struct http_connection {
+    unsigned references;        /* one while open, one of the request */
+    struct http_server *server; /* NULL when closed */
+    struct loop *loop;
+    struct bufferevent *bev;
+    struct evhttp_connection *ev;
+    int fd;
+    uint64_t id;
+    struct list place; /* in a phase, or in server->fresh */
+    struct list doomed_place;
+    enum http_phase phase;
+    enum http_doom doom;
+    int64_t since_ms; /* in this phase, or last seen to read its answer */
+    size_t received;  /* of the request under way, counted in inflight */
+    struct http_peer peer;
+    struct http_peer_count *peer_count;
+    struct http_request *request; /* unanswered, or NULL */
+    struct http_stream *stream;   /* or NULL */
+    void *data;
+    void (*free_data)(void *data);
+    bool is_being_cut; /* evhttp is freeing it for us */
+    struct evhttp_request *orphan;
+};
+
+struct http_request {
+    struct http_connection *connection; /* a reference */
+    struct evhttp_request *ev;
+    enum http_method method;
+    struct target target;
+    const char *body;
+    size_t body_length;
+    bool is_closed;
+    bool closes_after;
+    void (*on_close)(struct http_request *r, void *arg);
+    void *on_close_arg;
+};
+
+struct http_stream {
+    struct http_connection *connection; /* NULL once it has closed */
+    struct evhttp_request *ev;
+    struct loop *loop;
+    bool is_telling; /* `closed` is on its way, by the loop */
+    bool is_ended;   /* and is not wanted any more */
+    struct http_stream_callbacks callbacks;
+};
+
+struct http_listener;
+
+struct http_server {
+    struct loop *loop;
+    struct evhttp *evhttp;
+    struct http_limits limits;
+    http_server_fn handler;
+    void *arg;
+    struct evbuffer *scratch; /* the answer being put together; else empty */
+    struct event chores;      /* activated: adopt the fresh, cut the doomed */
+    struct event sweep;
+    struct list fresh; /* accepted, not yet looked at */
+    struct list doomed;
+    struct list phases[HTTP_PHASES];
+    struct list listeners;
+    struct map *peers;
+    struct http_connection **by_fd;
+    size_t n_by_fd;
+    bool is_ending;
+    int64_t date_s;
+    char date[32];
+    uint64_t last_id;
+    struct http_server_counts counts;
+};
+
+/* http_connection.c. Adopt: the fresh ones; refuses those over a limit. Cut:
+ * closes now; not from inside evhttp's callbacks, which doom instead.
+ */
+struct bufferevent *http_connection_make(struct event_base *base, void *server);
+void http_connection_adopt_all(struct http_server *server);
+void http_connection_enter(struct http_connection *c, enum http_phase phase);
+void http_connection_doom(struct http_connection *c, enum http_doom doom);
+void http_connection_cut(struct http_connection *c);
+void http_connection_cut_doomed(struct http_server *server);
+void http_connection_sweep(struct http_server *server);
+void http_connection_watch_for_close(struct http_connection *c);
+void http_connection_limit_input(struct http_connection *c);
+void http_connection_release_input(struct http_connection *c);
+void http_connection_unref(struct http_connection *c);
+struct http_connection *http_connection_of(struct http_server *server,
+                                           struct evhttp_request *ev);
+
+/* http_request.c and http_stream.c. Handle: evhttp's callback. Closed: the
+ * client went before the answer, or before the end.
+ */
+void http_request_handle(struct evhttp_request *ev, void *server);
+void http_request_closed(struct http_request *r);
+void http_stream_closed(struct http_stream *s,
+                        enum http_stream_end_reason reason);
+
+/* Puts pieces into the server's scratch buffer. */
+void http_request_gather(struct evbuffer *out,
+                         const struct http_piece *pieces,
+                         size_t n_pieces);
+
+/* Frees a request that evhttp has left to us. */
+void http_request_bury(struct http_connection *c, struct evhttp_request *ev);

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "testsuite/unit/lib/http/site.h"
+
+#include <arpa/inet.h>
+#include <check.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "lib/base/error.h"
+#include "lib/loop/loop.h"
+
+static void *
+run(void *arg)
+{
+    struct site *s = arg;
+
+    loop_run(s->loop);
+    http_server_free(s->server);
+    loop_drain(s->loop);
+    return NULL;
+}
+
+void
+site_start(struct site *s,
+           const struct http_limits *limits,
+           http_server_fn handler,
+           void *arg)
+{
+    struct error err = {0};
+
+    s->loop = loop_new();
+    s->server = http_server_new(s->loop, limits, handler, arg);
+    snprintf(s->path, sizeof(s->path), "/tmp/kiln-site-%d", (int)getpid());
+    if (http_server_listen(s->server, "127.0.0.1:0", &err) < 0
+        || http_server_listen_unix(s->server, s->path, 0600, &err) < 0)
+        ck_abort_msg("%s", err.text);
+    s->port = http_server_port(s->server);
+    pthread_create(&s->thread, NULL, run, s);
+}
+
+void
+site_stop(struct site *s)
+{
+    loop_stop(s->loop);
+    pthread_join(s->thread, NULL);
+    loop_free(s->loop);
+}
+
+struct errand {
+    void (*fn)(void *arg);
+    void *arg;
+    sem_t done;
+};
+
+static void
+do_errand(void *arg)
+{
+    struct errand *e = arg;
+
+    e->fn(e->arg);
+    sem_post(&e->done);
+}
+
+void
+site_call(struct site *s, void (*fn)(void *arg), void *arg)
+{
+    struct errand e = {.fn = fn, .arg = arg};
+
+    sem_init(&e.done, 0, 0);
+    loop_post(s->loop, do_errand, &e);
+    while (sem_wait(&e.done) < 0 && errno == EINTR)
+        ;
+    sem_destroy(&e.done);
+}
+
+struct count_errand {
+    struct site *site;
+    struct http_server_counts counts;
+};
+
+static void
+get_counts(void *arg)
+{
+    struct count_errand *e = arg;
+
+    http_server_get_counts(e->site->server, &e->counts);
+}
+
+struct http_server_counts
+site_counts(struct site *s)
+{
+    struct count_errand e = {.site = s};
+
+    site_call(s, get_counts, &e);
+    return e.counts;
+}
+
+static int
+connected(int fd, const void *address, socklen_t length)
+{
+    struct timeval patience = {.tv_sec = 10};
+
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+    ck_assert_int_eq(connect(fd, address, length), 0);
+    return fd;
+}
+
+int
+site_connect(const struct site *s)
+{
+    struct sockaddr_in at = {
+        .sin_family = AF_INET,
+        .sin_port = htons((uint16_t)s->port),
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+    };
+
+    return connected(socket(AF_INET, SOCK_STREAM, 0), &at, sizeof(at));
+}
+
+int
+site_connect_unix(const struct site *s)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+
+    strcpy(at.sun_path, s->path);
+    return connected(socket(AF_UNIX, SOCK_STREAM, 0), &at, sizeof(at));
+}
+
+void
+site_send(int fd, const char *text)
+{
+    ck_assert_int_eq(send(fd, text, strlen(text), MSG_NOSIGNAL),
+                     (ssize_t)strlen(text));
+}
+
+static bool
+read_some(int fd, struct strbuf *out)
+{
+    char bytes[16384];
+    ssize_t n = recv(fd, bytes, sizeof(bytes), 0);
+
+    if (n <= 0)
+        return false;
+    strbuf_add(out, bytes, (size_t)n);
+    return true;
+}
+
+void
+site_read_all(int fd, struct strbuf *out)
+{
+    while (read_some(fd, out))
+        ;
+}
+
+bool
+site_read_until(int fd, struct strbuf *out, const char *text)
+{
+    while (strstr(out->text, text) == NULL)
+        if (!read_some(fd, out))
+            return false;
+    return true;
+}
+
+bool
+site_read_answer(int fd, struct strbuf *out)
+{
+    size_t head, length;
+    const char *field;
+
+    if (!site_read_until(fd, out, "\r\n\r\n"))
+        return false;
+    head = (size_t)(strstr(out->text, "\r\n\r\n") - out->text) + 4;
+    field = strcasestr(out->text, "\r\nContent-Length:");
+    length = field != NULL ? strtoul(field + 17, NULL, 10) : 0;
+    while (out->length < head + length)
+        if (!read_some(fd, out))
+            return false;
+    return true;
+}
