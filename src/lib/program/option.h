@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* option.h - the command line, from one table: reading it and --help
+ *
+ * Every table has --help (-h), and --version where it says so. Options and
+ * operands may be mixed, unless the operands are somebody else's command line
+ * (`stops_at_operand`); `--` ends the options. A long option may be
+ * abbreviated while that is unambiguous.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct error;
+struct strbuf;
+
+enum option_type {
+    OPTION_FLAG,  /* bool: true when given */
+    OPTION_TEXT,  /* const char *: borrowed from argv */
+    OPTION_TEXTS, /* struct option_texts: may be given again */
+    OPTION_INT,   /* int64_t: from min to max */
+    OPTION_CALL,  /* whatever `set` makes of it */
+};
+
+struct option_texts {
+    const char **items; /* free() it; its strings are argv's */
+    size_t count;
+    size_t capacity;
+};
+
+/* Takes one value, NULL for an option without an argument. Returns 0 or a
+ * negative errno with words that need not name the option.
+ */
+struct option_spec;
+typedef int (*option_set_fn)(const struct option_spec *option,
+                             const char *value,
+                             void *target,
+                             struct error *err);
+
+struct option_spec {
+    const char *name;     /* without the dashes */
+    char letter;          /* 0 for none */
+    const char *argument; /* as --help shows it: "FILE"; NULL for none */
+    const char *help;     /* NULL: not shown */
+    enum option_type type;
+    size_t offset; /* of the value in the target */
+    int64_t min;
+    int64_t max;
+    option_set_fn set;
+    const void *data; /* for set */
+};
+
+struct option_table {
+    const char *name;    /* "kiln-agent", "kctl drain" */
+    const char *usage;   /* "[OPTION]... NODE..."; one per line */
+    const char *summary; /* a paragraph */
+    const struct option_spec *options;
+    size_t n_options;
+    const char *more; /* paragraphs after the options, or NULL */
+    bool has_version;
+    bool stops_at_operand;
+};
+
+#define OPTION_ROWS(array) .options = (array), .n_options = ARRAY_SIZE(array)
+
+enum option_answer {
+    OPTION_GO_ON = 0,
+    OPTION_HELP = 1,
+    OPTION_VERSION = 2,
+};
+
+/* Reads the command line into the target, and moves operands to the end of
+ * argv, where they begin at *ret_operands. Returns an option_answer, or
+ * -EINVAL with words like "--topology needs a value".
+ */
+int option_parse(const struct option_table *table,
+                 int argc,
+                 char **argv,
+                 void *target,
+                 int *ret_operands,
+                 struct error *err);
+
+/* --help, ready to print. */
+void option_format_help(const struct option_table *table, struct strbuf *out);

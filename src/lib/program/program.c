@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/program/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/program/option.h"
+
+static void
+open_standard_descriptors(void)
+{
+    int fd;
+
+    do {
+        fd = open("/dev/null", O_RDWR);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
+/* "kctl drain" is the command drain of the program kctl. */
+static void
+print_complaint(const char *name, const char *text)
+{
+    for (; *name != '\0'; name++)
+        if (*name == ' ')
+            fputs(": ", stderr);
+        else
+            fputc(*name, stderr);
+    fprintf(stderr, ": %s", text);
+}
+
+void
+program_refuse(const struct option_table *table, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    print_complaint(table->name, text);
+    fprintf(stderr, "; see '%s --help'\n", table->name);
+    exit(EXIT_STATUS_USAGE);
+}
+
+static void __attribute__((noreturn))
+print_and_exit(const struct option_table *table, int answer)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (answer == OPTION_HELP)
+        option_format_help(table, &text);
+    else
+        strbuf_printf(&text, "%s %s\n", table->name, PACKAGE_VERSION);
+    fwrite(text.text, 1, text.length, stdout);
+    exit(program_end(table->name, 0, NULL));
+}
+
+int
+program_begin(const struct option_table *table,
+              int argc,
+              char **argv,
+              void *target)
+{
+    struct error err = {0};
+    int operands = argc;
+    int r;
+
+    open_standard_descriptors();
+    r = option_parse(table, argc, argv, target, &operands, &err);
+    if (r < 0)
+        program_refuse(table, "%s", err.text);
+    if (r > 0)
+        print_and_exit(table, r);
+    return operands;
+}
+
+enum exit_status
+program_end(const char *name, int r, const struct error *err)
+{
+    if (r < 0) {
+        bool has_words = err != NULL && err->code != 0;
+
+        fflush(stdout);
+        print_complaint(name, has_words ? err->text : strerror(-r));
+        fputc('\n', stderr);
+        return exit_status_of(r);
+    }
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        print_complaint(name, "writing to standard output: ");
+        fprintf(stderr, "%s\n", strerror(errno));
+        return EXIT_STATUS_FAILED;
+    }
+    return EXIT_STATUS_OK;
+}

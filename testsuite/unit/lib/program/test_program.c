@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/program/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/strbuf.h"
+#include "lib/program/option.h"
+#include "testsuite/lib/suite.h"
+
+struct target {
+    bool all;
+};
+
+static const struct option_spec rows[] = {
+    {"all",
+     'a',
+     NULL,
+     "all of it",
+     OPTION_FLAG,
+     .offset = offsetof(struct target, all)},
+};
+
+static const struct option_table table = {
+    .name = "kctl drain",
+    .usage = "[OPTION]... NODE...",
+    .summary = "Drains.",
+    OPTION_ROWS(rows),
+    .has_version = true,
+};
+
+/* Runs a function in a process of its own, and keeps what it printed. */
+struct run {
+    char text[4096];
+    int status;
+};
+
+static void
+run(struct run *result, void (*function)(void))
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    int ends[2];
+    pid_t child;
+
+    ck_assert_int_eq(pipe(ends), 0);
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        dup2(ends[1], STDERR_FILENO);
+        function();
+        exit(0);
+    }
+    close(ends[1]);
+    ck_assert_int_eq(fd_read_all(ends[0], sizeof(result->text), &text), 0);
+    close(ends[0]);
+    ck_assert_int_eq(waitpid(child, &result->status, 0), child);
+    snprintf(result->text, sizeof(result->text), "%s", text.text);
+    ck_assert(WIFEXITED(result->status));
+    result->status = WEXITSTATUS(result->status);
+}
+
+static void
+begin_with(const char *word)
+{
+    char name[] = "kctl";
+    char argument[32];
+    char *argv[] = {name, argument, NULL};
+    struct target target = {0};
+
+    snprintf(argument, sizeof(argument), "%s", word);
+    printf("%d\n", program_begin(&table, 2, argv, &target));
+}
+
+static void
+begin_well(void)
+{
+    begin_with("n1");
+}
+
+static void
+begin_badly(void)
+{
+    begin_with("--al1");
+}
+
+static void
+ask_for_help(void)
+{
+    begin_with("--help");
+}
+
+static void
+ask_for_version(void)
+{
+    begin_with("--version");
+}
+
+START_TEST(operands_are_handed_back)
+{
+    struct run r;
+
+    run(&r, begin_well);
+
+    ck_assert_str_eq(r.text, "1\n");
+    ck_assert_int_eq(r.status, 0);
+}
+END_TEST
+
+START_TEST(a_mistake_is_one_line_that_names_the_command_and_the_way_to_help)
+{
+    struct run r;
+
+    run(&r, begin_badly);
+
+    ck_assert_str_eq(r.text,
+                     "kctl: drain: unknown option '--al1' (did you mean "
+                     "'--all'?); see 'kctl drain --help'\n");
+    ck_assert_int_eq(r.status, EXIT_STATUS_USAGE);
+}
+END_TEST
+
+START_TEST(help_and_version_end_the_program_well)
+{
+    struct run r;
+
+    run(&r, ask_for_help);
+    ck_assert_ptr_eq(strstr(r.text, "usage: kctl drain [OPTION]"), r.text);
+    ck_assert_int_eq(r.status, 0);
+
+    run(&r, ask_for_version);
+    ck_assert_str_eq(r.text, "kctl drain " PACKAGE_VERSION "\n");
+    ck_assert_int_eq(r.status, 0);
+}
+END_TEST
+
+static void
+end_with_words(void)
+{
+    struct error err = {0};
+
+    error_set(&err, -ENOENT, "node 'n7' not found");
+    printf("before\n");
+    exit((int)program_end("kctl drain", -ENOENT, &err));
+}
+
+static void
+end_without_words(void)
+{
+    exit((int)program_end("kctl", -ECONNREFUSED, NULL));
+}
+
+static void
+end_on_a_full_disk(void)
+{
+    int full = open("/dev/full", O_WRONLY);
+
+    dup2(full, STDOUT_FILENO);
+    printf("lost\n");
+    exit((int)program_end("kctl", 0, NULL));
+}
+
+START_TEST(an_error_is_told_and_decides_the_status)
+{
+    struct run r;
+
+    run(&r, end_with_words);
+    ck_assert_str_eq(r.text, "before\nkctl: drain: node 'n7' not found\n");
+    ck_assert_int_eq(r.status, EXIT_STATUS_NOT_FOUND);
+
+    run(&r, end_without_words);
+    ck_assert_str_eq(r.text, "kctl: Connection refused\n");
+    ck_assert_int_eq(r.status, EXIT_STATUS_UNAVAILABLE);
+}
+END_TEST
+
+START_TEST(output_that_cannot_be_written_is_a_failure)
+{
+    struct run r;
+
+    run(&r, end_on_a_full_disk);
+
+    ck_assert_str_eq(r.text,
+                     "kctl: writing to standard output: "
+                     "No space left on device\n");
+    ck_assert_int_eq(r.status, EXIT_STATUS_FAILED);
+}
+END_TEST
+
+static void
+begin_without_descriptors(void)
+{
+    int out = dup(STDOUT_FILENO);
+    char name[] = "kctl";
+    char *argv[] = {name, NULL};
+    struct target target = {0};
+
+    close(STDIN_FILENO);
+    close(STDOUT_FILENO);
+    program_begin(&table, 1, argv, &target);
+    dprintf(out, "%d\n", open("/dev/null", O_RDONLY) > STDERR_FILENO);
+}
+
+START_TEST(no_file_takes_the_place_of_a_closed_standard_descriptor)
+{
+    struct run r;
+
+    run(&r, begin_without_descriptors);
+
+    ck_assert_str_eq(r.text, "1\n");
+}
+END_TEST
+
+SUITE("program",
+      operands_are_handed_back,
+      a_mistake_is_one_line_that_names_the_command_and_the_way_to_help,
+      help_and_version_end_the_program_well,
+      an_error_is_told_and_decides_the_status,
+      output_that_cannot_be_written_is_a_failure,
+      no_file_takes_the_place_of_a_closed_standard_descriptor)
