@@ -77,6 +77,7 @@ extern const struct kind job_kind;
 extern const struct kind lease_kind;
 extern const struct kind namespace_kind;
 extern const struct kind node_kind;
+extern const struct kind persistent_volume_claim_kind;
 extern const struct kind pod_kind;
 extern const struct kind priority_class_kind;
 

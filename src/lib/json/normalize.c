@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* normalize.c - a tree made as its field table wants it */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
+#include "lib/json/field.h"
 #include "lib/json/json.h"
-#include "lib/json/record.h"
 
 /* One step of the way from the root, to be spelled out when it is needed. */
 struct place {
@@ -211,7 +210,8 @@ is_left_out(const struct field *f, const struct json *v)
 {
     if (v->type == JSON_NULL)
         return true;
-    if ((f->flags & (FIELD_ALWAYS | FIELD_OPTIONAL)) != 0)
+    if ((f->flags & (FIELD_ALWAYS | FIELD_OPTIONAL | FIELD_KEPT)) != 0
+        && v->type != JSON_ARRAY)
         return false;
     switch (v->type) {
     case JSON_BOOL:
@@ -222,7 +222,7 @@ is_left_out(const struct field *f, const struct json *v)
     case JSON_STRING:
         return v->count == 0 && f->type == FIELD_STRING;
     case JSON_ARRAY:
-        return v->count == 0;
+        return v->count == 0 && (f->flags & FIELD_ALWAYS) == 0;
     case JSON_OBJECT:
         return v->count == 0 && f->type == FIELD_MAP;
     case JSON_NULL:
@@ -231,43 +231,62 @@ is_left_out(const struct field *f, const struct json *v)
     return false;
 }
 
-static const struct field *
-field_of(const struct record *record, const char *name, unsigned guess)
+/* What upstream writes for a member that nobody gave. */
+static struct json *
+zero_value(struct walk *w, const struct field *f)
 {
-    if (guess < record->n_fields
-        && strcmp(record->fields[guess].name, name) == 0)
-        return &record->fields[guess];
-    return record_find(record, name);
+    struct json *v;
+
+    switch (f->type) {
+    case FIELD_STRING:
+    case FIELD_BYTES:
+        return json_string_n(w->arena, "", 0);
+    case FIELD_QUANTITY:
+        return json_string_n(w->arena, "0", 1);
+    case FIELD_BOOL:
+        return json_bool(w->arena, false);
+    case FIELD_INT:
+    case FIELD_INT64:
+    case FIELD_NUMBER:
+    case FIELD_INT_OR_STRING:
+        return json_number(w->arena, "0");
+    case FIELD_OBJECT:
+        v = json_object(w->arena);
+        (void)check_object(w, f->of, NULL, v);
+        return v;
+    case FIELD_TIME:
+    case FIELD_MICRO_TIME:
+    case FIELD_LIST:
+    case FIELD_MAP:
+    case FIELD_ANY:
+        break;
+    }
+    return json_null(w->arena);
 }
 
-static int
-by_table_order(const void *a, const void *b)
-{
-    const struct field *const *x = a, *const *y = b;
-
-    return *x < *y ? -1 : *x > *y;
-}
-
-/* Puts the members, whose fields stand in `found`, in the table's order. */
+/* Puts the values, which stand by the number of their field, in the object. */
 static void
-order_members(struct walk *w, struct json *object, const struct field **found)
+set_members(struct walk *w,
+            const struct record *record,
+            struct json *values[RECORD_MAX_FIELDS],
+            struct json *object)
 {
-    struct sorted {
-        const struct field *field;
-        struct json_member member;
-    } * sorted;
-    bool in_order = true;
+    uint32_t count = 0;
 
-    for (uint32_t i = 1; i < object->count; i++)
-        in_order = in_order && found[i - 1] < found[i];
-    if (in_order)
-        return;
-    sorted = arena_new_array(w->arena, struct sorted, object->count);
-    for (uint32_t i = 0; i < object->count; i++)
-        sorted[i] = (struct sorted){found[i], object->members[i]};
-    qsort(sorted, object->count, sizeof(*sorted), by_table_order);
-    for (uint32_t i = 0; i < object->count; i++)
-        object->members[i] = sorted[i].member;
+    for (unsigned i = 0; i < record->n_fields; i++) {
+        if (values[i] == NULL && (record->fields[i].flags & FIELD_ALWAYS) != 0)
+            values[i] = zero_value(w, &record->fields[i]);
+        count += values[i] != NULL;
+    }
+    if (count > object->capacity) {
+        object->members = arena_new_array(w->arena, struct json_member, count);
+        object->capacity = count;
+    }
+    object->count = 0;
+    for (unsigned i = 0; i < record->n_fields; i++)
+        if (values[i] != NULL)
+            object->members[object->count++] =
+                (struct json_member){record->fields[i].name, values[i]};
 }
 
 static int
@@ -276,18 +295,16 @@ check_object(struct walk *w,
              const struct place *at,
              struct json *object)
 {
-    const struct field **found;
-    uint32_t kept = 0;
+    struct json *values[RECORD_MAX_FIELDS] = {0};
     unsigned guess = 0;
     int r;
 
     if (object->type != JSON_OBJECT)
         return wrong_type(w, at, object, "an object");
-    found = arena_new_array(w->arena, const struct field *, object->count);
     for (uint32_t i = 0; i < object->count; i++) {
         struct json_member m = object->members[i];
         struct place here = {.up = at, .name = m.name};
-        const struct field *f = field_of(record, m.name, guess);
+        const struct field *f = field_find(record, m.name, guess);
 
         if (f == NULL) {
             note_unknown(w, &here);
@@ -299,13 +316,10 @@ check_object(struct walk *w,
         r = check_value(w, f, f->type, &here, m.value);
         if (r < 0)
             return r;
-        if (is_left_out(f, m.value))
-            continue;
-        found[kept] = f;
-        object->members[kept++] = m;
+        if (!is_left_out(f, m.value))
+            values[f - record->fields] = m.value;
     }
-    object->count = kept;
-    order_members(w, object, found);
+    set_members(w, record, values, object);
     return 0;
 }
 

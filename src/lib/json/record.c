@@ -7,6 +7,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
+#include "lib/json/field.h"
 #include "lib/json/json.h"
 
 const char *
@@ -19,12 +20,25 @@ string_map_find(const struct string_map *map, const char *key)
 }
 
 const struct field *
-record_find(const struct record *record, const char *name)
+field_find(const struct record *record, const char *name, unsigned guess)
 {
-    for (unsigned i = 0; i < record->n_fields; i++)
+    /* Names of normalized trees are the table's own. */
+    for (unsigned i = guess; i < record->n_fields; i++)
+        if (record->fields[i].name == name)
+            return &record->fields[i];
+    for (unsigned i = guess; i < record->n_fields; i++)
+        if (strcmp(record->fields[i].name, name) == 0)
+            return &record->fields[i];
+    for (unsigned i = 0; i < guess && i < record->n_fields; i++)
         if (strcmp(record->fields[i].name, name) == 0)
             return &record->fields[i];
     return NULL;
+}
+
+const struct field *
+record_find(const struct record *record, const char *name)
+{
+    return field_find(record, name, 0);
 }
 
 const struct field *
@@ -49,15 +63,9 @@ record_find_path(const struct record *record, const char *path)
     return NULL;
 }
 
-/* A generic list or map member of a C struct: what LIST_OF and MAP_OF are. */
-struct any_list {
-    void *items;
-    unsigned count;
-};
-
 /* The size of one value of that type inside a list or map. */
-static size_t
-element_size(const struct field *f)
+size_t
+field_element_size(const struct field *f)
 {
     switch (f->element) {
     case FIELD_BOOL:
@@ -84,110 +92,17 @@ element_size(const struct field *f)
 }
 
 /* Where the value stands in an entry of a map: behind its key. */
-static size_t
-entry_size(const struct field *f)
+size_t
+field_entry_size(const struct field *f)
 {
-    size_t size = sizeof(char *) + element_size(f);
+    size_t size = sizeof(char *) + field_element_size(f);
 
     return (size + sizeof(void *) - 1) & ~(sizeof(void *) - 1);
 }
 
-static void decode_value(const struct field *f,
-                         enum field_type type,
-                         struct arena *arena,
-                         const struct json *v,
-                         void *to);
-
-static void
-decode_list(const struct field *f,
-            struct arena *arena,
-            const struct json *v,
-            struct any_list *to)
-{
-    size_t size = element_size(f);
-    char *items;
-
-    if (!json_is(v, JSON_ARRAY) || v->count == 0 || size == 0)
-        return;
-    items = arena_alloc(arena, size * v->count);
-    for (uint32_t i = 0; i < v->count; i++)
-        decode_value(f, f->element, arena, v->items[i], items + i * size);
-    to->items = items;
-    to->count = v->count;
-}
-
-static void
-decode_map(const struct field *f,
-           struct arena *arena,
-           const struct json *v,
-           struct any_list *to)
-{
-    size_t size = entry_size(f);
-    char *entry;
-
-    if (!json_is(v, JSON_OBJECT) || v->count == 0)
-        return;
-    to->items = entry = arena_alloc(arena, size * v->count);
-    to->count = v->count;
-    for (uint32_t i = 0; i < v->count; i++, entry += size) {
-        *(const char **)(void *)entry = arena_strdup(arena, v->members[i].name);
-        decode_value(f,
-                     f->element,
-                     arena,
-                     v->members[i].value,
-                     entry + sizeof(char *));
-    }
-}
-
-static void
-decode_value(const struct field *f,
-             enum field_type type,
-             struct arena *arena,
-             const struct json *v,
-             void *to)
-{
-    switch (type) {
-    case FIELD_STRING:
-    case FIELD_QUANTITY:
-    case FIELD_INT_OR_STRING:
-    case FIELD_BYTES:
-        if (v->type == JSON_STRING || v->type == JSON_NUMBER)
-            *(const char **)to = arena_strndup(arena, v->text, v->count);
-        break;
-    case FIELD_BOOL:
-        *(bool *)to = v->boolean;
-        break;
-    case FIELD_INT:
-    case FIELD_INT64:
-        (void)json_to_int(v, to);
-        break;
-    case FIELD_NUMBER:
-        if (v->type == JSON_NUMBER)
-            *(double *)to = strtod(v->text, NULL);
-        break;
-    case FIELD_TIME:
-    case FIELD_MICRO_TIME:
-        if (v->type == JSON_STRING)
-            (void)time_parse(v->text, to);
-        break;
-    case FIELD_OBJECT:
-        record_decode(f->of, arena, v, to);
-        break;
-    case FIELD_LIST:
-        decode_list(f, arena, v, to);
-        break;
-    case FIELD_MAP:
-        decode_map(f, arena, v, to);
-        break;
-    case FIELD_ANY:
-        *(const struct json **)to = json_dup(arena, v);
-        break;
-    }
-}
-
 /* The scalars and structs that are optional stand behind a pointer. */
-static size_t
-pointed_size(const struct field *f)
+size_t
+field_pointed_size(const struct field *f)
 {
     switch (f->type) {
     case FIELD_BOOL:
@@ -206,37 +121,10 @@ pointed_size(const struct field *f)
     }
 }
 
-static bool
-is_pointed(const struct field *f)
+bool
+field_is_pointed(const struct field *f)
 {
-    return (f->flags & FIELD_OPTIONAL) != 0 && pointed_size(f) > 0;
-}
-
-void
-record_decode(const struct record *record,
-              struct arena *arena,
-              const struct json *object,
-              void *ret_struct)
-{
-    for (unsigned i = 0; i < record->n_fields; i++) {
-        const struct field *f = &record->fields[i];
-        const struct json *v;
-        void *to;
-
-        if (f->offset == FIELD_UNBOUND)
-            continue;
-        v = json_get(object, f->name);
-        if (v == NULL || v->type == JSON_NULL)
-            continue;
-        to = (char *)ret_struct + f->offset;
-        if (is_pointed(f)) {
-            void *pointed = arena_alloc(arena, pointed_size(f));
-
-            *(void **)to = pointed;
-            to = pointed;
-        }
-        decode_value(f, f->type, arena, v, to);
-    }
+    return (f->flags & FIELD_OPTIONAL) != 0 && field_pointed_size(f) > 0;
 }
 
 static struct json *encode_value(const struct field *f,
@@ -250,7 +138,7 @@ encode_list(const struct field *f,
             const struct any_list *from)
 {
     struct json *v = json_array(arena);
-    size_t size = element_size(f);
+    size_t size = field_element_size(f);
 
     for (unsigned i = 0; i < from->count; i++) {
         struct json *item = encode_value(f,
@@ -271,7 +159,7 @@ encode_map(const struct field *f,
     struct json *v = json_object(arena);
     const char *entry = from->items;
 
-    for (unsigned i = 0; i < from->count; i++, entry += entry_size(f)) {
+    for (unsigned i = 0; i < from->count; i++, entry += field_entry_size(f)) {
         struct json *item =
             encode_value(f, f->element, arena, entry + sizeof(char *));
 
@@ -391,7 +279,7 @@ record_encode(const struct record *record,
         if (f->offset == FIELD_UNBOUND)
             continue;
         from = (const char *)source + f->offset;
-        if (is_pointed(f)) {
+        if (field_is_pointed(f)) {
             from = *(const void *const *)from;
             always = true;
             if (from == NULL)
@@ -399,7 +287,10 @@ record_encode(const struct record *record,
         } else if (is_zero_time(f, from)) {
             continue;
         }
-        v = encode_value(f, f->type, arena, from);
+        v = encode_value(f,
+                         (f->flags & FIELD_TREE) != 0 ? FIELD_ANY : f->type,
+                         arena,
+                         from);
         if (v != NULL && (always || !is_zero(v)))
             json_set(arena, object, f->name, v);
     }

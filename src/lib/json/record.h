@@ -17,7 +17,7 @@
  *   OBJECT                   the struct itself; with OPTIONAL a pointer to it
  *   LIST of T                LIST_OF(T)
  *   MAP of T                 MAP_OF(T)
- *   ANY                      const struct json *   as it came
+ *   ANY, or with FIELD_TREE  const struct json *   as it came
  *
  * where T is one of the types above without OPTIONAL. Strings and lists are
  * borrowed from the arena the struct was read into.
@@ -61,12 +61,14 @@ enum field_merge {
 };
 
 enum field_flag {
-    FIELD_OPTIONAL = 1 << 0, /* the C member is a pointer */
+    FIELD_OPTIONAL = 1 << 0, /* the C member is a pointer; implies KEPT */
     FIELD_REQUIRED = 1 << 1, /* must be present and not empty */
     FIELD_CREATE_ONLY = 1 << 2,
     FIELD_RETAIN_KEYS = 1 << 3, /* strategic merge: unions */
     FIELD_KILN = 1 << 4,        /* an addition of Kiln's, absent upstream */
-    FIELD_ALWAYS = 1 << 5,      /* written even when empty, as upstream does */
+    FIELD_ALWAYS = 1 << 5,      /* written even when absent, as upstream does */
+    FIELD_KEPT = 1 << 6,        /* an empty value that was given is kept */
+    FIELD_TREE = 1 << 7,        /* checked by type, bound as a tree */
 };
 
 #define FIELD_UNBOUND UINT32_MAX
@@ -92,9 +94,12 @@ struct record {
     const char *name; /* "io.k8s.api.core.v1.PodSpec" */
     size_t size;      /* of the C struct; 0 when nothing is bound */
     const struct field *fields;
-    unsigned n_fields;
+    unsigned n_fields; /* at most RECORD_MAX_FIELDS */
+    bool is_atomic;    /* applied as a whole (upstream's mapType) */
     const char *help;
 };
+
+#define RECORD_MAX_FIELDS 64u
 
 #define RECORD_FIELDS(array) .fields = (array), .n_fields = ARRAY_SIZE(array)
 
@@ -132,9 +137,10 @@ struct record_notes {
 };
 
 /* Makes a tree as the table wants it, in place: unknown members are dropped
- * and noted, nulls and (without FIELD_ALWAYS) empty values removed as
- * upstream's encoder would, known members put in the table's order.
- * -EINVAL when a value has the wrong type, with its path in `err`.
+ * and noted, nulls and empty values removed as upstream's encoder would,
+ * absent members with FIELD_ALWAYS added with their zero value (lists, maps
+ * and times: null), members put in the table's order. -EINVAL when a value
+ * has the wrong type, with its path in `err`.
  */
 int record_normalize(const struct record *record,
                      struct arena *arena,
@@ -153,6 +159,21 @@ void record_decode(const struct record *record,
 struct json *record_encode(const struct record *record,
                            struct arena *arena,
                            const void *source);
+
+/* Decode in two steps, for memory of an exact size: everything that the
+ * struct points to goes into one block, aligned for any type.
+ */
+struct record_space {
+    size_t aligned; /* bytes of structs and arrays */
+    size_t packed;  /* bytes of text, behind them */
+};
+struct record_space record_measure(const struct record *record,
+                                   const struct json *object);
+void record_decode_into(const struct record *record,
+                        const struct json *object,
+                        struct record_space space,
+                        void *block,
+                        void *ret_struct);
 
 /* The field of that name, or at that dotted path; or NULL. */
 const struct field *record_find(const struct record *record, const char *name);

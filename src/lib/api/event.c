@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/event.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/api/rows.h"
+
+/* clang-format off */
+static const struct field event_series_fields[] = {
+    OPAQUE(INT, "count", 0),
+    OPAQUE(MICRO_TIME, "lastObservedTime", ALWAYS),
+};
+static OPAQUE_RECORD(event_series, "io.k8s.api.core.v1.EventSeries");
+
+static const struct field event_source_fields[] = {
+    STRING("component", event, component, 0),
+    STRING("host", event, host, 0),
+};
+RECORD(event_source, event, "io.k8s.api.core.v1.EventSource");
+
+static const struct field event_fields[] = {
+    TYPE_META,
+    METADATA(event),
+    OBJECT("involvedObject", event, involved, object_reference,
+        ALWAYS | REQUIRED, HELP("What the event is about.")),
+    STRING("reason", event, reason, 0, HELP("One word for programs.")),
+    STRING("message", event, message, 0, HELP("A sentence for people.")),
+    WITHIN("source", event_source, ALWAYS),
+    TIME("firstTimestamp", event, first_at_us, ALWAYS,
+        HELP("When it happened first.")),
+    TIME("lastTimestamp", event, last_at_us, ALWAYS,
+        HELP("When it happened last.")),
+    INT("count", event, count, 0, HELP("How often it has happened.")),
+    STRING("type", event, type, 0, HELP("Normal or Warning.")),
+    MICRO_TIME("eventTime", event, event_at_us, ALWAYS),
+    OPAQUE(STRING, "action", 0),
+    OPAQUE_OBJECT("series", event_series, 0),
+    STRING("reportingComponent", event, reporting_component, ALWAYS),
+    OPAQUE(STRING, "reportingInstance", ALWAYS),
+    OPAQUE_OBJECT("related", object_reference, 0),
+};
+RECORD(event, event, "io.k8s.api.core.v1.Event");
+/* clang-format on */
+
+const struct event *
+event_of(const struct object *object)
+{
+    return object->view;
+}
+
+/* Defines select_NAME(): one member of the event as text. */
+#define SELECT(name, member)                                      \
+    static const char *select_##name(const struct object *object, \
+                                     char buffer[64])             \
+    {                                                             \
+        const char *text = event_of(object)->member;              \
+                                                                  \
+        (void)buffer;                                             \
+        return text != NULL ? text : "";                          \
+    }
+SELECT(kind, involved.kind)
+SELECT(namespace, involved.namespace)
+SELECT(name, involved.name)
+SELECT(uid, involved.uid)
+SELECT(api_version, involved.api_version)
+SELECT(resource_version, involved.resource_version)
+SELECT(field_path, involved.field_path)
+SELECT(reason, reason)
+SELECT(reporting_component, reporting_component)
+SELECT(source, component)
+SELECT(type, type)
+
+static const struct selectable_field selectable[] = {
+    {"involvedObject.kind", select_kind},
+    {"involvedObject.namespace", select_namespace},
+    {"involvedObject.name", select_name},
+    {"involvedObject.uid", select_uid},
+    {"involvedObject.apiVersion", select_api_version},
+    {"involvedObject.resourceVersion", select_resource_version},
+    {"involvedObject.fieldPath", select_field_path},
+    {"reason", select_reason},
+    {"reportingComponent", select_reporting_component},
+    {"source", select_source},
+    {"type", select_type},
+};
+
+const struct kind event_kind = {
+    .group = "",
+    .version = "v1",
+    .api_version = "v1",
+    .name = "Event",
+    .list_name = "EventList",
+    .plural = "events",
+    .singular = "event",
+    .short_names = (const char *const[]){"ev", NULL},
+    .flags = KIND_NAMESPACED | KIND_UNCONDITIONAL_UPDATE | KIND_CREATE_ON_UPDATE
+             | KIND_TRANSIENT,
+    .record = &event_record,
+    .selectable = selectable,
+    .n_selectable = ARRAY_SIZE(selectable),
+};

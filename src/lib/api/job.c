@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/job.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/api/rows.h"
+
+/* clang-format off */
+static const struct field on_exit_codes_fields[] = {
+    OPAQUE(STRING, "operator", ALWAYS | REQUIRED, ONE_OF("In", "NotIn")),
+    OPAQUE_LIST(INT, "values", ALWAYS | REQUIRED, APPLY_SET),
+    OPAQUE(STRING, "containerName", KEPT),
+};
+static OPAQUE_RECORD(on_exit_codes,
+       "io.k8s.api.batch.v1.PodFailurePolicyOnExitCodesRequirement");
+
+static const struct field on_pod_conditions_fields[] = {
+    OPAQUE(STRING, "status", ALWAYS | REQUIRED),
+    OPAQUE(STRING, "type", ALWAYS | REQUIRED),
+};
+static OPAQUE_RECORD(on_pod_conditions,
+       "io.k8s.api.batch.v1.PodFailurePolicyOnPodConditionsPattern");
+
+static const struct field pod_failure_policy_rule_fields[] = {
+    OPAQUE(STRING, "action", ALWAYS | REQUIRED,
+        ONE_OF("Count", "FailIndex", "FailJob", "Ignore")),
+    OPAQUE_OBJECT("onExitCodes", on_exit_codes, 0),
+    OPAQUE_OBJECTS("onPodConditions", on_pod_conditions, 0),
+};
+static OPAQUE_RECORD(pod_failure_policy_rule,
+       "io.k8s.api.batch.v1.PodFailurePolicyRule");
+
+static const struct field pod_failure_policy_fields[] = {
+    OPAQUE_OBJECTS("rules", pod_failure_policy_rule, ALWAYS | REQUIRED),
+};
+static OPAQUE_RECORD(pod_failure_policy,
+       "io.k8s.api.batch.v1.PodFailurePolicy");
+
+static const struct field success_policy_rule_fields[] = {
+    OPAQUE(INT, "succeededCount", KEPT),
+    OPAQUE(STRING, "succeededIndexes", KEPT),
+};
+static OPAQUE_RECORD(success_policy_rule,
+       "io.k8s.api.batch.v1.SuccessPolicyRule");
+
+static const struct field success_policy_fields[] = {
+    OPAQUE_OBJECTS("rules", success_policy_rule, ALWAYS | REQUIRED),
+};
+static OPAQUE_RECORD(success_policy, "io.k8s.api.batch.v1.SuccessPolicy");
+
+static const struct field uncounted_terminated_pods_fields[] = {
+    OPAQUE_LIST(STRING, "failed", 0, APPLY_SET),
+    OPAQUE_LIST(STRING, "succeeded", 0, APPLY_SET),
+};
+static OPAQUE_RECORD(uncounted_terminated_pods,
+       "io.k8s.api.batch.v1.UncountedTerminatedPods");
+
+static const struct field job_condition_fields[] = {
+    STRING("type", job_condition, type, ALWAYS | REQUIRED),
+    STRING("status", job_condition, status, ALWAYS | REQUIRED),
+    OPAQUE(TIME, "lastProbeTime", ALWAYS),
+    TIME("lastTransitionTime", job_condition, last_transition_at_us, ALWAYS),
+    STRING("reason", job_condition, reason, 0),
+    STRING("message", job_condition, message, 0),
+};
+static RECORD(job_condition, job_condition, "io.k8s.api.batch.v1.JobCondition");
+
+static const struct field job_status_fields[] = {
+    OBJECTS("conditions", job_status, conditions, job_condition, 0,
+        PATCH_BY_KEY("type"), HELP("Complete, Failed, Suspended and when.")),
+    TIME("startTime", job_status, start_at_us, KEPT,
+        HELP("When the Job was first taken up.")),
+    INT("active", job_status, active, 0, HELP("Pods that wait or run.")),
+    TIME("completionTime", job_status, completion_at_us, KEPT,
+        HELP("When the Job was complete.")),
+    INT("failed", job_status, failed, 0, HELP("Pods that did not.")),
+    INT("succeeded", job_status, succeeded, 0, HELP("Pods that ended well.")),
+    OPAQUE(INT, "terminating", KEPT),
+    OPAQUE_OBJECT("uncountedTerminatedPods", uncounted_terminated_pods, 0),
+    INT("ready", job_status, ready, KEPT),
+    OPAQUE(STRING, "completedIndexes", 0),
+    OPAQUE(STRING, "failedIndexes", KEPT),
+    INT64("id", job_status, id, KILN,
+        HELP("The number of the job in this cluster.")),
+    INT("attempts", job_status, attempts, KILN, HELP("Pods made so far.")),
+    INT("exitCode", job_status, exit_code, OPTIONAL | KILN,
+        HELP("Of the last pod that ended.")),
+};
+static RECORD(job_status, job_status, "io.k8s.api.batch.v1.JobStatus");
+
+static const struct field job_blob_fields[] = {
+    STRING("digest", job_blob, digest, 0,
+        HELP("sha256: and 64 hexadecimal digits.")),
+    INT64("size", job_blob, size_bytes, 0, HELP("Bytes.")),
+    STRING("text", job_blob, text, 0,
+        HELP("The content; only when it is sent.")),
+    BYTES("data", job_blob, data, 0,
+        HELP("The content in base64; only when it is sent.")),
+};
+static RECORD(job_blob, job_blob, "hpc.kiln.v1.Blob");
+
+static const struct field job_spec_fields[] = {
+    INT("parallelism", job_spec, parallelism, OPTIONAL,
+        HELP("How many pods at once.")),
+    INT("completions", job_spec, completions, OPTIONAL,
+        HELP("How many pods must succeed.")),
+    INT64("activeDeadlineSeconds", job_spec, active_deadline_seconds, OPTIONAL,
+        HELP("The most time from the Job's start to its end, waiting included.")),
+    OPAQUE_OBJECT("podFailurePolicy", pod_failure_policy, 0),
+    OPAQUE_OBJECT("successPolicy", success_policy, 0),
+    INT("backoffLimit", job_spec, backoff_limit, OPTIONAL,
+        HELP("How many times a failed pod is tried again.")),
+    OPAQUE(INT, "backoffLimitPerIndex", KEPT),
+    OBJECT("selector", job_spec, selector, label_selector, OPTIONAL,
+        HELP("Which pods are the Job's; set by the server.")),
+    OPAQUE(BOOL, "manualSelector", KEPT),
+    OBJECT("template", job_spec, template_, pod_template, ALWAYS | REQUIRED,
+        HELP("The pods to make.")),
+    INT("ttlSecondsAfterFinished", job_spec, ttl_seconds_after_finished,
+        OPTIONAL, HELP("How long the Job is kept once it has ended.")),
+    STRING("completionMode", job_spec, completion_mode, KEPT,
+        ONE_OF("Indexed", "NonIndexed"),
+        HELP("Indexed: every pod has a number, as in a job array.")),
+    BOOL("suspend", job_spec, suspend, KEPT,
+        HELP("Held: no pods are made, and running ones are ended.")),
+    OPAQUE(STRING, "podReplacementPolicy", KEPT,
+        ONE_OF("Failed", "TerminatingOrFailed")),
+    OPAQUE(STRING, "managedBy", KEPT),
+    OPAQUE(INT, "maxFailedIndexes", KEPT),
+    OBJECT("script", job_spec, script, job_blob, OPTIONAL | KILN,
+        HELP("The program that the pods run; kept by its digest.")),
+    OBJECT("environment", job_spec, environment, job_blob, OPTIONAL | KILN,
+        HELP("NAME=value entries, each ended by a NUL; kept by its digest.")),
+    TIME("beginTime", job_spec, begin_at_us, KEPT | KILN,
+        HELP("No pods are made before.")),
+    BOOL("requeue", job_spec, requeue, KILN,
+        HELP("Start again when the node of a pod is lost.")),
+};
+static RECORD(job_spec, job_spec, "io.k8s.api.batch.v1.JobSpec");
+
+static const struct field job_fields[] = {
+    TYPE_META,
+    METADATA(job),
+    OBJECT("spec", job, spec, job_spec, ALWAYS),
+    OBJECT("status", job, status, job_status, ALWAYS),
+};
+RECORD(job, job, "io.k8s.api.batch.v1.Job");
+/* clang-format on */
+
+const struct job *
+job_of(const struct object *object)
+{
+    return object->view;
+}
+
+bool
+job_is_finished(const struct job *job)
+{
+    for (unsigned i = 0; i < job->status.conditions.count; i++) {
+        const struct job_condition *c = &job->status.conditions.items[i];
+
+        if ((strcmp(c->type, "Complete") == 0 || strcmp(c->type, "Failed") == 0)
+            && strcmp(c->status, "True") == 0)
+            return true;
+    }
+    return false;
+}
+
+static const char *
+select_successful(const struct object *object, char buffer[64])
+{
+    snprintf(buffer, 64, "%" PRId64, job_of(object)->status.succeeded);
+    return buffer;
+}
+
+static const struct selectable_field selectable[] = {
+    {"status.successful", select_successful},
+};
+
+const struct kind job_kind = {
+    .group = "batch",
+    .version = "v1",
+    .api_version = "batch/v1",
+    .name = "Job",
+    .list_name = "JobList",
+    .plural = "jobs",
+    .singular = "job",
+    .categories = (const char *const[]){"all", NULL},
+    .flags = KIND_NAMESPACED | KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE
+             | KIND_GENERATION,
+    .record = &job_record,
+    .selectable = selectable,
+    .n_selectable = ARRAY_SIZE(selectable),
+};

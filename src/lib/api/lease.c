@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/lease.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/api/rows.h"
+
+/* clang-format off */
+static const struct field lease_spec_fields[] = {
+    STRING("holderIdentity", lease_spec, holder, KEPT,
+        HELP("Who has the lease.")),
+    INT("leaseDurationSeconds", lease_spec, duration_s, KEPT,
+        HELP("How long it holds without being renewed.")),
+    MICRO_TIME("acquireTime", lease_spec, acquired_at_us, KEPT,
+        HELP("When it was taken.")),
+    MICRO_TIME("renewTime", lease_spec, renewed_at_us, KEPT,
+        HELP("When it was last renewed.")),
+    INT("leaseTransitions", lease_spec, transitions, KEPT),
+    OPAQUE(STRING, "preferredHolder", KEPT),
+    OPAQUE(STRING, "strategy", KEPT),
+};
+static RECORD(lease_spec, lease_spec, "io.k8s.api.coordination.v1.LeaseSpec");
+
+static const struct field lease_fields[] = {
+    TYPE_META,
+    METADATA(lease),
+    OBJECT("spec", lease, spec, lease_spec, ALWAYS),
+};
+RECORD(lease, lease, "io.k8s.api.coordination.v1.Lease");
+/* clang-format on */
+
+const struct lease *
+lease_of(const struct object *object)
+{
+    return object->view;
+}
+
+const struct kind lease_kind = {
+    .group = "coordination.k8s.io",
+    .version = "v1",
+    .api_version = "coordination.k8s.io/v1",
+    .name = "Lease",
+    .list_name = "LeaseList",
+    .plural = "leases",
+    .singular = "lease",
+    .flags = KIND_NAMESPACED | KIND_CREATE_ON_UPDATE | KIND_VOLATILE,
+    .record = &lease_record,
+};

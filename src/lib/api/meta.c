@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/meta.h"
+#include "lib/api/rows.h"
+
+/* clang-format off */
+static const struct field owner_reference_fields[] = {
+    STRING("apiVersion", owner_reference, api_version, ALWAYS | REQUIRED),
+    STRING("kind", owner_reference, kind, ALWAYS | REQUIRED),
+    STRING("name", owner_reference, name, ALWAYS | REQUIRED),
+    STRING("uid", owner_reference, uid, ALWAYS | REQUIRED),
+    BOOL("blockOwnerDeletion", owner_reference, block_owner_deletion, KEPT),
+    BOOL("controller", owner_reference, controller, KEPT),
+};
+RECORD(owner_reference, owner_reference,
+       "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference", ATOMIC);
+
+static const struct field managed_fields_entry_fields[] = {
+    OPAQUE(STRING, "manager", 0),
+    OPAQUE(STRING, "operation", 0),
+    OPAQUE(STRING, "apiVersion", 0),
+    OPAQUE(TIME, "time", KEPT),
+    OPAQUE(STRING, "fieldsType", 0),
+    OPAQUE(ANY, "fieldsV1", 0),
+    OPAQUE(STRING, "subresource", 0),
+};
+static OPAQUE_RECORD(managed_fields_entry,
+       "io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry");
+
+static const struct field meta_fields[] = {
+    STRING("name", meta, name, 0,
+        HELP("Unique among objects of the kind in the namespace.")),
+    STRING("generateName", meta, generate_name, 0,
+        HELP("The server makes a name of this and a unique ending; for Jobs "
+             "the ending is the job id.")),
+    STRING("namespace", meta, namespace, 0,
+        HELP("The account or project that the object belongs to.")),
+    STRING("uid", meta, uid, 0,
+        HELP("Unique over all objects that ever were.")),
+    STRING("resourceVersion", meta, resource_version, 0,
+        HELP("Changes with every write; send it back to change only what you "
+             "have seen.")),
+    INT64("generation", meta, generation, 0,
+        HELP("Counts the changes of spec.")),
+    TIME("creationTimestamp", meta, created_at_us, ALWAYS,
+        HELP("When the server accepted the object.")),
+    TIME("deletionTimestamp", meta, deleted_at_us, KEPT,
+        HELP("When the object is going to be gone; set by a delete request.")),
+    INT64("deletionGracePeriodSeconds", meta, deletion_grace_s, OPTIONAL,
+        HELP("How long the object has from the delete request to its end.")),
+    MAP(STRING, "labels", meta, labels, 0,
+        HELP("Short names and values to select by.")),
+    MAP(STRING, "annotations", meta, annotations, 0,
+        HELP("Names and values of any form, for tools.")),
+    OPAQUE_OBJECTS("managedFields", managed_fields_entry, 0),
+    OBJECTS("ownerReferences", meta, owners, owner_reference, 0, BY_KEY("uid"),
+        HELP("Objects that this one depends on; when all are gone, it is "
+             "deleted.")),
+    LIST(STRING, "finalizers", meta, finalizers, 0, SET,
+        HELP("Who must agree before the object goes.")),
+    OPAQUE(STRING, "selfLink", 0),
+};
+RECORD(meta, meta, "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
+
+static const struct field meta_condition_fields[] = {
+    OPAQUE(STRING, "type", ALWAYS | REQUIRED),
+    OPAQUE(STRING, "status", ALWAYS | REQUIRED),
+    OPAQUE(INT64, "observedGeneration", 0),
+    OPAQUE(TIME, "lastTransitionTime", ALWAYS | REQUIRED),
+    OPAQUE(STRING, "reason", ALWAYS | REQUIRED),
+    OPAQUE(STRING, "message", ALWAYS | REQUIRED),
+};
+OPAQUE_RECORD(meta_condition, "io.k8s.apimachinery.pkg.apis.meta.v1.Condition");
+/* clang-format on */
+
+const struct owner_reference *
+meta_controller(const struct meta *meta)
+{
+    for (unsigned i = 0; i < meta->owners.count; i++)
+        if (meta->owners.items[i].controller)
+            return &meta->owners.items[i];
+    return NULL;
+}

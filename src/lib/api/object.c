@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/object.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+
+/* One allocation: the head, the view, what the view points to, the text. */
+struct published {
+    struct object object;
+    atomic_uint references;
+    uint32_t bytes;
+    _Alignas(8) char view[];
+};
+
+static struct published *
+published_of(const struct object *object)
+{
+    return (struct published *)(uintptr_t)object;
+}
+
+static size_t
+aligned(size_t size)
+{
+    return (size + 7) & ~(size_t)7;
+}
+
+static const struct object *
+publish(const struct kind *kind,
+        const struct json *tree,
+        const char *text,
+        size_t length)
+{
+    struct record_space space = record_measure(kind->record, tree);
+    size_t view_size = aligned(kind->record->size);
+    size_t bytes = sizeof(struct published) + view_size + space.aligned
+                   + space.packed + length + 1;
+    struct published *p = xmalloc(bytes);
+    char *block = p->view + view_size;
+    char *copy = block + space.aligned + space.packed;
+
+    memset(p->view, 0, view_size);
+    record_decode_into(kind->record, tree, space, block, p->view);
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    atomic_init(&p->references, 1);
+    p->bytes = (uint32_t)bytes;
+    p->object = (struct object){
+        .kind = kind,
+        .meta = (const void *)p->view,
+        .view = p->view,
+        .text = copy,
+        .length = length,
+    };
+    if (p->object.meta->resource_version != NULL)
+        p->object.revision =
+            strtoll(p->object.meta->resource_version, NULL, 10);
+    return &p->object;
+}
+
+const struct object *
+object_new(const struct kind *kind, const struct json *tree)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    strbuf_reserve(&text, 2048);
+    json_print(tree, &text);
+    return publish(kind, tree, text.text, text.length);
+}
+
+int
+object_parse(const struct kind *kind,
+             const char *text,
+             size_t length,
+             const struct object **ret_object,
+             struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(8 * length);
+    struct json *tree = json_parse(arena, text, length, NULL, err);
+    int r;
+
+    if (tree == NULL)
+        return -EINVAL;
+    r = record_normalize(kind->record, arena, tree, NULL, err);
+    if (r < 0)
+        return r;
+    *ret_object = object_new(kind, tree);
+    return 0;
+}
+
+const struct object *
+object_ref(const struct object *object)
+{
+    atomic_fetch_add_explicit(&published_of(object)->references,
+                              1,
+                              memory_order_relaxed);
+    return object;
+}
+
+void
+object_unref(const struct object *object)
+{
+    struct published *p;
+
+    if (object == NULL)
+        return;
+    p = published_of(object);
+    if (atomic_fetch_sub_explicit(&p->references, 1, memory_order_acq_rel) == 1)
+        free(p);
+}
+
+void
+object_unrefp(const struct object **object)
+{
+    object_unref(*object);
+}
+
+struct json *
+object_tree(const struct object *object, struct arena *arena)
+{
+    return json_parse(arena, object->text, object->length, NULL, NULL);
+}
+
+size_t
+object_bytes(const struct object *object)
+{
+    return published_of(object)->bytes;
+}
+
+void
+object_key(const struct object *object, char out[OBJECT_KEY_SIZE])
+{
+    const struct meta *meta = object->meta;
+    const char *name = meta->name != NULL ? meta->name : "";
+
+    if (meta->namespace != NULL)
+        snprintf(out, OBJECT_KEY_SIZE, "%s/%s", meta->namespace, name);
+    else
+        snprintf(out, OBJECT_KEY_SIZE, "%s", name);
+}

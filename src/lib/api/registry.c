@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* registry.c - every kind of object, on one screen */
+#include <string.h>
+#include <strings.h>
+
+#include "lib/api/kind.h"
+#include "lib/base/macro.h"
+
+/* By group, as discovery lists them; by plural inside a group. */
+const struct kind *const kinds[] = {
+    &event_kind,
+    &namespace_kind,
+    &node_kind,
+    &persistent_volume_claim_kind,
+    &pod_kind,
+    &job_kind,
+    &lease_kind,
+    &priority_class_kind,
+};
+const unsigned n_kinds = ARRAY_SIZE(kinds);
+
+/* The list is short and fixed: a comparison of first letters each is faster
+ * than any hash.
+ */
+static bool
+same(const char *a, const char *b)
+{
+    return a[0] == b[0] && strcmp(a, b) == 0;
+}
+
+const struct kind *
+kind_find(const char *group, const char *version, const char *plural)
+{
+    for (unsigned i = 0; i < n_kinds; i++)
+        if (same(kinds[i]->plural, plural) && same(kinds[i]->group, group)
+            && same(kinds[i]->version, version))
+            return kinds[i];
+    return NULL;
+}
+
+const struct kind *
+kind_find_by_name(const char *api_version, const char *name)
+{
+    for (unsigned i = 0; i < n_kinds; i++)
+        if (same(kinds[i]->name, name)
+            && same(kinds[i]->api_version, api_version))
+            return kinds[i];
+    return NULL;
+}
+
+static bool
+is_called(const struct kind *kind, const char *name, size_t length)
+{
+    const char *const names[] = {kind->plural, kind->singular, kind->name};
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (strncasecmp(names[i], name, length) == 0
+            && names[i][length] == '\0')
+            return true;
+    for (const char *const *s = kind->short_names; s && *s; s++)
+        if (strncasecmp(*s, name, length) == 0 && (*s)[length] == '\0')
+            return true;
+    return false;
+}
+
+/* "batch", "batch/v1" and "v1.batch" all mean the group batch. */
+static bool
+is_of_group(const struct kind *kind, const char *group)
+{
+    size_t n = strlen(kind->version);
+
+    if (strncasecmp(group, kind->version, n) == 0 && group[n] == '.')
+        group += n + 1;
+    return strcasecmp(kind->group, group) == 0;
+}
+
+const struct kind *
+kind_find_any_name(const char *name)
+{
+    size_t length = strcspn(name, ".");
+
+    if (length == 0)
+        return NULL;
+    for (unsigned i = 0; i < n_kinds; i++)
+        if (is_called(kinds[i], name, length)
+            && (name[length] == '\0'
+                || is_of_group(kinds[i], name + length + 1)))
+            return kinds[i];
+    return NULL;
+}

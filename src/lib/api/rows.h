@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rows.h - how the field tables of this room are written: a row per field
+ *
+ * A row is the kind of value, its name on the wire, the struct and member it
+ * is bound to (struct first, without the word), the record of what is inside,
+ * and its flags, in this order; then what else there is to say:
+ *
+ *     STRING("nodeName", pod_spec, node_name, 0, HELP("...")),
+ *     OBJECTS("taints", node_spec, taints, taint, 0),
+ *     MAP(QUANTITY, "capacity", node_status, capacity, 0),
+ *     OPAQUE(STRING, "dnsPolicy", 0, ONE_OF("Default", "None")),
+ *
+ * OPAQUE rows are stored and returned, and no code looks at them. WITHIN rows
+ * are objects whose members stand in the enclosing struct itself.
+ */
+#pragma once
+
+#include "lib/json/record.h"
+
+enum row_flag {
+    OPTIONAL = FIELD_OPTIONAL,
+    REQUIRED = FIELD_REQUIRED,
+    RETAIN_KEYS = FIELD_RETAIN_KEYS,
+    KILN = FIELD_KILN,
+    ALWAYS = FIELD_ALWAYS,
+    KEPT = FIELD_KEPT,
+    TREE = FIELD_TREE,
+};
+
+#define ROW(t, n, at, ...)                                                   \
+    {                                                                        \
+        .name = (n), .type = FIELD_##t, .offset = (at), .flags = __VA_ARGS__ \
+    }
+#define AT(s, m) offsetof(struct s, m)
+
+#define STRING(n, s, m, ...)        ROW(STRING, n, AT(s, m), __VA_ARGS__)
+#define BOOL(n, s, m, ...)          ROW(BOOL, n, AT(s, m), __VA_ARGS__)
+#define INT(n, s, m, ...)           ROW(INT, n, AT(s, m), __VA_ARGS__)
+#define INT64(n, s, m, ...)         ROW(INT64, n, AT(s, m), __VA_ARGS__)
+#define NUMBER(n, s, m, ...)        ROW(NUMBER, n, AT(s, m), __VA_ARGS__)
+#define QUANTITY(n, s, m, ...)      ROW(QUANTITY, n, AT(s, m), __VA_ARGS__)
+#define INT_OR_STRING(n, s, m, ...) ROW(INT_OR_STRING, n, AT(s, m), __VA_ARGS__)
+#define BYTES(n, s, m, ...)         ROW(BYTES, n, AT(s, m), __VA_ARGS__)
+#define TIME(n, s, m, ...)          ROW(TIME, n, AT(s, m), __VA_ARGS__)
+#define MICRO_TIME(n, s, m, ...)    ROW(MICRO_TIME, n, AT(s, m), __VA_ARGS__)
+#define ANY(n, s, m, ...)           ROW(ANY, n, AT(s, m), __VA_ARGS__)
+#define OPAQUE(t, n, ...)           ROW(t, n, FIELD_UNBOUND, __VA_ARGS__)
+
+#define OBJECT_ROW(n, r, at, ...) \
+    ROW(OBJECT, n, at, __VA_ARGS__, .of = &r##_record)
+#define OBJECT(n, s, m, r, ...)  OBJECT_ROW(n, r, AT(s, m), __VA_ARGS__)
+#define OPAQUE_OBJECT(n, r, ...) OBJECT_ROW(n, r, FIELD_UNBOUND, __VA_ARGS__)
+#define WITHIN(n, r, ...)        OBJECT_ROW(n, r, 0, __VA_ARGS__)
+
+#define LIST_ROW(e, n, at, ...) \
+    ROW(LIST, n, at, __VA_ARGS__, .element = FIELD_##e)
+#define LIST(e, n, s, m, ...)  LIST_ROW(e, n, AT(s, m), __VA_ARGS__)
+#define OPAQUE_LIST(e, n, ...) LIST_ROW(e, n, FIELD_UNBOUND, __VA_ARGS__)
+#define OBJECTS(n, s, m, r, ...) \
+    LIST_ROW(OBJECT, n, AT(s, m), __VA_ARGS__, .of = &r##_record)
+#define OPAQUE_OBJECTS(n, r, ...) \
+    LIST_ROW(OBJECT, n, FIELD_UNBOUND, __VA_ARGS__, .of = &r##_record)
+
+#define MAP_ROW(e, n, at, ...) \
+    ROW(MAP, n, at, __VA_ARGS__, .element = FIELD_##e)
+#define MAP(e, n, s, m, ...) \
+    MAP_ROW(e, n, AT(s, m), __VA_ARGS__, .merge = MERGE_BY_KEY)
+#define OPAQUE_MAP(e, n, ...) \
+    MAP_ROW(e, n, FIELD_UNBOUND, __VA_ARGS__, .merge = MERGE_BY_KEY)
+#define ATOMIC_MAP(e, n, s, m, ...)  MAP_ROW(e, n, AT(s, m), __VA_ARGS__)
+#define OPAQUE_ATOMIC_MAP(e, n, ...) MAP_ROW(e, n, FIELD_UNBOUND, __VA_ARGS__)
+
+/* What every object begins with. */
+#define TYPE_META                          \
+    ROW(STRING, "kind", FIELD_UNBOUND, 0), \
+        ROW(STRING, "apiVersion", FIELD_UNBOUND, 0)
+#define METADATA(s) OBJECT("metadata", s, meta, meta, ALWAYS)
+
+/* Of a kind whose view is a struct meta and nothing more. */
+#define BARE_METADATA OBJECT_ROW("metadata", meta, 0, ALWAYS)
+
+/* What else a row may say. Lists are atomic unless they say how they merge:
+ * when a client applies, and in a strategic merge patch.
+ */
+#define HELP(text) .help = (text)
+#define ONE_OF(...)                 \
+    .values = (const char *const[]) \
+    {                               \
+        __VA_ARGS__, NULL           \
+    }
+#define BY_KEY(key) \
+    .merge = MERGE_BY_KEY, .patch = MERGE_BY_KEY, .merge_keys = (key)
+#define BY_KEYS(keys, key) BY_KEY(keys), .patch_key = (key)
+#define APPLY_BY_KEY(keys) .merge = MERGE_BY_KEY, .merge_keys = (keys)
+#define PATCH_BY_KEY(key)  .patch = MERGE_BY_KEY, .patch_key = (key)
+#define SET                .merge = MERGE_SET, .patch = MERGE_SET
+#define APPLY_SET          .merge = MERGE_SET
+#define PATCH_SET          .patch = MERGE_SET
+
+/* A record of the rows in r##_fields, bound to struct s. */
+#define RECORD(r, s, n, ...)                                     \
+    const struct record r##_record = {.name = (n),               \
+                                      .size = sizeof(struct s),  \
+                                      RECORD_FIELDS(r##_fields), \
+                                      __VA_ARGS__}
+#define OPAQUE_RECORD(r, n, ...)                                 \
+    const struct record r##_record = {.name = (n),               \
+                                      RECORD_FIELDS(r##_fields), \
+                                      __VA_ARGS__}
+#define ATOMIC .is_atomic = true
+
+/* Records that more than one file of this room refers to. */
+extern const struct record affinity_record;
+extern const struct record aws_elastic_block_store_volume_source_record;
+extern const struct record azure_disk_volume_source_record;
+extern const struct record container_record;
+extern const struct record ephemeral_container_record;
+extern const struct record event_source_record;
+extern const struct record execution_record;
+extern const struct record fc_volume_source_record;
+extern const struct record flocker_volume_source_record;
+extern const struct record gce_persistent_disk_volume_source_record;
+extern const struct record host_path_volume_source_record;
+extern const struct record lifecycle_record;
+extern const struct record local_object_reference_record;
+extern const struct record meta_condition_record;
+extern const struct record nfs_volume_source_record;
+extern const struct record object_field_selector_record;
+extern const struct record observed_record;
+extern const struct record persistent_volume_claim_template_record;
+extern const struct record photon_persistent_disk_volume_source_record;
+extern const struct record placement_record;
+extern const struct record pod_status_record;
+extern const struct record pod_usage_record;
+extern const struct record pod_volume_record;
+extern const struct record portworx_volume_source_record;
+extern const struct record probe_record;
+extern const struct record quobyte_volume_source_record;
+extern const struct record resource_field_selector_record;
+extern const struct record resources_record;
+extern const struct record scheduling_group_record;
+extern const struct record secret_reference_record;
+extern const struct record security_context_container_record;
+extern const struct record security_context_pod_record;
+extern const struct record toleration_record;
+extern const struct record topology_spread_record;
+extern const struct record typed_local_object_reference_record;
+extern const struct record typed_object_reference_record;
+extern const struct record vsphere_virtual_disk_volume_source_record;

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/kind.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "lib/api/meta.h"
+#include "testsuite/lib/suite.h"
+
+START_TEST(a_kind_is_found_by_path_and_by_name)
+{
+    ck_assert_ptr_eq(kind_find("", "v1", "pods"), &pod_kind);
+    ck_assert_ptr_eq(kind_find("batch", "v1", "jobs"), &job_kind);
+    ck_assert_ptr_null(kind_find("batch", "v1", "pods"));
+    ck_assert_ptr_null(kind_find("", "v2", "pods"));
+    ck_assert_ptr_null(kind_find("", "v1", ""));
+    ck_assert_ptr_eq(kind_find_by_name("v1", "Node"), &node_kind);
+    ck_assert_ptr_eq(kind_find_by_name("batch/v1", "Job"), &job_kind);
+    ck_assert_ptr_null(kind_find_by_name("v1", "Job"));
+}
+END_TEST
+
+START_TEST(people_may_call_a_kind_many_names)
+{
+    static const struct {
+        const char *name;
+        const struct kind *kind;
+    } cases[] = {
+        {"po", &pod_kind},
+        {"PODS", &pod_kind},
+        {"Pod", &pod_kind},
+        {"jobs.batch", &job_kind},
+        {"jobs.v1.batch", &job_kind},
+        {"jobs.apps", NULL},
+        {"no", &node_kind},
+        {"n", NULL},
+        {"", NULL},
+        {".batch", NULL},
+        {"leases.coordination.k8s.io", &lease_kind},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        ck_assert_msg(kind_find_any_name(cases[i].name) == cases[i].kind,
+                      "%s",
+                      cases[i].name);
+}
+END_TEST
+
+/* Rows name each other's records, members and keys: check that they agree. */
+static void
+check_record(const struct record *record, unsigned depth)
+{
+    ck_assert_uint_le(record->n_fields, RECORD_MAX_FIELDS);
+    ck_assert_uint_lt(depth, 32);
+    for (unsigned i = 0; i < record->n_fields; i++) {
+        const struct field *f = &record->fields[i];
+
+        ck_assert_ptr_eq(record_find(record, f->name), f);
+        if (f->offset != FIELD_UNBOUND)
+            ck_assert_msg(record->size > f->offset,
+                          "%s.%s",
+                          record->name,
+                          f->name);
+        ck_assert_msg(
+            (f->of != NULL)
+                == (f->type == FIELD_OBJECT || f->element == FIELD_OBJECT),
+            "%s.%s",
+            record->name,
+            f->name);
+        if (f->merge_keys != NULL && strchr(f->merge_keys, ',') == NULL)
+            ck_assert_ptr_nonnull(record_find(f->of, f->merge_keys));
+        if (f->of != NULL)
+            check_record(f->of, depth + 1);
+    }
+}
+
+START_TEST(every_table_is_sound)
+{
+    for (unsigned i = 0; i < n_kinds; i++) {
+        const struct field *meta = record_find(kinds[i]->record, "metadata");
+
+        ck_assert_ptr_nonnull(meta);
+        ck_assert_ptr_eq(meta->of, &meta_record);
+        ck_assert_uint_eq(meta->offset, 0);
+        check_record(kinds[i]->record, 0);
+    }
+}
+END_TEST
+
+START_TEST(a_field_is_found_by_its_path)
+{
+    const struct field *f =
+        record_find_path(pod_kind.record, "spec.containers.resources.limits");
+
+    ck_assert_ptr_nonnull(f);
+    ck_assert_int_eq(f->type, FIELD_MAP);
+    ck_assert_int_eq(f->element, FIELD_QUANTITY);
+    ck_assert_ptr_null(record_find_path(pod_kind.record, "spec.nope"));
+    ck_assert_ptr_null(record_find_path(pod_kind.record, "spec.nodeName.x"));
+}
+END_TEST
+
+SUITE("registry",
+      a_kind_is_found_by_path_and_by_name,
+      people_may_call_a_kind_many_names,
+      every_table_is_sound,
+      a_field_is_found_by_its_path)
