@@ -47,6 +47,7 @@ const struct owner_reference *meta_controller(const struct meta *meta);
 #define ANNOTATION_USER       "kiln.hpc/user" /* the owner's name, always */
 #define ANNOTATION_UID        "kiln.hpc/uid"
 #define ANNOTATION_SUBMISSION "kiln.hpc/submission-key"
+#define ANNOTATION_JOB_NAME   "kiln.hpc/job-name" /* ksub -J */
 #define ANNOTATION_INDEX      "batch.kubernetes.io/job-completion-index"
 #define TAINT_NOT_READY       "node.kubernetes.io/not-ready"
 #define TAINT_UNREACHABLE     "node.kubernetes.io/unreachable"
