@@ -20,8 +20,8 @@ struct digest {
 
 struct strbuf;
 
-/* Make, of one text or of several pieces in a row (`digest_parts` with any
- * number of struct digest_part). Hmac is HMAC-SHA256 (RFC 2104).
+/* Make, of one text or of several parts in a row. Hmac is HMAC-SHA256 (RFC
+ * 2104).
  */
 struct digest_part {
     const void *bytes;
@@ -33,8 +33,8 @@ void digest_parts(const struct digest_part *parts,
                   struct digest *ret_digest);
 void digest_hmac(const void *key,
                  size_t key_length,
-                 const void *bytes,
-                 size_t length,
+                 const struct digest_part *parts,
+                 size_t count,
                  struct digest *ret_digest);
 
 /* Look. Constant time. */

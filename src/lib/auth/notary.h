@@ -24,6 +24,8 @@ struct credential {
     size_t length;
     uid_t uid; /* of its maker */
     gid_t gid;
+    uid_t only_uid; /* who may read it, or NOTARY_ANY_UID */
+    long age_s;     /* since it was made, by the clocks of both machines */
 };
 void credential_fini(struct credential *c);
 

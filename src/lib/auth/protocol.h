@@ -17,8 +17,7 @@ struct strbuf;
 #define PROTOCOL_VERSION        1
 #define PROTOCOL_SESSION_TARGET "/kiln/v1/session"
 #define PROTOCOL_TTL_S          60u
-#define PROTOCOL_NONCE_SIZE     33  /* 32 hexadecimal digits and a NUL */
-#define PROTOCOL_MAC_SIZE       128 /* "seq=...,mac=..." and a NUL */
+#define PROTOCOL_NONCE_SIZE     33 /* 32 hexadecimal digits and a NUL */
 
 /* Headers of answers; a request's is Authorization. */
 #define PROTOCOL_MAC_HEADER        "Kiln-Mac"

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/auth/auth_client.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/auth/notary.h"
+#include "lib/auth/secret.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+
+struct auth_client {
+    struct notary *notary;
+    char *cluster;
+    uid_t service_uid;
+    char *node_name; /* NULL unless it can be proven */
+    struct digest verifier;
+};
+
+void
+auth_client_free(struct auth_client *c)
+{
+    if (c == NULL)
+        return;
+    explicit_bzero(&c->verifier, sizeof(c->verifier));
+    free(c->node_name);
+    free(c->cluster);
+    free(c);
+}
+
+struct auth_client *
+auth_client_new(const struct auth_client_settings *settings)
+{
+    struct auth_client *c = xnew(struct auth_client);
+
+    c->notary = settings->notary;
+    c->cluster = xstrdup(settings->cluster);
+    c->service_uid = settings->service_uid;
+    if (settings->node_name != NULL && settings->secret != NULL) {
+        c->node_name = xstrdup(settings->node_name);
+        secret_verifier(settings->secret, &c->verifier);
+    }
+    return c;
+}
+
+/* "Munge CREDENTIAL", for the controller alone. */
+static int
+encode_claim(struct auth_client *c,
+             const struct claim *claim,
+             struct strbuf *ret_authorization,
+             struct error *err)
+{
+    struct strbuf payload = STRBUF_INIT;
+    char *credential = NULL;
+    int r = claim_format(claim, &payload);
+
+    if (r < 0)
+        r = error_set(err, r, "a name or target with a control character");
+    else
+        r = notary_encode(c->notary,
+                          payload.text,
+                          payload.length,
+                          c->service_uid,
+                          PROTOCOL_TTL_S,
+                          &credential,
+                          err);
+    if (r == 0)
+        strbuf_printf(ret_authorization, "Munge %s", credential);
+    free(credential);
+    strbuf_fini(&payload);
+    return r;
+}
+
+/* The server's own credential: made by the service user, for this cluster, in
+ * answer to this nonce.
+ */
+static int
+decode_claim(struct auth_client *c,
+             const char *credential,
+             enum claim_purpose purpose,
+             const char *nonce,
+             struct claim *ret_claim,
+             struct error *err)
+{
+    struct credential found = {0};
+    struct claim claim = {0};
+    int r;
+
+    if (credential == NULL)
+        return error_set(err,
+                         -EKEYREJECTED,
+                         "the answer does not prove that it is the "
+                         "controller's (no " PROTOCOL_CREDENTIAL_HEADER
+                         " header)");
+    r = notary_decode(c->notary, credential, &found, err);
+    if (r < 0)
+        return r;
+    if (found.uid != c->service_uid)
+        r = error_set(err,
+                      -EKEYREJECTED,
+                      "the answer was made by uid %u, not by the controller's "
+                      "service user (uid %u)",
+                      (unsigned)found.uid,
+                      (unsigned)c->service_uid);
+    if (r == 0)
+        r = claim_parse(found.payload, found.length, purpose, &claim, err);
+    if (r == 0
+        && (strcmp(claim.nonce, nonce) != 0
+            || strcmp(claim.cluster, c->cluster) != 0))
+        r = error_set(err,
+                      -EKEYREJECTED,
+                      "the answer's credential belongs to another request");
+    credential_fini(&found);
+    if (r < 0)
+        claim_fini(&claim);
+    else
+        *ret_claim = claim;
+    return r;
+}
+
+int
+auth_client_hello(struct auth_client *c,
+                  struct auth_line *line,
+                  struct strbuf *ret_authorization,
+                  struct error *err)
+{
+    char proof[DIGEST_HEX_SIZE] = "";
+    struct digest d;
+    struct claim claim = {
+        .purpose = CLAIM_HELLO,
+        .cluster = c->cluster,
+        .nonce = line->nonce,
+        .node = c->node_name,
+        .proof = proof,
+    };
+
+    *line = (struct auth_line){0};
+    protocol_nonce(line->nonce);
+    if (c->node_name != NULL) {
+        secret_proof(&c->verifier, c->cluster, c->node_name, line->nonce, &d);
+        digest_format(&d, proof);
+    }
+    return encode_claim(c, &claim, ret_authorization, err);
+}
+
+int
+auth_client_welcome(struct auth_client *c,
+                    struct auth_line *line,
+                    const char *credential,
+                    struct error *err)
+{
+    struct claim claim = {0};
+    int r =
+        decode_claim(c, credential, CLAIM_WELCOME, line->nonce, &claim, err);
+
+    if (r < 0)
+        return r;
+    if (strlen(claim.session) >= sizeof(line->session)
+        || digest_parse(claim.key, &line->key) < 0) {
+        r = error_set(err, -EPROTO, "the controller's session is malformed");
+    } else {
+        strcpy(line->session, claim.session);
+        line->lifetime_s = claim.lifetime_s;
+        line->is_open = true;
+    }
+    claim_fini(&claim);
+    return r;
+}
+
+void
+auth_line_sign(struct auth_line *line,
+               const char *method,
+               const char *target,
+               const char *content_type,
+               const void *body,
+               size_t length,
+               struct strbuf *ret_authorization)
+{
+    struct digest digest, mac;
+
+    line->seq++;
+    digest_of(body, length, &digest);
+    protocol_request_mac(&line->key,
+                         line->seq,
+                         method,
+                         target,
+                         content_type,
+                         &digest,
+                         &mac);
+    protocol_format_authorization(ret_authorization,
+                                  line->session,
+                                  line->seq,
+                                  &mac);
+}
+
+int
+auth_line_check(const struct auth_line *line,
+                uint64_t seq,
+                const char *mac_header,
+                int status,
+                const char *content_type,
+                const void *body,
+                size_t length,
+                struct error *err)
+{
+    struct digest digest, given, expected;
+
+    if (mac_header == NULL || digest_parse(mac_header, &given) < 0)
+        return error_set(err,
+                         -EKEYREJECTED,
+                         "the answer does not prove that it is the "
+                         "controller's (no valid " PROTOCOL_MAC_HEADER
+                         " header)");
+    digest_of(body, length, &digest);
+    protocol_answer_mac(&line->key,
+                        seq,
+                        status,
+                        content_type,
+                        &digest,
+                        &expected);
+    if (digest_equals(&given, &expected))
+        return 0;
+    return error_set(err,
+                     -EKEYREJECTED,
+                     "the answer's MAC does not match what was received; "
+                     "something between controller and client changed it");
+}
+
+int
+auth_client_sign_once(struct auth_client *c,
+                      const char *method,
+                      const char *target,
+                      const char *content_type,
+                      const void *body,
+                      size_t length,
+                      char ret_nonce[PROTOCOL_NONCE_SIZE],
+                      struct strbuf *ret_authorization,
+                      struct error *err)
+{
+    char hex[DIGEST_HEX_SIZE];
+    struct digest digest;
+    struct claim claim = {
+        .purpose = CLAIM_REQUEST,
+        .cluster = c->cluster,
+        .nonce = ret_nonce,
+        .method = method,
+        .target = target,
+        .content_type = content_type,
+        .body = hex,
+    };
+
+    protocol_nonce(ret_nonce);
+    digest_of(body, length, &digest);
+    digest_format(&digest, hex);
+    return encode_claim(c, &claim, ret_authorization, err);
+}
+
+int
+auth_client_check_once(struct auth_client *c,
+                       const char *nonce,
+                       const char *credential,
+                       int status,
+                       const char *content_type,
+                       const void *body,
+                       size_t length,
+                       struct error *err)
+{
+    char hex[DIGEST_HEX_SIZE];
+    struct digest digest;
+    struct claim claim = {0};
+    int r = decode_claim(c, credential, CLAIM_ANSWER, nonce, &claim, err);
+
+    if (r < 0)
+        return r;
+    digest_of(body, length, &digest);
+    digest_format(&digest, hex);
+    if (claim.status != status || strcmp(claim.body, hex) != 0
+        || strcmp(claim.content_type, content_type != NULL ? content_type : "")
+               != 0)
+        r = error_set(err,
+                      -EKEYREJECTED,
+                      "the answer's credential does not match what was "
+                      "received; something between controller and client "
+                      "changed it");
+    claim_fini(&claim);
+    return r;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* auth_grant.h - a request that was let in, and how its answer is proven
+ *
+ * What auth_server.h promises of grants, for the server to make them.
+ *
+ * Called by: auth_server.c.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/auth/auth_server.h"
+#include "lib/auth/protocol.h"
+
+struct auth_session;
+struct user;
+
+/* What a grant needs of its server, which outlives it. */
+struct auth_means {
+    struct loop *loop;
+    struct workers *workers;
+    struct notary *notary;
+    char *cluster;
+};
+
+/* Life. Each takes references of its own. */
+struct auth_grant *
+auth_grant_new_local(const struct user *user, uid_t uid, gid_t gid) MUST_USE;
+struct auth_grant *auth_grant_new_session(struct auth_session *s) MUST_USE;
+struct auth_grant *auth_grant_new_credential(const struct auth_means *means,
+                                             const struct user *user,
+                                             uid_t uid,
+                                             gid_t gid,
+                                             const char *nonce) MUST_USE;

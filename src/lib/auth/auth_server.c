@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/auth/auth_server.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/auth/auth_grant.h"
+#include "lib/auth/auth_session.h"
+#include "lib/auth/notary.h"
+#include "lib/auth/protocol.h"
+#include "lib/auth/secret.h"
+#include "lib/auth/user.h"
+#include "lib/auth/users.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/loop/loop.h"
+#include "lib/loop/workers.h"
+
+#define DEFAULT_SESSION_MS (INT64_C(12) * 3600 * 1000)
+#define DEFAULT_SESSIONS   65536u
+
+struct auth_server {
+    struct auth_means means;
+    struct clock *clock;
+    int64_t session_ms;
+    size_t most_sessions;
+    size_t n_sessions;
+    uid_t own_uid; /* whom credentials must be for */
+    auth_verifier_fn verifier;
+    void *verifier_arg;
+    struct users *users;
+};
+
+/* A request that waits for a worker: what is known of it, and what the worker
+ * found out.
+ */
+struct inquiry {
+    struct auth_server *server;
+    char *text; /* the credential; NULL for a local peer */
+    uid_t uid;
+    gid_t gid;
+    char *method;
+    char *target;
+    char *content_type;
+    char body[DIGEST_HEX_SIZE];
+    auth_check_fn check_fn;
+    auth_open_fn open_fn;
+    void *arg;
+    struct credential credential;
+    const struct user *user;
+    struct auth_session *session;
+    struct strbuf welcome;
+    char *answer;
+    struct error error;
+};
+
+void
+auth_server_free(struct auth_server *server)
+{
+    if (server == NULL)
+        return;
+    users_free(server->users);
+    free(server->means.cluster);
+    free(server);
+}
+
+struct auth_server *
+auth_server_new(const struct auth_server_settings *settings)
+{
+    struct auth_server *server = xnew(struct auth_server);
+
+    server->means.loop = settings->loop;
+    server->means.workers = settings->workers;
+    server->means.notary = settings->notary;
+    server->means.cluster = xstrdup(settings->cluster);
+    server->clock = settings->clock != NULL ? settings->clock : &clock_system;
+    server->session_ms =
+        settings->session_ms != 0 ? settings->session_ms : DEFAULT_SESSION_MS;
+    server->most_sessions =
+        settings->sessions != 0 ? settings->sessions : DEFAULT_SESSIONS;
+    server->own_uid = geteuid();
+    server->verifier = settings->verifier;
+    server->verifier_arg = settings->verifier_arg;
+    server->users = users_new();
+    return server;
+}
+
+size_t
+auth_server_sessions(const struct auth_server *server)
+{
+    return server->n_sessions;
+}
+
+/* Inquiries */
+
+static struct inquiry *
+inquiry_new(struct auth_server *server,
+            const struct auth_question *q,
+            void *arg)
+{
+    struct inquiry *i = xnew(struct inquiry);
+    struct digest body;
+
+    i->server = server;
+    i->uid = q->uid;
+    i->gid = q->gid;
+    i->arg = arg;
+    strbuf_init(&i->welcome);
+    if (q->authorization == NULL)
+        return i;
+    i->text = xstrdup(strchr(q->authorization, ' ') + 1);
+    i->method = xstrdup(q->method);
+    i->target = xstrdup(q->target);
+    i->content_type = xstrdup(q->content_type != NULL ? q->content_type : "");
+    digest_of(q->body, q->length, &body);
+    digest_format(&body, i->body);
+    return i;
+}
+
+static void
+inquiry_free(struct inquiry *i)
+{
+    explicit_bzero(i->welcome.text, i->welcome.length);
+    strbuf_fini(&i->welcome);
+    credential_fini(&i->credential);
+    user_unref(i->user);
+    free(i->answer);
+    free(i->content_type);
+    free(i->target);
+    free(i->method);
+    free(i->text);
+    free(i);
+}
+
+/* On a worker. The name and groups of the user are looked up here too, where
+ * that may block.
+ */
+static void
+find_out(void *arg)
+{
+    struct inquiry *i = arg;
+
+    if (i->text != NULL) {
+        if (notary_decode(i->server->means.notary,
+                          i->text,
+                          &i->credential,
+                          &i->error)
+            < 0)
+            return;
+        i->uid = i->credential.uid;
+        i->gid = i->credential.gid;
+    }
+    i->user = user_lookup(i->uid, i->gid);
+}
+
+static void
+encode_welcome(void *arg)
+{
+    struct inquiry *i = arg;
+
+    notary_encode(i->server->means.notary,
+                  i->welcome.text,
+                  i->welcome.length,
+                  i->uid,
+                  PROTOCOL_TTL_S,
+                  &i->answer,
+                  &i->error);
+}
+
+/* What holds for every credential, before its claim says anything. */
+static int
+check_credential(struct inquiry *i)
+{
+    const struct credential *c = &i->credential;
+
+    if (i->error.code != 0)
+        return i->error.code;
+    if (c->only_uid != i->server->own_uid)
+        return error_set(&i->error,
+                         -EKEYREJECTED,
+                         "the credential can be read by others than the "
+                         "controller (uid %u); configure the client with the "
+                         "controller's service user",
+                         (unsigned)i->server->own_uid);
+    if (c->age_s > (long)PROTOCOL_TTL_S)
+        return error_set(&i->error,
+                         -EKEYREJECTED,
+                         "the credential is %ld seconds old, the most allowed "
+                         "is %u; check the clocks (chrony) of both machines",
+                         c->age_s,
+                         PROTOCOL_TTL_S);
+    return 0;
+}
+
+static int
+take_claim(struct inquiry *i,
+           enum claim_purpose purpose,
+           struct claim *ret_claim)
+{
+    int r = check_credential(i);
+
+    if (r == 0
+        && claim_parse(i->credential.payload,
+                       i->credential.length,
+                       purpose,
+                       ret_claim,
+                       &i->error)
+               < 0)
+        r = i->error.code = -EKEYREJECTED;
+    if (r < 0)
+        return r;
+    if (strcmp(ret_claim->cluster, i->server->means.cluster) == 0)
+        return 0;
+    r = error_set(&i->error,
+                  -EKEYREJECTED,
+                  "the credential is for cluster '%s', this is cluster '%s'; "
+                  "check the client's configuration",
+                  ret_claim->cluster,
+                  i->server->means.cluster);
+    claim_fini(ret_claim);
+    return r;
+}
+
+/* A request by its own credential */
+
+static int
+compare(struct inquiry *i,
+        const char *what,
+        const char *claimed,
+        const char *received)
+{
+    if (strcmp(claimed, received) == 0)
+        return 0;
+    return error_set(&i->error,
+                     -EKEYREJECTED,
+                     "the credential is for another request (its %s is '%s', "
+                     "not '%s')",
+                     what,
+                     claimed,
+                     received);
+}
+
+static int
+check_request_claim(struct inquiry *i, const struct claim *claim)
+{
+    int r = compare(i, "method", claim->method, i->method);
+
+    if (r == 0)
+        r = compare(i, "target", claim->target, i->target);
+    if (r == 0)
+        r = compare(i, "content type", claim->content_type, i->content_type);
+    if (r == 0)
+        r = compare(i, "body digest", claim->body, i->body);
+    return r;
+}
+
+static void
+conclude_request(void *arg)
+{
+    struct inquiry *i = arg;
+    struct claim claim = {0};
+    struct auth_grant *grant = NULL;
+    int r = take_claim(i, CLAIM_REQUEST, &claim);
+
+    if (r == 0)
+        r = check_request_claim(i, &claim);
+    if (r == 0)
+        grant = auth_grant_new_credential(&i->server->means,
+                                          i->user,
+                                          i->uid,
+                                          i->gid,
+                                          claim.nonce);
+    claim_fini(&claim);
+    i->check_fn(grant, r < 0 ? &i->error : NULL, i->arg);
+    inquiry_free(i);
+}
+
+/* A local peer */
+
+static void
+conclude_local(void *arg)
+{
+    struct inquiry *i = arg;
+    struct auth_server *server = i->server;
+
+    users_put(server->users, i->user, clock_monotonic_us(server->clock));
+    i->check_fn(auth_grant_new_local(i->user, i->uid, i->gid), NULL, i->arg);
+    inquiry_free(i);
+}
+
+static void
+check_local(struct auth_server *server,
+            const struct auth_question *q,
+            auth_check_fn fn,
+            void *arg)
+{
+    const struct user *user =
+        users_find(server->users, q->uid, clock_monotonic_us(server->clock));
+    struct inquiry *i;
+
+    if (user != NULL) {
+        fn(auth_grant_new_local(user, q->uid, q->gid), NULL, arg);
+        return;
+    }
+    i = inquiry_new(server, q, arg);
+    i->check_fn = fn;
+    workers_submit(server->means.workers,
+                   server->means.loop,
+                   find_out,
+                   conclude_local,
+                   i);
+}
+
+/* A session's request */
+
+static void
+check_session(struct auth_server *server,
+              const struct auth_question *q,
+              auth_check_fn fn,
+              void *arg)
+{
+    struct error err = {0};
+    int r;
+
+    if (q->session == NULL)
+        r = error_set(
+            &err,
+            -EKEYREJECTED,
+            "this connection has no session; open one with POST " PROTOCOL_SESSION_TARGET);
+    else
+        r = auth_session_check(q->session,
+                               q,
+                               clock_monotonic_us(server->clock),
+                               &err);
+    if (r < 0)
+        fn(NULL, &err, arg);
+    else
+        fn(auth_grant_new_session(q->session), NULL, arg);
+}
+
+static bool
+has_scheme(const struct auth_question *q, const char *scheme)
+{
+    return strncmp(q->authorization, scheme, strlen(scheme)) == 0;
+}
+
+static int
+refuse(const struct auth_question *q, struct error *err)
+{
+    if (q->authorization == NULL)
+        return error_set(err,
+                         -EKEYREJECTED,
+                         "no Authorization header: use ksub, kctl or kctl "
+                         "proxy, which prove who calls");
+    return error_set(err,
+                     -EKEYREJECTED,
+                     "unknown kind of Authorization (expected 'Munge ...' or "
+                     "'Kiln ...')");
+}
+
+void
+auth_server_check(struct auth_server *server,
+                  const struct auth_question *q,
+                  auth_check_fn fn,
+                  void *arg)
+{
+    struct error err = {0};
+    struct inquiry *i;
+
+    if (q->authorization == NULL && q->is_local) {
+        check_local(server, q, fn, arg);
+    } else if (q->authorization != NULL && has_scheme(q, "Kiln ")) {
+        check_session(server, q, fn, arg);
+    } else if (q->authorization != NULL && has_scheme(q, "Munge ")) {
+        i = inquiry_new(server, q, arg);
+        i->check_fn = fn;
+        workers_submit(server->means.workers,
+                       server->means.loop,
+                       find_out,
+                       conclude_request,
+                       i);
+    } else {
+        (void)refuse(q, &err);
+        fn(NULL, &err, arg);
+    }
+}
+
+/* Opening a session: find out, check the claim, make the session, encode the
+ * welcome, hand over.
+ */
+
+static void
+fail_open(void *arg)
+{
+    struct inquiry *i = arg;
+
+    i->open_fn(NULL, NULL, &i->error, i->arg);
+    inquiry_free(i);
+}
+
+static int
+check_node(struct inquiry *i, const struct claim *claim)
+{
+    struct auth_server *server = i->server;
+    struct digest verifier, expected, given;
+
+    if (claim->node[0] == '\0')
+        return 0;
+    if (strlen(claim->node) >= IDENTITY_NODE_SIZE)
+        return error_set(&i->error, -EKEYREJECTED, "the node name is too long");
+    if (server->verifier != NULL
+        && server->verifier(claim->node, &verifier, server->verifier_arg)
+        && digest_parse(claim->proof, &given) == 0) {
+        secret_proof(&verifier,
+                     server->means.cluster,
+                     claim->node,
+                     claim->nonce,
+                     &expected);
+        if (digest_equals(&expected, &given))
+            return 0;
+    }
+    return error_set(&i->error,
+                     -EKEYREJECTED,
+                     "the caller has not proven to be node '%s': its secret "
+                     "is not the one issued at enrolment (lost or restored "
+                     "from a copy? 'kctl reset node %s' lets it enrol again)",
+                     claim->node,
+                     claim->node);
+}
+
+static int
+make_session(struct inquiry *i, const struct claim *claim)
+{
+    struct auth_server *server = i->server;
+    int64_t now = clock_monotonic_us(server->clock);
+
+    if (server->n_sessions >= server->most_sessions)
+        return error_set(&i->error,
+                         -EHOSTDOWN,
+                         "the controller has %zu sessions open, as many as it "
+                         "allows; try again later",
+                         server->n_sessions);
+    i->session = auth_session_new(&server->n_sessions,
+                                  i->user,
+                                  i->uid,
+                                  i->gid,
+                                  now + server->session_ms * 1000);
+    strcpy(i->session->identity.node_name, claim->node);
+    return 0;
+}
+
+static void
+format_welcome(struct inquiry *i, const struct claim *hello)
+{
+    char key[DIGEST_HEX_SIZE];
+    struct claim claim = {
+        .purpose = CLAIM_WELCOME,
+        .cluster = hello->cluster,
+        .nonce = hello->nonce,
+        .session = i->session->id,
+        .key = key,
+        .lifetime_s = i->server->session_ms / 1000,
+    };
+
+    digest_format(&i->session->key, key);
+    (void)claim_format(&claim, &i->welcome); /* parsed, so no newlines */
+    explicit_bzero(key, sizeof(key));
+}
+
+static void
+conclude_open(void *arg)
+{
+    struct inquiry *i = arg;
+
+    if (i->answer == NULL) {
+        auth_session_free(i->session);
+        fail_open(i);
+        return;
+    }
+    i->open_fn(i->session, i->answer, NULL, i->arg);
+    inquiry_free(i);
+}
+
+static void
+continue_open(void *arg)
+{
+    struct inquiry *i = arg;
+    struct claim claim = {0};
+    int r = take_claim(i, CLAIM_HELLO, &claim);
+
+    if (r == 0)
+        r = check_node(i, &claim);
+    if (r == 0)
+        r = make_session(i, &claim);
+    if (r == 0)
+        format_welcome(i, &claim);
+    claim_fini(&claim);
+    if (r < 0)
+        fail_open(i);
+    else
+        workers_submit(i->server->means.workers,
+                       i->server->means.loop,
+                       encode_welcome,
+                       conclude_open,
+                       i);
+}
+
+void
+auth_server_open(struct auth_server *server,
+                 const struct auth_question *q,
+                 auth_open_fn fn,
+                 void *arg)
+{
+    struct inquiry *i;
+
+    if (q->authorization == NULL || !has_scheme(q, "Munge ")) {
+        struct auth_question nothing = {.uid = q->uid, .gid = q->gid};
+
+        i = inquiry_new(server, &nothing, arg);
+        i->open_fn = fn;
+        error_set(&i->error,
+                  -EKEYREJECTED,
+                  "a session is opened with 'Authorization: Munge "
+                  "CREDENTIAL'");
+        loop_defer(server->means.loop, fail_open, i);
+        return;
+    }
+    i = inquiry_new(server, q, arg);
+    i->open_fn = fn;
+    workers_submit(server->means.workers,
+                   server->means.loop,
+                   find_out,
+                   continue_open,
+                   i);
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/auth/protocol.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/random.h"
+#include "lib/base/strbuf.h"
+
+#define CLAIM_HEAD "kiln-claim 1\n"
+
+enum member_type { MEMBER_TEXT, MEMBER_NUMBER, MEMBER_STATUS };
+
+#define IN(purpose) (1u << (purpose))
+#define IN_ALL      (~0u)
+
+/* The members in the order written, in which purposes they stand, and in which
+ * of these they may be empty.
+ */
+static const struct member {
+    const char *name;
+    size_t offset;
+    enum member_type type;
+    unsigned stands_in;
+    bool may_be_empty;
+} members[] = {
+    {"cluster", offsetof(struct claim, cluster), MEMBER_TEXT, IN_ALL, false},
+    {"nonce", offsetof(struct claim, nonce), MEMBER_TEXT, IN_ALL, false},
+    {"node", offsetof(struct claim, node), MEMBER_TEXT, IN(CLAIM_HELLO), true},
+    {"proof",
+     offsetof(struct claim, proof),
+     MEMBER_TEXT,
+     IN(CLAIM_HELLO),
+     true},
+    {"session",
+     offsetof(struct claim, session),
+     MEMBER_TEXT,
+     IN(CLAIM_WELCOME),
+     false},
+    {"key", offsetof(struct claim, key), MEMBER_TEXT, IN(CLAIM_WELCOME), false},
+    {"lifetime",
+     offsetof(struct claim, lifetime_s),
+     MEMBER_NUMBER,
+     IN(CLAIM_WELCOME),
+     false},
+    {"method",
+     offsetof(struct claim, method),
+     MEMBER_TEXT,
+     IN(CLAIM_REQUEST),
+     false},
+    {"target",
+     offsetof(struct claim, target),
+     MEMBER_TEXT,
+     IN(CLAIM_REQUEST),
+     false},
+    {"status",
+     offsetof(struct claim, status),
+     MEMBER_STATUS,
+     IN(CLAIM_ANSWER),
+     false},
+    {"content-type",
+     offsetof(struct claim, content_type),
+     MEMBER_TEXT,
+     IN(CLAIM_REQUEST) | IN(CLAIM_ANSWER),
+     true},
+    {"body",
+     offsetof(struct claim, body),
+     MEMBER_TEXT,
+     IN(CLAIM_REQUEST) | IN(CLAIM_ANSWER),
+     false},
+};
+
+static const char *const purposes[] = {
+    [CLAIM_HELLO] = "hello",
+    [CLAIM_WELCOME] = "welcome",
+    [CLAIM_REQUEST] = "request",
+    [CLAIM_ANSWER] = "answer",
+};
+
+void
+claim_fini(struct claim *c)
+{
+    if (c->memory != NULL)
+        explicit_bzero(c->memory, strlen(c->memory));
+    free(c->memory);
+    *c = (struct claim){0};
+}
+
+static bool
+has_control(const char *text)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text < ' ' || *text == '\x7f')
+            return true;
+    return false;
+}
+
+static int
+format_member(const struct claim *c, const struct member *m, struct strbuf *out)
+{
+    const char *at = (const char *)c + m->offset;
+    const char *text;
+
+    if (m->type == MEMBER_NUMBER) {
+        strbuf_printf(out,
+                      "%s=%" PRId64 "\n",
+                      m->name,
+                      *(const int64_t *)(const void *)at);
+        return 0;
+    }
+    if (m->type == MEMBER_STATUS) {
+        strbuf_printf(out, "%s=%d\n", m->name, *(const int *)(const void *)at);
+        return 0;
+    }
+    text = *(const char *const *)(const void *)at;
+    if (text == NULL)
+        text = "";
+    if (has_control(text))
+        return -EINVAL;
+    strbuf_printf(out, "%s=%s\n", m->name, text);
+    return 0;
+}
+
+int
+claim_format(const struct claim *c, struct strbuf *out)
+{
+    size_t before = out->length;
+
+    strbuf_printf(out, CLAIM_HEAD "purpose=%s\n", purposes[c->purpose]);
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        int r = 0;
+
+        if ((members[i].stands_in & IN(c->purpose)) != 0)
+            r = format_member(c, &members[i], out);
+        if (r < 0) {
+            strbuf_truncate(out, before);
+            return r;
+        }
+    }
+    return 0;
+}
+
+static int
+parse_number(const char *text, int64_t most, int64_t *ret_number)
+{
+    int64_t number = 0;
+
+    if (*text == '\0')
+        return -EINVAL;
+    for (; *text != '\0'; text++) {
+        int digit = *text - '0';
+
+        if (digit < 0 || digit > 9 || number > (most - digit) / 10)
+            return -EINVAL;
+        number = number * 10 + digit;
+    }
+    *ret_number = number;
+    return 0;
+}
+
+static int
+take_member(struct claim *c, const struct member *m, const char *value)
+{
+    char *at = (char *)c + m->offset;
+    int64_t number = 0;
+
+    if (m->type == MEMBER_TEXT) {
+        *(const char **)(void *)at = value;
+        return *value == '\0' && !m->may_be_empty ? -EINVAL : 0;
+    }
+    if (parse_number(value, m->type == MEMBER_STATUS ? 999 : INT64_MAX, &number)
+        < 0)
+        return -EINVAL;
+    if (m->type == MEMBER_STATUS)
+        *(int *)(void *)at = (int)number;
+    else
+        *(int64_t *)(void *)at = number;
+    return 0;
+}
+
+/* The value of the line `name=value` at *text, which moves behind it; NULL if
+ * another line stands there.
+ */
+static char *
+next_line(char **text, const char *name)
+{
+    size_t length = strlen(name);
+    char *value = *text + length + 1;
+    char *end;
+
+    if (strncmp(*text, name, length) != 0 || (*text)[length] != '=')
+        return NULL;
+    end = strchr(value, '\n');
+    if (end == NULL)
+        return NULL;
+    *end = '\0';
+    *text = end + 1;
+    return value;
+}
+
+static int
+parse_members(char *text, struct claim *c, const char **ret_missing)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        const struct member *m = &members[i];
+        char *value;
+
+        if ((m->stands_in & IN(c->purpose)) == 0)
+            continue;
+        *ret_missing = m->name;
+        value = next_line(&text, m->name);
+        if (value == NULL || take_member(c, m, value) < 0)
+            return -EPROTO;
+    }
+    *ret_missing = "an end";
+    return *text == '\0' ? 0 : -EPROTO;
+}
+
+int
+claim_parse(const char *payload,
+            size_t length,
+            enum claim_purpose purpose,
+            struct claim *ret_claim,
+            struct error *err)
+{
+    struct claim c = {.purpose = purpose};
+    const char *missing = "a purpose";
+    char *text, *found;
+    int r = -EPROTO;
+
+    if (strlen(payload) != length
+        || strncmp(payload, CLAIM_HEAD, strlen(CLAIM_HEAD)) != 0)
+        return error_set(err,
+                         -EPROTO,
+                         "the credential does not speak version %d of Kiln's "
+                         "identity protocol; are both sides of one release?",
+                         PROTOCOL_VERSION);
+    c.memory = xstrdup(payload);
+    text = c.memory + strlen(CLAIM_HEAD);
+    found = next_line(&text, "purpose");
+    if (found != NULL && strcmp(found, purposes[purpose]) != 0)
+        r = error_set(err,
+                      -EPROTO,
+                      "the credential was made for another purpose ('%s', not "
+                      "'%s')",
+                      found,
+                      purposes[purpose]);
+    else if (found == NULL || parse_members(text, &c, &missing) < 0)
+        r = error_set(err,
+                      -EPROTO,
+                      "the credential's claim is malformed: no valid '%s'",
+                      missing);
+    else
+        r = 0;
+    if (r < 0)
+        claim_fini(&c);
+    else
+        *ret_claim = c;
+    return r;
+}
+
+void
+protocol_nonce(char out[PROTOCOL_NONCE_SIZE])
+{
+    static const char digits[] = "0123456789abcdef";
+    unsigned char bytes[(PROTOCOL_NONCE_SIZE - 1) / 2];
+
+    random_bytes(bytes, sizeof(bytes));
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        out[2 * i] = digits[bytes[i] >> 4];
+        out[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    out[PROTOCOL_NONCE_SIZE - 1] = '\0';
+}
+
+/* A statement: its kind, then lines. */
+static void
+mac_of(const struct digest *key,
+       const char *const *lines,
+       size_t count,
+       struct digest *ret_mac)
+{
+    struct digest_part parts[2 * 8];
+
+    for (size_t i = 0; i < count; i++) {
+        const char *line = lines[i] != NULL ? lines[i] : "";
+
+        parts[2 * i] = (struct digest_part){line, strlen(line)};
+        parts[2 * i + 1] = (struct digest_part){"\n", 1};
+    }
+    digest_hmac(key->bytes, DIGEST_SIZE, parts, 2 * count, ret_mac);
+}
+
+#define NUMBER_SIZE 24
+
+static const char *
+number_text(char out[NUMBER_SIZE], uint64_t number)
+{
+    snprintf(out, NUMBER_SIZE, "%" PRIu64, number);
+    return out;
+}
+
+void
+protocol_request_mac(const struct digest *key,
+                     uint64_t seq,
+                     const char *method,
+                     const char *target,
+                     const char *content_type,
+                     const struct digest *body,
+                     struct digest *ret_mac)
+{
+    char number[NUMBER_SIZE], hex[DIGEST_HEX_SIZE];
+    const char *lines[] = {
+        "kiln-mac 1 request",
+        number_text(number, seq),
+        method,
+        target,
+        content_type,
+        hex,
+    };
+
+    digest_format(body, hex);
+    mac_of(key, lines, ARRAY_SIZE(lines), ret_mac);
+}
+
+void
+protocol_answer_mac(const struct digest *key,
+                    uint64_t seq,
+                    int status,
+                    const char *content_type,
+                    const struct digest *body,
+                    struct digest *ret_mac)
+{
+    char number[NUMBER_SIZE], code[NUMBER_SIZE], hex[DIGEST_HEX_SIZE];
+    const char *lines[] = {
+        "kiln-mac 1 answer",
+        number_text(number, seq),
+        number_text(code, (uint64_t)status),
+        content_type,
+        hex,
+    };
+
+    digest_format(body, hex);
+    mac_of(key, lines, ARRAY_SIZE(lines), ret_mac);
+}
+
+void
+protocol_frame_mac(const struct digest *key,
+                   uint64_t seq,
+                   uint64_t number,
+                   const struct digest *frame,
+                   struct digest *ret_mac)
+{
+    char of[NUMBER_SIZE], which[NUMBER_SIZE], hex[DIGEST_HEX_SIZE];
+    const char *lines[] = {
+        "kiln-mac 1 frame",
+        number_text(of, seq),
+        number_text(which, number),
+        hex,
+    };
+
+    digest_format(frame, hex);
+    mac_of(key, lines, ARRAY_SIZE(lines), ret_mac);
+}
+
+void
+protocol_end_mac(const struct digest *key,
+                 uint64_t seq,
+                 uint64_t n_frames,
+                 struct digest *ret_mac)
+{
+    char of[NUMBER_SIZE], count[NUMBER_SIZE];
+    const char *lines[] = {
+        "kiln-mac 1 end",
+        number_text(of, seq),
+        number_text(count, n_frames),
+    };
+
+    mac_of(key, lines, ARRAY_SIZE(lines), ret_mac);
+}
+
+void
+protocol_format_authorization(struct strbuf *out,
+                              const char *session,
+                              uint64_t seq,
+                              const struct digest *mac)
+{
+    char hex[DIGEST_HEX_SIZE];
+
+    digest_format(mac, hex);
+    strbuf_printf(out,
+                  "Kiln session=%s,seq=%" PRIu64 ",mac=%s",
+                  session,
+                  seq,
+                  hex);
+}
+
+int
+protocol_parse_authorization(const char *text,
+                             struct protocol_authorization *ret_parsed)
+{
+    static const char head[] = "Kiln session=", seq_head[] = ",seq=",
+                      mac_head[] = ",mac=";
+    struct protocol_authorization p;
+    uint64_t seq = 0;
+    size_t digits;
+
+    if (strncmp(text, head, sizeof(head) - 1) != 0)
+        return -EINVAL;
+    p.session = text + sizeof(head) - 1;
+    p.session_length = strcspn(p.session, ",");
+    text = p.session + p.session_length;
+    if (strncmp(text, seq_head, sizeof(seq_head) - 1) != 0)
+        return -EINVAL;
+    text += sizeof(seq_head) - 1;
+    digits = strspn(text, "0123456789");
+    if (digits == 0 || digits > 19)
+        return -EINVAL;
+    for (; digits > 0; digits--)
+        seq = seq * 10 + (uint64_t)(*text++ - '0');
+    p.seq = seq;
+    if (strncmp(text, mac_head, sizeof(mac_head) - 1) != 0
+        || digest_parse(text + sizeof(mac_head) - 1, &p.mac) < 0)
+        return -EINVAL;
+    *ret_parsed = p;
+    return 0;
+}
