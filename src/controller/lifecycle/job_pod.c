@@ -28,6 +28,18 @@ owner_of(struct arena *arena, const struct object *job)
 }
 
 static void
+annotate(struct arena *arena,
+         struct json *meta,
+         const char *name,
+         const char *value)
+{
+    json_set_string(arena,
+                    json_make_object(arena, meta, "annotations"),
+                    name,
+                    value);
+}
+
+static void
 copy_annotation(struct arena *arena,
                 struct json *meta,
                 const struct object *job,
@@ -36,10 +48,7 @@ copy_annotation(struct arena *arena,
     const char *value = string_map_find(&job->meta->annotations, name);
 
     if (value != NULL)
-        json_set_string(arena,
-                        json_make_object(arena, meta, "annotations"),
-                        name,
-                        value);
+        annotate(arena, meta, name, value);
 }
 
 static struct json *
@@ -62,8 +71,34 @@ make_meta(struct arena *arena,
         json_set_string(arena, labels, LABEL_USER, user);
     copy_annotation(arena, meta, job, ANNOTATION_USER);
     copy_annotation(arena, meta, job, ANNOTATION_UID);
+    copy_annotation(arena, meta, job, ANNOTATION_JOB_NAME);
     json_set(arena, meta, "ownerReferences", owner_of(arena, job));
     return meta;
+}
+
+/* What the agent would have to ask the Job for otherwise. */
+static void
+annotate_for_agent(struct arena *arena,
+                   struct json *meta,
+                   const struct job *job,
+                   int64_t attempt)
+{
+    annotate(arena,
+             meta,
+             ANNOTATION_JOB_ID,
+             arena_printf(arena, "%" PRId64, job->status.id));
+    annotate(arena,
+             meta,
+             ANNOTATION_ATTEMPT,
+             arena_printf(arena, "%" PRId64, attempt));
+    if (job->spec.script != NULL && job->spec.script->digest != NULL)
+        annotate(arena, meta, ANNOTATION_SCRIPT, job->spec.script->digest);
+    if (job->spec.environment != NULL
+        && job->spec.environment->digest != NULL)
+        annotate(arena,
+                 meta,
+                 ANNOTATION_ENVIRONMENT,
+                 job->spec.environment->digest);
 }
 
 struct json *
@@ -81,6 +116,7 @@ job_pod_make(struct arena *arena,
 
     json_set_string(arena, pod, "apiVersion", pod_kind.api_version);
     json_set_string(arena, pod, "kind", pod_kind.name);
+    annotate_for_agent(arena, meta, view, attempt);
     json_set(arena, pod, "metadata", meta);
     json_set(arena, pod, "spec", json_get(template_, "spec"));
     if (view->spec.completion_mode != NULL

@@ -40,17 +40,21 @@ extern const struct record owner_reference_record;
 const struct owner_reference *meta_controller(const struct meta *meta);
 
 /* Labels and annotations of Kiln's own. */
-#define LABEL_USER            "kiln.hpc/user" /* the owner's name, when valid */
-#define LABEL_JOB_NAME        "batch.kubernetes.io/job-name"
-#define LABEL_JOB_UID         "batch.kubernetes.io/controller-uid"
-#define LABEL_HOSTNAME        "kubernetes.io/hostname"
-#define ANNOTATION_USER       "kiln.hpc/user" /* the owner's name, always */
-#define ANNOTATION_UID        "kiln.hpc/uid"
-#define ANNOTATION_SUBMISSION "kiln.hpc/submission-key"
-#define ANNOTATION_JOB_NAME   "kiln.hpc/job-name" /* ksub -J */
-#define ANNOTATION_INDEX      "batch.kubernetes.io/job-completion-index"
-#define TAINT_NOT_READY       "node.kubernetes.io/not-ready"
-#define TAINT_UNREACHABLE     "node.kubernetes.io/unreachable"
-#define TAINT_UNSCHEDULABLE   "node.kubernetes.io/unschedulable"
-#define TAINT_VIRTUAL         "kiln.hpc/virtual" /* a given topology */
-#define TAINT_NOT_APPROVED    "kiln.hpc/not-approved"
+#define LABEL_USER             "kiln.hpc/user" /* the owner's name, when valid */
+#define LABEL_JOB_NAME         "batch.kubernetes.io/job-name"
+#define LABEL_JOB_UID          "batch.kubernetes.io/controller-uid"
+#define LABEL_HOSTNAME         "kubernetes.io/hostname"
+#define ANNOTATION_USER        "kiln.hpc/user" /* the owner's name, always */
+#define ANNOTATION_UID         "kiln.hpc/uid"
+#define ANNOTATION_SUBMISSION  "kiln.hpc/submission-key"
+#define ANNOTATION_JOB_NAME    "kiln.hpc/job-name"    /* ksub -J */
+#define ANNOTATION_JOB_ID      "kiln.hpc/job-id"      /* on pods: status.id */
+#define ANNOTATION_ATTEMPT     "kiln.hpc/attempt"     /* on pods: 0, 1, ... */
+#define ANNOTATION_SCRIPT      "kiln.hpc/script"      /* on pods: digest */
+#define ANNOTATION_ENVIRONMENT "kiln.hpc/environment" /* likewise */
+#define ANNOTATION_INDEX       "batch.kubernetes.io/job-completion-index"
+#define TAINT_NOT_READY        "node.kubernetes.io/not-ready"
+#define TAINT_UNREACHABLE      "node.kubernetes.io/unreachable"
+#define TAINT_UNSCHEDULABLE    "node.kubernetes.io/unschedulable"
+#define TAINT_VIRTUAL          "kiln.hpc/virtual" /* a given topology */
+#define TAINT_NOT_APPROVED     "kiln.hpc/not-approved"

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/heartbeat.h"
+
+#include <stdbool.h>
+
+#include "lib/api/kind.h"
+#include "lib/api/lease.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/client/client.h"
+#include "lib/json/json.h"
+#include "lib/loop/timer.h"
+
+#define AGAIN_MS 2000
+
+struct heartbeat {
+    struct client *client;
+    struct clock *clock;
+    struct timer *timer;
+    char *node;
+    int64_t last_us;
+    int64_t sent_us;
+    bool creating;
+    bool quiet; /* the failure that goes on has been logged */
+};
+
+static struct json *
+make_spec(const struct heartbeat *h, struct arena *arena)
+{
+    struct json *spec = json_object(arena);
+    char now[TIME_TEXT_SIZE];
+
+    time_format(clock_real_us(h->clock), true, now);
+    json_set_string(arena, spec, "renewTime", now);
+    json_set_string(arena, spec, "holderIdentity", h->node);
+    json_set_int(arena, spec, "leaseDurationSeconds", HEARTBEAT_DURATION_S);
+    return spec;
+}
+
+static void send_create(struct heartbeat *h);
+
+static void
+on_answer(const struct client_reply *reply, void *context)
+{
+    struct heartbeat *h = context;
+    struct error err = {0};
+
+    if (reply->code == 404 && !h->creating) {
+        send_create(h);
+        return;
+    }
+    if (reply->code == 200 || reply->code == 201) {
+        if (h->quiet)
+            log_info("the controller answers again");
+        h->quiet = false;
+        h->last_us = h->sent_us;
+        timer_start(h->timer, HEARTBEAT_EVERY_MS);
+        return;
+    }
+    client_reply_error(reply, &err);
+    if (!h->quiet)
+        log_warning("cannot renew the lease of node '%s': %s, trying again; "
+                    "running jobs are not affected",
+                    h->node,
+                    err.text);
+    h->quiet = true;
+    timer_start(h->timer, AGAIN_MS);
+}
+
+static void
+send_create(struct heartbeat *h)
+{
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena);
+    struct client_request request = {
+        .verb = CLIENT_CREATE,
+        .kind = &lease_kind,
+        .namespace = NODE_LEASE_NAMESPACE,
+        .body = body,
+    };
+
+    json_set_string(arena, body, "apiVersion", lease_kind.api_version);
+    json_set_string(arena, body, "kind", lease_kind.name);
+    json_set_string(arena,
+                    json_make_object(arena, body, "metadata"),
+                    "name",
+                    h->node);
+    json_set(arena, body, "spec", make_spec(h, arena));
+    h->creating = true;
+    client_call(h->client, arena, &request, on_answer, h);
+}
+
+static void
+beat(void *context)
+{
+    struct heartbeat *h = context;
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena);
+    struct client_request request = {
+        .verb = CLIENT_MERGE_PATCH,
+        .kind = &lease_kind,
+        .namespace = NODE_LEASE_NAMESPACE,
+        .name = h->node,
+        .body = body,
+    };
+
+    json_set(arena, body, "spec", make_spec(h, arena));
+    h->sent_us = clock_boottime_us();
+    h->creating = false;
+    client_call(h->client, arena, &request, on_answer, h);
+}
+
+struct heartbeat *
+heartbeat_new(struct loop *loop,
+              struct client *client,
+              struct clock *clock,
+              const char *node)
+{
+    struct heartbeat *h = xnew(struct heartbeat);
+
+    h->client = client;
+    h->clock = clock;
+    h->node = xstrdup(node);
+    h->timer = timer_new(loop, beat, h);
+    return h;
+}
+
+void
+heartbeat_free(struct heartbeat *h)
+{
+    if (h == NULL)
+        return;
+    timer_free(h->timer);
+    free(h->node);
+    free(h);
+}
+
+void
+heartbeat_start(struct heartbeat *h)
+{
+    timer_start(h->timer, 0);
+}
+
+int64_t
+heartbeat_last_us(const struct heartbeat *h)
+{
+    return h->last_us;
+}

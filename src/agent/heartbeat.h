@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* heartbeat.h - says that this node lives: its Lease, renewed
+ *
+ * The Lease of the node's name in kube-node-lease, as upstream's kubelets
+ * hold. Made when it is missing. A renewal that fails is tried again soon; how
+ * long ago the last one succeeded is what self-fencing looks at.
+ *
+ * Thread: the loop's.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct client;
+struct clock;
+struct heartbeat;
+struct loop;
+
+#define HEARTBEAT_EVERY_MS   10000
+#define HEARTBEAT_DURATION_S 40
+
+/* Life. Beats from heartbeat_start on. */
+void heartbeat_free(struct heartbeat *heartbeat);
+struct heartbeat *heartbeat_new(struct loop *loop,
+                                struct client *client,
+                                struct clock *clock,
+                                const char *node) OWNED_BY(heartbeat_free);
+DEFINE_CLEANUP(struct heartbeat, heartbeat_free)
+void heartbeat_start(struct heartbeat *heartbeat);
+
+/* CLOCK_BOOTTIME of the last renewal that was acknowledged; 0: none yet. */
+int64_t heartbeat_last_us(const struct heartbeat *heartbeat);

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/node_status.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "agent/hardware/machine.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/api/topology.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/json/json.h"
+
+/* "k=v" as a label of its own. */
+static void
+add_label(struct arena *arena, struct json *labels, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    CLEANUP_FREE char *key = NULL;
+
+    if (equals == NULL) {
+        json_set_string(arena, labels, text, "");
+        return;
+    }
+    key = xstrndup(text, (size_t)(equals - text));
+    json_set_string(arena, labels, key, equals + 1);
+}
+
+static void
+add_taint(struct arena *arena,
+          struct json *taints,
+          const char *key,
+          const char *effect)
+{
+    struct json *t = json_object(arena);
+
+    json_set_string(arena, t, "key", key);
+    json_set_string(arena, t, "effect", effect);
+    json_append(arena, taints, t);
+}
+
+static void
+set_memory(struct arena *arena,
+           struct json *list,
+           const char *name,
+           uint64_t bytes)
+{
+    char *text = arena_printf(arena, "%" PRIu64 "Ki", bytes / 1024);
+
+    json_set_string(arena, list, name, text);
+}
+
+static uint64_t
+memory_of(const struct topology *t)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < t->n_numa; i++)
+        bytes += t->numa[i].memory_bytes;
+    return bytes;
+}
+
+/* "hugepages-2Mi" as upstream names them. */
+static void
+add_hugepages(struct arena *arena, struct json *list, const struct topology *t)
+{
+    for (unsigned i = 0; i < t->n_numa; i++) {
+        for (unsigned j = 0; j < t->numa[i].n_hugepages; j++) {
+            uint64_t page = t->numa[i].hugepages[j].page_bytes;
+            uint64_t total = 0;
+            char *name =
+                page >= UINT64_C(1) << 30
+                    ? arena_printf(arena, "hugepages-%" PRIu64 "Gi", page >> 30)
+                : page >= UINT64_C(1) << 20
+                    ? arena_printf(arena, "hugepages-%" PRIu64 "Mi", page >> 20)
+                    : arena_printf(arena,
+                                   "hugepages-%" PRIu64 "Ki",
+                                   page >> 10);
+
+            for (unsigned k = 0; k < t->n_numa; k++)
+                for (unsigned l = 0; l < t->numa[k].n_hugepages; l++)
+                    if (t->numa[k].hugepages[l].page_bytes == page)
+                        total += page * t->numa[k].hugepages[l].count;
+            set_memory(arena, list, name, total);
+        }
+    }
+}
+
+/* Devices are counted by type as extended resources: "kiln.hpc/gpu". */
+static void
+add_devices(struct arena *arena, struct json *list, const struct topology *t)
+{
+    for (unsigned i = 0; i < t->n_devices; i++) {
+        char *name = arena_printf(arena, "kiln.hpc/%s", t->devices[i].type);
+        const char *so_far = json_get_text(list, name);
+        int64_t count = so_far != NULL ? strtoll(so_far, NULL, 10) : 0;
+
+        json_set_string(arena,
+                        list,
+                        name,
+                        arena_printf(arena, "%" PRId64, count + 1));
+    }
+}
+
+static struct json *
+resources(struct arena *arena, const struct node_facts *f, bool allocatable)
+{
+    const struct topology *t = f->topology;
+    struct json *list = json_object(arena);
+    unsigned pus = bitset_count(&t->pus);
+    uint64_t memory = memory_of(t);
+
+    if (!allocatable) {
+        pus += bitset_count(&t->reserved);
+        memory += f->reserved_memory_bytes;
+    }
+    json_set_string(arena, list, "cpu", arena_printf(arena, "%u", pus));
+    set_memory(arena, list, "memory", memory);
+    json_set_string(arena,
+                    list,
+                    "pods",
+                    arena_printf(arena, "%" PRId64, f->max_pods));
+    add_hugepages(arena, list, t);
+    add_devices(arena, list, t);
+    return list;
+}
+
+static void
+add_condition(struct arena *arena,
+              struct json *conditions,
+              const char *type,
+              bool status,
+              const char *reason,
+              const char *message,
+              int64_t now_us)
+{
+    struct json *c = json_object(arena);
+    char text[TIME_TEXT_SIZE];
+
+    time_format(now_us, false, text);
+    json_set_string(arena, c, "type", type);
+    json_set_string(arena, c, "status", status ? "True" : "False");
+    json_set_string(arena, c, "lastHeartbeatTime", text);
+    json_set_string(arena, c, "lastTransitionTime", text);
+    json_set_string(arena, c, "reason", reason);
+    json_set_string(arena, c, "message", message);
+    json_append(arena, conditions, c);
+}
+
+static struct json *
+conditions(struct arena *arena, const struct node_facts *f, int64_t now_us)
+{
+    struct json *list = json_array(arena);
+
+    add_condition(arena,
+                  list,
+                  "Ready",
+                  true,
+                  "AgentReady",
+                  "kiln-agent is posting ready status",
+                  now_us);
+    add_condition(arena,
+                  list,
+                  "MemoryEnforced",
+                  f->can_limit_memory,
+                  f->can_limit_memory ? "CgroupMemory" : "NoMemoryController",
+                  f->can_limit_memory
+                      ? "memory limits are enforced by cgroups"
+                      : "memory limits are not enforced on this node",
+                  now_us);
+    add_condition(arena,
+                  list,
+                  "VirtualTopology",
+                  f->topology->is_virtual,
+                  f->topology->is_virtual ? "TopologyGiven"
+                                          : "TopologyDiscovered",
+                  f->topology->is_virtual
+                      ? "the topology was given by --topology: allocations "
+                        "are recorded, processes are not bound to them"
+                      : "processes are bound to the cores they are given",
+                  now_us);
+    return list;
+}
+
+static void
+add_address(struct arena *arena,
+            struct json *list,
+            const char *type,
+            const char *address)
+{
+    struct json *a = json_object(arena);
+
+    json_set_string(arena, a, "type", type);
+    json_set_string(arena, a, "address", address);
+    json_append(arena, list, a);
+}
+
+static struct json *
+node_info(struct arena *arena, const struct machine *m)
+{
+    struct json *i = json_object(arena);
+
+    json_set_string(arena, i, "machineID", m->machine_id);
+    json_set_string(arena, i, "systemUUID", m->system_uuid);
+    json_set_string(arena, i, "bootID", m->boot_id);
+    json_set_string(arena, i, "kernelVersion", m->kernel_version);
+    json_set_string(arena, i, "osImage", m->os_image);
+    json_set_string(arena,
+                    i,
+                    "containerRuntimeVersion",
+                    "kiln://" PACKAGE_VERSION);
+    json_set_string(arena, i, "kubeletVersion", "v" PACKAGE_VERSION);
+    json_set_string(arena, i, "kubeProxyVersion", "");
+    json_set_string(arena, i, "operatingSystem", "linux");
+    json_set_string(arena, i, "architecture", m->architecture);
+    return i;
+}
+
+struct json *
+node_status_status(struct arena *arena,
+                   const struct node_facts *f,
+                   int64_t now_us)
+{
+    struct json *s = json_object(arena);
+    struct json *addresses = json_array(arena);
+
+    add_address(arena, addresses, "Hostname", f->machine->hostname);
+    if (f->address != NULL)
+        add_address(arena, addresses, "InternalIP", f->address);
+    json_set(arena, s, "capacity", resources(arena, f, false));
+    json_set(arena, s, "allocatable", resources(arena, f, true));
+    json_set(arena, s, "conditions", conditions(arena, f, now_us));
+    json_set(arena, s, "addresses", addresses);
+    json_set(arena, s, "nodeInfo", node_info(arena, f->machine));
+    json_set(arena, s, "topology", topology_encode(f->topology, arena));
+    return s;
+}
+
+struct json *
+node_status_body(struct arena *arena,
+                 const struct node_facts *f,
+                 int64_t now_us)
+{
+    struct json *body = json_object(arena);
+    struct json *meta = json_object(arena);
+    struct json *labels = json_object(arena);
+    struct json *taints = json_array(arena);
+
+    json_set_string(arena, body, "apiVersion", node_kind.api_version);
+    json_set_string(arena, body, "kind", node_kind.name);
+    json_set(arena, body, "metadata", meta);
+    json_set_string(arena, meta, "name", f->name);
+    json_set(arena, meta, "labels", labels);
+    json_set_string(arena, labels, LABEL_HOSTNAME, f->name);
+    json_set_string(arena, labels, "kubernetes.io/os", "linux");
+    json_set_string(arena,
+                    labels,
+                    "kubernetes.io/arch",
+                    f->machine->architecture);
+    if (f->rootless)
+        json_set_string(arena,
+                        labels,
+                        "kiln.hpc/rootless-uid",
+                        arena_printf(arena, "%" PRIu32, f->uid));
+    for (const char *const *l = f->labels; l != NULL && *l != NULL; l++)
+        add_label(arena, labels, *l);
+    if (f->topology->is_virtual)
+        add_taint(arena, taints, TAINT_VIRTUAL, "NoSchedule");
+    if (taints->count > 0)
+        json_set(arena,
+                 json_make_object(arena, body, "spec"),
+                 "taints",
+                 taints);
+    json_set(arena, body, "status", node_status_status(arena, f, now_us));
+    return body;
+}

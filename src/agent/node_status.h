@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* node_status.h - this node as the API sees it: labels, capacity, conditions
+ *
+ * Pure: from what was discovered and configured to the Node's JSON.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct arena;
+struct json;
+struct machine;
+struct topology;
+
+struct node_facts {
+    const char *name;
+    const struct machine *machine;
+    const struct topology *topology;
+    uint64_t reserved_memory_bytes; /* already left out of the topology */
+    const char *address;            /* as peers reach it, or NULL */
+    const char *const *labels;      /* "key=value", NULL-terminated, or NULL */
+    int64_t max_pods;
+    bool rootless; /* runs one ordinary user's pods, without cgroups */
+    bool can_limit_memory;
+    bool can_bind_cpus; /* a cpuset controller, beside affinity */
+    uint32_t uid;       /* of a rootless agent */
+};
+
+/* The body of the create, status included; and the status alone, for the
+ * updates of one that is there. Conditions carry `now_us` as heartbeat.
+ */
+struct json *node_status_body(struct arena *arena,
+                              const struct node_facts *facts,
+                              int64_t now_us);
+struct json *node_status_status(struct arena *arena,
+                                const struct node_facts *facts,
+                                int64_t now_us);

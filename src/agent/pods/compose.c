@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/pods/compose.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/pods/environment.h"
+#include "agent/pods/ground.h"
+#include "agent/pods/pattern.h"
+#include "agent/shepherd/order.h"
+#include "lib/api/job.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/api/topology.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+
+#define DEFAULT_UMASK     022
+#define KILL_WAIT_MS      5000
+#define GROUPS_TIMEOUT_MS 10000
+
+void
+compose_needs(const struct object *pod, struct compose_needs *ret_needs)
+{
+    const struct owner_reference *owner = meta_controller(pod->meta);
+    const struct string_map *notes = &pod->meta->annotations;
+
+    *ret_needs = (struct compose_needs){0};
+    if (owner == NULL || strcmp(owner->kind, job_kind.name) != 0)
+        return;
+    ret_needs->job = owner->name;
+    ret_needs->script = string_map_find(notes, ANNOTATION_SCRIPT);
+    ret_needs->environment = string_map_find(notes, ANNOTATION_ENVIRONMENT);
+}
+
+static int
+check_user(const struct ground *g, const struct pod *pod, struct error *err)
+{
+    const struct security_context *who = pod->spec.security_context;
+
+    if (who == NULL || who->run_as_user == NULL)
+        return error_set(err,
+                         -EPERM,
+                         "the pod does not say whose it is "
+                         "(spec.securityContext.runAsUser)");
+    if (g->rootless && (uid_t)*who->run_as_user != g->uid)
+        return error_set(err,
+                         -EPERM,
+                         "node '%s' runs pods of uid %u alone, this one is "
+                         "of uid %" PRId64,
+                         g->node,
+                         g->uid,
+                         *who->run_as_user);
+    if (*who->run_as_user == 0 && !g->allow_root)
+        return error_set(err,
+                         -EPERM,
+                         "node '%s' does not run root's jobs "
+                         "(allowRootJobs in its agent.yaml)",
+                         g->node);
+    if (*who->run_as_user != 0 && !g->rootless
+        && (uid_t)*who->run_as_user < g->min_uid)
+        return error_set(err,
+                         -EPERM,
+                         "node '%s' does not run jobs of uids below %u "
+                         "(minUid in its agent.yaml)",
+                         g->node,
+                         g->min_uid);
+    return 0;
+}
+
+static int
+check_shape(const struct pod *pod, struct error *err)
+{
+    if (pod->spec.containers.count != 1 || pod->spec.init_containers.count != 0)
+        return error_set(err,
+                         -EINVAL,
+                         "a pod here is one process: it must have one "
+                         "container and no init containers");
+    return 0;
+}
+
+int
+compose_check(const struct ground *ground,
+              const struct object *object,
+              struct error *err)
+{
+    const struct pod *pod = pod_of(object);
+    int r = check_user(ground, pod, err);
+
+    return r < 0 ? r : check_shape(pod, err);
+}
+
+/* ---- Names and paths ---- */
+
+static const char *
+annotation(const struct object *pod, const char *name)
+{
+    return string_map_find(&pod->meta->annotations, name);
+}
+
+/* An absolute path; a relative one is below the working directory. */
+static const char *
+path_of(const struct compose_input *in,
+        struct arena *arena,
+        const char *work_dir,
+        const char *pattern)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    const struct owner_reference *owner = meta_controller(in->pod->meta);
+    const char *id = annotation(in->pod, ANNOTATION_JOB_ID);
+    const char *user = annotation(in->pod, ANNOTATION_USER);
+    struct pattern_values values = {
+        .job_id = id != NULL ? id : in->pod->meta->name,
+        .job_name = environment_job_name(in->pod),
+        .user = user != NULL ? user : "unknown",
+        .node = in->ground->node,
+    };
+
+    (void)owner;
+    if (pattern == NULL)
+        return NULL;
+    if (*pattern != '/')
+        strbuf_printf(&out, "%s/", work_dir);
+    pattern_expand(pattern, &values, &out);
+    return arena_strndup(arena, out.text, out.length);
+}
+
+static int64_t
+umask_of(const struct execution *e)
+{
+    return e != NULL && e->umask != NULL ? strtol(e->umask, NULL, 8)
+                                         : DEFAULT_UMASK;
+}
+
+static int
+add_limits(const struct execution *e, struct order *o, struct error *err)
+{
+    int r;
+
+    for (unsigned i = 0; e != NULL && i < e->limits.count; i++) {
+        const struct rlimit_value *v = &e->limits.items[i];
+
+        if (o->n_limits == RLIMIT_SETTINGS_MAX)
+            return error_set(err, -E2BIG, "too many resource limits");
+        r = rlimit_parse(v->name,
+                         v->soft,
+                         v->hard,
+                         &o->limits[o->n_limits],
+                         err);
+        if (r < 0)
+            return error_wrap(err, r, "spec.execution.limits[%u]", i);
+        o->n_limits++;
+    }
+    return 0;
+}
+
+/* ---- What is run ---- */
+
+static int
+set_arguments(const struct compose_input *in,
+              struct arena *arena,
+              struct order *o,
+              struct error *err)
+{
+    const struct container *c = &pod_of(in->pod)->spec.containers.items[0];
+    size_t n = c->command.count + c->args.count;
+
+    o->arguments.items = arena_new_array(arena, const char *, n + 1);
+    o->script_bytes = -1;
+    if (in->script != NULL) {
+        if (in->script_length < 2 || memcmp(in->script, "#!", 2) != 0)
+            return error_set(err,
+                             -ENOEXEC,
+                             "the script does not begin with '#!' and the "
+                             "path of an interpreter, such as '#!/bin/sh'");
+        o->script_bytes = (int64_t)in->script_length;
+    } else if (n == 0) {
+        return error_set(err,
+                         -EINVAL,
+                         "nothing to run: the container has neither command "
+                         "nor args, and the pod's job has no script");
+    } else {
+        for (unsigned i = 0; i < c->command.count; i++)
+            o->arguments.items[o->arguments.count++] = c->command.items[i];
+    }
+    for (unsigned i = 0; i < c->args.count; i++)
+        o->arguments.items[o->arguments.count++] = c->args.items[i];
+    return 0;
+}
+
+static void
+set_placement(const struct compose_input *in, struct order *o)
+{
+    const struct allocation *a = pod_of(in->pod)->status.allocation;
+    const struct placement *p = pod_of(in->pod)->spec.placement;
+
+    if (a == NULL || in->ground->topology->is_virtual)
+        return;
+    o->cpus = a->cpus;
+    o->memory_nodes = a->memory_nodes;
+    if (a->memory_nodes != NULL)
+        o->memory_policy =
+            p != NULL && p->memory_policy != NULL ? p->memory_policy : "bind";
+}
+
+int
+compose_order(const struct compose_input *in,
+              struct arena *arena,
+              struct order *o,
+              struct error *err)
+{
+    const struct ground *g = in->ground;
+    const struct pod *pod = pod_of(in->pod);
+    const struct container *c = &pod->spec.containers.items[0];
+    const struct execution *e = pod->spec.execution;
+    const struct security_context *who = pod->spec.security_context;
+    int r;
+
+    order_init(o);
+    o->pod = arena_printf(arena, "%s/%s", pod->meta.namespace, pod->meta.name);
+    o->pod_uid = pod->meta.uid;
+    o->state_dir =
+        arena_printf(arena, "%s/pods/%s", g->state_dir, pod->meta.uid);
+    o->run_dir = arena_printf(arena, "%s/pods/%s", g->run_dir, pod->meta.uid);
+    o->tmp_dir = arena_printf(arena, "%s/kiln-%s", g->tmp_dir, pod->meta.uid);
+    o->uid = *who->run_as_user;
+    o->gid = who->run_as_group != NULL ? *who->run_as_group : o->uid;
+    o->groups_timeout_ms = GROUPS_TIMEOUT_MS;
+    o->allow_root = g->allow_root;
+    o->job_cgroup = in->job_cgroup;
+    o->shepherd_cgroup = in->shepherd_cgroup;
+    o->kill_wait_ms = KILL_WAIT_MS;
+    o->work_dir = c->working_dir != NULL ? c->working_dir : "/";
+    o->umask = umask_of(e);
+    if (e != NULL) {
+        o->stdin_path = path_of(in, arena, o->work_dir, e->stdin_path);
+        o->stdout_path = path_of(in, arena, o->work_dir, e->stdout_path);
+        o->stderr_path = path_of(in, arena, o->work_dir, e->stderr_path);
+        o->append = e->open_mode != NULL && strcmp(e->open_mode, "append") == 0;
+    }
+    set_placement(in, o);
+    r = add_limits(e, o, err);
+    if (r == 0)
+        r = set_arguments(in, arena, o, err);
+    if (r == 0)
+        r = environment_compose(in, arena, o, err);
+    return r;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compose.h - a pod to the order its shepherd gets
+ *
+ * Pure: everything is in the arguments. Refuses, in words for the user, what
+ * this node must not or cannot run; that is the pod's failure, not ours.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct arena;
+struct error;
+struct ground;
+struct object;
+struct order;
+
+struct compose_input {
+    const struct ground *ground;
+    const struct object *pod;
+    const char *script; /* its bytes, or NULL */
+    size_t script_length;
+    const char *environment; /* NAME=value, each ended by a NUL; or NULL */
+    size_t environment_length;
+    const char *job_cgroup; /* cgroup_format; NULL: rootless */
+    const char *shepherd_cgroup;
+};
+
+/* What the pod needs before it can be composed. */
+struct compose_needs {
+    const char *job;         /* whose blobs they are; NULL: no job */
+    const char *script;      /* digest, or NULL */
+    const char *environment; /* digest, or NULL */
+};
+void compose_needs(const struct object *pod, struct compose_needs *ret_needs);
+
+/* May this pod run here at all: its user, its allocation, its shape. */
+int compose_check(const struct ground *ground,
+                  const struct object *pod,
+                  struct error *err);
+
+/* The order borrows from the arena and the input. */
+int compose_order(const struct compose_input *input,
+                  struct arena *arena,
+                  struct order *ret_order,
+                  struct error *err);

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/pods/deadline.h"
+
+static int64_t
+plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    return a == DEADLINE_NEVER || b == DEADLINE_NEVER
+                   || __builtin_add_overflow(a, b, &sum)
+               ? DEADLINE_NEVER
+               : sum;
+}
+
+static int64_t
+earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t
+limit_at(const struct deadline *d)
+{
+    return plus(d->started_us, d->limit_us);
+}
+
+enum deadline_action
+deadline_next(const struct deadline *d, int64_t now_us, int64_t *ret_next_us)
+{
+    int64_t limit = limit_at(d);
+    int64_t warn = d->warn_us > 0 && limit != DEADLINE_NEVER
+                       ? limit - d->warn_us
+                       : DEADLINE_NEVER;
+    int64_t terminate = earlier(limit, d->delete_us);
+    int64_t kill = earlier(plus(limit, d->grace_us),
+                           plus(d->delete_us, d->delete_grace_us));
+    int64_t next = DEADLINE_NEVER;
+
+    if (d->killed) {
+        *ret_next_us = DEADLINE_NEVER;
+        return DEADLINE_WAIT;
+    }
+    if (kill <= now_us)
+        return DEADLINE_KILL;
+    if (!d->terminated && terminate <= now_us)
+        return DEADLINE_TERMINATE;
+    if (!d->terminated && !d->warned && warn <= now_us)
+        return DEADLINE_WARN;
+    if (!d->terminated && !d->warned)
+        next = earlier(next, warn);
+    if (!d->terminated)
+        next = earlier(next, terminate);
+    *ret_next_us = earlier(next, kill);
+    return DEADLINE_WAIT;
+}
+
+bool
+deadline_is_exceeded(const struct deadline *d, int64_t now_us)
+{
+    int64_t limit = limit_at(d);
+
+    return limit <= now_us && limit <= d->delete_us;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* environment.h - the variables a job sees
+ *
+ * In order, later ones winning: what was taken at submission, the container's
+ * env, and Kiln's own: KILN_JOB_ID, KILN_JOB_NAME, KILN_NODE_NAME, KILN_CPUS,
+ * KILN_CPUS_ON_NODE, KILN_MEMORY_NODES, KILN_MEM_MB, KILN_POD_NAME,
+ * KILN_JOB_ACCOUNT, KILN_JOB_USER, KILN_RESTART_COUNT; OMP_NUM_THREADS unless
+ * the user set it.
+ *
+ * See: ksub(1), ENVIRONMENT.
+ */
+#pragma once
+
+struct arena;
+struct compose_input;
+struct error;
+struct object;
+struct order;
+
+int environment_compose(const struct compose_input *input,
+                        struct arena *arena,
+                        struct order *order,
+                        struct error *err);
+
+/* What users call the job: the annotation kiln.hpc/job-name, else the name of
+ * the owning Job, else the pod's.
+ */
+const char *environment_job_name(const struct object *pod);

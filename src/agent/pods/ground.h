@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ground.h - what every pod of this node stands on
+ *
+ * Open, filled once by agent.c, then const: everything borrowed.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct cgpool;
+struct cgroot;
+struct client;
+struct clock;
+struct loop;
+struct topology;
+struct workers;
+
+struct ground {
+    struct loop *loop;
+    struct workers *workers;
+    struct client *client;
+    struct clock *clock;
+    const char *node;
+    const char *address; /* for status.hostIP, or NULL */
+    const char *boot_id;
+    const struct topology *topology;
+
+    const char *state_dir; /* pods/UID/: pod.json, exit, script */
+    const char *run_dir;   /* pods/UID/: live */
+    const char *tmp_dir;   /* kiln-UID/ becomes the job's TMPDIR */
+    const char *shepherd;  /* the program */
+
+    struct cgroot *cgroups; /* NULL: rootless */
+    struct cgpool *pool;
+
+    bool rootless;
+    uid_t uid; /* of the agent: a rootless one runs this user's pods alone */
+    bool allow_root;
+    uid_t min_uid;
+    const char *prolog; /* run as root before and after each pod, or NULL */
+    const char *epilog;
+};

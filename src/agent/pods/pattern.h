@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pattern.h - file names with %j %x %u %N %% in them, as users of batch
+ * systems write them
+ *
+ * %j the job's number (the pod's name without one), %x the job's name, %u the
+ * user, %N the node, %% a percent sign. A number after the percent pads %j
+ * with zeros: "%6j". Anything else stays as it is.
+ */
+#pragma once
+
+struct strbuf;
+
+struct pattern_values {
+    const char *job_id;
+    const char *job_name;
+    const char *user;
+    const char *node;
+};
+
+void pattern_expand(const char *pattern,
+                    const struct pattern_values *values,
+                    struct strbuf *out);

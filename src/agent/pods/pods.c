@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/pods/pods.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "agent/pods/blobs.h"
+#include "agent/pods/ground.h"
+#include "agent/pods/site.h"
+#include "agent/pods/stay.h"
+#include "lib/api/allocation.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+#include "lib/client/informer.h"
+
+struct pods {
+    const struct ground *ground;
+    struct blobs *blobs;
+    struct informer *informer;
+    struct map *stays; /* by uid of the pod */
+};
+
+static void
+on_over(struct stay *stay, void *context)
+{
+    struct pods *p = context;
+
+    map_remove(p->stays, stay_uid(stay));
+    site_forget(p->ground, stay_uid(stay));
+    stay_free(stay);
+}
+
+static struct stay *
+add_stay(struct pods *p, const struct object *pod)
+{
+    struct stay_settings settings = {
+        .ground = p->ground,
+        .blobs = p->blobs,
+        .over = on_over,
+        .context = p,
+    };
+    struct stay *stay = stay_new(&settings, pod);
+
+    map_put(p->stays, stay_uid(stay), stay);
+    return stay;
+}
+
+/* The one here whose cores or devices the pod's allocation overlaps. */
+static const struct stay *
+find_overlap(const struct pods *p, const struct object *pod, struct error *err)
+{
+    const struct allocation *wanted = pod_of(pod)->status.allocation;
+    size_t at = 0;
+    void *other;
+
+    while (map_next(p->stays, &at, NULL, &other)) {
+        const struct object *there = stay_pod(other);
+        const struct allocation *a = pod_of(there)->status.allocation;
+
+        if (a != NULL && stay_holds_cores(other)
+            && allocation_check_disjoint(a, wanted, err) < 0)
+            return other;
+    }
+    return NULL;
+}
+
+static void
+admit(struct pods *p, const struct object *pod)
+{
+    struct error err = {0};
+    bool wants_to_run =
+        !pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0;
+    const struct stay *other =
+        wants_to_run ? find_overlap(p, pod, &err) : NULL;
+    struct stay *stay = add_stay(p, pod);
+    char *text;
+
+    if (other == NULL) {
+        stay_resume(stay);
+        return;
+    }
+    text = xasprintf("its allocation overlaps that of pod '%s/%s' here: %s",
+                     stay_pod(other)->meta->namespace,
+                     stay_pod(other)->meta->name,
+                     err.text);
+    stay_refuse(stay, "AllocationOverlap", text);
+    free(text);
+}
+
+static void
+on_change(const struct object *old_object,
+          const struct object *new_object,
+          void *context)
+{
+    struct pods *p = context;
+    const struct object *pod = new_object ? new_object : old_object;
+    struct stay *stay = map_find(p->stays, pod->meta->uid);
+    struct stay *former;
+
+    if (new_object == NULL) {
+        if (stay != NULL)
+            stay_vanish(stay);
+        return;
+    }
+    /* Deleted and made again while we did not look. */
+    if (old_object != NULL
+        && strcmp(old_object->meta->uid, pod->meta->uid) != 0) {
+        former = map_find(p->stays, old_object->meta->uid);
+        if (former != NULL)
+            stay_vanish(former);
+    }
+    if (stay != NULL)
+        stay_update(stay, pod);
+    else if (pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0)
+        site_forget(p->ground, pod->meta->uid);
+    else if (pod_of(pod)->status.allocation != NULL
+             || pod->meta->deleted_at_us != 0)
+        admit(p, pod);
+    /* Bound without an allocation: the scheduler gives one, or refuses. */
+}
+
+/* What was here before and is not in the API's list any more is gone. */
+static void
+on_synced(void *context)
+{
+    struct pods *p = context;
+    struct stay **gone = NULL;
+    size_t n = 0, capacity = 0, at = 0;
+    void *stay;
+
+    while (map_next(p->stays, &at, NULL, &stay)) {
+        const struct meta *meta = stay_pod(stay)->meta;
+        const struct object *pod =
+            informer_find(p->informer, meta->namespace, meta->name);
+
+        if (pod != NULL && strcmp(pod->meta->uid, meta->uid) == 0)
+            continue;
+        xgrow(gone, n, capacity);
+        gone[n++] = stay;
+    }
+    for (size_t i = 0; i < n; i++) {
+        log_info("pod '%s/%s' is not in the API any more, ending it",
+                 stay_pod(gone[i])->meta->namespace,
+                 stay_pod(gone[i])->meta->name);
+        stay_vanish(gone[i]);
+    }
+    free(gone);
+}
+
+static void
+take_up(const char *uid, const char *text, size_t length, void *context)
+{
+    struct pods *p = context;
+    const struct object *pod;
+    struct error err = {0};
+
+    if (object_parse(&pod_kind, text, length, &pod, &err) < 0) {
+        log_warning("what is kept of pod '%s' cannot be read: %s, ignoring",
+                    uid,
+                    err.text);
+        return;
+    }
+    stay_resume(add_stay(p, pod));
+    object_unref(pod);
+}
+
+struct pods *
+pods_new(const struct ground *ground)
+{
+    struct pods *p = xnew(struct pods);
+
+    p->ground = ground;
+    p->blobs = blobs_new(ground->client);
+    p->stays = map_new();
+    return p;
+}
+
+void
+pods_take_up(struct pods *p)
+{
+    site_visit(p->ground, take_up, p);
+}
+
+void
+pods_start(struct pods *p)
+{
+    char *selector = xasprintf("spec.nodeName=%s", p->ground->node);
+    struct informer_settings settings = {
+        .client = p->ground->client,
+        .kind = &pod_kind,
+        .field_selector = selector,
+        .changed = on_change,
+        .synced = on_synced,
+        .context = p,
+    };
+
+    p->informer = informer_new(&settings);
+    free(selector);
+}
+
+void
+pods_free(struct pods *p)
+{
+    size_t at = 0;
+    void *stay;
+
+    if (p == NULL)
+        return;
+    informer_free(p->informer);
+    while (map_next(p->stays, &at, NULL, &stay))
+        stay_free(stay);
+    map_free(p->stays);
+    blobs_free(p->blobs);
+    free(p);
+}
+
+size_t
+pods_count_running(const struct pods *p)
+{
+    size_t n = 0, at = 0;
+    void *stay;
+
+    while (map_next(p->stays, &at, NULL, &stay))
+        n += stay_holds_cores(stay);
+    return n;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pods.h - the pods of this node: those the API has bound to it, and those
+ * that are still here
+ *
+ * Follows the API by an informer. A pod that arrives is checked against what
+ * runs already (their cores and devices must be disjoint) and begins its stay;
+ * at start the stays an earlier agent left on the disk are taken up first,
+ * with or without a controller.
+ *
+ * Owns:    the stays and the blobs; borrows the ground.
+ * Thread:  the loop's.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "lib/base/macro.h"
+
+struct ground;
+struct pods;
+
+/* Life. Take_up looks at the disk; start begins to follow the API. Freeing
+ * leaves running pods to their shepherds.
+ */
+void pods_free(struct pods *pods);
+struct pods *pods_new(const struct ground *ground) OWNED_BY(pods_free);
+DEFINE_CLEANUP(struct pods, pods_free)
+void pods_take_up(struct pods *pods);
+void pods_start(struct pods *pods);
+
+/* Look: stays that hold cores. */
+size_t pods_count_running(const struct pods *pods);

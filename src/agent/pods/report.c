@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/pods/report.h"
+
+#include <string.h>
+
+#include "agent/shepherd/ending.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/base/arena.h"
+#include "lib/json/json.h"
+
+static void
+set_time(struct arena *arena, struct json *o, const char *name, int64_t us)
+{
+    char text[TIME_TEXT_SIZE];
+
+    if (us == 0)
+        return;
+    time_format(us, false, text);
+    json_set_string(arena, o, name, text);
+}
+
+static void
+set_text(struct arena *arena,
+         struct json *o,
+         const char *name,
+         const char *text)
+{
+    if (text != NULL && *text != '\0')
+        json_set_string(arena, o, name, text);
+}
+
+static struct json *
+begin(struct arena *arena, const struct object *pod, struct json **ret_status)
+{
+    struct json *body = json_object(arena);
+
+    json_set_string(arena,
+                    json_make_object(arena, body, "metadata"),
+                    "uid",
+                    pod->meta->uid);
+    *ret_status = json_make_object(arena, body, "status");
+    return body;
+}
+
+/* ---- Conditions ---- */
+
+static bool
+is_ours(const char *type)
+{
+    static const char *const ours[] = {"Initialized",
+                                       "ContainersReady",
+                                       "Ready",
+                                       "DisruptionTarget"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+        if (strcmp(type, ours[i]) == 0)
+            return true;
+    return false;
+}
+
+static void
+add_condition(struct arena *arena,
+              struct json *list,
+              const struct pod *pod,
+              const char *type,
+              bool is_true,
+              const char *reason,
+              int64_t now_us)
+{
+    const struct pod_condition *old = pod_find_condition(pod, type);
+    const char *status = is_true ? "True" : "False";
+    struct json *c = json_object(arena);
+    bool same = old != NULL && strcmp(old->status, status) == 0;
+
+    json_set_string(arena, c, "type", type);
+    json_set_string(arena, c, "status", status);
+    set_time(arena,
+             c,
+             "lastTransitionTime",
+             same ? old->last_transition_at_us : now_us);
+    set_text(arena, c, "reason", reason);
+    json_append(arena, list, c);
+}
+
+/* Others' conditions (PodScheduled, ...) as they stand. */
+static struct json *
+foreign_conditions(struct arena *arena, const struct pod *pod)
+{
+    struct json *list = json_array(arena);
+
+    for (unsigned i = 0; i < pod->status.conditions.count; i++) {
+        const struct pod_condition *old = &pod->status.conditions.items[i];
+        struct json *c;
+
+        if (is_ours(old->type))
+            continue;
+        c = json_object(arena);
+        json_set_string(arena, c, "type", old->type);
+        json_set_string(arena, c, "status", old->status);
+        set_time(arena, c, "lastProbeTime", old->last_probe_at_us);
+        set_time(arena, c, "lastTransitionTime", old->last_transition_at_us);
+        set_text(arena, c, "reason", old->reason);
+        set_text(arena, c, "message", old->message);
+        json_append(arena, list, c);
+    }
+    return list;
+}
+
+static struct json *
+conditions(struct arena *arena,
+           const struct pod *pod,
+           bool ready,
+           const char *reason,
+           int64_t now_us)
+{
+    struct json *list = foreign_conditions(arena, pod);
+
+    add_condition(arena, list, pod, "Initialized", true, NULL, now_us);
+    add_condition(arena, list, pod, "ContainersReady", ready, reason, now_us);
+    add_condition(arena, list, pod, "Ready", ready, reason, now_us);
+    return list;
+}
+
+/* ---- The container ---- */
+
+static struct json *
+container(struct arena *arena,
+          const struct pod *pod,
+          bool running,
+          const char *state_name,
+          struct json *state)
+{
+    struct json *list = json_array(arena);
+    struct json *c = json_object(arena);
+    const struct container *spec = &pod->spec.containers.items[0];
+
+    json_set_string(arena,
+                    c,
+                    "name",
+                    pod->spec.containers.count > 0 ? spec->name : "main");
+    json_set(arena, json_make_object(arena, c, "state"), state_name, state);
+    json_make_object(arena, c, "lastState");
+    json_set_bool(arena, c, "ready", running);
+    json_set_int(arena, c, "restartCount", 0);
+    json_set_string(arena,
+                    c,
+                    "image",
+                    pod->spec.containers.count > 0 && spec->image != NULL
+                        ? spec->image
+                        : "host");
+    json_set_string(arena, c, "imageID", "");
+    json_set_bool(arena, c, "started", running);
+    json_append(arena, list, c);
+    return list;
+}
+
+static void
+set_observed(struct arena *arena,
+             struct json *status,
+             const char *cpus,
+             const char *memory_nodes,
+             const char *boot_id)
+{
+    struct json *o = json_make_object(arena, status, "observed");
+
+    set_text(arena, o, "cpus", cpus);
+    set_text(arena, o, "memoryNodes", memory_nodes);
+    set_text(arena, o, "nodeBootID", boot_id);
+}
+
+static void
+set_host(struct arena *arena, struct json *status, const char *address)
+{
+    if (address == NULL)
+        return;
+    json_set_string(arena, status, "hostIP", address);
+}
+
+struct json *
+report_running(struct arena *arena,
+               const struct object *object,
+               const struct report_running *r)
+{
+    const struct pod *pod = pod_of(object);
+    struct json *status;
+    struct json *body = begin(arena, object, &status);
+    struct json *state = json_object(arena);
+
+    json_set_string(arena, status, "phase", "Running");
+    if (pod->status.reason != NULL)
+        json_set(arena, status, "reason", json_null(arena));
+    if (pod->status.message != NULL)
+        json_set(arena, status, "message", json_null(arena));
+    set_time(arena, status, "startTime", r->started_at_us);
+    json_set(arena,
+             status,
+             "conditions",
+             conditions(arena, pod, true, NULL, r->started_at_us));
+    set_time(arena, state, "startedAt", r->started_at_us);
+    json_set(arena,
+             status,
+             "containerStatuses",
+             container(arena, pod, true, "running", state));
+    set_host(arena, status, r->host_address);
+    set_observed(arena, status, r->cpus, r->memory_nodes, r->boot_id);
+    return body;
+}
+
+/* ---- The end ---- */
+
+static const char *
+reason_of(const struct ending *e)
+{
+    if (e == NULL)
+        return "Error";
+    if (e->was_oom)
+        return "OOMKilled";
+    if (e->failed_step != NULL)
+        return "StartError";
+    return e->exit_code == 0 && e->signal == 0 ? "Completed" : "Error";
+}
+
+static struct json *
+terminated(struct arena *arena, const struct report_end *end)
+{
+    struct json *t = json_object(arena);
+    const struct ending *e = end->ending;
+    const char *message = end->message;
+
+    json_set_int(arena, t, "exitCode", e != NULL ? e->exit_code : 137);
+    if (e != NULL && e->signal != 0)
+        json_set_int(arena, t, "signal", e->signal);
+    json_set_string(arena,
+                    t,
+                    "reason",
+                    end->reason != NULL ? end->reason : reason_of(e));
+    if (message == NULL && e != NULL)
+        message = e->message;
+    set_text(arena, t, "message", message);
+    set_time(arena,
+             t,
+             "startedAt",
+             e != NULL && e->started_at_us ? e->started_at_us : end->now_us);
+    set_time(arena,
+             t,
+             "finishedAt",
+             e != NULL && e->ended_at_us ? e->ended_at_us : end->now_us);
+    return t;
+}
+
+static void
+set_usage(struct arena *arena, struct json *status, const struct ending *e)
+{
+    struct json *u = json_make_object(arena, status, "usage");
+
+    json_set_int(arena, u, "peakMemoryBytes", e->peak_memory_bytes);
+    json_set_int(arena, u, "userCpuMicroseconds", e->cpu_user_us);
+    json_set_int(arena, u, "systemCpuMicroseconds", e->cpu_system_us);
+}
+
+static bool
+has_succeeded(const struct report_end *end)
+{
+    return end->ending != NULL && end->reason == NULL
+           && end->ending->exit_code == 0 && end->ending->signal == 0
+           && end->ending->failed_step == NULL && !end->ending->was_oom;
+}
+
+struct json *
+report_end(struct arena *arena,
+           const struct object *object,
+           const struct report_end *end)
+{
+    const struct pod *pod = pod_of(object);
+    const struct ending *e = end->ending;
+    struct json *status;
+    struct json *body = begin(arena, object, &status);
+    bool succeeded = has_succeeded(end);
+    int64_t ended_us =
+        e != NULL && e->ended_at_us != 0 ? e->ended_at_us : end->now_us;
+    struct json *list = conditions(arena,
+                                   pod,
+                                   false,
+                                   succeeded ? "PodCompleted" : "PodFailed",
+                                   ended_us);
+
+    if (end->is_disruption)
+        add_condition(arena,
+                      list,
+                      pod,
+                      "DisruptionTarget",
+                      true,
+                      end->reason,
+                      ended_us);
+    json_set_string(arena, status, "phase", succeeded ? "Succeeded" : "Failed");
+    if (end->reason != NULL)
+        json_set_string(arena, status, "reason", end->reason);
+    else if (pod->status.reason != NULL)
+        json_set(arena, status, "reason", json_null(arena));
+    if (end->message != NULL)
+        json_set_string(arena, status, "message", end->message);
+    else if (e != NULL && e->message != NULL)
+        json_set_string(arena, status, "message", e->message);
+    else if (pod->status.message != NULL)
+        json_set(arena, status, "message", json_null(arena));
+    if (pod->status.start_at_us == 0)
+        set_time(arena,
+                 status,
+                 "startTime",
+                 e != NULL && e->started_at_us ? e->started_at_us
+                                               : end->now_us);
+    json_set(arena, status, "conditions", list);
+    json_set(
+        arena,
+        status,
+        "containerStatuses",
+        container(arena, pod, false, "terminated", terminated(arena, end)));
+    set_host(arena, status, end->host_address);
+    if (e != NULL && e->started_at_us != 0) {
+        set_observed(arena,
+                     status,
+                     e->cpus_allowed,
+                     e->memory_allowed,
+                     e->boot_id);
+        set_usage(arena, status, e);
+    }
+    return body;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report.h - what the API is told of a pod: its status, as merge patches
+ *
+ * Pure. Each answers the body of a patch of pods/NAME/status, with the uid of
+ * the pod so that a later pod of the same name is never meant.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct arena;
+struct ending;
+struct json;
+struct object;
+
+struct report_running {
+    const char *host_address; /* or NULL */
+    const char *boot_id;
+    int64_t started_at_us; /* real time */
+    const char *cpus;      /* as observed, or NULL */
+    const char *memory_nodes;
+};
+struct json *report_running(struct arena *arena,
+                            const struct object *pod,
+                            const struct report_running *running);
+
+/* How it ended. `reason` overrides the one from the ending: DeadlineExceeded,
+ * or NULL. `is_disruption`: not the pod's own fault (its node was restarted).
+ */
+struct report_end {
+    const struct ending *ending; /* NULL: it never got that far */
+    const char *reason;
+    const char *message;
+    bool is_disruption;
+    int64_t now_us;
+    const char *host_address;
+    const char *boot_id;
+};
+struct json *report_end(struct arena *arena,
+                        const struct object *pod,
+                        const struct report_end *end);

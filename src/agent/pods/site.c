@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/pods/site.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/cgroup/cgpool.h"
+#include "agent/cgroup/cgroot.h"
+#include "agent/cgroup/cgroup.h"
+#include "agent/pods/compose.h"
+#include "agent/pods/ground.h"
+#include "agent/shepherd/ending.h"
+#include "agent/shepherd/launch.h"
+#include "agent/shepherd/live.h"
+#include "agent/shepherd/order.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/api/quantity.h"
+#include "lib/api/topology.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/strbuf.h"
+#include "lib/loop/workers.h"
+
+#define POD_TEXT_LIMIT   (4u << 20)
+#define CGROUPS_AHEAD    4u
+#define USUAL_WEIGHT     100u
+#define MILLI_PER_WEIGHT 10 /* 1 CPU of a shared pod weighs 100 */
+
+static char *
+state_path(const struct ground *g, const char *uid, const char *file)
+{
+    return xasprintf("%s/pods/%s%s%s",
+                     g->state_dir,
+                     uid,
+                     *file ? "/" : "",
+                     file);
+}
+
+static char *
+run_path(const struct ground *g, const char *uid, const char *file)
+{
+    return xasprintf("%s/pods/%s%s%s", g->run_dir, uid, *file ? "/" : "", file);
+}
+
+/* Not synced: what matters after a power failure is in the API. */
+static int
+write_file(const char *path, const char *text, struct error *err)
+{
+    CLEANUP_FD int fd =
+        open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int r = fd < 0 ? -errno : fd_write_all(fd, text, strlen(text));
+
+    if (r < 0)
+        return error_set(err, r, "writing '%s': %s", path, strerror(-r));
+    return 0;
+}
+
+/* ---- Making the place ---- */
+
+static int
+make_directories(const struct site_start *st, struct error *err)
+{
+    const struct ground *g = st->ground;
+    const char *uid = st->pod->meta->uid;
+    CLEANUP_FREE char *state = state_path(g, uid, "");
+    CLEANUP_FREE char *run = run_path(g, uid, "");
+    CLEANUP_FREE char *pod = state_path(g, uid, "pod.json");
+    CLEANUP_FREE char *boot = state_path(g, uid, "boot");
+    int r;
+
+    /* 0711: the job's user must reach its script in there. */
+    r = dir_make(state, 0711, err);
+    if (r == 0)
+        r = dir_make(run, 0700, err);
+    if (r == 0)
+        r = write_file(pod, st->pod->text, err);
+    if (r == 0)
+        r = write_file(boot, g->boot_id, err);
+    return r;
+}
+
+static int
+limit_cgroup(const struct site_start *st, struct error *err)
+{
+    const struct pod *pod = pod_of(st->pod);
+    const struct allocation *a = pod->status.allocation;
+    const struct cgroot_ability *can = cgroot_ability(st->ground->cgroups);
+    const struct resources *res = &pod->spec.containers.items[0].resources;
+    const char *memory = string_map_find(&res->limits, "memory");
+    const char *cpu = string_map_find(&res->requests, "cpu");
+    int r = 0;
+
+    if (a != NULL && a->cpus != NULL && can->cpuset
+        && !st->ground->topology->is_virtual)
+        r = cgroup_set_cpus(st->cgroup, a->cpus, a->memory_nodes, err);
+    if (r == 0 && memory != NULL && can->memory)
+        r = cgroup_set_memory(st->cgroup,
+                              (uint64_t)quantity_text_value(memory),
+                              err);
+    if (r == 0 && can->weight && (a == NULL || a->cpus == NULL)) {
+        int64_t weight = cpu != NULL
+                             ? quantity_text_milli(cpu) / MILLI_PER_WEIGHT
+                             : USUAL_WEIGHT;
+
+        weight = weight < 1 ? 1 : weight > 10000 ? 10000 : weight;
+        r = cgroup_set_weight(st->cgroup, (unsigned)weight, err);
+    }
+    return r;
+}
+
+static int
+make_cgroup(struct site_start *st, struct strbuf *ret_text, struct error *err)
+{
+    const struct ground *g = st->ground;
+    CLEANUP_FREE char *path = NULL;
+    int r;
+
+    if (g->pool == NULL)
+        return 0;
+    if (st->cgroup == NULL) {
+        r = cgpool_make(g->pool, &st->cgroup, err);
+        if (r < 0)
+            return r;
+    }
+    r = limit_cgroup(st, err);
+    if (r < 0)
+        return r;
+    cgroup_format(st->cgroup, ret_text);
+    path = run_path(g, st->pod->meta->uid, "cgroup");
+    r = write_file(path, cgroup_name(st->cgroup), err);
+    (void)cgpool_fill(g->pool, CGROUPS_AHEAD, NULL);
+    return r;
+}
+
+static int
+script_descriptor(const struct site_start *st, struct error *err)
+{
+    int fd;
+    int r;
+
+    if (st->script == NULL)
+        return -1;
+    fd = memfd_create("script", MFD_CLOEXEC);
+    if (fd < 0)
+        return error_set(err, -errno, "memfd_create: %s", strerror(errno));
+    r = fd_write_all(fd, st->script, st->script_length);
+    if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
+        r = -errno;
+    if (r < 0) {
+        close(fd);
+        return error_set(err, r, "keeping the script: %s", strerror(-r));
+    }
+    return fd;
+}
+
+int
+site_start(struct site_start *st, struct error *err)
+{
+    const struct ground *g = st->ground;
+    CLEANUP(arena_freep) struct arena *arena = arena_new(16384);
+    CLEANUP_STRBUF struct strbuf job_cgroup = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf own_cgroup = STRBUF_INIT;
+    CLEANUP_FD int script_fd = -1;
+    struct order order;
+    struct launch launch = {.program = g->shepherd, .order = &order};
+    struct compose_input input = {
+        .ground = g,
+        .pod = st->pod,
+        .script = st->script,
+        .script_length = st->script_length,
+        .environment = st->environment,
+        .environment_length = st->environment_length,
+    };
+    pid_t pid;
+    int r;
+
+    r = make_directories(st, err);
+    if (r == 0)
+        r = make_cgroup(st, &job_cgroup, err);
+    if (r < 0)
+        return r;
+    if (g->cgroups != NULL) {
+        cgroup_format(cgroot_shepherds(g->cgroups), &own_cgroup);
+        input.job_cgroup = job_cgroup.text;
+        input.shepherd_cgroup = own_cgroup.text;
+    }
+    r = compose_order(&input, arena, &order, err);
+    if (r < 0)
+        return r;
+    script_fd = script_descriptor(st, err);
+    if (script_fd < -1)
+        return script_fd;
+    launch.script_fd = script_fd;
+    return launch_start(&launch, &pid, &st->pidfd, err);
+}
+
+/* ---- Leaving it ---- */
+
+/* Everything below the directory, never through a link. */
+static int
+remove_tree(int parent, const char *name)
+{
+    int fd =
+        openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir;
+    int r = 0;
+
+    if (fd < 0)
+        return errno == ENOENT ? 0 : -errno;
+    dir = fdopendir(fd);
+    if (dir == NULL) {
+        close(fd);
+        return -ENOMEM;
+    }
+    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        if (unlinkat(fd, e->d_name, 0) == 0)
+            continue;
+        r = errno == EISDIR || errno == EPERM ? remove_tree(fd, e->d_name)
+                                              : -errno;
+        if (r < 0)
+            break;
+    }
+    closedir(dir);
+    if (r == 0 && unlinkat(parent, name, AT_REMOVEDIR) < 0)
+        r = -errno;
+    return r;
+}
+
+static int
+remove_place(const char *path, struct error *err)
+{
+    int r = remove_tree(AT_FDCWD, path);
+
+    if (r < 0 && r != -ENOENT)
+        return error_set(err, r, "removing '%s': %s", path, strerror(-r));
+    return 0;
+}
+
+int
+site_leave(const struct ground *g, const char *uid, struct error *err)
+{
+    CLEANUP_FREE char *tmp = xasprintf("%s/kiln-%s", g->tmp_dir, uid);
+    CLEANUP_FREE char *run = run_path(g, uid, "");
+    CLEANUP_FREE char *script = state_path(g, uid, "script");
+    int r = remove_place(tmp, err);
+
+    unlink(script);
+    return r < 0 ? r : remove_place(run, err);
+}
+
+struct forgetting {
+    char *path;
+};
+
+static void
+forget_work(void *arg)
+{
+    struct forgetting *f = arg;
+
+    (void)remove_place(f->path, NULL);
+    free(f->path);
+    free(f);
+}
+
+void
+site_forget(const struct ground *g, const char *uid)
+{
+    struct forgetting *f = xnew(struct forgetting);
+
+    f->path = state_path(g, uid, "");
+    workers_submit(g->workers, NULL, forget_work, NULL, f);
+}
+
+static void
+sweep_work(void *arg)
+{
+    (void)cgpool_sweep(arg);
+}
+
+void
+site_sweep(const struct ground *g)
+{
+    if (g->pool != NULL)
+        workers_submit(g->workers, NULL, sweep_work, NULL, g->pool);
+}
+
+/* ---- What is there ---- */
+
+struct live *
+site_read_live(const struct ground *g, const char *uid)
+{
+    CLEANUP_FREE char *dir = run_path(g, uid, "");
+    struct live *live = NULL;
+
+    return live_read(dir, &live, NULL) == 0 ? live : NULL;
+}
+
+struct ending *
+site_read_ending(const struct ground *g, const char *uid)
+{
+    CLEANUP_FREE char *state = state_path(g, uid, "");
+    CLEANUP_FREE char *run = run_path(g, uid, "");
+    struct ending *ending = NULL;
+
+    return ending_read(state, run, &ending, NULL) == 0 ? ending : NULL;
+}
+
+struct cgroup *
+site_find_cgroup(const struct ground *g, const char *uid)
+{
+    CLEANUP_FREE char *path = run_path(g, uid, "cgroup");
+    CLEANUP_STRBUF struct strbuf name = STRBUF_INIT;
+    struct cgroup *c = NULL;
+
+    if (g->cgroups == NULL || file_read(path, 4096, &name, NULL) < 0)
+        return NULL;
+    return cgroot_find(g->cgroups, name.text, &c, NULL) == 0 ? c : NULL;
+}
+
+bool
+site_is_of_earlier_boot(const struct ground *g, const char *uid)
+{
+    CLEANUP_FREE char *path = state_path(g, uid, "boot");
+    CLEANUP_STRBUF struct strbuf boot = STRBUF_INIT;
+
+    if (file_read(path, 4096, &boot, NULL) < 0)
+        return false;
+    return strcmp(boot.text, g->boot_id) != 0;
+}
+
+void
+site_visit(const struct ground *g, site_visit_fn *visit, void *context)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/pods", g->state_dir);
+    DIR *dir = opendir(path);
+
+    if (dir == NULL)
+        return;
+    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+        CLEANUP_FREE char *pod = NULL;
+
+        if (e->d_name[0] == '.')
+            continue;
+        pod = state_path(g, e->d_name, "pod.json");
+        if (file_read(pod, POD_TEXT_LIMIT, &text, NULL) == 0)
+            visit(e->d_name, text.text, text.length, context);
+    }
+    closedir(dir);
+}
+
+int
+site_signal_number(const char *name)
+{
+    if (strncmp(name, "SIG", 3) == 0)
+        name += 3;
+    for (int n = 1; n < NSIG; n++) {
+        const char *abbreviation = sigabbrev_np(n);
+
+        if (abbreviation != NULL && strcmp(abbreviation, name) == 0)
+            return n;
+    }
+    return 0;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* site.h - a pod's place on the machine: its directories, cgroup and shepherd
+ *
+ * What blocks (files, cgroups, a new process) and is therefore done on a
+ * worker, except for the reads of /run, which are cheap.
+ *
+ * Layout: STATE/pods/UID/ holds pod.json, boot, script and exit; RUN/pods/UID/
+ * holds live and cgroup; TMP/kiln-UID is the job's TMPDIR.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct cgroup;
+struct ending;
+struct error;
+struct ground;
+struct live;
+struct object;
+
+/* Makes the place and starts the shepherd. On a worker; the pod's cgroup is
+ * given (from the pool) or made here, and then the stay's. After a failure the
+ * place may be half made: site_leave.
+ */
+struct site_start {
+    const struct ground *ground;
+    const struct object *pod;
+    const char *script;
+    size_t script_length;
+    const char *environment;
+    size_t environment_length;
+    struct cgroup *cgroup; /* in and out; NULL where there are none */
+    int pidfd;             /* out */
+};
+int site_start(struct site_start *start, struct error *err);
+
+/* Leave removes TMPDIR, without following links, and what is in /run; on a
+ * worker. Forget removes the rest, the exit record too, once the end is told;
+ * from the loop, done later.
+ */
+void site_forget(const struct ground *ground, const char *uid);
+int site_leave(const struct ground *ground, const char *uid, struct error *err);
+
+/* Removes retired cgroups, later, on a worker. From the loop. */
+void site_sweep(const struct ground *ground);
+
+/* What is there, after a restart. NULL where there is none. */
+struct live *site_read_live(const struct ground *ground, const char *uid);
+struct ending *site_read_ending(const struct ground *ground, const char *uid);
+struct cgroup *site_find_cgroup(const struct ground *ground, const char *uid);
+bool site_is_of_earlier_boot(const struct ground *ground, const char *uid);
+
+/* Calls for each pod that left a directory, with the text of its pod.json. */
+typedef void site_visit_fn(const char *uid,
+                           const char *pod_text,
+                           size_t length,
+                           void *context);
+void
+site_visit(const struct ground *ground, site_visit_fn *visit, void *context);
+
+/* "USR1" or "SIGUSR1"; 0 for what is no signal. */
+int site_signal_number(const char *name);

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stay.h - one pod's stay on this node, from its arrival to its last report
+ *
+ *   ARRIVED --> PREPARING --> LAUNCHED --> RUNNING --> ENDED --> DONE
+ *      |            |             |                      ^         ^
+ *      |            |             +----------------------+         |
+ *      +------------+----------------------------------------------+
+ *
+ * ARRIVED: known. PREPARING: its blobs are fetched; directories and cgroup are
+ * made and a shepherd started, on a worker. LAUNCHED: a shepherd has it.
+ * RUNNING: the user's process was seen. ENDED: it is over, what is left of it
+ * is removed; its cores are not free yet. DONE: clean; the end is told to the
+ * API until that has it, however long that takes.
+ *
+ * A stay survives the agent: after a restart it is taken up from the disk and
+ * from what the shepherd says of itself.
+ *
+ * Owns:    the pod's directories and cgroup, one reference to the pod.
+ * Thread:  the loop's; its work on workers touches none of this.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "lib/base/macro.h"
+
+struct blobs;
+struct error;
+struct ground;
+struct object;
+struct stay;
+
+enum stay_phase {
+    STAY_ARRIVED,
+    STAY_PREPARING,
+    STAY_LAUNCHED,
+    STAY_RUNNING,
+    STAY_ENDED,
+    STAY_DONE,
+};
+
+/* The stay is over and told, or the pod is gone from the API: it may be freed
+ * (the callback does).
+ */
+typedef void stay_over_fn(struct stay *stay, void *context);
+
+struct stay_settings {
+    const struct ground *ground;
+    struct blobs *blobs;
+    stay_over_fn *over;
+    void *context;
+};
+
+/* Life. Freeing stops following: a running pod goes on with its shepherd. */
+void stay_free(struct stay *stay);
+struct stay *stay_new(const struct stay_settings *settings,
+                      const struct object *pod) OWNED_BY(stay_free);
+DEFINE_CLEANUP(struct stay, stay_free)
+
+/* Change. Start: runs it. Resume: takes up what an earlier agent left: a live
+ * shepherd, an exit record, or a pod that was lost with the machine. Refuse:
+ * ends it before it began. Update: the API has a newer state, a deletion
+ * perhaps. Vanish: the API has it no more: it is killed at once and not told.
+ */
+void stay_start(struct stay *stay);
+void stay_resume(struct stay *stay);
+void stay_refuse(struct stay *stay, const char *reason, const char *message);
+void stay_update(struct stay *stay, const struct object *pod);
+void stay_vanish(struct stay *stay);
+
+/* Look */
+enum stay_phase stay_phase(const struct stay *stay);
+const struct object *stay_pod(const struct stay *stay);
+const char *stay_uid(const struct stay *stay);
+bool stay_holds_cores(const struct stay *stay);

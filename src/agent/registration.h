@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* registration.h - makes this node known: its Node object, its secret
+ *
+ * Creates the Node when it is missing, enrols for the secret that proves the
+ * node from then on (kept in a file of mode 0600), and writes the status when
+ * it has changed, and every five minutes. Tries for as long as it takes, and
+ * says once what is in the way.
+ *
+ * Owns:    the secret file; borrows the rest.
+ * Thread:  the loop's.
+ * See:     doc/decisions.md 16.
+ */
+#pragma once
+
+#include "lib/base/macro.h"
+
+struct client;
+struct clock;
+struct loop;
+struct node_facts;
+struct registration;
+struct secret;
+
+typedef void registration_done_fn(void *context);
+
+struct registration_settings {
+    struct loop *loop;
+    struct client *client;
+    struct clock *clock;
+    const struct node_facts *facts; /* borrowed, may change: see below */
+    const char *secret_path;
+    registration_done_fn *enrolled; /* a secret was given: log in with it */
+    registration_done_fn *ready;    /* known and written, the first time */
+    void *context;
+};
+
+/* Life */
+void registration_free(struct registration *registration);
+struct registration *
+registration_new(const struct registration_settings *settings)
+    OWNED_BY(registration_free);
+DEFINE_CLEANUP(struct registration, registration_free)
+void registration_start(struct registration *registration);
+
+/* The facts have changed: write them now. */
+void registration_update(struct registration *registration);
+
+/* The secret kept at that path: 0, -ENOENT when there is none yet, or another
+ * errno with words.
+ */
+struct error;
+int registration_read_secret(const char *path,
+                             struct secret *ret_secret,
+                             struct error *err);
