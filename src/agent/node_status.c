@@ -263,8 +263,8 @@ node_status_body(struct arena *arena,
                         labels,
                         "kiln.hpc/rootless-uid",
                         arena_printf(arena, "%" PRIu32, f->uid));
-    for (const char *const *l = f->labels; l != NULL && *l != NULL; l++)
-        add_label(arena, labels, *l);
+    for (size_t i = 0; i < f->n_labels; i++)
+        add_label(arena, labels, f->labels[i]);
     if (f->topology->is_virtual)
         add_taint(arena, taints, TAINT_VIRTUAL, "NoSchedule");
     if (taints->count > 0)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct arena;
@@ -19,7 +20,8 @@ struct node_facts {
     const struct topology *topology;
     uint64_t reserved_memory_bytes; /* already left out of the topology */
     const char *address;            /* as peers reach it, or NULL */
-    const char *const *labels;      /* "key=value", NULL-terminated, or NULL */
+    const char *const *labels;      /* "key=value" */
+    size_t n_labels;
     int64_t max_pods;
     bool rootless; /* runs one ordinary user's pods, without cgroups */
     bool can_limit_memory;

@@ -32,7 +32,7 @@ struct registration {
     bool has_secret;
     bool is_ready;
     bool calling;
-    bool changed;      /* while a call was under way */
+    bool changed;         /* while a call was under way */
     struct error trouble; /* the one logged last, so that it is said once */
 };
 
@@ -104,9 +104,7 @@ on_enrolled(const struct client_reply *reply, void *context)
         return;
     }
     log_info("node '%s' is enrolled", r->s.facts->name);
-    r->has_secret = true;
     r->s.enrolled(r->s.context);
-    step(r);
 }
 
 static void

@@ -29,7 +29,7 @@ struct registration_settings {
     struct clock *clock;
     const struct node_facts *facts; /* borrowed, may change: see below */
     const char *secret_path;
-    registration_done_fn *enrolled; /* a secret was given: log in with it */
+    registration_done_fn *enrolled; /* a secret was given: begin anew with it */
     registration_done_fn *ready;    /* known and written, the first time */
     void *context;
 };

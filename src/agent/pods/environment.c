@@ -44,10 +44,13 @@ set(struct variables *v, const char *name, const char *value)
     map_put(v->places, name, (char *)NULL + v->count);
 }
 
-static bool
-has(const struct variables *v, const char *name)
+/* NULL when it is not set. */
+static const char *
+find(const struct variables *v, const char *name)
 {
-    return map_find(v->places, name) != NULL;
+    size_t place = (size_t)((char *)map_find(v->places, name) - (char *)NULL);
+
+    return place > 0 ? v->items[place - 1] + strlen(name) + 1 : NULL;
 }
 
 /* NAME=value\0NAME=value\0: entries without a name or a '=' are no variables
@@ -129,6 +132,7 @@ add_placement(struct variables *v, const struct pod *pod)
     const struct allocation *a = pod->status.allocation;
     const struct container *c = &pod->spec.containers.items[0];
     const char *memory = string_map_find(&c->resources.requests, "memory");
+    const char *per_task;
     unsigned cpus = count_cpus(a);
 
     if (cpus > 0) {
@@ -139,17 +143,13 @@ add_placement(struct variables *v, const struct pod *pod)
         set(v, "KILN_MEMORY_NODES", a->memory_nodes);
     if (memory != NULL)
         set_number(v, "KILN_MEM_MB", quantity_text_value(memory) >> 20);
-    if (!has(v, "OMP_NUM_THREADS")) {
-        const char *per_task = NULL;
-
-        for (unsigned i = 0; i < c->env.count; i++)
-            if (strcmp(c->env.items[i].name, "KILN_CPUS_PER_TASK") == 0)
-                per_task = c->env.items[i].value;
-        if (per_task != NULL)
-            set(v, "OMP_NUM_THREADS", per_task);
-        else
-            set_number(v, "OMP_NUM_THREADS", cpus > 0 ? cpus : 1);
-    }
+    if (find(v, "OMP_NUM_THREADS") != NULL)
+        return;
+    per_task = find(v, "KILN_CPUS_PER_TASK");
+    if (per_task != NULL)
+        set(v, "OMP_NUM_THREADS", per_task);
+    else
+        set_number(v, "OMP_NUM_THREADS", cpus > 0 ? cpus : 1);
 }
 
 static void

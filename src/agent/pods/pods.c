@@ -75,8 +75,7 @@ admit(struct pods *p, const struct object *pod)
     struct error err = {0};
     bool wants_to_run =
         !pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0;
-    const struct stay *other =
-        wants_to_run ? find_overlap(p, pod, &err) : NULL;
+    const struct stay *other = wants_to_run ? find_overlap(p, pod, &err) : NULL;
     struct stay *stay = add_stay(p, pod);
     char *text;
 

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "agent/cgroup/cgpool.h"
+#include "agent/cgroup/cgroot.h"
+#include "agent/hardware/difference.h"
+#include "agent/hardware/hardware.h"
+#include "agent/hardware/machine.h"
+#include "agent/heartbeat.h"
+#include "agent/node_status.h"
+#include "agent/pods/ground.h"
+#include "agent/pods/pods.h"
+#include "agent/registration.h"
+#include "agent/settings.h"
+#include "lib/api/cpuset.h"
+#include "lib/api/quantity.h"
+#include "lib/api/topology.h"
+#include "lib/auth/auth_client.h"
+#include "lib/auth/notary.h"
+#include "lib/auth/secret.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/log.h"
+#include "lib/base/random.h"
+#include "lib/client/client.h"
+#include "lib/client/remote.h"
+#include "lib/http/http_client.h"
+#include "lib/http/http_login.h"
+#include "lib/loop/loop.h"
+#include "lib/loop/sigwatch.h"
+#include "lib/loop/workers.h"
+#include "lib/program/readiness.h"
+
+#define WORKERS 8u
+
+struct agent {
+    const struct agent_settings *settings;
+    struct loop *loop;
+    struct workers *workers;
+    int lock_fd;
+
+    struct machine *machine;
+    struct topology *topology;
+    struct node_facts facts;
+    char *node_name;
+    struct cgroot *cgroups;
+    struct cgpool *pool;
+
+    struct notary *notary;
+    struct http_login *login;
+    struct http_client *http;
+    struct client *client;
+    char *secret_path;
+
+    struct ground ground;
+    struct registration *registration;
+    struct heartbeat *heartbeat;
+    struct pods *pods;
+    struct sigwatch *on_term, *on_int;
+    bool again; /* not to end, but to begin anew */
+};
+
+/* ---- The steps of a start, in their order; each undone by agent_free ---- */
+
+/* One agent a state directory: two would start every pod twice. */
+static int
+open_state(struct agent *a, struct error *err)
+{
+    const char *dir = a->settings->state_dir;
+    CLEANUP_FREE char *pods = xasprintf("%s/pods", dir);
+    CLEANUP_FREE char *run = xasprintf("%s/pods", a->settings->run_dir);
+    CLEANUP_FREE char *lock = xasprintf("%s/lock", dir);
+    int r = dir_make(pods, 0711, err);
+
+    if (r == 0)
+        r = dir_make(run, 0700, err);
+    if (r < 0)
+        return r;
+    a->lock_fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (a->lock_fd < 0)
+        return error_set(err, -errno, "'%s': %s", lock, strerror(errno));
+    if (flock(a->lock_fd, LOCK_EX | LOCK_NB) < 0)
+        return error_set(err,
+                         -EBUSY,
+                         "another kiln-agent runs with the state directory "
+                         "'%s'",
+                         dir);
+    a->secret_path = xasprintf("%s/node-secret", dir);
+    return 0;
+}
+
+static int
+discover(struct agent *a, struct error *err)
+{
+    const struct agent_settings *s = a->settings;
+    struct hardware_wish wish = {
+        .given = s->topology,
+        .with_devices = s->devices,
+    };
+    struct quantity memory;
+    int r = machine_read("", &a->machine, err);
+
+    if (r < 0)
+        return r;
+    if (s->reserved_cpus != NULL) {
+        r = cpuset_parse(s->reserved_cpus, &wish.reserved, err);
+        if (r < 0)
+            return error_wrap(err, r, "--reserved-cpus");
+    }
+    if (s->reserved_memory != NULL) {
+        r = quantity_parse(s->reserved_memory, &memory);
+        if (r < 0)
+            return error_set(err,
+                             r,
+                             "--reserved-memory: '%s' is not a quantity such "
+                             "as 4Gi",
+                             s->reserved_memory);
+        wish.reserved_memory_bytes = (uint64_t)quantity_value(&memory);
+    }
+    a->facts.reserved_memory_bytes = wish.reserved_memory_bytes;
+    return hardware_discover(&wish, &a->topology, err);
+}
+
+/* Root's agent wants cgroups; without any it goes on, and says so. */
+static void
+open_cgroups(struct agent *a)
+{
+    struct cgroot_site site = {.base = a->settings->cgroup_base};
+    const struct cgroot_ability *can;
+    struct error err = {0};
+    char prefix[UUID_SIZE];
+
+    if (geteuid() != 0)
+        return;
+    if (cgroot_open(&site, &a->cgroups, &err) < 0) {
+        log_warning("no cgroups: %s; jobs are bound by affinity alone, and "
+                    "their memory is not limited",
+                    err.text);
+        return;
+    }
+    can = cgroot_ability(a->cgroups);
+    if (can->lacking != NULL)
+        log_warning("%s", can->lacking);
+    random_uuid(prefix);
+    prefix[8] = '-';
+    prefix[9] = '\0';
+    a->pool = cgpool_new(a->cgroups, prefix);
+}
+
+static void
+gather_facts(struct agent *a)
+{
+    const struct agent_settings *s = a->settings;
+
+    a->node_name = xstrdup(s->node_name ? s->node_name : a->machine->hostname);
+    a->facts.name = a->node_name;
+    a->facts.machine = a->machine;
+    a->facts.topology = a->topology;
+    a->facts.address = s->address;
+    a->facts.labels = s->labels.items;
+    a->facts.n_labels = s->labels.count;
+    a->facts.max_pods = s->max_pods;
+    a->facts.rootless = geteuid() != 0;
+    a->facts.uid = geteuid();
+    a->facts.can_limit_memory =
+        a->cgroups != NULL && cgroot_ability(a->cgroups)->memory;
+    a->facts.can_bind_cpus =
+        a->cgroups != NULL && cgroot_ability(a->cgroups)->cpuset;
+}
+
+/* A number, or a name that the system knows. */
+static int
+service_uid(const char *user, uid_t *ret_uid, struct error *err)
+{
+    const struct passwd *p = getpwnam(user);
+    char *end;
+    unsigned long number = strtoul(user, &end, 10);
+
+    if (p != NULL)
+        *ret_uid = p->pw_uid;
+    else if (*user != '\0' && *end == '\0')
+        *ret_uid = (uid_t)number;
+    else
+        return error_set(err,
+                         -ENOENT,
+                         "--service-user: no user '%s' on this machine: which "
+                         "user does kiln-controller run as?",
+                         user);
+    return 0;
+}
+
+static int
+open_login(struct agent *a, struct error *err)
+{
+    const struct agent_settings *s = a->settings;
+    struct secret secret;
+    struct auth_client_settings auth = {
+        .cluster = s->cluster,
+        .node_name = a->node_name,
+    };
+    int r = service_uid(s->service_user, &auth.service_uid, err);
+
+    if (r < 0)
+        return r;
+    r = registration_read_secret(a->secret_path, &secret, err);
+    if (r == 0)
+        auth.secret = &secret;
+    else if (r != -ENOENT)
+        return r;
+    a->notary = notary_new_munge(s->munge_socket);
+    auth.notary = a->notary;
+    a->login = http_login_new(a->loop, a->workers, &auth, HTTP_LOGIN_SESSION);
+    return 0;
+}
+
+static int
+open_client(struct agent *a, struct error *err)
+{
+    struct http_client_settings settings = {.connections = 8};
+    int r;
+
+    if (strncmp(a->settings->controller, "http+unix:", 10) != 0) {
+        r = open_login(a, err);
+        if (r < 0)
+            return r;
+        settings.login = a->login;
+    }
+    r = http_client_new(a->loop,
+                        a->settings->controller,
+                        &settings,
+                        &a->http,
+                        err);
+    if (r < 0)
+        return r;
+    a->client = remote_client_new(a->loop, a->http);
+    return 0;
+}
+
+static void
+lay_ground(struct agent *a)
+{
+    const struct agent_settings *s = a->settings;
+
+    a->ground = (struct ground){
+        .loop = a->loop,
+        .workers = a->workers,
+        .client = a->client,
+        .clock = &clock_system,
+        .node = a->node_name,
+        .address = s->address,
+        .boot_id = a->machine->boot_id,
+        .topology = a->topology,
+        .state_dir = s->state_dir,
+        .run_dir = s->run_dir,
+        .tmp_dir = s->tmp_dir,
+        .shepherd = s->shepherd,
+        .cgroups = a->cgroups,
+        .pool = a->pool,
+        .rootless = geteuid() != 0,
+        .uid = geteuid(),
+        .allow_root = s->allow_root_jobs,
+        .min_uid = (uid_t)s->min_uid,
+    };
+}
+
+/* ---- Events ---- */
+
+/* From here on the node proves itself, by all of its connections. */
+static void
+on_enrolled(void *context)
+{
+    struct agent *a = context;
+
+    a->again = true;
+    loop_stop(a->loop);
+}
+
+static void
+on_ready(void *context)
+{
+    struct agent *a = context;
+
+    log_info("node '%s' is registered", a->node_name);
+    readiness_ready();
+    readiness_status("node %s registered", a->node_name);
+    heartbeat_start(a->heartbeat);
+    pods_start(a->pods);
+}
+
+static void
+on_stop(UNUSED int signal_number, void *context)
+{
+    struct agent *a = context;
+
+    log_info("stopping; running jobs go on without the agent");
+    readiness_stopping();
+    loop_stop(a->loop);
+}
+
+int
+agent_new(const struct agent_settings *settings,
+          struct agent **ret_agent,
+          struct error *err)
+{
+    CLEANUP(agent_freep) struct agent *a = xnew(struct agent);
+    struct registration_settings registration;
+    int r;
+
+    a->settings = settings;
+    a->lock_fd = -1;
+    a->loop = loop_new();
+    a->on_term = sigwatch_new(a->loop, SIGTERM, on_stop, a);
+    a->on_int = sigwatch_new(a->loop, SIGINT, on_stop, a);
+    a->workers = workers_new(WORKERS);
+    r = open_state(a, err);
+    if (r == 0)
+        r = discover(a, err);
+    if (r < 0)
+        return r;
+    open_cgroups(a);
+    gather_facts(a);
+    r = open_client(a, err);
+    if (r < 0)
+        return r;
+    lay_ground(a);
+    registration = (struct registration_settings){
+        .loop = a->loop,
+        .client = a->client,
+        .clock = &clock_system,
+        .facts = &a->facts,
+        .secret_path = a->secret_path,
+        .enrolled = on_enrolled,
+        .ready = on_ready,
+        .context = a,
+    };
+    a->registration = registration_new(&registration);
+    a->heartbeat =
+        heartbeat_new(a->loop, a->client, &clock_system, a->node_name);
+    a->pods = pods_new(&a->ground);
+    *ret_agent = a;
+    a = NULL;
+    return 0;
+}
+
+bool
+agent_run(struct agent *a)
+{
+    pods_take_up(a->pods);
+    registration_start(a->registration);
+    loop_run(a->loop);
+    return a->again;
+}
+
+void
+agent_free(struct agent *a)
+{
+    if (a == NULL)
+        return;
+    if (a->workers != NULL) {
+        workers_free(a->workers);
+        loop_drain(a->loop);
+    }
+    pods_free(a->pods);
+    heartbeat_free(a->heartbeat);
+    registration_free(a->registration);
+    if (a->client != NULL)
+        client_free(a->client);
+    http_client_free(a->http);
+    http_login_free(a->login);
+    notary_free(a->notary);
+    cgpool_free(a->pool);
+    cgroot_close(a->cgroups);
+    topology_free(a->topology);
+    machine_free(a->machine);
+    sigwatch_free(a->on_term);
+    sigwatch_free(a->on_int);
+    loop_free(a->loop);
+    if (a->lock_fd >= 0)
+        close(a->lock_fd);
+    free(a->node_name);
+    free(a->secret_path);
+    free(a);
+}
