@@ -93,8 +93,7 @@ annotate_for_agent(struct arena *arena,
              arena_printf(arena, "%" PRId64, attempt));
     if (job->spec.script != NULL && job->spec.script->digest != NULL)
         annotate(arena, meta, ANNOTATION_SCRIPT, job->spec.script->digest);
-    if (job->spec.environment != NULL
-        && job->spec.environment->digest != NULL)
+    if (job->spec.environment != NULL && job->spec.environment->digest != NULL)
         annotate(arena,
                  meta,
                  ANNOTATION_ENVIRONMENT,
