@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ksub/choices.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cli/ksub/duration.h"
+#include "cli/ksub/memory_size.h"
+#include "cli/ksub/moment.h"
+#include "cli/ksub/submission.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/macro.h"
+
+#define MOST_CPUS       INT64_C(1000000)
+#define DEFAULT_WARNING 60 /* seconds, as Slurm's --signal */
+
+static int
+set_duration(const struct option_spec *option,
+             const char *value,
+             void *target,
+             struct error *err)
+{
+    struct submission *s = target;
+
+    (void)option;
+    return duration_parse(value, &s->time_limit_s, err);
+}
+
+/* --mem and --mem-per-cpu replace each other. */
+static int
+set_memory(const struct option_spec *option,
+           const char *value,
+           void *target,
+           struct error *err)
+{
+    struct submission *s = target;
+    const bool per_cpu =
+        option->offset == offsetof(struct submission, memory_per_cpu_bytes);
+    int64_t bytes = 0;
+    int r = memory_size_parse(value, &bytes, err);
+
+    if (r < 0)
+        return r;
+    s->memory_bytes = per_cpu ? 0 : bytes;
+    s->memory_per_cpu_bytes = per_cpu ? bytes : 0;
+    return 0;
+}
+
+static int
+set_begin(const struct option_spec *option,
+          const char *value,
+          void *target,
+          struct error *err)
+{
+    struct submission *s = target;
+
+    (void)option;
+    return moment_parse(
+        value, clock_real_us(&clock_system), &s->begin_at_us, err);
+}
+
+/* One node: "1" or "1-1". */
+static int
+set_node_count(const struct option_spec *option,
+               const char *value,
+               void *target,
+               struct error *err)
+{
+    (void)option;
+    (void)target;
+    if (strcmp(value, "1") == 0 || strcmp(value, "1-1") == 0)
+        return 0;
+    if (value[0] == '\0' || strspn(value, "0123456789-") != strlen(value)
+        || value[0] == '0')
+        return error_set(err, -EINVAL, "'%s' is not a number of nodes", value);
+    return error_set(err,
+                     -EOPNOTSUPP,
+                     "a job has one node for now; jobs over several nodes "
+                     "come in a later release");
+}
+
+/* One of the words in `data`; each may be followed by what it stands for. */
+struct choice {
+    const char *word;
+    const char *meaning; /* NULL: itself */
+};
+
+static int
+set_choice(const struct option_spec *option,
+           const char *value,
+           void *target,
+           struct error *err)
+{
+    const struct choice *first = option->data;
+    const char **place = (const char **)(void *)((char *)target + option->offset);
+    char words[256] = "";
+
+    for (const struct choice *c = first; c->word != NULL; c++) {
+        if (strcmp(c->word, value) == 0) {
+            *place = c->meaning != NULL ? c->meaning : c->word;
+            return 0;
+        }
+        if (c->meaning == NULL) {
+            if (c != first)
+                strcat(words, ", ");
+            strcat(words, c->word);
+        }
+    }
+    return error_set(err, -EINVAL, "'%s' is none of %s", value, words);
+}
+
+static const struct choice numa_policies[] = {
+    {"none", NULL},
+    {"best-effort", NULL},
+    {"restricted", NULL},
+    {"single-numa-node", NULL},
+    {"single", "single-numa-node"},
+    {NULL, NULL},
+};
+static const struct choice memory_policies[] = {
+    {"bind", NULL}, {"preferred", NULL}, {"interleave", NULL}, {NULL, NULL}};
+static const struct choice distributions[] = {
+    {"pack", NULL},
+    {"scatter", NULL},
+    {"cyclic", NULL},
+    {"block", "pack"},
+    {NULL, NULL},
+};
+
+static int
+set_open_mode(const struct option_spec *option,
+              const char *value,
+              void *target,
+              struct error *err)
+{
+    struct submission *s = target;
+    const size_t length = strlen(value);
+
+    (void)option;
+    if (length > 0 && strncmp(value, "append", length) == 0)
+        s->append = true;
+    else if (length > 0 && strncmp(value, "truncate", length) == 0)
+        s->append = false;
+    else
+        return error_set(
+            err, -EINVAL, "'%s' is neither append nor truncate", value);
+    return 0;
+}
+
+/* A path with patterns: the agent replaces "%j" and its like. Another would
+ * stay in the name and surprise.
+ */
+static int
+set_path(const struct option_spec *option,
+         const char *value,
+         void *target,
+         struct error *err)
+{
+    const char **place = (const char **)(void *)((char *)target + option->offset);
+
+    if (value[0] == '\0')
+        return error_set(err, -EINVAL, "the path is empty");
+    for (const char *p = strchr(value, '%'); p != NULL; p = strchr(p, '%')) {
+        p++;
+        if (*p == 'a' || *p == 'A')
+            return error_set(err,
+                             -EOPNOTSUPP,
+                             "'%%%c' belongs to job arrays, which come in a "
+                             "later release",
+                             *p);
+        if (*p == '\0' || strchr("jxuN%", *p) == NULL)
+            return error_set(err,
+                             -EINVAL,
+                             "'%s' holds an unknown pattern (%%j job id, %%x "
+                             "job name, %%u user, %%N node, %%%% a percent "
+                             "sign)",
+                             value);
+        p++;
+    }
+    *place = value;
+    return 0;
+}
+
+static int
+set_priority(const struct option_spec *option,
+             const char *value,
+             void *target,
+             struct error *err)
+{
+    struct submission *s = target;
+    char *end;
+    long number;
+
+    (void)option;
+    errno = 0;
+    number = strtol(value, &end, 10);
+    if (end != value && *end == '\0') {
+        if (errno != 0 || number > INT32_MAX || number < INT32_MIN)
+            return error_set(err, -ERANGE, "'%s' is too large", value);
+        s->priority_value = number;
+        s->priority = &s->priority_value;
+        s->priority_class = NULL;
+        return 0;
+    }
+    if (value[0] == '\0')
+        return error_set(
+            err, -EINVAL, "a number, or the name of a priority class");
+    s->priority_class = value;
+    s->priority = NULL;
+    return 0;
+}
+
+/* "10", "USR1" or "SIGUSR1" */
+static int
+signal_named(const char *text)
+{
+    const char *name = strncasecmp(text, "SIG", 3) == 0 ? text + 3 : text;
+    char *end;
+    long number = strtol(text, &end, 10);
+
+    if (end != text && *end == '\0')
+        return number > 0 && number < NSIG ? (int)number : 0;
+    for (int i = 1; i < NSIG; i++) {
+        const char *known = sigabbrev_np(i);
+
+        if (known != NULL && strcasecmp(known, name) == 0)
+            return i;
+    }
+    return 0;
+}
+
+static int
+refuse_signal(const char *value, struct error *err)
+{
+    return error_set(err,
+                     -EINVAL,
+                     "'%s' is not a signal and a time in seconds before the "
+                     "limit (such as USR1@120 or B:TERM@60)",
+                     value);
+}
+
+/* "[B:]SIGNAL[@SECONDS]" */
+static int
+set_signal(const struct option_spec *option,
+           const char *value,
+           void *target,
+           struct error *err)
+{
+    struct submission *s = target;
+    struct submission_signal signal = {.seconds_before = DEFAULT_WARNING};
+    const char *name = value;
+    const char *at;
+    char text[16];
+    const char *known;
+    int number;
+
+    (void)option;
+    if (strncasecmp(name, "B:", 2) == 0) {
+        signal.batch_only = true;
+        name += 2;
+    }
+    at = strchrnul(name, '@');
+    if (at == name || (size_t)(at - name) >= sizeof(text))
+        return refuse_signal(value, err);
+    memcpy(text, name, (size_t)(at - name));
+    text[at - name] = '\0';
+    if (*at == '@') {
+        char *end;
+
+        signal.seconds_before = strtol(at + 1, &end, 10);
+        if (!isdigit((unsigned char)at[1]) || *end != '\0'
+            || signal.seconds_before > 65535)
+            return refuse_signal(value, err);
+    }
+    number = signal_named(text);
+    known = number > 0 ? sigabbrev_np(number) : NULL;
+    if (known == NULL)
+        return refuse_signal(value, err);
+    strncpy(signal.name, known, sizeof(signal.name) - 1);
+    s->signal = signal;
+    s->has_signal = true;
+    return 0;
+}
+
+static int
+set_no_requeue(const struct option_spec *option,
+               const char *value,
+               void *target,
+               struct error *err)
+{
+    struct submission *s = target;
+
+    (void)option;
+    (void)value;
+    (void)err;
+    s->requeue = false;
+    return 0;
+}
+
+static int
+refuse_for_now(const struct option_spec *option,
+               const char *value,
+               void *target,
+               struct error *err)
+{
+    const char *what = option->data;
+
+    (void)value;
+    (void)target;
+    return error_set(err, -EOPNOTSUPP, "%s come in a later release", what);
+}
+
+#define PLACE(member) .offset = offsetof(struct submission, member)
+#define LATER(what)                                         \
+    .argument = "", .type = OPTION_CALL, .set = refuse_for_now, .data = (what)
+
+static const struct option_spec rows[] = {
+    {.name = "account",
+     .letter = 'A',
+     .argument = "NAME",
+     .help = "charge the job to this account (its namespace)",
+     .type = OPTION_TEXT,
+     PLACE(account)},
+    {.name = "array", .letter = 'a', LATER("job arrays")},
+    {.name = "begin",
+     .argument = "TIME",
+     .help = "do not start before: now+1hour, 16:00, 2026-12-24T18:00",
+     .type = OPTION_CALL,
+     .set = set_begin},
+    {.name = "chdir",
+     .letter = 'D',
+     .argument = "DIR",
+     .help = "run in this directory instead of this one here",
+     .type = OPTION_TEXT,
+     PLACE(directory)},
+    {.name = "constraint",
+     .letter = 'C',
+     .argument = "LIST",
+     .help = "only on nodes with these features or labels: a&b, a|b, "
+             "KEY=VALUE",
+     .type = OPTION_TEXT,
+     PLACE(constraint)},
+    {.name = "cpus-per-task",
+     .letter = 'c',
+     .argument = "N",
+     .help = "CPUs of each task (1)",
+     .type = OPTION_INT,
+     .min = 1,
+     .max = MOST_CPUS,
+     PLACE(cpus_per_task)},
+    {.name = "dependency", .letter = 'd', LATER("job dependencies")},
+    {.name = "distribution",
+     .letter = 'm',
+     .argument = "HOW",
+     .help = "how to choose cores: pack, scatter or cyclic",
+     .type = OPTION_CALL,
+     .set = set_choice,
+     .data = distributions,
+     PLACE(distribution)},
+    {.name = "dry-run",
+     .help = "print the job that would be submitted; -o yaml or -o json then "
+             "chooses the form",
+     .type = OPTION_FLAG,
+     PLACE(dry_run)},
+    {.name = "error",
+     .letter = 'e',
+     .argument = "FILE",
+     .help = "write the standard error there (where the output goes)",
+     .type = OPTION_CALL,
+     .set = set_path,
+     PLACE(error)},
+    {.name = "exclude",
+     .letter = 'x',
+     .argument = "NODES",
+     .help = "not on these nodes: n1,n[4-7]",
+     .type = OPTION_TEXT,
+     PLACE(excluded)},
+    {.name = "exclusive",
+     .help = "the whole node, for this job alone",
+     .type = OPTION_FLAG,
+     PLACE(exclusive)},
+    {.name = "export",
+     .argument = "LIST",
+     .help = "what of the environment goes along: ALL, NONE, or names and "
+             "NAME=value (ALL)",
+     .type = OPTION_TEXT,
+     PLACE(exported)},
+    {.name = "gpus", .letter = 'G', LATER("jobs with GPUs")},
+    {.name = "gres", LATER("jobs with GPUs and other devices")},
+    {.name = "hold",
+     .letter = 'H',
+     .help = "submit it held; 'kctl release' lets it start",
+     .type = OPTION_FLAG,
+     PLACE(hold)},
+    {.name = "input",
+     .letter = 'i',
+     .argument = "FILE",
+     .help = "read the standard input from there (/dev/null)",
+     .type = OPTION_CALL,
+     .set = set_path,
+     PLACE(input)},
+    {.name = "job-name",
+     .letter = 'J',
+     .argument = "NAME",
+     .help = "a name for people (the script's)",
+     .type = OPTION_TEXT,
+     PLACE(job_name)},
+    {.name = "mem",
+     .argument = "SIZE",
+     .help = "memory of the job: 512M, 4G; a number alone is MiB",
+     .type = OPTION_CALL,
+     .set = set_memory,
+     PLACE(memory_bytes)},
+    {.name = "mem-per-cpu",
+     .argument = "SIZE",
+     .help = "memory for each CPU, instead of --mem",
+     .type = OPTION_CALL,
+     .set = set_memory,
+     PLACE(memory_per_cpu_bytes)},
+    {.name = "memory-policy",
+     .argument = "HOW",
+     .help = "where memory may come from: bind, preferred or interleave",
+     .type = OPTION_CALL,
+     .set = set_choice,
+     .data = memory_policies,
+     PLACE(memory_policy)},
+    {.name = "no-requeue",
+     .help = "the opposite of --requeue",
+     .type = OPTION_CALL,
+     .set = set_no_requeue},
+    {.name = "nodelist",
+     .letter = 'w',
+     .argument = "NODE",
+     .help = "on this node",
+     .type = OPTION_TEXT,
+     PLACE(nodes)},
+    {.name = "nodes",
+     .letter = 'N',
+     .argument = "N",
+     .help = "how many nodes: 1",
+     .type = OPTION_CALL,
+     .set = set_node_count},
+    {.name = "ntasks",
+     .letter = 'n',
+     .argument = "N",
+     .help = "how many tasks the job starts; its CPUs are -n times -c (1)",
+     .type = OPTION_INT,
+     .min = 1,
+     .max = MOST_CPUS,
+     PLACE(tasks)},
+    {.name = "numa",
+     .argument = "POLICY",
+     .help = "how strictly on one NUMA node: none, best-effort, restricted, "
+             "single-numa-node",
+     .type = OPTION_CALL,
+     .set = set_choice,
+     .data = numa_policies,
+     PLACE(numa_policy)},
+    {.name = "open-mode",
+     .argument = "MODE",
+     .help = "truncate output files, or append to them (truncate)",
+     .type = OPTION_CALL,
+     .set = set_open_mode},
+    {.name = "output",
+     .letter = 'o',
+     .argument = "FILE",
+     .help = "write the standard output there (kiln-%j.out); %j is the job's "
+             "id, %x its name, %u the user, %N the node, %% a percent sign",
+     .type = OPTION_CALL,
+     .set = set_path,
+     PLACE(output)},
+    {.name = "parsable",
+     .help = "print the id alone",
+     .type = OPTION_FLAG,
+     PLACE(parsable)},
+    {.name = "partition",
+     .letter = 'p',
+     .argument = "NAME",
+     .help = "on the nodes of this partition, or of one of several: a,b",
+     .type = OPTION_TEXT,
+     PLACE(partition)},
+    {.name = "priority",
+     .argument = "CLASS",
+     .help = "a priority class, or (operators) a number",
+     .type = OPTION_CALL,
+     .set = set_priority},
+    {.name = "requeue",
+     .help = "start the job again when its node is lost",
+     .type = OPTION_FLAG,
+     PLACE(requeue)},
+    {.name = "sbatch",
+     .help = "read #SBATCH directives too, before those of #KSUB",
+     .type = OPTION_FLAG,
+     PLACE(sbatch)},
+    {.name = "server",
+     .argument = "URL",
+     .help = "where kiln-controller is: http://head:6820, "
+             "http+unix:///run/kiln/controller.sock",
+     .type = OPTION_TEXT,
+     PLACE(server)},
+    {.name = "signal",
+     .argument = "[B:]SIG[@SEC]",
+     .help = "warn the job by a signal, seconds (60) before its time limit; "
+             "B: the script alone",
+     .type = OPTION_CALL,
+     .set = set_signal},
+    {.name = "test-only",
+     .help = "let the controller check the job, but do not submit it",
+     .type = OPTION_FLAG,
+     PLACE(test_only)},
+    {.name = "threads-per-core",
+     .argument = "N",
+     .help = "use so many hardware threads of each core",
+     .type = OPTION_INT,
+     .min = 1,
+     .max = 64,
+     PLACE(threads_per_core)},
+    {.name = "time",
+     .letter = 't',
+     .argument = "TIME",
+     .help = "limit of the run: minutes, mm:ss, hh:mm:ss, d-hh, d-hh:mm, "
+             "d-hh:mm:ss",
+     .type = OPTION_CALL,
+     .set = set_duration},
+    {.name = "wait",
+     .letter = 'W',
+     .help = "wait for the end of the job, and exit as it did",
+     .type = OPTION_FLAG,
+     PLACE(wait)},
+    {.name = "wrap",
+     .argument = "COMMAND",
+     .help = "run this shell command instead of a script",
+     .type = OPTION_TEXT,
+     PLACE(wrapped)},
+};
+
+const struct option_table choices = {
+    .name = "ksub",
+    .usage = "[OPTION]... SCRIPT [ARGUMENT]...\n"
+             "[OPTION]... < SCRIPT\n"
+             "[OPTION]... --wrap COMMAND",
+    .summary =
+        "Submit a batch job, and print its id. Options also stand in the "
+        "script, in lines that begin with #KSUB, and in the environment as "
+        "KSUB_TIME and the like; the command line wins over the script, and "
+        "the script over the environment.",
+    OPTION_ROWS(rows),
+    .more = "Example: ksub -c 8 --mem 16G -t 2:00:00 simulate.sh",
+    .has_version = true,
+    .stops_at_operand = true,
+};

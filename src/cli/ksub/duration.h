@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* duration.h - time limits as Slurm's users write them
+ *
+ * "90" (minutes), "90:30", "1:30:00", "2-12" (days-hours), "2-12:30",
+ * "2-12:30:00", and "unlimited" or "infinite". Pure text.
+ */
+#pragma once
+
+#include <stdint.h>
+
+struct error;
+struct strbuf;
+
+#define DURATION_UNLIMITED 0 /* also what "0" means to Slurm */
+
+/* -EINVAL with the forms that are right; -ERANGE beyond 100 years. */
+int duration_parse(const char *text, int64_t *ret_seconds, struct error *err);
+
+/* "2-12:30:00", "1:30:00", "unlimited" */
+void duration_format(int64_t seconds, struct strbuf *out);

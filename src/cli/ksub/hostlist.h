@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hostlist.h - names of nodes in short: "n[1-3,08-10],login" */
+#pragma once
+
+#include <stddef.h>
+
+struct arena;
+struct error;
+
+#define HOSTLIST_MAX 4096u
+
+/* The names, in the arena, in the order written; leading zeros are kept.
+ * -EINVAL for what is no such list, -E2BIG beyond HOSTLIST_MAX names.
+ */
+int hostlist_expand(struct arena *arena,
+                    const char *text,
+                    const char ***ret_names,
+                    size_t *ret_count,
+                    struct error *err);

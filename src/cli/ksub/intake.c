@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ksub/intake.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "cli/ksub/choices.h"
+#include "cli/ksub/job_script.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/program/option.h"
+#include "lib/program/program.h"
+
+#define OURS     "#KSUB"
+#define FOREIGN  "#SBATCH"
+#define VARIABLE "KSUB_"
+
+void
+intake_fini(struct intake *intake)
+{
+    strbuf_fini(&intake->script);
+    arena_free(intake->arena);
+    memset(intake, 0, sizeof(*intake));
+}
+
+const char *
+intake_script_name(const struct submission *s)
+{
+    if (s->wrapped != NULL)
+        return "--wrap";
+    return s->script_path != NULL ? s->script_path : "standard input";
+}
+
+/* The script */
+
+static int
+wrap_command(struct intake *intake, struct error *err)
+{
+    const struct submission *s = &intake->submission;
+
+    if (s->script_path != NULL)
+        return error_set(err,
+                         -EINVAL,
+                         "a script ('%s') cannot go with --wrap",
+                         s->script_path);
+    strbuf_printf(&intake->script,
+                  "#!/bin/sh\n# Made by ksub --wrap.\n\n%s\n",
+                  s->wrapped);
+    return 0;
+}
+
+static int
+read_standard_input(struct intake *intake, struct error *err)
+{
+    int r;
+
+    if (isatty(STDIN_FILENO))
+        return error_set(err,
+                         -EINVAL,
+                         "no script: name one, give it on the standard "
+                         "input, or use --wrap 'COMMAND'");
+    r = fd_read_all(STDIN_FILENO, JOB_SCRIPT_MAX + 1, &intake->script);
+    if (r < 0 && r != -EFBIG)
+        return error_wrap(err, r, "reading the standard input");
+    return 0; /* one that is too large is refused by the check */
+}
+
+static int
+read_script(struct intake *intake, struct error *err)
+{
+    const struct submission *s = &intake->submission;
+    int r;
+
+    if (s->wrapped != NULL)
+        return wrap_command(intake, err);
+    if (s->script_path == NULL)
+        r = read_standard_input(intake, err);
+    else
+        r = file_read(
+            s->script_path, JOB_SCRIPT_MAX + 1, &intake->script, err);
+    if (r < 0)
+        return r;
+    r = job_script_check(intake->script.text, intake->script.length, err);
+    return r < 0 ? error_wrap(err, r, "%s", intake_script_name(s)) : 0;
+}
+
+/* Options from elsewhere than the command line. The words become an argv. */
+static int
+apply_words(struct intake *intake,
+            char **words,
+            size_t count,
+            struct error *err)
+{
+    char **argv = arena_new_array(intake->arena, char *, count + 2);
+    const char *wrapped = intake->submission.wrapped;
+    int operands = 0;
+    int r;
+
+    argv[0] = arena_strdup(intake->arena, choices.name);
+    memcpy(argv + 1, words, count * sizeof(*words));
+    r = option_parse(&choices,
+                     (int)count + 1,
+                     argv,
+                     &intake->submission,
+                     &operands,
+                     err);
+    if (r < 0)
+        return r;
+    if (r == OPTION_HELP || r == OPTION_VERSION)
+        return error_set(
+            err, -EINVAL, "--help and --version are for the command line");
+    if (operands < (int)count + 1)
+        return error_set(
+            err, -EINVAL, "'%s' is not an option", argv[operands]);
+    if (intake->submission.wrapped != wrapped)
+        return error_set(err, -EINVAL, "--wrap is for the command line");
+    return 0;
+}
+
+static int
+apply_directives(struct intake *intake, const char *prefix, struct error *err)
+{
+    struct job_script_reader reader;
+    char **words = NULL;
+    size_t count = 0;
+    int r;
+
+    job_script_read(
+        &reader, prefix, intake->script.text, intake->script.length);
+    while ((r = job_script_next(&reader, intake->arena, &words, &count, err))
+           > 0) {
+        r = apply_words(intake, words, count, err);
+        if (r < 0)
+            break;
+    }
+    if (r < 0)
+        return error_wrap(err,
+                          r,
+                          "%s:%u: %s",
+                          intake_script_name(&intake->submission),
+                          reader.line,
+                          prefix);
+    return 0;
+}
+
+static unsigned
+count_directives(struct intake *intake, const char *prefix)
+{
+    struct job_script_reader reader;
+    char **words;
+    size_t count;
+    unsigned n = 0;
+
+    job_script_read(
+        &reader, prefix, intake->script.text, intake->script.length);
+    while (job_script_next(&reader, intake->arena, &words, &count, NULL) != 0)
+        n++;
+    return n;
+}
+
+/* KSUB_MEM_PER_CPU is --mem-per-cpu. */
+static const struct option_spec *
+option_of_variable(const char *name, size_t length)
+{
+    for (size_t i = 0; i < choices.n_options; i++) {
+        const char *option = choices.options[i].name;
+        size_t n = 0;
+
+        while (n < length && option[n] != '\0'
+               && name[n] == (option[n] == '-' ? '_' : toupper(option[n])))
+            n++;
+        if (n == length && option[n] == '\0')
+            return &choices.options[i];
+    }
+    return NULL;
+}
+
+static bool
+is_negative(const char *value)
+{
+    static const char *const words[] = {"", "0", "no", "false"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcasecmp(value, words[i]) == 0)
+            return true;
+    return false;
+}
+
+static int
+apply_variable(struct intake *intake, const char *entry, struct error *err)
+{
+    const char *name = entry + sizeof(VARIABLE) - 1;
+    const char *equals = strchr(name, '=');
+    const struct option_spec *option;
+    char *word;
+    int r;
+
+    if (equals == NULL)
+        return 0;
+    option = option_of_variable(name, (size_t)(equals - name));
+    if (option == NULL || strcmp(option->name, "wrap") == 0)
+        return 0;
+    if (option->argument != NULL)
+        word = arena_printf(
+            intake->arena, "--%s=%s", option->name, equals + 1);
+    else if (!is_negative(equals + 1))
+        word = arena_printf(intake->arena, "--%s", option->name);
+    else
+        return 0;
+    r = apply_words(intake, &word, 1, err);
+    return r < 0 ? error_wrap(err, r, "%.*s", (int)(equals - entry), entry)
+                 : 0;
+}
+
+static int
+apply_environment(struct intake *intake, struct error *err)
+{
+    for (char **entry = environ; *entry != NULL; entry++) {
+        int r;
+
+        if (strncmp(*entry, VARIABLE, sizeof(VARIABLE) - 1) != 0)
+            continue;
+        r = apply_variable(intake, *entry, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* The command line is read twice: for the script, which decides what comes
+ * before it, and once more behind that.
+ */
+static int
+read_options(struct intake *intake, int argc, char **argv, struct error *err)
+{
+    struct submission *s = &intake->submission;
+    const bool reads_foreign = s->sbatch;
+    int operands = 0;
+    int r;
+
+    s->sbatch = false;
+    r = apply_environment(intake, err);
+    if (r < 0)
+        return r;
+    s->sbatch = s->sbatch || reads_foreign;
+    if (s->sbatch)
+        r = apply_directives(intake, FOREIGN, err);
+    else
+        intake->n_foreign = count_directives(intake, FOREIGN);
+    if (r == 0)
+        r = apply_directives(intake, OURS, err);
+    if (r == 0)
+        r = option_parse(&choices, argc, argv, s, &operands, err);
+    return r;
+}
+
+/* In a dry run, -o says what to print, as it does for kctl. */
+static void
+take_format(struct submission *s)
+{
+    if (!s->dry_run || s->output == NULL)
+        return;
+    s->json = strcmp(s->output, "json") == 0;
+    if (s->json || strcmp(s->output, "yaml") == 0)
+        s->output = NULL;
+}
+
+int
+intake_read(struct intake *intake, int argc, char **argv, struct error *err)
+{
+    struct submission given = {0};
+    struct submission *s = &intake->submission;
+    int operands;
+    int r;
+
+    memset(intake, 0, sizeof(*intake));
+    strbuf_init(&intake->script);
+    intake->arena = arena_new(0);
+    operands = program_begin(&choices, argc, argv, &given);
+    s->wrapped = given.wrapped;
+    s->sbatch = given.sbatch;
+    if (operands < argc) {
+        s->script_path = argv[operands];
+        s->arguments = argv + operands + 1;
+    }
+    r = read_script(intake, err);
+    if (r == 0)
+        r = read_options(intake, argc, argv, err);
+    if (r == 0)
+        take_format(s);
+    return r;
+}

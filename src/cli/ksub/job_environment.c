@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ksub/job_environment.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "cli/ksub/submission.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+
+/* Set by an agent for another job, as ksub runs in one. */
+static bool
+is_of_another_job(const char *entry)
+{
+    static const char *const ours[] = {"KILN_SERVER=", "KILN_CONFIG="};
+
+    if (strncmp(entry, "KILN_", 5) != 0)
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+        if (strncmp(entry, ours[i], strlen(ours[i])) == 0)
+            return false;
+    return true;
+}
+
+static void
+add_entry(struct strbuf *out, const char *entry)
+{
+    strbuf_add(out, entry, strlen(entry) + 1);
+}
+
+static void
+add_all(struct strbuf *out, char *const *environment)
+{
+    for (; *environment != NULL; environment++)
+        if (!is_of_another_job(*environment)
+            && strchr(*environment, '=') != NULL)
+            add_entry(out, *environment);
+}
+
+static const char *
+find_entry(char *const *environment, const char *name, size_t length)
+{
+    for (; *environment != NULL; environment++)
+        if (strncmp(*environment, name, length) == 0
+            && (*environment)[length] == '=')
+            return *environment;
+    return NULL;
+}
+
+/* The next item of the list, without quotes, into `item`; false at the end. */
+static bool
+next_item(const char **list, struct strbuf *item)
+{
+    const char *p = *list;
+    char quote = '\0';
+
+    strbuf_truncate(item, 0);
+    while (*p == ',')
+        p++;
+    if (*p == '\0')
+        return false;
+    for (; *p != '\0' && (quote != '\0' || *p != ','); p++) {
+        if (*p == quote)
+            quote = '\0';
+        else if (quote == '\0' && (*p == '"' || *p == '\''))
+            quote = *p;
+        else
+            strbuf_add_char(item, *p);
+    }
+    *list = p;
+    return true;
+}
+
+static bool
+says_all(const char *list)
+{
+    CLEANUP_STRBUF struct strbuf item = STRBUF_INIT;
+
+    while (next_item(&list, &item))
+        if (strcasecmp(item.text, "ALL") == 0)
+            return true;
+    return false;
+}
+
+static bool
+is_none(const char *list)
+{
+    return strcasecmp(list, "NONE") == 0 || strcasecmp(list, "NIL") == 0;
+}
+
+/* An entry that comes later replaces one of the same name: what reads them
+ * takes the last.
+ */
+static void
+add_list(struct strbuf *out, const char *list, char *const *environment)
+{
+    CLEANUP_STRBUF struct strbuf item = STRBUF_INIT;
+
+    while (next_item(&list, &item)) {
+        const char *found;
+
+        if (strchr(item.text, '=') != NULL) {
+            add_entry(out, item.text);
+            continue;
+        }
+        found = find_entry(environment, item.text, item.length);
+        if (found != NULL)
+            add_entry(out, found);
+    }
+}
+
+static void PRINTF(2, 3)
+add_variable(struct strbuf *out, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    strbuf_vprintf(out, format, args);
+    va_end(args);
+    strbuf_add_char(out, '\0');
+}
+
+/* What only this side knows; doc/decisions.md says who sets the rest. */
+static void
+add_ours(struct strbuf *out, const struct submission *s)
+{
+    char directory[PATH_MAX];
+    char host[HOST_NAME_MAX + 1] = "";
+
+    if (getcwd(directory, sizeof(directory)) != NULL)
+        add_variable(out, "KILN_SUBMIT_DIR=%s", directory);
+    if (gethostname(host, sizeof(host) - 1) == 0)
+        add_variable(out, "KILN_SUBMIT_HOST=%s", host);
+    add_variable(
+        out, "KILN_NTASKS=%" PRId64, s->tasks > 0 ? s->tasks : INT64_C(1));
+    if (s->cpus_per_task > 0)
+        add_variable(out, "KILN_CPUS_PER_TASK=%" PRId64, s->cpus_per_task);
+    add_variable(out,
+                 "KILN_JOB_ACCOUNT=%s",
+                 s->account != NULL ? s->account : "default");
+    if (s->partition != NULL)
+        add_variable(out, "KILN_JOB_PARTITION=%s", s->partition);
+}
+
+void
+job_environment(const struct submission *s,
+                char *const *environment,
+                struct strbuf *out)
+{
+    const char *list = s->exported != NULL ? s->exported : "ALL";
+
+    if (!is_none(list)) {
+        if (says_all(list))
+            add_all(out, environment);
+        add_list(out, list, environment);
+    }
+    add_ours(out, s);
+}

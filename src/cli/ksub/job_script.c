@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ksub/job_script.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/macro.h"
+
+#define LONGEST_DIRECTIVE 65536
+
+/* Check */
+
+static bool
+is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f'
+           || c == '\v';
+}
+
+static bool
+is_all_blank(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (!is_blank(text[i]))
+            return false;
+    return true;
+}
+
+int
+job_script_check(const char *text, size_t length, struct error *err)
+{
+    if (length > JOB_SCRIPT_MAX)
+        return error_set(err,
+                         -EFBIG,
+                         "the script is larger than %u MiB; keep the data in "
+                         "a file and let the script read it",
+                         JOB_SCRIPT_MAX >> 20);
+    if (is_all_blank(text, length))
+        return error_set(err, -EINVAL, "the script is empty");
+    if (length < 2 || memcmp(text, "#!", 2) != 0)
+        return error_set(
+            err,
+            -EINVAL,
+            "this does not look like a batch script: the first line must "
+            "start with #! followed by the path to an interpreter, for "
+            "instance #!/bin/sh (to run a program, use --wrap 'COMMAND')");
+    if (memchr(text, '\0', length) != NULL)
+        return error_set(err,
+                         -EINVAL,
+                         "the script holds NUL bytes, so it is a binary file; "
+                         "run a program with --wrap 'COMMAND'");
+    if (memmem(text, length, "\r\n", 2) != NULL)
+        return error_set(err,
+                         -EINVAL,
+                         "the script has DOS line breaks (\\r\\n) instead of "
+                         "Unix ones (\\n); convert it with dos2unix or "
+                         "sed -i 's/\\r$//'");
+    return 0;
+}
+
+/* Length of the sequence that `lead` begins, 0 if it cannot begin one. */
+static unsigned
+sequence_length(unsigned char lead)
+{
+    if (lead < 0x80)
+        return 1;
+    if (lead >= 0xc2 && lead <= 0xdf)
+        return 2;
+    if (lead >= 0xe0 && lead <= 0xef)
+        return 3;
+    if (lead >= 0xf0 && lead <= 0xf4)
+        return 4;
+    return 0;
+}
+
+/* The second byte is what excludes overlong forms, surrogates and what is
+ * above U+10FFFF (RFC 3629, section 4).
+ */
+static bool
+is_second(unsigned char lead, unsigned char second)
+{
+    unsigned char low = 0x80;
+    unsigned char high = 0xbf;
+
+    if (lead == 0xe0)
+        low = 0xa0;
+    else if (lead == 0xed)
+        high = 0x9f;
+    else if (lead == 0xf0)
+        low = 0x90;
+    else if (lead == 0xf4)
+        high = 0x8f;
+    return second >= low && second <= high;
+}
+
+bool
+job_script_is_utf8(const char *text, size_t length)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    const unsigned char *end = p + length;
+
+    while (p < end) {
+        unsigned n = sequence_length(*p);
+
+        if (n == 0 || (size_t)(end - p) < n)
+            return false;
+        if (n > 1 && !is_second(p[0], p[1]))
+            return false;
+        for (unsigned i = 2; i < n; i++)
+            if ((p[i] & 0xc0) != 0x80)
+                return false;
+        p += n;
+    }
+    return true;
+}
+
+/* Directives */
+
+void
+job_script_read(struct job_script_reader *reader,
+                const char *prefix,
+                const char *text,
+                size_t length)
+{
+    reader->prefix = prefix;
+    reader->at = text;
+    reader->end = text + length;
+    reader->line = 0;
+}
+
+/* The next line, without its end; NULL at the end of the text. */
+static const char *
+next_line(struct job_script_reader *reader, size_t *ret_length)
+{
+    const char *line = reader->at;
+    const char *newline;
+
+    if (line >= reader->end)
+        return NULL;
+    newline = memchr(line, '\n', (size_t)(reader->end - line));
+    *ret_length = (size_t)((newline != NULL ? newline : reader->end) - line);
+    reader->at = newline != NULL ? newline + 1 : reader->end;
+    reader->line++;
+    return line;
+}
+
+/* One word, with its quotes taken away, to where `out` points. */
+static int
+take_word(const char **at, const char *end, char **to, struct error *err)
+{
+    const char *p = *at;
+    char *out = *to;
+    char quote = '\0';
+
+    for (; p < end && (quote != '\0' || !is_blank(*p)); p++) {
+        if (*p == quote) {
+            quote = '\0';
+        } else if (quote == '\0' && (*p == '"' || *p == '\'')) {
+            quote = *p;
+        } else if (*p == '\\' && quote != '\'' && p + 1 < end) {
+            *out++ = *++p;
+        } else {
+            *out++ = *p;
+        }
+    }
+    if (quote != '\0')
+        return error_set(err, -EINVAL, "a quote (%c) is not closed", quote);
+    *out++ = '\0';
+    *at = p;
+    *to = out;
+    return 0;
+}
+
+static int
+split(struct arena *arena,
+      const char *p,
+      const char *end,
+      char ***ret_words,
+      size_t *ret_count,
+      struct error *err)
+{
+    const size_t length = (size_t)(end - p);
+    char **words;
+    char *out; /* a word and its NUL are no longer than it and its space */
+    size_t count = 0;
+
+    if (length > LONGEST_DIRECTIVE)
+        return error_set(err, -EINVAL, "the directive is far too long");
+    words = arena_new_array(arena, char *, length / 2 + 2);
+    out = arena_alloc(arena, length + 1);
+    for (;;) {
+        int r;
+
+        while (p < end && is_blank(*p))
+            p++;
+        if (p == end || *p == '#')
+            break;
+        words[count++] = out;
+        r = take_word(&p, end, &out, err);
+        if (r < 0)
+            return r;
+    }
+    words[count] = NULL;
+    *ret_words = words;
+    *ret_count = count;
+    return 0;
+}
+
+int
+job_script_next(struct job_script_reader *reader,
+                struct arena *arena,
+                char ***ret_words,
+                size_t *ret_count,
+                struct error *err)
+{
+    const size_t prefix_length = strlen(reader->prefix);
+    const char *line;
+    size_t length = 0;
+
+    while ((line = next_line(reader, &length)) != NULL) {
+        if (is_all_blank(line, length))
+            continue;
+        if (line[0] != '#') {
+            reader->at = reader->end;
+            return 0;
+        }
+        if (length <= prefix_length
+            || memcmp(line, reader->prefix, prefix_length) != 0
+            || !is_blank(line[prefix_length]))
+            continue;
+        if (split(arena,
+                  line + prefix_length,
+                  line + length,
+                  ret_words,
+                  ret_count,
+                  err)
+            < 0)
+            return -EINVAL;
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ksub/manifest.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/ksub/job_environment.h"
+#include "cli/ksub/job_script.h"
+#include "cli/ksub/memory_size.h"
+#include "cli/ksub/node_choice.h"
+#include "cli/ksub/process_limits.h"
+#include "cli/ksub/submission.h"
+#include "lib/api/meta.h"
+#include "lib/auth/digest.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/json/json.h"
+
+#define DEFAULT_OUTPUT  "kiln-%j.out"
+#define MAX_ENVIRONMENT (1u << 20)
+
+const char *
+manifest_namespace(const struct submission *s)
+{
+    return s->account != NULL ? s->account : "default";
+}
+
+static void
+set_text(struct arena *arena,
+         struct json *object,
+         const char *name,
+         const char *text)
+{
+    if (text != NULL)
+        json_set_string(arena, object, name, text);
+}
+
+static struct json *
+base64_string(struct arena *arena, const void *bytes, size_t length)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    base64_encode(&text, bytes, length);
+    return json_string_n(arena, text.text, text.length);
+}
+
+static struct json *
+job_name_annotation(struct arena *arena, const struct submission *s)
+{
+    struct json *annotations = json_object(arena);
+
+    json_set_string(
+        arena, annotations, ANNOTATION_JOB_NAME, submission_name(s));
+    return annotations;
+}
+
+static struct json *
+metadata(struct arena *arena, const struct submission *s)
+{
+    struct json *meta = json_object(arena);
+
+    json_set_string(arena, meta, "generateName", "job-");
+    json_set_string(arena, meta, "namespace", manifest_namespace(s));
+    json_set(arena, meta, "annotations", job_name_annotation(arena, s));
+    return meta;
+}
+
+/* Text stays readable; anything else goes as base64. */
+static struct json *
+script_blob(struct arena *arena, const struct strbuf *script)
+{
+    struct json *blob = json_object(arena);
+
+    if (job_script_is_utf8(script->text, script->length))
+        json_set(arena,
+                 blob,
+                 "text",
+                 json_string_n(arena, script->text, script->length));
+    else
+        json_set(arena,
+                 blob,
+                 "data",
+                 base64_string(arena, script->text, script->length));
+    return blob;
+}
+
+static int
+add_environment(struct arena *arena,
+                struct json *spec,
+                const struct submission *s,
+                struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf environment = STRBUF_INIT;
+
+    job_environment(s, environ, &environment);
+    if (environment.length > MAX_ENVIRONMENT)
+        return error_set(err,
+                         -E2BIG,
+                         "the environment is larger than 1 MiB; name what the "
+                         "job needs with --export");
+    json_set(arena,
+             json_make_object(arena, spec, "environment"),
+             "data",
+             base64_string(arena, environment.text, environment.length));
+    return 0;
+}
+
+/* What it runs on */
+
+static struct json *
+amounts(struct arena *arena, const struct submission *s)
+{
+    struct json *list = json_object(arena);
+    int64_t bytes = submission_memory(s);
+
+    json_set(arena,
+             list,
+             "cpu",
+             json_stringf(arena, "%lld", (long long)submission_cpus(s)));
+    if (bytes > 0) {
+        CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+        memory_size_format(bytes, &text);
+        json_set_string(arena, list, "memory", text.text);
+    }
+    return list;
+}
+
+static struct json *
+placement(struct arena *arena, const struct submission *s)
+{
+    struct json *p = json_object(arena);
+
+    set_text(arena, p, "numaPolicy", s->numa_policy);
+    if (s->threads_per_core > 0)
+        json_set_int(arena, p, "threadsPerCore", s->threads_per_core);
+    set_text(arena, p, "distribution", s->distribution);
+    set_text(arena, p, "memoryPolicy", s->memory_policy);
+    if (s->exclusive)
+        json_set_bool(arena, p, "wholeNode", true);
+    return json_count(p) > 0 ? p : NULL;
+}
+
+/* How it runs */
+
+static struct json *
+warning(struct arena *arena, const struct submission_signal *signal)
+{
+    struct json *w = json_object(arena);
+
+    json_set_string(arena, w, "name", signal->name);
+    json_set_int(arena, w, "secondsBefore", signal->seconds_before);
+    if (signal->batch_only)
+        json_set_bool(arena, w, "batchOnly", true);
+    return w;
+}
+
+static struct json *
+execution(struct arena *arena, const struct submission *s)
+{
+    struct json *e = json_object(arena);
+
+    set_text(arena, e, "stdinPath", s->input);
+    set_text(arena,
+             e,
+             "stdoutPath",
+             s->output != NULL ? s->output : DEFAULT_OUTPUT);
+    set_text(arena, e, "stderrPath", s->error);
+    if (s->append)
+        json_set_string(arena, e, "openMode", "append");
+    json_set_string(arena, e, "umask", process_umask(arena));
+    json_set(arena, e, "limits", process_limits(arena));
+    if (s->has_signal)
+        json_set(arena, e, "signal", warning(arena, &s->signal));
+    return e;
+}
+
+/* The directory as the shell knows it, symbolic links and all: an automounted
+ * home has that name on every node.
+ */
+static int
+working_directory(struct arena *arena,
+                  const struct submission *s,
+                  const char **ret_directory,
+                  struct error *err)
+{
+    char here[PATH_MAX];
+
+    if (s->directory != NULL && s->directory[0] == '/') {
+        *ret_directory = s->directory;
+        return 0;
+    }
+    if (getcwd(here, sizeof(here)) == NULL)
+        return error_set(err,
+                         -errno,
+                         "the working directory is gone (%s); say where to "
+                         "run with --chdir",
+                         strerror(errno));
+    if (s->directory == NULL)
+        *ret_directory = arena_strdup(arena, here);
+    else
+        *ret_directory = arena_printf(arena, "%s/%s", here, s->directory);
+    return 0;
+}
+
+static struct json *
+container(struct arena *arena, const struct submission *s, const char *directory)
+{
+    struct json *c = json_object(arena);
+    struct json *resources;
+
+    json_set_string(arena, c, "name", "main");
+    json_set_string(arena, c, "image", "host");
+    if (s->arguments != NULL && s->arguments[0] != NULL) {
+        struct json *args = json_array(arena);
+
+        for (char *const *a = s->arguments; *a != NULL; a++)
+            json_append(arena, args, json_string(arena, *a));
+        json_set(arena, c, "args", args);
+    }
+    json_set_string(arena, c, "workingDir", directory);
+    resources = json_make_object(arena, c, "resources");
+    json_set(arena, resources, "requests", amounts(arena, s));
+    json_set(arena, resources, "limits", amounts(arena, s));
+    return c;
+}
+
+static int
+fill_pod(struct arena *arena,
+         struct json *spec,
+         const struct submission *s,
+         struct error *err)
+{
+    struct json *containers = json_array(arena);
+    struct json *where = placement(arena, s);
+    const char *directory = NULL;
+    int r = working_directory(arena, s, &directory, err);
+
+    if (r < 0)
+        return r;
+    json_append(arena, containers, container(arena, s, directory));
+    json_set(arena, spec, "containers", containers);
+    json_set_string(arena, spec, "restartPolicy", "Never");
+    if (s->time_limit_s > 0)
+        json_set_int(arena, spec, "activeDeadlineSeconds", s->time_limit_s);
+    r = node_choice(s, arena, spec, err);
+    if (r < 0)
+        return r;
+    set_text(arena, spec, "priorityClassName", s->priority_class);
+    if (s->priority != NULL)
+        json_set_int(arena, spec, "priority", *s->priority);
+    if (where != NULL)
+        json_set(arena, spec, "placement", where);
+    json_set(arena, spec, "execution", execution(arena, s));
+    return 0;
+}
+
+/* The Job's own */
+static int
+fill_job(struct arena *arena,
+         struct json *spec,
+         const struct submission *s,
+         const struct strbuf *script,
+         struct error *err)
+{
+    struct json *template_ = json_make_object(arena, spec, "template");
+    struct json *meta = json_make_object(arena, template_, "metadata");
+    int r;
+
+    json_set(arena, meta, "annotations", job_name_annotation(arena, s));
+    r = fill_pod(
+        arena, json_make_object(arena, template_, "spec"), s, err);
+    if (r < 0)
+        return r;
+    json_set_int(arena, spec, "backoffLimit", 0);
+    if (s->hold)
+        json_set_bool(arena, spec, "suspend", true);
+    if (s->requeue)
+        json_set_bool(arena, spec, "requeue", true);
+    if (s->begin_at_us > 0) {
+        char begin[TIME_TEXT_SIZE];
+
+        time_format(s->begin_at_us, false, begin);
+        json_set_string(arena, spec, "beginTime", begin);
+    }
+    json_set(arena, spec, "script", script_blob(arena, script));
+    return add_environment(arena, spec, s, err);
+}
+
+/* Strings of JSON are UTF-8; a path or name that is not has no place there. */
+static int
+check_texts(const struct submission *s, struct error *err)
+{
+    const char *const texts[] = {
+        submission_name(s), s->account, s->priority_class, s->directory,
+        s->input,           s->output,  s->error,
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        if (texts[i] != NULL
+            && !job_script_is_utf8(texts[i], strlen(texts[i])))
+            return error_set(
+                err, -EILSEQ, "'%s' is not valid UTF-8", texts[i]);
+    for (char *const *a = s->arguments; a != NULL && *a != NULL; a++)
+        if (!job_script_is_utf8(*a, strlen(*a)))
+            return error_set(
+                err, -EILSEQ, "the argument '%s' is not valid UTF-8", *a);
+    return 0;
+}
+
+static int
+check_sums(const struct submission *s, struct error *err)
+{
+    if (submission_cpus(s) > 1000000)
+        return error_set(err,
+                         -ERANGE,
+                         "%lld CPUs are more than any node has",
+                         (long long)submission_cpus(s));
+    if (s->memory_per_cpu_bytes > INT64_MAX / submission_cpus(s))
+        return error_set(
+            err, -ERANGE, "--mem-per-cpu: more memory than any node has");
+    return 0;
+}
+
+struct json *
+manifest_make(const struct submission *s,
+              const struct strbuf *script,
+              struct arena *arena,
+              struct error *err)
+{
+    struct json *job = json_object(arena);
+
+    if (check_texts(s, err) < 0 || check_sums(s, err) < 0)
+        return NULL;
+    json_set_string(arena, job, "apiVersion", "batch/v1");
+    json_set_string(arena, job, "kind", "Job");
+    json_set(arena, job, "metadata", metadata(arena, s));
+    if (fill_job(
+            arena, json_make_object(arena, job, "spec"), s, script, err)
+        < 0)
+        return NULL;
+    return job;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* manifest.h - a submission as the object the API takes: a batch/v1 Job */
+#pragma once
+
+#include <stddef.h>
+
+#include "lib/base/strbuf.h"
+
+struct arena;
+struct error;
+struct json;
+struct submission;
+
+/* The Job, in the arena; NULL when the submission cannot be one. Takes the
+ * environment, limits, umask and directory of this process along.
+ */
+struct json *manifest_make(const struct submission *submission,
+                           const struct strbuf *script,
+                           struct arena *arena,
+                           struct error *err);
+
+/* Its namespace: the account, or "default". */
+const char *manifest_namespace(const struct submission *submission);

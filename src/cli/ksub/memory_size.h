@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* memory_size.h - amounts of memory as Slurm's users write them
+ *
+ * "512" (MiB), "4G", "4GB", "4GiB": K, M, G, T and P, all powers of 1024.
+ */
+#pragma once
+
+#include <stdint.h>
+
+struct error;
+struct strbuf;
+
+/* -EINVAL: no amount, or none above 0; -ERANGE: beyond 1 EiB. */
+int memory_size_parse(const char *text, int64_t *ret_bytes, struct error *err);
+
+/* The shortest exact quantity: "4Gi", "1536Mi", "1000". */
+void memory_size_format(int64_t bytes, struct strbuf *out);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* moment.h - the times at which a job may begin, as Slurm's users write them
+ *
+ * "now+1hour", "now+90" (seconds), "16:00", "4:30pm", "noon", "midnight",
+ * "teatime", "tomorrow", "2026-12-24", "2026-12-24T18:00", "12/24/26",
+ * "1224", and a date and a time in one text ("16:00 tomorrow"). Local time. A
+ * time of day that has passed means tomorrow's.
+ */
+#pragma once
+
+#include <stdint.h>
+
+struct error;
+
+int moment_parse(const char *text,
+                 int64_t now_us,
+                 int64_t *ret_us,
+                 struct error *err);

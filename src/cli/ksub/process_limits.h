@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* process_limits.h - the limits of this process, for the job to have too */
+#pragma once
+
+struct arena;
+struct json;
+
+/* [{"name":"nofile","soft":"1024","hard":"524288"}, ...] */
+struct json *process_limits(struct arena *arena);
+
+/* The umask as "0022". */
+const char *process_umask(struct arena *arena);

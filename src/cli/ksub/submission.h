@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* submission.h - what a user asks for, after all options are read
+ *
+ * Plain data. Texts are borrowed from the command line, the environment or
+ * the arena the directives were read into, all of which outlive it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct submission_signal {
+    char name[16];          /* "USR1" */
+    int64_t seconds_before; /* the end of the time limit */
+    bool batch_only;
+};
+
+struct submission {
+    /* What to run, and under whose account */
+    const char *script_path; /* NULL: standard input, or wrapped */
+    const char *wrapped;     /* a command, or NULL */
+    char *const *arguments;  /* of the script, NULL-terminated */
+    const char *job_name;    /* NULL: from the script's file name */
+    const char *account;     /* NULL: default */
+    const char *priority_class;
+    const int64_t *priority;
+    int64_t priority_value; /* where `priority` points */
+
+    /* Resources; 0 where nothing was said */
+    int64_t tasks;
+    int64_t cpus_per_task;
+    int64_t memory_bytes;
+    int64_t memory_per_cpu_bytes;
+    int64_t time_limit_s;
+
+    /* Nodes, and places on them */
+    const char *partition;
+    const char *nodes;
+    const char *excluded;
+    const char *constraint;
+    bool exclusive;
+    const char *numa_policy;
+    const char *memory_policy;
+    int64_t threads_per_core;
+    const char *distribution;
+
+    /* When, and what happens then */
+    bool hold;
+    int64_t begin_at_us;
+    bool requeue;
+    bool has_signal;
+    struct submission_signal signal;
+
+    /* The process */
+    const char *directory; /* NULL: here */
+    const char *input;
+    const char *output;
+    const char *error;
+    bool append;
+    const char *exported; /* of --export; NULL: ALL */
+
+    /* This program */
+    const char *server;
+    bool wait;
+    bool parsable;
+    bool test_only;
+    bool dry_run;
+    bool json; /* the dry run's format; YAML otherwise */
+    bool sbatch;
+};
+
+/* -n times -c, each 1 if nothing was said */
+int64_t submission_cpus(const struct submission *submission);
+int64_t submission_memory(const struct submission *submission);
+
+/* The name of the job: as said, or the script's, or "wrap". */
+const char *submission_name(const struct submission *submission);
