@@ -61,8 +61,10 @@ set_begin(const struct option_spec *option,
     struct submission *s = target;
 
     (void)option;
-    return moment_parse(
-        value, clock_real_us(&clock_system), &s->begin_at_us, err);
+    return moment_parse(value,
+                        clock_real_us(&clock_system),
+                        &s->begin_at_us,
+                        err);
 }
 
 /* One node: "1" or "1-1". */
@@ -98,7 +100,8 @@ set_choice(const struct option_spec *option,
            struct error *err)
 {
     const struct choice *first = option->data;
-    const char **place = (const char **)(void *)((char *)target + option->offset);
+    const char **place =
+        (const char **)(void *)((char *)target + option->offset);
     char words[256] = "";
 
     for (const struct choice *c = first; c->word != NULL; c++) {
@@ -123,8 +126,10 @@ static const struct choice numa_policies[] = {
     {"single", "single-numa-node"},
     {NULL, NULL},
 };
-static const struct choice memory_policies[] = {
-    {"bind", NULL}, {"preferred", NULL}, {"interleave", NULL}, {NULL, NULL}};
+static const struct choice memory_policies[] = {{"bind", NULL},
+                                                {"preferred", NULL},
+                                                {"interleave", NULL},
+                                                {NULL, NULL}};
 static const struct choice distributions[] = {
     {"pack", NULL},
     {"scatter", NULL},
@@ -148,8 +153,10 @@ set_open_mode(const struct option_spec *option,
     else if (length > 0 && strncmp(value, "truncate", length) == 0)
         s->append = false;
     else
-        return error_set(
-            err, -EINVAL, "'%s' is neither append nor truncate", value);
+        return error_set(err,
+                         -EINVAL,
+                         "'%s' is neither append nor truncate",
+                         value);
     return 0;
 }
 
@@ -162,7 +169,8 @@ set_path(const struct option_spec *option,
          void *target,
          struct error *err)
 {
-    const char **place = (const char **)(void *)((char *)target + option->offset);
+    const char **place =
+        (const char **)(void *)((char *)target + option->offset);
 
     if (value[0] == '\0')
         return error_set(err, -EINVAL, "the path is empty");
@@ -209,8 +217,9 @@ set_priority(const struct option_spec *option,
         return 0;
     }
     if (value[0] == '\0')
-        return error_set(
-            err, -EINVAL, "a number, or the name of a priority class");
+        return error_set(err,
+                         -EINVAL,
+                         "a number, or the name of a priority class");
     s->priority_class = value;
     s->priority = NULL;
     return 0;
@@ -317,7 +326,7 @@ refuse_for_now(const struct option_spec *option,
 }
 
 #define PLACE(member) .offset = offsetof(struct submission, member)
-#define LATER(what)                                         \
+#define LATER(what) \
     .argument = "", .type = OPTION_CALL, .set = refuse_for_now, .data = (what)
 
 static const struct option_spec rows[] = {

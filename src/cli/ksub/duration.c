@@ -111,10 +111,14 @@ duration_format(int64_t seconds, struct strbuf *out)
         return;
     }
     if (seconds >= DAY)
-        strbuf_printf(out, "%" PRId64 "-%02d:", seconds / DAY,
+        strbuf_printf(out,
+                      "%" PRId64 "-%02d:",
+                      seconds / DAY,
                       (int)(seconds % DAY / HOUR));
     else
         strbuf_printf(out, "%d:", (int)(seconds / HOUR));
-    strbuf_printf(out, "%02d:%02d", (int)(seconds % HOUR / MINUTE),
+    strbuf_printf(out,
+                  "%02d:%02d",
+                  (int)(seconds % HOUR / MINUTE),
                   (int)(seconds % MINUTE));
 }

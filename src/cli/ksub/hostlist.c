@@ -31,8 +31,11 @@ static int
 add_name(struct expansion *e, const char *name, struct error *err)
 {
     if (e->count == HOSTLIST_MAX)
-        return error_set(
-            err, -E2BIG, "'%s' names more than %u nodes", e->text, HOSTLIST_MAX);
+        return error_set(err,
+                         -E2BIG,
+                         "'%s' names more than %u nodes",
+                         e->text,
+                         HOSTLIST_MAX);
     e->names[e->count++] = name;
     return 0;
 }
@@ -118,8 +121,7 @@ expand_name(struct expansion *e,
     close = memchr(open, ']', length - (size_t)(open - rest));
     if (close == NULL)
         return refuse(e, err);
-    start = arena_printf(
-        e->arena, "%s%.*s", prefix, (int)(open - rest), rest);
+    start = arena_printf(e->arena, "%s%.*s", prefix, (int)(open - rest), rest);
     p = open + 1;
     for (;;) {
         int r = expand_range(e,
@@ -182,8 +184,8 @@ hostlist_expand(struct arena *arena,
         return refuse(&e, err);
     for (const char *p = text;; p++) {
         size_t length = name_length(p);
-        int r = length > 0 ? expand_name(&e, "", p, length, err)
-                           : refuse(&e, err);
+        int r =
+            length > 0 ? expand_name(&e, "", p, length, err) : refuse(&e, err);
 
         if (r < 0)
             return r;

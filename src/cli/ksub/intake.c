@@ -80,8 +80,7 @@ read_script(struct intake *intake, struct error *err)
     if (s->script_path == NULL)
         r = read_standard_input(intake, err);
     else
-        r = file_read(
-            s->script_path, JOB_SCRIPT_MAX + 1, &intake->script, err);
+        r = file_read(s->script_path, JOB_SCRIPT_MAX + 1, &intake->script, err);
     if (r < 0)
         return r;
     r = job_script_check(intake->script.text, intake->script.length, err);
@@ -111,11 +110,11 @@ apply_words(struct intake *intake,
     if (r < 0)
         return r;
     if (r == OPTION_HELP || r == OPTION_VERSION)
-        return error_set(
-            err, -EINVAL, "--help and --version are for the command line");
+        return error_set(err,
+                         -EINVAL,
+                         "--help and --version are for the command line");
     if (operands < (int)count + 1)
-        return error_set(
-            err, -EINVAL, "'%s' is not an option", argv[operands]);
+        return error_set(err, -EINVAL, "'%s' is not an option", argv[operands]);
     if (intake->submission.wrapped != wrapped)
         return error_set(err, -EINVAL, "--wrap is for the command line");
     return 0;
@@ -129,8 +128,10 @@ apply_directives(struct intake *intake, const char *prefix, struct error *err)
     size_t count = 0;
     int r;
 
-    job_script_read(
-        &reader, prefix, intake->script.text, intake->script.length);
+    job_script_read(&reader,
+                    prefix,
+                    intake->script.text,
+                    intake->script.length);
     while ((r = job_script_next(&reader, intake->arena, &words, &count, err))
            > 0) {
         r = apply_words(intake, words, count, err);
@@ -155,8 +156,10 @@ count_directives(struct intake *intake, const char *prefix)
     size_t count;
     unsigned n = 0;
 
-    job_script_read(
-        &reader, prefix, intake->script.text, intake->script.length);
+    job_script_read(&reader,
+                    prefix,
+                    intake->script.text,
+                    intake->script.length);
     while (job_script_next(&reader, intake->arena, &words, &count, NULL) != 0)
         n++;
     return n;
@@ -205,15 +208,13 @@ apply_variable(struct intake *intake, const char *entry, struct error *err)
     if (option == NULL || strcmp(option->name, "wrap") == 0)
         return 0;
     if (option->argument != NULL)
-        word = arena_printf(
-            intake->arena, "--%s=%s", option->name, equals + 1);
+        word = arena_printf(intake->arena, "--%s=%s", option->name, equals + 1);
     else if (!is_negative(equals + 1))
         word = arena_printf(intake->arena, "--%s", option->name);
     else
         return 0;
     r = apply_words(intake, &word, 1, err);
-    return r < 0 ? error_wrap(err, r, "%.*s", (int)(equals - entry), entry)
-                 : 0;
+    return r < 0 ? error_wrap(err, r, "%.*s", (int)(equals - entry), entry) : 0;
 }
 
 static int

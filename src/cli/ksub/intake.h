@@ -26,10 +26,8 @@ void intake_fini(struct intake *intake);
 /* Read: does not return after --help, --version or an option that is wrong on
  * the command line. Errors name the script and the line.
  */
-int intake_read(struct intake *intake,
-                int argc,
-                char **argv,
-                struct error *err);
+int
+intake_read(struct intake *intake, int argc, char **argv, struct error *err);
 
 /* The script's name as errors show it. */
 const char *intake_script_name(const struct submission *submission);

@@ -32,15 +32,6 @@ add_entry(struct strbuf *out, const char *entry)
     strbuf_add(out, entry, strlen(entry) + 1);
 }
 
-static void
-add_all(struct strbuf *out, char *const *environment)
-{
-    for (; *environment != NULL; environment++)
-        if (!is_of_another_job(*environment)
-            && strchr(*environment, '=') != NULL)
-            add_entry(out, *environment);
-}
-
 static const char *
 find_entry(char *const *environment, const char *name, size_t length)
 {
@@ -92,9 +83,29 @@ is_none(const char *list)
     return strcasecmp(list, "NONE") == 0 || strcasecmp(list, "NIL") == 0;
 }
 
-/* An entry that comes later replaces one of the same name: what reads them
- * takes the last.
- */
+/* Whether the list has a value of its own for the name of that entry. */
+static bool
+replaces(const char *list, const char *entry)
+{
+    CLEANUP_STRBUF struct strbuf item = STRBUF_INIT;
+    const size_t length = strcspn(entry, "=") + 1;
+
+    while (next_item(&list, &item))
+        if (strncmp(item.text, entry, length) == 0)
+            return true;
+    return false;
+}
+
+static void
+add_all(struct strbuf *out, const char *list, char *const *environment)
+{
+    for (; *environment != NULL; environment++)
+        if (strchr(*environment, '=') != NULL
+            && !is_of_another_job(*environment)
+            && !replaces(list, *environment))
+            add_entry(out, *environment);
+}
+
 static void
 add_list(struct strbuf *out, const char *list, char *const *environment)
 {
@@ -114,7 +125,7 @@ add_list(struct strbuf *out, const char *list, char *const *environment)
 }
 
 static void PRINTF(2, 3)
-add_variable(struct strbuf *out, const char *format, ...)
+    add_variable(struct strbuf *out, const char *format, ...)
 {
     va_list args;
 
@@ -135,8 +146,9 @@ add_ours(struct strbuf *out, const struct submission *s)
         add_variable(out, "KILN_SUBMIT_DIR=%s", directory);
     if (gethostname(host, sizeof(host) - 1) == 0)
         add_variable(out, "KILN_SUBMIT_HOST=%s", host);
-    add_variable(
-        out, "KILN_NTASKS=%" PRId64, s->tasks > 0 ? s->tasks : INT64_C(1));
+    add_variable(out,
+                 "KILN_NTASKS=%" PRId64,
+                 s->tasks > 0 ? s->tasks : INT64_C(1));
     if (s->cpus_per_task > 0)
         add_variable(out, "KILN_CPUS_PER_TASK=%" PRId64, s->cpus_per_task);
     add_variable(out,
@@ -155,7 +167,7 @@ job_environment(const struct submission *s,
 
     if (!is_none(list)) {
         if (says_all(list))
-            add_all(out, environment);
+            add_all(out, list, environment);
         add_list(out, list, environment);
     }
     add_ours(out, s);

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/ksub/job_environment.h"
@@ -51,8 +53,10 @@ job_name_annotation(struct arena *arena, const struct submission *s)
 {
     struct json *annotations = json_object(arena);
 
-    json_set_string(
-        arena, annotations, ANNOTATION_JOB_NAME, submission_name(s));
+    json_set_string(arena,
+                    annotations,
+                    ANNOTATION_JOB_NAME,
+                    submission_name(s));
     return annotations;
 }
 
@@ -180,19 +184,36 @@ execution(struct arena *arena, const struct submission *s)
 /* The directory as the shell knows it, symbolic links and all: an automounted
  * home has that name on every node.
  */
+static const char *
+directory_of_shell(void)
+{
+    const char *name = getenv("PWD");
+    struct stat named;
+    struct stat here;
+
+    if (name == NULL || name[0] != '/' || stat(name, &named) < 0
+        || stat(".", &here) < 0 || named.st_dev != here.st_dev
+        || named.st_ino != here.st_ino)
+        return NULL;
+    return name;
+}
+
 static int
 working_directory(struct arena *arena,
                   const struct submission *s,
                   const char **ret_directory,
                   struct error *err)
 {
-    char here[PATH_MAX];
+    const char *here = directory_of_shell();
+    char buffer[PATH_MAX];
 
     if (s->directory != NULL && s->directory[0] == '/') {
         *ret_directory = s->directory;
         return 0;
     }
-    if (getcwd(here, sizeof(here)) == NULL)
+    if (here == NULL)
+        here = getcwd(buffer, sizeof(buffer));
+    if (here == NULL)
         return error_set(err,
                          -errno,
                          "the working directory is gone (%s); say where to "
@@ -206,7 +227,9 @@ working_directory(struct arena *arena,
 }
 
 static struct json *
-container(struct arena *arena, const struct submission *s, const char *directory)
+container(struct arena *arena,
+          const struct submission *s,
+          const char *directory)
 {
     struct json *c = json_object(arena);
     struct json *resources;
@@ -270,8 +293,7 @@ fill_job(struct arena *arena,
     int r;
 
     json_set(arena, meta, "annotations", job_name_annotation(arena, s));
-    r = fill_pod(
-        arena, json_make_object(arena, template_, "spec"), s, err);
+    r = fill_pod(arena, json_make_object(arena, template_, "spec"), s, err);
     if (r < 0)
         return r;
     json_set_int(arena, spec, "backoffLimit", 0);
@@ -294,19 +316,24 @@ static int
 check_texts(const struct submission *s, struct error *err)
 {
     const char *const texts[] = {
-        submission_name(s), s->account, s->priority_class, s->directory,
-        s->input,           s->output,  s->error,
+        submission_name(s),
+        s->account,
+        s->priority_class,
+        s->directory,
+        s->input,
+        s->output,
+        s->error,
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-        if (texts[i] != NULL
-            && !job_script_is_utf8(texts[i], strlen(texts[i])))
-            return error_set(
-                err, -EILSEQ, "'%s' is not valid UTF-8", texts[i]);
+        if (texts[i] != NULL && !job_script_is_utf8(texts[i], strlen(texts[i])))
+            return error_set(err, -EILSEQ, "'%s' is not valid UTF-8", texts[i]);
     for (char *const *a = s->arguments; a != NULL && *a != NULL; a++)
         if (!job_script_is_utf8(*a, strlen(*a)))
-            return error_set(
-                err, -EILSEQ, "the argument '%s' is not valid UTF-8", *a);
+            return error_set(err,
+                             -EILSEQ,
+                             "the argument '%s' is not valid UTF-8",
+                             *a);
     return 0;
 }
 
@@ -319,8 +346,9 @@ check_sums(const struct submission *s, struct error *err)
                          "%lld CPUs are more than any node has",
                          (long long)submission_cpus(s));
     if (s->memory_per_cpu_bytes > INT64_MAX / submission_cpus(s))
-        return error_set(
-            err, -ERANGE, "--mem-per-cpu: more memory than any node has");
+        return error_set(err,
+                         -ERANGE,
+                         "--mem-per-cpu: more memory than any node has");
     return 0;
 }
 
@@ -337,8 +365,7 @@ manifest_make(const struct submission *s,
     json_set_string(arena, job, "apiVersion", "batch/v1");
     json_set_string(arena, job, "kind", "Job");
     json_set(arena, job, "metadata", metadata(arena, s));
-    if (fill_job(
-            arena, json_make_object(arena, job, "spec"), s, script, err)
+    if (fill_job(arena, json_make_object(arena, job, "spec"), s, script, err)
         < 0)
         return NULL;
     return job;

@@ -74,15 +74,15 @@ read_offset(const char *p, int64_t *ret_seconds)
 }
 
 /* The whole of a text against a scanf format that ends in %n. */
-#define matches(text, format, ...)                                  \
-    (matched = -1, sscanf((text), format "%n", __VA_ARGS__, &matched), \
+#define matches(text, format, ...)                       \
+    (matched = -1,                                       \
+     sscanf((text), format "%n", __VA_ARGS__, &matched), \
      matched >= 0 && (text)[matched] == '\0')
 
 static bool
 set_date(struct moment *m, int year, int month, int day)
 {
-    static const int days[] = {
-        31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    static const int days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
 
     if (m->has_date || month < 1 || month > 12 || day < 1
         || day > days[month - 1] || year < 1970 || year > 9999)
@@ -134,8 +134,10 @@ read_date(struct moment *m, const char *word)
     int c = 0;
 
     if (strcasecmp(word, "today") == 0)
-        return set_date(
-            m, m->tm.tm_year + 1900, m->tm.tm_mon + 1, m->tm.tm_mday);
+        return set_date(m,
+                        m->tm.tm_year + 1900,
+                        m->tm.tm_mon + 1,
+                        m->tm.tm_mday);
     if (strcasecmp(word, "tomorrow") == 0) {
         if (m->has_date)
             return false;
@@ -156,7 +158,11 @@ read_date(struct moment *m, const char *word)
 
 /* "am", "pm" or nothing; hours are of twelve then. */
 static bool
-set_half_day(struct moment *m, int hour, int minute, int second, const char *half)
+set_half_day(struct moment *m,
+             int hour,
+             int minute,
+             int second,
+             const char *half)
 {
     if (half[0] == '\0')
         return set_time(m, hour, minute, second);
@@ -194,7 +200,12 @@ read_time(struct moment *m, const char *word)
     if (!isdigit((unsigned char)word[0]))
         return false;
     if (matches(word, "%2d:%2d:%2d", &hour, &minute, &second)
-        || matches(word, "%2d:%2d:%2d%2[apmAPM]", &hour, &minute, &second, half))
+        || matches(word,
+                   "%2d:%2d:%2d%2[apmAPM]",
+                   &hour,
+                   &minute,
+                   &second,
+                   half))
         return set_half_day(m, hour, minute, second, half);
     second = 0;
     half[0] = '\0';

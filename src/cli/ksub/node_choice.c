@@ -86,10 +86,10 @@ wish_without(struct wish *w, const char *list, struct error *err)
     if (r < 0)
         return error_wrap(err, r, "--exclude");
     for (size_t i = 0; i < count; i++)
-        json_append(w->arena,
-                    w->fields,
-                    requirement_of_value(
-                        w->arena, "metadata.name", "NotIn", names[i]));
+        json_append(
+            w->arena,
+            w->fields,
+            requirement_of_value(w->arena, "metadata.name", "NotIn", names[i]));
     return 0;
 }
 
@@ -126,8 +126,9 @@ feature(struct arena *arena, char *text)
     if (equals == NULL) {
         if (!is_label_text(text) || strchr(text, '/') != NULL)
             return NULL;
-        return requirement(
-            arena, arena_printf(arena, LABEL_FEATURE "%s", text), "Exists");
+        return requirement(arena,
+                           arena_printf(arena, LABEL_FEATURE "%s", text),
+                           "Exists");
     }
     *equals = '\0';
     if (!is_label_text(text) || !is_label_text(equals + 1))
@@ -230,8 +231,9 @@ add_affinity(const struct wish *w, struct json *spec)
         json_append(w->arena, terms, term(w, NULL));
     at = json_make_object(w->arena, spec, "affinity");
     at = json_make_object(w->arena, at, "nodeAffinity");
-    at = json_make_object(
-        w->arena, at, "requiredDuringSchedulingIgnoredDuringExecution");
+    at = json_make_object(w->arena,
+                          at,
+                          "requiredDuringSchedulingIgnoredDuringExecution");
     json_set(w->arena, at, "nodeSelectorTerms", terms);
 }
 

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/connect/connection.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/connect/client_settings.h"
+#include "lib/auth/auth_client.h"
+#include "lib/auth/notary.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/client/client.h"
+#include "lib/client/remote.h"
+#include "lib/http/http_client.h"
+#include "lib/http/http_login.h"
+#include "lib/loop/loop.h"
+
+#define LOCAL_SOCKET RUNSTATEDIR "/kiln/controller.sock"
+#define UNIX_SCHEME  "http+unix://"
+#define DEFAULT_USER "kiln"
+
+struct connection {
+    char *server;
+    struct client_settings settings;
+    struct loop *loop;
+    struct notary *notary;
+    struct http_login *login;
+    struct http_client *http;
+    struct client *client;
+};
+
+/* Which server */
+
+/* What people write for an address: a URL, HOST:PORT, or a socket's path. */
+static char *
+url_of(const char *server)
+{
+    if (strncmp(server, "unix://", 7) == 0)
+        return xasprintf(UNIX_SCHEME "%s", server + 7);
+    if (strstr(server, "://") != NULL)
+        return xstrdup(server);
+    if (server[0] == '/')
+        return xasprintf(UNIX_SCHEME "%s", server);
+    return xasprintf("http://%s", server);
+}
+
+static bool
+is_local(const char *url)
+{
+    return strncmp(url, UNIX_SCHEME, sizeof(UNIX_SCHEME) - 1) == 0;
+}
+
+/* The configuration is read when it must say where the server is, or who. */
+static int
+find_server(struct connection *c, const char *server, struct error *err)
+{
+    int r;
+
+    if (server == NULL || server[0] == '\0')
+        server = getenv("KILN_SERVER");
+    if (server != NULL && server[0] != '\0') {
+        c->server = url_of(server);
+        return is_local(c->server) ? 0
+                                   : client_settings_read(&c->settings, err);
+    }
+    r = client_settings_read(&c->settings, err);
+    if (r < 0)
+        return r;
+    if (c->settings.server != NULL)
+        c->server = url_of(c->settings.server);
+    else if (access(LOCAL_SOCKET, F_OK) == 0)
+        c->server = url_of(LOCAL_SOCKET);
+    else
+        return error_set(err,
+                         -EHOSTUNREACH,
+                         "no controller is configured, and none runs on this "
+                         "machine ('%s' is not there); say where it is with "
+                         "--server URL, KILN_SERVER, or server: in %s",
+                         LOCAL_SOCKET,
+                         client_settings_path());
+    return 0;
+}
+
+/* Who is at the other end, and who is here */
+
+static int
+service_uid(const struct client_settings *settings,
+            uid_t *ret_uid,
+            struct error *err)
+{
+    const char *name =
+        settings->service_user != NULL ? settings->service_user : DEFAULT_USER;
+    const struct passwd *entry;
+    char *end;
+    unsigned long number = strtoul(name, &end, 10);
+
+    if (end != name && *end == '\0') {
+        *ret_uid = (uid_t)number;
+        return 0;
+    }
+    entry = getpwnam(name);
+    if (entry == NULL)
+        return error_set(err,
+                         -ENOENT,
+                         "the user '%s' that the controller runs as is not "
+                         "known on this machine; serviceUser: in %s names it",
+                         name,
+                         client_settings_path());
+    *ret_uid = entry->pw_uid;
+    return 0;
+}
+
+static int
+log_in(struct connection *c, enum connection_use use, struct error *err)
+{
+    struct auth_client_settings settings = {.cluster = c->settings.cluster};
+    int r = service_uid(&c->settings, &settings.service_uid, err);
+
+    if (r < 0)
+        return r;
+    if (settings.cluster == NULL)
+        settings.cluster = "kiln";
+    c->notary = notary_new_munge(c->settings.munge_socket);
+    settings.notary = c->notary;
+    c->login = http_login_new(c->loop,
+                              NULL,
+                              &settings,
+                              use == CONNECTION_ONCE ? HTTP_LOGIN_REQUEST
+                                                     : HTTP_LOGIN_SESSION);
+    return 0;
+}
+
+/* Life */
+
+void
+connection_close(struct connection *c)
+{
+    if (c == NULL)
+        return;
+    client_free(c->client);
+    http_client_free(c->http);
+    http_login_free(c->login);
+    notary_free(c->notary);
+    loop_free(c->loop);
+    client_settings_fini(&c->settings);
+    free(c->server);
+    free(c);
+}
+
+int
+connection_open(const char *server,
+                enum connection_use use,
+                struct connection **ret_connection,
+                struct error *err)
+{
+    CLEANUP(connection_closep)
+    struct connection *c = xnew(struct connection);
+    struct http_client_settings settings = {.connections = 2};
+    int r;
+
+    r = find_server(c, server, err);
+    if (r < 0)
+        return r;
+    c->loop = loop_new();
+    if (!is_local(c->server)) {
+        r = log_in(c, use, err);
+        if (r < 0)
+            return r;
+    }
+    settings.login = c->login;
+    r = http_client_new(c->loop, c->server, &settings, &c->http, err);
+    if (r < 0)
+        return r;
+    c->client = remote_client_new(c->loop, c->http);
+    *ret_connection = c;
+    c = NULL;
+    return 0;
+}
+
+/* Look */
+
+struct client *
+connection_client(struct connection *c)
+{
+    return c->client;
+}
+
+struct http_client *
+connection_http(struct connection *c)
+{
+    return c->http;
+}
+
+const char *
+connection_server(const struct connection *c)
+{
+    return c->server;
+}
+
+static bool
+means_unreachable(int r)
+{
+    switch (r) {
+    case -ECONNREFUSED:
+    case -ENOENT: /* of a socket; an API's 404 has a status */
+    case -EHOSTUNREACH:
+    case -ENETUNREACH:
+    case -ETIMEDOUT:
+    case -EHOSTDOWN:
+        return true;
+    default:
+        return false;
+    }
+}
+
+int
+connection_advise(const struct connection *c, int r, struct error *err)
+{
+    char words[sizeof(err->text)];
+
+    if (!means_unreachable(r))
+        return r;
+    snprintf(words, sizeof(words), "%s", err->text);
+    return error_set(err,
+                     r,
+                     "%.800s (server: '%.100s'; set by --server, KILN_SERVER "
+                     "or %s)",
+                     words,
+                     c->server,
+                     client_settings_path());
+}

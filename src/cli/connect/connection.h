@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* connection.h - how a command line finds its controller and proves who calls
+ *
+ * The server is, in this order: what --server says, $KILN_SERVER, `server` of
+ * the configuration file ($KILN_CONFIG, else /etc/kiln/client.yaml), and the
+ * controller's socket on this machine. Over a Unix socket the kernel vouches
+ * for the caller; otherwise MUNGE does.
+ *
+ * Owns: the loop that its client runs on.
+ */
+#pragma once
+
+#include "lib/base/macro.h"
+
+struct client;
+struct connection;
+struct error;
+struct http_client;
+
+/* Once: each request carries its own credential, which saves an exchange for
+ * a program that asks one thing.
+ */
+enum connection_use {
+    CONNECTION_ONCE,
+    CONNECTION_OFTEN,
+};
+
+/* Life. Open reads the configuration, as far as it is needed, and connects to
+ * nothing yet. `server` may be NULL.
+ */
+void connection_close(struct connection *connection);
+int connection_open(const char *server,
+                    enum connection_use use,
+                    struct connection **ret_connection,
+                    struct error *err);
+DEFINE_CLEANUP(struct connection, connection_close)
+
+/* Look. Borrowed. */
+struct client *connection_client(struct connection *connection);
+struct http_client *connection_http(struct connection *connection);
+const char *connection_server(const struct connection *connection);
+
+/* Says where a server that cannot be reached is configured, behind the words
+ * of an error that means just that. Returns r.
+ */
+int connection_advise(const struct connection *connection,
+                      int r,
+                      struct error *err);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ksub/delivery.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/random.h"
+#include "lib/client/client.h"
+#include "lib/client/errand.h"
+#include "lib/json/json.h"
+
+#define FIRST_PAUSE_MS 100
+#define MOST_PAUSE_MS  2000
+
+/* No answer came, though something was there to answer; or it said "later".
+ * One that refuses the connection will refuse the next one too.
+ */
+static bool
+is_worth_repeating(const struct errand *errand, int r)
+{
+    if (errand->code != 0)
+        return errand->code == 429 || errand->code == 502 || errand->code == 503
+               || errand->code == 504;
+    return r == -ECONNRESET || r == -EPIPE || r == -ETIMEDOUT
+           || r == -ECONNABORTED;
+}
+
+static void
+print_warnings(const struct errand *errand)
+{
+    for (char **w = errand->warnings; w != NULL && *w != NULL; w++)
+        fprintf(stderr, "ksub: warning: %s\n", *w);
+}
+
+/* One attempt. An answer without the job in it is as good as none. */
+static int
+send_once(const struct delivery *d,
+          const char *key,
+          struct errand *errand,
+          struct error *err)
+{
+    struct arena *arena = arena_new(0);
+    const struct client_request request = {
+        .verb = CLIENT_CREATE,
+        .kind = &job_kind,
+        .namespace = d->namespace,
+        .body = json_dup(arena, d->job),
+        .query = d->dry_run ? "fieldValidation=Strict&dryRun=All"
+                            : "fieldValidation=Strict",
+        .submission_key = d->dry_run ? NULL : key,
+    };
+    int r = errand_run(d->client, arena, &request, errand, err);
+
+    if (r == 0 && errand->object == NULL)
+        r = error_set(err, -EPROTO, "the controller's answer holds no job");
+    return r;
+}
+
+int
+delivery_run(const struct delivery *d,
+             const struct object **ret_job,
+             struct error *err)
+{
+    const int64_t until =
+        clock_monotonic_us(&clock_system) + d->patience_ms * 1000;
+    int64_t pause_ms = FIRST_PAUSE_MS;
+    char key[UUID_SIZE];
+
+    random_uuid(key);
+    for (;;) {
+        CLEANUP_ERRAND struct errand errand = {0};
+        int r = send_once(d, key, &errand, err);
+
+        if (r == 0) {
+            print_warnings(&errand);
+            *ret_job = object_ref(errand.object);
+            return 0;
+        }
+        if (!is_worth_repeating(&errand, r)
+            || clock_monotonic_us(&clock_system) + pause_ms * 1000 > until)
+            return r;
+        nanosleep(&(struct timespec){.tv_sec = pause_ms / 1000,
+                                     .tv_nsec = pause_ms % 1000 * 1000000},
+                  NULL);
+        pause_ms = pause_ms * 2 < MOST_PAUSE_MS ? pause_ms * 2 : MOST_PAUSE_MS;
+    }
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ksub/follow.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "lib/api/job.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/api/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/client/client.h"
+#include "lib/client/informer.h"
+#include "lib/loop/loop.h"
+
+struct follow {
+    struct loop *loop;
+    const struct object *first; /* as it was submitted */
+    struct informer *informer;
+    bool has_ended;
+    bool is_gone;
+    int exit_code;
+};
+
+static bool
+has_succeeded(const struct job *job)
+{
+    for (unsigned i = 0; i < job->status.conditions.count; i++) {
+        const struct job_condition *c = &job->status.conditions.items[i];
+
+        if (strcmp(c->type, "Complete") == 0 && strcmp(c->status, "True") == 0)
+            return true;
+    }
+    return false;
+}
+
+static int
+exit_code_of(const struct job *job)
+{
+    if (job->status.exit_code != NULL)
+        return (int)(*job->status.exit_code & 0xff);
+    return has_succeeded(job) ? 0 : 1;
+}
+
+static bool
+is_ours(const struct follow *f, const struct object *object)
+{
+    return object->meta->uid == NULL || f->first->meta->uid == NULL
+           || strcmp(object->meta->uid, f->first->meta->uid) == 0;
+}
+
+static void
+finish(struct follow *f)
+{
+    f->has_ended = true;
+    loop_stop(f->loop);
+}
+
+static void
+job_changed(const struct object *old_object,
+            const struct object *new_object,
+            void *context)
+{
+    struct follow *f = context;
+    const struct object *object = new_object != NULL ? new_object : old_object;
+
+    if (f->has_ended || !is_ours(f, object))
+        return;
+    if (job_is_finished(job_of(object))) {
+        f->exit_code = exit_code_of(job_of(object));
+        finish(f);
+    } else if (new_object == NULL) {
+        f->is_gone = true;
+        finish(f);
+    }
+}
+
+/* It may have been deleted before the first list. */
+static void
+job_listed(void *context)
+{
+    struct follow *f = context;
+    const struct meta *meta = f->first->meta;
+
+    if (!f->has_ended
+        && informer_find(f->informer, meta->namespace, meta->name) == NULL) {
+        f->is_gone = true;
+        finish(f);
+    }
+}
+
+int
+follow_job(struct client *client,
+           const struct object *job,
+           int *ret_exit_code,
+           struct error *err)
+{
+    CLEANUP_FREE char *selector =
+        xasprintf("metadata.name=%s", job->meta->name);
+    struct follow f = {.loop = client->loop, .first = job};
+    const struct informer_settings settings = {
+        .client = client,
+        .kind = &job_kind,
+        .namespace = job->meta->namespace,
+        .field_selector = selector,
+        .changed = job_changed,
+        .synced = job_listed,
+        .context = &f,
+    };
+
+    f.informer = informer_new(&settings);
+    loop_run(client->loop);
+    informer_free(f.informer);
+    if (f.is_gone)
+        return error_set(err,
+                         -ECANCELED,
+                         "job %" PRId64 " was deleted",
+                         job_of(job)->status.id);
+    *ret_exit_code = f.exit_code;
+    return 0;
+}

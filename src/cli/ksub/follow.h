@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* follow.h - wait for the end of a job: ksub --wait */
+#pragma once
+
+struct client;
+struct error;
+struct object;
+
+/* Blocks, through restarts of the controller, until the job has ended: 0 and
+ * its exit code (128 and the signal's number when it was killed by one, 1
+ * when it ended without one). -ECANCELED: it was deleted.
+ */
+int follow_job(struct client *client,
+               const struct object *job,
+               int *ret_exit_code,
+               struct error *err);

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ksub/job_environment.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "cli/ksub/submission.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+#include "testsuite/lib/suite.h"
+
+static const char *const environment[] = {
+    "HOME=/home/u",
+    "PATH=/bin:/usr/bin",
+    "X=1",
+    "KILN_JOB_ID=7",
+    "KILN_SERVER=head:6820",
+    "no-equals-sign",
+    NULL,
+};
+
+/* The entries of the user, with a bar behind each; ksub's own begin after. */
+static void
+export_as(const char *list, struct strbuf *out)
+{
+    CLEANUP_STRBUF struct strbuf all = STRBUF_INIT;
+    const struct submission s = {.exported = list};
+
+    job_environment(&s, (char *const *)(uintptr_t)environment, &all);
+    for (size_t at = 0; at < all.length; at += strlen(all.text + at) + 1) {
+        if (strncmp(all.text + at, "KILN_SUBMIT_DIR=", 16) == 0)
+            break;
+        strbuf_printf(out, "%s|", all.text + at);
+    }
+}
+
+START_TEST(what_goes_along_is_what_export_says)
+{
+    static const char all[] =
+        "HOME=/home/u|PATH=/bin:/usr/bin|X=1|KILN_SERVER=head:6820|";
+    static const struct {
+        const char *list;
+        const char *entries;
+    } cases[] = {
+        {NULL, all},
+        {"ALL", all},
+        {"all", all},
+        {"NONE", ""},
+        {"NIL", ""},
+        {"X", "X=1|"},
+        {"X,HOME", "X=1|HOME=/home/u|"},
+        {"X=2", "X=2|"},
+        {"MISSING", ""},
+        {"Y='a,b',X", "Y=a,b|X=1|"},
+        {"Y=\"it's\"", "Y=it's|"},
+        {",,X,", "X=1|"},
+        {"", ""},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+        export_as(cases[i].list, &out);
+        ck_assert_msg(strcmp(out.text, cases[i].entries) == 0,
+                      "%s: %s",
+                      cases[i].list,
+                      out.text);
+    }
+}
+END_TEST
+
+START_TEST(a_value_of_the_list_takes_the_place_of_the_one_there)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    export_as("ALL,X=2", &out);
+
+    ck_assert_str_eq(out.text,
+                     "HOME=/home/u|PATH=/bin:/usr/bin|"
+                     "KILN_SERVER=head:6820|X=2|");
+}
+END_TEST
+
+START_TEST(tasks_account_and_partition_are_told_to_the_job)
+{
+    CLEANUP_STRBUF struct strbuf all = STRBUF_INIT;
+    const struct submission s = {
+        .exported = "NONE",
+        .tasks = 4,
+        .cpus_per_task = 2,
+        .account = "physics",
+        .partition = "long",
+    };
+    static const char *const expected[] = {
+        "KILN_NTASKS=4",
+        "KILN_CPUS_PER_TASK=2",
+        "KILN_JOB_ACCOUNT=physics",
+        "KILN_JOB_PARTITION=long",
+    };
+
+    job_environment(&s, (char *const *)(uintptr_t)environment, &all);
+
+    for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
+        ck_assert_ptr_nonnull(
+            memmem(all.text, all.length, expected[i], strlen(expected[i]) + 1));
+}
+END_TEST
+
+SUITE("job_environment",
+      what_goes_along_is_what_export_says,
+      a_value_of_the_list_takes_the_place_of_the_one_there,
+      tasks_account_and_partition_are_told_to_the_job)
