@@ -29,8 +29,9 @@ enum cause_reason {
 
 struct cause {
     enum cause_reason reason;
-    char *field;
-    char *message; /* as in `causes[].message`: "Invalid value: -1: ..." */
+    const char *field;
+    const char
+        *message; /* as in `causes[].message`: "Invalid value: -1: ..." */
 };
 
 struct causes {

@@ -246,5 +246,10 @@ bool pod_is_finished(const struct pod *pod);
 const struct pod_condition *pod_find_condition(const struct pod *pod,
                                                const char *type);
 
+/* Whether a pod with that toleration puts up with the taint. */
+struct taint;
+bool toleration_tolerates(const struct toleration *toleration,
+                          const struct taint *taint);
+
 /* The state of its first container. False: none is reported yet. */
 bool pod_main_state(const struct pod *pod, struct container_state *ret_state);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pod_affinity.c - where a pod wants to be */
+#include <string.h>
+
+#include "lib/api/node.h"
 #include "lib/api/pod.h"
 #include "lib/api/rows.h"
 
@@ -94,3 +97,31 @@ static const struct field topology_spread_fields[] = {
 RECORD(topology_spread, topology_spread,
        "io.k8s.api.core.v1.TopologySpreadConstraint");
 /* clang-format on */
+
+/* Absent and empty are the same on the wire. */
+static bool
+same_text(const char *a, const char *b)
+{
+    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
+}
+
+static bool
+is_empty(const char *text)
+{
+    return text == NULL || *text == '\0';
+}
+
+bool
+toleration_tolerates(const struct toleration *toleration,
+                     const struct taint *taint)
+{
+    if (!is_empty(toleration->effect)
+        && !same_text(toleration->effect, taint->effect))
+        return false;
+    if (!is_empty(toleration->key) && !same_text(toleration->key, taint->key))
+        return false;
+    if (is_empty(toleration->operator_)
+        || strcmp(toleration->operator_, "Equal") == 0)
+        return same_text(toleration->value, taint->value);
+    return strcmp(toleration->operator_, "Exists") == 0;
+}

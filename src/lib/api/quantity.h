@@ -11,6 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct arena;
+struct error;
+struct json;
+
 #define QUANTITY_TEXT_SIZE 64
 
 enum quantity_format {
@@ -24,8 +28,15 @@ struct quantity {
     enum quantity_format format;
 };
 
-/* -EINVAL: not a quantity; -ERANGE: beyond what Kiln can hold. */
+/* -EINVAL: not a quantity; -ERANGE: beyond what Kiln can hold (10^29). */
 int quantity_parse(const char *text, struct quantity *ret_quantity);
+
+/* A JSON string or number made the string that upstream would write for it;
+ * -EINVAL or -ERANGE with the reason.
+ */
+int quantity_canonicalize(struct arena *arena,
+                          struct json *value,
+                          struct error *err);
 void quantity_format(const struct quantity *q, char out[QUANTITY_TEXT_SIZE]);
 
 /* Rounded up, clamped to 64 bits. */
@@ -37,4 +48,9 @@ int64_t quantity_text_value(const char *text);
 int64_t quantity_text_milli(const char *text);
 
 struct quantity quantity_of(int64_t value, enum quantity_format format);
+
+/* In the format of `q`, or of `other` where `q` is zero; clamped. */
+void quantity_add(struct quantity *q, const struct quantity *other);
+void quantity_subtract(struct quantity *q, const struct quantity *other);
+int quantity_sign(const struct quantity *q);
 int quantity_compare(const struct quantity *a, const struct quantity *b);

@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include "lib/api/quantity.h"
 #include "lib/json/record.h"
 
 enum row_flag {
@@ -27,11 +28,28 @@ enum row_flag {
     TREE = FIELD_TREE,
 };
 
-#define ROW(t, n, at, ...)                                                   \
-    {                                                                        \
-        .name = (n), .type = FIELD_##t, .offset = (at), .flags = __VA_ARGS__ \
+#define ROW(t, n, at, ...) TYPED_ROW(t, t, n, at, __VA_ARGS__)
+#define TYPED_ROW(t, checked, n, at, ...)                         \
+    {                                                             \
+        .name = (n), .type = FIELD_##t, .offset = (at),           \
+        .canonicalize = CANONICAL_##checked, .flags = __VA_ARGS__ \
     }
 #define AT(s, m) offsetof(struct s, m)
+
+/* What a type demands beyond its form in JSON. */
+#define CANONICAL_STRING        NULL
+#define CANONICAL_BOOL          NULL
+#define CANONICAL_INT           NULL
+#define CANONICAL_INT64         NULL
+#define CANONICAL_NUMBER        NULL
+#define CANONICAL_QUANTITY      quantity_canonicalize
+#define CANONICAL_INT_OR_STRING NULL
+#define CANONICAL_TIME          NULL
+#define CANONICAL_MICRO_TIME    NULL
+#define CANONICAL_BYTES         NULL
+#define CANONICAL_OBJECT        NULL
+#define CANONICAL_LIST          NULL
+#define CANONICAL_ANY           NULL
 
 #define STRING(n, s, m, ...)        ROW(STRING, n, AT(s, m), __VA_ARGS__)
 #define BOOL(n, s, m, ...)          ROW(BOOL, n, AT(s, m), __VA_ARGS__)
@@ -53,7 +71,7 @@ enum row_flag {
 #define WITHIN(n, r, ...)        OBJECT_ROW(n, r, 0, __VA_ARGS__)
 
 #define LIST_ROW(e, n, at, ...) \
-    ROW(LIST, n, at, __VA_ARGS__, .element = FIELD_##e)
+    TYPED_ROW(LIST, e, n, at, __VA_ARGS__, .element = FIELD_##e)
 #define LIST(e, n, s, m, ...)  LIST_ROW(e, n, AT(s, m), __VA_ARGS__)
 #define OPAQUE_LIST(e, n, ...) LIST_ROW(e, n, FIELD_UNBOUND, __VA_ARGS__)
 #define OBJECTS(n, s, m, r, ...) \
@@ -62,7 +80,7 @@ enum row_flag {
     LIST_ROW(OBJECT, n, FIELD_UNBOUND, __VA_ARGS__, .of = &r##_record)
 
 #define MAP_ROW(e, n, at, ...) \
-    ROW(MAP, n, at, __VA_ARGS__, .element = FIELD_##e)
+    TYPED_ROW(MAP, e, n, at, __VA_ARGS__, .element = FIELD_##e)
 #define MAP(e, n, s, m, ...) \
     MAP_ROW(e, n, AT(s, m), __VA_ARGS__, .merge = MERGE_BY_KEY)
 #define OPAQUE_MAP(e, n, ...) \

@@ -99,15 +99,20 @@ check_int(struct walk *w,
 }
 
 static int
-check_time(struct walk *w, const struct place *at, const struct json *v)
+check_time(struct walk *w, const struct place *at, struct json *v, bool micro)
 {
     CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
+    char text[TIME_TEXT_SIZE];
     int64_t us;
 
     if (v->type != JSON_STRING)
         return wrong_type(w, at, v, "a time");
-    if (time_parse(v->text, &us) == 0)
+    if (time_parse(v->text, &us) == 0) {
+        time_format(us, micro, text);
+        if (strcmp(text, v->text) != 0)
+            *v = *json_string(w->arena, text);
         return 0;
+    }
     add_path(at, &path);
     return error_set(w->err,
                      -EINVAL,
@@ -165,11 +170,11 @@ check_map(struct walk *w,
 }
 
 static int
-check_value(struct walk *w,
-            const struct field *f,
-            enum field_type type,
-            const struct place *at,
-            struct json *v)
+check_type(struct walk *w,
+           const struct field *f,
+           enum field_type type,
+           const struct place *at,
+           struct json *v)
 {
     switch (type) {
     case FIELD_STRING:
@@ -184,14 +189,17 @@ check_value(struct walk *w,
         return check_int(w, at, v, type == FIELD_INT64);
     case FIELD_NUMBER:
         return v->type == JSON_NUMBER ? 0 : wrong_type(w, at, v, "a number");
-    case FIELD_QUANTITY:
     case FIELD_INT_OR_STRING:
+        if (v->type == JSON_NUMBER)
+            return check_int(w, at, v, false);
+        /* fall through */
+    case FIELD_QUANTITY:
         return v->type == JSON_STRING || v->type == JSON_NUMBER
                    ? 0
                    : wrong_type(w, at, v, "a number or a string");
     case FIELD_TIME:
     case FIELD_MICRO_TIME:
-        return check_time(w, at, v);
+        return check_time(w, at, v, type == FIELD_MICRO_TIME);
     case FIELD_OBJECT:
         return check_object(w, f->of, at, v);
     case FIELD_LIST:
@@ -202,6 +210,26 @@ check_value(struct walk *w,
         return 0;
     }
     return 0;
+}
+
+static int
+check_value(struct walk *w,
+            const struct field *f,
+            enum field_type type,
+            const struct place *at,
+            struct json *v)
+{
+    CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
+    int r = check_type(w, f, type, at, v);
+
+    if (r < 0 || f->canonicalize == NULL || type == FIELD_LIST
+        || type == FIELD_MAP)
+        return r;
+    r = f->canonicalize(w->arena, v, w->err);
+    if (r == 0)
+        return 0;
+    add_path(at, &path);
+    return error_wrap(w->err, r, "%s", path.text);
 }
 
 /* Whether upstream's encoder would leave the value out (Go's omitempty). */

@@ -88,6 +88,13 @@ struct field {
     const char *patch_key;     /* strategic merge's own key, if it differs */
     const char *const *values; /* allowed strings, NULL-terminated; or NULL */
     const char *help;          /* one or two sentences */
+
+    /* Checks a value, or each value of a list or map, beyond its JSON type and
+     * brings it to its canonical form in place; -EINVAL. May be NULL.
+     */
+    int (*canonicalize)(struct arena *arena,
+                        struct json *value,
+                        struct error *err);
 };
 
 struct record {

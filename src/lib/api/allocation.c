@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/allocation.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/api/cpuset.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+
+/* The PUs of its own: used and withheld. */
+static int
+read_pus(const struct allocation *a, struct bitset *ret, struct error *err)
+{
+    struct bitset used = {0}, withheld = {0};
+    int r = 0;
+
+    if (a->cpus != NULL)
+        r = cpuset_parse(a->cpus, &used, err);
+    if (r == 0 && a->withheld != NULL)
+        r = cpuset_parse(a->withheld, &withheld, err);
+    if (r < 0)
+        return error_wrap(err, -EINVAL, "reading an allocation");
+    bitset_or(&used, &withheld);
+    *ret = used;
+    return 0;
+}
+
+static int
+check_devices(const struct allocation *a,
+              const struct allocation *b,
+              struct error *err)
+{
+    for (unsigned i = 0; i < a->devices.count; i++)
+        for (unsigned j = 0; j < b->devices.count; j++)
+            if (strcmp(a->devices.items[i], b->devices.items[j]) == 0)
+                return error_set(err,
+                                 -EEXIST,
+                                 "both have the device '%s'",
+                                 a->devices.items[i]);
+    return 0;
+}
+
+int
+allocation_check_disjoint(const struct allocation *a,
+                          const struct allocation *b,
+                          struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
+    struct bitset mine, theirs;
+    int r = read_pus(a, &mine, err);
+
+    if (r == 0)
+        r = read_pus(b, &theirs, err);
+    if (r < 0)
+        return r;
+    if (!bitset_intersects(&mine, &theirs))
+        return check_devices(a, b, err);
+    bitset_and(&mine, &theirs);
+    cpuset_format(&mine, &list);
+    return error_set(err, -EEXIST, "both have the CPUs %s", list.text);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/causes.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/arena.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+
+static const struct {
+    const char *name;
+    const char *words; /* how a message begins */
+} reasons[] = {
+    [CAUSE_REQUIRED] = {"FieldValueRequired", "Required value"},
+    [CAUSE_INVALID] = {"FieldValueInvalid", "Invalid value"},
+    [CAUSE_NOT_SUPPORTED] = {"FieldValueNotSupported", "Unsupported value"},
+    [CAUSE_FORBIDDEN] = {"FieldValueForbidden", "Forbidden"},
+    [CAUSE_DUPLICATE] = {"FieldValueDuplicate", "Duplicate value"},
+    [CAUSE_NOT_FOUND] = {"FieldValueNotFound", "Not found"},
+    [CAUSE_TOO_LONG] = {"FieldValueTooLong", "Too long"},
+    [CAUSE_TOO_MANY] = {"FieldValueTooMany", "Too many"},
+    [CAUSE_TYPE_INVALID] = {"FieldValueTypeInvalid", "Invalid value"},
+    [CAUSE_INTERNAL] = {"InternalError", "Internal error"},
+};
+
+void
+causes_init(struct causes *c, struct arena *arena)
+{
+    memset(c, 0, offsetof(struct causes, path));
+    c->arena = arena;
+    c->path[0] = '\0';
+    c->path_length = 0;
+}
+
+/* A path that does not fit is cut: what is wrong is told all the same. */
+static void PRINTF(2, 3) append(struct causes *c, const char *format, ...)
+{
+    size_t room = sizeof(c->path) - c->path_length;
+    va_list args;
+    int n;
+
+    va_start(args, format);
+    n = vsnprintf(c->path + c->path_length, room, format, args);
+    va_end(args);
+    if (n > 0)
+        c->path_length += (size_t)n < room ? (unsigned)n : (unsigned)room - 1;
+}
+
+static void
+append_name(struct causes *c, const char *name)
+{
+    if (*name != '\0')
+        append(c, "%s%s", c->path_length > 0 ? "." : "", name);
+}
+
+unsigned
+causes_enter(struct causes *c, const char *name)
+{
+    unsigned length = c->path_length;
+
+    append_name(c, name);
+    return length;
+}
+
+unsigned
+causes_enter_index(struct causes *c, const char *name, unsigned index)
+{
+    unsigned length = c->path_length;
+
+    append_name(c, name);
+    append(c, "[%u]", index);
+    return length;
+}
+
+unsigned
+causes_enter_key(struct causes *c, const char *name, const char *key)
+{
+    unsigned length = c->path_length;
+
+    append_name(c, name);
+    append(c, "[%s]", key);
+    return length;
+}
+
+void
+causes_leave(struct causes *c, unsigned length)
+{
+    c->path[length] = '\0';
+    c->path_length = length;
+}
+
+static struct cause *
+next_cause(struct causes *c)
+{
+    struct cause *longer;
+
+    if (c->count == c->capacity) {
+        c->capacity = c->capacity ? c->capacity * 2 : 8;
+        longer = arena_new_array(c->arena, struct cause, c->capacity);
+        if (c->count > 0)
+            memcpy(longer, c->items, c->count * sizeof(*longer));
+        c->items = longer;
+    }
+    return &c->items[c->count++];
+}
+
+void
+causes_add(struct causes *c,
+           enum cause_reason reason,
+           const char *name,
+           const struct json *value,
+           const char *format,
+           ...)
+{
+    CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
+    unsigned length = causes_enter(c, name);
+    struct cause *cause = next_cause(c);
+    va_list args;
+
+    strbuf_add_text(&message, reasons[reason].words);
+    if (value != NULL) {
+        strbuf_add_text(&message, ": ");
+        json_print(value, &message);
+    }
+    if (*format != '\0') {
+        strbuf_add_text(&message, ": ");
+        va_start(args, format);
+        strbuf_vprintf(&message, format, args);
+        va_end(args);
+    }
+    cause->reason = reason;
+    cause->field =
+        c->path_length > 0 ? arena_strdup(c->arena, c->path) : "<nil>";
+    cause->message = arena_strndup(c->arena, message.text, message.length);
+    causes_leave(c, length);
+}
+
+const char *
+cause_reason_name(enum cause_reason reason)
+{
+    return reasons[reason].name;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* name.h - what names of things may look like
+ *
+ * Each form comes with upstream's words for what is wrong with a name.
+ *
+ * Source: k8s.io/apimachinery/pkg/util/validation.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum name_form {
+    NAME_DNS_LABEL,     /* "job-7" */
+    NAME_DNS_SUBDOMAIN, /* "node-1.example.com" */
+    NAME_DNS_1035,      /* a DNS label that begins with a letter */
+    NAME_QUALIFIED,     /* "example.com/key": of labels, resources */
+    NAME_LABEL_VALUE,
+    NAME_PORT,       /* "http-alt" */
+    NAME_ENV,        /* of environment variables */
+    NAME_CONFIG_KEY, /* of a ConfigMap's data: a file name */
+};
+
+/* NULL when the name has that form; else what it should be. */
+const char *name_refuse(enum name_form form, const char *name);
+
+static inline bool
+name_is(enum name_form form, const char *name)
+{
+    return name_refuse(form, name) == NULL;
+}
