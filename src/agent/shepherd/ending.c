@@ -24,9 +24,9 @@ struct field {
     size_t offset;
 };
 
-#define FIELD(kind, member)                            \
-    {                                                  \
-#member, kind, offsetof(struct ending, member) \
+#define FIELD(k, member)                                                      \
+    {                                                                         \
+        .name = #member, .kind = k, .offset = offsetof(struct ending, member) \
     }
 
 static const struct field fields[] = {

@@ -22,9 +22,10 @@ struct field {
     bool is_required;
 };
 
-#define FIELD(kind, member, required)                           \
-    {                                                           \
-#member, kind, offsetof(struct order, member), required \
+#define FIELD(k, member, required)                                            \
+    {                                                                         \
+        .name = #member, .kind = k, .offset = offsetof(struct order, member), \
+        .is_required = required                                               \
     }
 
 static const struct field fields[] = {

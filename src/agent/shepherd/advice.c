@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/shepherd/advice.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "agent/shepherd/ladder.h"
+#include "agent/shepherd/outfit.h"
+#include "lib/base/alloc.h"
+#include "lib/base/macro.h"
+
+static const char *
+program_advice(int error_number)
+{
+    switch (error_number) {
+    case ENOENT:
+        return "it, or the interpreter its '#!' line names, does not exist on "
+               "this node";
+    case EACCES:
+        return "it is not executable for this user, or on a file system "
+               "mounted noexec";
+    case ENOEXEC:
+        return "it is neither a program for this machine nor a script that "
+               "begins with '#!'";
+    case E2BIG:
+        return "its arguments and environment are too large together";
+    case EAGAIN:
+        return "the user has as many processes on this node as the 'nproc' "
+               "limit allows";
+    case ENOMEM:
+        return "the memory limits leave no room for it";
+    default:
+        return NULL;
+    }
+}
+
+static const char *
+file_advice(int error_number)
+{
+    switch (error_number) {
+    case EACCES:
+    case EPERM:
+        return "it is opened with the user's rights, and those do not suffice";
+    case ENOENT:
+        return "a directory on the way there does not exist on this node";
+    case ENOTDIR:
+        return "something on the way there is not a directory";
+    case EISDIR:
+        return "it is a directory; name a file in it";
+    case EROFS:
+        return "that file system is read-only on this node";
+    case ENOSPC:
+    case EDQUOT:
+        return "there is no space left for the user";
+    case ELOOP:
+        return "symbolic links lead around in a circle";
+    default:
+        return NULL;
+    }
+}
+
+static const struct {
+    const char *rung;
+    const char *advice;
+} others[] = {
+    {"cgroup",
+     "the node's cgroups are not as the agent made them; see its "
+     "log"},
+    {"cpu affinity",
+     "the allocated CPUs are not online or not in the agent's "
+     "cpuset"},
+    {"memory policy",
+     "the allocated NUMA nodes are not online or not in the "
+     "agent's cpuset"},
+    {"groups", "the agent's unit needs CAP_SETGID"},
+    {"gid", "the agent's unit needs CAP_SETGID"},
+    {"uid",
+     "the agent's unit needs CAP_SETUID, or the user has too many "
+     "processes"},
+    {"identity", "the process could have become root again; nothing was run"},
+};
+
+static const char *
+other_advice(const char *rung)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+        if (strcmp(rung, others[i].rung) == 0)
+            return others[i].advice;
+    return NULL;
+}
+
+static const char *
+path_of(const struct outfit *t, const char *rung)
+{
+    if (strcmp(rung, "working directory") == 0)
+        return t->work_dir;
+    if (strcmp(rung, "standard input") == 0)
+        return t->stdin_path;
+    if (strcmp(rung, "standard output") == 0)
+        return t->stdout_path;
+    if (strcmp(rung, "standard error") == 0)
+        return t->stderr_path;
+    return NULL;
+}
+
+static char *
+sentence(const char *what, int error_number, const char *advice)
+{
+    return xasprintf("%s: %s%s%s",
+                     what,
+                     strerror(error_number),
+                     advice == NULL ? "" : "; ",
+                     advice == NULL ? "" : advice);
+}
+
+char *
+advice_dup(const struct outfit *t, const struct ladder_report *report)
+{
+    const char *rung = ladder_rung_name(report);
+    const char *path = path_of(t, rung);
+    int error_number = report->error_number;
+    CLEANUP_FREE char *what = NULL;
+
+    if (path != NULL) {
+        what = xasprintf("%s '%s' as uid %u", rung, path, t->uid);
+        return sentence(what, error_number, file_advice(error_number));
+    }
+    if (strcmp(rung, "program") == 0) {
+        what = xasprintf("running '%s'", t->arguments[0]);
+        return sentence(what, error_number, program_advice(error_number));
+    }
+    return sentence(rung, error_number, other_advice(rung));
+}

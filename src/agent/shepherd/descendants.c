@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/shepherd/descendants.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/fd.h"
+
+struct process {
+    pid_t pid;
+    pid_t parent;
+    bool is_ours;
+};
+
+struct census {
+    struct process *items;
+    size_t count;
+    size_t capacity;
+};
+
+static int
+read_parent(pid_t pid, pid_t *ret_parent)
+{
+    char path[64];
+    char text[512];
+    const char *at;
+    ssize_t n;
+
+    snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+    CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    n = read(fd, text, sizeof(text) - 1);
+    if (n < 0)
+        return -errno;
+    text[n] = '\0';
+    at = strrchr(text, ')');
+    if (at == NULL || sscanf(at + 1, " %*c %d", ret_parent) != 1)
+        return -EBADMSG;
+    return 0;
+}
+
+static int
+take_census(struct census *c)
+{
+    DIR *proc = opendir("/proc");
+    struct dirent *entry;
+
+    if (proc == NULL)
+        return -errno;
+    while ((entry = readdir(proc)) != NULL) {
+        struct process p = {0};
+
+        if (!isdigit((unsigned char)entry->d_name[0]))
+            continue;
+        p.pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (read_parent(p.pid, &p.parent) < 0)
+            continue;
+        xgrow(c->items, c->count, c->capacity);
+        c->items[c->count++] = p;
+    }
+    closedir(proc);
+    return 0;
+}
+
+static int
+compare(const void *a, const void *b)
+{
+    const struct process *x = a;
+    const struct process *y = b;
+
+    return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static bool
+is_ours(const struct census *c, pid_t pid)
+{
+    const struct process key = {.pid = pid};
+    const struct process *found;
+
+    if (pid == getpid())
+        return true;
+    found = bsearch(&key, c->items, c->count, sizeof(key), compare);
+    return found != NULL && found->is_ours;
+}
+
+/* Pids are not in order of birth, so look until nothing new is found. */
+static int
+mark(struct census *c)
+{
+    bool found = true;
+    int count = 0;
+
+    while (found) {
+        found = false;
+        for (size_t i = 0; i < c->count; i++) {
+            if (c->items[i].is_ours || !is_ours(c, c->items[i].parent))
+                continue;
+            c->items[i].is_ours = found = true;
+            count++;
+        }
+    }
+    return count;
+}
+
+int
+descendants_signal(int signal_number)
+{
+    struct census c = {0};
+    int r = take_census(&c);
+
+    if (r < 0)
+        return r;
+    qsort(c.items, c.count, sizeof(*c.items), compare);
+    r = mark(&c);
+    for (size_t i = 0; i < c.count; i++)
+        if (c.items[i].is_ours)
+            kill(c.items[i].pid, signal_number);
+    free(c.items);
+    return r;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* descendants.h - the processes that came out of this one
+ *
+ * For a shepherd without a cgroup. It is a child subreaper, so that whatever
+ * its job forks and abandons stays below it and can be found by following
+ * parents through /proc.
+ */
+#pragma once
+
+/* Sends the signal to each once; returns how many there are, or a negative
+ * errno. Those that fork meanwhile may escape: repeat until there are none.
+ */
+int descendants_signal(int signal_number);

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/shepherd/ladder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/shepherd/outfit.h"
+#include "lib/base/macro.h"
+
+/* The rungs. Between fork and exec: system calls, and nothing that allocates,
+ * locks or asks a directory. Each returns 0 or a negative errno.
+ */
+
+static int
+join_cgroup(const struct outfit *o)
+{
+    for (int i = 0; i < o->n_doors; i++)
+        if (write(o->doors[i], "0", 1) < 0)
+            return -errno;
+    return 0;
+}
+
+static int
+begin_session(const struct outfit *o)
+{
+    (void)o;
+    return setsid() < 0 ? -errno : 0;
+}
+
+static int
+set_oom_score(const struct outfit *o)
+{
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    ssize_t n;
+
+    if (fd < 0)
+        return -errno;
+    n = write(fd, o->oom_score_adj, strlen(o->oom_score_adj));
+    return n < 0 ? -errno : 0;
+}
+
+/* Raising needs root; the soft ones follow as the user, because a small one
+ * may keep the rungs between from being climbed. What this node cannot give
+ * (the limits may come from a login node) stays as it is: a job is not refused
+ * for a limit it may never reach.
+ */
+static int
+set_hard_limits(const struct outfit *o)
+{
+    for (unsigned i = 0; i < o->n_limits; i++) {
+        struct rlimit now;
+        int resource = o->limits[i].resource;
+
+        if (getrlimit(resource, &now) < 0)
+            return -errno;
+        now.rlim_max = o->limits[i].hard;
+        if (now.rlim_cur > now.rlim_max)
+            now.rlim_cur = now.rlim_max;
+        if (setrlimit(resource, &now) < 0 && errno != EPERM)
+            return -errno;
+    }
+    return 0;
+}
+
+static int
+bind_cpus(const struct outfit *o)
+{
+    if (!o->has_cpus)
+        return 0;
+    return sched_setaffinity(0, sizeof(o->cpus), &o->cpus) < 0 ? -errno : 0;
+}
+
+static int
+set_memory_policy(const struct outfit *o)
+{
+    if (o->memory_mode < 0)
+        return 0;
+    return syscall(SYS_set_mempolicy,
+                   o->memory_mode,
+                   o->memory_nodes,
+                   sizeof(o->memory_nodes) * 8)
+                   < 0
+               ? -errno
+               : 0;
+}
+
+static int
+set_groups(const struct outfit *o)
+{
+    return setgroups((size_t)o->n_groups, o->groups) < 0 ? -errno : 0;
+}
+
+static int
+set_gid(const struct outfit *o)
+{
+    return setresgid(o->gid, o->gid, o->gid) < 0 ? -errno : 0;
+}
+
+static int
+set_uid(const struct outfit *o)
+{
+    return setresuid(o->uid, o->uid, o->uid) < 0 ? -errno : 0;
+}
+
+static bool
+has_capabilities(void)
+{
+    struct __user_cap_header_struct header = {
+        .version = _LINUX_CAPABILITY_VERSION_3,
+    };
+    struct __user_cap_data_struct data[2] = {0};
+
+    if (syscall(SYS_capget, &header, data) < 0)
+        return true;
+    return (data[0].effective | data[0].permitted | data[1].effective
+            | data[1].permitted)
+           != 0;
+}
+
+/* There must be no way back, whatever the kernel and its security modules made
+ * of the three calls above.
+ */
+static int
+verify_identity(const struct outfit *o)
+{
+    uid_t real, effective, saved;
+    gid_t real_gid, effective_gid, saved_gid;
+    int n = getgroups(o->n_groups, o->groups_seen);
+
+    if (getresuid(&real, &effective, &saved) < 0
+        || getresgid(&real_gid, &effective_gid, &saved_gid) < 0)
+        return -errno;
+    if (real != o->uid || effective != o->uid || saved != o->uid
+        || real_gid != o->gid || effective_gid != o->gid || saved_gid != o->gid)
+        return -ENOTRECOVERABLE;
+    if (o->is_root
+        && (n != o->n_groups
+            || memcmp(o->groups,
+                      o->groups_seen,
+                      sizeof(gid_t) * (size_t)o->n_groups)
+                   != 0))
+        return -ENOTRECOVERABLE;
+    if (o->uid == 0)
+        return 0;
+    if (setresuid((uid_t)-1, 0, (uid_t)-1) == 0 || setuid(0) == 0)
+        return -ENOTRECOVERABLE;
+    return o->is_root && has_capabilities() ? -ENOTRECOVERABLE : 0;
+}
+
+static int
+set_umask(const struct outfit *o)
+{
+    umask(o->umask);
+    return 0;
+}
+
+static int
+enter_work_dir(const struct outfit *o)
+{
+    return chdir(o->work_dir) < 0 ? -errno : 0;
+}
+
+static int
+put_at(int fd, int place)
+{
+    int r = 0;
+
+    if (fd < 0)
+        return -errno;
+    if (fd == place)
+        return 0;
+    if (dup2(fd, place) < 0)
+        r = -errno;
+    close(fd);
+    return r;
+}
+
+static int
+open_stdin(const struct outfit *o)
+{
+    return put_at(open(o->stdin_path, O_RDONLY | O_NOCTTY), STDIN_FILENO);
+}
+
+static int
+open_output(const struct outfit *o, const char *path, int place)
+{
+    int mode = O_WRONLY | O_CREAT | O_NOCTTY | o->output_mode;
+
+    return put_at(open(path, mode, 0666), place);
+}
+
+static int
+open_stdout(const struct outfit *o)
+{
+    return open_output(o, o->stdout_path, STDOUT_FILENO);
+}
+
+/* The same file is opened once: two offsets would overwrite one another. */
+static int
+open_stderr(const struct outfit *o)
+{
+    if (o->stderr_path == NULL)
+        return dup2(STDOUT_FILENO, STDERR_FILENO) < 0 ? -errno : 0;
+    return open_output(o, o->stderr_path, STDERR_FILENO);
+}
+
+static int
+reset_signals(const struct outfit *o)
+{
+    sigset_t none;
+
+    for (int signo = 1; signo <= SIGRTMAX; signo++) {
+        bool ignored = (o->ignored_signals >> (signo - 1) & 1) != 0;
+
+        if (signo == SIGKILL || signo == SIGSTOP)
+            continue;
+        signal(signo, ignored ? SIG_IGN : SIG_DFL);
+    }
+    sigemptyset(&none);
+    return sigprocmask(SIG_SETMASK, &none, NULL) < 0 ? -errno : 0;
+}
+
+/* Closed by exec, all of them; the report has to last until then. Kernels
+ * before 5.11 do not know the call, and there what came down is CLOEXEC too.
+ */
+static int
+close_descriptors(const struct outfit *o)
+{
+    (void)o;
+    if (syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC) < 0
+        && errno != ENOSYS && errno != EINVAL)
+        return -errno;
+    return 0;
+}
+
+static int
+set_soft_limits(const struct outfit *o)
+{
+    for (unsigned i = 0; i < o->n_limits; i++) {
+        struct rlimit now;
+        int resource = o->limits[i].resource;
+
+        if (getrlimit(resource, &now) < 0)
+            return -errno;
+        if (o->limits[i].hard < now.rlim_max)
+            now.rlim_max = o->limits[i].hard;
+        now.rlim_cur = o->limits[i].soft;
+        if (now.rlim_cur > now.rlim_max)
+            now.rlim_cur = now.rlim_max;
+        if (setrlimit(resource, &now) < 0)
+            return -errno;
+    }
+    return 0;
+}
+
+/* As execvp does: on from what is not there or not allowed, and "not allowed"
+ * is the better answer of the two.
+ */
+static int
+execute(const struct outfit *o)
+{
+    int r = -ENOENT;
+
+    for (char *const *path = o->candidates; *path != NULL; path++) {
+        execve(*path,
+               (char *const *)(uintptr_t)o->arguments,
+               (char *const *)(uintptr_t)o->environment);
+        if (errno == EACCES)
+            r = -EACCES;
+        else if (errno != ENOENT && errno != ENOTDIR)
+            return -errno;
+    }
+    return r;
+}
+
+enum need { ANYBODY, ROOT };
+
+static const struct rung {
+    const char *name;
+    int (*climb)(const struct outfit *o);
+    enum need need;
+} rungs[] = {
+    {"cgroup", join_cgroup, ANYBODY},
+    {"session", begin_session, ANYBODY},
+    {"oom score", set_oom_score, ROOT},
+    {"hard limits", set_hard_limits, ROOT},
+    {"cpu affinity", bind_cpus, ANYBODY},
+    {"memory policy", set_memory_policy, ANYBODY},
+    {"groups", set_groups, ROOT},
+    {"gid", set_gid, ROOT},
+    {"uid", set_uid, ROOT},
+    {"identity", verify_identity, ANYBODY},
+    {"umask", set_umask, ANYBODY},
+    {"working directory", enter_work_dir, ANYBODY},
+    {"standard input", open_stdin, ANYBODY},
+    {"standard output", open_stdout, ANYBODY},
+    {"standard error", open_stderr, ANYBODY},
+    {"signals", reset_signals, ANYBODY},
+    {"descriptors", close_descriptors, ANYBODY},
+    {"soft limits", set_soft_limits, ANYBODY},
+    {"program", execute, ANYBODY},
+};
+
+void
+ladder_climb(const struct outfit *o)
+{
+    struct ladder_report report = {0};
+    ssize_t written;
+
+    for (size_t i = 0; i < ARRAY_SIZE(rungs); i++) {
+        int r = 0;
+
+        if (rungs[i].need == ANYBODY || o->is_root)
+            r = rungs[i].climb(o);
+        report = (struct ladder_report){(int)i, -r};
+        if (r < 0)
+            break;
+    }
+    written = write(o->report_fd, &report, sizeof(report));
+    _exit(written == sizeof(report) ? 125 : 124);
+}
+
+const char *
+ladder_rung_name(const struct ladder_report *report)
+{
+    if (report->rung < 0 || report->rung >= (int)ARRAY_SIZE(rungs))
+        return "?";
+    return rungs[report->rung].name;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* person.h - who a uid is: name, home, shell and groups
+ *
+ * Asked of the site's directory of users (NSS), which may be a server that
+ * does not answer: the caller lights a fuse first (fuse.h).
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "lib/base/macro.h"
+
+struct error;
+
+struct person {
+    uid_t uid;
+    gid_t gid; /* the one wanted: primary, or one of the groups */
+    char *name;
+    char *home;
+    char *shell;
+    gid_t *groups; /* ascending, without doubles */
+    int n_groups;
+};
+
+/* -ENOENT: the uid has no entry; -EPERM: it is not a member of the gid. */
+void person_free(struct person *p);
+int person_find(uid_t uid,
+                gid_t gid,
+                struct person **ret_person,
+                struct error *err);
+DEFINE_CLEANUP(struct person, person_free)

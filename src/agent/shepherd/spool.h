@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spool.h - files of the job's own that root has to make: script and TMPDIR */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct error;
+
+/* Copies `bytes` bytes from the descriptor into a new file that belongs to the
+ * user, who may read and run it and nobody else may anything. Replaces what an
+ * interrupted attempt left there.
+ */
+int spool_script(const char *path,
+                 int source_fd,
+                 int64_t bytes,
+                 uid_t uid,
+                 gid_t gid,
+                 struct error *err);
+
+/* Makes a directory that is the user's alone; -EEXIST when there is one. */
+int spool_directory(const char *path, uid_t uid, gid_t gid, struct error *err);

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/shepherd/vigil.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/cgroup/cgroup.h"
+#include "agent/shepherd/descendants.h"
+#include "agent/shepherd/handover.h"
+#include "agent/shepherd/ladder.h"
+#include "agent/shepherd/launch.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+
+/* Killed processes are gone in microseconds, or hang on a device. */
+#define FIRST_PAUSE_MS 1
+#define LAST_PAUSE_MS  200
+
+int
+vigil_begin(struct vigil *v, struct error *err)
+{
+    sigset_t all, heard;
+
+    sigfillset(&all);
+    sigemptyset(&heard);
+    sigaddset(&heard, SIGCHLD);
+    sigaddset(&heard, HANDOVER_SIGNAL);
+    if (sigprocmask(SIG_SETMASK, &all, NULL) < 0
+        || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+        return error_set(err, -errno, "watching: %s", strerror(errno));
+    signal(SIGCHLD, SIG_DFL); /* ignored, children would leave no status */
+    v->signal_fd = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (v->signal_fd < 0)
+        return error_set(err, -errno, "signalfd: %s", strerror(errno));
+    return 0;
+}
+
+static void
+signal_all(const struct vigil *v, int signo)
+{
+    if (v->cgroup != NULL && signo == SIGKILL)
+        cgroup_kill(v->cgroup, NULL);
+    else if (v->cgroup != NULL)
+        cgroup_signal(v->cgroup, signo);
+    else
+        descendants_signal(signo);
+}
+
+/* The job's pid is its own until it is reaped here, so this cannot hit a
+ * stranger.
+ */
+static void
+obey(const struct vigil *v, int value)
+{
+    int signo = HANDOVER_SIGNO(value);
+
+    if (v->job == 0 || signo < 1 || signo > SIGRTMAX)
+        return;
+    switch (HANDOVER_SCOPE(value)) {
+    case LAUNCH_MAIN:
+        if (!v->is_over)
+            kill(v->job, signo);
+        break;
+    case LAUNCH_GROUP:
+        if (!v->is_over)
+            kill(-v->job, signo);
+        break;
+    case LAUNCH_ALL:
+        signal_all(v, signo);
+        break;
+    }
+}
+
+static void
+reap(struct vigil *v)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid != v->job)
+            continue;
+        v->status = status;
+        v->is_over = true;
+    }
+    v->is_childless = pid < 0 && errno == ECHILD;
+}
+
+static void
+listen(struct vigil *v)
+{
+    struct signalfd_siginfo said;
+
+    while (read(v->signal_fd, &said, sizeof(said)) == (ssize_t)sizeof(said))
+        if (said.ssi_signo == (uint32_t)HANDOVER_SIGNAL)
+            obey(v, said.ssi_int);
+    reap(v);
+}
+
+bool
+vigil_wait_start(struct vigil *v,
+                 int report_fd,
+                 struct ladder_report *ret_report)
+{
+    struct pollfd fds[] = {
+        {.fd = v->signal_fd, .events = POLLIN},
+        {.fd = report_fd, .events = POLLIN},
+    };
+    ssize_t n;
+
+    while (fds[1].revents == 0) {
+        if (poll(fds, 2, -1) > 0 && fds[0].revents != 0)
+            listen(v);
+    }
+    n = read(report_fd, ret_report, sizeof(*ret_report));
+    return n != (ssize_t)sizeof(*ret_report);
+}
+
+void
+vigil_wait_end(struct vigil *v)
+{
+    struct pollfd fd = {.fd = v->signal_fd, .events = POLLIN};
+
+    listen(v);
+    while (!v->is_over)
+        if (poll(&fd, 1, -1) > 0)
+            listen(v);
+}
+
+static bool
+is_clear(const struct vigil *v)
+{
+    return v->is_childless
+           && (v->cgroup == NULL || cgroup_is_empty(v->cgroup) == 1);
+}
+
+/* Woken by a child's end or, on v2, by the cgroup's becoming empty. */
+static void
+pause_for(struct vigil *v, int events_fd, int ms)
+{
+    struct pollfd fds[] = {
+        {.fd = v->signal_fd, .events = POLLIN},
+        {.fd = events_fd, .events = POLLPRI},
+    };
+
+    poll(fds, 2, ms);
+    listen(v);
+}
+
+static int
+open_events(const struct vigil *v)
+{
+    CLEANUP_FREE char *path =
+        v->cgroup == NULL ? NULL : cgroup_dup_events_path(v->cgroup);
+
+    return path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+}
+
+bool
+vigil_clear(struct vigil *v, int64_t wait_ms)
+{
+    int64_t until = clock_monotonic_us(&clock_system) + wait_ms * 1000;
+    int pause_ms = FIRST_PAUSE_MS;
+    int events_fd;
+
+    reap(v);
+    if (is_clear(v))
+        return true;
+    events_fd = open_events(v);
+    do {
+        signal_all(v, SIGKILL);
+        if (v->cgroup != NULL)
+            descendants_signal(SIGKILL);
+        pause_for(v, events_fd, pause_ms);
+        pause_ms = pause_ms * 2 < LAST_PAUSE_MS ? pause_ms * 2 : LAST_PAUSE_MS;
+    } while (!is_clear(v) && clock_monotonic_us(&clock_system) < until);
+    if (events_fd >= 0)
+        close(events_fd);
+    return is_clear(v);
+}

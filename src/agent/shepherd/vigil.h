@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vigil.h - watching over the job: its start, its end, what it leaves behind
+ *
+ * Waits for children and for words from the agent (handover.h), and for
+ * nothing else; what the shepherd itself is sent besides changes nothing.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct cgroup;
+struct error;
+struct ladder_report;
+
+struct vigil {
+    int signal_fd;
+    pid_t job;                   /* 0 before there is one */
+    const struct cgroup *cgroup; /* of the job, or NULL */
+    bool is_over;                /* the job was reaped; its status: */
+    int status;
+    bool is_childless;
+};
+
+/* Blocks all signals and adopts orphans, so that it cannot miss one. */
+int vigil_begin(struct vigil *v, struct error *err);
+
+/* Until the program runs: true, or its ladder has failed: false and why. */
+bool vigil_wait_start(struct vigil *v,
+                      int report_fd,
+                      struct ladder_report *ret_report);
+
+/* Until the job's first process has ended. */
+void vigil_wait_end(struct vigil *v);
+
+/* Kills what is left, and waits as long for it to be gone. */
+bool vigil_clear(struct vigil *v, int64_t wait_ms);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/shepherd/descendants.h"
+
+#include <check.h>
+#include <sys/prctl.h>
+
+#include "testsuite/lib/suite.h"
+#include "testsuite/unit/agent/shepherd/pasture.h"
+
+START_TEST(grandchildren_in_other_sessions_are_found)
+{
+    int status;
+    pid_t child;
+
+    ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+    ck_assert_int_eq(descendants_signal(0), 0);
+    child = fork();
+    if (child == 0) {
+        for (int i = 0; i < 3; i++)
+            if (fork() == 0) {
+                setsid();
+                for (;;)
+                    pause();
+            }
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+
+    ck_assert_int_eq(descendants_signal(SIGKILL), 3);
+
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_gt(waitpid(-1, &status, 0), 0);
+        ck_assert(WIFSIGNALED(status));
+    }
+    ck_assert_int_eq(descendants_signal(0), 0);
+}
+END_TEST
+
+SUITE("descendants", grandchildren_in_other_sessions_are_found)

@@ -1,0 +1,835 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program from outside: an order goes in, an exit record comes out. */
+#include <check.h>
+#include <sys/file.h>
+
+#include "agent/cgroup/cgroot.h"
+#include "agent/cgroup/cgroup.h"
+#include "agent/cgroup/hierarchy.h"
+#include "testsuite/lib/suite.h"
+#include "testsuite/unit/agent/shepherd/pasture.h"
+
+START_TEST(exit_codes_and_signals_are_recorded)
+{
+    static const struct {
+        const char *commands;
+        int code, signal;
+    } cases[] = {
+        {"exit 0", 0, 0},
+        {"exit 3", 3, 0},
+        {"exit 255", 255, 0},
+        {"kill -TERM $$", 143, SIGTERM},
+        {"kill -KILL $$", 137, SIGKILL},
+        {"kill -SEGV $$", 139, SIGSEGV},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct pasture p;
+        struct ending *e;
+
+        pasture_init(&p);
+        pasture_shell(&p, cases[i].commands);
+
+        e = pasture_run(&p);
+
+        ck_assert_ptr_null(e->failed_step);
+        ck_assert_str_eq(e->pod_uid, "uid-1");
+        ck_assert_int_eq(e->exit_code, cases[i].code);
+        ck_assert_int_eq(e->signal, cases[i].signal);
+        ck_assert_int_gt(e->started_at_us, 0);
+        ck_assert_int_ge(e->ended_at_us, e->started_at_us);
+        ck_assert(!e->has_left_behind);
+        ending_free(e);
+        pasture_fini(&p);
+    }
+}
+END_TEST
+
+START_TEST(elapsed_and_cpu_time_are_measured)
+{
+    struct pasture p;
+    struct ending *e;
+
+    pasture_init(&p);
+    pasture_shell(&p,
+                  "sleep 0.2; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); "
+                  "done");
+
+    e = pasture_run(&p);
+
+    ck_assert_int_ge(e->elapsed_us, 200000);
+    ck_assert_int_gt(e->cpu_user_us + e->cpu_system_us, 5000);
+    ck_assert_int_gt(e->peak_memory_bytes, 100000);
+    ck_assert(!e->is_memory_enforced);
+    ending_free(e);
+    pasture_fini(&p);
+}
+END_TEST
+
+/* What cannot be started. Paths are below the work directory. */
+struct failure {
+    const char *name; /* of the case */
+    void (*spoil)(struct pasture *p);
+    const char *step;
+    int error_number, code;
+    bool needs_root;
+};
+
+static char spoiled_path[128];
+
+static const char *
+below(const struct pasture *p, const char *name)
+{
+    snprintf(spoiled_path, sizeof(spoiled_path), "%s/%s", p->work_dir, name);
+    return spoiled_path;
+}
+
+static void
+lose_work_dir(struct pasture *p)
+{
+    p->order.work_dir = below(p, "missing");
+}
+
+static void
+lose_output_directory(struct pasture *p)
+{
+    p->order.stdout_path = below(p, "missing/out");
+}
+
+static void
+close_output_directory(struct pasture *p)
+{
+    ck_assert_int_eq(mkdir(below(p, "closed"), 0500), 0);
+    p->order.stdout_path = below(p, "closed/out");
+}
+
+static void
+make_output_a_directory(struct pasture *p)
+{
+    ck_assert_int_eq(mkdir(below(p, "dir"), 0777), 0);
+    p->order.stdout_path = below(p, "dir");
+}
+
+static void
+close_errors(struct pasture *p)
+{
+    p->order.stderr_path = "/proc/kiln-err";
+}
+
+static void
+lose_input(struct pasture *p)
+{
+    p->order.stdin_path = below(p, "missing");
+}
+
+static void
+name_no_command(struct pasture *p)
+{
+    p->arguments[0] = "kiln-no-such-command";
+    p->order.arguments.count = 1;
+}
+
+static void
+name_no_path(struct pasture *p)
+{
+    p->arguments[0] = "/nonexistent/program";
+    p->order.arguments.count = 1;
+}
+
+static void
+name_nothing(struct pasture *p)
+{
+    p->arguments[0] = "";
+    p->order.arguments.count = 1;
+}
+
+static void
+run_data(struct pasture *p)
+{
+    p->arguments[0] = "/etc/passwd";
+    p->order.arguments.count = 1;
+}
+
+static void
+run_nonsense(struct pasture *p)
+{
+    p->arguments[0] = below(p, "nonsense");
+    p->order.arguments.count = 1;
+    ck_assert_int_eq(
+        file_write_atomic(spoiled_path, 0755, "\x01\x02\x03\n", 4, NULL),
+        0);
+}
+
+static void
+use_far_cpus(struct pasture *p)
+{
+    p->order.cpus = "1000-1001";
+}
+
+static void
+use_far_memory(struct pasture *p)
+{
+    p->order.memory_nodes = "900";
+    p->order.memory_policy = "bind";
+}
+
+static void
+be_nobody_known(struct pasture *p)
+{
+    p->order.uid = 3999999999;
+}
+
+static void
+be_in_a_foreign_group(struct pasture *p)
+{
+    p->order.gid = 3;
+}
+
+static void
+be_root(struct pasture *p)
+{
+    p->order.uid = p->order.gid = 0;
+}
+
+static void
+be_another(struct pasture *p)
+{
+    p->order.uid = geteuid() + 1;
+}
+
+static void
+lose_cgroup(struct pasture *p)
+{
+    p->order.job_cgroup = "gone\n2 0 /sys/fs/cgroup/kiln-gone\n";
+}
+
+static void
+lose_interpreter(struct pasture *p)
+{
+    static const char text[] = "#!/nonexistent/interpreter\n";
+
+    p->order.arguments.count = 0;
+    pasture_script(p, text, sizeof(text) - 1);
+}
+
+static void
+cut_script_short(struct pasture *p)
+{
+    p->order.arguments.count = 0;
+    pasture_script(p, "#!/bin/sh\n", 10);
+    p->order.script_bytes = 100;
+}
+
+static const struct failure failures[] = {
+    {"no workdir", lose_work_dir, "working directory", ENOENT, 125, false},
+    {"no out dir",
+     lose_output_directory,
+     "standard output",
+     ENOENT,
+     125,
+     false},
+    {"closed", close_output_directory, "standard output", EACCES, 125, true},
+    {"dir", make_output_a_directory, "standard output", EISDIR, 125, false},
+    {"errors", close_errors, "standard error", ENOENT, 125, false},
+    {"no input", lose_input, "standard input", ENOENT, 125, false},
+    {"no command", name_no_command, "program", ENOENT, 127, false},
+    {"no program", name_no_path, "program", ENOENT, 127, false},
+    {"empty", name_nothing, "program", ENOENT, 127, false},
+    {"data", run_data, "program", EACCES, 126, false},
+    {"nonsense", run_nonsense, "program", ENOEXEC, 126, false},
+    {"cpus", use_far_cpus, "cpu affinity", EINVAL, 125, false},
+    {"nodes", use_far_memory, "memory policy", EINVAL, 125, false},
+    {"unknown uid", be_nobody_known, "user", ENOENT, 125, true},
+    {"foreign group", be_in_a_foreign_group, "user", EPERM, 125, true},
+    {"root", be_root, "user allowed", EPERM, 125, true},
+    {"cgroup", lose_cgroup, "fork", ENOENT, 125, true},
+    {"interpreter", lose_interpreter, "program", ENOENT, 127, false},
+    {"short script", cut_script_short, "spool", ENODATA, 125, false},
+};
+
+static void
+assert_fails(const struct failure *f)
+{
+    struct pasture p;
+    struct ending *e;
+
+    pasture_init(&p);
+    pasture_shell(&p, "touch ran");
+    f->spoil(&p);
+
+    e = pasture_run(&p);
+
+    ck_assert_msg(e->failed_step != NULL
+                      && strcmp(e->failed_step, f->step) == 0,
+                  "%s: fails at '%s' (%s)",
+                  f->name,
+                  e->failed_step == NULL ? "nothing" : e->failed_step,
+                  e->message);
+    ck_assert_msg(e->error_number == f->error_number,
+                  "%s: %s",
+                  f->name,
+                  e->message);
+    ck_assert_int_eq(e->exit_code, f->code);
+    ck_assert_int_eq(e->started_at_us, 0);
+    ck_assert_int_ne(access(below(&p, "ran"), F_OK), 0);
+    ending_free(e);
+    pasture_fini(&p);
+}
+
+START_TEST(what_cannot_be_started_says_at_which_step_and_why)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(failures); i++)
+        if (!failures[i].needs_root || pasture_is_root())
+            assert_fails(&failures[i]);
+}
+END_TEST
+
+START_TEST(a_symlink_to_roots_file_is_not_written_through)
+{
+    struct pasture p;
+    CLEANUP_FREE char *target = NULL;
+    CLEANUP_FREE char *kept = NULL;
+    struct ending *e;
+
+    if (!pasture_needs_root())
+        return;
+    pasture_init(&p);
+    target = xasprintf("%s/roots", p.directory);
+    ck_assert_int_eq(file_write_atomic(target, 0644, "root's\n", 7, NULL), 0);
+    ck_assert_int_eq(symlink(target, p.out), 0);
+    pasture_shell(&p, "echo overwritten");
+
+    e = pasture_run(&p);
+
+    kept = pasture_read(target);
+    ck_assert_str_eq(kept, "root's\n");
+    ck_assert_str_eq(e->failed_step, "standard output");
+    ck_assert_int_eq(e->error_number, EACCES);
+    ck_assert_ptr_nonnull(strstr(e->message, p.out));
+    ending_free(e);
+    pasture_fini(&p);
+}
+END_TEST
+
+START_TEST(a_script_runs_from_its_own_file_with_its_arguments)
+{
+    static const char text[] = "#!/bin/sh\n"
+                               "stat -c '%a %u' \"$0\"; echo \"$@\"\n";
+    struct pasture p;
+    CLEANUP_FREE char *printed = NULL;
+    CLEANUP_FREE char *wanted = NULL;
+
+    pasture_init(&p);
+    pasture_script(&p, text, sizeof(text) - 1);
+    pasture_argument(&p, "a b");
+    pasture_argument(&p, "c");
+    wanted = xasprintf("500 %u\na b c\n", (unsigned)p.order.uid);
+
+    pasture_succeed(&p);
+
+    printed = pasture_read(p.out);
+    ck_assert_str_eq(printed, wanted);
+    pasture_fini(&p);
+}
+END_TEST
+
+START_TEST(a_script_of_four_mebibytes_runs)
+{
+    static const char head[] = "#!/bin/sh\necho begin\n";
+    static const char tail[] = "\necho end\n";
+    size_t length = ORDER_SCRIPT_BYTES;
+    CLEANUP_FREE char *text = xmalloc(length);
+    struct pasture p;
+
+    memset(text, '#', length);
+    memcpy(text, head, sizeof(head) - 1);
+    memcpy(text + length - sizeof(tail) + 1, tail, sizeof(tail) - 1);
+    pasture_init(&p);
+    pasture_script(&p, text, length);
+
+    pasture_succeed(&p);
+
+    CLEANUP_FREE char *printed = pasture_read(p.out);
+    ck_assert_str_eq(printed, "begin\nend\n");
+    pasture_fini(&p);
+}
+END_TEST
+
+START_TEST(a_megabyte_of_environment_arrives)
+{
+    size_t length = 1u << 17;
+    struct pasture p;
+    CLEANUP_FREE char *variable = xmalloc(length);
+
+    memset(variable, 'x', length);
+    memcpy(variable, "BIG=", 4);
+    variable[length - 1] = '\0';
+    pasture_init(&p);
+    for (int i = 0; i < 8; i++)
+        pasture_variable(&p, variable);
+    pasture_shell(&p, "echo ${#BIG}");
+
+    pasture_succeed(&p);
+
+    CLEANUP_FREE char *printed = pasture_read(p.out);
+    ck_assert_int_eq(atoi(printed), (int)length - 5);
+    pasture_fini(&p);
+}
+END_TEST
+
+/* Whether the process whose pid the file holds is alive. */
+static bool
+is_alive(const char *path)
+{
+    CLEANUP_FREE char *text = pasture_read(path);
+    pid_t pid = atoi(text);
+
+    ck_assert_int_gt(pid, 1);
+    return kill(pid, 0) == 0;
+}
+
+static const char leave_daemons[] =
+    "for i in 1 2 3; do setsid sh -c 'trap \"\" TERM HUP; echo $$ >> daemon; "
+    "exec >/dev/null 2>&1; sleep 1000' & done; "
+    "while [ ! -s daemon ]; do sleep 0.01; done; echo started";
+
+START_TEST(daemons_do_not_outlive_the_job)
+{
+    struct pasture p;
+    struct ending *e;
+
+    pasture_init(&p);
+    pasture_shell(&p, leave_daemons);
+
+    e = pasture_run(&p);
+
+    ck_assert_int_eq(e->exit_code, 0);
+    ck_assert(!e->has_left_behind);
+    ck_assert(!is_alive(below(&p, "daemon")));
+    ending_free(e);
+    pasture_fini(&p);
+}
+END_TEST
+
+START_TEST(a_signal_goes_to_whom_it_is_meant_for)
+{
+    static const struct {
+        enum launch_scope scope;
+        const char *wanted;
+    } cases[] = {
+        {LAUNCH_MAIN, "main\n"},
+        {LAUNCH_ALL, "child\nmain\n"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct pasture p;
+        CLEANUP_FREE char *ready = NULL;
+        CLEANUP_FREE char *printed = NULL;
+
+        pasture_init(&p);
+        ready = xstrdup(below(&p, "ready"));
+        p.order.stderr_path = "/dev/null";
+        pasture_shell(&p,
+                      "sh -c 'trap \"echo child; exit\" USR1; echo x > ready; "
+                      "while :; do sleep 0.01; done' & child=$!; "
+                      "trap 'sleep 0.3; echo main; exit 0' USR1; "
+                      "while :; do sleep 0.01; done");
+        pasture_start(&p);
+        pasture_wait_for(ready);
+        ck_assert_int_eq(launch_signal(p.pidfd, cases[i].scope, SIGUSR1, NULL),
+                         0);
+        ck_assert_int_eq(pasture_wait(&p), 0);
+
+        printed = pasture_read(p.out);
+        ck_assert_str_eq(printed, cases[i].wanted);
+        pasture_fini(&p);
+    }
+}
+END_TEST
+
+START_TEST(a_job_that_hangs_in_opening_its_output_can_be_killed)
+{
+    struct pasture p;
+    struct ending *e;
+
+    pasture_init(&p);
+    ck_assert_int_eq(mkfifo(p.out, 0666), 0);
+    ck_assert_int_eq(chmod(p.out, 0666), 0);
+    pasture_shell(&p, "echo never");
+    pasture_start(&p);
+    pasture_pause(300);
+
+    ck_assert_int_eq(launch_signal(p.pidfd, LAUNCH_ALL, SIGKILL, NULL), 0);
+    ck_assert_int_eq(pasture_wait(&p), 0);
+
+    e = pasture_ending(&p);
+    ck_assert_int_eq(e->signal, SIGKILL);
+    ending_free(e);
+    pasture_fini(&p);
+}
+END_TEST
+
+START_TEST(a_signal_sent_at_once_is_not_lost_on_the_shepherd)
+{
+    struct pasture p;
+
+    pasture_init(&p);
+    pasture_shell(&p, "exit 0");
+    pasture_start(&p);
+
+    ck_assert_int_eq(launch_signal(p.pidfd, LAUNCH_MAIN, SIGCONT, NULL), 0);
+
+    ck_assert_int_eq(pasture_wait(&p), 0);
+    pasture_fini(&p);
+}
+END_TEST
+
+START_TEST(what_ends_daemons_does_not_end_a_shepherd)
+{
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGUSR1};
+    struct pasture p;
+    struct ending *e;
+    CLEANUP_FREE char *ready = NULL;
+
+    pasture_init(&p);
+    ready = xstrdup(below(&p, "ready"));
+    pasture_shell(&p, "echo x > ready; sleep 0.5; exit 7");
+    pasture_start(&p);
+    pasture_wait_for(ready);
+
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        ck_assert_int_eq(kill(p.pid, signals[i]), 0);
+
+    ck_assert_int_eq(pasture_wait(&p), 0);
+    e = pasture_ending(&p);
+    ck_assert_int_eq(e->exit_code, 7);
+    ending_free(e);
+    pasture_fini(&p);
+}
+END_TEST
+
+START_TEST(the_job_and_its_record_outlive_a_launcher_killed_meanwhile)
+{
+    struct pasture p;
+    struct ending *e = NULL;
+    CLEANUP_FREE char *ready = NULL;
+    pid_t launcher;
+
+    pasture_init(&p);
+    ready = xstrdup(below(&p, "ready"));
+    pasture_shell(&p, "echo x > ready; sleep 0.5; exit 9");
+    launcher = fork();
+    if (launcher == 0) {
+        pasture_start(&p);
+        for (;;)
+            pause();
+    }
+    pasture_wait_for(ready);
+    ck_assert_int_eq(kill(launcher, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(launcher, NULL, 0), launcher);
+
+    for (int i = 0; i < 1000 && e == NULL; i++) {
+        pasture_pause(10);
+        ending_read(p.state_dir, p.run_dir, &e, NULL);
+    }
+
+    ck_assert_ptr_nonnull(e);
+    ck_assert_int_eq(e->exit_code, 9);
+    ending_free(e);
+    pasture_fini(&p);
+}
+END_TEST
+
+START_TEST(a_second_shepherd_leaves_the_pod_to_the_first)
+{
+    struct pasture p;
+    struct ending *e;
+    CLEANUP_FREE char *ready = NULL;
+    pid_t first;
+    int first_fd;
+
+    pasture_init(&p);
+    ready = xstrdup(below(&p, "ready"));
+    pasture_shell(&p, "echo x >> ready; sleep 0.7; exit 5");
+    pasture_start(&p);
+    pasture_wait_for(ready);
+    first = p.pid;
+    first_fd = p.pidfd;
+
+    pasture_start(&p);
+    ck_assert_int_eq(pasture_wait(&p), 65);
+    p.pid = first;
+    p.pidfd = first_fd;
+    ck_assert_int_eq(pasture_wait(&p), 0);
+
+    e = pasture_ending(&p);
+    ck_assert_int_eq(e->exit_code, 5);
+    CLEANUP_FREE char *ran = pasture_read(ready);
+    ck_assert_str_eq(ran, "x\n");
+    ending_free(e);
+    pasture_fini(&p);
+}
+END_TEST
+
+START_TEST(a_finished_pod_is_never_run_again)
+{
+    struct pasture p;
+    CLEANUP_FREE char *ran = NULL;
+
+    pasture_init(&p);
+    pasture_shell(&p, "echo x >> ran");
+    pasture_succeed(&p);
+
+    pasture_start(&p);
+    ck_assert_int_eq(pasture_wait(&p), 65);
+
+    ran = pasture_read(below(&p, "ran"));
+    ck_assert_str_eq(ran, "x\n");
+    pasture_fini(&p);
+}
+END_TEST
+
+START_TEST(an_order_that_is_no_order_touches_nothing)
+{
+    struct pasture p;
+
+    pasture_init(&p);
+    p.order.cpus = "everywhere";
+    pasture_shell(&p, "exit 0");
+
+    pasture_start(&p);
+
+    ck_assert_int_eq(pasture_wait(&p), 64);
+    ck_assert_int_eq(rmdir(p.state_dir), 0);
+    ck_assert_int_eq(mkdir(p.state_dir, 0711), 0);
+    pasture_fini(&p);
+}
+END_TEST
+
+START_TEST(a_record_the_disk_refuses_is_kept_in_run)
+{
+    struct pasture p;
+    struct ending *e;
+    CLEANUP_FREE char *ready = NULL;
+
+    pasture_init(&p);
+    ready = xstrdup(below(&p, "ready"));
+    pasture_shell(&p, "echo x > ready; sleep 0.3; exit 4");
+    pasture_start(&p);
+    pasture_wait_for(ready);
+
+    ck_assert_int_eq(rmdir(p.state_dir), 0);
+
+    ck_assert_int_eq(pasture_wait(&p), 0);
+    e = pasture_ending(&p);
+    ck_assert_int_eq(e->exit_code, 4);
+    ending_free(e);
+    pasture_fini(&p);
+}
+END_TEST
+
+START_TEST(tmpdir_is_the_users_alone)
+{
+    struct pasture p;
+    CLEANUP_FREE char *printed = NULL;
+    CLEANUP_FREE char *wanted = NULL;
+    CLEANUP_FREE char *tmp = NULL;
+
+    pasture_init(&p);
+    tmp = xasprintf("%s/tmp", p.state_dir);
+    p.order.tmp_dir = tmp;
+    pasture_shell(&p,
+                  "stat -c '%a %u' $TMPDIR; touch $TMPDIR/x && echo $TMPDIR");
+    wanted = xasprintf("700 %u\n%s\n", (unsigned)p.order.uid, tmp);
+
+    pasture_succeed(&p);
+
+    printed = pasture_read(p.out);
+    ck_assert_str_eq(printed, wanted);
+    pasture_fini(&p);
+}
+END_TEST
+
+/* As an ordinary user: the test becomes one. */
+START_TEST(rootless_it_runs_its_own_users_jobs_alone)
+{
+    struct pasture p;
+    struct ending *e;
+
+    if (pasture_is_root()) {
+        ck_assert_int_eq(setgid(PASTURE_UID), 0);
+        ck_assert_int_eq(setuid(PASTURE_UID), 0);
+    }
+    pasture_init(&p);
+    p.order.cpus = "0";
+    pasture_shell(&p, leave_daemons);
+    e = pasture_run(&p);
+
+    ck_assert_ptr_null(e->failed_step);
+    ck_assert_int_eq(e->exit_code, 0);
+    ck_assert_str_eq(e->cpus_allowed, "0");
+    ck_assert(!e->is_memory_enforced);
+    ck_assert(!is_alive(below(&p, "daemon")));
+    ending_free(e);
+    pasture_fini(&p);
+    assert_fails(&(struct failure){"another",
+                                   be_another,
+                                   "user allowed",
+                                   EPERM,
+                                   125,
+                                   false});
+}
+END_TEST
+
+/* In cgroups, where this machine has them. */
+struct fold {
+    struct pasture p;
+    struct cgroot *root;
+    struct cgroup *c;
+    struct strbuf own, job;
+};
+
+static bool
+fold_open(struct fold *f)
+{
+    char base[64];
+    struct cgroot_site site = {.base = base};
+    struct error err = {0};
+
+    *f = (struct fold){.own = STRBUF_INIT, .job = STRBUF_INIT};
+    snprintf(base, sizeof(base), "/kiln-test-%ld", (long)getpid());
+    if (!pasture_needs_root())
+        return false;
+    if (cgroot_open(&site, &f->root, &err) < 0
+        || cgroot_make(f->root, "p", &f->c, &err) < 0) {
+        printf("# not shown: %s\n", err.text);
+        return false;
+    }
+    pasture_init(&f->p);
+    return true;
+}
+
+static struct ending *
+fold_run(struct fold *f)
+{
+    cgroup_format(cgroot_shepherds(f->root), &f->own);
+    cgroup_format(f->c, &f->job);
+    f->p.order.shepherd_cgroup = f->own.text;
+    f->p.order.job_cgroup = f->job.text;
+    return pasture_run(&f->p);
+}
+
+static void
+fold_close(struct fold *f)
+{
+    struct error err = {0};
+    int r = cgroup_remove(f->c, &err);
+
+    for (int i = 0; i < 100 && r == -EBUSY; i++) {
+        pasture_pause(20);
+        r = cgroup_remove(f->c, &err);
+    }
+    ck_assert_msg(r == 0, "%s", err.text);
+    cgroup_free(f->c);
+    ck_assert_msg(cgroot_remove(f->root, &err) == 0, "%s", err.text);
+    cgroot_close(f->root);
+    strbuf_fini(&f->own);
+    strbuf_fini(&f->job);
+    pasture_fini(&f->p);
+}
+
+START_TEST(in_a_cgroup_the_job_is_confined_and_the_shepherd_stays_outside)
+{
+    struct fold f;
+    struct ending *e;
+    CLEANUP_FREE char *printed = NULL;
+
+    if (!fold_open(&f))
+        return;
+    if (cgroot_ability(f.root)->cpuset)
+        ck_assert_int_eq(cgroup_set_cpus(f.c, "0", "0", NULL), 0);
+    pasture_shell(&f.p,
+                  "grep -c /kiln-test.*/p$ /proc/self/cgroup; "
+                  "grep -l /kiln-test.*/shepherds$ /proc/$PPID/cgroup");
+
+    e = fold_run(&f);
+
+    printed = pasture_read(f.p.out);
+    ck_assert_msg(e->failed_step == NULL, "%s", e->message);
+    ck_assert_int_ge(atoi(printed), 1);
+    ck_assert_ptr_nonnull(strstr(printed, "/cgroup\n"));
+    if (cgroot_ability(f.root)->cpuset)
+        ck_assert_str_eq(e->cpus_allowed, "0");
+    ck_assert(e->is_memory_enforced == cgroot_ability(f.root)->memory);
+    ending_free(e);
+    fold_close(&f);
+}
+END_TEST
+
+START_TEST(a_job_that_eats_too_much_memory_is_told_apart)
+{
+    struct fold f;
+    struct ending *e;
+
+    if (!fold_open(&f))
+        return;
+    if (cgroot_ability(f.root)->memory) {
+        ck_assert_int_eq(cgroup_set_memory(f.c, 32u << 20, NULL), 0);
+        pasture_shell(&f.p,
+                      "exec awk 'BEGIN { s = \"x\"; while (1) s = s s }'");
+
+        e = fold_run(&f);
+
+        ck_assert_int_eq(e->signal, SIGKILL);
+        ck_assert(e->was_oom);
+        ck_assert_int_ge(e->oom_kills, 1);
+        ck_assert_int_ge(e->peak_memory_bytes, 30 << 20);
+        ck_assert(e->is_memory_enforced);
+        ending_free(e);
+    }
+    fold_close(&f);
+}
+END_TEST
+
+START_TEST(in_a_cgroup_daemons_do_not_outlive_the_job_either)
+{
+    struct fold f;
+    struct ending *e;
+
+    if (!fold_open(&f))
+        return;
+    pasture_shell(&f.p, leave_daemons);
+
+    e = fold_run(&f);
+
+    ck_assert(!e->has_left_behind);
+    ck_assert(!is_alive(below(&f.p, "daemon")));
+    ck_assert_int_eq(cgroup_is_empty(f.c), 1);
+    ending_free(e);
+    fold_close(&f);
+}
+END_TEST
+
+SUITE("shepherd",
+      exit_codes_and_signals_are_recorded,
+      elapsed_and_cpu_time_are_measured,
+      what_cannot_be_started_says_at_which_step_and_why,
+      a_symlink_to_roots_file_is_not_written_through,
+      a_script_runs_from_its_own_file_with_its_arguments,
+      a_script_of_four_mebibytes_runs,
+      a_megabyte_of_environment_arrives,
+      daemons_do_not_outlive_the_job,
+      a_signal_goes_to_whom_it_is_meant_for,
+      a_job_that_hangs_in_opening_its_output_can_be_killed,
+      a_signal_sent_at_once_is_not_lost_on_the_shepherd,
+      what_ends_daemons_does_not_end_a_shepherd,
+      the_job_and_its_record_outlive_a_launcher_killed_meanwhile,
+      a_second_shepherd_leaves_the_pod_to_the_first,
+      a_finished_pod_is_never_run_again,
+      an_order_that_is_no_order_touches_nothing,
+      a_record_the_disk_refuses_is_kept_in_run,
+      tmpdir_is_the_users_alone,
+      rootless_it_runs_its_own_users_jobs_alone,
+      in_a_cgroup_the_job_is_confined_and_the_shepherd_stays_outside,
+      a_job_that_eats_too_much_memory_is_told_apart,
+      in_a_cgroup_daemons_do_not_outlive_the_job_either)
