@@ -105,15 +105,14 @@ set_int(const struct option_spec *o,
     return 0;
 }
 
-static int
-set_value(const struct option_spec *o,
-          const char *value,
-          void *target,
-          struct error *err)
+int
+option_set(const struct option_spec *o,
+           const char *value,
+           void *target,
+           struct error *err)
 {
     void *place = (char *)target + o->offset;
     struct option_texts *texts = place;
-    int r;
 
     switch (o->type) {
     case OPTION_FLAG:
@@ -127,15 +126,11 @@ set_value(const struct option_spec *o,
         texts->items[texts->count++] = value;
         return 0;
     case OPTION_INT:
-        r = set_int(o, value, place, err);
-        break;
+        return set_int(o, value, place, err);
     case OPTION_CALL:
-        r = o->set(o, value, target, err);
-        break;
-    default:
-        return -EINVAL;
+        return o->set(o, value, target, err);
     }
-    return r < 0 ? error_wrap(err, r, "--%s", o->name) : 0;
+    return -EINVAL;
 }
 
 /* The options that a mistyped or shortened one could mean. */
@@ -225,9 +220,9 @@ option_parse(const struct option_table *table,
             return refuse_without_value(table, err);
         if (o == NULL)
             return refuse(table, argv[optind - 1], err);
-        r = set_value(o, optarg, target, err);
+        r = option_set(o, optarg, target, err);
         if (r < 0)
-            return r;
+            return error_wrap(err, r, "--%s", o->name);
     }
     *ret_operands = optind;
     return 0;

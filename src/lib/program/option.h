@@ -83,5 +83,11 @@ int option_parse(const struct option_table *table,
                  int *ret_operands,
                  struct error *err);
 
+/* One value into the target; the words of a failure do not name the option. */
+int option_set(const struct option_spec *option,
+               const char *value,
+               void *target,
+               struct error *err);
+
 /* --help, ready to print. */
 void option_format_help(const struct option_table *table, struct strbuf *out);

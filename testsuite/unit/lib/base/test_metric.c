@@ -6,10 +6,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "lib/base/strbuf.h"
+#include "testsuite/lib/apart.h"
 #include "testsuite/lib/suite.h"
 
 static void
@@ -233,50 +232,54 @@ START_TEST(no_update_is_lost_between_threads)
 END_TEST
 
 static void
-register_a_bad_name(struct metric_registry *r)
+register_a_bad_name(UNUSED const void *context)
 {
-    metric_gauge(r, "bad-name", "X.", NULL);
+    metric_gauge(metric_registry_new(), "bad-name", "X.", NULL);
 }
 
 static void
-register_two_types(struct metric_registry *r)
+register_two_types(UNUSED const void *context)
 {
+    struct metric_registry *r = metric_registry_new();
+
     metric_gauge(r, "x", "X.", NULL);
     metric_counter(r, "x", "X.", NULL);
 }
 
 static void
-give_too_few_labels(struct metric_registry *r)
+give_too_few_labels(UNUSED const void *context)
 {
-    metric_series(metric_gauge(r, "x", "X.", "a,b"), "1");
+    metric_series(metric_gauge(metric_registry_new(), "x", "X.", "a,b"), "1");
 }
 
 static void
-give_too_many_labels(struct metric_registry *r)
+give_too_many_labels(UNUSED const void *context)
 {
-    metric_series(metric_gauge(r, "x", "X.", "a"), "1", "2");
+    metric_series(metric_gauge(metric_registry_new(), "x", "X.", "a"),
+                  "1",
+                  "2");
 }
 
 START_TEST(mistakes_of_the_program_abort)
 {
-    static void (*const mistakes[])(struct metric_registry *) = {
-        register_a_bad_name,
-        register_two_types,
-        give_too_few_labels,
-        give_too_many_labels,
+    static const struct {
+        apart_fn mistake;
+        const char *words;
+    } cases[] = {
+        {register_a_bad_name, "metric 'bad-name': not the name of a metric\n"},
+        {register_two_types, "metric 'x': registered as two types\n"},
+        {give_too_few_labels,
+         "metric 'x': other labels than it was registered with\n"},
+        {give_too_many_labels,
+         "metric 'x': other labels than it was registered with\n"},
     };
 
-    for (size_t i = 0; i < ARRAY_SIZE(mistakes); i++) {
-        pid_t child = fork();
-        int status;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct apart run;
 
-        if (child == 0) {
-            fclose(stderr);
-            mistakes[i](metric_registry_new());
-            _exit(0);
-        }
-        ck_assert_int_eq(waitpid(child, &status, 0), child);
-        ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+        apart(&run, cases[i].mistake, NULL);
+        ck_assert_int_eq(run.status, -SIGABRT);
+        ck_assert_str_eq(run.text, cases[i].words);
     }
 }
 END_TEST

@@ -5,13 +5,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/base/error.h"
-#include "lib/base/fd.h"
-#include "lib/base/strbuf.h"
 #include "lib/program/option.h"
+#include "testsuite/lib/apart.h"
 #include "testsuite/lib/suite.h"
 
 struct target {
@@ -35,37 +33,6 @@ static const struct option_table table = {
     .has_version = true,
 };
 
-/* Runs a function in a process of its own, and keeps what it printed. */
-struct run {
-    char text[4096];
-    int status;
-};
-
-static void
-run(struct run *result, void (*function)(void))
-{
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    int ends[2];
-    pid_t child;
-
-    ck_assert_int_eq(pipe(ends), 0);
-    fflush(NULL);
-    child = fork();
-    if (child == 0) {
-        dup2(ends[1], STDOUT_FILENO);
-        dup2(ends[1], STDERR_FILENO);
-        function();
-        exit(0);
-    }
-    close(ends[1]);
-    ck_assert_int_eq(fd_read_all(ends[0], sizeof(result->text), &text), 0);
-    close(ends[0]);
-    ck_assert_int_eq(waitpid(child, &result->status, 0), child);
-    snprintf(result->text, sizeof(result->text), "%s", text.text);
-    ck_assert(WIFEXITED(result->status));
-    result->status = WEXITSTATUS(result->status);
-}
-
 static void
 begin_with(const char *word)
 {
@@ -79,34 +46,34 @@ begin_with(const char *word)
 }
 
 static void
-begin_well(void)
+begin_well(UNUSED const void *context)
 {
     begin_with("n1");
 }
 
 static void
-begin_badly(void)
+begin_badly(UNUSED const void *context)
 {
     begin_with("--al1");
 }
 
 static void
-ask_for_help(void)
+ask_for_help(UNUSED const void *context)
 {
     begin_with("--help");
 }
 
 static void
-ask_for_version(void)
+ask_for_version(UNUSED const void *context)
 {
     begin_with("--version");
 }
 
 START_TEST(operands_are_handed_back)
 {
-    struct run r;
+    struct apart r;
 
-    run(&r, begin_well);
+    apart(&r, begin_well, NULL);
 
     ck_assert_str_eq(r.text, "1\n");
     ck_assert_int_eq(r.status, 0);
@@ -115,9 +82,9 @@ END_TEST
 
 START_TEST(a_mistake_is_one_line_that_names_the_command_and_the_way_to_help)
 {
-    struct run r;
+    struct apart r;
 
-    run(&r, begin_badly);
+    apart(&r, begin_badly, NULL);
 
     ck_assert_str_eq(r.text,
                      "kctl: drain: unknown option '--al1' (did you mean "
@@ -128,20 +95,20 @@ END_TEST
 
 START_TEST(help_and_version_end_the_program_well)
 {
-    struct run r;
+    struct apart r;
 
-    run(&r, ask_for_help);
+    apart(&r, ask_for_help, NULL);
     ck_assert_ptr_eq(strstr(r.text, "usage: kctl drain [OPTION]"), r.text);
     ck_assert_int_eq(r.status, 0);
 
-    run(&r, ask_for_version);
+    apart(&r, ask_for_version, NULL);
     ck_assert_str_eq(r.text, "kctl drain " PACKAGE_VERSION "\n");
     ck_assert_int_eq(r.status, 0);
 }
 END_TEST
 
 static void
-end_with_words(void)
+end_with_words(UNUSED const void *context)
 {
     struct error err = {0};
 
@@ -151,13 +118,13 @@ end_with_words(void)
 }
 
 static void
-end_without_words(void)
+end_without_words(UNUSED const void *context)
 {
     exit((int)program_end("kctl", -ECONNREFUSED, NULL));
 }
 
 static void
-end_on_a_full_disk(void)
+end_on_a_full_disk(UNUSED const void *context)
 {
     int full = open("/dev/full", O_WRONLY);
 
@@ -168,13 +135,13 @@ end_on_a_full_disk(void)
 
 START_TEST(an_error_is_told_and_decides_the_status)
 {
-    struct run r;
+    struct apart r;
 
-    run(&r, end_with_words);
+    apart(&r, end_with_words, NULL);
     ck_assert_str_eq(r.text, "before\nkctl: drain: node 'n7' not found\n");
     ck_assert_int_eq(r.status, EXIT_STATUS_NOT_FOUND);
 
-    run(&r, end_without_words);
+    apart(&r, end_without_words, NULL);
     ck_assert_str_eq(r.text, "kctl: Connection refused\n");
     ck_assert_int_eq(r.status, EXIT_STATUS_UNAVAILABLE);
 }
@@ -182,9 +149,9 @@ END_TEST
 
 START_TEST(output_that_cannot_be_written_is_a_failure)
 {
-    struct run r;
+    struct apart r;
 
-    run(&r, end_on_a_full_disk);
+    apart(&r, end_on_a_full_disk, NULL);
 
     ck_assert_str_eq(r.text,
                      "kctl: writing to standard output: "
@@ -194,7 +161,7 @@ START_TEST(output_that_cannot_be_written_is_a_failure)
 END_TEST
 
 static void
-begin_without_descriptors(void)
+begin_without_descriptors(UNUSED const void *context)
 {
     int out = dup(STDOUT_FILENO);
     char name[] = "kctl";
@@ -209,9 +176,9 @@ begin_without_descriptors(void)
 
 START_TEST(no_file_takes_the_place_of_a_closed_standard_descriptor)
 {
-    struct run r;
+    struct apart r;
 
-    run(&r, begin_without_descriptors);
+    apart(&r, begin_without_descriptors, NULL);
 
     ck_assert_str_eq(r.text, "1\n");
 }

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* setting.h - what can be configured: one table per daemon
+ *
+ * The table gives defaults, reads the configuration file (YAML) and the
+ * command line into the daemon's struct, prints the whole configuration with
+ * its explanations, and finds what was meant by a mistyped key. Keys are paths
+ * with dots ("store.batchDelay"). Strings and lists live in the arena given.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct arena;
+struct error;
+struct json;
+struct strbuf;
+
+/* The member of the daemon's struct, by type. */
+enum setting_type {
+    SETTING_BOOL,     /* bool */
+    SETTING_INT,      /* int64_t, from min to max */
+    SETTING_TEXT,     /* const char *; NULL where it is empty */
+    SETTING_TEXTS,    /* struct setting_texts */
+    SETTING_CHOICE,   /* int: the place among the choices */
+    SETTING_TIMESPAN, /* int64_t, microseconds, from min to max */
+    SETTING_BYTES,    /* int64_t, from min to max: 4096, "64Mi", "2G" */
+    SETTING_TREE,     /* const struct json *, as it came; NULL when absent */
+};
+
+struct setting_texts {
+    const char *const *items;
+    size_t count;
+};
+
+struct setting {
+    const char *key;
+    enum setting_type type;
+    size_t offset;
+    const char *initial; /* as on a command line; NULL: zero, empty, absent */
+    int64_t min;
+    int64_t max;
+    const char *const *choices; /* ends with NULL */
+    const char *help;           /* a sentence or two */
+    const char *option;         /* the long option that overrides, or NULL */
+    char letter;                /* of the option, or 0 */
+    const char *argument;       /* of the option: "DIR"; NULL: a flag */
+};
+
+struct setting_table {
+    const struct setting *settings;
+    size_t n_settings;
+};
+
+/* Fills the members of the table; the rest of the target is left alone. */
+void setting_reset(const struct setting_table *table,
+                   struct arena *arena,
+                   void *target);
+
+/* One setting from a command line: a list has commas, a flag's text is NULL.
+ * -EINVAL with words that do not name the setting.
+ */
+int setting_set(const struct setting *setting,
+                struct arena *arena,
+                const char *text,
+                void *target,
+                struct error *err);
+
+/* The settings in a text, over what the target holds. Every mistake is a line
+ * in `mistakes`, "NAME:LINE: KEY: WORDS"; -EINVAL when there was one, and then
+ * the target is half changed.
+ */
+int setting_read(const struct setting_table *table,
+                 struct arena *arena,
+                 const char *name,
+                 const char *text,
+                 size_t length,
+                 void *target,
+                 struct strbuf *mistakes);
+
+/* The same from a file. -errno, and a line, when it cannot be read. */
+int setting_read_file(const struct setting_table *table,
+                      struct arena *arena,
+                      const char *path,
+                      void *target,
+                      struct strbuf *mistakes);
+
+/* Appends the configuration as a file, each key explained. */
+void setting_print(const struct setting_table *table,
+                   const void *target,
+                   struct strbuf *out);
