@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/pods/compose.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "agent/pods/ground.h"
+#include "agent/shepherd/order.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/api/topology.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "testsuite/lib/suite.h"
+
+#define WHOLE_POD                                                              \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{"                   \
+    "\"name\":\"job-7-0\",\"namespace\":\"physics\",\"uid\":\"u1\","           \
+    "\"annotations\":{\"kiln.hpc/job-id\":\"7\",\"kiln.hpc/user\":\"ann\","    \
+    "\"kiln.hpc/script\":\"sha256:s\"},"                                       \
+    "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","      \
+    "\"name\":\"job-7\",\"uid\":\"j\",\"controller\":true}]},"                 \
+    "\"spec\":{\"nodeName\":\"n1\",\"securityContext\":"                       \
+    "{\"runAsUser\":1001,\"runAsGroup\":100},\"containers\":[{"                \
+    "\"name\":\"main\",\"args\":[\"a b\",\"c\"],\"workingDir\":\"/home/ann\"," \
+    "\"env\":[{\"name\":\"MODE\",\"value\":\"fast\"}],"                        \
+    "\"resources\":{\"requests\":{\"memory\":\"2Gi\"}}}],"                     \
+    "\"execution\":{\"stdoutPath\":\"out-%j\",\"umask\":\"0077\","             \
+    "\"openMode\":\"append\","                                                 \
+    "\"limits\":[{\"name\":\"nofile\",\"soft\":\"512\",\"hard\":\"1024\"}]}}," \
+    "\"status\":{\"allocation\":{\"cpus\":\"2-3\",\"memoryNodes\":\"1\"}}}"
+
+static struct topology real_topology, virtual_topology = {.is_virtual = true};
+
+static const struct ground ground = {
+    .node = "n1",
+    .topology = &real_topology,
+    .state_dir = "/s",
+    .run_dir = "/r",
+    .tmp_dir = "/t",
+    .min_uid = 1000,
+};
+
+static const struct object *
+parse(const char *text)
+{
+    const struct object *pod = NULL;
+    struct error err = {0};
+
+    ck_assert_msg(object_parse(&pod_kind, text, strlen(text), &pod, &err) == 0,
+                  "%s",
+                  err.text);
+    return pod;
+}
+
+static const char *
+variable(const struct order *o, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (size_t i = 0; i < o->environment.count; i++)
+        if (strncmp(o->environment.items[i], name, n) == 0
+            && o->environment.items[i][n] == '=')
+            return o->environment.items[i] + n + 1;
+    return NULL;
+}
+
+START_TEST(an_order_says_all_that_the_pod_says)
+{
+    static const char environment[] = "HOME=/home/ann\0MODE=slow\0=odd";
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct object *pod = parse(WHOLE_POD);
+    struct compose_input in = {
+        .ground = &ground,
+        .pod = pod,
+        .script = "#!/bin/sh\n",
+        .script_length = 10,
+        .environment = environment,
+        .environment_length = sizeof(environment),
+    };
+    struct order o;
+    struct error err = {0};
+
+    ck_assert_msg(compose_order(&in, arena, &o, &err) == 0, "%s", err.text);
+
+    ck_assert_int_eq(o.uid, 1001);
+    ck_assert_int_eq(o.gid, 100);
+    ck_assert_int_eq(o.umask, 077);
+    ck_assert_int_eq(o.script_bytes, 10);
+    ck_assert_str_eq(o.stdout_path, "/home/ann/out-7");
+    ck_assert(o.append);
+    ck_assert_str_eq(o.cpus, "2-3");
+    ck_assert_str_eq(o.memory_nodes, "1");
+    ck_assert_uint_eq(o.arguments.count, 2);
+    ck_assert_str_eq(o.arguments.items[0], "a b");
+    ck_assert_uint_eq(o.n_limits, 1);
+    ck_assert_str_eq(variable(&o, "HOME"), "/home/ann");
+    ck_assert_str_eq(variable(&o, "MODE"), "fast");
+    ck_assert_str_eq(variable(&o, "KILN_JOB_ID"), "7");
+    ck_assert_str_eq(variable(&o, "KILN_CPUS"), "2-3");
+    ck_assert_str_eq(variable(&o, "KILN_MEM_MB"), "2048");
+    ck_assert_str_eq(variable(&o, "OMP_NUM_THREADS"), "2");
+    object_unref(pod);
+}
+END_TEST
+
+START_TEST(a_virtual_node_binds_nothing)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct object *pod = parse(WHOLE_POD);
+    struct ground given = ground;
+    struct compose_input in = {
+        .ground = &given,
+        .pod = pod,
+        .script = "#!/bin/sh\n",
+        .script_length = 10,
+    };
+    struct order o;
+
+    given.topology = &virtual_topology;
+    ck_assert_int_eq(compose_order(&in, arena, &o, NULL), 0);
+
+    ck_assert_ptr_null(o.cpus);
+    ck_assert_ptr_null(o.memory_nodes);
+    object_unref(pod);
+}
+END_TEST
+
+START_TEST(a_script_without_an_interpreter_is_refused)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct object *pod = parse(WHOLE_POD);
+    struct compose_input in = {
+        .ground = &ground,
+        .pod = pod,
+        .script = "echo",
+        .script_length = 4,
+    };
+    struct order o;
+    struct error err = {0};
+
+    ck_assert_int_lt(compose_order(&in, arena, &o, &err), 0);
+    ck_assert_ptr_nonnull(strstr(err.text, "#!"));
+    object_unref(pod);
+}
+END_TEST
+
+START_TEST(what_this_node_must_not_run_is_refused)
+{
+    static const struct {
+        const char *spec;
+        const char *words;
+    } cases[] = {
+        {"\"containers\":[{\"name\":\"a\"}]", "whose"},
+        {"\"securityContext\":{\"runAsUser\":0},"
+         "\"containers\":[{\"name\":\"a\"}]",
+         "root"},
+        {"\"securityContext\":{\"runAsUser\":33},"
+         "\"containers\":[{\"name\":\"a\"}]",
+         "below 1000"},
+        {"\"securityContext\":{\"runAsUser\":1001},"
+         "\"containers\":[{\"name\":\"a\"},{\"name\":\"b\"}]",
+         "one container"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+        const struct object *pod;
+        struct error err = {0};
+
+        strbuf_printf(&text,
+                      "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":"
+                      "{\"name\":\"p\",\"namespace\":\"d\",\"uid\":\"u\"},"
+                      "\"spec\":{%s},\"status\":{}}",
+                      cases[i].spec);
+        pod = parse(text.text);
+        ck_assert_int_lt(compose_check(&ground, pod, &err), 0);
+        ck_assert_msg(strstr(err.text, cases[i].words) != NULL, "%s", err.text);
+        object_unref(pod);
+    }
+}
+END_TEST
+
+START_TEST(a_rootless_agent_runs_its_own_users_pods_alone)
+{
+    const struct object *pod = parse(WHOLE_POD);
+    struct ground rootless = ground;
+
+    rootless.rootless = true;
+    rootless.uid = 1001;
+    ck_assert_int_eq(compose_check(&rootless, pod, NULL), 0);
+    rootless.uid = 1002;
+    ck_assert_int_lt(compose_check(&rootless, pod, NULL), 0);
+    object_unref(pod);
+}
+END_TEST
+
+START_TEST(the_blobs_of_the_owning_job_are_asked_for)
+{
+    const struct object *pod = parse(WHOLE_POD);
+    struct compose_needs needs;
+
+    compose_needs(pod, &needs);
+
+    ck_assert_str_eq(needs.job, "job-7");
+    ck_assert_str_eq(needs.script, "sha256:s");
+    ck_assert_ptr_null(needs.environment);
+    object_unref(pod);
+}
+END_TEST
+
+SUITE("compose",
+      an_order_says_all_that_the_pod_says,
+      a_virtual_node_binds_nothing,
+      a_script_without_an_interpreter_is_refused,
+      what_this_node_must_not_run_is_refused,
+      a_rootless_agent_runs_its_own_users_pods_alone,
+      the_blobs_of_the_owning_job_are_asked_for)

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/pods/deadline.h"
+
+#include <check.h>
+
+#include "testsuite/lib/suite.h"
+
+#define S INT64_C(1000000)
+
+static const struct deadline running = {
+    .started_us = 100 * S,
+    .limit_us = DEADLINE_NEVER,
+    .grace_us = 30 * S,
+    .delete_us = DEADLINE_NEVER,
+    .delete_grace_us = DEADLINE_NEVER,
+};
+
+/* Does what is due until there is nothing, and returns when to look again. */
+static int64_t
+act(struct deadline *d, int64_t now, unsigned *ret_warned, unsigned *ret_done)
+{
+    int64_t next;
+
+    for (;;) {
+        switch (deadline_next(d, now, &next)) {
+        case DEADLINE_WARN:
+            d->warned = true;
+            (*ret_warned)++;
+            break;
+        case DEADLINE_TERMINATE:
+            d->terminated = true;
+            *ret_done |= 1;
+            break;
+        case DEADLINE_KILL:
+            d->terminated = d->killed = true;
+            *ret_done |= 2;
+            break;
+        case DEADLINE_WAIT:
+            return next;
+        }
+    }
+}
+
+START_TEST(a_pod_without_limits_is_left_alone)
+{
+    struct deadline d = running;
+    unsigned warned = 0, done = 0;
+
+    ck_assert_int_eq(act(&d, 1000000 * S, &warned, &done), DEADLINE_NEVER);
+    ck_assert_uint_eq(done, 0);
+}
+END_TEST
+
+START_TEST(a_limit_warns_terminates_and_kills_in_that_order)
+{
+    struct deadline d = running;
+    unsigned warned = 0, done = 0;
+
+    d.limit_us = 60 * S;
+    d.warn_us = 10 * S;
+
+    ck_assert_int_eq(act(&d, 100 * S, &warned, &done), 150 * S);
+    ck_assert_int_eq(act(&d, 150 * S, &warned, &done), 160 * S);
+    ck_assert_uint_eq(warned, 1);
+    ck_assert_uint_eq(done, 0);
+    ck_assert_int_eq(act(&d, 160 * S, &warned, &done), 190 * S);
+    ck_assert_uint_eq(done, 1);
+    ck_assert(deadline_is_exceeded(&d, 160 * S));
+    ck_assert_int_eq(act(&d, 190 * S, &warned, &done), DEADLINE_NEVER);
+    ck_assert_uint_eq(done, 3);
+}
+END_TEST
+
+START_TEST(a_deletion_before_the_limit_is_not_an_exceeded_limit)
+{
+    struct deadline d = running;
+    unsigned warned = 0, done = 0;
+
+    d.limit_us = 60 * S;
+    d.delete_us = 120 * S;
+    d.delete_grace_us = 5 * S;
+
+    ck_assert_int_eq(act(&d, 120 * S, &warned, &done), 125 * S);
+    ck_assert_uint_eq(done, 1);
+    ck_assert(!deadline_is_exceeded(&d, 125 * S));
+    act(&d, 125 * S, &warned, &done);
+    ck_assert_uint_eq(done, 3);
+}
+END_TEST
+
+START_TEST(an_agent_that_comes_late_kills_what_is_overdue)
+{
+    struct deadline d = running;
+    unsigned warned = 0, done = 0;
+
+    d.limit_us = 60 * S;
+    d.warn_us = 10 * S;
+
+    ck_assert_int_eq(act(&d, 1000 * S, &warned, &done), DEADLINE_NEVER);
+    ck_assert_uint_eq(warned, 0);
+    ck_assert_uint_eq(done, 2);
+}
+END_TEST
+
+START_TEST(a_deletion_without_grace_kills_at_once)
+{
+    struct deadline d = running;
+    unsigned warned = 0, done = 0;
+
+    d.delete_us = 110 * S;
+    d.delete_grace_us = 0;
+
+    act(&d, 110 * S, &warned, &done);
+    ck_assert_uint_eq(done, 2);
+}
+END_TEST
+
+SUITE("deadline",
+      a_pod_without_limits_is_left_alone,
+      a_limit_warns_terminates_and_kills_in_that_order,
+      a_deletion_before_the_limit_is_not_an_exceeded_limit,
+      an_agent_that_comes_late_kills_what_is_overdue,
+      a_deletion_without_grace_kills_at_once)

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/job_plan.h"
+
+#include <check.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "lib/api/job.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "testsuite/lib/suite.h"
+
+#define NOW INT64_C(1700000000000000)
+
+static struct arena *arena;
+static const struct object *job;
+static struct job_tally *tally;
+
+static const struct object *
+parse(const struct kind *kind, const char *text)
+{
+    const struct object *object = NULL;
+    struct error err = {0};
+
+    ck_assert_msg(object_parse(kind, text, strlen(text), &object, &err) == 0,
+                  "%s: %s",
+                  text,
+                  err.text);
+    return object;
+}
+
+/* A Job named "j" with those members of spec and status. */
+static void
+given_job(const char *annotations, const char *spec, const char *status)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    strbuf_printf(&text,
+                  "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+                  "\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
+                  "\"uid\":\"u\",\"annotations\":{%s}},"
+                  "\"spec\":{%s%s\"template\":{\"spec\":{\"containers\":"
+                  "[{\"name\":\"main\"}]}}},\"status\":{%s}}",
+                  annotations,
+                  spec,
+                  *spec ? "," : "",
+                  status);
+    arena = arena_new(0);
+    job = parse(&job_kind, text.text);
+    tally = job_tally_new(job_of(job));
+}
+
+static void
+given_pod(const char *name, const char *status)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const struct object *pod;
+
+    strbuf_printf(&text,
+                  "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":"
+                  "{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":"
+                  "{\"containers\":[{\"name\":\"main\"}]},\"status\":{%s}}",
+                  name,
+                  status);
+    pod = parse(&pod_kind, text.text);
+    job_tally_add(tally, pod_of(pod));
+    object_unref(pod);
+}
+
+static struct job_plan
+plan_at(int64_t now)
+{
+    struct job_plan plan;
+
+    job_plan(job_of(job), tally, now, 10, arena, &plan);
+    return plan;
+}
+
+static void
+done(void)
+{
+    job_tally_free(tally);
+    object_unref(job);
+    arena_free(arena);
+}
+
+static bool
+has_condition(const struct json *status, const char *type)
+{
+    const struct json *list = json_get(status, "conditions");
+
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (strcmp(json_get_text(list->items[i], "type"), type) == 0
+            && strcmp(json_get_text(list->items[i], "status"), "True") == 0)
+            return true;
+    return false;
+}
+
+#define FAILED_WITH(code)                                             \
+    "\"phase\":\"Failed\",\"containerStatuses\":[{\"name\":\"main\"," \
+    "\"state\":{\"terminated\":{\"exitCode\":" code ","               \
+    "\"finishedAt\":\"2023-11-14T22:13:20Z\"}}}]"
+#define DISRUPTED                                                          \
+    "\"phase\":\"Failed\",\"conditions\":[{\"type\":\"DisruptionTarget\"," \
+    "\"status\":\"True\"}]"
+
+START_TEST(a_new_job_gets_its_pod)
+{
+    given_job("", "\"backoffLimit\":0", "\"id\":7");
+
+    struct job_plan plan = plan_at(NOW);
+
+    ck_assert_uint_eq(plan.n_create, 1);
+    ck_assert_int_eq(plan.create[0].index, 0);
+    ck_assert_int_eq(plan.create[0].attempt, 0);
+    ck_assert_ptr_null(plan.status);
+    done();
+}
+END_TEST
+
+START_TEST(a_pod_that_was_asked_for_is_not_asked_for_again)
+{
+    given_job("", "", "");
+    job_tally_add_expected(tally, 0, 0);
+
+    ck_assert_uint_eq(plan_at(NOW).n_create, 0);
+    done();
+}
+END_TEST
+
+START_TEST(a_job_whose_pod_succeeds_is_complete)
+{
+    given_job("", "\"backoffLimit\":0", "\"attempts\":1,\"active\":1");
+    given_pod("j-0", "\"phase\":\"Succeeded\"");
+
+    struct job_plan plan = plan_at(NOW);
+
+    ck_assert_uint_eq(plan.n_create, 0);
+    ck_assert(plan.status_is_urgent);
+    ck_assert(has_condition(plan.status, "SuccessCriteriaMet"));
+    ck_assert(has_condition(plan.status, "Complete"));
+    ck_assert_int_eq(json_get_int(plan.status, "succeeded", 0), 1);
+    ck_assert(json_is(json_get(plan.status, "active"), JSON_NULL));
+    ck_assert_ptr_nonnull(json_get(plan.status, "completionTime"));
+    done();
+}
+END_TEST
+
+START_TEST(without_backoff_the_first_failure_is_the_last)
+{
+    given_job("", "\"backoffLimit\":0", "\"attempts\":1");
+    given_pod("j-0", FAILED_WITH("3"));
+
+    struct job_plan plan = plan_at(NOW);
+
+    ck_assert(has_condition(plan.status, "FailureTarget"));
+    ck_assert(has_condition(plan.status, "Failed"));
+    ck_assert_int_eq(json_get_int(plan.status, "exitCode", 0), 3);
+    ck_assert_int_eq(json_get_int(plan.status, "failed", 0), 1);
+    done();
+}
+END_TEST
+
+START_TEST(with_backoff_the_next_attempt_comes_after_a_pause)
+{
+    given_job("", "\"backoffLimit\":2", "\"attempts\":1");
+    given_pod("j-0", FAILED_WITH("1"));
+
+    struct job_plan at_once = plan_at(NOW + 1000000);
+    struct job_plan later = plan_at(NOW + 11 * INT64_C(1000000));
+
+    ck_assert_uint_eq(at_once.n_create, 0);
+    ck_assert_int_eq(at_once.wake_after_us, 9000000);
+    ck_assert_uint_eq(later.n_create, 1);
+    ck_assert_int_eq(later.create[0].index, 0);
+    ck_assert_int_eq(later.create[0].attempt, 1);
+    done();
+}
+END_TEST
+
+START_TEST(a_pod_lost_with_its_node_is_replaced_when_the_job_says_so)
+{
+    given_job("", "\"backoffLimit\":0,\"requeue\":true", "\"attempts\":1");
+    given_pod("j-0", DISRUPTED);
+
+    struct job_plan plan = plan_at(NOW);
+
+    ck_assert_uint_eq(plan.n_create, 1);
+    ck_assert_int_eq(plan.create[0].attempt, 1);
+    done();
+}
+END_TEST
+
+START_TEST(a_pod_lost_with_its_node_fails_the_job_otherwise)
+{
+    given_job("", "\"backoffLimit\":0", "\"attempts\":1");
+    given_pod("j-0", DISRUPTED);
+
+    ck_assert(has_condition(plan_at(NOW).status, "Failed"));
+    done();
+}
+END_TEST
+
+START_TEST(a_pod_that_was_made_and_is_gone_has_failed)
+{
+    given_job("", "\"backoffLimit\":0", "\"attempts\":1,\"active\":1");
+
+    struct job_plan plan = plan_at(NOW);
+
+    ck_assert_uint_eq(plan.n_create, 0);
+    ck_assert(has_condition(plan.status, "Failed"));
+    done();
+}
+END_TEST
+
+START_TEST(a_requeued_job_ends_its_pod_and_runs_again)
+{
+    given_job("\"kiln.hpc/requeue-before\":\"1\"",
+              "\"backoffLimit\":0",
+              "\"attempts\":1,\"active\":1");
+    given_pod("j-0", "\"phase\":\"Running\"");
+
+    struct job_plan ending = plan_at(NOW);
+
+    ck_assert(ending.delete_active);
+    ck_assert_uint_eq(ending.n_create, 0);
+    done();
+
+    given_job("\"kiln.hpc/requeue-before\":\"1\"",
+              "\"backoffLimit\":0",
+              "\"attempts\":1,\"active\":1");
+
+    struct job_plan again = plan_at(NOW);
+
+    ck_assert(!has_condition(again.status, "Failed"));
+    ck_assert_uint_eq(again.n_create, 1);
+    done();
+}
+END_TEST
+
+START_TEST(a_held_job_has_no_pods)
+{
+    given_job("", "\"suspend\":true", "\"attempts\":1,\"active\":1");
+    given_pod("j-0", "\"phase\":\"Pending\"");
+
+    struct job_plan plan = plan_at(NOW);
+
+    ck_assert_uint_eq(plan.n_create, 0);
+    ck_assert(plan.delete_active);
+    ck_assert(has_condition(plan.status, "Suspended"));
+    done();
+}
+END_TEST
+
+START_TEST(a_job_with_a_begin_time_waits_for_it)
+{
+    given_job("", "\"beginTime\":\"2023-11-14T22:13:25Z\"", "");
+
+    struct job_plan before = plan_at(NOW);
+    struct job_plan after = plan_at(NOW + 5000000);
+
+    ck_assert_uint_eq(before.n_create, 0);
+    ck_assert_int_eq(before.wake_after_us, 5000000);
+    ck_assert_uint_eq(after.n_create, 1);
+    done();
+}
+END_TEST
+
+START_TEST(parallelism_and_completions_bound_the_pods)
+{
+    static const struct {
+        const char *spec;
+        unsigned create;
+    } cases[] = {
+        {"\"parallelism\":3,\"completions\":5", 3},
+        {"\"parallelism\":8,\"completions\":5", 5},
+        {"\"parallelism\":0,\"completions\":5", 0},
+        {"\"parallelism\":4", 4},
+        {"\"parallelism\":50,\"completions\":50", 10},
+        {"\"completionMode\":\"Indexed\",\"parallelism\":2,\"completions\":3",
+         2},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        given_job("", cases[i].spec, "");
+        ck_assert_uint_eq(plan_at(NOW).n_create, cases[i].create);
+        done();
+    }
+}
+END_TEST
+
+START_TEST(an_indexed_job_fills_the_indexes_that_are_missing)
+{
+    given_job("",
+              "\"completionMode\":\"Indexed\",\"parallelism\":2,"
+              "\"completions\":4",
+              "\"attempts\":2");
+    given_pod("j-0", "\"phase\":\"Succeeded\"");
+    given_pod("j-1", "\"phase\":\"Running\"");
+
+    struct job_plan plan = plan_at(NOW);
+
+    ck_assert_uint_eq(plan.n_create, 1);
+    ck_assert_int_eq(plan.create[0].index, 2);
+    ck_assert_str_eq(json_get_text(plan.status, "completedIndexes"), "0");
+    done();
+}
+END_TEST
+
+START_TEST(a_job_past_its_deadline_fails_and_ends_its_pods)
+{
+    given_job("",
+              "\"activeDeadlineSeconds\":60",
+              "\"startTime\":\"2023-11-14T22:13:20Z\",\"attempts\":1");
+    given_pod("j-0", "\"phase\":\"Running\"");
+
+    struct job_plan before = plan_at(NOW + 59 * INT64_C(1000000));
+    struct job_plan after = plan_at(NOW + 60 * INT64_C(1000000));
+
+    ck_assert_int_eq(before.wake_after_us, 1000000);
+    ck_assert(has_condition(after.status, "Failed"));
+    ck_assert(after.delete_active);
+    done();
+}
+END_TEST
+
+START_TEST(names_of_pods_are_read_back)
+{
+    CLEANUP(arena_freep) struct arena *a = arena_new(0);
+    int64_t index, attempt;
+
+    ck_assert_str_eq(job_pod_name(a, "job-7", 3, 0), "job-7-3");
+    ck_assert_str_eq(job_pod_name(a, "job-7", 3, 2), "job-7-3-r2");
+    ck_assert(job_pod_name_parse("job-7", "job-7-3-r2", &index, &attempt));
+    ck_assert_int_eq(index, 3);
+    ck_assert_int_eq(attempt, 2);
+    ck_assert(!job_pod_name_parse("job-7", "job-70-3", &index, &attempt));
+    ck_assert(!job_pod_name_parse("job-7", "job-7-x", &index, &attempt));
+    ck_assert(!job_pod_name_parse("job-7", "job-7-3-r", &index, &attempt));
+    ck_assert(!job_pod_name_parse("job-7", "job", &index, &attempt));
+}
+END_TEST
+
+SUITE("job_plan",
+      a_new_job_gets_its_pod,
+      a_pod_that_was_asked_for_is_not_asked_for_again,
+      a_job_whose_pod_succeeds_is_complete,
+      without_backoff_the_first_failure_is_the_last,
+      with_backoff_the_next_attempt_comes_after_a_pause,
+      a_pod_lost_with_its_node_is_replaced_when_the_job_says_so,
+      a_pod_lost_with_its_node_fails_the_job_otherwise,
+      a_pod_that_was_made_and_is_gone_has_failed,
+      a_requeued_job_ends_its_pod_and_runs_again,
+      a_held_job_has_no_pods,
+      a_job_with_a_begin_time_waits_for_it,
+      parallelism_and_completions_bound_the_pods,
+      an_indexed_job_fills_the_indexes_that_are_missing,
+      a_job_past_its_deadline_fails_and_ends_its_pods,
+      names_of_pods_are_read_back)
