@@ -27,7 +27,7 @@ struct clock;
 struct error;
 struct kind;
 struct loop;
-struct metrics;
+struct metric_registry;
 struct object;
 struct store;
 struct store_txn;
@@ -47,14 +47,16 @@ struct store_settings {
     unsigned n_indexes;
     size_t log_bytes;  /* of the objects that only the log keeps; 0: 64 MiB */
     int64_t log_age_s; /* 0: 300 */
-    struct metrics *metrics;                                /* or NULL */
+    struct metric_registry *metrics;                        /* or NULL */
     void (*failed)(const struct error *err, void *context); /* then exit */
     void *context;
 };
 
 /* Life. Open: -EBUSY when another process holds the directory (it is named),
  * -EUCLEAN when the database fails its integrity check, -ENOTSUP for a schema
- * of a later version or a network file system. Close waits for the last commit.
+ * of a later version or a network file system. Close waits for the last commit
+ * and tells those who wait for it, so it comes before they are freed; watches
+ * end with it.
  */
 int store_open(const struct store_settings *settings,
                struct store **ret_store,
@@ -77,7 +79,9 @@ int64_t store_revision(const struct store *store); /* the published one */
 int64_t store_oldest_revision(const struct store *store); /* the log's */
 size_t store_count(const struct store *store, const struct kind *kind);
 
-/* Visits published objects in the order of (namespace, name), as they were at
+/* The visitors here change nothing in the store.
+ *
+ * Visits published objects in the order of (namespace, name), as they were at
  * `revision` (0: now), from behind the key `after` ("namespace/name" or
  * "name", NULL: the start), until the visitor returns false. -ESTALE: the log
  * no longer reaches back that far. With an index, visits those of that value
@@ -104,7 +108,10 @@ void store_visit_index(struct store *store,
  * merge patch against the object's pending state, kept instead of the whole
  * body when it is much smaller; NULL: the whole. Putting the wrong revision
  * is a bug and aborts. Rollback forgets all of it, revisions included.
- * Commit: done runs on the loop when it is durable and published.
+ * Commit: done (or NULL) runs on the loop when it is durable and published;
+ * never when the commit fails. One transaction at a time, and within one turn
+ * of the loop. What is put as KIND_VOLATILE is durable when it is made and
+ * when it is removed, not when it changes; KIND_TRANSIENT is best effort.
  */
 struct store_txn *store_begin(struct store *store);
 int64_t store_txn_revision(struct store_txn *txn);
@@ -155,7 +162,9 @@ const char *store_find_secret(const struct store *store, const char *name);
  * be NULL; the same objects go to every watcher. `index` and `value`: only
  * changes where one side has that value (index -1: all), found by hash, so
  * that ten thousand watchers of one node each cost nothing per change.
- * -ESTALE: the log does not reach back that far.
+ * Those in the log are told before store_watch returns, with *ret_watch set,
+ * so that the callback may end the watch. -ESTALE: the log does not reach back
+ * that far. A removal's old object is the last state it was removed with.
  */
 struct store_change {
     const struct object *old_object;

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* batch.h - what is committed together: the changes, and who waits for them
+ *
+ * A transaction gathers its changes in a batch of its own, which is poured
+ * into the batch that goes to the writer next.
+ *
+ * Owns:       what its operations point at: references, copied texts.
+ * Thread:     the loop's while it is gathered and after it is done; the
+ *             writer reads the operations in between.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller/store/engine.h"
+#include "controller/store/store.h"
+#include "lib/base/macro.h"
+
+struct batch;
+struct object;
+
+/* Life */
+void batch_free(struct batch *b);
+struct batch *batch_new(void) OWNED_BY(batch_free);
+DEFINE_CLEANUP(struct batch, batch_free)
+
+/* Change. Add takes a reference to the object (or NULL) that the op points
+ * into; what else it points at must live on, or be a copy made here (with a
+ * NUL behind it). Pour moves all of `from` to the end.
+ */
+void batch_add(struct batch *b,
+               const struct engine_op *op,
+               const struct object *object);
+const char *batch_copy(struct batch *b, const char *text, size_t length);
+void batch_pour(struct batch *b, struct batch *from TAKES);
+
+/* Those who wait; run calls each once, in order. */
+void batch_wait(struct batch *b, store_done_fn *done, void *context);
+void batch_run_waiters(struct batch *b);
+
+/* Look */
+const struct engine_op *batch_ops(const struct batch *b, size_t *ret_n);
+bool batch_is_empty(const struct batch *b); /* nobody waits, either */

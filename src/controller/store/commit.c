@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From committed to published: what transactions gathered goes to the writer
+ * while nothing else is there, and is seen by everybody when it is durable.
+ * What came meanwhile is the next batch.
+ */
+#include "controller/store/batch.h"
+#include "controller/store/core.h"
+#include "controller/store/history.h"
+#include "controller/store/shelf.h"
+#include "controller/store/watchers.h"
+#include "controller/store/writer.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/metric.h"
+#include "lib/loop/timer.h"
+
+#define EVENT_OPS_WAITING 20000
+
+static void
+publish_head(struct store *s, const struct change *c)
+{
+    const struct kind *kind = shelf_kind(c->shelf);
+    const struct object *now = c->is_removal ? NULL : c->new_object;
+    struct section *section = store_section(s, kind);
+
+    if (c->entry->heads[STORE_PUBLISHED] != NULL)
+        section->count--;
+    if (now != NULL)
+        section->count++;
+    store_set_head(s,
+                   c->entry,
+                   kind,
+                   STORE_PUBLISHED,
+                   now != NULL ? object_ref(now) : NULL);
+}
+
+void
+store_trim(void *store)
+{
+    struct store *s = store;
+    int64_t now = clock_monotonic_us(s->settings.clock);
+
+    history_trim(s->history,
+                 s->settings.log_bytes,
+                 now - s->settings.log_age_s * 1000000);
+}
+
+/* First all of it is there, then it is told. */
+static void
+publish(struct store *s, struct batch *batch, uint64_t end)
+{
+    uint64_t first = history_published(s->history);
+
+    while (history_published(s->history) < end)
+        publish_head(s, history_publish(s->history));
+    for (uint64_t n = first; n < end; n++)
+        watchers_tell(s->watchers, history_get(s->history, n));
+    batch_run_waiters(batch);
+    batch_free(batch);
+    store_trim(s);
+}
+
+/* Revisions that nothing durable has are safe as long as they are reserved,
+ * so a lease costs the disk nothing.
+ */
+static bool
+needs_disk(const struct store *s)
+{
+    size_t n_ops;
+
+    (void)batch_ops(s->gathering, &n_ops);
+    return n_ops > 0
+           || s->committed.revision + REVISIONS_RESERVED / 4
+                  > writer_durable(s->writer)->reserved;
+}
+
+static void
+submit(struct store *s, struct batch *batch)
+{
+    struct engine_counters after = s->committed;
+    int64_t reserved = writer_durable(s->writer)->reserved;
+
+    after.reserved = reserved;
+    if (after.revision + REVISIONS_RESERVED / 2 > reserved)
+        after.reserved = after.revision + REVISIONS_RESERVED;
+    s->under_way = batch;
+    s->under_way_end = s->committed_end;
+    s->under_way_since_us = clock_monotonic_us(s->settings.clock);
+    writer_submit(s->writer, batch, &after);
+}
+
+static struct batch *
+take_gathered(struct store *s)
+{
+    struct batch *batch = s->gathering;
+
+    s->gathering = batch_new();
+    return batch;
+}
+
+static void
+hand_over_events(struct store *s)
+{
+    struct engine_counters after = *writer_durable(s->events);
+    struct batch *batch = s->gathering_events;
+
+    if (writer_is_busy(s->events) || batch_is_empty(batch))
+        return;
+    after.revision = s->committed.revision;
+    s->gathering_events = batch_new();
+    writer_submit(s->events, batch, &after);
+}
+
+void
+store_hand_over(void *store)
+{
+    struct store *s = store;
+
+    s->is_flushing = false;
+    hand_over_events(s);
+    if (writer_is_busy(s->writer) || batch_is_empty(s->gathering))
+        return;
+    if (needs_disk(s))
+        submit(s, take_gathered(s));
+    else
+        publish(s, take_gathered(s), s->committed_end);
+}
+
+/* Not at once: whatever else this turn of the loop brings goes along. */
+void
+store_flush_soon(struct store *s)
+{
+    if (s->is_flushing
+        || (writer_is_busy(s->writer) && batch_is_empty(s->gathering_events)))
+        return;
+    s->is_flushing = true;
+    timer_start(s->flush, 0);
+}
+
+static void
+fail(struct store *s, const struct error *err)
+{
+    s->has_failed = true;
+    s->settings.failed(err, s->settings.context);
+}
+
+/* The next batch is on its way before this one is told, so that the disk
+ * works meanwhile.
+ */
+void
+store_on_committed(struct batch *batch, const struct error *err, void *store)
+{
+    struct store *s = store;
+    uint64_t end = s->under_way_end;
+
+    s->under_way = NULL;
+    if (err != NULL) {
+        batch_free(batch);
+        fail(s, err);
+        return;
+    }
+    if (needs_disk(s) && !batch_is_empty(s->gathering))
+        submit(s, take_gathered(s));
+    publish(s, batch, end);
+    if (!batch_is_empty(s->gathering))
+        store_flush_soon(s);
+}
+
+void
+store_gather_events(struct store *s, struct batch *batch)
+{
+    size_t waiting, more;
+
+    (void)batch_ops(s->gathering_events, &waiting);
+    (void)batch_ops(batch, &more);
+    if (s->events_are_off) {
+        batch_free(batch);
+        return;
+    }
+    if (waiting + more > EVENT_OPS_WAITING) {
+        if (!s->has_dropped_events)
+            log_warning("Events come faster than they can be written, "
+                        "keeping some in memory only");
+        s->has_dropped_events = true;
+        batch_free(batch);
+        return;
+    }
+    batch_pour(s->gathering_events, batch);
+}
+
+void
+store_on_events_committed(struct batch *batch,
+                          const struct error *err,
+                          void *store)
+{
+    struct store *s = store;
+
+    batch_free(batch);
+    if (err != NULL) {
+        log_warning("Events are kept in memory only from now on: %s",
+                    err->text);
+        s->events_are_off = true;
+        batch_free(s->gathering_events);
+        s->gathering_events = batch_new();
+        return;
+    }
+    hand_over_events(s);
+}
+
+void
+store_when_durable(struct store *s, store_done_fn *done, void *context)
+{
+    bool all_is_published = s->committed_end == history_published(s->history);
+
+    if (!batch_is_empty(s->gathering))
+        batch_wait(s->gathering, done, context);
+    else if (s->under_way != NULL)
+        batch_wait(s->under_way, done, context);
+    else if (all_is_published && !s->has_failed)
+        done(context);
+    else
+        batch_wait(s->gathering, done, context);
+}
+
+void
+store_settle(struct store *s)
+{
+    while (!s->has_failed
+           && (writer_is_busy(s->writer) || !batch_is_empty(s->gathering))) {
+        store_hand_over(s);
+        writer_drain(s->writer);
+    }
+    while (writer_is_busy(s->events) || !batch_is_empty(s->gathering_events)) {
+        hand_over_events(s);
+        writer_drain(s->events);
+    }
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* core.h - struct store, for the files of this room alone
+ *
+ * store.c opens, closes and looks; txn.c changes the pending head; commit.c
+ * hands batches to the writer and publishes what was committed.
+ *
+ * Thread:     the loop's.
+ * Invariant:  the history's end is the pending head, `committed_end` what
+ *             transactions have committed of it, `history_published` what is
+ *             durable.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller/store/engine.h"
+#include "controller/store/store.h"
+
+struct batch;
+struct blob_counts;
+struct entry;
+struct expiry;
+struct history;
+struct lane;
+struct lookup;
+struct map;
+struct metric;
+struct shelf;
+struct statedir;
+struct timer;
+struct watchers;
+struct writer;
+
+/* The objects of one kind. */
+struct section {
+    struct shelf *shelf;
+    char *name;   /* of the kind in the database: "jobs.batch", "pods" */
+    size_t count; /* published */
+    struct expiry *expiry; /* of transient kinds, or NULL */
+};
+
+struct store_metrics {
+    struct metric *commits;
+    struct metric *commit_seconds;
+    struct metric *batch_changes;
+};
+
+struct store {
+    struct store_settings settings;
+    struct statedir *directory;
+    struct section *sections; /* as in kinds[] */
+    struct lookup **lookups;  /* those of the settings, then of job ids */
+    unsigned n_lookups;
+    struct history *history;
+    struct watchers *watchers;
+    struct blob_counts *blobs;
+    struct map *secrets;
+
+    struct lane *keeper;
+    struct lane *reader;
+    struct writer *writer;
+    struct writer *events; /* best effort */
+    struct engine *engine; /* the writer's; the reader reads blobs from it */
+
+    struct engine_counters pending; /* with an open transaction's */
+    struct engine_counters committed;
+    uint64_t committed_end;
+    struct batch *gathering;
+    struct batch *gathering_events;
+    struct batch *under_way; /* at the writer, which owns it */
+    uint64_t under_way_end;
+    int64_t under_way_since_us;
+    struct store_txn *txn; /* the open one */
+    struct timer *flush;
+    struct timer *trim;
+    bool is_flushing; /* the timer runs */
+    bool has_failed;
+    bool has_dropped_events;
+    bool events_are_off; /* their database failed */
+    struct store_metrics metrics;
+};
+
+/* How far revisions are reserved ahead of those in use. */
+#define REVISIONS_RESERVED 65536
+
+struct section *store_section(const struct store *s, const struct kind *kind);
+bool store_kind_is(const struct kind *kind, unsigned kind_flag);
+
+/* Moves a head of the entry to the object, whose reference it takes. */
+void store_set_head(struct store *s,
+                    struct entry *entry,
+                    const struct kind *kind,
+                    enum store_head head,
+                    const struct object *object TAKES);
+
+/* commit.c */
+void store_hand_over(void *store); /* what is gathered, now */
+void store_flush_soon(struct store *s);
+void store_gather_events(struct store *s, struct batch *batch TAKES);
+void store_trim(void *store);
+void
+store_on_committed(struct batch *batch, const struct error *err, void *store);
+void store_on_events_committed(struct batch *batch,
+                               const struct error *err,
+                               void *store);
+void store_settle(struct store *s); /* waits until nothing is pending */
+
+/* load.c */
+int store_load(struct store *s, struct engine *engine, struct error *err);

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* At start: every row becomes an object again. Making objects is what takes
+ * time, so all processors share it: each takes some rows from the one scan,
+ * makes objects of them while the others have the scan, and comes back.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "controller/store/blob_counts.h"
+#include "controller/store/core.h"
+#include "controller/store/restore.h"
+#include "controller/store/shelf.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/api/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/map.h"
+#include "lib/base/strbuf.h"
+
+#define ROWS_AT_ONCE 128
+#define MAX_THREADS  16
+
+/* An object that was made, and what its entry must know of its row. */
+struct loaded {
+    int64_t row;
+    struct section *section;
+    const struct object *object;
+    int64_t *deltas;
+    uint32_t n_deltas;
+    uint32_t delta_bytes;
+};
+
+struct loader {
+    struct store *store;
+    struct engine *engine;
+    pthread_mutex_t lock; /* of all that follows */
+    struct engine_scan *scan;
+    struct loaded *loaded;
+    size_t n_loaded;
+    size_t capacity;
+    int result;
+    struct error err;
+};
+
+/* Rows copied out of the scan; texts stand one behind the other. */
+struct portion {
+    struct engine_row rows[ROWS_AT_ONCE];
+    size_t n;
+    struct loaded made[ROWS_AT_ONCE];
+    struct strbuf text;
+    struct engine_delta *deltas;
+    size_t n_deltas;
+    size_t capacity;
+};
+
+static void
+put_text(struct portion *p, const char *text, size_t length)
+{
+    strbuf_add(&p->text, text, length);
+    strbuf_add_char(&p->text, '\0');
+}
+
+static void
+copy_row(struct portion *p, const struct engine_row *row)
+{
+    p->rows[p->n++] = *row;
+    put_text(p, row->body, row->length);
+    for (size_t i = 0; i < row->n_deltas; i++) {
+        xgrow(p->deltas, p->n_deltas, p->capacity);
+        p->deltas[p->n_deltas++] = row->deltas[i];
+        put_text(p, row->deltas[i].patch, row->deltas[i].length);
+    }
+}
+
+/* Where everything stands is known once nothing grows any more. */
+static void
+point_rows(struct portion *p)
+{
+    const char *text = p->text.text;
+    struct engine_delta *delta = p->deltas;
+
+    for (size_t i = 0; i < p->n; i++) {
+        p->rows[i].body = text;
+        text += p->rows[i].length + 1;
+        p->rows[i].deltas = delta;
+        for (size_t k = 0; k < p->rows[i].n_deltas; k++, delta++) {
+            delta->patch = text;
+            text += delta->length + 1;
+        }
+    }
+}
+
+static struct section *
+find_section(struct store *s, const char *name)
+{
+    for (unsigned i = 0; i < n_kinds; i++)
+        if (strcmp(s->sections[i].name, name) == 0)
+            return &s->sections[i];
+    return NULL;
+}
+
+/* With the lock. */
+static void
+fail(struct loader *l, int r, const struct error *err)
+{
+    if (l->result == 0) {
+        l->result = r;
+        l->err = *err;
+    }
+}
+
+static int
+take_row(struct loader *l, struct portion *p, struct error *err)
+{
+    struct engine_row row;
+    int r = l->engine->ops->scan_next(l->scan, &row, err);
+
+    if (r <= 0)
+        return r;
+    p->made[p->n] = (struct loaded){
+        .row = row.row,
+        .section = find_section(l->store, row.kind),
+    };
+    if (p->made[p->n].section == NULL)
+        return error_set(err,
+                         -ENOTSUP,
+                         "the store holds objects of kind '%s', which this "
+                         "version does not know: start the version that "
+                         "wrote them",
+                         row.kind);
+    copy_row(p, &row);
+    return 1;
+}
+
+/* False when there is nothing left to do, or nothing worth doing. */
+static bool
+take_portion(struct loader *l, struct portion *p)
+{
+    struct error err = {0};
+    int r = 1;
+
+    p->n = p->n_deltas = 0;
+    strbuf_truncate(&p->text, 0);
+    pthread_mutex_lock(&l->lock);
+    while (r > 0 && l->result == 0 && p->n < ROWS_AT_ONCE)
+        r = take_row(l, p, &err);
+    if (r < 0)
+        fail(l, r, &err);
+    pthread_mutex_unlock(&l->lock);
+    point_rows(p);
+    return p->n > 0;
+}
+
+static int
+make(const struct engine_row *row, struct loaded *made, struct error *err)
+{
+    int r = restore_object(shelf_kind(made->section->shelf),
+                           row,
+                           &made->object,
+                           err);
+
+    if (r < 0 || row->n_deltas == 0)
+        return r;
+    made->deltas = xnew_array(int64_t, row->n_deltas);
+    made->n_deltas = (uint32_t)row->n_deltas;
+    for (size_t i = 0; i < row->n_deltas; i++) {
+        made->deltas[i] = row->deltas[i].revision;
+        made->delta_bytes += (uint32_t)row->deltas[i].length;
+    }
+    return 0;
+}
+
+static void
+hand_in(struct loader *l, const struct portion *p, size_t n)
+{
+    pthread_mutex_lock(&l->lock);
+    for (size_t i = 0; i < n; i++) {
+        xgrow(l->loaded, l->n_loaded, l->capacity);
+        l->loaded[l->n_loaded++] = p->made[i];
+    }
+    pthread_mutex_unlock(&l->lock);
+}
+
+static void *
+loader_main(void *arg)
+{
+    struct loader *l = arg;
+    struct portion *p = xnew(struct portion);
+    struct error err = {0};
+
+    strbuf_init(&p->text);
+    while (take_portion(l, p)) {
+        size_t n = 0;
+        int r = 0;
+
+        while (n < p->n && (r = make(&p->rows[n], &p->made[n], &err)) == 0)
+            n++;
+        hand_in(l, p, n);
+        if (r < 0) {
+            pthread_mutex_lock(&l->lock);
+            fail(l, r, &err);
+            pthread_mutex_unlock(&l->lock);
+        }
+    }
+    strbuf_fini(&p->text);
+    free(p->deltas);
+    free(p);
+    return NULL;
+}
+
+/* One thread fewer than processors help; if none can be had we do it alone. */
+static void
+run_threads(struct loader *l)
+{
+    pthread_t threads[MAX_THREADS];
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    int n = 0;
+
+    while (n + 1 < processors && n < MAX_THREADS
+           && pthread_create(&threads[n], NULL, loader_main, l) == 0)
+        n++;
+    (void)loader_main(l);
+    while (n > 0)
+        pthread_join(threads[--n], NULL);
+}
+
+static int
+twice(const struct loaded *loaded, struct error *err)
+{
+    return error_set(err,
+                     -EUCLEAN,
+                     "the store holds %s '%s' twice: restore it from a backup",
+                     loaded->section->name,
+                     loaded->object->meta->name);
+}
+
+/* TAKES what was loaded. */
+static int
+place(struct store *s, struct loaded *loaded, struct error *err)
+{
+    const struct object *object = loaded->object;
+    const struct kind *kind = shelf_kind(loaded->section->shelf);
+    struct entry *entry = shelf_add(loaded->section->shelf,
+                                    object->meta->namespace,
+                                    object->meta->name);
+
+    if (entry->row != 0)
+        return twice(loaded, err);
+    entry->row = loaded->row;
+    entry->deltas = loaded->deltas;
+    entry->n_deltas = loaded->n_deltas;
+    entry->delta_bytes = loaded->delta_bytes;
+    loaded->deltas = NULL;
+    store_set_head(s, entry, kind, STORE_PENDING, object_ref(object));
+    store_set_head(s, entry, kind, STORE_PUBLISHED, object_ref(object));
+    loaded->section->count++;
+    return 0;
+}
+
+static int
+place_all(struct loader *l, struct error *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < l->n_loaded; i++) {
+        if (r == 0)
+            r = place(l->store, &l->loaded[i], err);
+        object_unref(l->loaded[i].object);
+        free(l->loaded[i].deltas);
+    }
+    free(l->loaded);
+    return r;
+}
+
+static void
+load_blob(int64_t row, const char *digest, int64_t count, void *context)
+{
+    struct store *s = context;
+
+    blob_counts_set(s->blobs,
+                    digest,
+                    (struct blob){.row = row, .count = count});
+}
+
+static void
+load_secret(const char *name, const char *value, void *context)
+{
+    struct store *s = context;
+
+    free(map_put(s->secrets, name, xstrdup(value)));
+}
+
+int
+store_load(struct store *s, struct engine *engine, struct error *err)
+{
+    struct loader l = {.store = s, .engine = engine};
+    const struct engine_visitor visitor = {load_blob, load_secret, s};
+    int r = engine->ops->visit(engine, &visitor, err);
+
+    if (r == 0)
+        r = engine->ops->scan_open(engine, &l.scan, err);
+    if (r < 0)
+        return r;
+    pthread_mutex_init(&l.lock, NULL);
+    run_threads(&l);
+    pthread_mutex_destroy(&l.lock);
+    engine->ops->scan_close(l.scan);
+    if (l.result < 0)
+        error_set(err, l.result, "%s", l.err.text);
+    r = place_all(&l, l.result < 0 ? NULL : err);
+    return l.result < 0 ? l.result : r;
+}

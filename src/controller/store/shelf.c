@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two structures over the same entries: a hash table for what has a name, and
+ * a skip list for order. A skip list rather than a tree because entries are
+ * walked while others come, and because what comes last is added in a few
+ * steps. A key is "namespace NUL name", which memcmp() orders as wanted.
+ */
+#include "controller/store/shelf.h"
+
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/map.h"
+#include "lib/base/random.h"
+
+#define MAX_HEIGHT 16 /* with 1 in 4 going up: good for 4^16 entries */
+
+struct shelf {
+    const struct kind *kind;
+    unsigned n_lookups;
+    struct entry **slots; /* open addressing, at most half full */
+    size_t capacity;      /* a power of two */
+    size_t count;
+    struct random_source random;
+    struct entry *heads[MAX_HEIGHT];
+};
+
+/* A key while it is looked for: what the caller has, not yet put together. */
+struct key {
+    const char *namespace;
+    const char *name;
+    size_t namespace_length;
+    size_t name_length;
+};
+
+static struct key
+key_of(const char *namespace, const char *name)
+{
+    if (namespace == NULL)
+    namespace = "";
+    return (struct key){
+        .namespace = namespace,
+        .name = name,
+        .namespace_length = strlen(namespace),
+        .name_length = strlen(name),
+    };
+}
+
+static const char *
+entry_key(const struct entry *entry)
+{
+    return (const char *)&entry->next[entry->height];
+}
+
+const char *
+entry_namespace(const struct entry *entry)
+{
+    return entry_key(entry);
+}
+
+static size_t
+key_length(const struct key *key)
+{
+    return key->namespace_length + 1 + key->name_length;
+}
+
+static uint32_t
+key_hash(const struct key *key)
+{
+    uint64_t hash = map_hash(key->name, key->name_length);
+
+    if (key->namespace_length > 0)
+        hash ^= 31 * map_hash(key->namespace, key->namespace_length);
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
+static bool
+is_at(const struct entry *entry, const struct key *key)
+{
+    const char *text = entry_key(entry);
+
+    return entry->key_length == key_length(key)
+           && memcmp(text, key->namespace, key->namespace_length + 1) == 0
+           && memcmp(text + key->namespace_length + 1,
+                     key->name,
+                     key->name_length)
+                  == 0;
+}
+
+/* Both end with a NUL, so comparing as strings cannot run past an end. */
+static int
+compare(const struct entry *entry, const struct key *key)
+{
+    const char *text = entry_key(entry);
+    int order = strcmp(text, key->namespace);
+
+    if (order != 0)
+        return order;
+    return strcmp(text + key->namespace_length + 1, key->name);
+}
+
+struct shelf *
+shelf_new(const struct kind *kind, unsigned n_lookups)
+{
+    struct shelf *s = xnew(struct shelf);
+
+    s->kind = kind;
+    s->n_lookups = n_lookups;
+    s->capacity = 16;
+    s->slots = xnew_array(struct entry *, s->capacity);
+    s->random.state = 1;
+    return s;
+}
+
+static void
+entry_free(struct entry *entry)
+{
+    free(entry->postings);
+    free(entry->deltas);
+    free(entry);
+}
+
+void
+shelf_free(struct shelf *s)
+{
+    if (s == NULL)
+        return;
+    for (size_t i = 0; i < s->capacity; i++)
+        if (s->slots[i] != NULL)
+            entry_free(s->slots[i]);
+    free(s->slots);
+    free(s);
+}
+
+static void
+place(struct entry **slots, size_t capacity, struct entry *entry)
+{
+    size_t at = entry->hash & (capacity - 1);
+
+    while (slots[at] != NULL)
+        at = (at + 1) & (capacity - 1);
+    slots[at] = entry;
+}
+
+static void
+grow(struct shelf *s)
+{
+    size_t capacity = s->capacity * 2;
+    struct entry **slots = xnew_array(struct entry *, capacity);
+
+    for (size_t i = 0; i < s->capacity; i++)
+        if (s->slots[i] != NULL)
+            place(slots, capacity, s->slots[i]);
+    free(s->slots);
+    s->slots = slots;
+    s->capacity = capacity;
+}
+
+/* Moves back what a probe would no longer find behind the hole. */
+static void
+unplace(struct shelf *s, const struct entry *entry)
+{
+    size_t mask = s->capacity - 1;
+    size_t hole = entry->hash & mask;
+
+    while (s->slots[hole] != entry)
+        hole = (hole + 1) & mask;
+    for (size_t at = (hole + 1) & mask; s->slots[at] != NULL;
+         at = (at + 1) & mask) {
+        size_t home = s->slots[at]->hash & mask;
+
+        if (((at - home) & mask) >= ((at - hole) & mask)) {
+            s->slots[hole] = s->slots[at];
+            hole = at;
+        }
+    }
+    s->slots[hole] = NULL;
+}
+
+static struct entry *
+find(const struct shelf *s, const struct key *key, uint32_t hash)
+{
+    size_t mask = s->capacity - 1;
+    struct entry *entry;
+
+    for (size_t at = hash & mask; (entry = s->slots[at]) != NULL;
+         at = (at + 1) & mask)
+        if (entry->hash == hash && is_at(entry, key))
+            return entry;
+    return NULL;
+}
+
+static struct entry *
+entry_new(struct shelf *s, const struct key *key, uint32_t hash)
+{
+    unsigned height = 1;
+    struct entry *entry;
+    char *text;
+
+    while (height < MAX_HEIGHT && (random_next(&s->random) & 3) == 0)
+        height++;
+    entry = xcalloc(1,
+                    sizeof(*entry) + height * sizeof(entry->next[0])
+                        + key_length(key) + 1);
+    entry->height = (uint8_t)height;
+    entry->hash = hash;
+    entry->key_length = (uint32_t)key_length(key);
+    text = (char *)&entry->next[height];
+    memcpy(text, key->namespace, key->namespace_length + 1);
+    memcpy(text + key->namespace_length + 1, key->name, key->name_length + 1);
+    if (s->n_lookups > 0)
+        entry->postings = xcalloc(s->n_lookups, sizeof(entry->postings[0]));
+    return entry;
+}
+
+/* The links that would point at a key, one per height. */
+static void
+links_before(struct shelf *s,
+             const struct key *key,
+             struct entry **links[MAX_HEIGHT])
+{
+    struct entry **level = s->heads;
+
+    for (int i = MAX_HEIGHT - 1; i >= 0; i--) {
+        while (level[i] != NULL && compare(level[i], key) < 0)
+            level = level[i]->next;
+        links[i] = &level[i];
+    }
+}
+
+static void
+link_in(struct shelf *s, struct entry *entry, const struct key *key)
+{
+    struct entry **links[MAX_HEIGHT];
+
+    links_before(s, key, links);
+    for (unsigned i = 0; i < entry->height; i++) {
+        entry->next[i] = *links[i];
+        *links[i] = entry;
+    }
+}
+
+struct entry *
+shelf_add(struct shelf *s, const char *namespace, const char *name)
+{
+    struct key key = key_of(namespace, name);
+    uint32_t hash = key_hash(&key);
+    struct entry *entry = find(s, &key, hash);
+
+    if (entry != NULL)
+        return entry;
+    entry = entry_new(s, &key, hash);
+    link_in(s, entry, &key);
+    s->count++;
+    if (s->count * 2 > s->capacity)
+        grow(s);
+    place(s->slots, s->capacity, entry);
+    return entry;
+}
+
+void
+shelf_remove(struct shelf *s, struct entry *entry)
+{
+    struct key key = key_of(entry_key(entry),
+                            entry_key(entry) + strlen(entry_key(entry)) + 1);
+    struct entry **links[MAX_HEIGHT];
+
+    links_before(s, &key, links);
+    for (unsigned i = 0; i < entry->height; i++)
+        *links[i] = entry->next[i];
+    unplace(s, entry);
+    s->count--;
+    entry_free(entry);
+}
+
+struct entry *
+shelf_find(const struct shelf *s, const char *namespace, const char *name)
+{
+    struct key key = key_of(namespace, name);
+
+    return find(s, &key, key_hash(&key));
+}
+
+struct entry *
+shelf_first(const struct shelf *s)
+{
+    return s->heads[0];
+}
+
+struct entry *
+shelf_seek(const struct shelf *s, const char *namespace, const char *name)
+{
+    struct key key = key_of(namespace, name);
+    struct entry *const *level = s->heads;
+
+    for (int i = MAX_HEIGHT - 1; i >= 0; i--)
+        while (level[i] != NULL && compare(level[i], &key) < 0)
+            level = level[i]->next;
+    return level[0];
+}
+
+struct entry *
+shelf_seek_behind(const struct shelf *s,
+                  const char *namespace,
+                  const char *name)
+{
+    struct key key = key_of(namespace, name);
+    struct entry *entry = shelf_seek(s, namespace, name);
+
+    return entry != NULL && is_at(entry, &key) ? entry->next[0] : entry;
+}
+
+const struct kind *
+shelf_kind(const struct shelf *s)
+{
+    return s->kind;
+}

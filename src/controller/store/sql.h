@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sql.h - SQLite with our errors: what failed, in which file, what to do
+ *
+ * Thread:  one at a time per connection.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include <sqlite3.h>
+
+#include "lib/base/macro.h"
+
+struct error;
+
+/* Life. The file is made when it is not there; 0600. */
+void sql_close(sqlite3 *db);
+int sql_open(const char *path, sqlite3 **ret_db, struct error *err);
+
+/* All return 0 or a negative errno: -ENOSPC, -EIO, -EUCLEAN (damaged), -EBUSY,
+ * -EACCES, -EROFS, -ENOMEM; -EPROTO for what is a mistake of ours.
+ */
+int sql_exec(sqlite3 *db, const char *text, struct error *err);
+int sql_prepare(sqlite3 *db,
+                const char *text,
+                sqlite3_stmt **ret_statement,
+                struct error *err);
+
+/* Runs a bound statement that answers nothing, and resets it. */
+int sql_run(sqlite3_stmt *statement, struct error *err);
+
+/* The one number that a query answers. */
+int sql_number(sqlite3 *db,
+               const char *text,
+               int64_t *ret_number,
+               struct error *err);
+
+/* What the connection last failed with, as words and errno. */
+int sql_error(sqlite3 *db, struct error *err);

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/store/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/store/batch.h"
+#include "controller/store/blob_counts.h"
+#include "controller/store/core.h"
+#include "controller/store/history.h"
+#include "controller/store/lane.h"
+#include "controller/store/lookup.h"
+#include "controller/store/shelf.h"
+#include "controller/store/statedir.h"
+#include "controller/store/watchers.h"
+#include "controller/store/writer.h"
+#include "lib/api/job.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/map.h"
+#include "lib/base/strbuf.h"
+#include "lib/loop/timer.h"
+
+#define LOG_BYTES (64u << 20)
+#define LOG_AGE_S 300
+
+static const char *
+job_id_value(const struct object *object, char buffer[64])
+{
+    int64_t id = job_of(object)->status.id;
+
+    if (id == 0)
+        return NULL;
+    snprintf(buffer, 64, "%lld", (long long)id);
+    return buffer;
+}
+
+static const struct store_index job_id_index = {&job_kind, job_id_value};
+
+static void
+make_sections(struct store *s)
+{
+    s->sections = xnew_array(struct section, n_kinds);
+    for (unsigned i = 0; i < n_kinds; i++) {
+        const struct kind *kind = kinds[i];
+
+        s->sections[i].shelf = shelf_new(kind, s->n_lookups);
+        s->sections[i].name =
+            kind->group[0] != '\0'
+                ? xasprintf("%s.%s", kind->plural, kind->group)
+                : xstrdup(kind->plural);
+    }
+}
+
+static struct store *
+make_empty(const struct store_settings *settings)
+{
+    struct store *s = xnew(struct store);
+
+    s->settings = *settings;
+    if (s->settings.log_bytes == 0)
+        s->settings.log_bytes = LOG_BYTES;
+    if (s->settings.log_age_s == 0)
+        s->settings.log_age_s = LOG_AGE_S;
+    s->n_lookups = settings->n_indexes + 1;
+    s->lookups = xnew_array(struct lookup *, s->n_lookups);
+    for (unsigned i = 0; i < settings->n_indexes; i++)
+        s->lookups[i] = lookup_new(&settings->indexes[i], i);
+    s->lookups[settings->n_indexes] =
+        lookup_new(&job_id_index, settings->n_indexes);
+    make_sections(s);
+    s->watchers = watchers_new(s->lookups, settings->n_indexes);
+    s->blobs = blob_counts_new();
+    s->secrets = map_new();
+    s->gathering = batch_new();
+    s->gathering_events = batch_new();
+    return s;
+}
+
+static int
+open_engine(struct store *s,
+            const char *name,
+            bool is_relaxed,
+            struct engine **ret_engine,
+            struct engine_counters *ret_counters,
+            struct error *err)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/%s", s->settings.directory, name);
+    const struct engine_sqlite_settings settings = {
+        .path = path,
+        .is_relaxed = is_relaxed,
+    };
+
+    return engine_sqlite_open(&settings, ret_engine, ret_counters, err);
+}
+
+/* Everything that may have been issued lies behind us from here on. */
+static int
+reserve_revisions(struct store *s,
+                  struct engine_counters *counters,
+                  struct error *err)
+{
+    struct engine_batch batch = {
+        .expected_revision = counters->revision,
+        .after = *counters,
+    };
+
+    if (counters->revision < counters->reserved)
+        batch.after.revision = counters->reserved;
+    batch.after.reserved = batch.after.revision + REVISIONS_RESERVED;
+    if (s->engine->ops->apply(s->engine, &batch, err) != ENGINE_COMMITTED)
+        return err->code;
+    *counters = batch.after;
+    return 0;
+}
+
+static int
+open_main(struct store *s, struct error *err)
+{
+    struct engine_counters counters;
+    int r = open_engine(s, "kiln.db", false, &s->engine, &counters, err);
+
+    if (r < 0)
+        return r;
+    r = store_load(s, s->engine, err);
+    if (r == 0)
+        r = reserve_revisions(s, &counters, err);
+    if (r < 0) {
+        s->engine->ops->close(s->engine);
+        return error_wrap(err,
+                          r,
+                          "state directory '%s'",
+                          s->settings.directory);
+    }
+    s->pending = s->committed = counters;
+    s->keeper = lane_new(s->settings.loop, "kiln-keeper");
+    s->writer = writer_new(&(struct writer_settings){
+        .loop = s->settings.loop,
+        .engine = s->engine,
+        .counters = counters,
+        .thread_name = "kiln-writer",
+        .keeper = s->keeper,
+        .done = store_on_committed,
+        .context = s,
+    });
+    return 0;
+}
+
+static int
+open_events(struct store *s, struct error *err)
+{
+    struct engine *engine;
+    struct engine_counters counters;
+    int r = open_engine(s, "events.db", true, &engine, &counters, err);
+
+    if (r < 0)
+        return r;
+    r = store_load(s, engine, err);
+    if (r < 0) {
+        engine->ops->close(engine);
+        return r;
+    }
+    s->events = writer_new(&(struct writer_settings){
+        .loop = s->settings.loop,
+        .engine = engine,
+        .counters = counters,
+        .thread_name = "kiln-events",
+        .done = store_on_events_committed,
+        .context = s,
+    });
+    return 0;
+}
+
+static void
+start(struct store *s)
+{
+    s->history = history_new(s->committed.revision);
+    s->committed_end = history_end(s->history);
+    s->reader = lane_new(s->settings.loop, "kiln-reader");
+    s->flush = timer_new(s->settings.loop, store_hand_over, s);
+    s->trim = timer_new(s->settings.loop, store_trim, s);
+    timer_repeat(s->trim, s->settings.log_age_s * 1000 / 10 + 1);
+}
+
+static void
+free_sections(struct store *s)
+{
+    for (unsigned i = 0; i < n_kinds; i++) {
+        struct shelf *shelf = s->sections[i].shelf;
+
+        for (struct entry *e = shelf_first(shelf); e != NULL; e = e->next[0]) {
+            object_unref(e->heads[STORE_PUBLISHED]);
+            object_unref(e->heads[STORE_PENDING]);
+        }
+        shelf_free(shelf);
+        free(s->sections[i].name);
+    }
+    free(s->sections);
+}
+
+static void
+free_secrets(struct map *secrets)
+{
+    size_t at = 0;
+    void *value;
+
+    while (map_next(secrets, &at, NULL, &value))
+        free(value);
+    map_free(secrets);
+}
+
+/* What is half open has no threads yet, and nothing pending. */
+static void
+free_all(struct store *s)
+{
+    timer_free(s->flush);
+    timer_free(s->trim);
+    lane_free(s->reader);
+    writer_free(s->writer);
+    lane_free(s->keeper);
+    writer_free(s->events);
+    batch_free(s->gathering);
+    batch_free(s->gathering_events);
+    watchers_free(s->watchers);
+    history_free(s->history);
+    free_sections(s);
+    for (unsigned i = 0; i < s->n_lookups; i++)
+        lookup_free(s->lookups[i]);
+    free(s->lookups);
+    blob_counts_free(s->blobs);
+    free_secrets(s->secrets);
+    statedir_close(s->directory);
+    free(s);
+}
+
+int
+store_open(const struct store_settings *settings,
+           struct store **ret_store,
+           struct error *err)
+{
+    struct error why = {0};
+    struct store *s = make_empty(settings);
+    int r = statedir_open(settings->directory, &s->directory, &why);
+
+    if (r == 0)
+        r = open_main(s, &why);
+    if (r == 0)
+        r = open_events(s, &why);
+    if (r < 0) {
+        free_all(s);
+        return error_set(err, r, "%s", why.text);
+    }
+    start(s);
+    *ret_store = s;
+    return 0;
+}
+
+void
+store_close(struct store *s)
+{
+    if (s == NULL)
+        return;
+    store_settle(s);
+    free_all(s);
+}
+
+struct section *
+store_section(const struct store *s, const struct kind *kind)
+{
+    for (unsigned i = 0; i < n_kinds; i++)
+        if (kinds[i] == kind)
+            return &s->sections[i];
+    abort(); /* a kind that is not in the list */
+}
+
+bool
+store_kind_is(const struct kind *kind, unsigned kind_flag)
+{
+    return (kind->flags & kind_flag) != 0;
+}
+
+void
+store_set_head(struct store *s,
+               struct entry *entry,
+               const struct kind *kind,
+               enum store_head head,
+               const struct object *object)
+{
+    for (unsigned i = 0; i < s->n_lookups; i++)
+        if (lookup_is_of(s->lookups[i], kind))
+            lookup_set(s->lookups[i], entry, head, object);
+    object_unref(entry->heads[head]);
+    entry->heads[head] = object;
+}
+
+const struct object *
+store_find(const struct store *s,
+           enum store_head head,
+           const struct kind *kind,
+           const char *namespace,
+           const char *name)
+{
+    const struct entry *entry =
+        shelf_find(store_section(s, kind)->shelf, namespace, name);
+
+    return entry != NULL ? entry->heads[head] : NULL;
+}
+
+static bool
+take_first(const struct object *object, void *context)
+{
+    *(const struct object **)context = object;
+    return false;
+}
+
+const struct object *
+store_find_job_id(const struct store *s, enum store_head head, int64_t id)
+{
+    const struct object *found = NULL;
+    char value[32];
+
+    snprintf(value, sizeof(value), "%lld", (long long)id);
+    lookup_visit(s->lookups[s->n_lookups - 1], head, value, take_first, &found);
+    return found;
+}
+
+int64_t
+store_revision(const struct store *s)
+{
+    return history_revision(s->history);
+}
+
+int64_t
+store_oldest_revision(const struct store *s)
+{
+    return history_oldest_revision(s->history);
+}
+
+size_t
+store_count(const struct store *s, const struct kind *kind)
+{
+    return store_section(s, kind)->count;
+}
+
+/* The first entry that a list visits. */
+static struct entry *
+start_of_list(const struct shelf *shelf,
+              const char *namespace,
+              const char *after)
+{
+    CLEANUP_FREE char *copy = after != NULL ? xstrdup(after) : NULL;
+    char *slash = copy != NULL ? strchr(copy, '/') : NULL;
+
+    if (copy == NULL)
+        return namespace != NULL ? shelf_seek(shelf, namespace, "")
+                                 : shelf_first(shelf);
+    if (slash == NULL)
+        return shelf_seek_behind(shelf, NULL, copy);
+    *slash = '\0';
+    if (namespace != NULL && strcmp(copy, namespace) < 0)
+        return shelf_seek(shelf, namespace, "");
+    return shelf_seek_behind(shelf, copy, slash + 1);
+}
+
+int
+store_list(struct store *s,
+           const struct kind *kind,
+           const char *namespace,
+           const char *after,
+           int64_t revision,
+           store_visit_fn *visit,
+           void *context)
+{
+    const struct shelf *shelf = store_section(s, kind)->shelf;
+    bool is_now = revision == 0 || revision >= store_revision(s);
+
+    if (!is_now && revision < store_oldest_revision(s))
+        return -ESTALE;
+    for (const struct entry *e = start_of_list(shelf, namespace, after);
+         e != NULL;
+         e = e->next[0]) {
+        const struct object *object = is_now
+                                          ? e->heads[STORE_PUBLISHED]
+                                          : history_at(s->history, e, revision);
+
+        if (namespace != NULL && strcmp(entry_namespace(e), namespace) != 0)
+            break;
+        if (object != NULL && !visit(object, context))
+            break;
+    }
+    return 0;
+}
+
+void
+store_visit_index(struct store *s,
+                  unsigned index,
+                  enum store_head head,
+                  const char *value,
+                  store_visit_fn *visit,
+                  void *context)
+{
+    lookup_visit(s->lookups[index], head, value, visit, context);
+}
+
+const char *
+store_find_secret(const struct store *s, const char *name)
+{
+    return map_find(s->secrets, name);
+}
+
+int
+store_watch(struct store *s,
+            const struct kind *kind,
+            int64_t revision,
+            int index,
+            const char *value,
+            store_change_fn *changed,
+            void *context,
+            struct store_watch **ret_watch)
+{
+    const struct watch_request request = {
+        .kind = kind,
+        .lookup = index,
+        .value = value,
+        .revision = revision,
+        .changed = changed,
+        .context = context,
+    };
+
+    if (revision < store_oldest_revision(s))
+        return -ESTALE;
+    watchers_add(s->watchers, s->history, &request, ret_watch);
+    return 0;
+}
+
+void
+store_unwatch(struct store_watch *watch)
+{
+    if (watch != NULL)
+        watchers_remove(watch);
+}
+
+void
+store_compact(struct store *s, int64_t revision)
+{
+    history_forget_to(s->history, revision);
+}
+
+/* A blob on its way from the disk. */
+struct blob_read {
+    struct lane_task task;
+    struct store *store;
+    int64_t row;
+    struct strbuf content;
+    int result;
+    store_blob_fn *got;
+    void *context;
+};
+
+static void
+read_blob_work(struct lane_task *task)
+{
+    struct blob_read *read = container_of(task, struct blob_read, task);
+    struct engine *engine = read->store->engine;
+
+    read->result =
+        engine->ops->read_blob(engine, read->row, &read->content, NULL);
+}
+
+static void
+read_blob_done(struct lane_task *task)
+{
+    struct blob_read *read = container_of(task, struct blob_read, task);
+    bool is_there = read->result == 0 && read->row != 0;
+
+    read->got(is_there ? read->content.text : NULL,
+              is_there ? read->content.length : 0,
+              read->context);
+    strbuf_fini(&read->content);
+    free(read);
+}
+
+static void
+submit_read(void *context)
+{
+    struct blob_read *read = context;
+
+    lane_submit(read->store->reader, &read->task);
+}
+
+/* One that is not there goes the same way, so that the answer never comes
+ * before the question has returned.
+ */
+void
+store_get_blob(struct store *s,
+               const char *digest,
+               store_blob_fn *got,
+               void *context)
+{
+    struct blob blob = blob_counts_get(s->blobs, digest);
+    struct blob_read *read = xnew(struct blob_read);
+
+    read->task.work = read_blob_work;
+    read->task.done = read_blob_done;
+    read->store = s;
+    read->row = blob.row;
+    read->got = got;
+    read->context = context;
+    strbuf_init(&read->content);
+    if (blob.revision > store_revision(s))
+        store_when_durable(s, submit_read, read);
+    else
+        submit_read(read);
+}

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Transactions: the pending head moves at once and remembers how to go back,
+ * and the same changes are gathered as operations for the engine.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/store/batch.h"
+#include "controller/store/blob_counts.h"
+#include "controller/store/core.h"
+#include "controller/store/history.h"
+#include "controller/store/shelf.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/api/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+
+/* A delta is kept while it is small beside the body and the deltas are few:
+ * all of them are read and merged at every start.
+ */
+#define MAX_DELTAS     8
+#define DELTA_OF_BODY  3 /* no larger than a third of it */
+#define DELTAS_OF_BODY 1 /* nor all together larger than it */
+
+/* How one change is taken back. */
+struct undo {
+    enum { UNDO_OBJECT, UNDO_BLOB, UNDO_SECRET } what;
+    struct shelf *shelf;
+    struct entry *entry;
+    int64_t row;
+    int64_t *deltas;
+    uint32_t n_deltas;
+    uint32_t delta_bytes;
+    char *name; /* of the blob or secret */
+    struct blob blob;
+    char *secret; /* or NULL */
+};
+
+struct store_txn {
+    struct store *store;
+    struct engine_counters counters; /* before it */
+    struct batch *batch;
+    struct batch *events;
+    struct undo *undo;
+    size_t n_undo;
+    size_t capacity;
+};
+
+static void NORETURN
+bug(const char *what)
+{
+    log_error("A mistake in Kiln: %s", what);
+    abort();
+}
+
+struct store_txn *
+store_begin(struct store *s)
+{
+    struct store_txn *txn = xnew(struct store_txn);
+
+    if (s->txn != NULL)
+        bug("a transaction is begun within another");
+    txn->store = s;
+    txn->counters = s->pending;
+    txn->batch = batch_new();
+    txn->events = batch_new();
+    s->txn = txn;
+    return txn;
+}
+
+int64_t
+store_txn_revision(struct store_txn *txn)
+{
+    return txn->store->pending.revision + 1;
+}
+
+int64_t
+store_txn_job_id(struct store_txn *txn)
+{
+    return ++txn->store->pending.job_id;
+}
+
+static struct undo *
+add_undo(struct store_txn *txn)
+{
+    xgrow(txn->undo, txn->n_undo, txn->capacity);
+    txn->undo[txn->n_undo] = (struct undo){0};
+    return &txn->undo[txn->n_undo++];
+}
+
+static void
+remember_entry(struct store_txn *txn, struct shelf *shelf, struct entry *entry)
+{
+    struct undo *undo = add_undo(txn);
+
+    undo->what = UNDO_OBJECT;
+    undo->shelf = shelf;
+    undo->entry = entry;
+    undo->row = entry->row;
+    undo->n_deltas = entry->n_deltas;
+    undo->delta_bytes = entry->delta_bytes;
+    if (entry->n_deltas > 0)
+        undo->deltas =
+            xmemdup(entry->deltas, entry->n_deltas * sizeof(entry->deltas[0]));
+}
+
+/* Where the operations of that kind go; NULL: nowhere, they are not kept. */
+static struct batch *
+batch_for(struct store_txn *txn, const struct kind *kind)
+{
+    return store_kind_is(kind, KIND_TRANSIENT) ? txn->events : txn->batch;
+}
+
+static void
+drop_deltas(struct batch *batch, struct entry *entry)
+{
+    for (uint32_t i = 0; i < entry->n_deltas; i++)
+        batch_add(batch,
+                  &(struct engine_op){
+                      .verb = ENGINE_DROP_DELTA,
+                      .row = entry->row,
+                      .revision = entry->deltas[i],
+                  },
+                  NULL);
+    free(entry->deltas);
+    entry->deltas = NULL;
+    entry->n_deltas = 0;
+    entry->delta_bytes = 0;
+}
+
+static void
+write_whole(struct batch *batch,
+            const struct section *section,
+            struct entry *entry,
+            const struct object *object)
+{
+    struct engine_op op = {
+        .verb = ENGINE_UPDATE,
+        .row = entry->row,
+        .revision = object->revision,
+        .bytes = object->text,
+        .length = object->length,
+    };
+
+    drop_deltas(batch, entry);
+    if (entry->row == 0) {
+        entry->row = object->revision;
+        op.verb = ENGINE_INSERT;
+        op.row = entry->row;
+        op.kind = section->name;
+        op.namespace = object->meta->namespace;
+        op.name = object->meta->name;
+    }
+    batch_add(batch, &op, object);
+}
+
+static void
+write_delta(struct batch *batch,
+            struct entry *entry,
+            const struct object *object,
+            const char *delta,
+            size_t length)
+{
+    batch_add(batch,
+              &(struct engine_op){
+                  .verb = ENGINE_ADD_DELTA,
+                  .row = entry->row,
+                  .revision = object->revision,
+                  .bytes = batch_copy(batch, delta, length),
+                  .length = length,
+              },
+              NULL);
+    entry->deltas = xrealloc_array(entry->deltas,
+                                   entry->n_deltas + 1,
+                                   sizeof(entry->deltas[0]));
+    entry->deltas[entry->n_deltas++] = object->revision;
+    entry->delta_bytes += (uint32_t)length;
+}
+
+static bool
+is_worth_a_delta(const struct entry *entry,
+                 const struct object *object,
+                 size_t length)
+{
+    return entry->row != 0 && entry->n_deltas < MAX_DELTAS
+           && length * DELTA_OF_BODY <= object->length
+           && entry->delta_bytes + length <= object->length * DELTAS_OF_BODY;
+}
+
+/* A lease renewed is not worth a write; that there is one, is. */
+static bool
+is_kept(const struct kind *kind, const struct entry *entry)
+{
+    return !store_kind_is(kind, KIND_VOLATILE) || entry->row == 0;
+}
+
+static void
+write_put(struct store_txn *txn,
+          const struct section *section,
+          struct entry *entry,
+          const struct object *object,
+          const char *delta)
+{
+    struct batch *batch = batch_for(txn, object->kind);
+    size_t length = delta != NULL ? strlen(delta) : 0;
+
+    if (!is_kept(object->kind, entry))
+        return;
+    if (delta != NULL && is_worth_a_delta(entry, object, length))
+        write_delta(batch, entry, object, delta, length);
+    else
+        write_whole(batch, section, entry, object);
+}
+
+static void
+write_removal(struct store_txn *txn,
+              struct entry *entry,
+              const struct object *last_state)
+{
+    struct batch *batch = batch_for(txn, last_state->kind);
+
+    drop_deltas(batch, entry);
+    batch_add(batch,
+              &(struct engine_op){
+                  .verb = ENGINE_DELETE,
+                  .row = entry->row,
+                  .revision = last_state->revision,
+              },
+              NULL);
+    entry->row = 0;
+}
+
+/* The revision was asked for, the object made with it: any other is a bug. */
+static void
+take_revision(struct store_txn *txn, const struct object *object)
+{
+    if (object->revision != ++txn->store->pending.revision)
+        bug("an object is put at a revision that is not the next");
+}
+
+static void
+move(struct store_txn *txn,
+     struct section *section,
+     struct entry *entry,
+     const struct object *object,
+     bool is_removal)
+{
+    struct store *s = txn->store;
+
+    history_add(s->history,
+                (struct change){
+                    .revision = object->revision,
+                    .at_us = clock_monotonic_us(s->settings.clock),
+                    .shelf = section->shelf,
+                    .entry = entry,
+                    .old_object = entry->heads[STORE_PENDING],
+                    .new_object = object,
+                    .is_removal = is_removal,
+                });
+    store_set_head(s,
+                   entry,
+                   object->kind,
+                   STORE_PENDING,
+                   is_removal ? NULL : object_ref(object));
+}
+
+void
+store_txn_put(struct store_txn *txn,
+              const struct object *object,
+              const char *delta)
+{
+    struct section *section = store_section(txn->store, object->kind);
+    struct entry *entry =
+        shelf_add(section->shelf, object->meta->namespace, object->meta->name);
+
+    take_revision(txn, object);
+    remember_entry(txn, section->shelf, entry);
+    write_put(txn, section, entry, object, delta);
+    move(txn, section, entry, object, false);
+    object_unref(object);
+}
+
+void
+store_txn_remove(struct store_txn *txn, const struct object *last_state)
+{
+    struct section *section = store_section(txn->store, last_state->kind);
+    struct entry *entry = shelf_find(section->shelf,
+                                     last_state->meta->namespace,
+                                     last_state->meta->name);
+
+    if (entry == NULL || entry->heads[STORE_PENDING] == NULL)
+        bug("an object is removed that is not there");
+    take_revision(txn, last_state);
+    remember_entry(txn, section->shelf, entry);
+    write_removal(txn, entry, last_state);
+    move(txn, section, entry, last_state, true);
+    object_unref(last_state);
+}
+
+static void
+set_blob(struct store_txn *txn, const char *digest, struct blob blob)
+{
+    struct undo *undo = add_undo(txn);
+
+    undo->what = UNDO_BLOB;
+    undo->name = xstrdup(digest);
+    undo->blob = blob_counts_get(txn->store->blobs, digest);
+    blob_counts_set(txn->store->blobs, digest, blob);
+}
+
+void
+store_txn_put_blob(struct store_txn *txn,
+                   const char *digest,
+                   const void *bytes,
+                   size_t length)
+{
+    struct blob blob = blob_counts_get(txn->store->blobs, digest);
+    struct engine_op op = {.verb = ENGINE_COUNT_BLOB};
+
+    if (blob.count == 0) {
+        op.verb = ENGINE_ADD_BLOB;
+        op.name = batch_copy(txn->batch, digest, strlen(digest));
+        op.bytes = batch_copy(txn->batch, bytes, length);
+        op.length = length;
+        blob.row = blob_counts_next_row(txn->store->blobs);
+        blob.revision = store_txn_revision(txn);
+    }
+    op.row = blob.row;
+    op.count = ++blob.count;
+    batch_add(txn->batch, &op, NULL);
+    set_blob(txn, digest, blob);
+}
+
+void
+store_txn_release_blob(struct store_txn *txn, const char *digest)
+{
+    struct blob blob = blob_counts_get(txn->store->blobs, digest);
+
+    if (blob.count == 0) {
+        log_warning("Blob '%s' is released but not there, ignoring", digest);
+        return;
+    }
+    blob.count--;
+    batch_add(txn->batch,
+              &(struct engine_op){
+                  .verb = blob.count > 0 ? ENGINE_COUNT_BLOB : ENGINE_DROP_BLOB,
+                  .row = blob.row,
+                  .count = blob.count,
+              },
+              NULL);
+    set_blob(txn, digest, blob);
+}
+
+/* TAKES value. */
+static void
+set_secret(struct store *s, const char *name, char *value)
+{
+    free(value != NULL ? map_put(s->secrets, name, value)
+                       : map_remove(s->secrets, name));
+}
+
+static void
+remember_secret(struct store_txn *txn, const char *name)
+{
+    const char *value = store_find_secret(txn->store, name);
+    struct undo *undo = add_undo(txn);
+
+    undo->what = UNDO_SECRET;
+    undo->name = xstrdup(name);
+    undo->secret = value != NULL ? xstrdup(value) : NULL;
+}
+
+void
+store_txn_put_secret(struct store_txn *txn, const char *name, const char *value)
+{
+    size_t length = strlen(value);
+
+    remember_secret(txn, name);
+    set_secret(txn->store, name, xstrdup(value));
+    batch_add(txn->batch,
+              &(struct engine_op){
+                  .verb = ENGINE_PUT_SECRET,
+                  .name = batch_copy(txn->batch, name, strlen(name)),
+                  .bytes = batch_copy(txn->batch, value, length),
+                  .length = length,
+              },
+              NULL);
+}
+
+void
+store_txn_remove_secret(struct store_txn *txn, const char *name)
+{
+    if (store_find_secret(txn->store, name) == NULL)
+        return;
+    remember_secret(txn, name);
+    set_secret(txn->store, name, NULL);
+    batch_add(txn->batch,
+              &(struct engine_op){
+                  .verb = ENGINE_DROP_SECRET,
+                  .name = batch_copy(txn->batch, name, strlen(name)),
+              },
+              NULL);
+}
+
+static void
+undo_object(struct store *s, struct undo *undo)
+{
+    struct entry *entry = undo->entry;
+    const struct change *c =
+        history_get(s->history, history_end(s->history) - 1);
+    const struct object *old = c->old_object;
+
+    store_set_head(s,
+                   entry,
+                   shelf_kind(undo->shelf),
+                   STORE_PENDING,
+                   old != NULL ? object_ref(old) : NULL);
+    history_pop(s->history);
+    free(entry->deltas);
+    entry->row = undo->row;
+    entry->deltas = undo->deltas;
+    entry->n_deltas = undo->n_deltas;
+    entry->delta_bytes = undo->delta_bytes;
+    undo->deltas = NULL;
+    history_let_go(s->history, undo->shelf, entry);
+}
+
+static void
+take_back(struct store *s, struct undo *undo)
+{
+    switch (undo->what) {
+    case UNDO_OBJECT:
+        undo_object(s, undo);
+        break;
+    case UNDO_BLOB:
+        blob_counts_set(s->blobs, undo->name, undo->blob);
+        break;
+    case UNDO_SECRET:
+        set_secret(s, undo->name, undo->secret);
+        undo->secret = NULL;
+        break;
+    }
+}
+
+static void
+txn_free(struct store_txn *txn)
+{
+    for (size_t i = 0; i < txn->n_undo; i++) {
+        free(txn->undo[i].deltas);
+        free(txn->undo[i].name);
+        free(txn->undo[i].secret);
+    }
+    free(txn->undo);
+    batch_free(txn->batch);
+    batch_free(txn->events);
+    txn->store->txn = NULL;
+    free(txn);
+}
+
+void
+store_rollback(struct store_txn *txn)
+{
+    struct store *s = txn->store;
+
+    for (size_t i = txn->n_undo; i-- > 0;)
+        take_back(s, &txn->undo[i]);
+    s->pending = txn->counters;
+    txn_free(txn);
+}
+
+void
+store_commit(struct store_txn *txn, store_done_fn *done, void *context)
+{
+    struct store *s = txn->store;
+
+    batch_pour(s->gathering, txn->batch);
+    store_gather_events(s, txn->events);
+    txn->batch = txn->events = NULL;
+    batch_wait(s->gathering, done, context);
+    s->committed = s->pending;
+    s->committed_end = history_end(s->history);
+    txn_free(txn);
+    store_flush_soon(s);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/store/writer.h"
+
+#include "controller/store/batch.h"
+#include "controller/store/lane.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+
+/* When the log is copied back. Small enough that start-up after a crash is
+ * quick and that the same blocks are written again and again, which costs a
+ * disk less than new ones.
+ */
+#define BACKLOG_BYTES (16u << 20)
+
+/* The batch under way. The writer's thread reads it and fills the answer in. */
+struct commit {
+    struct lane_task task;
+    struct batch *batch;
+    struct engine_batch order;
+    enum engine_outcome outcome;
+    struct error err;
+    size_t backlog;
+};
+
+struct copying {
+    struct lane_task task;
+    bool is_under_way;
+    int result;
+    struct error err;
+    size_t backlog; /* left after it */
+    size_t threshold;
+};
+
+struct writer {
+    struct engine *engine;
+    struct lane *lane;
+    struct lane *keeper;
+    struct engine_counters durable;
+    struct commit commit;
+    struct copying copying;
+    bool is_busy;
+    bool has_failed;
+    writer_done_fn *done;
+    void *context;
+};
+
+static void
+copy_back_work(struct lane_task *task)
+{
+    struct copying *c = container_of(task, struct copying, task);
+    struct writer *w = container_of(c, struct writer, copying);
+
+    c->result = w->engine->ops->copy_back(w->engine, &c->err);
+}
+
+static void
+settle_work(struct lane_task *task)
+{
+    struct copying *c = container_of(task, struct copying, task);
+    struct writer *w = container_of(c, struct writer, copying);
+
+    c->result = w->engine->ops->settle(w->engine, &c->err);
+    c->backlog = w->engine->ops->backlog(w->engine);
+}
+
+/* It failed, or somebody reads: tried again when as much has come on top. */
+static void
+settle_done(struct lane_task *task)
+{
+    struct copying *c = container_of(task, struct copying, task);
+
+    c->is_under_way = false;
+    c->threshold = c->backlog + BACKLOG_BYTES;
+    if (c->result < 0)
+        log_warning("Copying back the database's log failed, trying again "
+                    "later: %s",
+                    c->err.text);
+}
+
+static void
+copy_back_done(struct lane_task *task)
+{
+    struct copying *c = container_of(task, struct copying, task);
+    struct writer *w = container_of(c, struct writer, copying);
+
+    if (c->result < 0) {
+        c->backlog = c->threshold;
+        settle_done(task);
+        return;
+    }
+    c->task.work = settle_work;
+    c->task.done = settle_done;
+    lane_submit(w->lane, &c->task);
+}
+
+static void
+copy_back(struct writer *w)
+{
+    struct copying *c = &w->copying;
+
+    c->is_under_way = true;
+    c->task.work = copy_back_work;
+    c->task.done = copy_back_done;
+    lane_submit(w->keeper != NULL ? w->keeper : w->lane, &c->task);
+}
+
+static void
+commit_work(struct lane_task *task)
+{
+    struct commit *c = container_of(task, struct commit, task);
+    struct writer *w = container_of(c, struct writer, commit);
+
+    c->outcome = w->engine->ops->apply(w->engine, &c->order, &c->err);
+    c->backlog = w->engine->ops->backlog(w->engine);
+}
+
+static void
+commit_done(struct lane_task *task)
+{
+    struct commit *c = container_of(task, struct commit, task);
+    struct writer *w = container_of(c, struct writer, commit);
+    struct batch *batch = c->batch;
+
+    c->batch = NULL;
+    w->is_busy = false;
+    if (c->outcome != ENGINE_COMMITTED) {
+        w->has_failed = true;
+        w->done(batch, &c->err, w->context);
+        return;
+    }
+    w->durable = c->order.after;
+    if (c->backlog >= w->copying.threshold && !w->copying.is_under_way)
+        copy_back(w);
+    w->done(batch, NULL, w->context);
+}
+
+struct writer *
+writer_new(const struct writer_settings *settings)
+{
+    struct writer *w = xnew(struct writer);
+
+    w->engine = settings->engine;
+    w->durable = settings->counters;
+    w->keeper = settings->keeper;
+    w->done = settings->done;
+    w->context = settings->context;
+    w->lane = lane_new(settings->loop, settings->thread_name);
+    w->copying.threshold = BACKLOG_BYTES;
+    w->commit.task.work = commit_work;
+    w->commit.task.done = commit_done;
+    return w;
+}
+
+/* A copying goes from lane to lane. */
+void
+writer_drain(struct writer *w)
+{
+    do {
+        lane_drain(w->lane);
+        if (w->keeper != NULL)
+            lane_drain(w->keeper);
+    } while (lane_length(w->lane) > 0);
+}
+
+void
+writer_free(struct writer *w)
+{
+    if (w == NULL)
+        return;
+    writer_drain(w);
+    lane_free(w->lane);
+    w->engine->ops->close(w->engine);
+    free(w);
+}
+
+void
+writer_submit(struct writer *w,
+              struct batch *batch,
+              const struct engine_counters *after)
+{
+    struct commit *c = &w->commit;
+
+    w->is_busy = true;
+    if (w->has_failed) { /* nothing more will ever be answered */
+        batch_free(batch);
+        return;
+    }
+    c->batch = batch;
+    c->order.expected_revision = w->durable.revision;
+    c->order.after = *after;
+    c->order.ops = batch_ops(batch, &c->order.n_ops);
+    lane_submit(w->lane, &c->task);
+}
+
+bool
+writer_is_busy(const struct writer *w)
+{
+    return w->is_busy;
+}
+
+const struct engine_counters *
+writer_durable(const struct writer *w)
+{
+    return &w->durable;
+}
