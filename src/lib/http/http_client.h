@@ -25,6 +25,7 @@ struct http_call;
 struct http_client;
 struct http_login;
 struct loop;
+struct workers;
 
 struct http_client_settings {
     unsigned connections;       /* 0: 8 */
@@ -33,6 +34,7 @@ struct http_client_settings {
     size_t body_bytes;          /* 0: 256 MiB; a larger answer is an error */
     const char *server_program; /* for messages; NULL: "kiln-controller" */
     struct http_login *login;   /* http_login.h; NULL: none */
+    struct workers *workers;    /* look names up; NULL: on the spot, blocking */
 };
 
 /* What came back; borrowed while the callback runs. Header names compare
@@ -54,6 +56,7 @@ const char *http_answer_header(const struct http_answer *answer,
  * a cancel; `answer` is NULL when there is none, and `err` then says why. With
  * `data`, the body of a 2xx answer comes through it piece by piece as it
  * arrives (after `started`, which may be NULL), and there is no time limit.
+ * With a login, what comes through it has been proven.
  */
 struct http_question {
     enum http_method method;
@@ -72,8 +75,9 @@ struct http_question {
     void *arg;
 };
 
-/* Life. Free cancels all calls. New: 0, or -EINVAL with words about the url
- * (https is refused so far). Nothing is connected yet. `settings` may be NULL.
+/* Life. Free cancels all calls; not from inside one of their callbacks. New: 0,
+ * or -EINVAL with words about the url (https is refused so far). Nothing is
+ * connected yet. `settings` may be NULL.
  */
 void http_client_free(struct http_client *client);
 int http_client_new(struct loop *loop,
@@ -83,8 +87,8 @@ int http_client_new(struct loop *loop,
                     struct error *err);
 DEFINE_CLEANUP(struct http_client, http_client_free)
 
-/* Call. The handle is good until `done` or cancel. Pause stops reading, so
- * that a slow consumer slows the server.
+/* Call. The handle is good until `done` or cancel, which any callback may do.
+ * Pause stops reading, so that a slow consumer slows the server.
  */
 struct http_call *http_client_call(struct http_client *client,
                                    const struct http_question *question);

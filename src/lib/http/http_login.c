@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/http/http_login.h"
+
+#include <string.h>
+
+#include "lib/auth/auth_client.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/http/http_client.h"
+#include "lib/http/login_line.h"
+#include "lib/loop/loop.h"
+#include "lib/loop/workers.h"
+
+struct http_login {
+    struct loop *loop;
+    struct workers *workers; /* or NULL */
+    struct auth_client *client;
+    enum http_login_mode mode;
+};
+
+/* What a worker does for a line: it has its own copy of the line, because that
+ * may be freed meanwhile.
+ */
+struct errand {
+    struct auth_client *client;
+    struct login_line *line; /* NULL once it is freed */
+    struct auth_line session;
+    struct strbuf authorization;
+    char *credential; /* NULL: say hello */
+    bool is_welcome;
+    struct error error;
+    int r;
+};
+
+struct login_line {
+    struct http_login *login;
+    login_ready_fn ready;
+    void *arg;
+    struct auth_line session;
+    int64_t opened_ms;
+    struct strbuf authorization;
+    struct errand *errand; /* under way, or NULL */
+};
+
+void
+http_login_free(struct http_login *login)
+{
+    if (login == NULL)
+        return;
+    auth_client_free(login->client);
+    free(login);
+}
+
+struct http_login *
+http_login_new(struct loop *loop,
+               struct workers *workers,
+               const struct auth_client_settings *settings,
+               enum http_login_mode mode)
+{
+    struct http_login *login = xnew(struct http_login);
+
+    login->loop = loop;
+    login->workers = workers;
+    login->client = auth_client_new(settings);
+    login->mode = mode;
+    return login;
+}
+
+void
+login_line_free(struct login_line *l)
+{
+    if (l == NULL)
+        return;
+    if (l->errand != NULL)
+        l->errand->line = NULL;
+    strbuf_fini(&l->authorization);
+    explicit_bzero(&l->session, sizeof(l->session));
+    free(l);
+}
+
+struct login_line *
+login_line_new(struct http_login *login, login_ready_fn ready, void *arg)
+{
+    struct login_line *l = xnew(struct login_line);
+
+    l->login = login;
+    l->ready = ready;
+    l->arg = arg;
+    strbuf_init(&l->authorization);
+    return l;
+}
+
+static void
+errand_do(void *arg)
+{
+    struct errand *e = arg;
+
+    if (e->is_welcome)
+        e->r = auth_client_welcome(e->client,
+                                   &e->session,
+                                   e->credential,
+                                   &e->error);
+    else
+        e->r = auth_client_hello(e->client,
+                                 &e->session,
+                                 &e->authorization,
+                                 &e->error);
+}
+
+static void
+errand_done(void *arg)
+{
+    struct errand *e = arg;
+    struct login_line *l = e->line;
+    struct error error = e->error;
+    int r = e->r;
+
+    if (l != NULL) {
+        l->errand = NULL;
+        l->session = e->session;
+        l->opened_ms = loop_now_ms();
+        strbuf_truncate(&l->authorization, 0);
+        strbuf_add(&l->authorization,
+                   e->authorization.text,
+                   e->authorization.length);
+    }
+    explicit_bzero(&e->session, sizeof(e->session));
+    strbuf_fini(&e->authorization);
+    free(e->credential);
+    free(e);
+    if (l != NULL)
+        l->ready(r < 0 ? &error : NULL, l->arg);
+}
+
+static void
+send_errand(struct login_line *l, const char *credential, bool is_welcome)
+{
+    struct errand *e = xnew(struct errand);
+
+    e->client = l->login->client;
+    e->line = l;
+    e->session = l->session;
+    e->credential = credential != NULL ? xstrdup(credential) : NULL;
+    e->is_welcome = is_welcome;
+    strbuf_init(&e->authorization);
+    l->errand = e;
+    if (l->login->workers != NULL) {
+        workers_submit(l->login->workers,
+                       l->login->loop,
+                       errand_do,
+                       errand_done,
+                       e);
+        return;
+    }
+    errand_do(e);
+    loop_defer(l->login->loop, errand_done, e);
+}
+
+void
+login_line_hello(struct login_line *l)
+{
+    send_errand(l, NULL, false);
+}
+
+void
+login_line_welcome(struct login_line *l, const char *credential)
+{
+    send_errand(l, credential, true);
+}
+
+const char *
+login_line_authorization(const struct login_line *l)
+{
+    return l->authorization.text;
+}
+
+bool
+login_line_needs_session(const struct login_line *l, bool is_stream)
+{
+    return l->login->mode == HTTP_LOGIN_SESSION || is_stream;
+}
+
+bool
+login_line_has_session(const struct login_line *l)
+{
+    return l->session.is_open;
+}
+
+bool
+login_line_is_stale(const struct login_line *l)
+{
+    return l->session.is_open
+           && loop_now_ms() - l->opened_ms > l->session.lifetime_s * 800;
+}
+
+int
+login_line_sign(struct login_line *l,
+                const struct http_question *q,
+                struct login_ticket *ret_ticket,
+                struct strbuf *ret_authorization,
+                struct error *err)
+{
+    const char *method = http_method_name(q->method);
+
+    ret_ticket->is_once = !l->session.is_open;
+    if (ret_ticket->is_once)
+        return auth_client_sign_once(l->login->client,
+                                     method,
+                                     q->target,
+                                     q->content_type,
+                                     q->body,
+                                     q->length,
+                                     ret_ticket->nonce,
+                                     ret_authorization,
+                                     err);
+    auth_line_sign(&l->session,
+                   method,
+                   q->target,
+                   q->content_type,
+                   q->body,
+                   q->length,
+                   ret_authorization);
+    ret_ticket->seq = l->session.seq;
+    return 0;
+}
+
+/* A refusal that comes before the controller knows who asks, or from what
+ * stands between, cannot be proven. These say nothing about any object.
+ */
+static bool
+may_be_unproven(int status)
+{
+    switch (status) {
+    case 400:
+    case 401:
+    case 408:
+    case 413:
+    case 429:
+    case 431:
+    case 500:
+    case 501:
+    case 503:
+        return true;
+    default:
+        return false;
+    }
+}
+
+int
+login_line_check(struct login_line *l,
+                 const struct login_ticket *ticket,
+                 const struct http_answer *answer,
+                 struct error *err)
+{
+    const char *seal = http_answer_header(
+        answer,
+        ticket->is_once ? PROTOCOL_CREDENTIAL_HEADER : PROTOCOL_MAC_HEADER);
+
+    if (seal == NULL && may_be_unproven(answer->status))
+        return 0;
+    if (ticket->is_once)
+        return auth_client_check_once(l->login->client,
+                                      ticket->nonce,
+                                      seal,
+                                      answer->status,
+                                      answer->content_type,
+                                      answer->body,
+                                      answer->length,
+                                      err);
+    return auth_line_check(&l->session,
+                           ticket->seq,
+                           seal,
+                           answer->status,
+                           answer->content_type,
+                           answer->body,
+                           answer->length,
+                           err);
+}
+
+struct auth_frames *
+login_line_frames(struct login_line *l,
+                  const struct login_ticket *ticket,
+                  void (*fn)(const void *bytes, size_t length, void *arg),
+                  void *arg)
+{
+    return auth_frames_new(&l->session, ticket->seq, fn, arg);
+}
