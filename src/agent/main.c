@@ -34,8 +34,7 @@ main(int argc, char **argv)
     int r;
 
     agent_settings_read(&settings, argc, argv);
-    if (settings.debug)
-        log_set_level(LOG_LEVEL_DEBUG);
+    log_set_level((enum log_level)settings.log_level);
     r = run(&settings, &err);
     agent_settings_fini(&settings);
     return program_end("kiln-agent", r, &err);

@@ -4,142 +4,216 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/program/configuration.h"
+#include "lib/program/option.h"
 #include "lib/program/program.h"
 
-#define TEXT(long_name, field, arg, words)                                     \
-    {                                                                          \
-        .name = long_name, .argument = arg, .help = words,                     \
-        .type = OPTION_TEXT, .offset = offsetof(struct agent_settings, field), \
-    }
-#define FLAG(long_name, field, words)                          \
-    {                                                          \
-        .name = long_name, .help = words, .type = OPTION_FLAG, \
-        .offset = offsetof(struct agent_settings, field),      \
-    }
+#define AT(member) .offset = offsetof(struct agent_settings, member)
 
-static const struct option_spec options[] = {
-    TEXT("controller",
-         controller,
-         "URL",
-         "the API: http://HOST:PORT, or http+unix:///PATH on its own host"),
-    TEXT("state-dir",
-         state_dir,
-         "DIR",
-         "what must outlive a restart (/var/lib/kiln-agent)"),
-    TEXT("run-dir",
-         run_dir,
-         "DIR",
-         "what lives as long as the machine is up (/run/kiln-agent)"),
-    TEXT("tmp-dir",
-         tmp_dir,
-         "DIR",
-         "where each job gets a TMPDIR of its own (/tmp)"),
-    TEXT("node-name",
-         node_name,
-         "NAME",
-         "the node's name in the API (the host's name)"),
-    TEXT("address", address, "ADDRESS", "the node's address, for others"),
-    TEXT("cluster", cluster, "NAME", "the cluster's name (kiln)"),
-    TEXT("service-user",
-         service_user,
-         "USER",
-         "the user that the controller runs as (kiln)"),
-    TEXT("munge-socket", munge_socket, "PATH", "munged's socket"),
-    TEXT("topology",
-         topology,
-         "TOPOLOGY",
-         "make a virtual node: an hwloc synthetic string or XML file in place "
-         "of this machine's hardware; processes are not bound"),
-    TEXT("reserved-cpus",
-         reserved_cpus,
-         "LIST",
-         "CPUs kept for the system, as 0,64"),
-    TEXT("reserved-memory",
-         reserved_memory,
-         "QUANTITY",
-         "memory kept for the system, as 4Gi"),
-    {.name = "label",
-     .argument = "KEY=VALUE",
-     .help = "a label of the node; may be given again",
-     .type = OPTION_TEXTS,
-     .offset = offsetof(struct agent_settings, labels)},
-    {.name = "max-pods",
-     .argument = "N",
-     .help = "how many pods at the most (4096)",
-     .type = OPTION_INT,
-     .min = 1,
-     .max = 1000000,
-     .offset = offsetof(struct agent_settings, max_pods)},
-    TEXT("cgroup-base",
-         cgroup_base,
-         "PATH",
-         "the cgroup of all jobs (/kiln-jobs)"),
-    TEXT("shepherd", shepherd, "PATH", "the program that runs one pod"),
-    FLAG("devices", devices, "offer GPUs, network cards and NVMe disks"),
-    FLAG("allow-root-jobs", allow_root_jobs, "run jobs of root"),
-    {.name = "min-uid",
-     .argument = "UID",
-     .help = "run no jobs of users below it (1000)",
-     .type = OPTION_INT,
-     .min = 0,
-     .max = UINT32_MAX,
-     .offset = offsetof(struct agent_settings, min_uid)},
-    FLAG("debug", debug, "log more"),
+static const char *const log_levels[] = {
+    "error",
+    "warning",
+    "info",
+    "debug",
+    NULL,
 };
 
-const struct option_table agent_option_table = {
+static const struct setting settings[] = {
+    {"controller",
+     SETTING_TEXT,
+     AT(controller),
+     .option = "controller",
+     .argument = "URL",
+     .help = "The API: http://HOST:PORT, or http+unix:///PATH on the "
+             "controller's own host."},
+    {"cluster",
+     SETTING_TEXT,
+     AT(cluster),
+     .initial = "kiln",
+     .option = "cluster",
+     .argument = "NAME",
+     .help = "The cluster's name, as the controller has it."},
+    {"serviceUser",
+     SETTING_TEXT,
+     AT(service_user),
+     .initial = "kiln",
+     .option = "service-user",
+     .argument = "USER",
+     .help = "The user that the controller runs as; nobody else is taken for "
+             "it."},
+    {"mungeSocket",
+     SETTING_TEXT,
+     AT(munge_socket),
+     .option = "munge-socket",
+     .argument = "PATH",
+     .help = "munged's socket, where it is not the usual one."},
+    {"nodeName",
+     SETTING_TEXT,
+     AT(node_name),
+     .option = "node-name",
+     .argument = "NAME",
+     .help = "The node's name in the API; the host's name unless given."},
+    {"address",
+     SETTING_TEXT,
+     AT(address),
+     .option = "address",
+     .argument = "ADDRESS",
+     .help = "The node's address, published for others."},
+    {"labels",
+     SETTING_PAIRS,
+     AT(labels),
+     .option = "label",
+     .argument = "KEY=VALUE",
+     .help = "Labels of the node; the option may be given again."},
+    {"stateDir",
+     SETTING_TEXT,
+     AT(state_dir),
+     .option = "state-dir",
+     .argument = "DIR",
+     .help = "Where what must outlive a restart is kept: "
+             "/var/lib/kiln-agent, or ~/.local/state/kiln-agent for an "
+             "ordinary user."},
+    {"runDir",
+     SETTING_TEXT,
+     AT(run_dir),
+     .option = "run-dir",
+     .argument = "DIR",
+     .help = "Where what lives as long as the machine is up is kept: "
+             "/run/kiln-agent, or run below the state directory for an "
+             "ordinary user."},
+    {"tmpDir",
+     SETTING_TEXT,
+     AT(tmp_dir),
+     .initial = "/tmp",
+     .option = "tmp-dir",
+     .argument = "DIR",
+     .help = "Where each job gets a TMPDIR of its own."},
+    {"topology",
+     SETTING_TEXT,
+     AT(topology),
+     .option = "topology",
+     .argument = "TOPOLOGY",
+     .help = "Makes a virtual node: an hwloc synthetic string or XML file in "
+             "place of this machine's hardware. Processes are not bound."},
+    {"devices",
+     SETTING_BOOL,
+     AT(devices),
+     .option = "devices",
+     .help = "Offer GPUs, network cards and NVMe disks."},
+    {"reserved.cpus",
+     SETTING_TEXT,
+     AT(reserved_cpus),
+     .option = "reserved-cpus",
+     .argument = "LIST",
+     .help = "CPUs kept for the system, as \"0,64\"."},
+    {"reserved.memory",
+     SETTING_TEXT,
+     AT(reserved_memory),
+     .option = "reserved-memory",
+     .argument = "QUANTITY",
+     .help = "Memory kept for the system, as 4Gi."},
+    {"maxPods",
+     SETTING_INT,
+     AT(max_pods),
+     .initial = "4096",
+     .min = 1,
+     .max = 1000000,
+     .option = "max-pods",
+     .argument = "N",
+     .help = "How many pods at the most."},
+    {"allowRootJobs",
+     SETTING_BOOL,
+     AT(allow_root_jobs),
+     .option = "allow-root-jobs",
+     .help = "Run jobs of root."},
+    {"minUid",
+     SETTING_INT,
+     AT(min_uid),
+     .initial = "1000",
+     .max = UINT32_MAX,
+     .option = "min-uid",
+     .argument = "UID",
+     .help = "Run no jobs of users below it."},
+    {"cgroupBase",
+     SETTING_TEXT,
+     AT(cgroup_base),
+     .initial = "/kiln-jobs",
+     .option = "cgroup-base",
+     .argument = "PATH",
+     .help = "The cgroup of all jobs."},
+    {"shepherd",
+     SETTING_TEXT,
+     AT(shepherd),
+     .initial = LIBEXECDIR "/kiln/kiln-shepherd",
+     .option = "shepherd",
+     .argument = "PATH",
+     .help = "The program that runs one pod."},
+    {"logLevel",
+     SETTING_CHOICE,
+     AT(log_level),
+     .initial = "info",
+     .choices = log_levels,
+     .option = "log-level",
+     .argument = "LEVEL",
+     .help = "How much to tell: error, warning, info or debug."},
+};
+
+static const struct option_table options = {
     .name = "kiln-agent",
     .usage = "--controller URL [OPTION]...",
     .summary = "Runs the pods that are bound to this node: discovers its "
                "hardware, enrols it, starts each pod on the cores it was "
                "given and reports how it went. Started by an ordinary user it "
                "is rootless: it runs that user's jobs alone.",
-    OPTION_ROWS(options),
     .has_version = true,
 };
 
+static const struct setting_table table = {settings, ARRAY_SIZE(settings)};
+
 /* What an ordinary user's agent may write to. */
-static char *
-home_path(const char *below)
+static const char *
+home_path(struct arena *arena, const char *below)
 {
     const char *home = getenv("HOME");
 
-    return xasprintf("%s/%s", home != NULL ? home : "/tmp", below);
+    return arena_printf(arena, "%s/%s", home != NULL ? home : "/tmp", below);
 }
 
 static void
-set_defaults(struct agent_settings *s)
+fill_in(struct agent_settings *s)
 {
-    bool root = geteuid() == 0;
+    bool is_root = geteuid() == 0;
 
-    *s = (struct agent_settings){
-        .cluster = "kiln",
-        .service_user = "kiln",
-        .state_dir = root ? LOCALSTATEDIR "/lib/kiln-agent"
-                          : home_path(".local/state/kiln-agent"),
-        .run_dir = root ? RUNSTATEDIR "/kiln-agent"
-                        : home_path(".local/state/kiln-agent/run"),
-        .tmp_dir = "/tmp",
-        .cgroup_base = "/kiln-jobs",
-        .shepherd = LIBEXECDIR "/kiln/kiln-shepherd",
-        .max_pods = 4096,
-        .min_uid = 1000,
-    };
+    if (s->state_dir == NULL)
+        s->state_dir = is_root ? LOCALSTATEDIR "/lib/kiln-agent"
+                               : home_path(s->arena, ".local/state/kiln-agent");
+    if (s->run_dir == NULL)
+        s->run_dir = is_root ? RUNSTATEDIR "/kiln-agent"
+                             : arena_printf(s->arena, "%s/run", s->state_dir);
 }
 
 void
 agent_settings_read(struct agent_settings *s, int argc, char **argv)
 {
-    set_defaults(s);
-    program_begin(&agent_option_table, argc, argv, s);
+    const struct configuration configuration = {
+        .options = &options,
+        .settings = &table,
+        .file = geteuid() == 0 ? SYSCONFDIR "/kiln/agent.yaml" : NULL,
+    };
+    int operands;
+
+    *s = (struct agent_settings){.arena = arena_new(0)};
+    operands = configuration_begin(&configuration, argc, argv, s->arena, s);
+    if (operands < argc)
+        program_refuse(&options, "'%s' is no option", argv[operands]);
     if (s->controller == NULL)
-        program_refuse(&agent_option_table,
-                       "--controller is missing: where is the API?");
+        program_refuse(&options, "--controller is missing: where is the API?");
+    fill_in(s);
 }
 
 void
 agent_settings_fini(struct agent_settings *s)
 {
-    free(s->labels.items);
+    arena_free(s->arena);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings.h - how an agent was told to be: command line and agent.yaml
+/* settings.h - how an agent was told to be: the command line and agent.yaml
  *
  * Open struct, const once read. The command line wins over the file.
  */
@@ -8,15 +8,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/base/macro.h"
-#include "lib/program/option.h"
+#include "lib/program/setting.h"
 
-struct error;
+struct arena;
 
 struct agent_settings {
-    const char *config; /* the file; NULL: /etc/kiln/agent.yaml if there */
-    bool check_config;
-
+    struct arena *arena;    /* owns the texts */
     const char *controller; /* URL */
     const char *cluster;
     const char *service_user; /* the controller's */
@@ -29,17 +26,15 @@ struct agent_settings {
     const char *topology; /* given: a synthetic string or a file */
     const char *reserved_cpus;
     const char *reserved_memory; /* a quantity */
-    struct option_texts labels;  /* "key=value" */
+    struct setting_texts labels; /* "key=value" */
     const char *cgroup_base;
-    const char *shepherd; /* NULL: the installed one */
+    const char *shepherd;
     int64_t max_pods;
     bool devices; /* look for GPUs, NICs and NVMe */
     bool allow_root_jobs;
     int64_t min_uid;
-    bool debug;
+    int log_level; /* enum log_level */
 };
-
-extern const struct option_table agent_option_table;
 
 /* Life. Read does not return after --help, --check-config or a mistake. */
 void

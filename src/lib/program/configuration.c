@@ -124,12 +124,25 @@ make_table(struct given *g, const struct configuration *c)
     g->table.n_options = n;
 }
 
+/* A list on the command line replaces the file's; given again, it goes on. */
+static bool
+is_given_before(const struct given *g, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (g->overrides[j].setting == g->overrides[i].setting)
+            return true;
+    return false;
+}
+
 static int
 apply_overrides(const struct given *g, void *target, struct error *err)
 {
     for (size_t i = 0; i < g->n_overrides; i++) {
         const struct setting *s = g->overrides[i].setting;
-        int r = setting_set(s, g->arena, g->overrides[i].text, target, err);
+        int r =
+            (is_given_before(g, i)
+                 ? setting_add
+                 : setting_set)(s, g->arena, g->overrides[i].text, target, err);
 
         if (r < 0)
             return error_wrap(err, r, "--%s", s->option);

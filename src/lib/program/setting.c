@@ -149,28 +149,55 @@ set_choice(const struct setting *s,
 }
 
 /* "a,b": a list on a command line. */
-static void
-set_texts(const struct setting *s,
+static int
+add_texts(const struct setting *s,
           struct arena *arena,
           const char *text,
-          void *target)
+          void *target,
+          struct error *err)
 {
-    size_t most = 1;
+    struct setting_texts *texts = place_of(s, target);
+    size_t count = texts->count;
+    size_t most = count + 1;
     const char **items;
-    size_t count = 0;
 
     for (const char *p = text; *p != '\0'; p++)
         most += *p == ',';
     items = arena_new_array(arena, const char *, most);
+    if (count > 0)
+        memcpy(items, texts->items, count * sizeof(*items));
     while (*text != '\0') {
         size_t length = strcspn(text, ",");
 
         if (length > 0)
             items[count++] = arena_strndup(arena, text, length);
+        if (length > 0 && s->type == SETTING_PAIRS
+            && strchr(items[count - 1], '=') == NULL)
+            return error_set(err,
+                             -EINVAL,
+                             "'%s' is not of the form KEY=VALUE",
+                             items[count - 1]);
         text += length + (text[length] == ',');
     }
-    *(struct setting_texts *)place_of(s, target) =
-        (struct setting_texts){items, count};
+    *texts = (struct setting_texts){items, count};
+    return 0;
+}
+
+static bool
+is_list(const struct setting *s)
+{
+    return s->type == SETTING_TEXTS || s->type == SETTING_PAIRS;
+}
+
+int
+setting_add(const struct setting *s,
+            struct arena *arena,
+            const char *text,
+            void *target,
+            struct error *err)
+{
+    return is_list(s) ? add_texts(s, arena, text, target, err)
+                      : setting_set(s, arena, text, target, err);
 }
 
 int
@@ -196,8 +223,10 @@ setting_set(const struct setting *s,
             *text != '\0' ? arena_strdup(arena, text) : NULL;
         return 0;
     case SETTING_TEXTS:
-        set_texts(s, arena, text, target);
-        return 0;
+    case SETTING_PAIRS:
+        *(struct setting_texts *)place_of(s, target) =
+            (struct setting_texts){NULL, 0};
+        return add_texts(s, arena, text, target, err);
     case SETTING_TREE:
         break;
     }
@@ -225,6 +254,7 @@ clear(const struct setting *s, void *target)
         *(const char **)place = NULL;
         break;
     case SETTING_TEXTS:
+    case SETTING_PAIRS:
         *(struct setting_texts *)place = (struct setting_texts){NULL, 0};
         break;
     case SETTING_TREE:
@@ -310,6 +340,31 @@ read_list(struct reading *r, const struct setting *s, const struct json *value)
         (struct setting_texts){items, value->count};
 }
 
+/* A mapping of texts, kept as "key=value". */
+static void
+read_pairs(struct reading *r, const struct setting *s, const struct json *value)
+{
+    const char **items;
+
+    if (!json_is(value, JSON_OBJECT)) {
+        add_mistake(r, value, s->key, "must hold keys and values");
+        return;
+    }
+    items = arena_new_array(r->arena, const char *, value->count);
+    for (uint32_t i = 0; i < value->count; i++) {
+        const struct json_member *m = &value->members[i];
+
+        if (json_text(m->value) == NULL) {
+            add_mistake(r, m->value, s->key, "'%s' must have a text", m->name);
+            return;
+        }
+        items[i] =
+            arena_printf(r->arena, "%s=%s", m->name, json_text(m->value));
+    }
+    *(struct setting_texts *)place_of(s, r->target) =
+        (struct setting_texts){items, value->count};
+}
+
 static void
 read_setting(struct reading *r,
              const struct setting *s,
@@ -326,8 +381,11 @@ read_setting(struct reading *r,
         *(const struct json **)place_of(s, r->target) = value;
         return;
     }
-    if (s->type == SETTING_TEXTS) {
-        read_list(r, s, value);
+    if (is_list(s)) {
+        if (s->type == SETTING_PAIRS)
+            read_pairs(r, s, value);
+        else
+            read_list(r, s, value);
         return;
     }
     if (json_is(value, JSON_BOOL))
@@ -473,6 +531,24 @@ setting_read_file(const struct setting_table *table,
                         mistakes);
 }
 
+static struct json *
+tree_of_pairs(struct arena *arena, const struct setting_texts *pairs)
+{
+    struct json *object = json_object(arena);
+
+    for (size_t i = 0; i < pairs->count; i++) {
+        const char *equals = strchr(pairs->items[i], '=');
+
+        json_set_string(arena,
+                        object,
+                        arena_strndup(arena,
+                                      pairs->items[i],
+                                      (size_t)(equals - pairs->items[i])),
+                        equals + 1);
+    }
+    return object;
+}
+
 /* The value as a tree, or NULL when there is none. */
 static struct json *
 value_of(const struct setting *s, struct arena *arena, const void *target)
@@ -505,6 +581,8 @@ value_of(const struct setting *s, struct arena *arena, const void *target)
         return *(const struct json *const *)place != NULL
                    ? json_dup(arena, *(const struct json *const *)place)
                    : NULL;
+    case SETTING_PAIRS:
+        return tree_of_pairs(arena, texts);
     case SETTING_TEXTS:
         list = json_array(arena);
         for (size_t i = 0; i < texts->count; i++)

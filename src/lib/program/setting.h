@@ -24,6 +24,7 @@ enum setting_type {
     SETTING_INT,      /* int64_t, from min to max */
     SETTING_TEXT,     /* const char *; NULL where it is empty */
     SETTING_TEXTS,    /* struct setting_texts */
+    SETTING_PAIRS,    /* the same, each "key=value"; in the file a mapping */
     SETTING_CHOICE,   /* int: the place among the choices */
     SETTING_TIMESPAN, /* int64_t, microseconds, from min to max */
     SETTING_BYTES,    /* int64_t, from min to max: 4096, "64Mi", "2G" */
@@ -60,8 +61,14 @@ void setting_reset(const struct setting_table *table,
                    void *target);
 
 /* One setting from a command line: a list has commas, a flag's text is NULL.
- * -EINVAL with words that do not name the setting.
+ * Add puts the items of a list behind those that are there. -EINVAL with words
+ * that do not name the setting.
  */
+int setting_add(const struct setting *setting,
+                struct arena *arena,
+                const char *text,
+                void *target,
+                struct error *err);
 int setting_set(const struct setting *setting,
                 struct arena *arena,
                 const char *text,

@@ -21,6 +21,7 @@ struct target {
     int64_t cache_bytes;
     int policy;
     const struct json *profiles;
+    struct setting_texts labels;
 };
 
 static const char *const policies[] = {"easy", "conservative", NULL};
@@ -67,6 +68,7 @@ static const struct setting settings[] = {
      .choices = policies,
      .help = "How to backfill."},
     {"profiles", SETTING_TREE, AT(profiles), .help = "As upstream's."},
+    {"labels", SETTING_PAIRS, AT(labels), .help = "Labels."},
 };
 
 static const struct setting_table table = {settings, ARRAY_SIZE(settings)};
@@ -126,7 +128,8 @@ START_TEST(a_file_says_otherwise)
                                         "    delay: 1s\n"
                                         "  cache: 4096\n"
                                         "policy: conservative\n"
-                                        "profiles: [{name: x}]\n",
+                                        "profiles: [{name: x}]\n"
+                                        "labels: {a: b, 1: ''}\n",
                                         &got,
                                         &mistakes),
                      0);
@@ -139,6 +142,9 @@ START_TEST(a_file_says_otherwise)
     ck_assert_int_eq(got.cache_bytes, 4096);
     ck_assert_int_eq(got.policy, 1);
     ck_assert_str_eq(json_get_text(json_at(got.profiles, 0), "name"), "x");
+    ck_assert_uint_eq(got.labels.count, 2);
+    ck_assert_str_eq(got.labels.items[0], "a=b");
+    ck_assert_str_eq(got.labels.items[1], "1=");
 }
 END_TEST
 
@@ -206,6 +212,9 @@ START_TEST(every_mistake_has_its_line_and_key)
          "4096 or 64Mi\n"},
         {"store: {cache: 1Ki}\n",
          "kiln.yaml:1: store.cache: '1Ki' is not a size from 4Ki to 1Ti\n"},
+        {"labels: [a=b]\n", "kiln.yaml:1: labels: must hold keys and values\n"},
+        {"labels:\n  a: b\n  c: 1\n",
+         "kiln.yaml:3: labels: 'c' must have a text\n"},
         {"policy: fast\n",
          "kiln.yaml:1: policy: 'fast' is not one of easy, conservative\n"},
         {"port: 1\nport: 2\n",
@@ -252,12 +261,17 @@ START_TEST(the_command_line_sets_one_at_a_time)
     ck_assert_int_eq(setting_set(&settings[2], arena, NULL, &got, &err), 0);
     ck_assert_int_eq(setting_set(&settings[3], arena, "a,,b,", &got, &err), 0);
     ck_assert_int_eq(setting_set(&settings[0], arena, "", &got, &err), 0);
+    ck_assert_int_eq(setting_add(&settings[3], arena, "c", &got, &err), 0);
+    ck_assert_int_eq(setting_set(&settings[8], arena, "x", &got, &err),
+                     -EINVAL);
+    ck_assert_str_eq(err.text, "'x' is not of the form KEY=VALUE");
     ck_assert_int_eq(setting_set(&settings[7], arena, "[]", &got, &err),
                      -EINVAL);
 
     ck_assert(got.is_open);
-    ck_assert_uint_eq(got.admins.count, 2);
+    ck_assert_uint_eq(got.admins.count, 3);
     ck_assert_str_eq(got.admins.items[1], "b");
+    ck_assert_str_eq(got.admins.items[2], "c");
     ck_assert_ptr_null(got.state_dir);
     ck_assert_str_eq(err.text, "can only be set in the file");
 }
@@ -301,7 +315,10 @@ START_TEST(the_whole_configuration_is_printed_with_explanations)
         "policy: easy\n"
         "\n"
         "# As upstream's.\n"
-        "#profiles:\n");
+        "#profiles:\n"
+        "\n"
+        "# Labels.\n"
+        "labels: {}\n");
 }
 END_TEST
 
@@ -316,7 +333,8 @@ START_TEST(what_was_printed_reads_back_the_same)
     ck_assert_int_eq(read_over_defaults(arena,
                                         "stateDir: 'yes'\n"
                                         "profiles: [{name: x, n: 1}]\n"
-                                        "store: {cache: 5000}\n",
+                                        "store: {cache: 5000}\n"
+                                        "labels: {a: b=c}\n",
                                         &target,
                                         &mistakes),
                      0);
