@@ -106,7 +106,7 @@ service_uid(const struct client_settings *settings,
     entry = getpwnam(name);
     if (entry == NULL)
         return error_set(err,
-                         -ENOENT,
+                         -EHOSTDOWN,
                          "the user '%s' that the controller runs as is not "
                          "known on this machine; serviceUser: in %s names it",
                          name,
@@ -207,7 +207,6 @@ means_unreachable(int r)
 {
     switch (r) {
     case -ECONNREFUSED:
-    case -ENOENT: /* of a socket; an API's 404 has a status */
     case -EHOSTUNREACH:
     case -ENETUNREACH:
     case -ETIMEDOUT:
@@ -219,7 +218,7 @@ means_unreachable(int r)
 }
 
 int
-connection_advise(const struct connection *c, int r, struct error *err)
+connection_advise(int r, struct error *err)
 {
     char words[sizeof(err->text)];
 
@@ -228,9 +227,8 @@ connection_advise(const struct connection *c, int r, struct error *err)
     snprintf(words, sizeof(words), "%s", err->text);
     return error_set(err,
                      r,
-                     "%.800s (server: '%.100s'; set by --server, KILN_SERVER "
-                     "or %s)",
+                     "%.800s (the server is set by --server, KILN_SERVER or "
+                     "%s)",
                      words,
-                     c->server,
                      client_settings_path());
 }

@@ -43,6 +43,4 @@ const char *connection_server(const struct connection *connection);
 /* Says where a server that cannot be reached is configured, behind the words
  * of an error that means just that. Returns r.
  */
-int connection_advise(const struct connection *connection,
-                      int r,
-                      struct error *err);
+int connection_advise(int r, struct error *err);

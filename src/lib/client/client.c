@@ -79,8 +79,19 @@ errno_of(int code, const char *reason)
     case 507:
         return -ENOSPC;
     default:
-        return -EIO;
+        return -EREMOTEIO;
     }
+}
+
+/* Without an answer, "not there" is said of the server's socket, which must
+ * not pass for an object that is not there.
+ */
+static int
+errno_without_answer(int code)
+{
+    if (code == -ENOENT || code == -ENOTDIR)
+        return -EHOSTUNREACH;
+    return code < 0 ? code : -EREMOTEIO;
 }
 
 int
@@ -93,8 +104,8 @@ client_reply_error(const struct client_reply *reply, struct error *err)
         return 0;
     if (reply->code == 0) {
         if (reply->error == NULL)
-            return error_set(err, -EIO, "no answer came");
-        r = reply->error->code < 0 ? reply->error->code : -EIO;
+            return error_set(err, -EREMOTEIO, "no answer came");
+        r = errno_without_answer(reply->error->code);
         return error_set(err, r, "%s", reply->error->text);
     }
     if (reply->status != NULL)

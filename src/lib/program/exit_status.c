@@ -14,6 +14,7 @@ exit_status_of(int r)
         return EXIT_STATUS_NOT_FOUND;
     case ECONNREFUSED:
     case ECONNRESET:
+    case EHOSTDOWN:
     case EHOSTUNREACH:
     case ENETUNREACH:
     case ETIMEDOUT:

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ksub - submit a batch job, and print its id */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/connect/connection.h"
+#include "cli/ksub/delivery.h"
+#include "cli/ksub/duration.h"
+#include "cli/ksub/follow.h"
+#include "cli/ksub/intake.h"
+#include "cli/ksub/manifest.h"
+#include "cli/ksub/memory_size.h"
+#include "cli/ksub/submission.h"
+#include "lib/api/job.h"
+#include "lib/api/object.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/program/program.h"
+#include "lib/yaml/yaml.h"
+
+/* A controller that restarts is back well before. */
+#define PATIENCE_MS 30000
+
+static int
+print_manifest(const struct submission *s, const struct json *job)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (s->json) {
+        json_print_indented(job, &text);
+        if (text.length == 0 || text.text[text.length - 1] != '\n')
+            strbuf_add_char(&text, '\n');
+    } else {
+        yaml_print(job, &text);
+    }
+    fwrite(text.text, 1, text.length, stdout);
+    return 0;
+}
+
+static void
+print_verdict(const struct submission *s)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    int64_t bytes = submission_memory(s);
+
+    strbuf_printf(&text,
+                  "The controller would accept job '%s': %" PRId64
+                  " CPU%s on one node",
+                  submission_name(s),
+                  submission_cpus(s),
+                  submission_cpus(s) == 1 ? "" : "s");
+    if (bytes > 0) {
+        strbuf_add_text(&text, ", ");
+        memory_size_format(bytes, &text);
+        strbuf_add_text(&text, "B of memory");
+    }
+    strbuf_add_text(&text, ", time limit ");
+    duration_format(s->time_limit_s, &text);
+    printf("%s.\n", text.text);
+}
+
+static void
+print_id(const struct submission *s, const struct object *job)
+{
+    if (s->parsable)
+        printf("%" PRId64 "\n", job_of(job)->status.id);
+    else
+        printf("Submitted job %" PRId64 "\n", job_of(job)->status.id);
+    fflush(stdout); /* before a long wait */
+}
+
+static int
+submit(const struct submission *s,
+       const struct json *manifest,
+       int *ret_status,
+       struct error *err)
+{
+    CLEANUP(connection_closep) struct connection *connection = NULL;
+    CLEANUP(object_unrefp) const struct object *job = NULL;
+    struct delivery delivery = {
+        .namespace = manifest_namespace(s),
+        .job = manifest,
+        .dry_run = s->test_only,
+        .patience_ms = PATIENCE_MS,
+    };
+    int r = connection_open(s->server,
+                            s->wait ? CONNECTION_OFTEN : CONNECTION_ONCE,
+                            &connection,
+                            err);
+
+    if (r < 0)
+        return r;
+    delivery.client = connection_client(connection);
+    r = delivery_run(&delivery, &job, err);
+    if (r < 0)
+        return connection_advise(r, err);
+    if (s->test_only) {
+        print_verdict(s);
+        return 0;
+    }
+    print_id(s, job);
+    return s->wait ? follow_job(delivery.client, job, ret_status, err) : 0;
+}
+
+static void
+print_hint(const struct intake *intake)
+{
+    if (intake->n_foreign > 0)
+        fprintf(stderr,
+                "ksub: %s: ignored %u #SBATCH line%s; --sbatch reads them\n",
+                intake_script_name(&intake->submission),
+                intake->n_foreign,
+                intake->n_foreign == 1 ? "" : "s");
+}
+
+int
+main(int argc, char **argv)
+{
+    CLEANUP_INTAKE struct intake intake;
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct json *manifest;
+    struct error err = {0};
+    int status = 0;
+    int r = intake_read(&intake, argc, argv, &err);
+
+    if (r < 0)
+        return (int)program_end("ksub", r, &err);
+    print_hint(&intake);
+    manifest = manifest_make(&intake.submission, &intake.script, arena, &err);
+    if (manifest == NULL)
+        r = err.code;
+    else if (intake.submission.dry_run)
+        r = print_manifest(&intake.submission, manifest);
+    else
+        r = submit(&intake.submission, manifest, &status, &err);
+    if (r < 0 || status == 0)
+        return (int)program_end("ksub", r, &err);
+    return status;
+}
