@@ -55,6 +55,34 @@ read_on_if_long(struct http_connection *c)
         bufferevent_setwatermark(c->bev, EV_READ, 0, 0);
 }
 
+/* With lingering on, evhttp lets a client that announces too long a body, and
+ * waits for leave to send it, wait for ever. Looked for in the first bytes of
+ * a request, where the head of any such client is.
+ */
+static bool
+announces_too_much(const struct http_connection *c, struct evbuffer *buffer)
+{
+    static const char expect[] = "\r\nExpect: 100-continue";
+    static const char length[] = "\r\nContent-Length:";
+    struct evbuffer_iovec head;
+    char text[4096];
+    const char *field;
+    size_t n;
+
+    if (evbuffer_peek(buffer, 1, NULL, &head, 1) < 1
+        || *(const char *)head.iov_base != 'P' /* POST, PUT, PATCH */
+        || memmem(head.iov_base, head.iov_len, expect, sizeof(expect) - 1)
+               == NULL)
+        return false;
+    n = head.iov_len < sizeof(text) - 1 ? head.iov_len : sizeof(text) - 1;
+    memcpy(text, head.iov_base, n);
+    text[n] = '\0';
+    field = strcasestr(text, length);
+    return field != NULL
+           && strtoull(field + sizeof(length) - 1, NULL, 10)
+                  > c->server->limits.body_bytes;
+}
+
 static void
 on_input(struct evbuffer *buffer,
          const struct evbuffer_cb_info *info,
@@ -62,11 +90,13 @@ on_input(struct evbuffer *buffer,
 {
     struct http_connection *c = arg;
 
-    (void)buffer;
     if (info->n_added == 0 || c->server == NULL)
         return;
-    if (c->phase == HTTP_IDLE)
+    if (c->phase == HTTP_IDLE) {
         http_connection_enter(c, HTTP_RECEIVING);
+        if (announces_too_much(c, buffer))
+            http_connection_doom(c, HTTP_TOO_LARGE);
+    }
     count_input(c, info->n_added);
     read_on_if_long(c);
 }
@@ -386,14 +416,18 @@ http_connection_cut(struct http_connection *c)
  * takes it.
  */
 static void
-send_overloaded(int fd)
+send_refusal(const struct http_connection *c)
 {
-    static const char text[] = "HTTP/1.1 503 Service Unavailable\r\n"
-                               "Retry-After: 1\r\n"
-                               "Content-Length: 0\r\n"
-                               "Connection: close\r\n\r\n";
+    static const char overloaded[] = "HTTP/1.1 503 Service Unavailable\r\n"
+                                     "Retry-After: 1\r\n"
+                                     "Content-Length: 0\r\n"
+                                     "Connection: close\r\n\r\n";
+    static const char too_large[] = "HTTP/1.1 413 Payload Too Large\r\n"
+                                    "Content-Length: 0\r\n"
+                                    "Connection: close\r\n\r\n";
+    const char *text = c->doom == HTTP_TOO_LARGE ? too_large : overloaded;
     ssize_t ignored =
-        send(fd, text, sizeof(text) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+        send(c->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL);
 
     (void)ignored;
 }
@@ -406,13 +440,12 @@ http_connection_cut_doomed(struct http_server *server)
                                                  struct http_connection,
                                                  doomed_place);
 
-        if (c->doom == HTTP_TOO_MUCH_IN_FLIGHT) {
-            server->counts.cut_connections++;
-            if (c->phase == HTTP_RECEIVING)
-                send_overloaded(c->fd);
-        } else {
+        if (c->doom == HTTP_TOO_SLOW)
             server->counts.dropped_streams++;
-        }
+        else
+            server->counts.cut_connections++;
+        if (c->doom != HTTP_TOO_SLOW && c->phase == HTTP_RECEIVING)
+            send_refusal(c);
         http_connection_cut(c);
     }
 }

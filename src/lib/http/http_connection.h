@@ -41,6 +41,7 @@ enum http_phase {
 
 enum http_doom {
     HTTP_SPARED,
+    HTTP_TOO_LARGE,
     HTTP_TOO_MUCH_IN_FLIGHT,
     HTTP_TOO_SLOW,
 };
