@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kiln-hollow - thousands of nodes in one process, over the real protocol
+ *
+ * Each node has connections, a session and a watch of its own, enrols,
+ * renews its Lease and reports its pods, with the agent's own code for all of
+ * that. Only the process is missing: a pod "runs" for --run-ms and succeeds.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "agent/hardware/hardware.h"
+#include "agent/hardware/machine.h"
+#include "agent/heartbeat.h"
+#include "agent/node_status.h"
+#include "agent/pods/report.h"
+#include "agent/registration.h"
+#include "agent/shepherd/ending.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/api/topology.h"
+#include "lib/auth/auth_client.h"
+#include "lib/auth/notary.h"
+#include "lib/auth/secret.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/log.h"
+#include "lib/client/client.h"
+#include "lib/client/informer.h"
+#include "lib/client/remote.h"
+#include "lib/http/http_client.h"
+#include "lib/http/http_login.h"
+#include "lib/json/json.h"
+#include "lib/loop/loop.h"
+#include "lib/loop/sigwatch.h"
+#include "lib/loop/timer.h"
+#include "lib/loop/workers.h"
+#include "lib/program/option.h"
+#include "lib/program/program.h"
+
+/* Below this the real agent does not see a job before it is over. */
+#define SEEN_RUNNING_MS  10
+/* Not all nodes at once: each costs credentials at its start. */
+#define STARTING_AT_ONCE 64u
+
+struct options {
+    const char *controller;
+    const char *cluster;
+    const char *munge_socket;
+    const char *state_dir;
+    const char *topology;
+    const char *prefix;
+    int64_t nodes;
+    int64_t run_ms;
+};
+
+struct pool;
+
+struct hollow {
+    struct pool *pool;
+    char *name;
+    char *secret_path;
+    struct node_facts facts;
+    struct http_login *login;
+    struct http_client *http;
+    struct client *client;
+    struct registration *registration;
+    struct heartbeat *heartbeat;
+    struct informer *pods;
+};
+
+struct pool {
+    struct options options;
+    struct loop *loop;
+    struct workers *workers;
+    struct notary *notary;
+    struct machine *machine;
+    struct topology *topology;
+    struct hollow *nodes;
+    unsigned n_started;
+    unsigned n_ready;
+    uint64_t n_done;
+};
+
+/* ---- A pod ---- */
+
+struct running {
+    struct hollow *node;
+    const struct object *pod;
+    struct timer *timer;
+    int64_t started_at_us;
+    bool ended;
+};
+
+static void
+patch_status(struct running *r,
+             struct arena *arena TAKES,
+             struct json *body,
+             client_done_fn *done)
+{
+    struct client_request request = {
+        .verb = CLIENT_MERGE_PATCH,
+        .kind = &pod_kind,
+        .namespace = r->pod->meta->namespace,
+        .name = r->pod->meta->name,
+        .subresource = "status",
+        .body = body,
+    };
+
+    client_call(r->node->client, arena, &request, done, r);
+}
+
+static void
+free_running(struct running *r)
+{
+    timer_free(r->timer);
+    object_unref(r->pod);
+    free(r);
+}
+
+static void
+on_ended(const struct client_reply *reply, void *context)
+{
+    struct running *r = context;
+    struct error err = {0};
+
+    if (reply->code != 200 && reply->code != 404) {
+        client_reply_error(reply, &err);
+        fprintf(stderr, "%s: %s\n", r->pod->meta->name, err.text);
+    } else {
+        r->node->pool->n_done++;
+    }
+    free_running(r);
+}
+
+static void
+end(void *context)
+{
+    struct running *r = context;
+    struct arena *arena = arena_new(0);
+    int64_t now = clock_real_us(&clock_system);
+    struct ending ending = {
+        .started_at_us = r->started_at_us,
+        .ended_at_us = now,
+    };
+    struct report_end report = {.ending = &ending, .now_us = now};
+
+    patch_status(r, arena, report_end(arena, r->pod, &report), on_ended);
+}
+
+static void
+on_running(const struct client_reply *reply, void *context)
+{
+    struct running *r = context;
+
+    (void)reply;
+    timer_start(r->timer, r->node->pool->options.run_ms);
+}
+
+static void
+run(struct hollow *node, const struct object *pod)
+{
+    struct running *r = xnew(struct running);
+    struct report_running report;
+    struct arena *arena;
+
+    r->node = node;
+    r->pod = object_ref(pod);
+    r->timer = timer_new(node->pool->loop, end, r);
+    r->started_at_us = clock_real_us(&clock_system);
+    if (node->pool->options.run_ms < SEEN_RUNNING_MS) {
+        timer_start(r->timer, node->pool->options.run_ms);
+        return;
+    }
+    arena = arena_new(0);
+    report = (struct report_running){
+        .boot_id = node->pool->machine->boot_id,
+        .started_at_us = r->started_at_us,
+    };
+    patch_status(r, arena, report_running(arena, pod, &report), on_running);
+}
+
+static void
+on_confirmed(const struct client_reply *reply, void *context)
+{
+    (void)reply;
+    (void)context;
+}
+
+static void
+confirm_deletion(struct hollow *node, const struct object *pod)
+{
+    struct client_request request = {
+        .verb = CLIENT_DELETE,
+        .kind = &pod_kind,
+        .namespace = pod->meta->namespace,
+        .name = pod->meta->name,
+        .query = "gracePeriodSeconds=0",
+    };
+
+    client_call(node->client, NULL, &request, on_confirmed, node);
+}
+
+static void
+on_pod(const struct object *old_object,
+       const struct object *new_object,
+       void *context)
+{
+    struct hollow *node = context;
+
+    if (new_object == NULL)
+        return;
+    if (new_object->meta->deleted_at_us != 0
+        && (old_object == NULL || old_object->meta->deleted_at_us == 0))
+        confirm_deletion(node, new_object);
+    else if (old_object == NULL && !pod_is_finished(pod_of(new_object)))
+        run(node, new_object);
+}
+
+/* ---- A node ---- */
+
+static void start_more(struct pool *p);
+static void connect_node(struct hollow *node);
+
+static void
+on_ready(void *context)
+{
+    struct hollow *node = context;
+    char selector[300];
+    struct informer_settings settings = {
+        .client = node->client,
+        .kind = &pod_kind,
+        .field_selector = selector,
+        .changed = on_pod,
+        .context = node,
+    };
+
+    snprintf(selector, sizeof(selector), "spec.nodeName=%s", node->name);
+    heartbeat_start(node->heartbeat);
+    node->pods = informer_new(&settings);
+    if (++node->pool->n_ready == node->pool->options.nodes) {
+        printf("%u nodes ready\n", node->pool->n_ready);
+        fflush(stdout);
+    }
+    start_more(node->pool);
+}
+
+static void
+disconnect(struct hollow *node)
+{
+    informer_free(node->pods);
+    heartbeat_free(node->heartbeat);
+    registration_free(node->registration);
+    if (node->client != NULL)
+        client_free(node->client);
+    http_client_free(node->http);
+    http_login_free(node->login);
+}
+
+static void
+connect_again(void *context)
+{
+    struct hollow *node = context;
+
+    disconnect(node);
+    connect_node(node);
+}
+
+static void
+on_enrolled(void *context)
+{
+    struct hollow *node = context;
+
+    loop_defer(node->pool->loop, connect_again, node);
+}
+
+static void
+connect_node(struct hollow *node)
+{
+    struct pool *p = node->pool;
+    struct secret secret;
+    struct auth_client_settings auth = {
+        .notary = p->notary,
+        .cluster = p->options.cluster,
+        .service_uid = geteuid(),
+        .node_name = node->name,
+    };
+    struct http_client_settings http = {.connections = 2};
+    struct error err = {0};
+    struct registration_settings registration = {
+        .loop = p->loop,
+        .clock = &clock_system,
+        .facts = &node->facts,
+        .secret_path = node->secret_path,
+        .enrolled = on_enrolled,
+        .ready = on_ready,
+        .context = node,
+    };
+
+    if (registration_read_secret(node->secret_path, &secret, &err) == 0)
+        auth.secret = &secret;
+    node->pods = NULL;
+    node->login =
+        http_login_new(p->loop, p->workers, &auth, HTTP_LOGIN_SESSION);
+    http.login = node->login;
+    if (http_client_new(p->loop,
+                        p->options.controller,
+                        &http,
+                        &node->http,
+                        &err)
+        < 0) {
+        fprintf(stderr, "kiln-hollow: %s\n", err.text);
+        exit(EXIT_FAILURE);
+    }
+    node->client = remote_client_new(p->loop, node->http);
+    registration.client = node->client;
+    node->registration = registration_new(&registration);
+    node->heartbeat =
+        heartbeat_new(p->loop, node->client, &clock_system, node->name);
+    registration_start(node->registration);
+}
+
+static void
+start_node(struct pool *p, unsigned i)
+{
+    struct hollow *node = &p->nodes[i];
+
+    node->pool = p;
+    node->name = xasprintf("%s%u", p->options.prefix, i);
+    node->secret_path =
+        xasprintf("%s/%s.secret", p->options.state_dir, node->name);
+    node->facts = (struct node_facts){
+        .name = node->name,
+        .machine = p->machine,
+        .topology = p->topology,
+        .max_pods = 4096,
+    };
+    connect_node(node);
+}
+
+static void
+start_more(struct pool *p)
+{
+    while (p->n_started < p->options.nodes
+           && p->n_started < p->n_ready + STARTING_AT_ONCE)
+        start_node(p, p->n_started++);
+}
+
+static void
+on_stop(int signal_number, void *context)
+{
+    struct pool *p = context;
+
+    (void)signal_number;
+    loop_stop(p->loop);
+}
+
+/* ---- The program ---- */
+
+#define TEXT(long_name, field, arg, words)                              \
+    {                                                                   \
+        .name = long_name, .argument = arg, .help = words,              \
+        .type = OPTION_TEXT, .offset = offsetof(struct options, field), \
+    }
+
+static const struct option_spec option_specs[] = {
+    TEXT("controller", controller, "URL", "the API, http://HOST:PORT"),
+    TEXT("cluster", cluster, "NAME", "the cluster's name (kiln)"),
+    TEXT("munge-socket", munge_socket, "PATH", "munged's socket"),
+    TEXT("state-dir", state_dir, "DIR", "where the nodes' secrets are kept"),
+    TEXT("topology",
+         topology,
+         "TOPOLOGY",
+         "of every node (pack:2 numa:2 core:16 pu:1)"),
+    TEXT("prefix", prefix, "TEXT", "of the nodes' names (hollow-)"),
+    {.name = "nodes",
+     .argument = "N",
+     .help = "how many (100)",
+     .type = OPTION_INT,
+     .min = 1,
+     .max = 100000,
+     .offset = offsetof(struct options, nodes)},
+    {.name = "run-ms",
+     .argument = "MS",
+     .help = "how long each pod runs (0)",
+     .type = OPTION_INT,
+     .min = 0,
+     .max = 86400000,
+     .offset = offsetof(struct options, run_ms)},
+};
+
+static const struct option_table option_table = {
+    .name = "kiln-hollow",
+    .usage = "--controller URL --state-dir DIR [OPTION]...",
+    .summary = "Emulates many nodes over the real protocol, for benchmarks.",
+    OPTION_ROWS(option_specs),
+};
+
+static void
+raise_file_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    struct pool p = {
+        .options =
+            {
+                .cluster = "kiln",
+                .topology = "pack:2 numa:2 core:16 pu:1",
+                .prefix = "hollow-",
+                .nodes = 100,
+            },
+    };
+    struct hardware_wish wish = {0};
+    struct error err = {0};
+    struct sigwatch *term, *interrupt;
+    int r;
+
+    program_begin(&option_table, argc, argv, &p.options);
+    if (p.options.controller == NULL || p.options.state_dir == NULL)
+        program_refuse(&option_table,
+                       "--controller and --state-dir are needed");
+    raise_file_limit();
+    log_set_level(LOG_LEVEL_WARNING);
+    wish.given = p.options.topology;
+    r = dir_make(p.options.state_dir, 0700, &err);
+    if (r == 0)
+        r = machine_read("", &p.machine, &err);
+    if (r == 0)
+        r = hardware_discover(&wish, &p.topology, &err);
+    if (r < 0)
+        return program_end("kiln-hollow", r, &err);
+    p.loop = loop_new();
+    term = sigwatch_new(p.loop, SIGTERM, on_stop, &p);
+    interrupt = sigwatch_new(p.loop, SIGINT, on_stop, &p);
+    p.workers = workers_new(2);
+    p.notary = notary_new_munge(p.options.munge_socket);
+    p.nodes = xnew_array(struct hollow, (size_t)p.options.nodes);
+    start_more(&p);
+    loop_run(p.loop);
+    printf("%" PRIu64 " pods done\n", p.n_done);
+    /* The end of the process frees the rest: these are its last lines. */
+    sigwatch_free(term);
+    sigwatch_free(interrupt);
+    return program_end("kiln-hollow", 0, NULL);
+}
