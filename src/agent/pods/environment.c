@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "agent/pods/compose.h"
@@ -33,7 +34,7 @@ static void
 set(struct variables *v, const char *name, const char *value)
 {
     const char *text = arena_printf(v->arena, "%s=%s", name, value);
-    size_t place = (size_t)((char *)map_find(v->places, name) - (char *)NULL);
+    uintptr_t place = (uintptr_t)map_find(v->places, name);
 
     if (place > 0) {
         v->items[place - 1] = text;
@@ -41,14 +42,14 @@ set(struct variables *v, const char *name, const char *value)
     }
     xgrow(v->items, v->count, v->capacity);
     v->items[v->count++] = text;
-    map_put(v->places, name, (char *)NULL + v->count);
+    map_put(v->places, name, (void *)(uintptr_t)v->count);
 }
 
 /* NULL when it is not set. */
 static const char *
 find(const struct variables *v, const char *name)
 {
-    size_t place = (size_t)((char *)map_find(v->places, name) - (char *)NULL);
+    uintptr_t place = (uintptr_t)map_find(v->places, name);
 
     return place > 0 ? v->items[place - 1] + strlen(name) + 1 : NULL;
 }

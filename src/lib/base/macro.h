@@ -14,6 +14,7 @@
 #define UNUSED       __attribute__((unused))
 #define NORETURN     __attribute__((noreturn))
 #define MUST_USE     __attribute__((warn_unused_result))
+#define FALLTHROUGH  __attribute__((fallthrough)) /* clang reads no comment */
 #if defined(__clang__) /* clang 14 does not know malloc(dealloc) */
 #define OWNED_BY(f) __attribute__((returns_nonnull, warn_unused_result))
 #else

@@ -192,7 +192,7 @@ check_type(struct walk *w,
     case FIELD_INT_OR_STRING:
         if (v->type == JSON_NUMBER)
             return check_int(w, at, v, false);
-        /* fall through */
+        FALLTHROUGH;
     case FIELD_QUANTITY:
         return v->type == JSON_STRING || v->type == JSON_NUMBER
                    ? 0

@@ -119,8 +119,8 @@ START_TEST(what_is_no_cgroup_is_refused)
         "p1\n3 0 /x\n",
         "p1\n2 /x\n",
         "p1\nx\n",
-        "p1\n2 0 /1\n2 0 /2\n2 0 /3\n2 0 /4\n2 0 /5\n2 0 /6\n2 0 /7\n2 0 /8\n"
-        "2 0 /9\n",
+        ("p1\n2 0 /1\n2 0 /2\n2 0 /3\n2 0 /4\n2 0 /5\n2 0 /6\n2 0 /7\n"
+         "2 0 /8\n2 0 /9\n"),
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {

@@ -68,11 +68,12 @@ begin(const char *const *words)
     const struct configuration c = {&options, &table, file_by_default};
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct target target = {0};
-    char *argv[8] = {xstrdup("kiln-thing")};
+    char name[] = "kiln-thing";
+    char *argv[8] = {name};
     int argc = 1;
 
     for (; words[argc - 1] != NULL; argc++)
-        argv[argc] = xstrdup(words[argc - 1]);
+        argv[argc] = arena_strdup(arena, words[argc - 1]);
     configuration_begin(&c, argc, argv, arena, &target);
     printf("%lld %s %d\n",
            (long long)target.port,

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh
+# shellcheck disable=SC2034,SC2154 # variables of tests and of tap.sh
+# cluster.sh - a private Kiln on this machine, for tests of real daemons
+#
+#   . "$top_srcdir/testsuite/lib/tap.sh"
+#   . "$top_srcdir/testsuite/lib/cluster.sh"
+#   cluster_begin
+#   cluster_munge
+#   cluster_controller
+#   cluster_agent n1 --topology 'package:2 core:4 pu:2'
+#   ok "a job can be submitted" ksub --wrap true
+#   finish
+#
+# Everything lives in $cluster, a directory under /tmp (socket paths are
+# short, and other users get there), and nothing of it is left: daemons are
+# stopped by their pid when the test ends, however it ends. When a test point
+# has failed, the logs are kept beside the test's own log.
+#
+# As root, programs run as themselves and jobs as the users kilntest1 and
+# kilntest2 (cluster_user); otherwise everything is one user's.
+
+cluster=
+cluster_daemons= # "name pid" lines, the newest first
+
+# Makes $cluster with copies of the programs, which every user can reach, and
+# puts them into $PATH. Clients find the controller by $KILN_CONFIG.
+cluster_begin() {
+    cluster=$(mktemp -d /tmp/kiln-cluster.XXXXXX) ||
+        bail_out "no temporary directory"
+    chmod 755 "$cluster"
+    trap cluster_end EXIT
+    trap 'exit 1' HUP INT TERM
+    mkdir "$cluster/bin" "$cluster/etc" "$cluster/log" "$cluster/home"
+    for cluster_program in ${KILN_PROGRAMS:-}; do
+        [ -x "${top_builddir:-.}/$cluster_program" ] || continue
+        cp "${top_builddir:-.}/$cluster_program" "$cluster/bin/" ||
+            bail_out "cannot copy $cluster_program"
+    done
+    PATH=$cluster/bin:$PATH:/usr/sbin:/sbin
+    KILN_CONFIG=$cluster/etc/client.yaml
+    export PATH KILN_CONFIG
+    cluster_clients
+}
+
+# Writes the clients' configuration from what is known by now.
+cluster_clients() {
+    {
+        echo "cluster: test"
+        echo "serviceUser: $(id -un)"
+        [ -z "${cluster_url:-}" ] || echo "server: $cluster_url"
+        [ -z "${munge_socket:-}" ] || echo "mungeSocket: $munge_socket"
+    } >"$cluster/etc/client.yaml"
+    chmod 644 "$cluster/etc/client.yaml"
+}
+
+# directory PATH MODE: makes it, or keeps what is there.
+directory() {
+    if ! mkdir -p "$1" || ! chmod "$2" "$1"; then
+        bail_out "cannot make $1"
+    fi
+}
+
+# need PROGRAM...: skips the whole test where one is not built or installed.
+need() {
+    for cluster_program; do
+        command -v "$cluster_program" >/dev/null ||
+            skip_all "$cluster_program is missing"
+    done
+}
+
+# wait_for SECONDS COMMAND...: until the command succeeds, or fails.
+wait_for() {
+    cluster_tries=$(($1 * 20))
+    shift
+    while ! "$@" >/dev/null 2>&1; do
+        cluster_tries=$((cluster_tries - 1))
+        [ "$cluster_tries" -gt 0 ] || return 1
+        sleep 0.05
+    done
+}
+
+# A TCP port of 127.0.0.1 that nobody listens on, in $free_port. Below the
+# ephemeral ones, and begun at another place by every test.
+find_free_port() {
+    cluster_port=${cluster_port:-$((20000 + $$ % 12000))}
+    while
+        cluster_port=$((cluster_port + 1))
+        [ "$cluster_port" -lt 32768 ] || cluster_port=20000
+        cluster_hex=$(printf ':%04X ' "$cluster_port")
+        cat /proc/net/tcp /proc/net/tcp6 2>/dev/null |
+            grep -q "$cluster_hex"
+    do :; done
+    free_port=$cluster_port
+}
+
+# --- daemons ----------------------------------------------------------------
+
+# start NAME COMMAND...: in the background, its output in $cluster/log/NAME.
+# Again under the same name after stop: the log goes on.
+start() {
+    cluster_name=$1
+    shift
+    "$@" >>"$cluster/log/$cluster_name" 2>&1 </dev/null &
+    cluster_daemons="$cluster_name $!
+$cluster_daemons"
+}
+
+pid_of() {
+    printf '%s' "$cluster_daemons" | awk -v name="$1" '
+        $1 == name { print $2; exit }'
+}
+
+is_running() {
+    cluster_pid=$(pid_of "$1")
+    [ -n "$cluster_pid" ] && kill -0 "$cluster_pid" 2>/dev/null
+}
+
+# signal NAME SIGNAL
+signal() {
+    cluster_pid=$(pid_of "$1")
+    [ -n "$cluster_pid" ] && kill -s "$2" "$cluster_pid"
+}
+
+# stop NAME [SIGNAL]: waits for its end; its exit status is $stopped_with.
+stop() {
+    signal "$1" "${2:-TERM}" 2>/dev/null || true
+    await_end "$1"
+}
+
+has_ended() {
+    ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status"
+}
+
+# await_end NAME: kills what has not ended after 20 s.
+await_end() {
+    cluster_pid=$(pid_of "$1")
+    [ -n "$cluster_pid" ] || return 1
+    wait_for 20 has_ended "$cluster_pid" || kill -s KILL "$cluster_pid"
+    stopped_with=0
+    wait "$cluster_pid" 2>/dev/null || stopped_with=$?
+    cluster_daemons=$(printf '%s' "$cluster_daemons" |
+        awk -v name="$1" '$1 == name && !gone { gone = 1; next } { print }')
+    cluster_daemons="$cluster_daemons
+"
+}
+
+# A munged of our own, with its own key: its socket is $munge_socket.
+cluster_munge() {
+    need munged
+    directory "$cluster/munge" 755
+    directory "$cluster/munge/private" 700
+    (
+        umask 077
+        head -c 128 /dev/urandom >"$cluster/munge/private/key"
+    )
+    munge_socket=$cluster/munge/socket
+    start munged munged --foreground --socket="$munge_socket" \
+        --key-file="$cluster/munge/private/key" \
+        --pid-file="$cluster/munge/private/pid" \
+        --seed-file="$cluster/munge/private/seed"
+    wait_for 10 test -S "$munge_socket" || bail_out "munged does not start"
+    cluster_clients
+}
+
+# cluster_controller [OPTION...]: listens on $cluster_url. State that an
+# earlier one left is found again.
+cluster_controller() {
+    need kiln-controller
+    if [ -z "${cluster_url:-}" ]; then
+        find_free_port
+        cluster_address=127.0.0.1:$free_port
+        cluster_url=http://$cluster_address
+        cluster_clients
+    fi
+    directory "$cluster/state" 700
+    start controller kiln-controller --state-dir "$cluster/state" \
+        --listen "$cluster_address" --cluster test \
+        --munge-socket "$munge_socket" "$@"
+    wait_for 20 cluster_is_ready || bail_out "the controller does not start"
+}
+
+cluster_is_ready() {
+    is_running controller || return 0
+    curl -fsS "$cluster_url/readyz"
+}
+
+# cluster_agent NAME [OPTION...]: a node of that name.
+cluster_agent() {
+    need kiln-agent
+    cluster_name=$1
+    shift
+    directory "$cluster/$cluster_name" 711
+    start "$cluster_name" kiln-agent --controller "$cluster_url" \
+        --cluster test --service-user "$(id -un)" \
+        --munge-socket "$munge_socket" --node-name "$cluster_name" \
+        --state-dir "$cluster/$cluster_name/state" \
+        --run-dir "$cluster/$cluster_name/run" \
+        --shepherd "$cluster/bin/kiln-shepherd" "$@"
+}
+
+# --- users ------------------------------------------------------------------
+
+# cluster_user NAME: makes kilntest1 or kilntest2 where it is missing, with a
+# home in $cluster. Fails unless we are root. testsuite/run removes them.
+cluster_user() {
+    [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null || return 1
+    (
+        flock 9
+        id "$1" >/dev/null 2>&1 || useradd --no-create-home \
+            --home-dir /nonexistent --shell /bin/sh "$1"
+    ) 9>/tmp/kiln-test-users.lock || return 1
+    directory "$cluster/home/$1" 700
+    chown "$1:" "$cluster/home/$1"
+}
+
+# as USER COMMAND...: in that user's home, with a clean environment.
+as() {
+    cluster_as=$1
+    shift
+    (
+        cd "$cluster/home/$cluster_as" || exit 1
+        exec setpriv --reuid "$cluster_as" --regid "$cluster_as" \
+            --init-groups env -i HOME="$PWD" USER="$cluster_as" \
+            LOGNAME="$cluster_as" SHELL=/bin/sh PATH="$PATH" \
+            KILN_CONFIG="$KILN_CONFIG" "$@"
+    )
+}
+
+# --- the end ----------------------------------------------------------------
+
+cluster_end() {
+    cluster_status=$?
+    trap - EXIT
+    while [ -n "$(printf '%s' "$cluster_daemons" | tr -d '[:space:]')" ]; do
+        stop "$(printf '%s' "$cluster_daemons" | awk 'NF { print $1; exit }')"
+    done
+    if [ "$tap_failed" -gt 0 ] || [ "$cluster_status" -ne 0 ]; then
+        cluster_keep_logs
+    fi
+    rm -rf "$cluster"
+    exit "$cluster_status"
+}
+
+cluster_keep_logs() {
+    for cluster_log in "$cluster"/log/*; do
+        [ -s "$cluster_log" ] || continue
+        note "--- ${cluster_log##*/}, its last lines"
+        tail -n 30 "$cluster_log" | note
+    done
+    cluster_kept=${top_builddir:-.}/testsuite/cluster/$(basename "$0").logs
+    rm -rf "$cluster_kept"
+    mkdir -p "$cluster_kept" && cp "$cluster"/log/* "$cluster_kept"/ &&
+        note "all of them: $cluster_kept"
+}
