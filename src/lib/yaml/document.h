@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* document.h - one YAML document, from libyaml's events to a tree
+ *
+ * Called by: yaml.c, which sets it up.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include <yaml.h>
+
+#include "lib/base/strbuf.h"
+
+struct arena;
+struct error;
+struct json;
+struct json_notes;
+struct line_table;
+struct map;
+
+struct document {
+    yaml_parser_t *parser;
+    const char *text; /* what the parser reads, for its mistakes */
+    size_t length;
+    struct arena *arena;
+    struct json_notes *notes; /* or NULL: no key twice */
+    struct line_table *lines;
+    struct error *err;
+    struct map *anchors; /* name to value */
+    struct strbuf path;
+    struct strbuf number;
+    size_t alias_bytes;
+};
+
+/* Reads on to the start of a document: 1, 0 at the end of the stream, or
+ * -EINVAL.
+ */
+int document_find(struct document *d);
+
+/* Reads it: 0 or -EINVAL. */
+int document_read(struct document *d, struct json **ret_value);
