@@ -2,9 +2,11 @@
 #include "agent/shepherd/ending.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/shepherd/sheet.h"
 #include "lib/base/alloc.h"
@@ -83,23 +85,57 @@ ending_format(const struct ending *e, struct strbuf *out)
     sheet_end(out);
 }
 
+static int
+sync_directory(const char *directory)
+{
+    CLEANUP_FD int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    return fd < 0 || fsync(fd) < 0 ? -errno : 0;
+}
+
+/* In place, and once: a torn sheet is known as such, so this needs no rename
+ * and syncs the disk a single time, which is most of what a short job costs.
+ */
+static int
+write_once(const char *directory, const struct strbuf *text)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/exit", directory);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int r;
+
+    if (fd < 0)
+        return -errno;
+    r = fd_write_all(fd, text->text, text->length);
+    if (r == 0 && fsync(fd) < 0)
+        r = -errno;
+    close(fd);
+    if (r == 0)
+        r = sync_directory(directory);
+    if (r < 0)
+        unlink(path);
+    return r;
+}
+
 int
 ending_write(const struct ending *e,
              const char *state_dir,
              const char *run_dir,
              struct error *err)
 {
-    CLEANUP_FREE char *kept = xasprintf("%s/exit", state_dir);
-    CLEANUP_FREE char *spare = xasprintf("%s/exit", run_dir);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     int r;
 
     ending_format(e, &text);
-    r = file_write_atomic(kept, 0600, text.text, text.length, err);
-    if (r < 0
-        && file_write_atomic(spare, 0600, text.text, text.length, NULL) == 0)
+    r = write_once(state_dir, &text);
+    if (r < 0 && r != -EEXIST && write_once(run_dir, &text) == 0)
         return 0;
-    return r;
+    if (r < 0)
+        return error_set(err,
+                         r,
+                         "writing '%s/exit': %s",
+                         state_dir,
+                         strerror(-r));
+    return 0;
 }
 
 static int

@@ -43,7 +43,10 @@ struct ending {
     bool has_left_behind; /* processes that even SIGKILL did not end */
 };
 
-/* Life. Read looks at both places, -ENOENT when there is none in either. */
+/* Life. Write fails with -EEXIST where there is one already. Read looks at both
+ * places, -ENOENT when there is none in either, -EBADMSG for one that a crash
+ * of the machine has torn: the job is over, and nothing more is known.
+ */
 void ending_free(struct ending *e);
 int ending_write(const struct ending *e,
                  const char *state_dir,

@@ -3,13 +3,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/cgroup/cgroup.h"
 #include "agent/shepherd/handover.h"
 #include "agent/shepherd/order.h"
 #include "lib/base/error.h"
@@ -90,26 +95,152 @@ spawn(const char *program, int order_fd, int script_fd, pid_t *ret_pid)
     return -r;
 }
 
+/* Born in the shepherds' cgroup: moving there by itself would have it wait for
+ * the kernel's grace period, ten milliseconds and more. posix_spawn of this
+ * C library cannot do it, so this forks, and reports a failed exec as it does.
+ */
+static NORETURN void
+become(const char *program, int order_fd, int script_fd, int report_fd)
+{
+    char name[] = "kiln-shepherd";
+    char *const arguments[] = {name, NULL};
+    char *const environment[] = {NULL};
+    int code = 0;
+
+    if (dup2(order_fd, HANDOVER_ORDER_FD) >= 0
+        && (script_fd < 0 || dup2(script_fd, HANDOVER_SCRIPT_FD) >= 0))
+        execve(program, arguments, environment);
+    code = errno;
+    if (write(report_fd, &code, sizeof(code)) < 0)
+        _exit(126);
+    _exit(127);
+}
+
+static pid_t
+fork_into(int cgroup_fd)
+{
+    struct clone_args args = {
+        .flags = CLONE_INTO_CGROUP,
+        .exit_signal = SIGCHLD,
+        .cgroup = (uint64_t)cgroup_fd,
+    };
+    pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+
+    return pid < 0 ? -errno : pid;
+}
+
+static int
+wait_for_exec(int report_fd, pid_t pid)
+{
+    int code = 0;
+    ssize_t n;
+
+    do
+        n = read(report_fd, &code, sizeof(code));
+    while (n < 0 && errno == EINTR);
+    if (n != (ssize_t)sizeof(code))
+        return 0;
+    waitpid(pid, NULL, 0);
+    return -code;
+}
+
+/* -EOPNOTSUPP and the like when the kernel cannot; nothing has happened then.
+ */
+static int
+spawn_into(int cgroup_fd,
+           const char *program,
+           int order_fd,
+           int script_fd,
+           pid_t *ret_pid,
+           bool *ret_forked)
+{
+    sigset_t all, before;
+    int ends[2];
+    pid_t pid;
+    int r;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -errno;
+    CLEANUP_FD int report = ends[0];
+    CLEANUP_FD int low = ends[1];
+    int lifted = lift(low);
+    if (lifted < 0)
+        return lifted;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid = fork_into(cgroup_fd);
+    if (pid == 0)
+        become(program, order_fd, script_fd, lifted);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    close(lifted);
+    close(low);
+    low = -1;
+    if (pid < 0)
+        return pid;
+    *ret_forked = true;
+    r = wait_for_exec(report, pid);
+    if (r == 0)
+        *ret_pid = pid;
+    return r;
+}
+
+/* The v2 directory of the shepherds, if that is all they have to join. */
+static int
+open_home(const struct order *order)
+{
+    CLEANUP(cgroup_freep) struct cgroup *home = NULL;
+    int doors[CGROUP_MAX_PLACES];
+    int n;
+
+    if (order->shepherd_cgroup == NULL
+        || cgroup_parse(order->shepherd_cgroup, &home, NULL) < 0)
+        return -1;
+    n = cgroup_open_doors(home, false, doors, NULL);
+    for (int i = 0; i < n; i++)
+        close(doors[i]);
+    return n == 0 ? cgroup_open_clone(home) : -1;
+}
+
+static int
+start(const struct launch *l, int home_fd, pid_t *ret_pid, struct error *err)
+{
+    struct order order = *l->order;
+    bool forked = false;
+    int r;
+
+    if (home_fd >= 0)
+        order.shepherd_cgroup = NULL;
+    CLEANUP_FD int order_fd = write_order(&order, err);
+    if (order_fd < 0)
+        return order_fd;
+    CLEANUP_FD int lifted = lift(order_fd);
+    CLEANUP_FD int script = l->script_fd < 0 ? -1 : lift(l->script_fd);
+    if (lifted < 0 || (l->script_fd >= 0 && script < 0))
+        return error_set(err, -EMFILE, "no descriptor left for a shepherd");
+    if (home_fd < 0)
+        r = spawn(l->program, lifted, script, ret_pid);
+    else
+        r = spawn_into(home_fd, l->program, lifted, script, ret_pid, &forked);
+    if (r < 0 && home_fd >= 0 && !forked)
+        return start(l, -1, ret_pid, err);
+    if (r < 0)
+        return error_set(err, r, "starting '%s': %s", l->program, strerror(-r));
+    return 0;
+}
+
 int
 launch_start(const struct launch *l,
              pid_t *ret_pid,
              int *ret_pidfd,
              struct error *err)
 {
-    CLEANUP_FD int order_fd = write_order(l->order, err);
-    CLEANUP_FD int lifted = order_fd < 0 ? -1 : lift(order_fd);
-    CLEANUP_FD int script = l->script_fd < 0 ? -1 : lift(l->script_fd);
+    CLEANUP_FD int home_fd = open_home(l->order);
     pid_t pid = 0;
     int pidfd;
-    int r;
+    int r = start(l, home_fd, &pid, err);
 
-    if (order_fd < 0)
-        return order_fd;
-    if (lifted < 0 || (l->script_fd >= 0 && script < 0))
-        return error_set(err, -EMFILE, "no descriptor left for a shepherd");
-    r = spawn(l->program, lifted, script, &pid);
     if (r < 0)
-        return error_set(err, r, "starting '%s': %s", l->program, strerror(-r));
+        return r;
     pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (pidfd < 0)
         return error_set(err, -errno, "pidfd_open: %s", strerror(errno));

@@ -20,8 +20,9 @@ struct launch {
     int script_fd; /* of order->script_bytes bytes at its start, or -1 */
 };
 
-/* Returns at once: the order and the script are read by the shepherd. The
- * caller closes the descriptor and, while it is the parent, reaps with
+/* Returns once the program runs; the order and the script it reads on its own.
+ * On v2 it is born in its cgroup, which forks the caller: quick as long as
+ * that is small. The caller closes the descriptor and, while it is the parent, reaps with
  * waitid(P_PIDFD).
  */
 int launch_start(const struct launch *l,

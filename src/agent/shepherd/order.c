@@ -34,8 +34,9 @@ static const struct field fields[] = {
     FIELD(PATH, state_dir, true),
     FIELD(PATH, run_dir, true),
     FIELD(NUMBER, uid, true),
-    FIELD(NUMBER, gid, true),
+    FIELD(NUMBER, gid, false),
     FIELD(NUMBER, groups_timeout_ms, false),
+    FIELD(PATH, users_dir, false),
     FIELD(SWITCH, allow_root, false),
     FIELD(TEXT, shepherd_cgroup, false),
     FIELD(TEXT, job_cgroup, false),
@@ -61,6 +62,7 @@ void
 order_init(struct order *o)
 {
     *o = (struct order){
+        .gid = -1,
         .groups_timeout_ms = 30000,
         .script_bytes = -1,
         .umask = 022,
@@ -252,8 +254,10 @@ check_ranges(const struct order *o, struct error *err)
                          -EINVAL,
                          "there is no memory policy '%s'",
                          o->memory_policy);
-    if (o->uid >= UINT32_MAX || o->gid >= UINT32_MAX)
-        return error_set(err, -ERANGE, "the order's uid or gid is too large");
+    if (o->uid >= UINT32_MAX || o->gid >= UINT32_MAX || o->gid < -1)
+        return error_set(err,
+                         -ERANGE,
+                         "the order's uid or gid is out of range");
     if (o->script_bytes > (int64_t)ORDER_SCRIPT_BYTES)
         return error_set(err,
                          -EFBIG,
@@ -320,7 +324,7 @@ order_decode(char *bytes TAKES,
     int r;
 
     order_init(&o);
-    o.uid = o.gid = -1;
+    o.uid = -1;
     o.bytes = bytes;
     r = take_all(&o, length, err);
     if (r < 0) {

@@ -34,8 +34,9 @@ struct order {
 
     /* Who. A rootless shepherd takes only the uid and gid it has. */
     int64_t uid;
-    int64_t gid;
+    int64_t gid;               /* -1: the user's primary group */
     int64_t groups_timeout_ms; /* for the site's directory of users */
+    const char *users_dir;     /* in /run: its answers, shared; NULL: ask */
     bool allow_root;           /* uid 0 is refused otherwise */
 
     /* Where: what cgroup_format wrote, or NULL. Rootless: NULL. */

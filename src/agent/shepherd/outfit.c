@@ -243,7 +243,7 @@ outfit_prepare(struct outfit *t,
     *t = (struct outfit){
         .is_root = geteuid() == 0,
         .uid = p->uid,
-        .gid = p->gid,
+        .gid = geteuid() == 0 ? p->gid : getegid(),
         .groups = p->groups,
         .n_groups = p->n_groups,
         .umask = (mode_t)o->umask,

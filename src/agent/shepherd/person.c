@@ -115,6 +115,8 @@ person_find(uid_t uid, gid_t gid, struct person **ret_person, struct error *err)
                          uid);
     if (r < 0)
         return error_set(err, r, "looking up uid %u: %s", uid, strerror(-r));
+    if (gid == (gid_t)-1)
+        p->gid = gid = primary;
     r = take_groups(p, primary);
     if (r < 0)
         return error_set(err,

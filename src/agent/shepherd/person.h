@@ -22,7 +22,9 @@ struct person {
     int n_groups;
 };
 
-/* -ENOENT: the uid has no entry; -EPERM: it is not a member of the gid. */
+/* A gid of (gid_t)-1 asks for the primary group. -ENOENT: the uid has no entry;
+ * -EPERM: it is not a member of the gid.
+ */
 void person_free(struct person *p);
 int person_find(uid_t uid,
                 gid_t gid,

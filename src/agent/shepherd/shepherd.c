@@ -30,6 +30,7 @@
 #include "agent/shepherd/order.h"
 #include "agent/shepherd/outfit.h"
 #include "agent/shepherd/person.h"
+#include "agent/shepherd/roster.h"
 #include "agent/shepherd/spool.h"
 #include "agent/shepherd/vigil.h"
 #include "lib/base/alloc.h"
@@ -239,6 +240,10 @@ find_user(struct shepherd *s, struct error *err)
     };
     int r;
 
+    if (o->users_dir != NULL
+        && roster_find(o->users_dir, (uid_t)o->uid, (gid_t)o->gid, &s->person)
+               == 0)
+        return 0;
     foresee_silence(s, &text);
     late.bytes = text.text;
     late.length = text.length;
@@ -247,6 +252,8 @@ find_user(struct shepherd *s, struct error *err)
         return error_set(err, r, "setting a timer: %s", strerror(-r));
     r = person_find((uid_t)o->uid, (gid_t)o->gid, &s->person, err);
     fuse_cut();
+    if (r == 0 && o->users_dir != NULL)
+        roster_keep(o->users_dir, (gid_t)o->gid, s->person);
     return r;
 }
 
@@ -254,8 +261,8 @@ static int
 spool(struct shepherd *s, struct error *err)
 {
     const struct order *o = &s->order;
-    uid_t uid = (uid_t)o->uid;
-    gid_t gid = (gid_t)o->gid;
+    uid_t uid = s->person->uid;
+    gid_t gid = s->person->gid;
     int r = 0;
 
     if (o->script_bytes >= 0) {

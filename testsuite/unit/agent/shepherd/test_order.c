@@ -183,7 +183,7 @@ START_TEST(an_absurd_order_is_refused_with_the_reason)
     } cases[] = {
         {lose_pod, "no pod"},
         {lose_uid, "no uid"},
-        {grow_uid, "too large"},
+        {grow_uid, "out of range"},
         {lose_work_dir, "no work_dir"},
         {make_relative, "stdout_path cannot be 'out'"},
         {empty_path, "state_dir cannot be ''"},

@@ -26,6 +26,17 @@ START_TEST(root_is_known_everywhere)
 }
 END_TEST
 
+START_TEST(without_a_group_it_is_the_primary_one)
+{
+    struct person *p = NULL;
+
+    ck_assert_int_eq(person_find(0, (gid_t)-1, &p, NULL), 0);
+
+    ck_assert_uint_eq(p->gid, 0);
+    person_free(p);
+}
+END_TEST
+
 START_TEST(a_stranger_and_a_foreign_group_are_refused)
 {
     struct person *p = NULL;
@@ -42,4 +53,5 @@ END_TEST
 
 SUITE("person",
       root_is_known_everywhere,
+      without_a_group_it_is_the_primary_one,
       a_stranger_and_a_foreign_group_are_refused)
