@@ -229,7 +229,8 @@ compose_order(const struct compose_input *in,
     o->run_dir = arena_printf(arena, "%s/pods/%s", g->run_dir, pod->meta.uid);
     o->tmp_dir = arena_printf(arena, "%s/kiln-%s", g->tmp_dir, pod->meta.uid);
     o->uid = *who->run_as_user;
-    o->gid = who->run_as_group != NULL ? *who->run_as_group : o->uid;
+    o->gid = who->run_as_group != NULL ? *who->run_as_group : -1;
+    o->users_dir = arena_printf(arena, "%s/users", g->run_dir);
     o->groups_timeout_ms = GROUPS_TIMEOUT_MS;
     o->allow_root = g->allow_root;
     o->job_cgroup = in->job_cgroup;
