@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "lib/api/kind.h"
-#include "lib/api/node_rules.h"
 #include "lib/api/object.h"
 #include "lib/api/rows.h"
 
@@ -105,7 +104,7 @@ static OPAQUE_RECORD(node_runtime_handler_features,
        "io.k8s.api.core.v1.NodeRuntimeHandlerFeatures");
 
 static const struct field node_runtime_handler_fields[] = {
-    OPAQUE(STRING, "name", 0),
+    OPAQUE(STRING, "name", ALWAYS),
     OPAQUE_OBJECT("features", node_runtime_handler_features, 0),
 };
 static OPAQUE_RECORD(node_runtime_handler,
@@ -209,10 +208,6 @@ const struct kind node_kind = {
     .short_names = (const char *const[]){"no", NULL},
     .flags = KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE,
     .record = &node_record,
-    .set_defaults = node_set_defaults,
-    .prepare = node_prepare,
-    .validate = node_validate,
-    .validate_status = node_validate,
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
 };

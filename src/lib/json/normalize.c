@@ -98,15 +98,6 @@ check_int(struct walk *w,
     return r < 0 ? wrong_type(w, at, v, "an integer") : 0;
 }
 
-/* Upstream takes no other form of a time with a fraction. */
-static bool
-has_micros(const char *text)
-{
-    const char *dot = strchr(text, '.');
-
-    return dot != NULL && strspn(dot + 1, "0123456789") == 6;
-}
-
 static int
 check_time(struct walk *w, const struct place *at, struct json *v, bool micro)
 {
@@ -114,11 +105,9 @@ check_time(struct walk *w, const struct place *at, struct json *v, bool micro)
     char text[TIME_TEXT_SIZE];
     int64_t us;
 
-    if (v->type == JSON_NULL)
-        return 0;
     if (v->type != JSON_STRING)
         return wrong_type(w, at, v, "a time");
-    if (time_parse(v->text, &us) == 0 && (!micro || has_micros(v->text))) {
+    if (time_parse(v->text, &us) == 0) {
         time_format(us, micro, text);
         if (strcmp(text, v->text) != 0)
             *v = *json_string(w->arena, text);
@@ -127,10 +116,9 @@ check_time(struct walk *w, const struct place *at, struct json *v, bool micro)
     add_path(at, &path);
     return error_set(w->err,
                      -EINVAL,
-                     "%s: '%s' is not a time like 2006-01-02T15:04:05%sZ",
+                     "%s: '%s' is not a time like 2006-01-02T15:04:05Z",
                      path.text,
-                     v->text,
-                     micro ? ".000000" : "");
+                     v->text);
 }
 
 static int check_value(struct walk *w,
@@ -191,6 +179,8 @@ check_type(struct walk *w,
     switch (type) {
     case FIELD_STRING:
     case FIELD_BYTES:
+        if (v->type == JSON_NULL) /* an element: the empty value */
+            *v = *json_string(w->arena, "");
         return v->type == JSON_STRING ? 0 : wrong_type(w, at, v, "a string");
     case FIELD_BOOL:
         return v->type == JSON_BOOL ? 0 : wrong_type(w, at, v, "a boolean");
@@ -222,35 +212,6 @@ check_type(struct walk *w,
     return 0;
 }
 
-/* What upstream writes where nobody gave a value. */
-static struct json *
-empty_value(struct walk *w, enum field_type type)
-{
-    switch (type) {
-    case FIELD_STRING:
-    case FIELD_BYTES:
-        return json_string_n(w->arena, "", 0);
-    case FIELD_QUANTITY:
-        return json_string_n(w->arena, "0", 1);
-    case FIELD_BOOL:
-        return json_bool(w->arena, false);
-    case FIELD_INT:
-    case FIELD_INT64:
-    case FIELD_NUMBER:
-    case FIELD_INT_OR_STRING:
-        return json_number(w->arena, "0");
-    case FIELD_OBJECT:
-        return json_object(w->arena);
-    case FIELD_TIME:
-    case FIELD_MICRO_TIME:
-    case FIELD_LIST:
-    case FIELD_MAP:
-    case FIELD_ANY:
-        break;
-    }
-    return json_null(w->arena);
-}
-
 static int
 check_value(struct walk *w,
             const struct field *f,
@@ -259,12 +220,8 @@ check_value(struct walk *w,
             struct json *v)
 {
     CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
-    int r;
+    int r = check_type(w, f, type, at, v);
 
-    /* In a list or map, null is the empty value, as in upstream's decoder. */
-    if (v->type == JSON_NULL && type != FIELD_OBJECT)
-        *v = *empty_value(w, type);
-    r = check_type(w, f, type, at, v);
     if (r < 0 || f->canonicalize == NULL || type == FIELD_LIST
         || type == FIELD_MAP)
         return r;
@@ -302,14 +259,37 @@ is_left_out(const struct field *f, const struct json *v)
     return false;
 }
 
+/* What upstream writes for a member that nobody gave. */
 static struct json *
 zero_value(struct walk *w, const struct field *f)
 {
-    struct json *v = empty_value(w, f->type);
+    struct json *v;
 
-    if (f->type == FIELD_OBJECT)
+    switch (f->type) {
+    case FIELD_STRING:
+    case FIELD_BYTES:
+        return json_string_n(w->arena, "", 0);
+    case FIELD_QUANTITY:
+        return json_string_n(w->arena, "0", 1);
+    case FIELD_BOOL:
+        return json_bool(w->arena, false);
+    case FIELD_INT:
+    case FIELD_INT64:
+    case FIELD_NUMBER:
+    case FIELD_INT_OR_STRING:
+        return json_number(w->arena, "0");
+    case FIELD_OBJECT:
+        v = json_object(w->arena);
         (void)check_object(w, f->of, NULL, v);
-    return v;
+        return v;
+    case FIELD_TIME:
+    case FIELD_MICRO_TIME:
+    case FIELD_LIST:
+    case FIELD_MAP:
+    case FIELD_ANY:
+        break;
+    }
+    return json_null(w->arena);
 }
 
 /* Puts the values, which stand by the number of their field, in the object. */

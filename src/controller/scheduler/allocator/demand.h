@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* demand.h - what a pod asks of a node's cores, memory and devices
+ *
+ * Plain data, made once for a pod from its requests and spec.placement. A
+ * whole number of CPUs with cpuPolicy "exclusive" gets cores of its own;
+ * everything else runs in the node's shared pool.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct placement;
+
+enum numa_policy {
+    NUMA_NONE,
+    NUMA_BEST_EFFORT,
+    NUMA_RESTRICTED,
+    NUMA_SINGLE,
+};
+
+enum distribution {
+    DISTRIBUTION_PACK,
+    DISTRIBUTION_SCATTER, /* over NUMA nodes, and over L3 groups within */
+    DISTRIBUTION_CYCLIC,  /* over NUMA nodes */
+};
+
+enum memory_policy {
+    MEMORY_BIND,
+    MEMORY_PREFERRED,
+    MEMORY_INTERLEAVE,
+};
+
+#define DEMAND_MAX_DEVICES 8u
+
+struct demand_device {
+    const char *type; /* "gpu"; borrowed from the pod */
+    unsigned count;
+};
+
+struct demand {
+    enum numa_policy numa_policy;
+    enum distribution distribution;
+    enum memory_policy memory_policy;
+    bool is_exclusive;
+    bool is_whole_node;
+    unsigned pus;              /* exclusive ones; 0 in the shared pool */
+    unsigned threads_per_core; /* 0: all that a core has */
+    int64_t shared_milli;
+    int64_t memory_bytes;
+    struct demand_device devices[DEMAND_MAX_DEVICES];
+    unsigned n_devices;
+};
+
+/* Placement may be NULL. */
+void demand_init(struct demand *demand,
+                 const struct placement *placement,
+                 int64_t cpu_milli,
+                 int64_t memory_bytes);
+
+/* Whether the resource of that name is a device of the node's topology
+ * ("kiln.hpc/gpu"), and its type; or NULL.
+ */
+const char *demand_device_type(const char *resource_name);
+void demand_add_device(struct demand *demand, const char *type, unsigned count);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* holding.h - what a pod holds of its node, small enough to keep for each
+ *
+ * Made from a grant when the scheduler chooses, or from status.allocation
+ * when it learns of a pod that is bound already; given to an occupancy and
+ * taken back from it in the same amounts.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct allocation;
+struct error;
+struct silicon;
+
+struct holding_memory {
+    uint16_t numa; /* place in the topology */
+    int64_t bytes;
+};
+
+struct holding {
+    int64_t shared_milli;
+    int64_t charged_milli; /* CPUs used and withheld, for accounting */
+    uint16_t n_cores;
+    uint16_t n_devices;
+    uint16_t n_memory;
+    bool is_shared; /* runs in the shared pool */
+    uint16_t *cores;
+    uint16_t *devices;
+    struct holding_memory *memory;
+};
+
+void holding_free(struct holding *holding);
+DEFINE_CLEANUP(struct holding, holding_free)
+
+/* Room for these many, all zero. */
+struct holding *holding_new(unsigned n_cores,
+                            unsigned n_devices,
+                            unsigned n_memory) OWNED_BY(holding_free);
+struct holding *holding_dup(const struct holding *holding)
+    OWNED_BY(holding_free);
+
+bool holding_equals(const struct holding *a, const struct holding *b);
+
+/* From the wire. What the topology does not have (an offline core, a device
+ * that is gone) is left out, and said in `err` with -ENXIO: the holding is
+ * made all the same. -EINVAL: a list cannot be read, no holding.
+ */
+int holding_of_allocation(const struct silicon *silicon,
+                          const struct allocation *allocation,
+                          struct holding **ret_holding,
+                          struct error *err);

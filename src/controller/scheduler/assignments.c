@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/assignments.h"
+
+#include <stdio.h>
+
+#include "controller/scheduler/framework/assignment.h"
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/queue.h"
+#include "lib/api/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/map.h"
+#include "lib/client/client.h"
+
+/* Longer than any permit may take (kube-scheduler, maxTimeout). */
+#define PERMIT_MAX_US (INT64_C(15) * 60 * 1000000)
+
+struct assignments {
+    struct assignments_settings settings;
+    struct list all;
+    struct map *by_pod; /* "namespace/name" */
+};
+
+struct assignments *
+assignments_new(const struct assignments_settings *settings)
+{
+    struct assignments *as = xnew(struct assignments);
+
+    as->settings = *settings;
+    list_init(&as->all);
+    as->by_pod = map_new();
+    return as;
+}
+
+void
+assignment_free(struct assignment *a)
+{
+    client_cancel(a->call);
+    cycle_fini(&a->cycle);
+    if (a->queued != NULL)
+        queued_pod_free(a->queued);
+    free(a->node_name);
+    free(a->error);
+    free(a);
+}
+
+void
+assignments_free(struct assignments *as)
+{
+    if (as == NULL)
+        return;
+    list_foreach_safe(link, &as->all)
+        assignment_free(container_of(link, struct assignment, link));
+    map_free(as->by_pod);
+    free(as);
+}
+
+static struct answer
+answer_of(unsigned plugin, enum verdict verdict, uint32_t reason)
+{
+    return (struct answer){
+        .verdict = (uint8_t)verdict,
+        .plugin = (uint8_t)plugin,
+        .reason = reason,
+    };
+}
+
+static void
+end(struct assignments *as, struct assignment *a, struct answer answer)
+{
+    list_remove(&a->link);
+    map_remove(as->by_pod, a->queued->key);
+    as->settings.ended(a, answer, as->settings.context);
+    assignment_free(a);
+}
+
+static void
+finish(struct assignments *as, struct assignment *a)
+{
+    for (unsigned i = 0; i < a->profile->n_entries; i++) {
+        const struct profile_entry *e = &a->profile->entries[i];
+
+        if (e->plugin->postbind != NULL)
+            e->plugin->postbind(e->self, a);
+    }
+    end(as, a, ANSWER_OK);
+}
+
+/* The first plugin that does not skip it binds it. */
+static void
+bind(struct assignments *as, struct assignment *a)
+{
+    a->stage = ASSIGNMENT_BIND;
+    for (a->plugin = 0; a->plugin < a->profile->n_entries; a->plugin++) {
+        const struct profile_entry *e = &a->profile->entries[a->plugin];
+        uint32_t reason = NAME_NONE;
+        enum verdict verdict;
+
+        if (e->plugin->bind == NULL)
+            continue;
+        verdict = e->plugin->bind(e->self, a, &reason);
+        if (verdict == VERDICT_SKIP)
+            continue;
+        if (verdict == VERDICT_OK)
+            finish(as, a);
+        else if (verdict != VERDICT_WAIT)
+            end(as, a, answer_of(a->plugin, verdict, reason));
+        return;
+    }
+    end(as,
+        a,
+        answer_of(PLUGIN_NONE,
+                  VERDICT_ERROR,
+                  handle_reason(as->settings.handle,
+                                "no plugin of the profile binds")));
+}
+
+/* From the plugin whose turn it is. */
+static void
+prebind(struct assignments *as, struct assignment *a)
+{
+    a->stage = ASSIGNMENT_PREBIND;
+    for (; a->plugin < a->profile->n_entries; a->plugin++) {
+        const struct profile_entry *e = &a->profile->entries[a->plugin];
+        uint32_t reason = NAME_NONE;
+        enum verdict verdict;
+
+        if (e->plugin->prebind == NULL)
+            continue;
+        verdict = e->plugin->prebind(e->self, a, &reason);
+        if (verdict == VERDICT_WAIT)
+            return;
+        if (verdict != VERDICT_OK && verdict != VERDICT_SKIP) {
+            end(as, a, answer_of(a->plugin, verdict, reason));
+            return;
+        }
+    }
+    as->settings.leaving(a, as->settings.context);
+    a->has_left = true;
+    bind(as, a);
+}
+
+/* One that says no ends it; those that say wait are waited for together. */
+static bool
+ask_permit(struct assignments *as,
+           struct assignment *a,
+           const struct node_view *node,
+           struct answer *ret_refusal)
+{
+    int64_t longest_us = 0;
+
+    for (unsigned i = 0; i < a->profile->n_entries; i++) {
+        const struct profile_entry *e = &a->profile->entries[i];
+        uint32_t reason = NAME_NONE;
+        int64_t timeout_us = 0;
+        enum verdict verdict;
+
+        if (e->plugin->permit == NULL)
+            continue;
+        verdict =
+            e->plugin->permit(e->self, &a->cycle, node, &timeout_us, &reason);
+        if (verdict == VERDICT_WAIT) {
+            a->waiting |= PLUGIN_BIT(i);
+            if (timeout_us > longest_us)
+                longest_us = timeout_us;
+        } else if (verdict != VERDICT_OK) {
+            *ret_refusal = answer_of(i, verdict, reason);
+            return false;
+        }
+    }
+    if (longest_us > PERMIT_MAX_US)
+        longest_us = PERMIT_MAX_US;
+    a->deadline_us = clock_monotonic_us(as->settings.clock) + longest_us;
+    return true;
+}
+
+void
+assignments_start(struct assignments *as,
+                  struct assignment *a TAKES,
+                  const struct node_view *node)
+{
+    struct answer refusal;
+
+    list_add_last(&as->all, &a->link);
+    map_put(as->by_pod, a->queued->key, a);
+    a->owner = as;
+    a->stage = ASSIGNMENT_PERMIT;
+    if (!ask_permit(as, a, node, &refusal))
+        end(as, a, refusal);
+    else if (a->waiting == 0)
+        prebind(as, a);
+}
+
+void
+assignments_resume(struct assignments *as,
+                   struct assignment *a,
+                   enum verdict verdict,
+                   uint32_t reason)
+{
+    if (verdict != VERDICT_OK) {
+        end(as, a, answer_of(a->plugin, verdict, reason));
+    } else if (a->stage == ASSIGNMENT_BIND) {
+        finish(as, a);
+    } else {
+        a->plugin++;
+        prebind(as, a);
+    }
+}
+
+void
+assignments_allow(struct assignments *as, struct assignment *a, unsigned plugin)
+{
+    a->waiting &= ~PLUGIN_BIT(plugin);
+    if (a->waiting == 0)
+        prebind(as, a);
+}
+
+void
+assignments_reject(struct assignments *as,
+                   struct assignment *a,
+                   unsigned plugin,
+                   uint32_t reason)
+{
+    end(as, a, answer_of(plugin, VERDICT_REJECT, reason));
+}
+
+void
+assignments_expire(struct assignments *as)
+{
+    int64_t now_us = clock_monotonic_us(as->settings.clock);
+
+    list_foreach_safe(link, &as->all)
+    {
+        struct assignment *a = container_of(link, struct assignment, link);
+
+        if (a->stage != ASSIGNMENT_PERMIT || a->deadline_us > now_us)
+            continue;
+        end(as,
+            a,
+            answer_of((unsigned)__builtin_ctzll(a->waiting),
+                      VERDICT_REJECT,
+                      handle_reason(as->settings.handle,
+                                    "timed out waiting on permit")));
+    }
+}
+
+struct assignment *
+assignments_find_waiting(const struct assignments *as,
+                         const struct pod_view *pod)
+{
+    list_foreach(link, &as->all)
+    {
+        struct assignment *a = container_of(link, struct assignment, link);
+
+        if (a->stage == ASSIGNMENT_PERMIT
+            && pod_view_is_same(a->cycle.pod, pod))
+            return a;
+    }
+    return NULL;
+}
+
+struct assignment *
+assignments_find(const struct assignments *as,
+                 const char *namespace,
+                 const char *name)
+{
+    char key[OBJECT_KEY_SIZE];
+
+    snprintf(key,
+             sizeof(key),
+             "%s/%s",
+             namespace != NULL ? namespace : "",
+             name);
+    return map_find(as->by_pod, key);
+}
+
+size_t
+assignments_count(const struct assignments *as)
+{
+    return map_count(as->by_pod);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* assignments.h - the pods that have a node and are being bound to it
+ *
+ * Takes an assumed and reserved pod through permit, prebind, bind and
+ * postbind, plugin by plugin, without ever blocking: a plugin that waits is
+ * resumed.
+ *
+ * Owns:     the assignments under way.
+ * Thread:   the scheduler's.
+ * Source:   kube-scheduler, schedule_one.go (bindingCycle) and
+ *           framework/runtime/waiting_pods_map.go.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller/scheduler/framework/verdict.h"
+#include "lib/base/macro.h"
+
+struct assignment;
+struct assignments;
+struct clock;
+struct handle;
+struct node_view;
+struct pod_view;
+
+/* What the scheduler does at the turns. Leaving: past the last point where
+ * other pods' events matter. Ended: answer.verdict is OK when it is bound;
+ * then the assignment is freed.
+ */
+struct assignments_settings {
+    struct clock *clock;
+    struct handle *handle;
+    void (*leaving)(struct assignment *a, void *context);
+    void (*ended)(struct assignment *a, struct answer answer, void *context);
+    void *context;
+};
+
+/* Life. Free drops what is under way without a word to anybody. */
+void assignments_free(struct assignments *as);
+struct assignments *assignments_new(const struct assignments_settings *settings)
+    OWNED_BY(assignments_free);
+DEFINE_CLEANUP(struct assignments, assignments_free)
+
+/* Change. Start: the pod is assumed and reserved on the node. Resume: see
+ * handle.h. Allow: the plugin no longer objects. Expire: those whose permit
+ * has timed out.
+ */
+void assignments_start(struct assignments *as,
+                       struct assignment *a TAKES,
+                       const struct node_view *node);
+void assignments_resume(struct assignments *as,
+                        struct assignment *a,
+                        enum verdict verdict,
+                        uint32_t reason);
+void assignments_allow(struct assignments *as,
+                       struct assignment *a,
+                       unsigned plugin);
+void assignments_reject(struct assignments *as,
+                        struct assignment *a,
+                        unsigned plugin,
+                        uint32_t reason);
+void assignments_expire(struct assignments *as);
+
+/* Look: waiting in permit, or NULL. */
+struct assignment *assignments_find_waiting(const struct assignments *as,
+                                            const struct pod_view *pod);
+
+/* At any stage, by the pod's name. */
+struct assignment *assignments_find(const struct assignments *as,
+                                    const char *namespace,
+                                    const char *name);
+size_t assignments_count(const struct assignments *as);
+
+/* One by itself, before it starts. */
+void assignment_free(struct assignment *a);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bind_call.h - POST pods/NAME/binding, with the allocation */
+#pragma once
+
+#include "lib/client/client.h"
+
+struct grant;
+struct pod_view;
+struct silicon;
+
+/* Grant NULL: the node has no topology, and the pod gets no allocation. */
+struct client_call *bind_call(struct client *client,
+                              const struct pod_view *pod,
+                              const char *node_name,
+                              const struct grant *grant,
+                              const struct silicon *silicon,
+                              client_done_fn *done,
+                              void *context);

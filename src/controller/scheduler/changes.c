@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What happens in the cluster, told to the queue and the cache. */
+#include <string.h>
+
+#include "controller/scheduler/adoption.h"
+#include "controller/scheduler/assignments.h"
+#include "controller/scheduler/cache.h"
+#include "controller/scheduler/framework/assignment.h"
+#include "controller/scheduler/framework/cluster_event.h"
+#include "controller/scheduler/framework/names.h"
+#include "controller/scheduler/framework/nominator.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/queue.h"
+#include "controller/scheduler/recorder.h"
+#include "controller/scheduler/scheduler_state.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/base/map.h"
+
+static bool
+is_on_a_node(const struct object *pod)
+{
+    const char *name = pod_of(pod)->spec.node_name;
+
+    return name != NULL && name[0] != '\0';
+}
+
+/* It holds room on a node: bound, and not at its end. One that is being
+ * deleted holds it until it is gone.
+ */
+static bool
+holds_room(const struct object *pod)
+{
+    return pod != NULL && is_on_a_node(pod) && !pod_is_finished(pod_of(pod));
+}
+
+/* It is ours to place. */
+static bool
+waits_here(const struct scheduler *s, const struct object *pod)
+{
+    return pod != NULL && !is_on_a_node(pod) && !pod_is_finished(pod_of(pod))
+           && pod->meta->deleted_at_us == 0
+           && scheduler_profile(s, pod) != NULL;
+}
+
+static void
+nomination_changed(struct scheduler *s, struct pod_view *pod)
+{
+    const char *node_name = pod->pod->status.nominated_node_name;
+
+    if (node_name != NULL && node_name[0] != '\0')
+        nominator_add(s->handle.nominator, pod, node_name);
+}
+
+static void
+tell_gated(struct scheduler *s, const struct pod_view *pod)
+{
+    const struct queued_pod *queued =
+        queue_find(s->queue, pod->namespace, pod->name);
+
+    if (queued != NULL && queued->state == QUEUE_GATED
+        && queued->gate_reason != NAME_NONE)
+        recorder_gated(s->recorder,
+                       pod,
+                       names_text(s->reasons, queued->gate_reason));
+}
+
+static void
+waiting_changed(struct scheduler *s,
+                const struct object *old_object,
+                const struct object *new_object)
+{
+    CLEANUP(pod_view_unrefp) struct pod_view *pod = NULL;
+    struct profile *profile = scheduler_profile(s, new_object);
+
+    /* On its way to a node: its own binding decides, and comes back. */
+    if (assignments_find(s->assignments,
+                         new_object->meta->namespace,
+                         new_object->meta->name)
+            != NULL
+        && old_object != NULL)
+        return;
+    pod = pod_view_new(new_object, s->resources);
+    nomination_changed(s, pod);
+    if (old_object != NULL)
+        queue_update(s->queue, old_object, pod, profile);
+    else
+        queue_add(s->queue, pod, profile);
+    tell_gated(s, pod);
+}
+
+/* It waits no longer: bound, gone, or ended before it ran. */
+static void
+waiting_ended(struct scheduler *s, const struct object *object)
+{
+    CLEANUP(pod_view_unrefp)
+    struct pod_view *pod = pod_view_new(object, s->resources);
+    struct assignment *a = assignments_find(s->assignments,
+                                            object->meta->namespace,
+                                            object->meta->name);
+
+    queue_remove(s->queue, pod->namespace, pod->name);
+    nominator_remove(s->handle.nominator, pod);
+    recorder_forget(s->recorder, pod);
+    if (a == NULL)
+        return;
+    a->queued->is_deleted = true;
+    if (a->stage == ASSIGNMENT_PERMIT)
+        assignments_reject(s->assignments,
+                           a,
+                           (unsigned)__builtin_ctzll(a->waiting),
+                           names_number(s->reasons, "the pod is gone"));
+}
+
+static void
+room_taken(struct scheduler *s,
+           const struct object *old_object,
+           const struct object *new_object)
+{
+    CLEANUP(pod_view_unrefp)
+    struct pod_view *pod = pod_view_new(new_object, s->resources);
+    struct cluster_event events[EVENTS_OF_UPDATE];
+    unsigned n;
+
+    cache_set_pod(s->cache, pod, pod->pod->spec.node_name);
+    adoption_add(s->adoption, pod);
+    if (!holds_room(old_object)) {
+        queue_event(s->queue, &event_assigned_pod_add, NULL, new_object);
+        return;
+    }
+    n = events_of_pod_update(old_object, new_object, true, events);
+    for (unsigned i = 0; i < n; i++)
+        if (events[i].actions != ACTION_UPDATE_OTHER)
+            queue_event(s->queue, &events[i], old_object, new_object);
+}
+
+static void
+room_freed(struct scheduler *s, const struct object *object)
+{
+    CLEANUP(pod_view_unrefp)
+    struct pod_view *pod = pod_view_new(object, s->resources);
+
+    cache_remove_pod(s->cache, pod);
+    adoption_forget(s->adoption, pod);
+    queue_event(s->queue, &event_assigned_pod_delete, object, NULL);
+}
+
+void
+scheduler_pod_changed(struct scheduler *s,
+                      const struct object *old_object,
+                      const struct object *new_object)
+{
+    bool was_waiting = waits_here(s, old_object);
+    bool is_waiting = waits_here(s, new_object);
+    bool had_room = holds_room(old_object);
+    bool has_room = holds_room(new_object);
+
+    if (was_waiting && !is_waiting)
+        waiting_ended(s, new_object != NULL ? new_object : old_object);
+    if (has_room)
+        room_taken(s, old_object, new_object);
+    else if (had_room)
+        room_freed(s, old_object);
+    if (is_waiting)
+        waiting_changed(s, was_waiting ? old_object : NULL, new_object);
+}
+
+void
+scheduler_node_changed(struct scheduler *s,
+                       const struct object *old_object,
+                       const struct object *new_object)
+{
+    struct cluster_event events[EVENTS_OF_UPDATE];
+    unsigned n;
+
+    if (new_object == NULL) {
+        cache_remove_node(s->cache, old_object->meta->name);
+        queue_event(s->queue, &event_node_delete, old_object, NULL);
+        return;
+    }
+    if (old_object == NULL) {
+        cache_set_node(s->cache, new_object);
+        queue_event(s->queue, &event_node_add, NULL, new_object);
+        return;
+    }
+    n = events_of_node_update(old_object, new_object, events);
+    cache_set_node(s->cache, new_object);
+    for (unsigned i = 0; i < n; i++)
+        queue_event(s->queue, &events[i], old_object, new_object);
+}
+
+void
+scheduler_object_changed(struct scheduler *s,
+                         const struct object *old_object,
+                         const struct object *new_object)
+{
+    const struct object *object = new_object != NULL ? new_object : old_object;
+    struct map *objects = map_find(s->objects, object->kind->name);
+    char key[OBJECT_KEY_SIZE];
+
+    if (objects == NULL) {
+        objects = map_new();
+        map_put(s->objects, object->kind->name, objects);
+    }
+    object_key(object, key);
+    if (new_object != NULL)
+        object_unref(
+            map_put(objects, key, (void *)(uintptr_t)object_ref(new_object)));
+    else
+        object_unref(map_remove(objects, key));
+}
+
+void
+scheduler_synced(struct scheduler *s)
+{
+    s->is_synced = true;
+    adoption_run(s->adoption);
+}

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/chooser.h"
+
+#include <string.h>
+
+#include "controller/scheduler/board.h"
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/nominator.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/framework/snapshot.h"
+#include "lib/base/alloc.h"
+#include "lib/base/list.h"
+#include "lib/base/random.h"
+#include "lib/base/strbuf.h"
+
+#define BATCH               256u
+#define MIN_FEASIBLE        100u
+#define MIN_PERCENTAGE      5u
+#define ADAPTIVE_PERCENTAGE 50u
+
+struct kept_board {
+    struct list link; /* used last, first */
+    uint32_t signature;
+    struct board *board;
+};
+
+struct chooser {
+    struct chooser_settings settings;
+    struct kept_board **by_signature;
+    size_t n_signatures;
+    struct list boards;
+    size_t n_boards;
+
+    uint32_t next_start;
+    struct answer *answers; /* by slot */
+    uint32_t n_answers;
+    struct node_view **feasible;
+    int64_t *totals;
+    int64_t *scores;
+    uint32_t capacity;
+    struct diagnosis diagnosis;
+    struct chooser_facts facts;
+};
+
+struct chooser *
+chooser_new(const struct chooser_settings *settings)
+{
+    struct chooser *ch = xnew(struct chooser);
+
+    ch->settings = *settings;
+    if (ch->settings.board_bytes == 0)
+        ch->settings.board_bytes = (size_t)64 << 20;
+    list_init(&ch->boards);
+    return ch;
+}
+
+static void
+drop_board(struct chooser *ch, struct kept_board *kept)
+{
+    ch->by_signature[kept->signature] = NULL;
+    list_remove(&kept->link);
+    board_free(kept->board);
+    free(kept);
+    ch->n_boards--;
+}
+
+void
+chooser_free(struct chooser *ch)
+{
+    if (ch == NULL)
+        return;
+    list_foreach_safe(link, &ch->boards)
+        drop_board(ch, container_of(link, struct kept_board, link));
+    free(ch->by_signature);
+    free(ch->answers);
+    free(ch->feasible);
+    free(ch->totals);
+    free(ch->scores);
+    free(ch);
+}
+
+uint32_t
+feasible_wanted(unsigned percentage, uint32_t n_nodes)
+{
+    uint32_t wanted;
+
+    if (n_nodes < MIN_FEASIBLE || percentage >= 100)
+        return n_nodes;
+    if (percentage == 0) {
+        percentage = n_nodes / 125 < ADAPTIVE_PERCENTAGE
+                         ? ADAPTIVE_PERCENTAGE - n_nodes / 125
+                         : 0;
+        if (percentage < MIN_PERCENTAGE)
+            percentage = MIN_PERCENTAGE;
+    }
+    wanted = (uint32_t)((uint64_t)n_nodes * percentage / 100);
+    return wanted < MIN_FEASIBLE ? MIN_FEASIBLE : wanted;
+}
+
+/* Room for one answer a slot, none looked at yet. */
+static void
+clear_answers(struct chooser *ch, const struct snapshot *s)
+{
+    if (ch->n_answers < s->n_slots) {
+        ch->n_answers = s->n_slots;
+        ch->answers =
+            xrealloc_array(ch->answers, s->n_slots, sizeof(*ch->answers));
+    }
+    for (uint32_t i = 0; i < s->n_slots; i++)
+        ch->answers[i] = ANSWER_OK;
+    if (ch->capacity >= s->n_nodes)
+        return;
+    ch->capacity = s->n_nodes;
+    ch->feasible =
+        xrealloc_array(ch->feasible, ch->capacity, sizeof(struct node_view *));
+    ch->totals = xrealloc_array(ch->totals, ch->capacity, sizeof(*ch->totals));
+    ch->scores = xrealloc_array(ch->scores, ch->capacity, sizeof(*ch->scores));
+}
+
+static void
+start_diagnosis(struct chooser *ch, const struct cycle *c)
+{
+    ch->diagnosis = (struct diagnosis){
+        .snapshot = c->snapshot,
+        .answers = ch->answers,
+        .absent = ANSWER_OK,
+        .prefilter_reason = NAME_NONE,
+    };
+    ch->facts = (struct chooser_facts){0};
+}
+
+/* Filtering without a board */
+
+struct search {
+    struct chooser *ch;
+    const struct profile *profile;
+    const struct cycle *c;
+    uint32_t wanted;
+    uint32_t found;
+    uint32_t rejected;
+};
+
+/* Nodes in order until one more than wanted is feasible; that one does not
+ * count as looked at. False: enough.
+ */
+static bool
+take_answers(struct search *s,
+             struct node_view *const *nodes,
+             const struct answer *answers,
+             unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (answers[i].verdict == VERDICT_OK) {
+            if (s->found == s->wanted)
+                return false;
+            s->ch->feasible[s->found++] = nodes[i];
+            continue;
+        }
+        s->ch->answers[nodes[i]->slot] = answers[i];
+        s->rejected++;
+    }
+    return true;
+}
+
+static bool
+search_batch(struct search *s, struct node_view *const *nodes, unsigned count)
+{
+    const struct node_view *const *batch =
+        (const struct node_view *const *)nodes;
+    struct answer answers[BATCH];
+
+    profile_filter(s->profile,
+                   s->profile->filters,
+                   s->c,
+                   batch,
+                   count,
+                   answers);
+    if (nominator_count(s->profile->handle->nominator) > 0)
+        for (unsigned i = 0; i < count; i++)
+            if (answers[i].verdict == VERDICT_OK
+                && profile_has_nominated(s->profile, s->c, batch[i]))
+                answers[i] =
+                    profile_filter_nominated(s->profile, s->c, batch[i]);
+    return take_answers(s, nodes, answers, count);
+}
+
+/* Round the list from where the last search stopped. */
+static void
+search_all(struct search *s)
+{
+    const struct snapshot *snapshot = s->c->snapshot;
+    uint32_t n = snapshot->n_nodes, done = 0;
+    uint32_t start = n > 0 ? s->ch->next_start % n : 0;
+
+    while (done < n) {
+        uint32_t at = (start + done) % n;
+        uint32_t count = n - done;
+
+        if (count > n - at)
+            count = n - at;
+        if (count > BATCH)
+            count = BATCH;
+        if (!search_batch(s, snapshot->nodes + at, count))
+            break;
+        done += count;
+    }
+    if (n > 0)
+        s->ch->next_start = (start + s->found + s->rejected) % n;
+}
+
+static void
+search_named(struct search *s, const struct narrowing *narrowing)
+{
+    for (unsigned i = 0; i < narrowing->count; i++) {
+        struct node_view *node =
+            snapshot_find(s->c->snapshot, narrowing->names[i]);
+
+        if (node != NULL && !search_batch(s, &node, 1))
+            return;
+    }
+}
+
+/* The nominated node alone, first. */
+static bool
+search_nominated(struct search *s)
+{
+    const char *name = nominator_node(s->profile->handle->nominator, s->c->pod);
+    struct node_view *node =
+        name != NULL ? snapshot_find(s->c->snapshot, name) : NULL;
+
+    return node != NULL && search_batch(s, &node, 1) && s->found == 1;
+}
+
+/* "node(s) didn't satisfy plugin(s) [NodeAffinity]": what the nodes outside
+ * the narrowing are told.
+ */
+static void
+set_absent(struct chooser *ch,
+           const struct profile *profile,
+           plugin_set narrowers)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    unsigned first = PLUGIN_NONE;
+
+    strbuf_add_text(&text, "node(s) didn't satisfy plugin(s) [");
+    for (unsigned i = 0; i < profile->n_entries; i++) {
+        if ((narrowers & PLUGIN_BIT(i)) == 0)
+            continue;
+        if (first == PLUGIN_NONE)
+            first = i;
+        else
+            strbuf_add_char(&text, ' ');
+        strbuf_add_text(&text, profile->entries[i].plugin->name);
+    }
+    strbuf_add_char(&text, ']');
+    ch->diagnosis.absent = (struct answer){
+        .verdict = VERDICT_NEVER,
+        .plugin = PLUGIN_NONE,
+        .reason = handle_reason(profile->handle, text.text),
+    };
+    ch->diagnosis.unschedulable |= narrowers;
+}
+
+static void
+note_rejectors(struct chooser *ch, const struct snapshot *s)
+{
+    for (uint32_t i = 0; i < s->n_nodes; i++) {
+        struct answer a = ch->diagnosis.answers[s->nodes[i]->slot];
+
+        if (a.verdict == VERDICT_PENDING)
+            ch->diagnosis.pending |= PLUGIN_BIT(a.plugin);
+        else if (a.verdict != VERDICT_OK && a.plugin != PLUGIN_NONE)
+            ch->diagnosis.unschedulable |= PLUGIN_BIT(a.plugin);
+    }
+}
+
+/* Scoring without a board */
+
+static void
+make_totals(struct chooser *ch,
+            const struct profile *profile,
+            struct cycle *c,
+            unsigned count)
+{
+    const struct node_view *const *nodes =
+        (const struct node_view *const *)ch->feasible;
+
+    profile_prescore(profile, c, nodes, count);
+    memset(ch->totals, 0, count * sizeof(*ch->totals));
+    for (unsigned p = 0; p < profile->n_entries; p++) {
+        if ((profile->scores & ~c->skipped_scores & PLUGIN_BIT(p)) == 0)
+            continue;
+        profile_score(profile, p, c, nodes, count, ch->scores);
+        profile_normalize(profile, p, c, nodes, count, ch->scores);
+        for (unsigned i = 0; i < count; i++)
+            ch->totals[i] += ch->scores[i] * profile->entries[p].weight;
+    }
+}
+
+static struct node_view *
+pick_best(struct chooser *ch, unsigned count)
+{
+    struct random_source *random = ch->settings.handle->random;
+    unsigned best = 0, ties = 1;
+
+    for (unsigned i = 1; i < count; i++) {
+        if (ch->totals[i] > ch->totals[best]) {
+            best = i;
+            ties = 1;
+        } else if (ch->totals[i] == ch->totals[best]
+                   && random_below(random, ++ties) == 0) {
+            best = i;
+        }
+    }
+    ch->facts.total = ch->totals[best];
+    return ch->feasible[best];
+}
+
+static struct node_view *
+choose_by_search(struct chooser *ch,
+                 const struct profile *profile,
+                 struct cycle *c,
+                 const struct narrowing *narrowing,
+                 plugin_set narrowers)
+{
+    struct search s = {
+        .ch = ch,
+        .profile = profile,
+        .c = c,
+        .wanted =
+            feasible_wanted(profile->percentage_of_nodes, c->snapshot->n_nodes),
+    };
+
+    clear_answers(ch, c->snapshot);
+    ch->diagnosis.answers = ch->answers;
+    if (narrowing->is_narrow)
+        set_absent(ch, profile, narrowers);
+    if (!search_nominated(&s)) {
+        s.found = s.rejected = 0;
+        if (narrowing->is_narrow)
+            search_named(&s, narrowing);
+        else
+            search_all(&s);
+    }
+    ch->facts.evaluated = s.found + s.rejected;
+    ch->facts.feasible = s.found;
+    ch->facts.nodes = ch->feasible;
+    if (s.found == 0) {
+        note_rejectors(ch, c->snapshot);
+        return NULL;
+    }
+    ch->diagnosis.unschedulable = 0;
+    if (s.found == 1)
+        return ch->feasible[0];
+    make_totals(ch, profile, c, s.found);
+    ch->facts.totals = ch->totals;
+    ch->facts.n_totals = s.found;
+    return pick_best(ch, s.found);
+}
+
+/* With a board */
+
+/* Who looks at other nodes' pods has nothing to say about this one. */
+static bool
+is_local(const struct profile *profile, struct cycle *c)
+{
+    plugin_set others = 0;
+
+    for (unsigned i = 0; i < profile->n_entries; i++)
+        if (profile->entries[i].plugin->depends_on_others)
+            others |= PLUGIN_BIT(i);
+    if ((others & profile->filters & ~c->skipped_filters) != 0)
+        return false;
+    profile_prescore(profile, c, NULL, 0);
+    return (others & profile->scores & ~c->skipped_scores) == 0;
+}
+
+static struct board *
+find_board(struct chooser *ch,
+           const struct profile *profile,
+           uint32_t signature)
+{
+    size_t n = ch->n_signatures;
+    struct kept_board *kept;
+
+    if (signature >= n) {
+        ch->n_signatures = (size_t)signature * 2 + 64;
+        ch->by_signature = xrealloc_array(ch->by_signature,
+                                          ch->n_signatures,
+                                          sizeof(struct kept_board *));
+        for (; n < ch->n_signatures; n++)
+            ch->by_signature[n] = NULL;
+    }
+    kept = ch->by_signature[signature];
+    if (kept == NULL) {
+        kept = xnew(struct kept_board);
+        list_init(&kept->link);
+        kept->signature = signature;
+        kept->board = board_new(profile);
+        ch->by_signature[signature] = kept;
+        ch->n_boards++;
+    }
+    list_remove(&kept->link);
+    list_add_first(&ch->boards, &kept->link);
+    return kept->board;
+}
+
+/* All boards have about the size of the one in use. */
+static void
+bound_boards(struct chooser *ch, const struct board *used)
+{
+    while (ch->n_boards > 4
+           && ch->n_boards * board_bytes(used) > ch->settings.board_bytes)
+        drop_board(ch, container_of(ch->boards.prev, struct kept_board, link));
+}
+
+static bool
+choose_by_board(struct chooser *ch,
+                const struct profile *profile,
+                struct cycle *c,
+                struct node_view **ret_node)
+{
+    struct board *board;
+    uint32_t signature;
+
+    if (!ch->settings.is_sharing || profile->percentage_of_nodes != 100
+        || nominator_count(profile->handle->nominator) > 0
+        || c->snapshot->n_nodes == 0 || !is_local(profile, c))
+        return false;
+    signature = profile_sign(profile, c->pod, ch->settings.signatures);
+    if (signature == SIGNATURE_NONE)
+        return false;
+    board = find_board(ch, profile, signature);
+    if (!board_update(board, c))
+        return false;
+    bound_boards(ch, board);
+    ch->facts.by_board = true;
+    ch->facts.evaluated = board_evaluated(board);
+    ch->facts.feasible = board_feasible(board);
+    *ret_node = board_pick(board, profile->handle->random, &ch->facts.total);
+    if (*ret_node == NULL) {
+        ch->diagnosis.answers = board_answers(board);
+        note_rejectors(ch, c->snapshot);
+    }
+    return true;
+}
+
+struct node_view *
+chooser_choose(struct chooser *ch,
+               const struct profile *profile,
+               struct cycle *c)
+{
+    struct narrowing narrowing;
+    plugin_set narrowers;
+    struct answer answer;
+    struct node_view *node = NULL;
+
+    start_diagnosis(ch, c);
+    answer = profile_prefilter(profile, c, &narrowing, &narrowers);
+    if (answer.verdict != VERDICT_OK) {
+        clear_answers(ch, c->snapshot);
+        ch->diagnosis.answers = ch->answers;
+        ch->diagnosis.absent = answer;
+        ch->diagnosis.prefilter_reason = answer.reason;
+        if (answer.verdict == VERDICT_PENDING)
+            ch->diagnosis.pending = PLUGIN_BIT(answer.plugin);
+        else if (answer.verdict != VERDICT_ERROR)
+            ch->diagnosis.unschedulable = PLUGIN_BIT(answer.plugin);
+    } else if (narrowing.is_narrow || !choose_by_board(ch, profile, c, &node)) {
+        node = choose_by_search(ch, profile, c, &narrowing, narrowers);
+    }
+    free((void *)narrowing.names);
+    return node;
+}
+
+const struct diagnosis *
+chooser_diagnosis(const struct chooser *ch)
+{
+    return &ch->diagnosis;
+}
+
+struct chooser_facts
+chooser_facts(const struct chooser *ch)
+{
+    return ch->facts;
+}
+
+uint32_t
+chooser_next_start(const struct chooser *ch)
+{
+    return ch->next_start;
+}
+
+void
+chooser_set_next_start(struct chooser *ch, uint32_t start)
+{
+    ch->next_start = start;
+}

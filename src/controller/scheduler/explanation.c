@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why a pod waits, and what the scheduler has in hand, in words. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "controller/scheduler/cache.h"
+#include "controller/scheduler/chooser.h"
+#include "controller/scheduler/framework/diagnosis.h"
+#include "controller/scheduler/framework/names.h"
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/queue.h"
+#include "controller/scheduler/scheduler_state.h"
+#include "lib/base/strbuf.h"
+
+#define NEAREST 3
+
+/* The further a node came through the filters, the nearer it is; one that no
+ * change of pods can help is not near at all.
+ */
+static int
+nearness(const struct diagnosis *d, const struct node_view *node)
+{
+    struct answer a = diagnosis_answer(d, node);
+
+    return a.verdict == VERDICT_REJECT ? a.plugin : -1;
+}
+
+static unsigned
+find_nearest(const struct diagnosis *d, struct node_view *out[NEAREST])
+{
+    unsigned count = 0;
+
+    for (uint32_t i = 0; i < d->snapshot->n_nodes; i++) {
+        struct node_view *node = d->snapshot->nodes[i];
+        unsigned at = count;
+
+        if (nearness(d, node) < 0)
+            continue;
+        while (at > 0 && nearness(d, out[at - 1]) < nearness(d, node))
+            at--;
+        if (at == NEAREST)
+            continue;
+        if (count < NEAREST)
+            count++;
+        for (unsigned j = count - 1; j > at; j--)
+            out[j] = out[j - 1];
+        out[at] = node;
+    }
+    return count;
+}
+
+static void
+explain_node(const struct profile *p,
+             const struct cycle *c,
+             const struct node_view *node,
+             struct strbuf *out)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    for (unsigned i = 0; i < p->n_entries; i++)
+        if (p->entries[i].plugin->explain != NULL)
+            p->entries[i].plugin->explain(p->entries[i].self, c, node, &text);
+    if (text.length < 2)
+        return;
+    strbuf_truncate(&text, text.length - 2);
+    strbuf_printf(out, "\n%s: %s", node->name, text.text);
+}
+
+static void
+explain_now(struct scheduler *s,
+            const struct queued_pod *queued,
+            struct strbuf *out)
+{
+    struct node_view *nearest[NEAREST], *node;
+    struct cycle c;
+
+    cache_update_snapshot(s->cache, &s->snapshot);
+    cycle_init(&c, queued->pod, &s->snapshot);
+    node = chooser_choose(s->chooser, queued->profile, &c);
+    if (node != NULL) {
+        strbuf_printf(out, "would fit on node '%s' now", node->name);
+    } else {
+        const struct diagnosis *d = chooser_diagnosis(s->chooser);
+        unsigned n = find_nearest(d, nearest);
+
+        diagnosis_format(d, s->reasons, out);
+        for (unsigned i = 0; i < n; i++)
+            explain_node(queued->profile, &c, nearest[i], out);
+    }
+    cycle_fini(&c);
+}
+
+int
+scheduler_explain(struct scheduler *s,
+                  const char *namespace,
+                  const char *name,
+                  struct strbuf *out)
+{
+    const struct queued_pod *queued = queue_find(s->queue, namespace, name);
+
+    if (queued == NULL)
+        return -ENOENT;
+    if (queued->state == QUEUE_GATED && queued->gate_reason != NAME_NONE)
+        strbuf_add_text(out, names_text(s->reasons, queued->gate_reason));
+    else
+        explain_now(s, queued, out);
+    return 0;
+}
+
+static const char *const state_names[] = {
+    [QUEUE_ACTIVE] = "active",
+    [QUEUE_BACKOFF] = "backing off",
+    [QUEUE_SLEEPING] = "unschedulable",
+    [QUEUE_GATED] = "gated",
+    [QUEUE_IN_FLIGHT] = "in flight",
+};
+
+static void
+dump_pod(const struct queued_pod *pod, void *context)
+{
+    strbuf_printf(context,
+                  "pod %s: %s, attempts %u, priority %lld\n",
+                  pod->key,
+                  state_names[pod->state],
+                  pod->attempts,
+                  (long long)pod->pod->priority);
+}
+
+static void
+dump_node(const struct node_view *node, struct strbuf *out)
+{
+    strbuf_printf(out,
+                  "node %s: %u pods, %lld of %lld milli-CPUs and %lld of "
+                  "%lld bytes requested, generation %llu\n",
+                  node->name,
+                  node->pods.count,
+                  (long long)node->requested.cpu_milli,
+                  (long long)node->allocatable.cpu_milli,
+                  (long long)node->requested.memory_bytes,
+                  (long long)node->allocatable.memory_bytes,
+                  (unsigned long long)node->generation);
+}
+
+void
+scheduler_dump(const struct scheduler *s, struct strbuf *out)
+{
+    struct snapshot snapshot = {0};
+
+    cache_update_snapshot(s->cache, &snapshot);
+    for (uint32_t i = 0; i < snapshot.n_nodes; i++)
+        dump_node(snapshot.nodes[i], out);
+    queue_visit(s->queue, dump_pod, out);
+}

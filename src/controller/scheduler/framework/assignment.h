@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* assignment.h - a pod on its way to a node, from the choice to the API's word
+ *
+ * Permit, prebind, bind and postbind run for it in the background, while other
+ * pods are scheduled (kube-scheduler, bindingCycle). A plugin that answered
+ * VERDICT_WAIT in prebind or bind ends its part with handle->resume.
+ *
+ * Owned by:  the scheduler's assignments, which free it at its end.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/scheduler/framework/cycle.h"
+#include "lib/base/list.h"
+
+struct client_call;
+struct profile;
+struct queued_pod;
+
+enum assignment_stage {
+    ASSIGNMENT_PERMIT, /* some plugin said to wait */
+    ASSIGNMENT_PREBIND,
+    ASSIGNMENT_BIND,
+};
+
+struct assignment {
+    struct cycle cycle; /* cycle.pod is the pod */
+    struct profile *profile;
+    struct queued_pod *queued;
+    char *node_name;
+    enum assignment_stage stage;
+    unsigned plugin;     /* whose turn it is, in prebind and bind */
+    plugin_set waiting;  /* in permit: who has not allowed it yet */
+    bool has_left;       /* the queue */
+    int64_t deadline_us; /* of permit */
+    struct client_call *call;
+    char *error; /* the API's words when it refused; or NULL */
+    struct list link;
+    void *owner;
+};

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/framework/cluster_event.h"
+
+#include <string.h>
+
+#include "controller/scheduler/framework/names.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "lib/api/node.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/api/quantity.h"
+#include "lib/json/json.h"
+
+const struct cluster_event event_node_add = {EVENT_NODE, ACTION_ADD, "NodeAdd"};
+const struct cluster_event event_node_delete = {EVENT_NODE,
+                                                ACTION_DELETE,
+                                                "NodeDelete"};
+const struct cluster_event event_assigned_pod_add = {EVENT_POD,
+                                                     ACTION_ADD,
+                                                     "AssignedPodAdd"};
+const struct cluster_event event_assigned_pod_delete = {EVENT_POD,
+                                                        ACTION_DELETE,
+                                                        "AssignedPodDelete"};
+const struct cluster_event event_unschedulable_timeout = {
+    EVENT_WILDCARD,
+    ACTION_ALL,
+    "UnschedulableTimeout"};
+const struct cluster_event event_force_activate = {EVENT_WILDCARD,
+                                                   ACTION_ALL,
+                                                   "ForceActivate"};
+
+static bool
+same_text(const char *a, const char *b)
+{
+    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
+}
+
+static bool
+same_map(const struct string_map *a, const struct string_map *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (unsigned i = 0; i < a->count; i++) {
+        const char *other = string_map_find(b, a->items[i].key);
+
+        if (other == NULL || strcmp(other, a->items[i].value) != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool
+same_amount(const char *a, const char *b)
+{
+    struct quantity qa, qb;
+
+    return quantity_parse(a, &qa) == 0 && quantity_parse(b, &qb) == 0
+           && quantity_compare(&qa, &qb) == 0;
+}
+
+static bool
+same_quantities(const struct string_map *a, const struct string_map *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (unsigned i = 0; i < a->count; i++) {
+        const char *other = string_map_find(b, a->items[i].key);
+
+        if (other == NULL || !same_amount(a->items[i].value, other))
+            return false;
+    }
+    return true;
+}
+
+static bool
+same_taints(const struct node_spec *a, const struct node_spec *b)
+{
+    if (a->taints.count != b->taints.count)
+        return false;
+    for (unsigned i = 0; i < a->taints.count; i++) {
+        const struct taint *ta = &a->taints.items[i];
+        const struct taint *tb = &b->taints.items[i];
+
+        if (!same_text(ta->key, tb->key) || !same_text(ta->value, tb->value)
+            || !same_text(ta->effect, tb->effect)
+            || ta->added_at_us != tb->added_at_us)
+            return false;
+    }
+    return true;
+}
+
+/* By type, the status alone: a heartbeat is no change. */
+static bool
+same_conditions(const struct node_status *a, const struct node_status *b)
+{
+    if (a->conditions.count != b->conditions.count)
+        return false;
+    for (unsigned i = 0; i < a->conditions.count; i++) {
+        const struct node_condition *ca = &a->conditions.items[i];
+        bool is_same = false;
+
+        for (unsigned j = 0; j < b->conditions.count && !is_same; j++)
+            is_same = same_text(ca->type, b->conditions.items[j].type)
+                      && same_text(ca->status, b->conditions.items[j].status);
+        if (!is_same)
+            return false;
+    }
+    return true;
+}
+
+static void
+put(struct cluster_event *out,
+    unsigned *count,
+    enum event_resource resource,
+    enum event_action action,
+    const char *label)
+{
+    out[(*count)++] = (struct cluster_event){resource, action, label};
+}
+
+/* A topology that changed changes what can be allocated. */
+static bool
+same_allocatable(const struct node *a, const struct node *b)
+{
+    return same_quantities(&a->status.allocatable, &b->status.allocatable)
+           && (a->status.topology == b->status.topology
+               || json_equals(a->status.topology, b->status.topology));
+}
+
+unsigned
+events_of_node_update(const struct object *old_node,
+                      const struct object *new_node,
+                      struct cluster_event out[EVENTS_OF_UPDATE])
+{
+    const struct node *a = node_of(old_node), *b = node_of(new_node);
+    unsigned n = 0;
+
+    if (!same_allocatable(a, b))
+        put(out,
+            &n,
+            EVENT_NODE,
+            ACTION_UPDATE_NODE_ALLOCATABLE,
+            "NodeUpdateNodeAllocatable");
+    if (!same_map(&a->meta.labels, &b->meta.labels))
+        put(out,
+            &n,
+            EVENT_NODE,
+            ACTION_UPDATE_NODE_LABEL,
+            "NodeUpdateNodeLabel");
+    if (a->spec.unschedulable != b->spec.unschedulable
+        || !same_taints(&a->spec, &b->spec))
+        put(out,
+            &n,
+            EVENT_NODE,
+            ACTION_UPDATE_NODE_TAINT,
+            "NodeUpdateNodeTaint");
+    if (!same_conditions(&a->status, &b->status))
+        put(out,
+            &n,
+            EVENT_NODE,
+            ACTION_UPDATE_NODE_CONDITION,
+            "NodeUpdateNodeCondition");
+    if (!same_map(&a->meta.annotations, &b->meta.annotations))
+        put(out,
+            &n,
+            EVENT_NODE,
+            ACTION_UPDATE_NODE_ANNOTATION,
+            "NodeUpdateNodeAnnotation");
+    return n;
+}
+
+static bool
+same_requests(const struct pod_spec *a, const struct pod_spec *b)
+{
+    if (a->containers.count != b->containers.count
+        || a->init_containers.count != b->init_containers.count)
+        return false;
+    for (unsigned i = 0; i < a->containers.count; i++)
+        if (!same_map(&a->containers.items[i].resources.requests,
+                      &b->containers.items[i].resources.requests))
+            return false;
+    for (unsigned i = 0; i < a->init_containers.count; i++)
+        if (!same_map(&a->init_containers.items[i].resources.requests,
+                      &b->init_containers.items[i].resources.requests))
+            return false;
+    return true;
+}
+
+/* Whether it asks for less of anything than it did. */
+static bool
+has_shrunk(const struct object *old_pod, const struct object *new_pod)
+{
+    CLEANUP(names_freep) struct names *names = names_new();
+    CLEANUP(pod_view_unrefp) struct pod_view *a = pod_view_new(old_pod, names);
+    CLEANUP(pod_view_unrefp) struct pod_view *b = pod_view_new(new_pod, names);
+
+    if (b->requests.cpu_milli < a->requests.cpu_milli
+        || b->requests.memory_bytes < a->requests.memory_bytes
+        || b->requests.ephemeral_bytes < a->requests.ephemeral_bytes)
+        return true;
+    for (uint32_t i = 0; i < a->requests.n_scalars; i++)
+        if (amounts_scalar(&b->requests, a->requests.scalars[i].resource)
+            < a->requests.scalars[i].value)
+            return true;
+    return false;
+}
+
+static bool
+same_tolerations(const struct pod_spec *a, const struct pod_spec *b)
+{
+    if (a->tolerations.count != b->tolerations.count)
+        return false;
+    for (unsigned i = 0; i < a->tolerations.count; i++) {
+        const struct toleration *ta = &a->tolerations.items[i];
+        const struct toleration *tb = &b->tolerations.items[i];
+        const int64_t *sa = ta->toleration_seconds;
+        const int64_t *sb = tb->toleration_seconds;
+
+        if (!same_text(ta->key, tb->key)
+            || !same_text(ta->operator_, tb->operator_)
+            || !same_text(ta->value, tb->value)
+            || !same_text(ta->effect, tb->effect)
+            || (sa != NULL) != (sb != NULL) || (sa != NULL && *sa != *sb))
+            return false;
+    }
+    return true;
+}
+
+unsigned
+events_of_pod_update(const struct object *old_pod,
+                     const struct object *new_pod,
+                     bool is_assigned,
+                     struct cluster_event out[EVENTS_OF_UPDATE])
+{
+    const struct pod *a = pod_of(old_pod), *b = pod_of(new_pod);
+    unsigned n = 0;
+
+    if (!same_map(&a->meta.labels, &b->meta.labels))
+        put(out,
+            &n,
+            EVENT_POD,
+            ACTION_UPDATE_POD_LABEL,
+            is_assigned ? "AssignedPodUpdatePodLabel"
+                        : "UnschedulablePodUpdatePodLabel");
+    if (!same_requests(&a->spec, &b->spec) && has_shrunk(old_pod, new_pod))
+        put(out,
+            &n,
+            EVENT_POD,
+            ACTION_UPDATE_POD_SCALE_DOWN,
+            is_assigned ? "AssignedPodUpdatePodScaleDown"
+                        : "UnschedulablePodUpdatePodScaleDown");
+    if (!same_tolerations(&a->spec, &b->spec))
+        put(out,
+            &n,
+            EVENT_POD,
+            ACTION_UPDATE_POD_TOLERATIONS,
+            is_assigned ? "AssignedPodUpdatePodTolerations"
+                        : "UnschedulablePodUpdatePodTolerations");
+    if (a->spec.scheduling_gates.count > 0
+        && b->spec.scheduling_gates.count == 0)
+        put(out,
+            &n,
+            EVENT_POD,
+            ACTION_UPDATE_POD_GATES_ELIMINATED,
+            is_assigned ? "AssignedPodUpdatePodSchedulingGatesEliminated"
+                        : "UnschedulablePodUpdatePodSchedulingGatesEliminated");
+    if (n == 0)
+        put(out,
+            &n,
+            EVENT_POD,
+            ACTION_UPDATE_OTHER,
+            is_assigned ? "AssignedPodUpdate" : "UnschedulablePodUpdate");
+    return n;
+}

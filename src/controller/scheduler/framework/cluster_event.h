@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cluster_event.h - what happened in the cluster, as far as a waiting pod
+ * may care
+ *
+ * A plugin says which events may help a pod that it rejected; what happens is
+ * told as one event for each kind of change (a node's labels and taints
+ * changed: two).
+ *
+ * Source: kube-scheduler, framework.ClusterEvent and backend/queue; the
+ * labels are those of its metrics.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct object;
+
+enum event_resource {
+    EVENT_POD, /* bound ones, and the waiting pod itself */
+    EVENT_NODE,
+    EVENT_PERSISTENT_VOLUME,
+    EVENT_PERSISTENT_VOLUME_CLAIM,
+    EVENT_STORAGE_CLASS,
+    EVENT_POD_GROUP,
+    EVENT_WILDCARD, /* anything may have happened: the periodic flush */
+};
+#define EVENT_RESOURCES 7
+
+enum event_action {
+    ACTION_ADD = 1 << 0,
+    ACTION_DELETE = 1 << 1,
+    ACTION_UPDATE_NODE_ALLOCATABLE = 1 << 2,
+    ACTION_UPDATE_NODE_LABEL = 1 << 3,
+    ACTION_UPDATE_NODE_TAINT = 1 << 4,
+    ACTION_UPDATE_NODE_CONDITION = 1 << 5,
+    ACTION_UPDATE_NODE_ANNOTATION = 1 << 6,
+    ACTION_UPDATE_POD_LABEL = 1 << 7,
+    ACTION_UPDATE_POD_SCALE_DOWN = 1 << 8,
+    ACTION_UPDATE_POD_TOLERATIONS = 1 << 9,
+    ACTION_UPDATE_POD_GATES_ELIMINATED = 1 << 10,
+    ACTION_UPDATE_OTHER = 1 << 11, /* nothing that anybody registers for */
+};
+#define ACTION_UPDATE (0xffcu)
+#define ACTION_ALL    (0xfffu)
+
+struct cluster_event {
+    enum event_resource resource;
+    unsigned actions; /* enum event_action; one of them when it happened */
+    const char *label;
+};
+
+extern const struct cluster_event event_node_add;
+extern const struct cluster_event event_node_delete;
+extern const struct cluster_event event_assigned_pod_add;
+extern const struct cluster_event event_assigned_pod_delete;
+extern const struct cluster_event event_unschedulable_timeout;
+extern const struct cluster_event event_force_activate;
+
+/* What an update amounts to, in upstream's order; returns how many. A pod
+ * that changed in no way that is listed gives one of ACTION_UPDATE_OTHER.
+ */
+#define EVENTS_OF_UPDATE 8
+unsigned events_of_node_update(const struct object *old_node,
+                               const struct object *new_node,
+                               struct cluster_event out[EVENTS_OF_UPDATE]);
+unsigned events_of_pod_update(const struct object *old_pod,
+                              const struct object *new_pod,
+                              bool is_assigned,
+                              struct cluster_event out[EVENTS_OF_UPDATE]);

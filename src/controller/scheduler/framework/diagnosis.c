@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/framework/diagnosis.h"
+
+#include <string.h>
+
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/snapshot.h"
+#include "lib/base/alloc.h"
+#include "lib/base/strbuf.h"
+
+struct answer
+diagnosis_answer(const struct diagnosis *d, const struct node_view *node)
+{
+    struct answer a = d->answers[node->slot];
+
+    return a.verdict == VERDICT_OK ? d->absent : a;
+}
+
+/* How many nodes gave each reason; one node may give several. */
+struct tally {
+    const char *text;
+    size_t length;
+    unsigned nodes;
+    char *line; /* "3 Insufficient cpu", what the order goes by */
+};
+
+struct tallies {
+    struct tally *items;
+    unsigned count, capacity;
+};
+
+static void
+count_line(struct tallies *t, const char *text, size_t length, unsigned nodes)
+{
+    for (unsigned i = 0; i < t->count; i++)
+        if (t->items[i].length == length
+            && memcmp(t->items[i].text, text, length) == 0) {
+            t->items[i].nodes += nodes;
+            return;
+        }
+    xgrow(t->items, t->count, t->capacity);
+    t->items[t->count++] =
+        (struct tally){.text = text, .length = length, .nodes = nodes};
+}
+
+static void
+count_reason(struct tallies *t, const char *text, unsigned nodes)
+{
+    while (*text != '\0') {
+        size_t length = strcspn(text, "\n");
+
+        count_line(t, text, length, nodes);
+        text += length + (text[length] != '\0');
+    }
+}
+
+static int
+compare_tallies(const void *a, const void *b)
+{
+    const struct tally *ta = a, *tb = b;
+
+    return strcmp(ta->line, tb->line);
+}
+
+/* Ten thousand nodes give few reasons: count by number first. */
+static void
+count_nodes(const struct diagnosis *d,
+            const struct names *reasons,
+            struct tallies *t)
+{
+    size_t n = names_count(reasons);
+    CLEANUP_FREE unsigned *nodes = xnew_array(unsigned, n + 1);
+
+    for (uint32_t i = 0; i < d->snapshot->n_nodes; i++) {
+        struct answer a = diagnosis_answer(d, d->snapshot->nodes[i]);
+
+        if (a.reason != NAME_NONE)
+            nodes[a.reason]++;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (nodes[i] > 0)
+            count_reason(t, names_text(reasons, (uint32_t)i), nodes[i]);
+}
+
+static void
+format_tallies(struct tallies *t, struct strbuf *out)
+{
+    for (unsigned i = 0; i < t->count; i++)
+        t->items[i].line = xasprintf("%u %.*s",
+                                     t->items[i].nodes,
+                                     (int)t->items[i].length,
+                                     t->items[i].text);
+    qsort(t->items, t->count, sizeof(*t->items), compare_tallies);
+    for (unsigned i = 0; i < t->count; i++) {
+        strbuf_add_text(out, i == 0 ? ": " : ", ");
+        strbuf_add_text(out, t->items[i].line);
+        free(t->items[i].line);
+    }
+    strbuf_add_char(out, '.');
+}
+
+void
+diagnosis_format(const struct diagnosis *d,
+                 const struct names *reasons,
+                 struct strbuf *out)
+{
+    struct tallies t = {0};
+
+    if (d->snapshot->n_nodes == 0) {
+        strbuf_add_text(out, "no nodes available to schedule pods");
+        return;
+    }
+    strbuf_printf(out, "0/%u nodes are available", d->snapshot->n_nodes);
+    if (d->prefilter_reason != NAME_NONE) {
+        strbuf_printf(out, ": %s.", names_text(reasons, d->prefilter_reason));
+        return;
+    }
+    count_nodes(d, reasons, &t);
+    format_tallies(&t, out);
+    free(t.items);
+}

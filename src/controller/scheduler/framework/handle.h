@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* handle.h - what a plugin may use of the scheduler
+ *
+ * The host (the scheduler, or a test) fills in the functions; one that a host
+ * does not have is NULL, and then no plugin may need it.
+ *
+ * Thread: the scheduler's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/scheduler/framework/verdict.h"
+
+struct assignment;
+struct clock;
+struct grant;
+struct holding;
+struct json;
+struct names;
+struct node_view;
+struct nominator;
+struct object;
+struct pod_view;
+struct profile;
+struct random_source;
+struct snapshot;
+
+/* Objects that plugins look up: by kind's name and key. Borrowed. */
+typedef const struct object *
+handle_find_fn(void *host, const char *kind, const char *key);
+typedef bool handle_visit_fn(const struct object *object, void *context);
+
+struct handle {
+    struct names *resources;
+    struct names *reasons;
+    struct clock *clock;
+    struct random_source *random;
+    struct nominator *nominator;
+    void *host;
+
+    /* Objects of other kinds (namespaces, budgets, services). */
+    handle_find_fn *find;
+    void (*visit)(void *host,
+                  const char *kind,
+                  const char *namespace,
+                  handle_visit_fn *visit,
+                  void *context);
+
+    /* The assumed pod holds this of its node (takes it). */
+    void (*hold)(void *host,
+                 struct pod_view *pod,
+                 const struct node_view *node,
+                 struct holding *holding);
+
+    /* Binds through the API; resume is called with the outcome. */
+    void (*bind)(void *host, struct assignment *a);
+
+    /* The end of a part that a plugin answered VERDICT_WAIT to. */
+    void (*resume)(void *host,
+                   struct assignment *a,
+                   enum verdict verdict,
+                   uint32_t reason);
+
+    /* Ends a pod so that another may run. */
+    void (*evict)(void *host,
+                  struct pod_view *victim,
+                  const struct pod_view *preemptor,
+                  const char *node_name);
+    /* Forgets the nomination of a pod that others outranked. */
+    void (*clear_nomination)(void *host, struct pod_view *pod);
+    /* The profile under which the pod is scheduled, to filter again. */
+    const struct profile *(*profile)(void *host, const struct pod_view *pod);
+};
+
+/* "text" as a reason, from a format: cheap when it was interned before. */
+static inline uint32_t
+handle_reason(struct handle *handle, const char *text)
+{
+    return names_number(handle->reasons, text);
+}

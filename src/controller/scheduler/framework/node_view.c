@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/framework/node_view.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "controller/scheduler/allocator/holding.h"
+#include "controller/scheduler/allocator/occupancy.h"
+#include "controller/scheduler/allocator/silicon.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "lib/api/node.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+
+struct node_view *
+node_view_new(const char *name)
+{
+    struct node_view *v = xnew(struct node_view);
+
+    v->name = xstrdup(name);
+    list_init(&v->recent);
+    return v;
+}
+
+static void
+pods_fini(struct pod_list *pods)
+{
+    for (uint32_t i = 0; i < pods->count; i++)
+        pod_view_unref(pods->items[i]);
+    free(pods->items);
+    *pods = (struct pod_list){0};
+}
+
+void
+node_view_free(struct node_view *v)
+{
+    if (v == NULL)
+        return;
+    list_remove(&v->recent);
+    amounts_fini(&v->allocatable);
+    amounts_fini(&v->requested);
+    occupancy_free(v->occupancy);
+    pods_fini(&v->pods);
+    pods_fini(&v->with_affinity);
+    pods_fini(&v->with_required_anti_affinity);
+    object_unref(v->object);
+    free(v->name);
+    free(v);
+}
+
+static void
+pods_copy(struct pod_list *to, const struct pod_list *from)
+{
+    to->count = to->capacity = from->count;
+    to->items = NULL;
+    if (from->count == 0)
+        return;
+    to->items = xmemdup(from->items, from->count * sizeof(*from->items));
+    for (uint32_t i = 0; i < to->count; i++)
+        pod_view_ref(to->items[i]);
+}
+
+struct node_view *
+node_view_dup(const struct node_view *v)
+{
+    struct node_view *copy = xmemdup(v, sizeof(*v));
+
+    list_init(&copy->recent);
+    copy->name = xstrdup(v->name);
+    copy->object = v->object != NULL ? object_ref(v->object) : NULL;
+    amounts_copy(&copy->allocatable, &v->allocatable);
+    amounts_copy(&copy->requested, &v->requested);
+    pods_copy(&copy->pods, &v->pods);
+    pods_copy(&copy->with_affinity, &v->with_affinity);
+    pods_copy(&copy->with_required_anti_affinity,
+              &v->with_required_anti_affinity);
+    if (v->occupancy != NULL)
+        copy->occupancy = occupancy_dup(v->occupancy);
+    return copy;
+}
+
+static void
+pods_add(struct pod_list *pods, struct pod_view *pod)
+{
+    xgrow(pods->items, pods->count, pods->capacity);
+    pods->items[pods->count++] = pod_view_ref(pod);
+}
+
+/* The last one takes its place, as upstream's does. */
+static struct pod_view *
+pods_take(struct pod_list *pods, const struct pod_view *pod)
+{
+    for (uint32_t i = 0; i < pods->count; i++) {
+        struct pod_view *found = pods->items[i];
+
+        if (!pod_view_is_same(found, pod))
+            continue;
+        pods->items[i] = pods->items[--pods->count];
+        return found;
+    }
+    return NULL;
+}
+
+/* What a pod costs beyond its request: threads that it keeps idle. */
+static int64_t
+withheld_milli(const struct pod_view *pod)
+{
+    const struct holding *h = pod->holding;
+
+    return h != NULL && h->charged_milli > pod->requests.cpu_milli
+               ? h->charged_milli - pod->requests.cpu_milli
+               : 0;
+}
+
+static void
+count_in(struct node_view *v, const struct pod_view *pod)
+{
+    amounts_add(&v->requested, &pod->requests);
+    v->requested.cpu_milli += withheld_milli(pod);
+    v->nonzero_cpu_milli += pod->nonzero_cpu_milli + withheld_milli(pod);
+    v->nonzero_memory_bytes += pod->nonzero_memory_bytes;
+    if (v->occupancy != NULL && pod->holding != NULL)
+        occupancy_take(v->occupancy, pod->holding);
+}
+
+static void
+count_out(struct node_view *v, const struct pod_view *pod)
+{
+    amounts_subtract(&v->requested, &pod->requests);
+    v->requested.cpu_milli -= withheld_milli(pod);
+    v->nonzero_cpu_milli -= pod->nonzero_cpu_milli + withheld_milli(pod);
+    v->nonzero_memory_bytes -= pod->nonzero_memory_bytes;
+    if (v->occupancy != NULL && pod->holding != NULL)
+        occupancy_release(v->occupancy, pod->holding);
+}
+
+/* What a pod that is bound holds, from its status, when the scheduler that
+ * chose it is not this one or the node's topology has changed since.
+ */
+static void
+read_holding(const struct node_view *v, struct pod_view *pod)
+{
+    const struct allocation *a = pod->pod->status.allocation;
+    struct holding *holding = NULL;
+    struct error err = {0};
+    int r;
+
+    if (a == NULL || v->occupancy == NULL)
+        return;
+    r = holding_of_allocation(v->occupancy->silicon, a, &holding, &err);
+    if (r < 0)
+        log_warning("pod '%s/%s' on node '%s': %s%s",
+                    pod->namespace,
+                    pod->name,
+                    v->name,
+                    err.text,
+                    r == -ENXIO ? ", counting the rest"
+                                : ", counting it as no allocation");
+    holding_free(pod->holding);
+    pod->holding = holding;
+}
+
+void
+node_view_add_pod(struct node_view *v, struct pod_view *pod)
+{
+    if (pod->holding == NULL)
+        read_holding(v, pod);
+    pods_add(&v->pods, pod);
+    if (pod->has_affinity)
+        pods_add(&v->with_affinity, pod);
+    if (pod->has_required_anti_affinity)
+        pods_add(&v->with_required_anti_affinity, pod);
+    count_in(v, pod);
+}
+
+bool
+node_view_remove_pod(struct node_view *v, const struct pod_view *pod)
+{
+    struct pod_view *found = pods_take(&v->pods, pod);
+
+    if (found == NULL)
+        return false;
+    if (found->has_affinity)
+        pod_view_unref(pods_take(&v->with_affinity, pod));
+    if (found->has_required_anti_affinity)
+        pod_view_unref(pods_take(&v->with_required_anti_affinity, pod));
+    count_out(v, found);
+    pod_view_unref(found);
+    return true;
+}
+
+/* Both ask for the same of the node. */
+static bool
+is_same_load(const struct pod_view *a, const struct pod_view *b)
+{
+    const struct amounts *ra = &a->requests, *rb = &b->requests;
+
+    return ra->cpu_milli == rb->cpu_milli
+           && ra->memory_bytes == rb->memory_bytes
+           && ra->ephemeral_bytes == rb->ephemeral_bytes
+           && ra->n_scalars == rb->n_scalars
+           && (ra->n_scalars == 0
+               || memcmp(ra->scalars,
+                         rb->scalars,
+                         ra->n_scalars * sizeof(*ra->scalars))
+                      == 0)
+           && a->nonzero_cpu_milli == b->nonzero_cpu_milli
+           && a->nonzero_memory_bytes == b->nonzero_memory_bytes
+           && a->n_ports == b->n_ports;
+}
+
+static bool
+pods_replace(struct pod_list *pods, struct pod_view *pod)
+{
+    for (uint32_t i = 0; i < pods->count; i++)
+        if (pod_view_is_same(pods->items[i], pod)) {
+            pod_view_unref(pods->items[i]);
+            pods->items[i] = pod_view_ref(pod);
+            return true;
+        }
+    return false;
+}
+
+static struct pod_view *
+pods_find(const struct pod_list *pods, const struct pod_view *pod)
+{
+    for (uint32_t i = 0; i < pods->count; i++)
+        if (pod_view_is_same(pods->items[i], pod))
+            return pods->items[i];
+    return NULL;
+}
+
+bool
+node_view_replace_pod(struct node_view *v, struct pod_view *pod)
+{
+    struct pod_view *old = pods_find(&v->pods, pod);
+
+    if (old == NULL || !is_same_load(old, pod)
+        || old->has_affinity != pod->has_affinity
+        || old->has_required_anti_affinity != pod->has_required_anti_affinity)
+        return false;
+    if (pod->holding == NULL)
+        read_holding(v, pod);
+    if (pod->holding == NULL) {
+        pod->holding = old->holding;
+        old->holding = NULL;
+    } else if (old->holding == NULL
+               || !holding_equals(old->holding, pod->holding)) {
+        return false;
+    }
+    pods_replace(&v->pods, pod);
+    pods_replace(&v->with_affinity, pod);
+    pods_replace(&v->with_required_anti_affinity, pod);
+    return true;
+}
+
+static struct silicon *
+find_silicon(const struct node *node, struct silicon_shelf *shelf)
+{
+    struct silicon *silicon;
+    struct error err = {0};
+
+    if (node == NULL || node->status.topology == NULL)
+        return NULL;
+    if (silicon_find(shelf, node->status.topology, &silicon, &err) == 0)
+        return silicon;
+    log_warning("node '%s': its topology cannot be used: %s, "
+                "allocating no cores there",
+                node->meta.name,
+                err.text);
+    return NULL;
+}
+
+/* Its pods are counted anew, for other cores may be theirs. */
+static void
+set_silicon(struct node_view *v, struct silicon *silicon)
+{
+    for (uint32_t i = 0; i < v->pods.count; i++)
+        count_out(v, v->pods.items[i]);
+    occupancy_free(v->occupancy);
+    v->occupancy = silicon != NULL ? occupancy_new(silicon) : NULL;
+    for (uint32_t i = 0; i < v->pods.count; i++) {
+        read_holding(v, v->pods.items[i]);
+        count_in(v, v->pods.items[i]);
+    }
+}
+
+void
+node_view_set_object(struct node_view *v,
+                     const struct object *object,
+                     struct names *resources,
+                     struct silicon_shelf *shelf)
+{
+    CLEANUP(silicon_unrefp) struct silicon *silicon = NULL;
+
+    if (object != NULL)
+        object_ref(object);
+    object_unref(v->object);
+    v->object = object;
+    v->node = object != NULL ? node_of(object) : NULL;
+    v->is_unschedulable = v->node != NULL && v->node->spec.unschedulable;
+    v->has_taints = v->node != NULL && v->node->spec.taints.count > 0;
+    amounts_fini(&v->allocatable);
+    v->allowed_pods = 0;
+    if (v->node == NULL)
+        return;
+    amounts_parse(&v->allocatable,
+                  resources,
+                  &v->node->status.allocatable,
+                  &v->allowed_pods);
+    silicon = find_silicon(v->node, shelf);
+    if (silicon != (v->occupancy != NULL ? v->occupancy->silicon : NULL))
+        set_silicon(v, silicon);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* node_view.h - a node as the plugins see it: what it has, who is on it
+ *
+ * Owns:       references to its object and its pods; its occupancy.
+ * Called by:  the cache, which alone changes it; preemption works on copies.
+ * Thread:     the scheduler's.
+ * Invariant:  requested, ports and occupancy are the sums of its pods. The
+ *             generation rises with every change and is unique among nodes.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/scheduler/framework/amounts.h"
+#include "lib/base/list.h"
+#include "lib/base/macro.h"
+
+struct names;
+struct node;
+struct object;
+struct occupancy;
+struct pod_view;
+struct silicon_shelf;
+
+struct pod_list {
+    struct pod_view **items;
+    uint32_t count, capacity;
+};
+
+struct node_view {
+    uint64_t generation;
+    uint32_t slot; /* its place in arrays by node; stable, reused */
+    bool is_unschedulable;
+    bool has_taints;
+    int64_t allowed_pods;
+    struct amounts allocatable;
+    struct amounts requested; /* with the CPUs that are withheld */
+    int64_t nonzero_cpu_milli;
+    int64_t nonzero_memory_bytes;
+    struct occupancy *occupancy; /* NULL: the node has no topology */
+    const struct node *node;     /* NULL: gone, but pods are still there */
+    const struct object *object;
+    char *name;
+    struct pod_list pods;
+    struct pod_list with_affinity;
+    struct pod_list with_required_anti_affinity;
+    struct list recent;      /* the cache's: latest change first */
+    bool is_listed_affinity; /* the cache's: in the snapshot's lists */
+    bool is_listed_anti_affinity;
+};
+
+/* Life: without an object and pods. Dup shares objects and pods. */
+void node_view_free(struct node_view *v);
+struct node_view *node_view_new(const char *name) OWNED_BY(node_view_free);
+struct node_view *node_view_dup(const struct node_view *v)
+    OWNED_BY(node_view_free);
+DEFINE_CLEANUP(struct node_view, node_view_free)
+
+/* Change. Object NULL: the node is gone. A topology that cannot be read is
+ * as none (said in the log). Remove: false when the pod was not there.
+ */
+void node_view_set_object(struct node_view *v,
+                          const struct object *object,
+                          struct names *resources,
+                          struct silicon_shelf *shelf);
+void node_view_add_pod(struct node_view *v, struct pod_view *pod);
+bool node_view_remove_pod(struct node_view *v, const struct pod_view *pod);
+
+/* The pod is known anew (its status changed, say). False when that changes
+ * what is free here: then nothing was done, and it must be removed and added.
+ */
+bool node_view_replace_pod(struct node_view *v, struct pod_view *pod);

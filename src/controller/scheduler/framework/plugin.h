@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plugin.h - a scheduling policy: the points of the pipeline it takes part in
+ *
+ * The names and meanings of kube-scheduler's extension points. A plugin is one
+ * constant struct; a profile makes an instance of it from its arguments, and
+ * `self` is what its make() returned. Points it has nothing for are NULL.
+ * Filter and score get nodes by the batch; a plugin that looks at one node at
+ * a time fills filter_one or score_one instead.
+ *
+ * Thread: the scheduler's. None may block; what takes time answers
+ *         VERDICT_WAIT and calls back through its handle.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/scheduler/framework/cluster_event.h"
+#include "controller/scheduler/framework/cycle.h"
+#include "controller/scheduler/framework/verdict.h"
+
+struct assignment;
+struct diagnosis;
+struct error;
+struct handle;
+struct json;
+struct node_view;
+struct object;
+struct pod_view;
+struct queued_pod;
+struct strbuf;
+
+#define SCORE_MAX 100
+
+/* How raw scores become 0 to 100. BY_MOST scales to the largest of all nodes;
+ * REVERSED does and turns round. CUSTOM is the plugin's own and needs all raw
+ * scores at once.
+ */
+enum normalization {
+    NORMALIZE_NOT,
+    NORMALIZE_BY_MOST,
+    NORMALIZE_REVERSED,
+    NORMALIZE_CUSTOM,
+};
+
+/* An event that may help what the plugin rejected. Hint: whether this one
+ * does (old or new is NULL when it came or went); NULL: always.
+ */
+typedef bool wake_hint_fn(void *self,
+                          const struct pod_view *pod,
+                          const struct object *old_object,
+                          const struct object *new_object);
+struct wake {
+    enum event_resource resource;
+    unsigned actions;
+    wake_hint_fn *hint;
+};
+
+/* What prefilter may say beyond its verdict: only these nodes need be looked
+ * at. Names are borrowed from the pod.
+ */
+struct narrowing {
+    bool is_narrow;
+    const char **names; /* freed by the caller */
+    unsigned count;
+};
+
+struct plugin {
+    const char *name;
+
+    /* Life of an instance. Args: the plugin's own from the configuration, or
+     * NULL. Make may be NULL when there is nothing to keep.
+     */
+    int (*make)(struct handle *handle,
+                const struct json *args,
+                void **ret_self,
+                struct error *err);
+    void (*drop)(void *self);
+
+    /* Queue */
+    bool (*less)(void *self,
+                 const struct queued_pod *a,
+                 const struct queued_pod *b);
+    enum verdict (*pre_enqueue)(void *self,
+                                const struct pod_view *pod,
+                                uint32_t *ret_reason);
+    const struct wake *wakes;
+    unsigned n_wakes;
+
+    /* Appends what its filter and score depend on in the pod, so that equal
+     * pods share results; false: this pod cannot. NULL: on nothing.
+     */
+    bool (*sign)(void *self, const struct pod_view *pod, struct strbuf *out);
+
+    /* Finding a node. `depends_on_others`: its answers on one node depend on
+     * pods of other nodes too, so they are not kept between cycles.
+     */
+    bool depends_on_others;
+    enum verdict (*prefilter)(void *self,
+                              struct cycle *c,
+                              struct narrowing *ret_narrowing,
+                              uint32_t *ret_reason);
+    void (*add_pod)(void *self,
+                    struct cycle *c,
+                    const struct pod_view *other,
+                    const struct node_view *node);
+    void (*remove_pod)(void *self,
+                       struct cycle *c,
+                       const struct pod_view *other,
+                       const struct node_view *node);
+    void (*filter)(void *self,
+                   const struct cycle *c,
+                   const struct node_view *const *nodes,
+                   unsigned count,
+                   struct answer *answers);
+    enum verdict (*filter_one)(void *self,
+                               const struct cycle *c,
+                               const struct node_view *node,
+                               uint32_t *ret_reason);
+    enum verdict (*postfilter)(void *self,
+                               struct cycle *c,
+                               const struct diagnosis *diagnosis,
+                               const char **ret_nominated_node,
+                               struct strbuf *message);
+
+    /* Choosing one */
+    enum verdict (*prescore)(void *self,
+                             struct cycle *c,
+                             const struct node_view *const *nodes,
+                             unsigned count);
+    void (*score)(void *self,
+                  const struct cycle *c,
+                  const struct node_view *const *nodes,
+                  unsigned count,
+                  int64_t *scores);
+    int64_t (*score_one)(void *self,
+                         const struct cycle *c,
+                         const struct node_view *node);
+    enum normalization normalization;
+    void (*normalize)(void *self,
+                      const struct cycle *c,
+                      const struct node_view *const *nodes,
+                      unsigned count,
+                      int64_t *scores);
+
+    /* Keeping it. Unreserve undoes reserve, also one that was never made. */
+    enum verdict (*reserve)(void *self,
+                            struct cycle *c,
+                            const struct node_view *node,
+                            uint32_t *ret_reason);
+    void (*unreserve)(void *self,
+                      struct cycle *c,
+                      const struct node_view *node);
+    enum verdict (*permit)(void *self,
+                           struct cycle *c,
+                           const struct node_view *node,
+                           int64_t *ret_timeout_us,
+                           uint32_t *ret_reason);
+
+    /* In the background, while other pods are scheduled. */
+    enum verdict (*prebind)(void *self,
+                            struct assignment *a,
+                            uint32_t *ret_reason);
+    enum verdict (*bind)(void *self,
+                         struct assignment *a,
+                         uint32_t *ret_reason);
+    void (*postbind)(void *self, struct assignment *a);
+
+    /* For people: what this pod lacks on this node, or nothing. */
+    void (*explain)(void *self,
+                    const struct cycle *c,
+                    const struct node_view *node,
+                    struct strbuf *out);
+};

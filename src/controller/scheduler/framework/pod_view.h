@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pod_view.h - a pod as the plugins see it: parsed once, looked at often
+ *
+ * Owns:       a reference to the object it was made of.
+ * Thread:     the scheduler's; counted without atomics.
+ * Invariant:  immutable once made, but for the holding, which the scheduler
+ *             sets when it assumes the pod, and the signature.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/scheduler/allocator/demand.h"
+#include "controller/scheduler/framework/amounts.h"
+#include "lib/base/macro.h"
+
+struct holding;
+struct names;
+struct object;
+struct pod;
+
+struct host_port {
+    const char *ip;       /* "0.0.0.0" when the pod names none */
+    const char *protocol; /* "TCP" when the pod names none */
+    int64_t port;
+};
+
+/* Resources that a container does not ask for count as these in scores
+ * (kube-scheduler, DefaultMilliCPURequest and DefaultMemoryRequest).
+ */
+#define POD_DEFAULT_CPU_MILLI    100
+#define POD_DEFAULT_MEMORY_BYTES (INT64_C(200) * 1024 * 1024)
+
+#define SIGNATURE_NONE UINT32_MAX /* cannot share results with others */
+
+struct pod_view {
+    unsigned refs;
+    const struct object *object;
+    const struct pod *pod;
+    const char *namespace;
+    const char *name;
+    const char *uid;
+    int64_t priority;
+    struct amounts requests;
+    int64_t nonzero_cpu_milli;
+    int64_t nonzero_memory_bytes;
+    struct demand demand;
+    struct host_port *ports;
+    uint32_t n_ports;
+    uint32_t signature;
+    bool has_signature;
+    bool has_affinity;               /* to pods, any kind */
+    bool has_required_anti_affinity; /* to pods */
+    struct holding *holding;         /* or NULL */
+};
+
+void pod_view_unref(struct pod_view *view);
+struct pod_view *pod_view_new(const struct object *object,
+                              struct names *resources) OWNED_BY(pod_view_unref);
+struct pod_view *pod_view_ref(struct pod_view *view);
+DEFINE_CLEANUP(struct pod_view, pod_view_unref)
+
+/* Look. Uid: of the pod, or namespace and name where it has none, which
+ * happens in tests alone.
+ */
+bool pod_view_is_same(const struct pod_view *a, const struct pod_view *b);
+bool pod_view_is_of(const struct pod_view *view, const struct object *object);
+
+/* When it began to run; for one that has not, INT64_MAX: the present. */
+int64_t pod_view_start_us(const struct pod_view *view);
+bool pod_view_is_terminating(const struct pod_view *view);

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/framework/profile.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/nominator.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+
+static int
+add_entry(struct profile *p,
+          const struct profile_plugin *given,
+          struct error *err)
+{
+    struct profile_entry *e = &p->entries[p->n_entries];
+    int r;
+
+    e->plugin = given->plugin;
+    e->weight = given->weight != 0 ? given->weight : 1;
+    e->self = NULL;
+    if (given->plugin->make != NULL) {
+        r = given->plugin->make(p->handle, given->args, &e->self, err);
+        if (r < 0)
+            return error_wrap(err,
+                              r,
+                              "profile '%s': plugin '%s'",
+                              p->scheduler_name,
+                              given->plugin->name);
+    }
+    if (given->plugin->filter != NULL || given->plugin->filter_one != NULL)
+        p->filters |= PLUGIN_BIT(p->n_entries);
+    if (given->plugin->score != NULL || given->plugin->score_one != NULL)
+        p->scores |= PLUGIN_BIT(p->n_entries);
+    p->n_entries++;
+    return 0;
+}
+
+int
+profile_new(const struct profile_settings *settings,
+            struct profile **ret_profile,
+            struct error *err)
+{
+    CLEANUP(profile_freep) struct profile *p = xnew(struct profile);
+
+    p->scheduler_name = xstrdup(settings->scheduler_name);
+    p->percentage_of_nodes = settings->percentage_of_nodes;
+    p->handle = settings->handle;
+    if (settings->n_plugins > PROFILE_MAX_PLUGINS)
+        return error_set(err,
+                         -E2BIG,
+                         "profile '%s': more than %d plugins",
+                         p->scheduler_name,
+                         PROFILE_MAX_PLUGINS);
+    for (unsigned i = 0; i < settings->n_plugins; i++) {
+        int r = add_entry(p, &settings->plugins[i], err);
+
+        if (r < 0)
+            return r;
+    }
+    *ret_profile = p;
+    p = NULL;
+    return 0;
+}
+
+void
+profile_free(struct profile *p)
+{
+    if (p == NULL)
+        return;
+    for (unsigned i = 0; i < p->n_entries; i++)
+        if (p->entries[i].plugin->drop != NULL)
+            p->entries[i].plugin->drop(p->entries[i].self);
+    free(p->scheduler_name);
+    free(p);
+}
+
+unsigned
+profile_find(const struct profile *p, const char *plugin_name)
+{
+    for (unsigned i = 0; i < p->n_entries; i++)
+        if (strcmp(p->entries[i].plugin->name, plugin_name) == 0)
+            return i;
+    return PLUGIN_NONE;
+}
+
+bool
+profile_less(const struct profile *p,
+             const struct queued_pod *a,
+             const struct queued_pod *b)
+{
+    for (unsigned i = 0; i < p->n_entries; i++)
+        if (p->entries[i].plugin->less != NULL)
+            return p->entries[i].plugin->less(p->entries[i].self, a, b);
+    return false;
+}
+
+static struct answer
+answer_of(unsigned plugin, enum verdict verdict, uint32_t reason)
+{
+    return (struct answer){
+        .verdict = (uint8_t)verdict,
+        .plugin = (uint8_t)plugin,
+        .reason = reason,
+    };
+}
+
+struct answer
+profile_pre_enqueue(const struct profile *p, const struct pod_view *pod)
+{
+    for (unsigned i = 0; i < p->n_entries; i++) {
+        const struct profile_entry *e = &p->entries[i];
+        uint32_t reason = NAME_NONE;
+        enum verdict verdict;
+
+        if (e->plugin->pre_enqueue == NULL)
+            continue;
+        verdict = e->plugin->pre_enqueue(e->self, pod, &reason);
+        if (verdict != VERDICT_OK)
+            return answer_of(i, verdict, reason);
+    }
+    return ANSWER_OK;
+}
+
+uint32_t
+profile_sign(const struct profile *p,
+             struct pod_view *pod,
+             struct names *signatures)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    bool is_signed = true;
+
+    if (pod->has_signature)
+        return pod->signature;
+    strbuf_add_text(&text, p->scheduler_name);
+    for (unsigned i = 0; i < p->n_entries && is_signed; i++) {
+        const struct profile_entry *e = &p->entries[i];
+
+        strbuf_add_char(&text, '\n');
+        if (e->plugin->sign != NULL)
+            is_signed = e->plugin->sign(e->self, pod, &text);
+    }
+    pod->has_signature = true;
+    pod->signature =
+        is_signed ? names_number(signatures, text.text) : SIGNATURE_NONE;
+    return pod->signature;
+}
+
+/* What both name; an empty list is one, too. */
+static void
+narrow(struct narrowing *all, struct narrowing *one)
+{
+    unsigned kept = 0;
+
+    if (!one->is_narrow)
+        return;
+    if (!all->is_narrow) {
+        *all = *one;
+        return;
+    }
+    for (unsigned i = 0; i < all->count; i++)
+        for (unsigned j = 0; j < one->count; j++)
+            if (strcmp(all->names[i], one->names[j]) == 0) {
+                all->names[kept++] = all->names[i];
+                break;
+            }
+    all->count = kept;
+    free(one->names);
+}
+
+struct answer
+profile_prefilter(const struct profile *p,
+                  struct cycle *c,
+                  struct narrowing *ret_narrowing,
+                  plugin_set *ret_narrowers)
+{
+    *ret_narrowing = (struct narrowing){0};
+    *ret_narrowers = 0;
+    c->skipped_filters = 0;
+    for (unsigned i = 0; i < p->n_entries; i++) {
+        const struct profile_entry *e = &p->entries[i];
+        struct narrowing one = {0};
+        uint32_t reason = NAME_NONE;
+        enum verdict verdict;
+
+        if (e->plugin->prefilter == NULL)
+            continue;
+        verdict = e->plugin->prefilter(e->self, c, &one, &reason);
+        if (verdict == VERDICT_SKIP) {
+            c->skipped_filters |= PLUGIN_BIT(i);
+            continue;
+        }
+        if (verdict != VERDICT_OK)
+            return answer_of(i, verdict, reason);
+        if (one.is_narrow)
+            *ret_narrowers |= PLUGIN_BIT(i);
+        narrow(ret_narrowing, &one);
+    }
+    return ANSWER_OK;
+}
+
+void
+profile_add_pod(const struct profile *p,
+                struct cycle *c,
+                const struct pod_view *other,
+                const struct node_view *node)
+{
+    for (unsigned i = 0; i < p->n_entries; i++)
+        if (p->entries[i].plugin->add_pod != NULL
+            && (c->skipped_filters & PLUGIN_BIT(i)) == 0)
+            p->entries[i].plugin->add_pod(p->entries[i].self, c, other, node);
+}
+
+void
+profile_remove_pod(const struct profile *p,
+                   struct cycle *c,
+                   const struct pod_view *other,
+                   const struct node_view *node)
+{
+    for (unsigned i = 0; i < p->n_entries; i++)
+        if (p->entries[i].plugin->remove_pod != NULL
+            && (c->skipped_filters & PLUGIN_BIT(i)) == 0)
+            p->entries[i].plugin->remove_pod(p->entries[i].self,
+                                             c,
+                                             other,
+                                             node);
+}
+
+#define FILTER_BATCH 256u
+
+static void
+run_filter(const struct profile_entry *e,
+           const struct cycle *c,
+           const struct node_view *const *nodes,
+           unsigned count,
+           struct answer *answers)
+{
+    if (e->plugin->filter != NULL) {
+        e->plugin->filter(e->self, c, nodes, count, answers);
+        return;
+    }
+    for (unsigned i = 0; i < count; i++)
+        answers[i].verdict = (uint8_t)e->plugin->filter_one(e->self,
+                                                            c,
+                                                            nodes[i],
+                                                            &answers[i].reason);
+}
+
+/* Plugin by plugin over the nodes that are still in, so that each goes
+ * through a batch in one tight loop.
+ */
+static void
+filter_batch(const struct profile *p,
+             plugin_set among,
+             const struct cycle *c,
+             const struct node_view *const *nodes,
+             unsigned count,
+             struct answer *answers)
+{
+    const struct node_view *left[FILTER_BATCH];
+    struct answer given[FILTER_BATCH];
+    uint16_t place[FILTER_BATCH];
+    unsigned n_left = count;
+
+    for (unsigned i = 0; i < count; i++) {
+        left[i] = nodes[i];
+        place[i] = (uint16_t)i;
+        answers[i] = ANSWER_OK;
+    }
+    for (unsigned plugin = 0; plugin < p->n_entries && n_left > 0; plugin++) {
+        unsigned kept = 0;
+
+        if ((among & PLUGIN_BIT(plugin)) == 0)
+            continue;
+        for (unsigned i = 0; i < n_left; i++)
+            given[i] = ANSWER_OK;
+        run_filter(&p->entries[plugin], c, left, n_left, given);
+        for (unsigned i = 0; i < n_left; i++) {
+            if (given[i].verdict == VERDICT_OK) {
+                left[kept] = left[i];
+                place[kept++] = place[i];
+                continue;
+            }
+            answers[place[i]] = given[i];
+            answers[place[i]].plugin = (uint8_t)plugin;
+        }
+        n_left = kept;
+    }
+}
+
+void
+profile_filter(const struct profile *p,
+               plugin_set among,
+               const struct cycle *c,
+               const struct node_view *const *nodes,
+               unsigned count,
+               struct answer *answers)
+{
+    among &= p->filters & ~c->skipped_filters;
+    for (unsigned at = 0; at < count; at += FILTER_BATCH) {
+        unsigned n = count - at < FILTER_BATCH ? count - at : FILTER_BATCH;
+
+        filter_batch(p, among, c, nodes + at, n, answers + at);
+    }
+}
+
+static bool
+counts_against(const struct cycle *c, const struct pod_view *nominated)
+{
+    return nominated->priority >= c->pod->priority
+           && !pod_view_is_same(nominated, c->pod);
+}
+
+bool
+profile_has_nominated(const struct profile *p,
+                      const struct cycle *c,
+                      const struct node_view *node)
+{
+    size_t count;
+    struct pod_view *const *pods =
+        nominator_pods(p->handle->nominator, node->name, &count);
+
+    for (size_t i = 0; i < count; i++)
+        if (counts_against(c, pods[i]))
+            return true;
+    return false;
+}
+
+static struct answer
+filter_with_nominated(const struct profile *p,
+                      const struct cycle *c,
+                      const struct node_view *node)
+{
+    CLEANUP(node_view_freep) struct node_view *crowded = node_view_dup(node);
+    const struct node_view *one = crowded;
+    struct cycle copy;
+    struct answer answer;
+    size_t count;
+    struct pod_view *const *pods =
+        nominator_pods(p->handle->nominator, node->name, &count);
+
+    cycle_copy(&copy, c);
+    for (size_t i = 0; i < count; i++) {
+        if (!counts_against(c, pods[i]))
+            continue;
+        node_view_add_pod(crowded, pods[i]);
+        profile_add_pod(p, &copy, pods[i], crowded);
+    }
+    profile_filter(p, p->filters, &copy, &one, 1, &answer);
+    cycle_fini(&copy);
+    return answer;
+}
+
+struct answer
+profile_filter_nominated(const struct profile *p,
+                         const struct cycle *c,
+                         const struct node_view *node)
+{
+    struct answer answer;
+
+    if (profile_has_nominated(p, c, node)) {
+        answer = filter_with_nominated(p, c, node);
+        if (answer.verdict != VERDICT_OK)
+            return answer;
+    }
+    profile_filter(p, p->filters, c, &node, 1, &answer);
+    return answer;
+}
+
+enum verdict
+profile_postfilter(const struct profile *p,
+                   struct cycle *c,
+                   const struct diagnosis *diagnosis,
+                   const char **ret_nominated_node,
+                   struct strbuf *message)
+{
+    enum verdict verdict = VERDICT_REJECT;
+
+    for (unsigned i = 0; i < p->n_entries; i++) {
+        const struct profile_entry *e = &p->entries[i];
+
+        if (e->plugin->postfilter == NULL)
+            continue;
+        verdict = e->plugin->postfilter(e->self,
+                                        c,
+                                        diagnosis,
+                                        ret_nominated_node,
+                                        message);
+        if (verdict != VERDICT_REJECT)
+            return verdict;
+    }
+    return verdict;
+}
+
+void
+profile_prescore(const struct profile *p,
+                 struct cycle *c,
+                 const struct node_view *const *nodes,
+                 unsigned count)
+{
+    c->skipped_scores = 0;
+    for (unsigned i = 0; i < p->n_entries; i++) {
+        const struct profile_entry *e = &p->entries[i];
+
+        if (e->plugin->prescore != NULL
+            && e->plugin->prescore(e->self, c, nodes, count) == VERDICT_SKIP)
+            c->skipped_scores |= PLUGIN_BIT(i);
+    }
+}
+
+void
+profile_score(const struct profile *p,
+              unsigned plugin,
+              const struct cycle *c,
+              const struct node_view *const *nodes,
+              unsigned count,
+              int64_t *scores)
+{
+    const struct profile_entry *e = &p->entries[plugin];
+
+    if (e->plugin->score != NULL) {
+        e->plugin->score(e->self, c, nodes, count, scores);
+        return;
+    }
+    for (unsigned i = 0; i < count; i++)
+        scores[i] = e->plugin->score_one(e->self, c, nodes[i]);
+}
+
+int64_t
+normalize_one(int64_t score, int64_t most, bool reversed)
+{
+    if (most == 0)
+        return reversed ? SCORE_MAX : score;
+    score = score * SCORE_MAX / most;
+    return reversed ? SCORE_MAX - score : score;
+}
+
+void
+profile_normalize(const struct profile *p,
+                  unsigned plugin,
+                  const struct cycle *c,
+                  const struct node_view *const *nodes,
+                  unsigned count,
+                  int64_t *scores)
+{
+    const struct profile_entry *e = &p->entries[plugin];
+    enum normalization how = e->plugin->normalization;
+    int64_t most = 0;
+
+    if (how == NORMALIZE_CUSTOM)
+        e->plugin->normalize(e->self, c, nodes, count, scores);
+    if (how == NORMALIZE_CUSTOM || how == NORMALIZE_NOT)
+        return;
+    for (unsigned i = 0; i < count; i++)
+        if (scores[i] > most)
+            most = scores[i];
+    for (unsigned i = 0; i < count; i++)
+        scores[i] = normalize_one(scores[i], most, how == NORMALIZE_REVERSED);
+}
+
+struct answer
+profile_reserve(const struct profile *p,
+                struct cycle *c,
+                const struct node_view *node)
+{
+    for (unsigned i = 0; i < p->n_entries; i++) {
+        const struct profile_entry *e = &p->entries[i];
+        uint32_t reason = NAME_NONE;
+        enum verdict verdict;
+
+        if (e->plugin->reserve == NULL)
+            continue;
+        verdict = e->plugin->reserve(e->self, c, node, &reason);
+        if (verdict != VERDICT_OK)
+            return answer_of(i, verdict, reason);
+    }
+    return ANSWER_OK;
+}
+
+void
+profile_unreserve(const struct profile *p,
+                  struct cycle *c,
+                  const struct node_view *node)
+{
+    for (unsigned i = p->n_entries; i-- > 0;)
+        if (p->entries[i].plugin->unreserve != NULL)
+            p->entries[i].plugin->unreserve(p->entries[i].self, c, node);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* queued_pod.h - a pod in the scheduling queue, and its history there
+ *
+ * Open to QueueSort plugins, which order by it; the queue alone changes it.
+ *
+ * Source: kube-scheduler, framework.QueuedPodInfo.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller/scheduler/framework/verdict.h"
+#include "lib/base/list.h"
+
+struct family;
+struct profile;
+struct pod_view;
+
+enum queue_state {
+    QUEUE_ACTIVE,
+    QUEUE_BACKOFF,
+    QUEUE_SLEEPING, /* unschedulable: until something helps */
+    QUEUE_GATED,    /* a PreEnqueue plugin keeps it out */
+    QUEUE_IN_FLIGHT /* popped, and neither failed nor done */
+};
+
+/* A place in the list of what happened while pods are in flight: a pod's own,
+ * or an event's.
+ */
+struct in_flight_mark {
+    struct list link;
+    bool is_event;
+};
+
+struct queued_pod {
+    struct pod_view *pod;
+    struct pod_view *newer; /* what it became while in flight; or NULL */
+    char *key;              /* "namespace/name" */
+    bool is_deleted;        /* while it was in flight */
+    struct profile *profile;
+    enum queue_state state;
+    unsigned attempts;
+    int64_t queued_at_us;     /* what orders pods of one priority */
+    int64_t failed_at_us;     /* what backoff counts from */
+    int64_t backoff_end_us;   /* while in backoff */
+    int64_t first_at_us;      /* when it first became active; 0: not yet */
+    plugin_set unschedulable; /* who rejected it */
+    plugin_set pending;       /* who waits for something */
+    uint32_t gate_reason;
+    uint64_t order;   /* of arrival, when all else is equal */
+    size_t place;     /* in a heap */
+    struct list link; /* sleeping or gated: the longest first */
+    struct in_flight_mark mark;
+    struct family *family; /* of equal pods: asleep in it, or woken from it */
+};

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* taints.h - which taints of a node a pod tolerates
+ *
+ * Source: k8s.io/component-helpers/scheduling/corev1, toleration matching.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct node_spec;
+struct pod_spec;
+struct strbuf;
+struct taint;
+struct toleration;
+
+bool toleration_covers(const struct toleration *toleration,
+                       const struct taint *taint);
+bool taint_is_tolerated(const struct taint *taint, const struct pod_spec *pod);
+
+/* The first taint with the effect NoSchedule or NoExecute that the pod does
+ * not tolerate; or NULL.
+ */
+const struct taint *taints_find_untolerated(const struct node_spec *node,
+                                            const struct pod_spec *pod);
+
+/* For signatures. */
+void tolerations_sign(const struct pod_spec *pod, struct strbuf *out);

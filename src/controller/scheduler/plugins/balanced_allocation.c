@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NodeResourcesBalancedAllocation - prefers nodes whose resources would be
+ * used in equal parts
+ *
+ * Extension points:  score
+ * Arguments:         resources
+ */
+#include <math.h>
+
+#include "controller/scheduler/framework/framework.h"
+#include "controller/scheduler/plugins/resource_score.h"
+#include "lib/base/alloc.h"
+#include "lib/json/json.h"
+
+static void
+balanced_allocation_drop(void *arg)
+{
+    struct resource_score *self = arg;
+
+    resource_score_fini(self);
+    free(self);
+}
+
+static int
+balanced_allocation_make(struct handle *handle,
+                         const struct json *args,
+                         void **ret_self,
+                         struct error *err)
+{
+    struct resource_score *self = xnew(struct resource_score);
+
+    (void)err;
+    resource_score_init(self,
+                        handle->resources,
+                        json_get(args, "resources"),
+                        true);
+    *ret_self = self;
+    return 0;
+}
+
+static bool
+balanced_allocation_sign(void *self,
+                         const struct pod_view *pod,
+                         struct strbuf *out)
+{
+    (void)self;
+    requests_sign(pod, out);
+    return true;
+}
+
+/* The standard deviation of the parts in use; two of them, the usual, need
+ * no root.
+ */
+static double
+deviation(const double *parts, unsigned count, double sum)
+{
+    double mean, squares = 0;
+
+    if (count < 2)
+        return 0;
+    if (count == 2)
+        return fabs((parts[0] - parts[1]) / 2);
+    mean = sum / count;
+    for (unsigned i = 0; i < count; i++)
+        squares += (parts[i] - mean) * (parts[i] - mean);
+    return sqrt(squares / count);
+}
+
+static int64_t
+balanced_allocation_score_one(void *self,
+                              const struct cycle *c,
+                              const struct node_view *node)
+{
+    const struct resource_score *me = self;
+    int64_t requested[RESOURCE_SCORE_MAX], capacity[RESOURCE_SCORE_MAX];
+    double parts[RESOURCE_SCORE_MAX], sum = 0;
+    unsigned count = 0;
+
+    resource_score_read(me, c->pod, node, requested, capacity);
+    for (unsigned i = 0; i < me->count; i++) {
+        if (capacity[i] == 0)
+            continue;
+        parts[count] = (double)requested[i] / (double)capacity[i];
+        if (parts[count] > 1)
+            parts[count] = 1;
+        sum += parts[count++];
+    }
+    return (int64_t)((1 - deviation(parts, count, sum)) * SCORE_MAX);
+}
+
+const struct plugin balanced_allocation_plugin = {
+    .name = "NodeResourcesBalancedAllocation",
+    .make = balanced_allocation_make,
+    .drop = balanced_allocation_drop,
+    .sign = balanced_allocation_sign,
+    .score_one = balanced_allocation_score_one,
+};

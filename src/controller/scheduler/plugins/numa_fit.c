@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NumaFit - a node must have the cores, memory and devices where the pod's
+ * placement wants them; chooses them exactly
+ *
+ * Extension points:  filter, score, reserve
+ * Woken by:          a pod leaving; a node joining or changing its resources
+ *
+ * On a node without a topology it has nothing to say, and the pod gets no
+ * allocation there.
+ */
+#include <string.h>
+
+#include "controller/scheduler/allocator/allocator.h"
+#include "controller/scheduler/allocator/holding.h"
+#include "controller/scheduler/allocator/occupancy.h"
+#include "controller/scheduler/allocator/silicon.h"
+#include "controller/scheduler/framework/framework.h"
+#include "lib/base/alloc.h"
+#include "lib/base/strbuf.h"
+
+struct numa_fit {
+    struct handle *handle;
+    uint32_t reasons[ALLOCATOR_TOO_SMALL + 1];
+};
+
+static const char *const reason_texts[] = {
+    [ALLOCATOR_FITS] = "",
+    [ALLOCATOR_NO_CORES] = "node(s) didn't have enough free whole cores",
+    [ALLOCATOR_NO_SHARED] =
+        "node(s) didn't have enough CPU left in the shared pool",
+    [ALLOCATOR_NO_MEMORY] =
+        "node(s) didn't have enough free memory in their NUMA nodes",
+    [ALLOCATOR_NO_DEVICES] = "node(s) didn't have enough free devices",
+    [ALLOCATOR_NOT_ALIGNED] =
+        "node(s) couldn't align cores, memory and devices to NUMA nodes",
+    [ALLOCATOR_NOT_EMPTY] = "node(s) were not empty",
+    [ALLOCATOR_TOO_SMALL] =
+        "node(s) were too small for the requested placement",
+};
+
+static int
+numa_fit_make(struct handle *handle,
+              const struct json *args,
+              void **ret_self,
+              struct error *err)
+{
+    struct numa_fit *self = xnew(struct numa_fit);
+
+    (void)args, (void)err;
+    self->handle = handle;
+    for (unsigned i = 1; i < ARRAY_SIZE(reason_texts); i++)
+        self->reasons[i] = handle_reason(handle, reason_texts[i]);
+    *ret_self = self;
+    return 0;
+}
+
+static bool
+numa_fit_sign(void *self, const struct pod_view *pod, struct strbuf *out)
+{
+    const struct demand *d = &pod->demand;
+
+    (void)self;
+    strbuf_printf(out,
+                  "%d %d %d %d %d %u %u %lld %lld",
+                  (int)d->numa_policy,
+                  (int)d->distribution,
+                  (int)d->memory_policy,
+                  d->is_exclusive,
+                  d->is_whole_node,
+                  d->pus,
+                  d->threads_per_core,
+                  (long long)d->shared_milli,
+                  (long long)d->memory_bytes);
+    for (unsigned i = 0; i < d->n_devices; i++)
+        strbuf_printf(out, " %s:%u", d->devices[i].type, d->devices[i].count);
+    return true;
+}
+
+static void
+numa_fit_filter(void *self,
+                const struct cycle *c,
+                const struct node_view *const *nodes,
+                unsigned count,
+                struct answer *answers)
+{
+    const struct numa_fit *me = self;
+
+    for (unsigned i = 0; i < count; i++) {
+        struct allocator_choice choice;
+        enum allocator_answer answer;
+
+        if (nodes[i]->occupancy == NULL)
+            continue;
+        answer =
+            allocator_choose(nodes[i]->occupancy, &c->pod->demand, &choice);
+        if (answer == ALLOCATOR_FITS)
+            continue;
+        answers[i].verdict =
+            answer == ALLOCATOR_TOO_SMALL ? VERDICT_NEVER : VERDICT_REJECT;
+        answers[i].reason = me->reasons[answer];
+    }
+}
+
+/* Seventy for few NUMA nodes close together, thirty for filling those that it
+ * takes: what stays free on them is then of little use to others.
+ */
+static int64_t
+numa_fit_score_one(void *self,
+                   const struct cycle *c,
+                   const struct node_view *node)
+{
+    const struct demand *d = &c->pod->demand;
+    struct allocator_choice choice;
+    int64_t span, full;
+
+    (void)self;
+    if (node->occupancy == NULL
+        || allocator_choose(node->occupancy, d, &choice) != ALLOCATOR_FITS)
+        return 0;
+    if (!d->is_exclusive)
+        return SCORE_MAX / 2;
+    span = 700
+           / (int64_t)(choice.width
+                       * (choice.distance > 10 ? choice.distance : 10));
+    full = 30 * (int64_t)d->pus / (int64_t)(d->pus + choice.left_pus);
+    return span + full;
+}
+
+static enum verdict
+numa_fit_reserve(void *self,
+                 struct cycle *c,
+                 const struct node_view *node,
+                 uint32_t *ret_reason)
+{
+    const struct numa_fit *me = self;
+    enum allocator_answer answer;
+    struct grant *grant;
+
+    if (node->occupancy == NULL)
+        return VERDICT_OK;
+    grant = xnew(struct grant);
+    answer = allocator_grant(node->occupancy, &c->pod->demand, grant);
+    if (answer != ALLOCATOR_FITS) {
+        free(grant);
+        *ret_reason = me->reasons[answer];
+        return VERDICT_REJECT;
+    }
+    me->handle->hold(me->handle->host,
+                     c->pod,
+                     node,
+                     grant_holding(grant, node->occupancy->silicon));
+    cycle_put(c, CYCLE_GRANT, grant, free, NULL);
+    return VERDICT_OK;
+}
+
+static const struct wake wakes[] = {
+    {EVENT_POD, ACTION_DELETE, NULL},
+    {EVENT_NODE, ACTION_ADD | ACTION_UPDATE_NODE_ALLOCATABLE, NULL},
+};
+
+static unsigned
+most_free_pus(const struct occupancy *o)
+{
+    unsigned most = 0;
+
+    for (unsigned i = 0; i < o->silicon->n_numa; i++)
+        if (o->numa[i].free_pus > most)
+            most = o->numa[i].free_pus;
+    return most;
+}
+
+static void
+numa_fit_explain(void *self,
+                 const struct cycle *c,
+                 const struct node_view *node,
+                 struct strbuf *out)
+{
+    const struct demand *d = &c->pod->demand;
+    struct allocator_choice choice;
+
+    (void)self;
+    if (node->occupancy == NULL
+        || allocator_choose(node->occupancy, d, &choice) == ALLOCATOR_FITS)
+        return;
+    if (d->is_exclusive)
+        strbuf_printf(out,
+                      "needs %u CPUs on whole cores%s; %u are free, at most "
+                      "%u in one NUMA node; ",
+                      d->pus,
+                      d->numa_policy == NUMA_SINGLE ? " in one NUMA node" : "",
+                      node->occupancy->free_pus,
+                      most_free_pus(node->occupancy));
+    if (d->memory_bytes > node->occupancy->free_memory)
+        strbuf_printf(out,
+                      "needs %lld MiB of memory, its NUMA nodes have %lld; ",
+                      (long long)(d->memory_bytes >> 20),
+                      (long long)(node->occupancy->free_memory >> 20));
+}
+
+const struct plugin numa_fit_plugin = {
+    .name = "NumaFit",
+    .make = numa_fit_make,
+    .drop = free,
+    .sign = numa_fit_sign,
+    .filter = numa_fit_filter,
+    .score_one = numa_fit_score_one,
+    .reserve = numa_fit_reserve,
+    .wakes = wakes,
+    .n_wakes = ARRAY_SIZE(wakes),
+    .explain = numa_fit_explain,
+};

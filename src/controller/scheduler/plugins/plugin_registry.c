@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/plugins/plugin_registry.h"
+
+#include <string.h>
+
+extern const struct plugin balanced_allocation_plugin;
+extern const struct plugin default_binder_plugin;
+extern const struct plugin node_affinity_plugin;
+extern const struct plugin node_name_plugin;
+extern const struct plugin node_ports_plugin;
+extern const struct plugin node_unschedulable_plugin;
+extern const struct plugin numa_fit_plugin;
+extern const struct plugin priority_sort_plugin;
+extern const struct plugin resources_fit_plugin;
+extern const struct plugin scheduling_gates_plugin;
+extern const struct plugin taint_toleration_plugin;
+
+const struct plugin *const plugins[] = {
+    &balanced_allocation_plugin,
+    &default_binder_plugin,
+    &node_affinity_plugin,
+    &node_name_plugin,
+    &node_ports_plugin,
+    &node_unschedulable_plugin,
+    &numa_fit_plugin,
+    &priority_sort_plugin,
+    &resources_fit_plugin,
+    &scheduling_gates_plugin,
+    &taint_toleration_plugin,
+};
+const unsigned n_plugins = ARRAY_SIZE(plugins);
+
+/* In the order in which they run at every point. */
+const struct profile_plugin default_profile[] = {
+    {.plugin = &scheduling_gates_plugin},
+    {.plugin = &priority_sort_plugin},
+    {.plugin = &node_unschedulable_plugin},
+    {.plugin = &node_name_plugin},
+    {.plugin = &taint_toleration_plugin, .weight = 3},
+    {.plugin = &node_affinity_plugin, .weight = 2},
+    {.plugin = &node_ports_plugin},
+    {.plugin = &resources_fit_plugin, .weight = 1},
+    {.plugin = &numa_fit_plugin, .weight = 4},
+    {.plugin = &balanced_allocation_plugin, .weight = 1},
+    {.plugin = &default_binder_plugin},
+};
+const unsigned n_default_profile = ARRAY_SIZE(default_profile);
+
+const struct profile_plugin upstream_profile[] = {
+    {.plugin = &scheduling_gates_plugin},
+    {.plugin = &priority_sort_plugin},
+    {.plugin = &node_unschedulable_plugin},
+    {.plugin = &node_name_plugin},
+    {.plugin = &taint_toleration_plugin, .weight = 3},
+    {.plugin = &node_affinity_plugin, .weight = 2},
+    {.plugin = &node_ports_plugin},
+    {.plugin = &resources_fit_plugin, .weight = 1},
+    {.plugin = &balanced_allocation_plugin, .weight = 1},
+    {.plugin = &default_binder_plugin},
+};
+const unsigned n_upstream_profile = ARRAY_SIZE(upstream_profile);
+
+const struct plugin *
+plugin_find(const char *name)
+{
+    for (unsigned i = 0; i < n_plugins; i++)
+        if (strcmp(plugins[i]->name, name) == 0)
+            return plugins[i];
+    return NULL;
+}

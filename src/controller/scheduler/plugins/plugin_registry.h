@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plugin_registry.h - every plugin there is, and the profiles that ship with Kiln
+ *
+ * Adding a plugin is one file and one line in plugin_registry.c.
+ */
+#pragma once
+
+#include "controller/scheduler/framework/profile.h"
+
+extern const struct plugin *const plugins[];
+extern const unsigned n_plugins;
+
+/* NULL when there is none of that name. */
+const struct plugin *plugin_find(const char *name);
+
+/* Kiln's own profile, and the one of kube-scheduler 1.32 with its weights. */
+extern const struct profile_plugin default_profile[];
+extern const unsigned n_default_profile;
+extern const struct profile_plugin upstream_profile[];
+extern const unsigned n_upstream_profile;

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/plugins/resource_score.h"
+
+#include <string.h>
+
+#include "controller/scheduler/framework/framework.h"
+#include "lib/base/alloc.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+
+void
+resource_score_init(struct resource_score *s,
+                    struct names *resources,
+                    const struct json *list,
+                    bool real_requests)
+{
+    memset(s, 0, sizeof(*s));
+    s->resources = resources;
+    s->real_requests = real_requests;
+    for (uint32_t i = 0; i < json_count(list) && i < RESOURCE_SCORE_MAX; i++) {
+        const struct json *entry = json_at(list, i);
+        int64_t weight = json_get_int(entry, "weight", 1);
+
+        s->weights[s->count].name = xstrdup(json_get_text(entry, "name"));
+        s->weights[s->count++].weight = weight != 0 ? weight : 1;
+    }
+    if (s->count > 0)
+        return;
+    s->weights[0] = (struct resource_weight){xstrdup("cpu"), 1};
+    s->weights[1] = (struct resource_weight){xstrdup("memory"), 1};
+    s->count = 2;
+}
+
+void
+resource_score_fini(struct resource_score *s)
+{
+    for (unsigned i = 0; i < s->count; i++)
+        free(s->weights[i].name);
+    s->count = 0;
+}
+
+static void
+read_one(const struct resource_score *s,
+         const char *name,
+         const struct pod_view *pod,
+         const struct node_view *node,
+         int64_t *requested,
+         int64_t *allocatable)
+{
+    int64_t wanted = amounts_value(&pod->requests, s->resources, name);
+    int64_t used = amounts_value(&node->requested, s->resources, name);
+
+    if (wanted == 0 && amounts_is_scalar(name))
+        return;
+    if (!s->real_requests && strcmp(name, "cpu") == 0) {
+        wanted = pod->nonzero_cpu_milli;
+        used = node->nonzero_cpu_milli;
+    } else if (!s->real_requests && strcmp(name, "memory") == 0) {
+        wanted = pod->nonzero_memory_bytes;
+        used = node->nonzero_memory_bytes;
+    }
+    *allocatable = amounts_value(&node->allocatable, s->resources, name);
+    *requested = *allocatable != 0 ? used + wanted : 0;
+}
+
+void
+resource_score_read(const struct resource_score *s,
+                    const struct pod_view *pod,
+                    const struct node_view *node,
+                    int64_t *ret_requested,
+                    int64_t *ret_allocatable)
+{
+    for (unsigned i = 0; i < s->count; i++) {
+        ret_requested[i] = ret_allocatable[i] = 0;
+        read_one(s,
+                 s->weights[i].name,
+                 pod,
+                 node,
+                 &ret_requested[i],
+                 &ret_allocatable[i]);
+    }
+}
+
+void
+requests_sign(const struct pod_view *pod, struct strbuf *out)
+{
+    strbuf_printf(out,
+                  "%lld %lld %lld %lld %lld",
+                  (long long)pod->requests.cpu_milli,
+                  (long long)pod->requests.memory_bytes,
+                  (long long)pod->requests.ephemeral_bytes,
+                  (long long)pod->nonzero_cpu_milli,
+                  (long long)pod->nonzero_memory_bytes);
+    for (uint32_t i = 0; i < pod->requests.n_scalars; i++)
+        strbuf_printf(out,
+                      " %u:%lld",
+                      pod->requests.scalars[i].resource,
+                      (long long)pod->requests.scalars[i].value);
+}

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NodeResourcesFit - a node must have what the pod requests, and scores by
+ * how much would be in use
+ *
+ * Extension points:  filter, score
+ * Arguments:         ignoredResources, ignoredResourceGroups, scoringStrategy
+ *                    (LeastAllocated, MostAllocated, RequestedToCapacityRatio)
+ * Woken by:          a pod leaving; a node joining or growing
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "controller/scheduler/framework/framework.h"
+#include "controller/scheduler/plugins/resource_score.h"
+#include "lib/api/node.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/map.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+
+#define SHAPE_MAX 32
+
+enum strategy {
+    LEAST_ALLOCATED,
+    MOST_ALLOCATED,
+    REQUESTED_TO_CAPACITY,
+};
+
+struct shape_point {
+    int64_t utilization;
+    int64_t score;
+};
+
+struct resources_fit {
+    struct handle *handle;
+    struct resource_score score;
+    enum strategy strategy;
+    struct shape_point shape[SHAPE_MAX];
+    unsigned n_shape;
+    struct map *ignored;        /* names */
+    struct map *ignored_groups; /* what stands before the slash */
+    uint32_t too_many_pods, no_cpu, no_memory, no_ephemeral;
+};
+
+static struct map *
+names_of(const struct json *list)
+{
+    struct map *names = map_new();
+
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (json_text(json_at(list, i)) != NULL)
+            map_put(names, json_text(json_at(list, i)), names);
+    return names;
+}
+
+static int
+read_shape(struct resources_fit *self,
+           const struct json *points,
+           struct error *err)
+{
+    if (json_count(points) == 0 || json_count(points) > SHAPE_MAX)
+        return error_set(err,
+                         -EINVAL,
+                         "requestedToCapacityRatio.shape needs 1 to %d points",
+                         SHAPE_MAX);
+    for (uint32_t i = 0; i < json_count(points); i++) {
+        const struct json *point = json_at(points, i);
+
+        self->shape[i].utilization = json_get_int(point, "utilization", 0);
+        self->shape[i].score = json_get_int(point, "score", 0) * 10;
+        if (i > 0
+            && self->shape[i].utilization <= self->shape[i - 1].utilization)
+            return error_set(err,
+                             -EINVAL,
+                             "requestedToCapacityRatio.shape[%u]: "
+                             "utilization must rise",
+                             i);
+    }
+    self->n_shape = json_count(points);
+    return 0;
+}
+
+static int
+read_strategy(struct resources_fit *self,
+              const struct json *strategy,
+              struct error *err)
+{
+    const char *type = json_get_text(strategy, "type");
+
+    resource_score_init(&self->score,
+                        self->handle->resources,
+                        json_get(strategy, "resources"),
+                        false);
+    if (type == NULL || strcmp(type, "LeastAllocated") == 0)
+        return 0;
+    if (strcmp(type, "MostAllocated") == 0) {
+        self->strategy = MOST_ALLOCATED;
+        return 0;
+    }
+    if (strcmp(type, "RequestedToCapacityRatio") == 0) {
+        self->strategy = REQUESTED_TO_CAPACITY;
+        return read_shape(
+            self,
+            json_get_path(strategy, "requestedToCapacityRatio.shape"),
+            err);
+    }
+    return error_set(err,
+                     -EINVAL,
+                     "scoringStrategy.type \"%s\" is not known",
+                     type);
+}
+
+static void
+resources_fit_drop(void *arg)
+{
+    struct resources_fit *self = arg;
+
+    resource_score_fini(&self->score);
+    map_free(self->ignored);
+    map_free(self->ignored_groups);
+    free(self);
+}
+
+static int
+resources_fit_make(struct handle *handle,
+                   const struct json *args,
+                   void **ret_self,
+                   struct error *err)
+{
+    struct resources_fit *self = xnew(struct resources_fit);
+    int r;
+
+    self->handle = handle;
+    self->ignored = names_of(json_get(args, "ignoredResources"));
+    self->ignored_groups = names_of(json_get(args, "ignoredResourceGroups"));
+    self->too_many_pods = handle_reason(handle, "Too many pods");
+    self->no_cpu = handle_reason(handle, "Insufficient cpu");
+    self->no_memory = handle_reason(handle, "Insufficient memory");
+    self->no_ephemeral =
+        handle_reason(handle, "Insufficient ephemeral-storage");
+    r = read_strategy(self, json_get(args, "scoringStrategy"), err);
+    if (r < 0) {
+        resources_fit_drop(self);
+        return r;
+    }
+    *ret_self = self;
+    return 0;
+}
+
+static bool
+resources_fit_sign(void *self, const struct pod_view *pod, struct strbuf *out)
+{
+    (void)self;
+    requests_sign(pod, out);
+    return true;
+}
+
+/* Extended resources alone can be ignored. */
+static bool
+is_ignored(const struct resources_fit *me, uint32_t resource)
+{
+    const char *name = names_text(me->handle->resources, resource);
+    const char *slash = strchr(name, '/');
+    CLEANUP_FREE char *group = NULL;
+
+    if (slash == NULL)
+        return false;
+    if (map_find(me->ignored, name) != NULL)
+        return true;
+    if (map_count(me->ignored_groups) == 0)
+        return false;
+    group = xstrndup(name, (size_t)(slash - name));
+    return map_find(me->ignored_groups, group) != NULL;
+}
+
+static bool
+lacks_scalar(const struct resources_fit *me,
+             const struct amount *wanted,
+             const struct amounts *allocatable,
+             const struct amounts *requested)
+{
+    return wanted->value != 0 && !is_ignored(me, wanted->resource)
+           && wanted->value > amounts_scalar(allocatable, wanted->resource)
+                                  - amounts_scalar(requested, wanted->resource);
+}
+
+/* Nothing is asked for: the number of pods is all that counts. */
+static bool
+asks_nothing(const struct amounts *wanted)
+{
+    return wanted->cpu_milli == 0 && wanted->memory_bytes == 0
+           && wanted->ephemeral_bytes == 0 && wanted->n_scalars == 0;
+}
+
+static bool
+fits(const struct resources_fit *me,
+     const struct amounts *wanted,
+     const struct amounts *has,
+     const struct amounts *used)
+{
+    if ((wanted->cpu_milli > 0
+         && wanted->cpu_milli > has->cpu_milli - used->cpu_milli)
+        || (wanted->memory_bytes > 0
+            && wanted->memory_bytes > has->memory_bytes - used->memory_bytes)
+        || (wanted->ephemeral_bytes > 0
+            && wanted->ephemeral_bytes
+                   > has->ephemeral_bytes - used->ephemeral_bytes))
+        return false;
+    for (uint32_t i = 0; i < wanted->n_scalars; i++)
+        if (lacks_scalar(me, &wanted->scalars[i], has, used))
+            return false;
+    return true;
+}
+
+/* The path of a pod that does not fit: all the reasons at once. */
+static uint32_t
+find_reason(const struct resources_fit *me,
+            const struct amounts *wanted,
+            const struct node_view *node)
+{
+    const struct amounts *has = &node->allocatable, *used = &node->requested;
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (node->pods.count + 1 > node->allowed_pods)
+        strbuf_add_text(&text, "\nToo many pods");
+    if (wanted->cpu_milli > 0
+        && wanted->cpu_milli > has->cpu_milli - used->cpu_milli)
+        strbuf_add_text(&text, "\nInsufficient cpu");
+    if (wanted->memory_bytes > 0
+        && wanted->memory_bytes > has->memory_bytes - used->memory_bytes)
+        strbuf_add_text(&text, "\nInsufficient memory");
+    if (wanted->ephemeral_bytes > 0
+        && wanted->ephemeral_bytes
+               > has->ephemeral_bytes - used->ephemeral_bytes)
+        strbuf_add_text(&text, "\nInsufficient ephemeral-storage");
+    for (uint32_t i = 0; i < wanted->n_scalars; i++)
+        if (lacks_scalar(me, &wanted->scalars[i], has, used))
+            strbuf_printf(
+                &text,
+                "\nInsufficient %s",
+                names_text(me->handle->resources, wanted->scalars[i].resource));
+    return handle_reason(me->handle, text.text + 1);
+}
+
+/* The one reason that nearly all nodes of a full cluster have is found
+ * without making its text.
+ */
+static uint32_t
+quick_reason(const struct resources_fit *me,
+             const struct amounts *wanted,
+             const struct node_view *node)
+{
+    bool no_cpu = wanted->cpu_milli > 0
+                  && wanted->cpu_milli > node->allocatable.cpu_milli
+                                             - node->requested.cpu_milli;
+    bool no_memory =
+        wanted->memory_bytes > 0
+        && wanted->memory_bytes
+               > node->allocatable.memory_bytes - node->requested.memory_bytes;
+
+    if (node->pods.count + 1 > node->allowed_pods || no_cpu == no_memory
+        || wanted->ephemeral_bytes > 0 || wanted->n_scalars > 0)
+        return find_reason(me, wanted, node);
+    return no_cpu ? me->no_cpu : me->no_memory;
+}
+
+static void
+resources_fit_filter(void *self,
+                     const struct cycle *c,
+                     const struct node_view *const *nodes,
+                     unsigned count,
+                     struct answer *answers)
+{
+    const struct resources_fit *me = self;
+    const struct amounts *wanted = &c->pod->requests;
+    bool wants_any = !asks_nothing(wanted);
+
+    for (unsigned i = 0; i < count; i++) {
+        const struct node_view *node = nodes[i];
+
+        if (node->pods.count + 1 <= node->allowed_pods
+            && (!wants_any
+                || fits(me, wanted, &node->allocatable, &node->requested)))
+            continue;
+        answers[i].verdict = VERDICT_REJECT;
+        answers[i].reason =
+            wants_any ? quick_reason(me, wanted, node) : me->too_many_pods;
+    }
+}
+
+static int64_t
+least_score(int64_t requested, int64_t capacity)
+{
+    return requested > capacity ? 0
+                                : (capacity - requested) * SCORE_MAX / capacity;
+}
+
+static int64_t
+most_score(int64_t requested, int64_t capacity)
+{
+    if (requested > capacity)
+        requested = capacity;
+    return requested * SCORE_MAX / capacity;
+}
+
+/* On the broken line through the points of the shape. */
+static int64_t
+shape_score(const struct resources_fit *me, int64_t requested, int64_t capacity)
+{
+    int64_t at = requested > capacity ? 100 : requested * 100 / capacity;
+    const struct shape_point *s = me->shape;
+
+    for (unsigned i = 0; i < me->n_shape; i++) {
+        if (at > s[i].utilization)
+            continue;
+        if (i == 0)
+            return s[0].score;
+        return s[i - 1].score
+               + (s[i].score - s[i - 1].score) * (at - s[i - 1].utilization)
+                     / (s[i].utilization - s[i - 1].utilization);
+    }
+    return s[me->n_shape - 1].score;
+}
+
+static int64_t
+resources_fit_score_one(void *self,
+                        const struct cycle *c,
+                        const struct node_view *node)
+{
+    const struct resources_fit *me = self;
+    int64_t requested[RESOURCE_SCORE_MAX], capacity[RESOURCE_SCORE_MAX];
+    int64_t sum = 0, weights = 0;
+
+    resource_score_read(&me->score, c->pod, node, requested, capacity);
+    for (unsigned i = 0; i < me->score.count; i++) {
+        int64_t weight = me->score.weights[i].weight, score;
+
+        if (capacity[i] == 0)
+            continue;
+        if (me->strategy == REQUESTED_TO_CAPACITY) {
+            score = shape_score(me, requested[i], capacity[i]);
+            if (score <= 0)
+                continue;
+        } else {
+            score = me->strategy == LEAST_ALLOCATED
+                        ? least_score(requested[i], capacity[i])
+                        : most_score(requested[i], capacity[i]);
+        }
+        sum += score * weight;
+        weights += weight;
+    }
+    if (weights == 0)
+        return 0;
+    if (me->strategy == REQUESTED_TO_CAPACITY)
+        return (int64_t)round((double)sum / (double)weights);
+    return sum / weights;
+}
+
+static bool
+pod_hint(void *self,
+         const struct pod_view *pod,
+         const struct object *old_object,
+         const struct object *new_object)
+{
+    const char *node_name = pod_of(old_object)->spec.node_name;
+
+    (void)self, (void)pod, (void)new_object;
+    return node_name != NULL && node_name[0] != '\0';
+}
+
+/* More of anything that the pod asks for. */
+static bool
+has_grown(const struct amounts *wanted,
+          const struct amounts *before,
+          const struct amounts *after)
+{
+    if ((wanted->cpu_milli > 0 && after->cpu_milli > before->cpu_milli)
+        || (wanted->memory_bytes > 0
+            && after->memory_bytes > before->memory_bytes)
+        || (wanted->ephemeral_bytes > 0
+            && after->ephemeral_bytes > before->ephemeral_bytes))
+        return true;
+    for (uint32_t i = 0; i < wanted->n_scalars; i++) {
+        uint32_t resource = wanted->scalars[i].resource;
+
+        if (wanted->scalars[i].value != 0
+            && amounts_scalar(after, resource)
+                   > amounts_scalar(before, resource))
+            return true;
+    }
+    return false;
+}
+
+static bool
+node_hint(void *self,
+          const struct pod_view *pod,
+          const struct object *old_object,
+          const struct object *new_object)
+{
+    const struct resources_fit *me = self;
+    struct amounts before = {0}, after = {0}, none = {0};
+    int64_t pods_before = 0, pods_after = 0;
+    bool helps;
+
+    amounts_parse(&after,
+                  me->handle->resources,
+                  &node_of(new_object)->status.allocatable,
+                  &pods_after);
+    helps = pods_after >= 1 && fits(me, &pod->requests, &after, &none);
+    if (helps && old_object != NULL) {
+        amounts_parse(&before,
+                      me->handle->resources,
+                      &node_of(old_object)->status.allocatable,
+                      &pods_before);
+        helps = pods_after > pods_before
+                || has_grown(&pod->requests, &before, &after);
+    }
+    amounts_fini(&before);
+    amounts_fini(&after);
+    return helps;
+}
+
+static const struct wake wakes[] = {
+    {EVENT_POD, ACTION_DELETE, pod_hint},
+    {EVENT_NODE, ACTION_ADD | ACTION_UPDATE_NODE_ALLOCATABLE, node_hint},
+};
+
+static void
+resources_fit_explain(void *self,
+                      const struct cycle *c,
+                      const struct node_view *node,
+                      struct strbuf *out)
+{
+    const struct amounts *wanted = &c->pod->requests;
+    int64_t cpu = node->allocatable.cpu_milli - node->requested.cpu_milli;
+    int64_t memory =
+        node->allocatable.memory_bytes - node->requested.memory_bytes;
+
+    (void)self;
+    if (wanted->cpu_milli > cpu)
+        strbuf_printf(out,
+                      "needs %g CPUs, %g are free; ",
+                      (double)wanted->cpu_milli / 1000,
+                      (double)(cpu > 0 ? cpu : 0) / 1000);
+    if (wanted->memory_bytes > memory)
+        strbuf_printf(out,
+                      "needs %lld MiB of memory, %lld are free; ",
+                      (long long)(wanted->memory_bytes >> 20),
+                      (long long)(memory > 0 ? memory >> 20 : 0));
+}
+
+const struct plugin resources_fit_plugin = {
+    .name = "NodeResourcesFit",
+    .make = resources_fit_make,
+    .drop = resources_fit_drop,
+    .sign = resources_fit_sign,
+    .filter = resources_fit_filter,
+    .score_one = resources_fit_score_one,
+    .wakes = wakes,
+    .n_wakes = ARRAY_SIZE(wakes),
+    .explain = resources_fit_explain,
+};

@@ -1,0 +1,694 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/queue.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/scheduler/framework/cluster_event.h"
+#include "controller/scheduler/framework/nominator.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/in_flight.h"
+#include "controller/scheduler/sleepers.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/heap.h"
+#include "lib/base/map.h"
+
+#define SECOND_US INT64_C(1000000)
+
+/* With sharing, what one retry may take of the scheduler's time: a fifth of
+ * it when a retry costs 50 us.
+ */
+#define RETRY_SHARE_US 250
+
+struct queue {
+    struct queue_settings settings;
+    struct map *pods; /* key to struct queued_pod */
+    struct heap *active;
+    struct heap *backoff;
+    struct sleepers *sleepers;
+    struct in_flight *in_flight;
+    struct list sleeping; /* the one that failed longest ago first */
+    struct list gated;
+    size_t n_gated;
+    uint64_t arrivals;
+};
+
+/* What a hint answers, over all plugins that rejected a pod. */
+enum strategy {
+    STRATEGY_SKIP,
+    STRATEGY_AFTER_BACKOFF,
+    STRATEGY_NOW,
+};
+
+int64_t
+backoff_us(int64_t initial_us, int64_t max_us, unsigned attempts)
+{
+    int64_t duration = initial_us;
+
+    if (attempts == 0)
+        return 0;
+    for (unsigned i = 1; i < attempts; i++) {
+        if (duration > max_us - duration)
+            return max_us;
+        duration += duration;
+    }
+    return duration;
+}
+
+static int64_t
+backoff_end_us(const struct queue *q, const struct queued_pod *p)
+{
+    int64_t most = q->settings.max_backoff_us;
+    bool was_rejected = (p->unschedulable | p->pending) != 0;
+
+    if (q->settings.is_sharing && was_rejected) {
+        int64_t round =
+            (int64_t)sleepers_families(q->sleepers) * RETRY_SHARE_US;
+
+        most = round < most ? round : most;
+        return p->failed_at_us
+               + backoff_us(most < q->settings.initial_backoff_us
+                                ? most
+                                : q->settings.initial_backoff_us,
+                            most,
+                            p->attempts);
+    }
+    return p->failed_at_us
+           + backoff_us(q->settings.initial_backoff_us, most, p->attempts);
+}
+
+static int64_t
+now_us(const struct queue *q)
+{
+    return clock_monotonic_us(q->settings.clock);
+}
+
+static bool
+is_backing_off(const struct queue *q, const struct queued_pod *p)
+{
+    return p->state != QUEUE_GATED && backoff_end_us(q, p) > now_us(q);
+}
+
+static bool
+active_less(const void *a, const void *b, void *context)
+{
+    const struct queued_pod *pa = a, *pb = b;
+
+    (void)context;
+    return profile_less(pa->profile, pa, pb);
+}
+
+/* By the end that was computed when it went in, so that the order holds. */
+static bool
+backoff_less(const void *a, const void *b, void *context)
+{
+    const struct queued_pod *pa = a, *pb = b;
+
+    (void)context;
+    return pa->backoff_end_us < pb->backoff_end_us;
+}
+
+struct queue *
+queue_new(const struct queue_settings *settings)
+{
+    struct queue *q = xnew(struct queue);
+    size_t place = offsetof(struct queued_pod, place);
+
+    q->settings = *settings;
+    if (q->settings.initial_backoff_us == 0)
+        q->settings.initial_backoff_us = SECOND_US;
+    if (q->settings.max_backoff_us == 0)
+        q->settings.max_backoff_us = 10 * SECOND_US;
+    if (q->settings.leftover_us == 0)
+        q->settings.leftover_us = 300 * SECOND_US;
+    q->pods = map_new();
+    q->active = heap_new(active_less, q, place);
+    q->backoff = heap_new(backoff_less, q, place);
+    q->sleepers = sleepers_new(active_less, q);
+    q->in_flight = in_flight_new();
+    list_init(&q->sleeping);
+    list_init(&q->gated);
+    return q;
+}
+
+void
+queued_pod_free(struct queued_pod *pod)
+{
+    struct queued_pod *p = pod;
+
+    pod_view_unref(p->pod);
+    pod_view_unref(p->newer);
+    free(p->key);
+    free(p);
+}
+
+void
+queue_free(struct queue *q)
+{
+    size_t at = 0;
+    void *value;
+
+    if (q == NULL)
+        return;
+    while (map_next(q->pods, &at, NULL, &value))
+        queued_pod_free(value);
+    sleepers_free(q->sleepers);
+    in_flight_free(q->in_flight);
+    heap_free(q->active);
+    heap_free(q->backoff);
+    map_free(q->pods);
+    free(q);
+}
+
+#define KEY_SIZE OBJECT_KEY_SIZE
+
+static const char *
+key_of(const char *namespace, const char *name, char out[KEY_SIZE])
+{
+    snprintf(out, KEY_SIZE, "%s/%s", namespace != NULL ? namespace : "", name);
+    return out;
+}
+
+static struct queued_pod *
+find_pod(const struct queue *q, const struct pod_view *pod)
+{
+    char key[KEY_SIZE];
+
+    return map_find(q->pods, key_of(pod->namespace, pod->name, key));
+}
+
+/* Where it is no more. */
+static void
+take_out(struct queue *q, struct queued_pod *p)
+{
+    switch (p->state) {
+    case QUEUE_ACTIVE:
+        heap_remove(q->active, p);
+        break;
+    case QUEUE_BACKOFF:
+        heap_remove(q->backoff, p);
+        break;
+    case QUEUE_SLEEPING:
+        sleepers_remove(q->sleepers, p);
+        list_remove(&p->link);
+        break;
+    case QUEUE_GATED:
+        list_remove(&p->link);
+        q->n_gated--;
+        break;
+    case QUEUE_IN_FLIGHT:
+        in_flight_end(q->in_flight, p);
+        break;
+    }
+}
+
+static void
+put_active(struct queue *q, struct queued_pod *p)
+{
+    p->state = QUEUE_ACTIVE;
+    if (p->first_at_us == 0)
+        p->first_at_us = now_us(q);
+    heap_push(q->active, p);
+    if (q->settings.activated != NULL)
+        q->settings.activated(q->settings.context);
+}
+
+static void
+put_gated(struct queue *q, struct queued_pod *p)
+{
+    p->state = QUEUE_GATED;
+    list_add_last(&q->gated, &p->link);
+    q->n_gated++;
+}
+
+static void wake_next(struct queue *q, struct queued_pod *p);
+
+/* To the active pods, if PreEnqueue lets it. The pod is in no state now. */
+static void
+enter(struct queue *q, struct queued_pod *p)
+{
+    struct answer answer = profile_pre_enqueue(p->profile, p->pod);
+
+    if (answer.verdict == VERDICT_OK) {
+        p->gate_reason = NAME_NONE;
+        put_active(q, p);
+        return;
+    }
+    p->gate_reason = answer.reason;
+    p->unschedulable |= PLUGIN_BIT(answer.plugin);
+    wake_next(q, p);
+    put_gated(q, p);
+}
+
+/* Equal pods sleep together unless room is being made for this one, or what
+ * rejected it looks at other pods too.
+ */
+static uint32_t
+sleep_signature(const struct queue *q, const struct queued_pod *p)
+{
+    plugin_set rejectors = p->unschedulable | p->pending;
+
+    if (!q->settings.is_sharing
+        || nominator_node(q->settings.nominator, p->pod) != NULL)
+        return SIGNATURE_NONE;
+    for (unsigned i = 0; i < p->profile->n_entries; i++)
+        if ((rejectors & PLUGIN_BIT(i)) != 0
+            && p->profile->entries[i].plugin->depends_on_others)
+            return SIGNATURE_NONE;
+    return profile_sign(p->profile, p->pod, q->settings.signatures);
+}
+
+static void
+put_asleep(struct queue *q, struct queued_pod *p)
+{
+    uint32_t signature = sleep_signature(q, p);
+
+    /* What it learned says nothing about its former like. */
+    if (signature == SIGNATURE_NONE && p->family != NULL)
+        wake_next(q, p);
+    p->state = QUEUE_SLEEPING;
+    sleepers_add(q->sleepers, p, signature);
+    list_add_last(&q->sleeping, &p->link);
+}
+
+static void
+put_backoff(struct queue *q, struct queued_pod *p)
+{
+    p->state = QUEUE_BACKOFF;
+    p->backoff_end_us = backoff_end_us(q, p);
+    heap_push(q->backoff, p);
+}
+
+/* The pod is in no state now. */
+static void
+requeue(struct queue *q, struct queued_pod *p, enum strategy strategy)
+{
+    if (strategy == STRATEGY_SKIP)
+        put_asleep(q, p);
+    else if (strategy == STRATEGY_AFTER_BACKOFF && is_backing_off(q, p))
+        put_backoff(q, p);
+    else
+        enter(q, p);
+}
+
+/* Once one of a family is placed or gone, the next has its chance. */
+static void
+wake_next(struct queue *q, struct queued_pod *p)
+{
+    struct queued_pod *next;
+
+    if (!sleepers_leave(q->sleepers, p, &next))
+        return;
+    take_out(q, next);
+    requeue(q, next, STRATEGY_AFTER_BACKOFF);
+}
+
+static enum strategy
+ask_plugin(const struct profile_entry *e,
+           const struct queued_pod *p,
+           const struct cluster_event *event,
+           const struct object *old_object,
+           const struct object *new_object)
+{
+    const struct plugin *plugin = e->plugin;
+
+    for (unsigned i = 0; i < plugin->n_wakes; i++) {
+        const struct wake *wake = &plugin->wakes[i];
+
+        if (wake->resource != event->resource)
+            continue;
+        if ((wakes_actions(wake) & event->actions) == 0)
+            continue;
+        if (wake->hint == NULL || (old_object == NULL && new_object == NULL)
+            || wake->hint(e->self, p->pod, old_object, new_object))
+            return STRATEGY_AFTER_BACKOFF;
+    }
+    return STRATEGY_SKIP;
+}
+
+static enum strategy
+ask_hints(const struct queued_pod *p,
+          const struct cluster_event *event,
+          const struct object *old_object,
+          const struct object *new_object)
+{
+    plugin_set rejectors = p->unschedulable | p->pending;
+    enum strategy strategy = STRATEGY_SKIP;
+
+    if (rejectors == 0)
+        return STRATEGY_AFTER_BACKOFF;
+    if (event->resource == EVENT_WILDCARD)
+        return new_object == NULL || pod_view_is_of(p->pod, new_object)
+                   ? STRATEGY_AFTER_BACKOFF
+                   : STRATEGY_SKIP;
+    for (unsigned i = 0; i < p->profile->n_entries; i++) {
+        if ((rejectors & PLUGIN_BIT(i)) == 0
+            || ask_plugin(&p->profile->entries[i],
+                          p,
+                          event,
+                          old_object,
+                          new_object)
+                   == STRATEGY_SKIP)
+            continue;
+        if ((p->pending & PLUGIN_BIT(i)) != 0)
+            return STRATEGY_NOW;
+        strategy = STRATEGY_AFTER_BACKOFF;
+    }
+    return strategy;
+}
+
+void
+queue_add(struct queue *q, struct pod_view *pod, struct profile *profile)
+{
+    char key[KEY_SIZE];
+    struct queued_pod *p;
+
+    queue_remove(q, pod->namespace, pod->name);
+    p = xnew(struct queued_pod);
+    p->key = xstrdup(key_of(pod->namespace, pod->name, key));
+    p->pod = pod_view_ref(pod);
+    p->profile = profile;
+    p->queued_at_us = p->failed_at_us = now_us(q);
+    p->order = q->arrivals++;
+    p->place = HEAP_NOWHERE;
+    p->gate_reason = NAME_NONE;
+    list_init(&p->link);
+    list_init(&p->mark.link);
+    map_put(q->pods, p->key, p);
+    enter(q, p);
+}
+
+static void
+set_pod(struct queued_pod *p, struct pod_view *pod)
+{
+    pod_view_ref(pod);
+    pod_view_unref(p->pod);
+    p->pod = pod;
+}
+
+static void
+update_in_flight(struct queue *q,
+                 struct queued_pod *p,
+                 const struct object *old_object,
+                 struct pod_view *pod)
+{
+    struct cluster_event events[EVENTS_OF_UPDATE];
+    unsigned n = events_of_pod_update(old_object, pod->object, false, events);
+
+    pod_view_unref(p->newer);
+    p->newer = pod_view_ref(pod);
+    for (unsigned i = 0; i < n; i++)
+        in_flight_add(q->in_flight, &events[i], old_object, pod->object);
+}
+
+/* Asleep or gated: only what the plugins that rejected it care about wakes
+ * it. A pod that changed has left its like.
+ */
+static void
+update_waiting(struct queue *q,
+               struct queued_pod *p,
+               const struct object *old_object,
+               struct pod_view *pod)
+{
+    struct cluster_event events[EVENTS_OF_UPDATE];
+    unsigned n = events_of_pod_update(old_object, pod->object, false, events);
+    bool was_gated = p->state == QUEUE_GATED;
+    enum strategy strategy = STRATEGY_SKIP;
+
+    take_out(q, p);
+    wake_next(q, p);
+    set_pod(p, pod);
+    for (unsigned i = 0; i < n && strategy == STRATEGY_SKIP; i++)
+        strategy = ask_hints(p, &events[i], old_object, pod->object);
+    if (strategy == STRATEGY_SKIP && was_gated)
+        put_gated(q, p);
+    else
+        requeue(q, p, strategy);
+}
+
+void
+queue_update(struct queue *q,
+             const struct object *old_object,
+             struct pod_view *pod,
+             struct profile *profile)
+{
+    struct queued_pod *p = find_pod(q, pod);
+
+    if (p == NULL) {
+        queue_add(q, pod, profile);
+        return;
+    }
+    switch (p->state) {
+    case QUEUE_IN_FLIGHT:
+        update_in_flight(q, p, old_object, pod);
+        break;
+    case QUEUE_ACTIVE:
+        set_pod(p, pod);
+        heap_moved(q->active, p);
+        break;
+    case QUEUE_BACKOFF:
+        set_pod(p, pod);
+        break;
+    case QUEUE_SLEEPING:
+    case QUEUE_GATED:
+        update_waiting(q, p, old_object, pod);
+        break;
+    }
+}
+
+void
+queue_remove(struct queue *q, const char *namespace, const char *name)
+{
+    char key[KEY_SIZE];
+    struct queued_pod *p = map_remove(q->pods, key_of(namespace, name, key));
+
+    if (p == NULL)
+        return;
+    if (p->state == QUEUE_IN_FLIGHT) {
+        p->is_deleted = true;
+        return;
+    }
+    take_out(q, p);
+    wake_next(q, p);
+    queued_pod_free(p);
+}
+
+struct queued_pod *
+queue_pop(struct queue *q)
+{
+    struct queued_pod *p = heap_pop(q->active);
+
+    if (p == NULL)
+        return NULL;
+    p->state = QUEUE_IN_FLIGHT;
+    p->attempts++;
+    p->unschedulable = 0;
+    p->pending = 0;
+    in_flight_begin(q->in_flight, p);
+    return p;
+}
+
+/* What happened meanwhile may have helped it already. */
+struct replay {
+    const struct queued_pod *pod;
+    enum strategy strategy;
+};
+
+static bool
+replay_event(const struct cluster_event *event,
+             const struct object *old_object,
+             const struct object *new_object,
+             void *context)
+{
+    struct replay *r = context;
+    enum strategy s = ask_hints(r->pod, event, old_object, new_object);
+
+    if (s > r->strategy)
+        r->strategy = s;
+    return r->strategy != STRATEGY_NOW;
+}
+
+void
+queue_fail(struct queue *q, struct queued_pod *pod TAKES)
+{
+    struct queued_pod *p = pod;
+    struct replay replay = {.pod = p, .strategy = STRATEGY_SKIP};
+
+    if (p->is_deleted) {
+        queue_leave(q, p);
+        queued_pod_free(p);
+        return;
+    }
+    if (p->newer != NULL) {
+        set_pod(p, p->newer);
+        pod_view_unref(p->newer);
+        p->newer = NULL;
+    }
+    p->failed_at_us = now_us(q);
+    if (!q->settings.is_sharing)
+        p->queued_at_us = p->failed_at_us;
+    if ((p->unschedulable | p->pending) == 0)
+        replay.strategy = STRATEGY_AFTER_BACKOFF;
+    else
+        in_flight_visit(q->in_flight, p, replay_event, &replay);
+    in_flight_end(q->in_flight, p);
+    requeue(q, p, replay.strategy);
+}
+
+void
+queue_leave(struct queue *q, struct queued_pod *pod)
+{
+    in_flight_end(q->in_flight, pod);
+    wake_next(q, pod);
+    if (!pod->is_deleted)
+        map_remove(q->pods, pod->key);
+}
+
+/* Unless the API has said something newer of it meanwhile. */
+void
+queue_return(struct queue *q, struct queued_pod *pod TAKES)
+{
+    if (pod->is_deleted || map_find(q->pods, pod->key) != NULL) {
+        queued_pod_free(pod);
+        return;
+    }
+    map_put(q->pods, pod->key, pod);
+    pod->failed_at_us = now_us(q);
+    requeue(q,
+            pod,
+            (pod->unschedulable | pod->pending) == 0 ? STRATEGY_AFTER_BACKOFF
+                                                     : STRATEGY_SKIP);
+}
+
+/* One family's turn. */
+struct wake_call {
+    struct queue *q;
+    const struct cluster_event *event;
+    const struct object *old_object;
+    const struct object *new_object;
+};
+
+static bool
+is_ready(const struct queued_pod *pod, void *context)
+{
+    return !is_backing_off(context, pod);
+}
+
+static void
+wake_family(struct queued_pod *first, void *context)
+{
+    const struct wake_call *call = context;
+    struct queue *q = call->q;
+    enum strategy strategy =
+        ask_hints(first, call->event, call->old_object, call->new_object);
+    struct queued_pod *p;
+
+    if (strategy == STRATEGY_SKIP)
+        return;
+    p = sleepers_pick(q->sleepers, first, is_ready, q);
+    if (p == NULL)
+        return;
+    take_out(q, p);
+    requeue(q, p, strategy);
+}
+
+void
+queue_event(struct queue *q,
+            const struct cluster_event *event,
+            const struct object *old_object,
+            const struct object *new_object)
+{
+    struct wake_call call = {q, event, old_object, new_object};
+
+    in_flight_add(q->in_flight, event, old_object, new_object);
+    sleepers_visit(q->sleepers, event, wake_family, &call);
+}
+
+void
+queue_activate(struct queue *q, const char *namespace, const char *name)
+{
+    char key[KEY_SIZE];
+    struct queued_pod *p = map_find(q->pods, key_of(namespace, name, key));
+
+    if (p == NULL || p->state == QUEUE_ACTIVE)
+        return;
+    if (p->state == QUEUE_IN_FLIGHT) {
+        in_flight_add(q->in_flight,
+                      &event_force_activate,
+                      NULL,
+                      p->pod->object);
+        return;
+    }
+    take_out(q, p);
+    enter(q, p);
+}
+
+void
+queue_flush_backoff(struct queue *q)
+{
+    struct queued_pod *p;
+
+    while ((p = heap_top(q->backoff)) != NULL
+           && p->backoff_end_us <= now_us(q)) {
+        heap_pop(q->backoff);
+        enter(q, p);
+    }
+}
+
+void
+queue_flush_leftover(struct queue *q)
+{
+    list_foreach_safe(link, &q->sleeping)
+    {
+        struct queued_pod *p = container_of(link, struct queued_pod, link);
+
+        if (now_us(q) - p->failed_at_us <= q->settings.leftover_us)
+            return;
+        take_out(q, p);
+        requeue(q, p, STRATEGY_AFTER_BACKOFF);
+    }
+}
+
+int64_t
+queue_next_backoff_us(const struct queue *q)
+{
+    const struct queued_pod *p = heap_top(q->backoff);
+
+    return p != NULL ? p->backoff_end_us : INT64_MAX;
+}
+
+struct queue_counts
+queue_count(const struct queue *q)
+{
+    return (struct queue_counts){
+        .active = heap_count(q->active),
+        .backoff = heap_count(q->backoff),
+        .sleeping = sleepers_count(q->sleepers),
+        .gated = q->n_gated,
+        .in_flight = in_flight_pods(q->in_flight),
+        .families = sleepers_families(q->sleepers),
+    };
+}
+
+const struct queued_pod *
+queue_find(const struct queue *q, const char *namespace, const char *name)
+{
+    char key[KEY_SIZE];
+
+    return map_find(q->pods, key_of(namespace, name, key));
+}
+
+void
+queue_visit(const struct queue *q, queue_visit_fn *visit, void *context)
+{
+    size_t at = 0;
+    void *value;
+
+    while (map_next(q->pods, &at, NULL, &value))
+        visit(value, context);
+}

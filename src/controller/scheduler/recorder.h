@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* recorder.h - what users are told of their pods: Events, and the condition
+ * PodScheduled
+ *
+ * Writes are best effort and few: what is said of one pod for one reason is
+ * one Event with a count, and only the last of what was said goes out; at most
+ * so many writes are under way, and so many a second. A pod that is placed or
+ * gone before its turn costs nothing.
+ *
+ * Owns:     what is still to be written.
+ * Thread:   the scheduler's.
+ * Source:   client-go tools/record (aggregation), kube-scheduler
+ *           handleSchedulingFailure (the condition).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/macro.h"
+
+struct client;
+struct clock;
+struct pod_view;
+struct recorder;
+
+struct recorder_settings {
+    struct client *client;
+    struct clock *clock;
+    const char *component;      /* "default-scheduler" */
+    unsigned writes_per_second; /* 0: 500 */
+};
+
+/* Life. Free cancels what is under way. */
+void recorder_free(struct recorder *r);
+struct recorder *recorder_new(const struct recorder_settings *settings)
+    OWNED_BY(recorder_free);
+DEFINE_CLEANUP(struct recorder, recorder_free)
+
+/* Say. Failed: an event FailedScheduling, and PodScheduled=False with the
+ * reason ("Unschedulable", "SchedulingGated", "SchedulerError"). Gated has no
+ * event. Event: of any kind, once. Nominate: status.nominatedNodeName, ""
+ * clears it.
+ */
+void recorder_failed(struct recorder *r,
+                     const struct pod_view *pod,
+                     const char *reason,
+                     const char *message);
+void recorder_gated(struct recorder *r,
+                    const struct pod_view *pod,
+                    const char *message);
+void recorder_event(struct recorder *r,
+                    const struct pod_view *pod,
+                    const char *type,
+                    const char *reason,
+                    const char *message);
+void recorder_nominate(struct recorder *r,
+                       const struct pod_view *pod,
+                       const char *node_name);
+
+/* The pod is bound, or gone: nothing more about its failing. */
+void recorder_forget(struct recorder *r, const struct pod_view *pod);
+
+/* Writes what may be written by now; call it a few times a second. True:
+ * more is left.
+ */
+bool recorder_flush(struct recorder *r);
+size_t recorder_pending(const struct recorder *r);

@@ -1,0 +1,617 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/scheduler.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/scheduler/adoption.h"
+#include "controller/scheduler/allocator/holding.h"
+#include "controller/scheduler/allocator/occupancy.h"
+#include "controller/scheduler/assignments.h"
+#include "controller/scheduler/bind_call.h"
+#include "controller/scheduler/cache.h"
+#include "controller/scheduler/chooser.h"
+#include "controller/scheduler/framework/assignment.h"
+#include "controller/scheduler/framework/names.h"
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/nominator.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/meters.h"
+#include "controller/scheduler/plugins/plugin_registry.h"
+#include "controller/scheduler/queue.h"
+#include "controller/scheduler/recorder.h"
+#include "controller/scheduler/scheduler_state.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+#include "lib/base/strbuf.h"
+#include "lib/client/client.h"
+
+#define DEFAULT_NAME "default-scheduler"
+
+#define LEFTOVER_EVERY_US (INT64_C(30) * 1000000)
+
+/* A cycle that takes longer is worth a line in the log. */
+#define SLOW_CYCLE_US 100000
+
+/* The cycle */
+
+static int64_t
+now_us(const struct scheduler *s)
+{
+    return clock_monotonic_us(s->settings.clock);
+}
+
+static struct assignment *
+begin_assignment(struct scheduler *s, struct queued_pod *queued)
+{
+    struct assignment *a = xnew(struct assignment);
+
+    list_init(&a->link);
+    a->queued = queued;
+    a->profile = queued->profile;
+    cycle_init(&a->cycle, queued->pod, &s->snapshot);
+    return a;
+}
+
+/* Back to the queue: the pod is not the assignment's any more. */
+static void
+return_to_queue(struct scheduler *s, struct assignment *a)
+{
+    struct queued_pod *queued = a->queued;
+
+    a->queued = NULL;
+    if (a->has_left)
+        queue_return(s->queue, queued);
+    else
+        queue_fail(s->queue, queued);
+}
+
+/* It fits nowhere now. Postfilter may make room for it. */
+static void
+give_up(struct scheduler *s, struct assignment *a)
+{
+    const struct diagnosis *d = chooser_diagnosis(s->chooser);
+    struct queued_pod *queued = a->queued;
+    CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf more = STRBUF_INIT;
+    const char *nominated = NULL;
+
+    diagnosis_format(d, s->reasons, &message);
+    queued->unschedulable = d->unschedulable;
+    queued->pending = d->pending;
+    if (d->absent.verdict != VERDICT_ERROR)
+        profile_postfilter(a->profile, &a->cycle, d, &nominated, &more);
+    if (more.length > 0)
+        strbuf_printf(&message, " %s", more.text);
+    if (nominated != NULL)
+        scheduler_nominate(s, a->cycle.pod, nominated);
+    recorder_failed(s->recorder,
+                    a->cycle.pod,
+                    d->absent.verdict == VERDICT_ERROR ? "SchedulerError"
+                                                       : "Unschedulable",
+                    message.text);
+    s->unschedulable++;
+    return_to_queue(s, a);
+    assignment_free(a);
+}
+
+/* What was assumed is taken back, and others may have the room. */
+static void
+forget(struct scheduler *s, struct assignment *a)
+{
+    struct node_view *node = cache_find_node(s->cache, a->node_name);
+    struct pod_view *pod = a->cycle.pod;
+
+    if (node != NULL)
+        profile_unreserve(a->profile, &a->cycle, node);
+    if (!cache_forget(s->cache, pod))
+        return;
+    holding_free(pod->holding);
+    pod->holding = NULL;
+    queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
+}
+
+static void
+fail(struct scheduler *s, struct assignment *a, struct answer answer)
+{
+    const char *reason = answer.reason != NAME_NONE
+                             ? names_text(s->reasons, answer.reason)
+                             : "no reason was given";
+    bool is_error = answer.verdict == VERDICT_ERROR;
+
+    if (a->error != NULL)
+        reason = a->error;
+    if (!is_error && answer.plugin != PLUGIN_NONE)
+        a->queued->unschedulable |= PLUGIN_BIT(answer.plugin);
+    if (!a->queued->is_deleted)
+        recorder_failed(s->recorder,
+                        a->cycle.pod,
+                        is_error ? "SchedulerError" : "Unschedulable",
+                        reason);
+    if (is_error)
+        s->errors++;
+    else
+        s->unschedulable++;
+}
+
+static void
+assume(struct scheduler *s, struct assignment *a, struct node_view *node)
+{
+    struct answer answer;
+
+    a->node_name = xstrdup(node->name);
+    if (cache_assume(s->cache, a->cycle.pod, node->name) < 0) {
+        answer = (struct answer){
+            .verdict = VERDICT_ERROR,
+            .plugin = PLUGIN_NONE,
+            .reason = names_number(s->reasons, "the pod is assumed already"),
+        };
+        fail(s, a, answer);
+        return_to_queue(s, a);
+        assignment_free(a);
+        return;
+    }
+    nominator_remove(s->handle.nominator, a->cycle.pod);
+    answer = profile_reserve(a->profile, &a->cycle, node);
+    if (answer.verdict == VERDICT_OK) {
+        assignments_start(s->assignments, a, node);
+        return;
+    }
+    forget(s, a);
+    fail(s, a, answer);
+    return_to_queue(s, a);
+    assignment_free(a);
+}
+
+static bool
+should_skip(const struct scheduler *s, const struct queued_pod *queued)
+{
+    return queued->is_deleted || pod_view_is_terminating(queued->pod)
+           || cache_is_assumed(s->cache, queued->pod);
+}
+
+static void
+schedule_one(struct scheduler *s, struct queued_pod *queued)
+{
+    int64_t began_us = now_us(s), took_us;
+    struct assignment *a;
+    struct node_view *node;
+
+    if (should_skip(s, queued)) {
+        queue_leave(s->queue, queued);
+        queued_pod_free(queued);
+        return;
+    }
+    s->attempts++;
+    cache_update_snapshot(s->cache, &s->snapshot);
+    a = begin_assignment(s, queued);
+    node = chooser_choose(s->chooser, a->profile, &a->cycle);
+    took_us = now_us(s) - began_us;
+    meters_algorithm(s->meters, took_us);
+    meters_attempt(s->meters,
+                   a->profile->scheduler_name,
+                   node != NULL ? METER_SCHEDULED : METER_UNSCHEDULABLE,
+                   took_us);
+    if (took_us > SLOW_CYCLE_US)
+        log_warning("pod '%s' took %lld ms to place among %u nodes",
+                    queued->key,
+                    (long long)(took_us / 1000),
+                    s->snapshot.n_nodes);
+    if (node == NULL)
+        give_up(s, a);
+    else
+        assume(s, a, node);
+}
+
+bool
+scheduler_work(struct scheduler *s, unsigned cycles)
+{
+    while (cycles-- > 0) {
+        struct queued_pod *queued = queue_pop(s->queue);
+
+        if (queued == NULL)
+            return false;
+        schedule_one(s, queued);
+    }
+    return queue_count(s->queue).active > 0;
+}
+
+/* The background part */
+
+static void
+assignment_leaving(struct assignment *a, void *context)
+{
+    struct scheduler *s = context;
+
+    queue_leave(s->queue, a->queued);
+}
+
+static void
+tell_scheduled(struct scheduler *s, const struct assignment *a)
+{
+    CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
+
+    strbuf_printf(&message,
+                  "Successfully assigned %s to %s",
+                  a->queued->key,
+                  a->node_name);
+    recorder_forget(s->recorder, a->cycle.pod);
+    recorder_event(s->recorder,
+                   a->cycle.pod,
+                   "Normal",
+                   "Scheduled",
+                   message.text);
+}
+
+static void
+assignment_ended(struct assignment *a, struct answer answer, void *context)
+{
+    struct scheduler *s = context;
+
+    if (answer.verdict == VERDICT_OK) {
+        cache_finish_binding(s->cache, a->cycle.pod);
+        tell_scheduled(s, a);
+        meters_placed(s->meters,
+                      a->queued->attempts,
+                      now_us(s) - a->queued->first_at_us);
+        s->scheduled++;
+        return;
+    }
+    forget(s, a);
+    fail(s, a, answer);
+    return_to_queue(s, a);
+}
+
+static void
+bind_done(const struct client_reply *reply, void *context)
+{
+    struct assignment *a = context;
+    struct assignments *as = a->owner;
+    struct error err = {0};
+
+    a->call = NULL;
+    if (client_reply_error(reply, &err) == 0) {
+        assignments_resume(as, a, VERDICT_OK, NAME_NONE);
+        return;
+    }
+    error_wrap(&err, err.code, "binding to node '%s'", a->node_name);
+    a->error = xstrdup(err.text);
+    log_warning("pod '%s': %s, trying again", a->queued->key, err.text);
+    assignments_resume(as, a, VERDICT_ERROR, NAME_NONE);
+}
+
+/* What plugins may use */
+
+static void
+host_bind(void *host, struct assignment *a)
+{
+    struct scheduler *s = host;
+    struct node_view *node = cache_find_node(s->cache, a->node_name);
+    const struct grant *grant = cycle_get(&a->cycle, CYCLE_GRANT);
+
+    a->call = bind_call(s->settings.client,
+                        a->cycle.pod,
+                        a->node_name,
+                        node != NULL && node->occupancy != NULL ? grant : NULL,
+                        node != NULL && node->occupancy != NULL
+                            ? node->occupancy->silicon
+                            : NULL,
+                        bind_done,
+                        a);
+}
+
+static void
+host_resume(void *host,
+            struct assignment *a,
+            enum verdict verdict,
+            uint32_t reason)
+{
+    struct scheduler *s = host;
+
+    assignments_resume(s->assignments, a, verdict, reason);
+}
+
+static void
+host_hold(void *host,
+          struct pod_view *pod,
+          const struct node_view *node,
+          struct holding *holding)
+{
+    struct scheduler *s = host;
+
+    (void)node;
+    cache_hold(s->cache, pod, holding);
+}
+
+static const struct object *
+host_find(void *host, const char *kind, const char *key)
+{
+    struct scheduler *s = host;
+    const struct map *objects = map_find(s->objects, kind);
+
+    return objects != NULL ? map_find(objects, key) : NULL;
+}
+
+static void
+host_visit(void *host,
+           const char *kind,
+           const char *namespace,
+           handle_visit_fn *visit,
+           void *context)
+{
+    struct scheduler *s = host;
+    const struct map *objects = map_find(s->objects, kind);
+    size_t at = 0;
+    void *value;
+
+    while (objects != NULL && map_next(objects, &at, NULL, &value)) {
+        const struct object *object = value;
+
+        if (namespace != NULL && object->meta->namespace != NULL
+            && strcmp(namespace, object->meta->namespace) != 0)
+            continue;
+        if (!visit(object, context))
+            return;
+    }
+}
+
+static void
+host_clear_nomination(void *host, struct pod_view *pod)
+{
+    struct scheduler *s = host;
+
+    nominator_remove(s->handle.nominator, pod);
+    recorder_nominate(s->recorder, pod, "");
+}
+
+static const struct profile *
+host_profile(void *host, const struct pod_view *pod)
+{
+    return scheduler_profile(host, pod->object);
+}
+
+void
+scheduler_nominate(struct scheduler *s,
+                   struct pod_view *pod,
+                   const char *node_name)
+{
+    if (*node_name == '\0')
+        nominator_remove(s->handle.nominator, pod);
+    else
+        nominator_add(s->handle.nominator, pod, node_name);
+    recorder_nominate(s->recorder, pod, node_name);
+}
+
+/* Time */
+
+void
+scheduler_tick(struct scheduler *s)
+{
+    struct scheduler_counts counts;
+
+    queue_flush_backoff(s->queue);
+    if (now_us(s) >= s->next_leftover_us) {
+        queue_flush_leftover(s->queue);
+        s->next_leftover_us = now_us(s) + LEFTOVER_EVERY_US;
+    }
+    assignments_expire(s->assignments);
+    cache_expire(s->cache);
+    if (s->is_synced)
+        adoption_run(s->adoption);
+    recorder_flush(s->recorder);
+    counts = scheduler_count(s);
+    meters_counts(s->meters, &counts);
+}
+
+int64_t
+scheduler_next_us(const struct scheduler *s)
+{
+    return queue_next_backoff_us(s->queue);
+}
+
+/* Life */
+
+static void
+make_handle(struct scheduler *s)
+{
+    s->handle = (struct handle){
+        .resources = s->resources,
+        .reasons = s->reasons,
+        .clock = s->settings.clock,
+        .random = &s->random,
+        .nominator = nominator_new(),
+        .host = s,
+        .find = host_find,
+        .visit = host_visit,
+        .hold = host_hold,
+        .bind = host_bind,
+        .resume = host_resume,
+        .clear_nomination = host_clear_nomination,
+        .profile = host_profile,
+    };
+}
+
+static int
+make_profiles(struct scheduler *s, struct error *err)
+{
+    const struct profile_settings own = {
+        .scheduler_name = DEFAULT_NAME,
+        .plugins = default_profile,
+        .n_plugins = n_default_profile,
+        .percentage_of_nodes = 100,
+    };
+    const struct profile_settings *given = s->settings.profiles;
+    unsigned count = s->settings.n_profiles;
+
+    if (count == 0) {
+        given = &own;
+        count = 1;
+    }
+    s->profiles = xnew_array(struct profile *, count);
+    for (unsigned i = 0; i < count; i++) {
+        struct profile_settings settings = given[i];
+        int r;
+
+        settings.handle = &s->handle;
+        r = profile_new(&settings, &s->profiles[i], err);
+        if (r < 0)
+            return r;
+        s->n_profiles++;
+    }
+    return 0;
+}
+
+static void
+pod_activated(void *context)
+{
+    const struct scheduler *s = context;
+
+    if (s->settings.ready != NULL)
+        s->settings.ready(s->settings.context);
+}
+
+static void
+make_rooms(struct scheduler *s)
+{
+    const struct scheduler_settings *set = &s->settings;
+
+    s->queue = queue_new(&(struct queue_settings){
+        .clock = set->clock,
+        .nominator = s->handle.nominator,
+        .signatures = s->signatures,
+        .initial_backoff_us = set->initial_backoff_us,
+        .max_backoff_us = set->max_backoff_us,
+        .leftover_us = set->max_sleep_us,
+        .is_sharing = !set->without_sharing,
+        .activated = pod_activated,
+        .context = s,
+    });
+    s->cache = cache_new(&(struct cache_settings){
+        .clock = set->clock,
+        .resources = s->resources,
+        .expire_us = set->assume_expire_us,
+    });
+    s->chooser = chooser_new(&(struct chooser_settings){
+        .handle = &s->handle,
+        .signatures = s->signatures,
+        .is_sharing = !set->without_sharing,
+    });
+    s->assignments = assignments_new(&(struct assignments_settings){
+        .clock = set->clock,
+        .handle = &s->handle,
+        .leaving = assignment_leaving,
+        .ended = assignment_ended,
+        .context = s,
+    });
+    s->recorder = recorder_new(&(struct recorder_settings){
+        .client = set->client,
+        .clock = set->clock,
+        .component = set->component != NULL ? set->component : DEFAULT_NAME,
+    });
+    s->adoption = adoption_new(set->client, s->cache);
+    s->meters = meters_new(set->metrics);
+    s->objects = map_new();
+}
+
+int
+scheduler_new(const struct scheduler_settings *settings,
+              struct scheduler **ret_scheduler,
+              struct error *err)
+{
+    CLEANUP(scheduler_freep) struct scheduler *s = xnew(struct scheduler);
+    int r;
+
+    s->settings = *settings;
+    s->random.state = settings->seed;
+    s->resources = names_new();
+    s->reasons = names_new();
+    s->signatures = names_new();
+    make_handle(s);
+    make_rooms(s);
+    r = make_profiles(s, err);
+    if (r < 0)
+        return r;
+    *ret_scheduler = s;
+    s = NULL;
+    return 0;
+}
+
+static void
+objects_free(struct map *kinds)
+{
+    size_t at = 0, inner;
+    void *kind, *object;
+
+    while (map_next(kinds, &at, NULL, &kind)) {
+        inner = 0;
+        while (map_next(kind, &inner, NULL, &object))
+            object_unref(object);
+        map_free(kind);
+    }
+    map_free(kinds);
+}
+
+void
+scheduler_free(struct scheduler *s)
+{
+    if (s == NULL)
+        return;
+    assignments_free(s->assignments);
+    recorder_free(s->recorder);
+    adoption_free(s->adoption);
+    queue_free(s->queue);
+    chooser_free(s->chooser);
+    cache_free(s->cache);
+    for (unsigned i = 0; i < s->n_profiles; i++)
+        profile_free(s->profiles[i]);
+    free(s->profiles);
+    nominator_free(s->handle.nominator);
+    meters_free(s->meters);
+    objects_free(s->objects);
+    names_free(s->resources);
+    names_free(s->reasons);
+    names_free(s->signatures);
+    free(s);
+}
+
+struct profile *
+scheduler_profile(const struct scheduler *s, const struct object *pod)
+{
+    const char *name = pod_of(pod)->spec.scheduler_name;
+
+    if (name == NULL || name[0] == '\0')
+        name = DEFAULT_NAME;
+    for (unsigned i = 0; i < s->n_profiles; i++)
+        if (strcmp(s->profiles[i]->scheduler_name, name) == 0)
+            return s->profiles[i];
+    return NULL;
+}
+
+struct scheduler_counts
+scheduler_count(const struct scheduler *s)
+{
+    struct queue_counts q = queue_count(s->queue);
+    struct cache_counts c = cache_count(s->cache);
+
+    return (struct scheduler_counts){
+        .attempts = s->attempts,
+        .scheduled = s->scheduled,
+        .unschedulable = s->unschedulable,
+        .errors = s->errors,
+        .active = q.active,
+        .backoff = q.backoff,
+        .sleeping = q.sleeping,
+        .gated = q.gated,
+        .in_flight = q.in_flight,
+        .binding = assignments_count(s->assignments),
+        .nodes = c.nodes,
+        .pods = c.pods,
+        .assumed = c.assumed,
+    };
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/sleepers.h"
+
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/framework/queued_pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/heap.h"
+
+/* How many of a family are looked at for one that is ready. */
+#define PICK_DEPTH 16u
+
+/* Families whose pods the same plugins of the same profile rejected. */
+struct class
+{
+    struct list link;
+    const struct profile *profile;
+    plugin_set plugins;
+    unsigned actions[EVENT_RESOURCES]; /* that any of them registered for */
+    struct list families;
+};
+
+struct family {
+    struct list link; /* of its class */
+    struct class *class;
+    uint32_t signature;
+    struct heap *members;     /* asleep */
+    unsigned n_awake;         /* woken, and neither placed nor failed */
+    struct queued_pod *awake; /* the last one woken */
+};
+
+struct sleepers {
+    sleepers_less_fn *less;
+    void *context;
+    struct list classes;
+    struct family **by_signature;
+    size_t n_signatures;
+    size_t n_pods, n_families;
+};
+
+struct sleepers *
+sleepers_new(sleepers_less_fn *less, void *context)
+{
+    struct sleepers *s = xnew(struct sleepers);
+
+    s->less = less;
+    s->context = context;
+    list_init(&s->classes);
+    return s;
+}
+
+static void
+family_free(struct sleepers *s, struct family *f)
+{
+    if (f->signature != SIGNATURE_NONE)
+        s->by_signature[f->signature] = NULL;
+    list_remove(&f->link);
+    heap_free(f->members);
+    free(f);
+    s->n_families--;
+}
+
+void
+sleepers_free(struct sleepers *s)
+{
+    if (s == NULL)
+        return;
+    list_foreach_safe(link, &s->classes)
+    {
+        struct class *c = container_of(link, struct class, link);
+
+        list_foreach_safe(at, &c->families)
+            family_free(s, container_of(at, struct family, link));
+        free(c);
+    }
+    free(s->by_signature);
+    free(s);
+}
+
+unsigned
+wakes_actions(const struct wake *wake)
+{
+    if (wake->resource == EVENT_NODE && (wake->actions & ACTION_ADD) != 0)
+        return wake->actions | ACTION_UPDATE_NODE_TAINT;
+    return wake->actions;
+}
+
+static struct class *
+class_new(const struct profile *profile, plugin_set plugins)
+{
+    struct class *c = xnew(struct class);
+
+    c->profile = profile;
+    c->plugins = plugins;
+    list_init(&c->families);
+    for (unsigned i = 0; i < profile->n_entries; i++) {
+        const struct plugin *plugin = profile->entries[i].plugin;
+
+        if ((plugins & PLUGIN_BIT(i)) == 0)
+            continue;
+        for (unsigned w = 0; w < plugin->n_wakes; w++)
+            c->actions[plugin->wakes[w].resource] |=
+                wakes_actions(&plugin->wakes[w]);
+    }
+    return c;
+}
+
+/* There are as many as there are sets of plugins that reject together: few.
+ * They are never freed, for they come back.
+ */
+static struct class *
+class_find(struct sleepers *s,
+           const struct profile *profile,
+           plugin_set plugins)
+{
+    struct class *c;
+
+    list_foreach(link, &s->classes)
+    {
+        c = container_of(link, struct class, link);
+        if (c->profile == profile && c->plugins == plugins)
+            return c;
+    }
+    c = class_new(profile, plugins);
+    list_add_last(&s->classes, &c->link);
+    return c;
+}
+
+static struct family *
+family_new(struct sleepers *s, uint32_t signature)
+{
+    struct family *f = xnew(struct family);
+
+    f->signature = signature;
+    f->members =
+        heap_new(s->less, s->context, offsetof(struct queued_pod, place));
+    list_init(&f->link);
+    s->n_families++;
+    return f;
+}
+
+static struct family *
+family_find(struct sleepers *s, uint32_t signature)
+{
+    size_t n = s->n_signatures;
+
+    if (signature == SIGNATURE_NONE)
+        return family_new(s, signature);
+    if (signature >= n) {
+        s->n_signatures = (size_t)signature * 2 + 64;
+        s->by_signature = xrealloc_array(s->by_signature,
+                                         s->n_signatures,
+                                         sizeof(*s->by_signature));
+        for (; n < s->n_signatures; n++)
+            s->by_signature[n] = NULL;
+    }
+    if (s->by_signature[signature] == NULL)
+        s->by_signature[signature] = family_new(s, signature);
+    return s->by_signature[signature];
+}
+
+/* The latest failure says best what the whole family waits for. */
+static void
+reclass(struct sleepers *s, struct family *f, const struct queued_pod *pod)
+{
+    struct class *c =
+        class_find(s, pod->profile, pod->unschedulable | pod->pending);
+
+    if (f->class == c)
+        return;
+    list_remove(&f->link);
+    list_add_last(&c->families, &f->link);
+    f->class = c;
+}
+
+static void
+settle(struct sleepers *s, struct family *f)
+{
+    if (heap_count(f->members) == 0 && f->n_awake == 0)
+        family_free(s, f);
+}
+
+static void
+fall_asleep(struct family *f, struct queued_pod *pod)
+{
+    f->n_awake--;
+    if (f->awake == pod)
+        f->awake = NULL;
+}
+
+void
+sleepers_add(struct sleepers *s, struct queued_pod *pod, uint32_t signature)
+{
+    struct family *before = pod->family;
+    struct family *f = family_find(s, signature);
+
+    heap_push(f->members, pod);
+    pod->family = f;
+    s->n_pods++;
+    reclass(s, f, pod);
+    if (before == NULL)
+        return;
+    fall_asleep(before, pod);
+    if (before != f)
+        settle(s, before);
+}
+
+void
+sleepers_remove(struct sleepers *s, struct queued_pod *pod)
+{
+    struct family *f = pod->family;
+
+    heap_remove(f->members, pod);
+    s->n_pods--;
+    f->n_awake++;
+    f->awake = pod;
+}
+
+bool
+sleepers_leave(struct sleepers *s,
+               struct queued_pod *pod,
+               struct queued_pod **ret_next)
+{
+    struct family *f = pod->family;
+
+    if (f == NULL)
+        return false;
+    pod->family = NULL;
+    fall_asleep(f, pod);
+    if (f->n_awake == 0 && heap_count(f->members) > 0) {
+        *ret_next = heap_top(f->members);
+        return true;
+    }
+    settle(s, f);
+    return false;
+}
+
+void
+sleepers_visit(struct sleepers *s,
+               const struct cluster_event *event,
+               sleepers_visit_fn *visit,
+               void *context)
+{
+    list_foreach(at, &s->classes)
+    {
+        struct class *c = container_of(at, struct class, link);
+
+        if ((c->actions[event->resource] & event->actions) == 0)
+            continue;
+        list_foreach_safe(link, &c->families)
+        {
+            struct family *f = container_of(link, struct family, link);
+
+            if (heap_count(f->members) > 0)
+                visit(heap_top(f->members), context);
+        }
+    }
+}
+
+struct queued_pod *
+sleepers_pick(const struct sleepers *s,
+              const struct queued_pod *member,
+              bool (*is_ready)(const struct queued_pod *pod, void *context),
+              void *context)
+{
+    const struct family *f = member->family;
+    struct queued_pod *best = NULL;
+
+    if (f->awake != NULL && f->awake->state != QUEUE_BACKOFF)
+        return NULL;
+    for (size_t i = 0; i < heap_count(f->members) && i < PICK_DEPTH; i++) {
+        struct queued_pod *pod = heap_at(f->members, i);
+
+        if (is_ready(pod, context)
+            && (best == NULL || s->less(pod, best, s->context)))
+            best = pod;
+    }
+    if (best == NULL && f->awake == NULL)
+        best = heap_top(f->members);
+    return best;
+}
+
+size_t
+sleepers_count(const struct sleepers *s)
+{
+    return s->n_pods;
+}
+
+size_t
+sleepers_families(const struct sleepers *s)
+{
+    return s->n_families;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fake_client.h - a client whose API is a map in memory
+ *
+ * Create, get, list, replace, patch and delete of any kind; pods' binding;
+ * watches. Nothing happens until fake_client_run, which answers calls and
+ * delivers events in the order in which they came about, so that a test
+ * decides when the API is fast or slow.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/client/client.h"
+
+struct fake_client;
+struct object;
+
+/* Life. The client is the fake's own: client_free does nothing. */
+void fake_client_free(struct fake_client *fake);
+struct fake_client *fake_client_new(void) OWNED_BY(fake_client_free);
+DEFINE_CLEANUP(struct fake_client, fake_client_free)
+struct client *fake_client_client(struct fake_client *fake);
+
+/* The test's own hand: JSON text to an object that is there (normalized, with
+ * uid and revision; what was there is replaced), and away with it. Borrowed.
+ */
+const struct object *fake_client_put(struct fake_client *fake,
+                                     const struct kind *kind,
+                                     const char *json);
+void fake_client_remove(struct fake_client *fake,
+                        const struct kind *kind,
+                        const char *namespace,
+                        const char *name);
+
+/* Runs until nothing is left to answer or deliver. */
+void fake_client_run(struct fake_client *fake);
+
+/* The next call with that verb and subresource (NULL: none) fails so. */
+void fake_client_fail(struct fake_client *fake,
+                      enum client_verb verb,
+                      const char *subresource,
+                      int code,
+                      const char *reason);
+
+/* Look. Find: borrowed, or NULL. */
+const struct object *fake_client_find(const struct fake_client *fake,
+                                      const struct kind *kind,
+                                      const char *namespace,
+                                      const char *name);
+size_t fake_client_count(const struct fake_client *fake,
+                         const struct kind *kind);
+unsigned fake_client_calls(const struct fake_client *fake,
+                           enum client_verb verb,
+                           const char *subresource);

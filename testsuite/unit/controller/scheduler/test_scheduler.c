@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/scheduler.h"
+
+#include "lib/api/event.h"
+#include "testsuite/lib/suite.h"
+#include "testsuite/unit/controller/scheduler/world.h"
+
+START_TEST(a_pod_gets_whole_cores_on_one_numa_node)
+{
+    struct world *w = world_new(NULL);
+    const struct allocation *a;
+
+    world_add_numa_node(w, "n1", 2, 4);
+    world_add_pod(w, "a", "3", "1Gi", EXCLUSIVE);
+    world_settle(w);
+
+    ck_assert_str_eq(world_node_of(w, "a"), "n1");
+    a = world_allocation(w, "a");
+    ck_assert_ptr_nonnull(a);
+    ck_assert_str_eq(a->cpus, "0-1,8");
+    ck_assert_str_eq(a->withheld, "9");
+    ck_assert_str_eq(a->memory_nodes, "0");
+    ck_assert_uint_eq(a->memory.count, 1);
+    ck_assert_str_eq(a->memory.items[0].bytes, "1Gi");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_pod_without_placement_runs_in_the_shared_pool)
+{
+    struct world *w = world_new(NULL);
+    const struct allocation *a;
+
+    world_add_numa_node(w, "n1", 1, 2);
+    world_add_pod(w, "a", "500m", "1Gi", "");
+    world_settle(w);
+
+    a = world_allocation(w, "a");
+    ck_assert_ptr_nonnull(a);
+    ck_assert_ptr_null(a->cpus);
+    ck_assert_str_eq(a->shared_cpu, "500m");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(withheld_threads_are_charged)
+{
+    struct world *w = world_new(NULL);
+
+    world_add_numa_node(w, "n1", 1, 2);
+    world_add_pod(w, "a", "1", "1Gi", EXCLUSIVE);
+    world_add_pod(w, "b", "1", "1Gi", EXCLUSIVE);
+    world_add_pod(w, "c", "1", "1Gi", EXCLUSIVE);
+    world_settle(w);
+
+    ck_assert_str_eq(world_node_of(w, "a"), "n1");
+    ck_assert_str_eq(world_node_of(w, "b"), "n1");
+    ck_assert_str_eq(world_node_of(w, "c"), "");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_pod_that_fits_nowhere_says_why_and_starts_when_room_is_made)
+{
+    struct world *w = world_new(NULL);
+    const struct pod_condition *c;
+    const struct pod *pod;
+
+    world_add_node(w, "n1", 4);
+    world_add_pod(w, "a", "4", "1Gi", "");
+    world_settle(w);
+    world_add_pod(w, "b", "2", "1Gi", "");
+    world_settle(w);
+
+    pod = world_pod(w, "b");
+    c = pod_find_condition(pod, "PodScheduled");
+    ck_assert_ptr_nonnull(c);
+    ck_assert_str_eq(c->status, "False");
+    ck_assert_str_eq(c->reason, "Unschedulable");
+    ck_assert_str_eq(c->message,
+                     "0/1 nodes are available: 1 Insufficient cpu.");
+
+    fake_client_remove(w->api, &pod_kind, "default", "a");
+    world_advance(w, 1100);
+    ck_assert_str_eq(world_node_of(w, "b"), "n1");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_pod_being_deleted_keeps_its_cores_until_it_is_gone)
+{
+    struct world *w = world_new(NULL);
+
+    world_add_numa_node(w, "n1", 1, 1);
+    world_add_pod(w, "a", "2", "1Gi", EXCLUSIVE);
+    world_settle(w);
+    world_add_pod(w, "b", "2", "1Gi", EXCLUSIVE);
+    fake_client_put(
+        w->api,
+        &pod_kind,
+        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":"
+        "\"uid-2\",\"deletionTimestamp\":\"2024-01-01T00:00:30Z\"},\"spec\":{"
+        "\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\",\"resources\":"
+        "{\"requests\":{\"cpu\":\"2\",\"memory\":\"1Gi\"}}}]},\"status\":{"
+        "\"allocation\":{\"cpus\":\"0-1\",\"memoryNodes\":\"0\"}}}");
+    world_advance(w, 5000);
+    ck_assert_str_eq(world_node_of(w, "b"), "");
+
+    fake_client_remove(w->api, &pod_kind, "default", "a");
+    world_advance(w, 11000);
+    ck_assert_str_eq(world_node_of(w, "b"), "n1");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_binding_that_fails_is_tried_again)
+{
+    struct world *w = world_new(NULL);
+
+    world_add_numa_node(w, "n1", 1, 2);
+    world_add_pod(w, "a", "2", "1Gi", EXCLUSIVE);
+    fake_client_fail(w->api, CLIENT_CREATE, "binding", 500, "InternalError");
+    world_settle(w);
+    ck_assert_str_eq(world_node_of(w, "a"), "");
+    ck_assert_uint_eq(scheduler_count(w->scheduler).assumed, 0);
+
+    world_advance(w, 1100);
+    ck_assert_str_eq(world_node_of(w, "a"), "n1");
+    ck_assert_str_eq(world_allocation(w, "a")->cpus, "0,2");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_pod_deleted_while_it_is_bound_does_not_come_back)
+{
+    struct world *w = world_new(NULL);
+
+    world_add_node(w, "n1", 4);
+    world_add_pod(w, "a", "2", "1Gi", "");
+    fake_client_run(w->api);
+    scheduler_work(w->scheduler, 10);
+    fake_client_remove(w->api, &pod_kind, "default", "a");
+    world_settle(w);
+    world_advance(w, 60000);
+
+    ck_assert_uint_eq(scheduler_count(w->scheduler).assumed, 0);
+    ck_assert_uint_eq(scheduler_count(w->scheduler).active, 0);
+    ck_assert_uint_eq(scheduler_count(w->scheduler).backoff, 0);
+    ck_assert_uint_eq(scheduler_count(w->scheduler).sleeping, 0);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_restarted_scheduler_knows_what_is_taken)
+{
+    struct world *w = world_new(NULL);
+    struct error err = {0};
+    struct scheduler_settings set = {.seed = 2};
+
+    world_add_numa_node(w, "n1", 2, 2);
+    world_add_pod(w, "a", "4", "1Gi", SINGLE_NUMA);
+    world_settle(w);
+    ck_assert_str_eq(world_allocation(w, "a")->cpus, "0-1,4-5");
+
+    taps_free(w->taps);
+    scheduler_free(w->scheduler);
+    set.client = fake_client_client(w->api);
+    set.clock = &w->time.clock;
+    ck_assert_int_eq(scheduler_new(&set, &w->scheduler, &err), 0);
+    w->taps = taps_new(w->scheduler, set.client, NULL, NULL);
+    world_add_pod(w, "b", "4", "1Gi", SINGLE_NUMA);
+    world_settle(w);
+    world_add_pod(w, "c", "2", "1Gi", SINGLE_NUMA);
+    world_settle(w);
+
+    ck_assert_str_eq(world_allocation(w, "b")->cpus, "2-3,6-7");
+    ck_assert_str_eq(world_node_of(w, "c"), "");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_pod_bound_by_hand_is_given_an_allocation)
+{
+    struct world *w = world_new(NULL);
+
+    world_add_numa_node(w, "n1", 1, 2);
+    world_settle(w);
+    world_add_pod(w, "a", "2", "1Gi", ",\"nodeName\":\"n1\"" EXCLUSIVE);
+    world_advance(w, 200);
+
+    ck_assert_ptr_nonnull(world_allocation(w, "a"));
+    ck_assert_str_eq(world_allocation(w, "a")->cpus, "0,2");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_pod_bound_by_hand_that_does_not_fit_is_refused)
+{
+    struct world *w = world_new(NULL);
+
+    world_add_numa_node(w, "n1", 1, 2);
+    world_add_pod(w, "a", "4", "1Gi", EXCLUSIVE);
+    world_settle(w);
+    world_add_pod(w, "b", "2", "1Gi", ",\"nodeName\":\"n1\"" EXCLUSIVE);
+    world_advance(w, 200);
+
+    ck_assert_str_eq(world_pod(w, "b")->status.phase, "Failed");
+    ck_assert_str_eq(world_pod(w, "b")->status.reason, "OutOfResources");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_gated_pod_waits_for_its_gates)
+{
+    struct world *w = world_new(NULL);
+    const struct pod_condition *c;
+
+    world_add_node(w, "n1", 4);
+    world_add_pod(w,
+                  "a",
+                  "1",
+                  "1Gi",
+                  ",\"schedulingGates\":[{\"name\":\"x/y\"}]");
+    world_settle(w);
+    c = pod_find_condition(world_pod(w, "a"), "PodScheduled");
+    ck_assert_ptr_nonnull(c);
+    ck_assert_str_eq(c->reason, "SchedulingGated");
+    ck_assert_str_eq(world_node_of(w, "a"), "");
+
+    fake_client_put(
+        w->api,
+        &pod_kind,
+        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":"
+        "\"uid-2\"},\"spec\":{\"containers\":[{\"name\":\"main\"}]}}");
+    world_settle(w);
+    ck_assert_str_eq(world_node_of(w, "a"), "n1");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_pod_that_fails_often_makes_one_event_with_a_count)
+{
+    struct world *w = world_new(NULL);
+    const struct pod_condition *c;
+
+    world_add_node(w, "n1", 4);
+    world_add_pod(w, "big", "8", "1Gi", "");
+    for (int i = 0; i < 20; i++) {
+        char name[16];
+
+        snprintf(name, sizeof(name), "p%d", i);
+        world_add_pod(w, name, "100m", "1Mi", "");
+        world_advance(w, 12000);
+        fake_client_remove(w->api, &pod_kind, "default", name);
+        world_advance(w, 12000);
+    }
+
+    c = pod_find_condition(world_pod(w, "big"), "PodScheduled");
+    ck_assert_ptr_nonnull(c);
+    ck_assert_uint_eq(fake_client_count(w->api, &event_kind), 1 + 20);
+    ck_assert_uint_lt(
+        fake_client_calls(w->api, CLIENT_STRATEGIC_PATCH, "status"),
+        3);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(explain_names_what_is_missing_on_the_nearest_nodes)
+{
+    struct world *w = world_new(NULL);
+    struct strbuf text = STRBUF_INIT;
+
+    world_add_numa_node(w, "n1", 2, 4);
+    world_add_pod(w, "a", "12", "1Gi", SINGLE_NUMA);
+    world_add_pod(w, "c", "4", "1Gi", SINGLE_NUMA);
+    world_settle(w);
+    world_add_pod(w, "b", "8", "1Gi", SINGLE_NUMA);
+    world_add_pod(w, "d", "8", "1Gi", SINGLE_NUMA);
+    world_settle(w);
+
+    ck_assert_int_eq(scheduler_explain(w->scheduler, "default", "d", &text), 0);
+    ck_assert_msg(strstr(text.text, "n1: ") != NULL, "%s", text.text);
+    strbuf_fini(&text);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(equal_pods_start_in_the_order_they_came)
+{
+    struct world *w = world_new(NULL);
+
+    world_add_node(w, "n1", 1);
+    for (int i = 0; i < 5; i++) {
+        char name[16];
+
+        snprintf(name, sizeof(name), "p%d", i);
+        world_add_pod(w, name, "1", "1Mi", "");
+        world_advance(w, 10);
+    }
+    for (int i = 0; i < 5; i++) {
+        char name[16];
+
+        snprintf(name, sizeof(name), "p%d", i);
+        ck_assert_str_eq(world_node_of(w, name), "n1");
+        fake_client_remove(w->api, &pod_kind, "default", name);
+        world_advance(w, 2000);
+    }
+    world_free(w);
+}
+END_TEST
+
+SUITE("scheduler",
+      a_pod_gets_whole_cores_on_one_numa_node,
+      a_pod_without_placement_runs_in_the_shared_pool,
+      withheld_threads_are_charged,
+      a_pod_that_fits_nowhere_says_why_and_starts_when_room_is_made,
+      a_pod_being_deleted_keeps_its_cores_until_it_is_gone,
+      a_binding_that_fails_is_tried_again,
+      a_pod_deleted_while_it_is_bound_does_not_come_back,
+      a_restarted_scheduler_knows_what_is_taken,
+      a_pod_bound_by_hand_is_given_an_allocation,
+      a_pod_bound_by_hand_that_does_not_fit_is_refused,
+      a_gated_pod_waits_for_its_gates,
+      a_pod_that_fails_often_makes_one_event_with_a_count,
+      explain_names_what_is_missing_on_the_nearest_nodes,
+      equal_pods_start_in_the_order_they_came)
