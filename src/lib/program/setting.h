@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -55,7 +56,21 @@ struct setting_table {
     size_t n_settings;
 };
 
-/* Fills the members of the table; the rest of the target is left alone. */
+static inline void *
+setting_place(const struct setting *setting, void *target)
+{
+    return (char *)target + setting->offset;
+}
+
+/* Whether it binds a struct setting_texts. */
+bool setting_is_list(const struct setting *setting);
+
+/* Fills the members of the table, or the one, with what is initial; the rest
+ * of the target is left alone.
+ */
+void setting_reset_one(const struct setting *setting,
+                       struct arena *arena,
+                       void *target);
 void setting_reset(const struct setting_table *table,
                    struct arena *arena,
                    void *target);
