@@ -39,6 +39,4 @@ struct ground {
     uid_t uid; /* of the agent: a rootless one runs this user's pods alone */
     bool allow_root;
     uid_t min_uid;
-    const char *prolog; /* run as root before and after each pod, or NULL */
-    const char *epilog;
 };
