@@ -18,6 +18,7 @@
 #include "agent/hardware/machine.h"
 #include "agent/heartbeat.h"
 #include "agent/node_status.h"
+#include "agent/output/requests.h"
 #include "agent/pods/ground.h"
 #include "agent/pods/pods.h"
 #include "agent/registration.h"
@@ -55,6 +56,7 @@ struct agent {
     struct topology *topology;
     struct node_facts facts;
     char *node_name;
+    char *output_program; /* stands beside the shepherd */
     struct cgroot *cgroups;
     struct cgpool *pool;
 
@@ -68,6 +70,7 @@ struct agent {
     struct registration *registration;
     struct heartbeat *heartbeat;
     struct pods *pods;
+    struct requests *requests;
     struct sigwatch *on_term, *on_int;
     bool again; /* not to end, but to begin anew */
 };
@@ -252,6 +255,11 @@ static void
 lay_ground(struct agent *a)
 {
     const struct agent_settings *s = a->settings;
+    const char *slash = strrchr(s->shepherd, '/');
+
+    a->output_program = xasprintf("%.*skiln-output",
+                                  slash ? (int)(slash - s->shepherd) + 1 : 0,
+                                  s->shepherd);
 
     a->ground = (struct ground){
         .loop = a->loop,
@@ -297,6 +305,7 @@ on_ready(void *context)
     readiness_status("node %s registered", a->node_name);
     heartbeat_start(a->heartbeat);
     pods_start(a->pods);
+    a->requests = requests_new(&a->ground, a->http, a->pods, a->output_program);
 }
 
 static void
@@ -372,6 +381,7 @@ agent_free(struct agent *a)
         workers_free(a->workers);
         loop_drain(a->loop);
     }
+    requests_free(a->requests);
     pods_free(a->pods);
     heartbeat_free(a->heartbeat);
     registration_free(a->registration);
@@ -390,6 +400,7 @@ agent_free(struct agent *a)
     if (a->lock_fd >= 0)
         close(a->lock_fd);
     free(a->node_name);
+    free(a->output_program);
     free(a->secret_path);
     free(a);
 }

@@ -103,31 +103,52 @@ annotation(const struct object *pod, const char *name)
     return string_map_find(&pod->meta->annotations, name);
 }
 
+static const char *
+work_dir_of(const struct object *pod)
+{
+    const struct container *c = &pod_of(pod)->spec.containers.items[0];
+
+    return c->working_dir != NULL ? c->working_dir : "/";
+}
+
 /* An absolute path; a relative one is below the working directory. */
 static const char *
-path_of(const struct compose_input *in,
+path_of(const struct ground *g,
+        const struct object *pod,
         struct arena *arena,
-        const char *work_dir,
         const char *pattern)
 {
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
-    const struct owner_reference *owner = meta_controller(in->pod->meta);
-    const char *id = annotation(in->pod, ANNOTATION_JOB_ID);
-    const char *user = annotation(in->pod, ANNOTATION_USER);
+    const char *id = annotation(pod, ANNOTATION_JOB_ID);
+    const char *user = annotation(pod, ANNOTATION_USER);
     struct pattern_values values = {
-        .job_id = id != NULL ? id : in->pod->meta->name,
-        .job_name = environment_job_name(in->pod),
+        .job_id = id != NULL ? id : pod->meta->name,
+        .job_name = environment_job_name(pod),
         .user = user != NULL ? user : "unknown",
-        .node = in->ground->node,
+        .node = g->node,
     };
 
-    (void)owner;
     if (pattern == NULL)
         return NULL;
     if (*pattern != '/')
-        strbuf_printf(&out, "%s/", work_dir);
+        strbuf_printf(&out, "%s/", work_dir_of(pod));
     pattern_expand(pattern, &values, &out);
     return arena_strndup(arena, out.text, out.length);
+}
+
+const char *
+compose_output_path(const struct ground *g,
+                    const struct object *pod,
+                    struct arena *arena)
+{
+    const struct execution *e = pod_of(pod)->spec.execution;
+
+    if (e != NULL && e->stdout_path != NULL)
+        return path_of(g, pod, arena, e->stdout_path);
+    return arena_printf(arena,
+                        "%s/pods/%s/output",
+                        g->state_dir,
+                        pod->meta->uid);
 }
 
 static int64_t
@@ -216,7 +237,6 @@ compose_order(const struct compose_input *in,
 {
     const struct ground *g = in->ground;
     const struct pod *pod = pod_of(in->pod);
-    const struct container *c = &pod->spec.containers.items[0];
     const struct execution *e = pod->spec.execution;
     const struct security_context *who = pod->spec.security_context;
     int r;
@@ -236,12 +256,12 @@ compose_order(const struct compose_input *in,
     o->job_cgroup = in->job_cgroup;
     o->shepherd_cgroup = in->shepherd_cgroup;
     o->kill_wait_ms = KILL_WAIT_MS;
-    o->work_dir = c->working_dir != NULL ? c->working_dir : "/";
+    o->work_dir = work_dir_of(in->pod);
     o->umask = umask_of(e);
+    o->stdout_path = compose_output_path(g, in->pod, arena);
     if (e != NULL) {
-        o->stdin_path = path_of(in, arena, o->work_dir, e->stdin_path);
-        o->stdout_path = path_of(in, arena, o->work_dir, e->stdout_path);
-        o->stderr_path = path_of(in, arena, o->work_dir, e->stderr_path);
+        o->stdin_path = path_of(g, in->pod, arena, e->stdin_path);
+        o->stderr_path = path_of(g, in->pod, arena, e->stderr_path);
         o->append = e->open_mode != NULL && strcmp(e->open_mode, "append") == 0;
     }
     set_placement(in, o);

@@ -39,6 +39,13 @@ int compose_check(const struct ground *ground,
                   const struct object *pod,
                   struct error *err);
 
+/* Where its output goes: the path it asked for, or the one of the agent's own
+ * for a pod that asked for none.
+ */
+const char *compose_output_path(const struct ground *ground,
+                                const struct object *pod,
+                                struct arena *arena);
+
 /* The order borrows from the arena and the input. */
 int compose_order(const struct compose_input *input,
                   struct arena *arena,

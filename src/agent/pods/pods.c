@@ -31,7 +31,10 @@ on_over(struct stay *stay, void *context)
     struct pods *p = context;
 
     map_remove(p->stays, stay_uid(stay));
-    site_forget(p->ground, stay_uid(stay));
+    if (stay_is_gone(stay))
+        site_forget(p->ground, stay_uid(stay));
+    else
+        site_settle(p->ground, stay_uid(stay));
     stay_free(stay);
 }
 
@@ -104,6 +107,8 @@ on_change(const struct object *old_object,
     if (new_object == NULL) {
         if (stay != NULL)
             stay_vanish(stay);
+        else
+            site_forget(p->ground, pod->meta->uid);
         return;
     }
     /* Deleted and made again while we did not look. */
@@ -116,11 +121,45 @@ on_change(const struct object *old_object,
     if (stay != NULL)
         stay_update(stay, pod);
     else if (pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0)
-        site_forget(p->ground, pod->meta->uid);
+        return; /* its end was told; its output stays as long as it does */
     else if (pod_of(pod)->status.allocation != NULL
              || pod->meta->deleted_at_us != 0)
         admit(p, pod);
     /* Bound without an allocation: the scheduler gives one, or refuses. */
+}
+
+struct sweep {
+    struct pods *pods;
+    struct map *known; /* uids of the API's pods here */
+};
+
+static void
+note_uid(const struct object *pod, void *context)
+{
+    struct sweep *s = context;
+
+    map_put(s->known, pod->meta->uid, s);
+}
+
+static void
+forget_unknown(const char *uid, void *context)
+{
+    const struct sweep *s = context;
+
+    if (map_find(s->known, uid) == NULL
+        && map_find(s->pods->stays, uid) == NULL)
+        site_forget(s->pods->ground, uid);
+}
+
+/* Places of pods that were deleted while no agent looked. */
+static void
+sweep_places(struct pods *p)
+{
+    struct sweep s = {.pods = p, .known = map_new()};
+
+    informer_visit(p->informer, note_uid, &s);
+    site_list(p->ground, forget_unknown, &s);
+    map_free(s.known);
 }
 
 /* What was here before and is not in the API's list any more is gone. */
@@ -149,6 +188,7 @@ on_synced(void *context)
         stay_vanish(gone[i]);
     }
     free(gone);
+    sweep_places(p);
 }
 
 static void
@@ -216,6 +256,13 @@ pods_free(struct pods *p)
     map_free(p->stays);
     blobs_free(p->blobs);
     free(p);
+}
+
+const struct object *
+pods_find(const struct pods *p, const char *namespace, const char *name)
+{
+    return p->informer != NULL ? informer_find(p->informer, namespace, name)
+                               : NULL;
 }
 
 size_t

@@ -17,6 +17,7 @@
 #include "lib/base/macro.h"
 
 struct ground;
+struct object;
 struct pods;
 
 /* Life. Take_up looks at the disk; start begins to follow the API. Freeing
@@ -28,5 +29,9 @@ DEFINE_CLEANUP(struct pods, pods_free)
 void pods_take_up(struct pods *pods);
 void pods_start(struct pods *pods);
 
-/* Look: stays that hold cores. */
+/* Look. Find: what the API has of a pod of this node, finished ones too, or
+ * NULL; borrowed until the next change. Count: stays that hold cores.
+ */
+const struct object *
+pods_find(const struct pods *pods, const char *namespace, const char *name);
 size_t pods_count_running(const struct pods *pods);

@@ -67,6 +67,31 @@ write_file(const char *path, const char *text, struct error *err)
 
 /* ---- Making the place ---- */
 
+/* A pod that names no output file gets one here, which its user may write. */
+static int
+make_output(const struct site_start *st, struct error *err)
+{
+    const struct pod *pod = pod_of(st->pod);
+    const struct execution *e = pod->spec.execution;
+    const struct security_context *who = pod->spec.security_context;
+    CLEANUP_FREE char *path =
+        state_path(st->ground, st->pod->meta->uid, "output");
+    CLEANUP_FD int fd = -1;
+
+    if (e != NULL && e->stdout_path != NULL)
+        return 0;
+    fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0
+        || (!st->ground->rootless
+            && fchown(fd,
+                      (uid_t)*who->run_as_user,
+                      (gid_t)(who->run_as_group ? *who->run_as_group
+                                                : *who->run_as_user))
+                   < 0))
+        return error_set(err, -errno, "'%s': %s", path, strerror(errno));
+    return 0;
+}
+
 static int
 make_directories(const struct site_start *st, struct error *err)
 {
@@ -86,7 +111,7 @@ make_directories(const struct site_start *st, struct error *err)
         r = write_file(pod, st->pod->text, err);
     if (r == 0)
         r = write_file(boot, g->boot_id, err);
-    return r;
+    return r < 0 ? r : make_output(st, err);
 }
 
 static int
@@ -262,25 +287,56 @@ site_leave(const struct ground *g, const char *uid, struct error *err)
 
 struct forgetting {
     char *path;
+    bool keep_output;
 };
+
+/* The directory itself goes too when there is no output in it. */
+static void
+settle(const char *path)
+{
+    static const char *const files[] = {"pod.json", "boot", "exit", "script"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+        CLEANUP_FREE char *file = xasprintf("%s/%s", path, files[i]);
+
+        unlink(file);
+    }
+    rmdir(path);
+}
 
 static void
 forget_work(void *arg)
 {
     struct forgetting *f = arg;
 
-    (void)remove_place(f->path, NULL);
+    if (f->keep_output)
+        settle(f->path);
+    else
+        (void)remove_place(f->path, NULL);
     free(f->path);
     free(f);
+}
+
+static void
+forget(const struct ground *g, const char *uid, bool keep_output)
+{
+    struct forgetting *f = xnew(struct forgetting);
+
+    f->path = state_path(g, uid, "");
+    f->keep_output = keep_output;
+    workers_submit(g->workers, NULL, forget_work, NULL, f);
 }
 
 void
 site_forget(const struct ground *g, const char *uid)
 {
-    struct forgetting *f = xnew(struct forgetting);
+    forget(g, uid, false);
+}
 
-    f->path = state_path(g, uid, "");
-    workers_submit(g->workers, NULL, forget_work, NULL, f);
+void
+site_settle(const struct ground *g, const char *uid)
+{
+    forget(g, uid, true);
 }
 
 static void
@@ -341,24 +397,42 @@ site_is_of_earlier_boot(const struct ground *g, const char *uid)
 }
 
 void
-site_visit(const struct ground *g, site_visit_fn *visit, void *context)
+site_list(const struct ground *g, site_list_fn *list, void *context)
 {
     CLEANUP_FREE char *path = xasprintf("%s/pods", g->state_dir);
     DIR *dir = opendir(path);
 
     if (dir == NULL)
         return;
-    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
-        CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-        CLEANUP_FREE char *pod = NULL;
-
-        if (e->d_name[0] == '.')
-            continue;
-        pod = state_path(g, e->d_name, "pod.json");
-        if (file_read(pod, POD_TEXT_LIMIT, &text, NULL) == 0)
-            visit(e->d_name, text.text, text.length, context);
-    }
+    for (struct dirent *e; (e = readdir(dir)) != NULL;)
+        if (e->d_name[0] != '.')
+            list(e->d_name, context);
     closedir(dir);
+}
+
+struct visit {
+    const struct ground *ground;
+    site_visit_fn *visit;
+    void *context;
+};
+
+static void
+visit_one(const char *uid, void *context)
+{
+    const struct visit *v = context;
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    CLEANUP_FREE char *pod = state_path(v->ground, uid, "pod.json");
+
+    if (file_read(pod, POD_TEXT_LIMIT, &text, NULL) == 0)
+        v->visit(uid, text.text, text.length, v->context);
+}
+
+void
+site_visit(const struct ground *g, site_visit_fn *visit, void *context)
+{
+    struct visit v = {g, visit, context};
+
+    site_list(g, visit_one, &v);
 }
 
 int

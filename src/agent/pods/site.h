@@ -4,7 +4,7 @@
  * What blocks (files, cgroups, a new process) and is therefore done on a
  * worker, except for the reads of /run, which are cheap.
  *
- * Layout: STATE/pods/UID/ holds pod.json, boot, script and exit; RUN/pods/UID/
+ * Layout: STATE/pods/UID/ holds pod.json, boot, script, exit and output; RUN/pods/UID/
  * holds live and cgroup; TMP/kiln-UID is the job's TMPDIR.
  */
 #pragma once
@@ -36,9 +36,11 @@ struct site_start {
 int site_start(struct site_start *start, struct error *err);
 
 /* Leave removes TMPDIR, without following links, and what is in /run; on a
- * worker. Forget removes the rest, the exit record too, once the end is told;
- * from the loop, done later.
+ * worker. Settle removes the rest, but for the output, once the end is told;
+ * forget removes the output too, once the pod is gone: both from the loop, done
+ * later.
  */
+void site_settle(const struct ground *ground, const char *uid);
 void site_forget(const struct ground *ground, const char *uid);
 int site_leave(const struct ground *ground, const char *uid, struct error *err);
 
@@ -58,6 +60,10 @@ typedef void site_visit_fn(const char *uid,
                            void *context);
 void
 site_visit(const struct ground *ground, site_visit_fn *visit, void *context);
+
+/* Calls for each pod that has a directory. */
+typedef void site_list_fn(const char *uid, void *context);
+void site_list(const struct ground *ground, site_list_fn *list, void *context);
 
 /* "USR1" or "SIGUSR1"; 0 for what is no signal. */
 int site_signal_number(const char *name);

@@ -906,3 +906,9 @@ stay_holds_cores(const struct stay *s)
 {
     return s->phase != STAY_DONE;
 }
+
+bool
+stay_is_gone(const struct stay *s)
+{
+    return s->vanished;
+}

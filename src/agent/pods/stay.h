@@ -73,3 +73,4 @@ enum stay_phase stay_phase(const struct stay *stay);
 const struct object *stay_pod(const struct stay *stay);
 const char *stay_uid(const struct stay *stay);
 bool stay_holds_cores(const struct stay *stay);
+bool stay_is_gone(const struct stay *stay); /* from the API */

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kiln-output - read a job's output file as the user it belongs to
+ *
+ * Started by the agent for one reader. Becomes the user for good before it
+ * looks at the path, so that what the user may not read is not read. Ends at
+ * the end of the file, or, following, after the end once its standard input is
+ * closed: the job is over. One line on standard error says what is wrong.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/fd.h"
+
+#define PIECE       65536
+#define LOOK_MS     200
+#define GIVE_UP_S   30 /* a directory of users that does not answer */
+#define TAIL_BLOCKS 65536
+
+struct wish {
+    uid_t uid;
+    gid_t gid;
+    bool follow;
+    int64_t tail;  /* lines; -1: all */
+    int64_t limit; /* bytes; -1: all */
+    const char *path;
+};
+
+static void __attribute__((noreturn, format(printf, 2, 3)))
+fail(int status, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    exit(status);
+}
+
+/* What the agent and this program agree on: exit statuses are HTTP's, less
+ * 400 to fit.
+ */
+#define NOT_FOUND (404 - 400)
+#define FORBIDDEN (403 - 400)
+#define FAILED    100
+
+static void
+become_user(const struct wish *w)
+{
+    const struct passwd *p;
+
+    if (geteuid() != 0)
+        return; /* rootless: the agent is the user */
+    alarm(GIVE_UP_S);
+    p = getpwuid(w->uid);
+    if ((p != NULL ? initgroups(p->pw_name, w->gid) : setgroups(0, NULL)) < 0
+        || setresgid(w->gid, w->gid, w->gid) < 0
+        || setresuid(w->uid, w->uid, w->uid) < 0)
+        fail(FAILED, "becoming uid %u: %s", w->uid, strerror(errno));
+    if (w->uid != 0 && setuid(0) == 0)
+        fail(FAILED, "uid %u can become root again", w->uid);
+    alarm(0);
+}
+
+static int
+open_output(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct stat st;
+
+    if (fd < 0)
+        fail(errno == ENOENT ? NOT_FOUND : FORBIDDEN,
+             "the output file '%s': %s",
+             path,
+             strerror(errno));
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        fail(NOT_FOUND, "'%s' is not a file: its output is not kept", path);
+    return fd;
+}
+
+/* Where the last `lines` lines begin, found from the end in blocks. */
+static off_t
+find_tail(int fd, int64_t lines)
+{
+    static char block[TAIL_BLOCKS];
+    off_t at = lseek(fd, 0, SEEK_END);
+    bool last = true; /* a newline at the very end ends the last line */
+
+    if (lines == 0)
+        return at;
+    while (at > 0) {
+        size_t n = at < (off_t)sizeof(block) ? (size_t)at : sizeof(block);
+        ssize_t got = pread(fd, block, n, at - (off_t)n);
+
+        if (got != (ssize_t)n)
+            return 0;
+        for (size_t i = n; i-- > 0; last = false)
+            if (block[i] == '\n' && !last && lines-- == 1)
+                return at - (off_t)n + (off_t)i + 1;
+        at -= (off_t)n;
+    }
+    return 0;
+}
+
+/* False when the limit is reached. */
+static bool
+copy_on(int fd, int64_t *limit)
+{
+    static char piece[PIECE];
+
+    for (;;) {
+        size_t n = sizeof(piece);
+        ssize_t got;
+
+        if (*limit >= 0 && *limit < (int64_t)n)
+            n = (size_t)*limit;
+        if (n == 0)
+            return false;
+        got = read(fd, piece, n);
+        if (got < 0)
+            fail(FAILED, "reading: %s", strerror(errno));
+        if (got == 0)
+            return true;
+        if (fd_write_all(STDOUT_FILENO, piece, (size_t)got) < 0)
+            exit(0); /* nobody reads any more */
+        if (*limit >= 0)
+            *limit -= got;
+    }
+}
+
+/* Waits a little for more; false when standard input was closed. */
+static bool
+wait_for_more(void)
+{
+    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+    char byte;
+
+    if (poll(&in, 1, LOOK_MS) <= 0)
+        return true;
+    return read(STDIN_FILENO, &byte, 1) > 0;
+}
+
+static void
+show(const struct wish *w)
+{
+    int fd = open_output(w->path);
+    int64_t limit = w->limit;
+    bool goes_on = w->follow;
+
+    if (w->tail >= 0)
+        (void)lseek(fd, find_tail(fd, w->tail), SEEK_SET);
+    while (copy_on(fd, &limit) && goes_on)
+        goes_on = wait_for_more();
+    if (w->follow && limit != 0)
+        copy_on(fd, &limit); /* what came before the end */
+}
+
+int
+main(int argc, char **argv)
+{
+    struct wish w;
+
+    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+        puts("usage: kiln-output UID GID FOLLOW TAIL LIMIT PATH\n\n"
+             "Started by kiln-agent; not for use by hand.");
+        return 0;
+    }
+    if (argc != 7) {
+        fputs("kiln-output: started by kiln-agent; not for use by hand\n",
+              stderr);
+        return 64;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    w.uid = (uid_t)strtoul(argv[1], NULL, 10);
+    w.gid = (gid_t)strtoul(argv[2], NULL, 10);
+    w.follow = strcmp(argv[3], "1") == 0;
+    w.tail = strtoll(argv[4], NULL, 10);
+    w.limit = strtoll(argv[5], NULL, 10);
+    w.path = argv[6];
+    become_user(&w);
+    show(&w);
+    return 0;
+}

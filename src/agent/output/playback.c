@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/output/playback.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/strbuf.h"
+#include "lib/http/http_client.h"
+#include "lib/http/target.h"
+#include "lib/loop/child.h"
+#include "lib/loop/fdwatch.h"
+#include "lib/loop/loop.h"
+
+#define PIECE     65536u
+#define WORDS_MAX 1024u
+
+struct playback {
+    struct playback_settings s;
+    char *id;
+    struct child *child;
+    int in_fd;  /* the child's standard input: closed when the job is over */
+    int out_fd; /* its output */
+    int err_fd;
+    struct fdwatch *out;
+    struct http_call *call;
+    bool has_exited;
+    bool at_end; /* of the pipe */
+    bool last_sent;
+    bool has_sent; /* some output */
+    int exit_status;
+    char words[WORDS_MAX];
+};
+
+static void
+close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+void
+playback_free(struct playback *p)
+{
+    if (p == NULL)
+        return;
+    if (p->call != NULL)
+        http_call_cancel(p->call);
+    fdwatch_free(p->out);
+    if (p->child != NULL && !p->has_exited) {
+        (void)child_kill(p->child, SIGKILL);
+        (void)waitpid(child_pid(p->child), NULL, 0);
+    }
+    child_free(p->child);
+    close_fd(&p->in_fd);
+    close_fd(&p->out_fd);
+    close_fd(&p->err_fd);
+    free(p->id);
+    free(p);
+}
+
+static void
+be_over(void *context)
+{
+    struct playback *p = context;
+
+    p->s.over(p, p->s.context);
+}
+
+static void
+on_posted(const struct http_answer *answer, const struct error *err, void *arg)
+{
+    struct playback *p = arg;
+
+    (void)err;
+    p->call = NULL;
+    /* Whoever read has gone, or the controller has: the reader asks again. */
+    if (answer == NULL || answer->status != 200 || p->last_sent)
+        loop_defer(p->s.loop, be_over, p);
+    else
+        fdwatch_want(p->out, FDWATCH_READ);
+}
+
+static void
+post(struct playback *p, const char *query, const void *bytes, size_t length)
+{
+    CLEANUP_FREE char *target =
+        xasprintf("/api/v1/nodes/%s/requests/%s%s", p->s.node, p->id, query);
+    struct http_question question = {
+        .method = HTTP_POST,
+        .target = target,
+        .content_type = "application/octet-stream",
+        .body = bytes,
+        .length = length,
+        .done = on_posted,
+        .arg = p,
+    };
+
+    p->call = http_client_call(p->s.http, &question);
+}
+
+static void
+post_failure(struct playback *p, int status, const char *words)
+{
+    CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
+
+    strbuf_printf(&query, "?end=1&status=%d&message=", status);
+    target_escape(&query, words);
+    p->last_sent = true;
+    post(p, query.text, NULL, 0);
+}
+
+/* When the pipe has ended and so has the child. */
+static void
+post_end(struct playback *p)
+{
+    if (!p->at_end || !p->has_exited || p->call != NULL || p->last_sent)
+        return;
+    if (p->exit_status != 0 && !p->has_sent) {
+        post_failure(p,
+                     p->exit_status < 100 ? 400 + p->exit_status : 500,
+                     p->words[0] != '\0' ? p->words : "kiln-output failed");
+        return;
+    }
+    p->last_sent = true;
+    post(p, "?end=1", NULL, 0);
+}
+
+static void
+on_output(int fd, unsigned ready, void *arg)
+{
+    struct playback *p = arg;
+    static char piece[PIECE];
+    ssize_t n = read(fd, piece, sizeof(piece));
+
+    (void)ready;
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    fdwatch_want(p->out, 0);
+    if (n > 0) {
+        p->has_sent = true;
+        post(p, "", piece, (size_t)n);
+        return;
+    }
+    p->at_end = true;
+    post_end(p);
+}
+
+static void
+on_child_exit(const struct child_exit *end, void *arg)
+{
+    struct playback *p = arg;
+    ssize_t n = read(p->err_fd, p->words, sizeof(p->words) - 1);
+
+    if (n > 0)
+        p->words[n] = '\0';
+    p->has_exited = true;
+    p->exit_status = end->is_known && WIFEXITED(end->status)
+                         ? WEXITSTATUS(end->status)
+                         : 100;
+    post_end(p);
+}
+
+/* `here` is the end that stays; it does not block where it is read. */
+static int
+make_pipe(int *here, int *there, bool is_read_here)
+{
+    int fds[2];
+
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return -errno;
+    *here = fds[is_read_here ? 0 : 1];
+    *there = fds[is_read_here ? 1 : 0];
+    return is_read_here ? fd_set_nonblocking(*here, true) : 0;
+}
+
+static int
+start_child(struct playback *p,
+            const struct playback_wish *w,
+            struct error *err)
+{
+    CLEANUP_FREE char *uid = xasprintf("%u", w->uid);
+    CLEANUP_FREE char *gid = xasprintf("%u", w->gid);
+    CLEANUP_FREE char *tail = xasprintf("%" PRId64, w->tail);
+    CLEANUP_FREE char *limit = xasprintf("%" PRId64, w->limit);
+    CLEANUP_FREE char *path = xstrdup(w->path);
+    CLEANUP_FREE char *program = xstrdup(p->s.program);
+    char follow[] = {w->follow ? '1' : '0', '\0'};
+    char *argv[] = {program, uid, gid, follow, tail, limit, path, NULL};
+    CLEANUP_FD int in = -1;
+    CLEANUP_FD int out = -1;
+    CLEANUP_FD int errors = -1;
+    struct child_plan plan = {.path = program, .argv = argv};
+    int r = make_pipe(&p->in_fd, &in, false);
+
+    if (r == 0)
+        r = make_pipe(&p->out_fd, &out, true);
+    if (r == 0)
+        r = make_pipe(&p->err_fd, &errors, true);
+    if (r < 0)
+        return error_set(err, r, "pipe: %s", strerror(-r));
+    plan.fds[0] = in;
+    plan.fds[1] = out;
+    plan.fds[2] = errors;
+    r = child_spawn(p->s.loop, &plan, on_child_exit, p, &p->child, err);
+    if (r < 0)
+        return r;
+    p->out = fdwatch_new(p->s.loop, p->out_fd, FDWATCH_READ, on_output, p);
+    return 0;
+}
+
+struct playback *
+playback_new(const struct playback_settings *settings,
+             const struct playback_wish *wish)
+{
+    struct playback *p = xnew(struct playback);
+    struct error err = {0};
+
+    p->s = *settings;
+    p->id = xstrdup(wish->id);
+    p->in_fd = p->out_fd = p->err_fd = -1;
+    if (wish->path == NULL)
+        post_failure(p, wish->status, wish->refusal);
+    else if (start_child(p, wish, &err) < 0)
+        post_failure(p, 500, err.text);
+    return p;
+}
+
+void
+playback_finish(struct playback *p)
+{
+    close_fd(&p->in_fd);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* playback.h - one reader of one pod's output, served
+ *
+ * A child with the user's rights (kiln-output) reads the file into a pipe;
+ * each piece is posted to the controller, and the next one is read when it was
+ * taken, so that a slow reader costs nothing but its own time.
+ *
+ * Thread: the loop's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/macro.h"
+
+struct http_client;
+struct loop;
+struct playback;
+
+struct playback_wish {
+    const char *id;   /* the controller's, for this reader */
+    const char *path; /* NULL: `refusal` says why there is none */
+    int status;       /* of the refusal, in HTTP's numbers */
+    const char *refusal;
+    uid_t uid;
+    gid_t gid;
+    bool follow;
+    int64_t tail;  /* lines; -1: all */
+    int64_t limit; /* bytes; -1: all */
+};
+
+typedef void playback_over_fn(struct playback *playback, void *context);
+
+struct playback_settings {
+    struct loop *loop;
+    struct http_client *http;
+    const char *node;
+    const char *program;    /* kiln-output */
+    playback_over_fn *over; /* served or given up: to be freed */
+    void *context;
+};
+
+/* Life. Free ends the child. */
+void playback_free(struct playback *playback);
+struct playback *playback_new(const struct playback_settings *settings,
+                              const struct playback_wish *wish)
+    OWNED_BY(playback_free);
+
+/* The job is over: what a follower has not read yet is the last. */
+void playback_finish(struct playback *playback);

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/output/requests.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "agent/output/playback.h"
+#include "agent/pods/compose.h"
+#include "agent/pods/ground.h"
+#include "agent/pods/pods.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+#include "lib/base/strbuf.h"
+#include "lib/http/http_client.h"
+#include "lib/json/json.h"
+#include "lib/loop/timer.h"
+
+#define AGAIN_MS     2000
+#define LOOK_MS      500 /* whether followed pods are over */
+#define LINE_MAX_LEN (64u << 10)
+
+/* A playback, and the pod it is of. */
+struct serving {
+    struct requests *requests;
+    struct playback *playback;
+    char *id;
+    char *namespace;
+    char *pod;
+    bool follows;
+};
+
+struct requests {
+    const struct ground *ground;
+    struct http_client *http;
+    const struct pods *pods;
+    char *program;
+    char *target;
+    struct http_call *call;
+    struct timer *again;
+    struct timer *look;
+    struct strbuf line;   /* what has come of the next one */
+    struct map *servings; /* by id */
+};
+
+static void
+free_serving(struct serving *s)
+{
+    playback_free(s->playback);
+    free(s->id);
+    free(s->namespace);
+    free(s->pod);
+    free(s);
+}
+
+static void
+stop_serving(struct requests *r, const char *id)
+{
+    struct serving *s = map_remove(r->servings, id);
+
+    if (s != NULL)
+        free_serving(s);
+}
+
+static void
+on_over(UNUSED struct playback *playback, void *context)
+{
+    struct serving *s = context;
+
+    map_remove(s->requests->servings, s->id);
+    free_serving(s);
+}
+
+/* ---- What is asked ---- */
+
+static void
+find_output(struct requests *r,
+            struct arena *arena,
+            const struct json *words,
+            struct playback_wish *wish)
+{
+    const struct object *pod = pods_find(r->pods,
+                                         json_get_text(words, "namespace"),
+                                         json_get_text(words, "pod"));
+    const struct security_context *who;
+
+    wish->status = 404;
+    wish->refusal = "the pod is not on this node any more";
+    if (pod == NULL)
+        return;
+    if (json_get(words, "sinceSeconds") != NULL
+        || json_get(words, "sinceTime") != NULL
+        || json_is_true(json_get(words, "timestamps"))) {
+        wish->status = 400;
+        wish->refusal = "the output of a job is a plain file without times: "
+                        "since and timestamps cannot be answered";
+        return;
+    }
+    who = pod_of(pod)->spec.security_context;
+    if (who == NULL || who->run_as_user == NULL)
+        return;
+    wish->uid = (uid_t)*who->run_as_user;
+    wish->gid =
+        (gid_t)(who->run_as_group ? *who->run_as_group : *who->run_as_user);
+    wish->path = compose_output_path(r->ground, pod, arena);
+}
+
+static void
+serve(struct requests *r, const struct json *words)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct serving *s = xnew(struct serving);
+    struct playback_wish wish = {
+        .id = json_get_text(words, "id"),
+        .follow = json_is_true(json_get(words, "follow")),
+        .tail = json_get_int(words, "tailLines", -1),
+        .limit = json_get_int(words, "limitBytes", -1),
+    };
+    struct playback_settings settings = {
+        .loop = r->ground->loop,
+        .http = r->http,
+        .node = r->ground->node,
+        .program = r->program,
+        .over = on_over,
+        .context = s,
+    };
+
+    find_output(r, arena, words, &wish);
+    s->requests = r;
+    s->id = xstrdup(wish.id);
+    s->namespace = xstrdup(json_get_text(words, "namespace"));
+    s->pod = xstrdup(json_get_text(words, "pod"));
+    s->follows = wish.follow;
+    map_put(r->servings, s->id, s);
+    s->playback = playback_new(&settings, &wish);
+    if (s->follows && !timer_is_running(r->look))
+        timer_start(r->look, 0);
+}
+
+static bool
+is_whole(const struct json *words)
+{
+    return json_get_text(words, "id") != NULL
+           && json_get_text(words, "namespace") != NULL
+           && json_get_text(words, "pod") != NULL;
+}
+
+static void
+take_line(struct requests *r, const char *text, size_t length)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct error err = {0};
+    const struct json *words = json_parse(arena, text, length, NULL, &err);
+    const char *type = json_get_text(words, "type");
+    const char *id = json_get_text(words, "id");
+
+    if (type != NULL && id != NULL && strcmp(type, "stop") == 0)
+        stop_serving(r, id);
+    else if (type != NULL && strcmp(type, "log") == 0 && is_whole(words))
+        serve(r, words);
+    else
+        log_warning("the controller asks for what this agent does not know, "
+                    "ignoring: %.*s",
+                    (int)(length < 200 ? length : 200),
+                    text);
+}
+
+static void
+on_data(const void *bytes, size_t length, void *arg)
+{
+    struct requests *r = arg;
+    const char *at = bytes;
+    const char *end = at + length;
+
+    while (at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+
+        strbuf_add(&r->line, at, (size_t)((newline ? newline : end) - at));
+        if (r->line.length > LINE_MAX_LEN)
+            strbuf_truncate(&r->line, 0);
+        if (newline == NULL)
+            return;
+        if (r->line.length > 0)
+            take_line(r, r->line.text, r->line.length);
+        strbuf_truncate(&r->line, 0);
+        at = newline + 1;
+    }
+}
+
+static void
+on_done(const struct http_answer *answer, const struct error *err, void *arg)
+{
+    struct requests *r = arg;
+
+    r->call = NULL;
+    strbuf_truncate(&r->line, 0);
+    log_debug("the stream of requests ended: %s",
+              answer == NULL ? err->text : "closed");
+    timer_start(r->again, AGAIN_MS);
+}
+
+static void
+open_stream(void *context)
+{
+    struct requests *r = context;
+    struct http_question question = {
+        .method = HTTP_GET,
+        .target = r->target,
+        .data = on_data,
+        .done = on_done,
+        .arg = r,
+    };
+
+    r->call = http_client_call(r->http, &question);
+}
+
+/* Followers of a pod that is over get the rest, and then their end. */
+static void
+look(void *context)
+{
+    struct requests *r = context;
+    bool follows = false;
+    size_t at = 0;
+    void *value;
+
+    while (map_next(r->servings, &at, NULL, &value)) {
+        struct serving *s = value;
+        const struct object *pod;
+
+        if (!s->follows)
+            continue;
+        follows = true;
+        pod = pods_find(r->pods, s->namespace, s->pod);
+        if (pod == NULL || pod_is_finished(pod_of(pod)))
+            playback_finish(s->playback);
+    }
+    if (follows)
+        timer_start(r->look, LOOK_MS);
+}
+
+struct requests *
+requests_new(const struct ground *ground,
+             struct http_client *http,
+             const struct pods *pods,
+             const char *program)
+{
+    struct requests *r = xnew(struct requests);
+
+    r->ground = ground;
+    r->http = http;
+    r->pods = pods;
+    r->program = xstrdup(program);
+    r->target = xasprintf("/api/v1/nodes/%s/requests", ground->node);
+    strbuf_init(&r->line);
+    r->servings = map_new();
+    r->again = timer_new(ground->loop, open_stream, r);
+    r->look = timer_new(ground->loop, look, r);
+    open_stream(r);
+    return r;
+}
+
+void
+requests_free(struct requests *r)
+{
+    size_t at = 0;
+    void *s;
+
+    if (r == NULL)
+        return;
+    if (r->call != NULL)
+        http_call_cancel(r->call);
+    while (map_next(r->servings, &at, NULL, &s))
+        free_serving(s);
+    map_free(r->servings);
+    timer_free(r->again);
+    timer_free(r->look);
+    strbuf_fini(&r->line);
+    free(r->program);
+    free(r->target);
+    free(r);
+}
