@@ -173,7 +173,9 @@ main(int argc, char **argv)
 
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
         puts("usage: kiln-output UID GID FOLLOW TAIL LIMIT PATH\n\n"
-             "Started by kiln-agent; not for use by hand.");
+             "Started by kiln-agent; not for use by hand.\n\n"
+             "Options:\n"
+             "      --help                say what it is for");
         return 0;
     }
     if (argc != 7) {
