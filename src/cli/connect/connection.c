@@ -210,7 +210,6 @@ means_unreachable(int r)
     case -EHOSTUNREACH:
     case -ENETUNREACH:
     case -ETIMEDOUT:
-    case -EHOSTDOWN:
         return true;
     default:
         return false;

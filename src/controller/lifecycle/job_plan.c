@@ -340,6 +340,12 @@ judge(const struct job_tally *t,
             "CompletionsReached",
             "Reached expected number of succeeded pods",
         };
+    if (string_map_find(&t->job->meta.annotations, ANNOTATION_CANCEL) != NULL)
+        return (struct verdict_of_job){
+            FAILED,
+            "Cancelled",
+            "Cancelled by a user",
+        };
     if (failed > backoff_limit_of(t->job))
         return (struct verdict_of_job){
             FAILED,

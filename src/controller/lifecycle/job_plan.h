@@ -4,8 +4,11 @@
  * A pure function of what is known: no clock, no client, no memory of its own
  * beyond the Job's status. Upstream's semantics of completions, parallelism,
  * backoffLimit, completionMode, suspend and activeDeadlineSeconds; besides:
- * begin times, and pods lost without a fault of theirs (condition
- * DisruptionTarget) that are replaced when spec.requeue says so.
+ * begin times, pods lost without a fault of theirs (condition
+ * DisruptionTarget) that are replaced when spec.requeue says so, another
+ * attempt when ANNOTATION_REQUEUE_BEFORE asks for one (the pods made before are
+ * deleted and not held against the job), and the end when ANNOTATION_CANCEL
+ * is there.
  *
  * Pods are numbered per index: attempt 0, 1, ... A NonIndexed job of one
  * completion has the index 0; one of several gives each new pod a new index.
@@ -66,8 +69,3 @@ bool job_pod_name_parse(const char *job,
                         const char *pod,
                         int64_t *ret_index,
                         int64_t *ret_attempt);
-
-/* Users ask for another attempt by this annotation: its value is the number
- * of pods that had been made; those are deleted and not held against the job.
- */
-#define ANNOTATION_REQUEUE_BEFORE "kiln.hpc/requeue-before"

@@ -177,7 +177,15 @@ select_successful(const struct object *object, char buffer[64])
     return buffer;
 }
 
+static const char *
+select_id(const struct object *object, char buffer[64])
+{
+    snprintf(buffer, 64, "%" PRId64, job_of(object)->status.id);
+    return buffer;
+}
+
 static const struct selectable_field selectable[] = {
+    {"status.id", select_id},
     {"status.successful", select_successful},
 };
 

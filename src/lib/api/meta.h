@@ -40,13 +40,16 @@ extern const struct record owner_reference_record;
 const struct owner_reference *meta_controller(const struct meta *meta);
 
 /* Labels and annotations of Kiln's own. */
-#define LABEL_USER             "kiln.hpc/user" /* the owner's name, when valid */
-#define LABEL_JOB_NAME         "batch.kubernetes.io/job-name"
-#define LABEL_JOB_UID          "batch.kubernetes.io/controller-uid"
-#define LABEL_HOSTNAME         "kubernetes.io/hostname"
-#define ANNOTATION_USER        "kiln.hpc/user" /* the owner's name, always */
-#define ANNOTATION_UID         "kiln.hpc/uid"
+#define LABEL_USER      "kiln.hpc/user" /* the owner's name, when valid */
+#define LABEL_JOB_NAME  "batch.kubernetes.io/job-name"
+#define LABEL_JOB_UID   "batch.kubernetes.io/controller-uid"
+#define LABEL_HOSTNAME  "kubernetes.io/hostname"
+#define ANNOTATION_USER "kiln.hpc/user" /* the owner's name, always */
+#define ANNOTATION_UID  "kiln.hpc/uid"
+#define ANNOTATION_REQUEUE_BEFORE \
+    "kiln.hpc/requeue-before" /* pods made before do not count */
 #define ANNOTATION_SUBMISSION  "kiln.hpc/submission-key"
+#define ANNOTATION_CANCEL      "kiln.hpc/cancel"      /* by whom; ends a Job */
 #define ANNOTATION_JOB_NAME    "kiln.hpc/job-name"    /* ksub -J */
 #define ANNOTATION_JOB_ID      "kiln.hpc/job-id"      /* on pods: status.id */
 #define ANNOTATION_ATTEMPT     "kiln.hpc/attempt"     /* on pods: 0, 1, ... */

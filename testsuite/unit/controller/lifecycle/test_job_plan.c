@@ -242,6 +242,34 @@ START_TEST(a_requeued_job_ends_its_pod_and_runs_again)
 }
 END_TEST
 
+START_TEST(a_cancelled_job_fails_and_ends_its_pods)
+{
+    given_job("\"kiln.hpc/cancel\":\"alice\"",
+              "\"backoffLimit\":6,\"suspend\":true",
+              "\"attempts\":1,\"active\":1");
+    given_pod("j-0", "\"phase\":\"Running\"");
+
+    struct job_plan plan = plan_at(NOW);
+
+    ck_assert(plan.delete_active);
+    ck_assert_uint_eq(plan.n_create, 0);
+    ck_assert(has_condition(plan.status, "Failed"));
+    done();
+}
+END_TEST
+
+START_TEST(a_job_that_succeeded_before_it_was_cancelled_is_complete)
+{
+    given_job("\"kiln.hpc/cancel\":\"alice\"", "", "\"attempts\":1");
+    given_pod("j-0", "\"phase\":\"Succeeded\"");
+
+    struct job_plan plan = plan_at(NOW);
+
+    ck_assert(has_condition(plan.status, "Complete"));
+    done();
+}
+END_TEST
+
 START_TEST(a_held_job_has_no_pods)
 {
     given_job("", "\"suspend\":true", "\"attempts\":1,\"active\":1");
@@ -355,6 +383,8 @@ SUITE("job_plan",
       a_pod_lost_with_its_node_fails_the_job_otherwise,
       a_pod_that_was_made_and_is_gone_has_failed,
       a_requeued_job_ends_its_pod_and_runs_again,
+      a_cancelled_job_fails_and_ends_its_pods,
+      a_job_that_succeeded_before_it_was_cancelled_is_complete,
       a_held_job_has_no_pods,
       a_job_with_a_begin_time_waits_for_it,
       parallelism_and_completions_bound_the_pods,

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command.h - a verb of kctl: its options, and what it does
+ *
+ * One file per verb (or pair, as cordon and uncordon), one const struct
+ * command each, and the list of them in main.c. A verb prints results on
+ * standard output and returns its errors; main says them.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "lib/program/option.h"
+
+struct error;
+struct kctl;
+
+/* The options of every verb begin with these. */
+struct common_options {
+    const char *server;
+    const char *namespace;
+};
+
+#define COMMON_OPTIONS                                           \
+    {.name = "namespace",                                        \
+     .letter = 'n',                                              \
+     .argument = "NAME",                                         \
+     .help = "in this namespace, which is an account (default)", \
+     .type = OPTION_TEXT,                                        \
+     .offset = offsetof(struct common_options, namespace)},      \
+    {                                                            \
+        .name = "server", .letter = 's', .argument = "URL",      \
+        .help = "where kiln-controller is", .type = OPTION_TEXT, \
+        .offset = offsetof(struct common_options, server),       \
+    }
+
+/* Run: 0, or a negative errno with words. `options` is what the table filled,
+ * the operands are what remained, NULL-terminated.
+ */
+struct command {
+    const char *name;
+    const struct option_table *options;
+    size_t options_size;
+    int (*run)(struct kctl *kctl,
+               const void *options,
+               int n_operands,
+               char **operands,
+               struct error *err);
+};
+
+extern const struct command annotate_command;
+extern const struct command api_resources_command;
+extern const struct command apply_command;
+extern const struct command approve_command;
+extern const struct command cancel_command;
+extern const struct command cordon_command;
+extern const struct command create_command;
+extern const struct command delete_command;
+extern const struct command describe_command;
+extern const struct command drain_command;
+extern const struct command explain_command;
+extern const struct command fence_command;
+extern const struct command get_command;
+extern const struct command hold_command;
+extern const struct command label_command;
+extern const struct command logs_command;
+extern const struct command proxy_command;
+extern const struct command release_command;
+extern const struct command replace_command;
+extern const struct command requeue_command;
+extern const struct command reset_command;
+extern const struct command taint_command;
+extern const struct command top_command;
+extern const struct command topology_command;
+extern const struct command uncordon_command;
+extern const struct command unfence_command;
+extern const struct command version_command;
+extern const struct command wait_command;
+extern const struct command why_command;

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/kctl/facts.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/kctl/kctl.h"
+#include "cli/print/grid.h"
+#include "cli/print/human.h"
+#include "cli/print/ink.h"
+#include "lib/api/kind.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+#define VALUE_COLUMN 20u
+#define STEP         2u
+
+static void
+add_printable(struct strbuf *out, const char *text)
+{
+    for (; *text != '\0'; text++)
+        strbuf_add_char(out, iscntrl((unsigned char)*text) ? ' ' : *text);
+}
+
+static void
+add_name(struct strbuf *out, unsigned indent, const char *name)
+{
+    size_t before = out->length;
+    size_t used;
+
+    strbuf_printf(out, "%*s%s:", (int)indent, "", name);
+    used = out->length - before;
+    strbuf_printf(out,
+                  "%*s",
+                  used < VALUE_COLUMN ? (int)(VALUE_COLUMN - used) : 1,
+                  "");
+}
+
+void
+facts_add(struct strbuf *out,
+          unsigned indent,
+          const char *name,
+          const char *format,
+          ...)
+{
+    CLEANUP_STRBUF struct strbuf value = STRBUF_INIT;
+    va_list args;
+
+    va_start(args, format);
+    strbuf_vprintf(&value, format, args);
+    va_end(args);
+    add_name(out, indent, name);
+    add_printable(out, value.text);
+    strbuf_add_char(out, '\n');
+}
+
+/* Trees */
+
+/* "activeDeadlineSeconds" is "Active Deadline Seconds", and names that are
+ * data (labels, resources) stay as they are.
+ */
+static void
+add_words(struct strbuf *out, const char *name)
+{
+    for (const char *p = name; *p != '\0'; p++)
+        if (!isalnum((unsigned char)*p)) {
+            strbuf_add_text(out, name);
+            return;
+        }
+    strbuf_add_char(out, (char)toupper((unsigned char)*name));
+    for (const char *p = name + 1; *p != '\0'; p++) {
+        if (isupper((unsigned char)*p) && islower((unsigned char)p[-1]))
+            strbuf_add_char(out, ' ');
+        strbuf_add_char(out, *p);
+    }
+}
+
+static bool
+is_scalar(const struct json *value)
+{
+    return value->type != JSON_ARRAY && value->type != JSON_OBJECT;
+}
+
+static void
+add_scalar(struct strbuf *out, const struct json *value)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (json_is(value, JSON_STRING))
+        strbuf_add_text(&text, value->text);
+    else
+        json_print(value, &text);
+    add_printable(out, text.text);
+}
+
+/* "a, b, c", when none of them has parts. */
+static bool
+add_flat_list(struct strbuf *out, const struct json *list)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (!is_scalar(list->items[i]))
+            return false;
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (i > 0)
+            strbuf_add_text(out, ", ");
+        add_scalar(out, list->items[i]);
+    }
+    strbuf_add_char(out, '\n');
+    return true;
+}
+
+static void
+add_member(struct strbuf *out,
+           unsigned indent,
+           const char *name,
+           const struct json *value)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    size_t before;
+
+    if (value->type == JSON_NULL || (!is_scalar(value) && value->count == 0))
+        return;
+    add_words(&words, name);
+    before = out->length;
+    add_name(out, indent, words.text);
+    if (is_scalar(value)) {
+        add_scalar(out, value);
+        strbuf_add_char(out, '\n');
+        return;
+    }
+    if (value->type == JSON_ARRAY && add_flat_list(out, value))
+        return;
+    strbuf_truncate(out, before);
+    strbuf_printf(out, "%*s%s:\n", (int)indent, "", words.text);
+    if (value->type == JSON_OBJECT) {
+        facts_add_tree(out, indent + STEP, value);
+        return;
+    }
+    for (uint32_t i = 0; i < value->count; i++) {
+        strbuf_printf(out, "%*s-\n", (int)(indent + STEP), "");
+        facts_add_tree(out, indent + 2 * STEP, value->items[i]);
+    }
+}
+
+void
+facts_add_tree(struct strbuf *out, unsigned indent, const struct json *object)
+{
+    if (!json_is(object, JSON_OBJECT)) {
+        strbuf_printf(out, "%*s", (int)indent, "");
+        json_print(object, out);
+        strbuf_add_char(out, '\n');
+        return;
+    }
+    for (uint32_t i = 0; i < object->count; i++)
+        add_member(out,
+                   indent,
+                   object->members[i].name,
+                   object->members[i].value);
+}
+
+/* Tables */
+
+const char *
+facts_age(struct arena *arena, const char *time)
+{
+    char text[HUMAN_TEXT_SIZE];
+    int64_t us = 0;
+
+    if (time == NULL || time_parse(time, &us) < 0)
+        return "";
+    human_duration(clock_real_us(&clock_system) - us, text);
+    return arena_strdup(arena, text);
+}
+
+/* Behind two spaces. */
+static void
+add_grid(struct strbuf *out, struct grid *grid)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    grid_print(grid, true, &text);
+    for (const char *line = text.text; *line != '\0';) {
+        size_t length = strcspn(line, "\n") + 1;
+
+        strbuf_add_text(out, "  ");
+        strbuf_add(out, line, length);
+        line += length;
+    }
+}
+
+void
+facts_add_conditions(struct strbuf *out, const struct json *conditions)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(grid_freep) struct grid *grid = grid_new(false);
+    static const char *const columns[] = {"Type",
+                                          "Status",
+                                          "Since",
+                                          "Reason",
+                                          "Message"};
+
+    if (json_count(conditions) == 0)
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+        grid_add_column(grid, columns[i]);
+    for (uint32_t i = 0; i < json_count(conditions); i++) {
+        const struct json *c = json_at(conditions, i);
+        const char *cells[] = {
+            json_get_text(c, "type"),
+            json_get_text(c, "status"),
+            facts_age(arena, json_get_text(c, "lastTransitionTime")),
+            json_get_text(c, "reason"),
+            json_get_text(c, "message"),
+        };
+
+        grid_add_row(grid, cells);
+    }
+    strbuf_add_text(out, "Conditions:\n");
+    add_grid(out, grid);
+}
+
+/* Events */
+
+static const char *
+time_of_event(const struct json *event)
+{
+    static const char *const names[] = {"lastTimestamp",
+                                        "eventTime",
+                                        "firstTimestamp"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        const char *time = json_get_text(event, names[i]);
+
+        if (time != NULL)
+            return time;
+    }
+    return json_path_text(event, "metadata.creationTimestamp");
+}
+
+static int
+compare_events(const void *a, const void *b)
+{
+    const char *x = time_of_event(*(const struct json *const *)a);
+    const char *y = time_of_event(*(const struct json *const *)b);
+    int64_t left = 0;
+    int64_t right = 0;
+
+    if (x != NULL)
+        time_parse(x, &left);
+    if (y != NULL)
+        time_parse(y, &right);
+    return (left > right) - (left < right);
+}
+
+static void
+add_event_row(struct arena *arena, struct grid *grid, const struct json *event)
+{
+    const char *from = json_path_text(event, "source.component");
+    const int64_t count = json_get_int(event, "count", 1);
+    const char *age = facts_age(arena, time_of_event(event));
+    const char *cells[5];
+
+    if (from == NULL || from[0] == '\0')
+        from = json_get_text(event, "reportingComponent");
+    if (count > 1)
+        age = arena_printf(arena, "%s (x%lld)", age, (long long)count);
+    cells[0] = json_get_text(event, "type");
+    cells[1] = json_get_text(event, "reason");
+    cells[2] = age;
+    cells[3] = from;
+    cells[4] = json_get_text(event, "message");
+    grid_add_row(grid, cells);
+}
+
+int
+facts_add_events(struct kctl *kctl,
+                 const struct target_object *object,
+                 unsigned limit,
+                 struct strbuf *out,
+                 struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(grid_freep) struct grid *grid = grid_new(ink_is_wanted());
+    static const char *const columns[] = {"Type",
+                                          "Reason",
+                                          "Age",
+                                          "From",
+                                          "Message"};
+    const struct target_object events = {
+        .kind = &event_kind,
+        .namespace = object->namespace != NULL ? object->namespace : "default",
+    };
+    struct json *items = NULL;
+    uint32_t first = 0;
+    int r = kctl_list(kctl,
+                      &events,
+                      NULL,
+                      arena_printf(arena,
+                                   "involvedObject.kind=%s,"
+                                   "involvedObject.name=%s",
+                                   object->kind->name,
+                                   object->name),
+                      arena,
+                      &items,
+                      err);
+
+    if (r < 0)
+        return r;
+    if (json_count(items) == 0) {
+        facts_add(out, 0, "Events", "<none>");
+        return 0;
+    }
+    qsort(items->items, items->count, sizeof(*items->items), compare_events);
+    if (limit > 0 && items->count > limit)
+        first = items->count - limit;
+    for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+        grid_add_column(grid, columns[i]);
+    for (uint32_t i = first; i < items->count; i++)
+        add_event_row(arena, grid, items->items[i]);
+    strbuf_add_text(out, "Events:\n");
+    add_grid(out, grid);
+    return 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* facts.h - an object as lines of "Name: value", for kctl describe and why */
+#pragma once
+
+#include "lib/base/macro.h"
+
+struct arena;
+struct error;
+struct json;
+struct kctl;
+struct strbuf;
+struct target_object;
+
+/* One line; the value's text is made fit for a terminal. */
+void facts_add(struct strbuf *out,
+               unsigned indent,
+               const char *name,
+               const char *format,
+               ...) PRINTF(4, 5);
+
+/* A whole tree, one line per member, names in words: "Node Name: n7". */
+void
+facts_add_tree(struct strbuf *out, unsigned indent, const struct json *object);
+
+/* The conditions as a table; nothing when there are none. */
+void facts_add_conditions(struct strbuf *out, const struct json *conditions);
+
+/* What happened to the object, oldest first, at most `limit` events (0: all):
+ * a table, or "<none>".
+ */
+int facts_add_events(struct kctl *kctl,
+                     const struct target_object *object,
+                     unsigned limit,
+                     struct strbuf *out,
+                     struct error *err);
+
+/* How long ago an RFC 3339 time was: "3m5s"; "" for none. In the arena. */
+const char *facts_age(struct arena *arena, const char *time);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_pods.h - the pods of a job, in the order they were made */
+#pragma once
+
+struct arena;
+struct error;
+struct json;
+struct kctl;
+struct target_object;
+
+/* An array in the arena; the newest attempt is the last. */
+int job_pods(struct kctl *kctl,
+             const struct target_object *job,
+             struct arena *arena,
+             struct json **ret_pods,
+             struct error *err);

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kctl.h - what a verb works with: the API, as blocking calls on trees
+ *
+ * The connection is made by the first call. Objects come as JSON trees in the
+ * arena given, because a verb shows or changes what it finds, whatever its
+ * kind. Errors of calls are ready for people: a name that is not there comes
+ * with the nearest one that is.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "lib/base/macro.h"
+#include "lib/client/client.h"
+
+struct arena;
+struct connection;
+struct error;
+struct json;
+struct kind;
+
+#define KCTL_PAGE 500 /* objects asked for at a time */
+
+struct kctl {
+    const char *server;    /* of --server, or NULL */
+    const char *namespace; /* of -n, or NULL */
+    struct connection *connection;
+};
+
+/* Which object: the name NULL stands for a whole collection, the namespace
+ * NULL for all of them, or for a kind that has none.
+ */
+struct target_object {
+    const struct kind *kind;
+    const char *namespace;
+    const char *name;
+};
+
+void kctl_fini(struct kctl *kctl);
+
+/* The namespace that is meant when none is named with a resource. */
+const char *kctl_namespace(const struct kctl *kctl);
+
+/* Connects, if that has not been done. */
+int kctl_open(struct kctl *kctl, struct error *err);
+struct client *kctl_client(struct kctl *kctl); /* after kctl_open */
+
+/* One request; the answer's tree in the arena (NULL where it is no JSON), or
+ * not wanted. Warnings of the server go to standard error.
+ */
+int kctl_call(struct kctl *kctl,
+              const struct client_request *request,
+              struct arena *arena,
+              struct json **ret_answer,
+              struct error *err);
+
+/* The calls that verbs make. Patch sends a merge patch. List collects all
+ * pages into one array. Find: like get, but an object that is not there is
+ * NULL and no error.
+ */
+int kctl_find(struct kctl *kctl,
+              const struct target_object *object,
+              struct arena *arena,
+              struct json **ret_object,
+              struct error *err);
+int kctl_get(struct kctl *kctl,
+             const struct target_object *object,
+             struct arena *arena,
+             struct json **ret_object,
+             struct error *err);
+int kctl_list(struct kctl *kctl,
+              const struct target_object *collection,
+              const char *label_selector,
+              const char *field_selector,
+              struct arena *arena,
+              struct json **ret_items,
+              struct error *err);
+int kctl_patch(struct kctl *kctl,
+               const struct target_object *object,
+               struct json *patch,
+               struct arena *arena,
+               struct json **ret_object,
+               struct error *err);
+
+/* "node/n7" */
+const char *kctl_label(const struct target_object *object, struct arena *arena);

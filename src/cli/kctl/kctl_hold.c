@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kctl hold, release, requeue, cancel - what becomes of jobs
+ *
+ * All are small patches of the Job; the job controller does the rest.
+ */
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/kctl/command.h"
+#include "cli/kctl/kctl.h"
+#include "cli/kctl/resource.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/json/json.h"
+
+struct hold_options {
+    struct common_options common;
+    const char *label_selector;
+    bool all;
+};
+
+static const struct option_spec rows[] = {
+    COMMON_OPTIONS,
+    {.name = "all",
+     .help = "all jobs of the namespace",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct hold_options, all)},
+    {.name = "selector",
+     .letter = 'l',
+     .argument = "LIST",
+     .help = "the jobs with these labels: kiln.hpc/user=alice",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct hold_options, label_selector)},
+};
+
+static const struct option_table hold_table = {
+    .name = "kctl hold",
+    .usage = "[OPTION]... JOB...",
+    .summary = "Keep jobs from starting; one that runs is stopped and starts "
+               "anew when it is released.",
+    OPTION_ROWS(rows),
+    .more = "Example: kctl hold 1042",
+};
+static const struct option_table release_table = {
+    .name = "kctl release",
+    .usage = "[OPTION]... JOB...",
+    .summary = "Let held jobs start.",
+    OPTION_ROWS(rows),
+    .more = "Example: kctl release 1042",
+};
+static const struct option_table requeue_table = {
+    .name = "kctl requeue",
+    .usage = "[OPTION]... JOB...",
+    .summary = "Stop jobs and start them anew, from the beginning.",
+    OPTION_ROWS(rows),
+    .more = "Example: kctl requeue 1042",
+};
+static const struct option_table cancel_table = {
+    .name = "kctl cancel",
+    .usage = "[OPTION]... JOB...",
+    .summary = "End jobs for good; what is known of them stays.",
+    OPTION_ROWS(rows),
+    .more = "Examples:\n"
+            "  kctl cancel 1042 1043\n"
+            "  kctl cancel -l kiln.hpc/user=alice",
+};
+
+/* Makes the patch of a job; NULL and 0: there is nothing to do, and `done`
+ * says why.
+ */
+typedef int patch_fn(struct arena *arena,
+                     const struct json *job,
+                     struct json **ret_patch,
+                     const char **done,
+                     struct error *err);
+
+static bool
+has_finished(const struct json *job)
+{
+    const struct json *all = json_get_path(job, "status.conditions");
+
+    for (uint32_t i = 0; i < json_count(all); i++) {
+        const char *type = json_get_text(json_at(all, i), "type");
+        const char *status = json_get_text(json_at(all, i), "status");
+
+        if (type != NULL && status != NULL && strcmp(status, "True") == 0
+            && (strcmp(type, "Complete") == 0 || strcmp(type, "Failed") == 0))
+            return true;
+    }
+    return false;
+}
+
+static int
+refuse_finished(struct error *err)
+{
+    return error_set(err, -EINVAL, "the job has ended already");
+}
+
+static int
+suspend(struct arena *arena,
+        const struct json *job,
+        bool suspended,
+        struct json **ret_patch,
+        struct error *err)
+{
+    if (has_finished(job))
+        return refuse_finished(err);
+    *ret_patch = json_object(arena);
+    json_set_bool(arena,
+                  json_make_object(arena, *ret_patch, "spec"),
+                  "suspend",
+                  suspended);
+    return 0;
+}
+
+static int
+hold_patch(struct arena *arena,
+           const struct json *job,
+           struct json **ret_patch,
+           const char **done,
+           struct error *err)
+{
+    *done = "held";
+    return suspend(arena, job, true, ret_patch, err);
+}
+
+static int
+release_patch(struct arena *arena,
+              const struct json *job,
+              struct json **ret_patch,
+              const char **done,
+              struct error *err)
+{
+    *done = "released";
+    return suspend(arena, job, false, ret_patch, err);
+}
+
+static void
+set_annotation(struct arena *arena,
+               struct json **ret_patch,
+               const char *name,
+               const char *value)
+{
+    struct json *at;
+
+    *ret_patch = json_object(arena);
+    at = json_make_object(arena, *ret_patch, "metadata");
+    at = json_make_object(arena, at, "annotations");
+    json_set_string(arena, at, name, value);
+}
+
+/* Attempts made so far are not to count. */
+static int
+requeue_patch(struct arena *arena,
+              const struct json *job,
+              struct json **ret_patch,
+              const char **done,
+              struct error *err)
+{
+    const int64_t attempts =
+        json_get_int(json_get(job, "status"), "attempts", 0);
+
+    if (has_finished(job))
+        return refuse_finished(err);
+    *done = "requeued";
+    if (attempts > 0)
+        set_annotation(arena,
+                       ret_patch,
+                       ANNOTATION_REQUEUE_BEFORE,
+                       arena_printf(arena, "%lld", (long long)attempts));
+    else
+        *done = "has not started yet";
+    return 0;
+}
+
+static int
+cancel_patch(struct arena *arena,
+             const struct json *job,
+             struct json **ret_patch,
+             const char **done,
+             struct error *err)
+{
+    const struct passwd *user = getpwuid(getuid());
+
+    (void)err;
+    *done = "has ended already";
+    if (has_finished(job))
+        return 0;
+    *done = "cancelled";
+    set_annotation(arena,
+                   ret_patch,
+                   ANNOTATION_CANCEL,
+                   user != NULL ? user->pw_name
+                                : arena_printf(arena, "%u", getuid()));
+    return 0;
+}
+
+/* "job 1042", or its name where it has no id. */
+static const char *
+job_words(struct arena *arena,
+          const struct target_object *target,
+          const struct json *job)
+{
+    const int64_t id = json_get_int(json_get(job, "status"), "id", 0);
+
+    if (id > 0)
+        return arena_printf(arena, "job/%lld", (long long)id);
+    return kctl_label(target, arena);
+}
+
+static int
+change(struct kctl *kctl,
+       const struct target_object *target,
+       patch_fn *make,
+       struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *job = NULL;
+    struct json *patch = NULL;
+    const char *done = NULL;
+    int r = kctl_get(kctl, target, arena, &job, err);
+
+    if (r < 0)
+        return r;
+    r = make(arena, job, &patch, &done, err);
+    if (r == 0 && patch != NULL)
+        r = kctl_patch(kctl, target, patch, arena, NULL, err);
+    if (r < 0)
+        return error_wrap(err, r, "%s", job_words(arena, target, job));
+    printf("%s %s\n", job_words(arena, target, job), done);
+    return 0;
+}
+
+/* One that is refused does not spare the others. */
+static int
+change_all(struct kctl *kctl,
+           const struct hold_options *o,
+           int n_operands,
+           char **operands,
+           const struct option_table *table,
+           patch_fn *make,
+           struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct resources jobs;
+    int result = resource_select(kctl,
+                                 &job_kind,
+                                 n_operands,
+                                 operands,
+                                 o->label_selector,
+                                 o->all,
+                                 arena,
+                                 &jobs,
+                                 err);
+
+    if (result < 0)
+        return result;
+    if (jobs.count == 0)
+        fprintf(stderr, "No resources found\n");
+    for (size_t i = 0; i < jobs.count; i++) {
+        struct error each = {0};
+        int r = jobs.items[i].kind == &job_kind
+                    ? change(kctl, &jobs.items[i], make, &each)
+                    : error_set(&each,
+                                -EINVAL,
+                                "%s is not a job",
+                                kctl_label(&jobs.items[i], arena));
+
+        if (r < 0 && result < 0)
+            fprintf(stderr, "kctl: %s: %s\n", table->name + 5, err->text);
+        if (r < 0)
+            result = error_set(err, r, "%s", each.text);
+    }
+    return result;
+}
+
+static int
+hold_run(struct kctl *kctl,
+         const void *options,
+         int n_operands,
+         char **operands,
+         struct error *err)
+{
+    return change_all(kctl,
+                      options,
+                      n_operands,
+                      operands,
+                      &hold_table,
+                      hold_patch,
+                      err);
+}
+
+static int
+release_run(struct kctl *kctl,
+            const void *options,
+            int n_operands,
+            char **operands,
+            struct error *err)
+{
+    return change_all(kctl,
+                      options,
+                      n_operands,
+                      operands,
+                      &release_table,
+                      release_patch,
+                      err);
+}
+
+static int
+requeue_run(struct kctl *kctl,
+            const void *options,
+            int n_operands,
+            char **operands,
+            struct error *err)
+{
+    return change_all(kctl,
+                      options,
+                      n_operands,
+                      operands,
+                      &requeue_table,
+                      requeue_patch,
+                      err);
+}
+
+static int
+cancel_run(struct kctl *kctl,
+           const void *options,
+           int n_operands,
+           char **operands,
+           struct error *err)
+{
+    return change_all(kctl,
+                      options,
+                      n_operands,
+                      operands,
+                      &cancel_table,
+                      cancel_patch,
+                      err);
+}
+
+const struct command hold_command = {
+    .name = "hold",
+    .options = &hold_table,
+    .options_size = sizeof(struct hold_options),
+    .run = hold_run,
+};
+
+const struct command release_command = {
+    .name = "release",
+    .options = &release_table,
+    .options_size = sizeof(struct hold_options),
+    .run = release_run,
+};
+
+const struct command requeue_command = {
+    .name = "requeue",
+    .options = &requeue_table,
+    .options_size = sizeof(struct hold_options),
+    .run = requeue_run,
+};
+
+const struct command cancel_command = {
+    .name = "cancel",
+    .options = &cancel_table,
+    .options_size = sizeof(struct hold_options),
+    .run = cancel_run,
+};

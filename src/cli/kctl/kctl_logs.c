@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kctl logs - what a job has written
+ *
+ * Of a job, its newest pod is meant. Following one that waits begins when it
+ * starts, and ends when it does.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/connect/connection.h"
+#include "cli/kctl/command.h"
+#include "cli/kctl/job_pods.h"
+#include "cli/kctl/kctl.h"
+#include "cli/kctl/resource.h"
+#include "cli/kctl/until.h"
+#include "lib/api/kind.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/client/errand.h"
+#include "lib/json/json.h"
+
+#define ALL_LINES 0 /* no --tail */
+
+struct logs_options {
+    struct common_options common;
+    int64_t tail;
+    bool follows;
+    bool previous;
+};
+
+#define PLACE(member) .offset = offsetof(struct logs_options, member)
+
+static const struct option_spec rows[] = {
+    COMMON_OPTIONS,
+    {.name = "follow",
+     .letter = 'f',
+     .help = "go on with what it writes, to its end",
+     .type = OPTION_FLAG,
+     PLACE(follows)},
+    {.name = "previous",
+     .letter = 'p',
+     .help = "of the attempt before",
+     .type = OPTION_FLAG,
+     PLACE(previous)},
+    {.name = "tail",
+     .argument = "N",
+     .help = "the last N lines",
+     .type = OPTION_INT,
+     .min = 1,
+     .max = INT32_MAX,
+     PLACE(tail)},
+};
+
+static const struct option_table table = {
+    .name = "kctl logs",
+    .usage = "[OPTION]... JOB\n[OPTION]... pod POD",
+    .summary = "Show what a job has written to its standard output.",
+    OPTION_ROWS(rows),
+    .more = "Examples:\n"
+            "  kctl logs -f 1042\n"
+            "  kctl logs --tail 20 pod job-7-0",
+};
+
+static bool
+has_pods_or_never(const struct json *job, void *context)
+{
+    const struct json *status = json_get(job, "status");
+
+    (void)context;
+    return job == NULL || json_get_int(status, "attempts", 0) > 0
+           || json_get_text(status, "completionTime") != NULL
+           || json_get_int(status, "failed", 0) > 0;
+}
+
+static int
+choose_pod(struct kctl *kctl,
+           const struct logs_options *o,
+           const struct target_object *job,
+           struct arena *arena,
+           struct target_object *ret_pod,
+           struct error *err)
+{
+    const uint32_t back = o->previous ? 2 : 1;
+    struct json *pods = NULL;
+    int r = 0;
+
+    if (o->follows)
+        r = until_met(kctl, job, 0, has_pods_or_never, NULL, err);
+    if (r == 0)
+        r = job_pods(kctl, job, arena, &pods, err);
+    if (r < 0)
+        return r;
+    if (json_count(pods) < back && o->previous)
+        return error_set(err,
+                         -ENOENT,
+                         "%s has no attempt before",
+                         kctl_label(job, arena));
+    if (json_count(pods) == 0)
+        return error_set(err,
+                         -EAGAIN,
+                         "%s has not been started; 'kctl why' says more",
+                         kctl_label(job, arena));
+    *ret_pod = (struct target_object){
+        .kind = &pod_kind,
+        .namespace = job->namespace,
+        .name = json_path_text(json_at(pods, json_count(pods) - back),
+                               "metadata.name"),
+    };
+    return 0;
+}
+
+static bool
+has_started(const struct json *pod, void *context)
+{
+    const char *phase = json_path_text(pod, "status.phase");
+
+    (void)context;
+    return pod == NULL || (phase != NULL && strcmp(phase, "Pending") != 0);
+}
+
+static const char *
+query_of(const struct logs_options *o, struct arena *arena)
+{
+    const char *follow = o->follows ? "follow=true" : "follow=false";
+
+    if (o->tail == ALL_LINES)
+        return follow;
+    return arena_printf(arena, "%s&tailLines=%lld", follow, (long long)o->tail);
+}
+
+struct sink {
+    int result;
+};
+
+static void
+take_piece(const void *bytes, size_t length, void *context)
+{
+    struct sink *sink = context;
+
+    if (sink->result == 0)
+        sink->result = fd_write_all(STDOUT_FILENO, bytes, length);
+}
+
+static int
+stream(struct kctl *kctl,
+       const struct logs_options *o,
+       const struct target_object *pod,
+       struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_ERRAND struct errand errand = {0};
+    struct sink sink = {0};
+    const struct client_request request = {
+        .verb = CLIENT_GET,
+        .kind = &pod_kind,
+        .namespace = pod->namespace,
+        .name = pod->name,
+        .subresource = "log",
+        .query = query_of(o, arena),
+        .raw = true,
+        .data = take_piece,
+        .data_context = &sink,
+    };
+    int r = kctl_open(kctl, err);
+
+    if (r < 0)
+        return r;
+    r = errand_run(kctl_client(kctl), NULL, &request, &errand, err);
+    if (r < 0)
+        return errand.code == 0 ? connection_advise(r, err) : r;
+    if (sink.result < 0)
+        return error_set(err,
+                         sink.result,
+                         "writing to standard output: %s",
+                         strerror(-sink.result));
+    return 0;
+}
+
+/* A plain name may be a pod's, as for kubectl, or a job's. */
+static int
+find_target(struct kctl *kctl,
+            int n_operands,
+            char **operands,
+            struct arena *arena,
+            struct target_object *ret_target,
+            struct error *err)
+{
+    const bool is_plain = n_operands == 1 && strchr(operands[0], '/') == NULL;
+    struct json *pod = NULL;
+    int r;
+
+    if (!is_plain)
+        return resource_parse_one(kctl,
+                                  NULL,
+                                  n_operands,
+                                  operands,
+                                  arena,
+                                  ret_target,
+                                  err);
+    r = resource_parse_one(kctl,
+                           &pod_kind,
+                           n_operands,
+                           operands,
+                           arena,
+                           ret_target,
+                           err);
+    if (r == 0)
+        r = kctl_find(kctl, ret_target, arena, &pod, err);
+    if (r < 0 || pod != NULL)
+        return r;
+    return resource_parse_one(kctl,
+                              &job_kind,
+                              n_operands,
+                              operands,
+                              arena,
+                              ret_target,
+                              err);
+}
+
+static int
+logs_run(struct kctl *kctl,
+         const void *options,
+         int n_operands,
+         char **operands,
+         struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct logs_options *o = options;
+    struct target_object target;
+    struct target_object pod;
+    struct json *job = NULL;
+    int r;
+
+    if (n_operands == 0)
+        return error_set(err, -EINVAL, "which job?");
+    r = find_target(kctl, n_operands, operands, arena, &target, err);
+    if (r < 0)
+        return r;
+    if (target.kind != &job_kind && target.kind != &pod_kind)
+        return error_set(err,
+                         -EINVAL,
+                         "%s has no output; jobs and pods do",
+                         kctl_label(&target, arena));
+    pod = target;
+    if (target.kind == &job_kind) {
+        r = kctl_get(kctl, &target, arena, &job, err);
+        if (r == 0)
+            r = choose_pod(kctl, o, &target, arena, &pod, err);
+    }
+    if (r == 0 && o->follows)
+        r = until_met(kctl, &pod, 0, has_started, NULL, err);
+    if (r == 0)
+        r = stream(kctl, o, &pod, err);
+    return r;
+}
+
+const struct command logs_command = {
+    .name = "logs",
+    .options = &table,
+    .options_size = sizeof(struct logs_options),
+    .run = logs_run,
+};

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kctl topology - a picture of nodes, and who has their cores */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/kctl/command.h"
+#include "cli/kctl/kctl.h"
+#include "cli/kctl/resource.h"
+#include "cli/print/human.h"
+#include "cli/print/ink.h"
+#include "cli/print/picture.h"
+#include "lib/api/cpuset.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/api/topology.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+
+struct topology_options {
+    struct common_options common;
+};
+
+static const struct option_spec rows[] = {COMMON_OPTIONS};
+
+static const struct option_table table = {
+    .name = "kctl topology",
+    .usage = "[OPTION]... NODE...",
+    .summary = "Draw the packages, NUMA nodes, caches and cores of nodes, with "
+               "who has them.",
+    OPTION_ROWS(rows),
+    .more = "A group of characters is a core, a character one of its hardware "
+            "threads:\na letter for a pod, '-' kept idle for the pod beside "
+            "it, '.' free, '#' the system's.",
+};
+
+struct view {
+    struct arena *arena;
+    struct json *pods; /* those that hold something there */
+    struct picture_tenant *tenants;
+    size_t n_tenants;
+};
+
+/* A set that cannot be read is drawn as empty. */
+static struct bitset
+cpus_of(const struct json *pod, const char *path)
+{
+    const char *text = json_path_text(pod, path);
+    struct bitset set = {0};
+
+    if (text != NULL && cpuset_parse(text, &set, NULL) < 0)
+        set = (struct bitset){0};
+    return set;
+}
+
+static int
+find_tenants(struct kctl *kctl,
+             const struct target_object *node,
+             struct view *v,
+             struct error *err)
+{
+    const struct target_object all = {.kind = &pod_kind};
+    struct json *pods = NULL;
+    int r = kctl_list(kctl,
+                      &all,
+                      NULL,
+                      arena_printf(v->arena,
+                                   "spec.nodeName=%s,status.phase!=Succeeded,"
+                                   "status.phase!=Failed",
+                                   node->name),
+                      v->arena,
+                      &pods,
+                      err);
+
+    if (r < 0)
+        return r;
+    v->pods = json_array(v->arena);
+    v->tenants =
+        arena_new_array(v->arena, struct picture_tenant, json_count(pods) + 1);
+    for (uint32_t i = 0; i < json_count(pods); i++) {
+        struct json *pod = json_at(pods, i);
+
+        if (json_get_path(pod, "status.allocation") == NULL)
+            continue;
+        json_append(v->arena, v->pods, pod);
+        v->tenants[v->n_tenants].cpus = cpus_of(pod, "status.allocation.cpus");
+        v->tenants[v->n_tenants++].withheld =
+            cpus_of(pod, "status.allocation.withheld");
+    }
+    return 0;
+}
+
+static void
+add_title(struct strbuf *out, const char *name, const struct topology *t)
+{
+    uint64_t memory = 0;
+    char text[HUMAN_TEXT_SIZE];
+
+    for (unsigned i = 0; i < t->n_numa; i++)
+        memory += t->numa[i].memory_bytes;
+    human_bytes((int64_t)memory, text);
+    strbuf_printf(out,
+                  "node %s: %u package%s, %u NUMA node%s, %u core%s, %u CPU%s, "
+                  "%s%s\n",
+                  name,
+                  t->n_packages,
+                  t->n_packages == 1 ? "" : "s",
+                  t->n_numa,
+                  t->n_numa == 1 ? "" : "s",
+                  t->n_cores,
+                  t->n_cores == 1 ? "" : "s",
+                  bitset_count(&t->pus),
+                  bitset_count(&t->pus) == 1 ? "" : "s",
+                  text,
+                  t->is_virtual ? " (virtual: nothing is bound)" : "");
+}
+
+/* "A  default/job-7-0  alice  CPUs 0-3  memory node 0" */
+static void
+add_legend(struct strbuf *out, const struct view *v)
+{
+    for (uint32_t i = 0; i < json_count(v->pods); i++) {
+        const struct json *pod = json_at(v->pods, i);
+        const char *user =
+            json_get_text(json_get_path(pod, "metadata.annotations"),
+                          ANNOTATION_USER);
+        const char *cpus = json_path_text(pod, "status.allocation.cpus");
+        const char *nodes =
+            json_path_text(pod, "status.allocation.memoryNodes");
+
+        strbuf_printf(out,
+                      "%c  %s/%s  %s",
+                      picture_mark(i),
+                      json_path_text(pod, "metadata.namespace"),
+                      json_path_text(pod, "metadata.name"),
+                      user != NULL ? user : "");
+        if (cpus != NULL)
+            strbuf_printf(out, "  CPUs %s", cpus);
+        else
+            strbuf_add_text(out, "  shared CPUs");
+        if (nodes != NULL)
+            strbuf_printf(out, "  memory of node %s", nodes);
+        strbuf_add_char(out, '\n');
+    }
+}
+
+static int
+draw(struct kctl *kctl, const struct target_object *node, struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(topology_freep) struct topology *topology = NULL;
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    struct view view = {.arena = arena};
+    struct json *object = NULL;
+    const struct json *wire;
+    int r = kctl_get(kctl, node, arena, &object, err);
+
+    if (r < 0)
+        return r;
+    wire = json_get_path(object, "status.topology");
+    if (wire == NULL || json_is(wire, JSON_NULL))
+        return error_set(err,
+                         -ENOENT,
+                         "%s has not said what its hardware is",
+                         kctl_label(node, arena));
+    r = topology_decode(wire, &topology, err);
+    if (r == 0)
+        r = find_tenants(kctl, node, &view, err);
+    if (r < 0)
+        return r;
+    add_title(&out, node->name, topology);
+    picture_print(topology,
+                  view.tenants,
+                  view.n_tenants,
+                  ink_is_wanted(),
+                  &out);
+    add_legend(&out, &view);
+    fwrite(out.text, 1, out.length, stdout);
+    return 0;
+}
+
+static int
+topology_run(struct kctl *kctl,
+             const void *options,
+             int n_operands,
+             char **operands,
+             struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct resources nodes;
+    int r = resource_parse(kctl,
+                           &node_kind,
+                           n_operands,
+                           operands,
+                           arena,
+                           &nodes,
+                           err);
+
+    (void)options;
+    for (size_t i = 0; r == 0 && i < nodes.count; i++) {
+        if (i > 0)
+            putchar('\n');
+        r = draw(kctl, &nodes.items[i], err);
+    }
+    return r;
+}
+
+const struct command topology_command = {
+    .name = "topology",
+    .options = &table,
+    .options_size = sizeof(struct topology_options),
+    .run = topology_run,
+};

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kctl why - why a job does not run, or how it ended */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/kctl/command.h"
+#include "cli/kctl/facts.h"
+#include "cli/kctl/job_pods.h"
+#include "cli/kctl/kctl.h"
+#include "cli/kctl/resource.h"
+#include "lib/api/kind.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+#define EVENTS 5
+
+static const struct option_spec rows[] = {COMMON_OPTIONS};
+
+static const struct option_table table = {
+    .name = "kctl why",
+    .usage = "[OPTION]... JOB...",
+    .summary = "Say why jobs do not run yet, or how they ended.",
+    OPTION_ROWS(rows),
+    .more = "Example: kctl why 1042",
+};
+
+static const struct json *
+find_condition(const struct json *object, const char *type)
+{
+    const struct json *all = json_get_path(object, "status.conditions");
+
+    for (uint32_t i = 0; i < json_count(all); i++) {
+        const char *name = json_get_text(json_at(all, i), "type");
+
+        if (name != NULL && strcmp(name, type) == 0)
+            return json_at(all, i);
+    }
+    return NULL;
+}
+
+static bool
+holds(const struct json *condition)
+{
+    const char *status = json_get_text(condition, "status");
+
+    return status != NULL && strcmp(status, "True") == 0;
+}
+
+static const char *
+words_of(const struct json *condition)
+{
+    const char *message = json_get_text(condition, "message");
+    const char *reason = json_get_text(condition, "reason");
+
+    if (message != NULL && message[0] != '\0')
+        return message;
+    return reason != NULL ? reason : "no reason is given";
+}
+
+/* The end of the job; false: it has not ended. */
+static bool
+add_end(struct strbuf *out, const struct json *job)
+{
+    const struct json *complete = find_condition(job, "Complete");
+    const struct json *failed = find_condition(job, "Failed");
+    const struct json *code = json_get_path(job, "status.exitCode");
+    int64_t value = 0;
+
+    if (holds(complete))
+        facts_add(out, 0, "Why", "it is complete");
+    else if (holds(failed))
+        facts_add(out,
+                  0,
+                  "Why",
+                  "it failed: %s (%s)",
+                  words_of(failed),
+                  json_get_text(failed, "reason"));
+    else
+        return false;
+    if (json_to_int(code, &value) == 0)
+        facts_add(out, 0, "Exit code", "%lld", (long long)value);
+    return true;
+}
+
+/* What keeps it from having pods at all. */
+static bool
+add_hold(struct strbuf *out, const struct json *job)
+{
+    const char *begin = json_path_text(job, "spec.beginTime");
+    int64_t begin_us = 0;
+
+    if (json_is_true(json_get_path(job, "spec.suspend"))) {
+        facts_add(out, 0, "Why", "it is held; 'kctl release' lets it start");
+        return true;
+    }
+    if (begin != NULL && time_parse(begin, &begin_us) == 0
+        && begin_us > clock_real_us(&clock_system)) {
+        facts_add(out, 0, "Why", "it is not to begin before %s", begin);
+        return true;
+    }
+    return false;
+}
+
+static void
+add_container(struct strbuf *out, const struct json *pod)
+{
+    const struct json *state =
+        json_get(json_at(json_get_path(pod, "status.containerStatuses"), 0),
+                 "state");
+    const struct json *ended = json_get(state, "terminated");
+    const struct json *waiting = json_get(state, "waiting");
+    const char *message;
+    int64_t code = 0;
+
+    if (ended != NULL) {
+        message = json_get_text(ended, "message");
+        json_to_int(json_get(ended, "exitCode"), &code);
+        facts_add(out,
+                  2,
+                  "Ended",
+                  "%s, exit code %lld%s%s",
+                  json_get_text(ended, "reason") != NULL
+                      ? json_get_text(ended, "reason")
+                      : "",
+                  (long long)code,
+                  message != NULL ? ": " : "",
+                  message != NULL ? message : "");
+    } else if (json_get_text(waiting, "message") != NULL) {
+        facts_add(out, 2, "Waits", "%s", json_get_text(waiting, "message"));
+    }
+}
+
+static void
+add_pod(struct arena *arena, struct strbuf *out, const struct json *pod)
+{
+    const char *phase = json_path_text(pod, "status.phase");
+    const char *node = json_path_text(pod, "spec.nodeName");
+    const char *reason = json_path_text(pod, "status.reason");
+    const char *message = json_path_text(pod, "status.message");
+    const struct json *scheduled = find_condition(pod, "PodScheduled");
+
+    facts_add(
+        out,
+        0,
+        "Pod",
+        "%s, %s%s%s, for %s",
+        json_path_text(pod, "metadata.name"),
+        phase != NULL ? phase : "Pending",
+        node != NULL ? " on " : "",
+        node != NULL ? node : "",
+        facts_age(arena, json_path_text(pod, "metadata.creationTimestamp")));
+    if (scheduled != NULL && !holds(scheduled))
+        facts_add(out, 2, "Not placed", "%s", words_of(scheduled));
+    if (reason != NULL || message != NULL)
+        facts_add(out,
+                  2,
+                  "Because",
+                  "%s%s%s",
+                  reason != NULL ? reason : "",
+                  reason != NULL && message != NULL ? ": " : "",
+                  message != NULL ? message : "");
+    add_container(out, pod);
+}
+
+static int
+add_events(struct kctl *kctl,
+           const struct target_object *job,
+           const struct json *pods,
+           struct strbuf *out,
+           struct error *err)
+{
+    struct target_object about = *job;
+    const uint32_t n = json_count(pods);
+
+    if (n > 0) {
+        about.kind = &pod_kind;
+        about.name = json_path_text(json_at(pods, n - 1), "metadata.name");
+    }
+    return facts_add_events(kctl, &about, EVENTS, out, err);
+}
+
+static int
+explain(struct kctl *kctl,
+        const struct target_object *target,
+        struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    struct json *job = NULL;
+    struct json *pods = NULL;
+    int r = kctl_get(kctl, target, arena, &job, err);
+
+    if (r == 0)
+        r = job_pods(kctl, target, arena, &pods, err);
+    if (r < 0)
+        return r;
+    facts_add(&out,
+              0,
+              "Job",
+              "%lld (%s)",
+              (long long)json_get_int(json_get(job, "status"), "id", 0),
+              target->name);
+    if (!add_end(&out, job) && !add_hold(&out, job) && json_count(pods) == 0)
+        facts_add(&out, 0, "Why", "the controller has not taken it up yet");
+    for (uint32_t i = 0; i < json_count(pods); i++)
+        add_pod(arena, &out, json_at(pods, i));
+    r = add_events(kctl, target, pods, &out, err);
+    if (r == 0)
+        fwrite(out.text, 1, out.length, stdout);
+    return r;
+}
+
+static int
+why_run(struct kctl *kctl,
+        const void *options,
+        int n_operands,
+        char **operands,
+        struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct resources jobs;
+    int r = resource_parse(kctl,
+                           &job_kind,
+                           n_operands,
+                           operands,
+                           arena,
+                           &jobs,
+                           err);
+
+    (void)options;
+    for (size_t i = 0; r == 0 && i < jobs.count; i++) {
+        if (i > 0)
+            putchar('\n');
+        r = explain(kctl, &jobs.items[i], err);
+    }
+    return r;
+}
+
+const struct command why_command = {
+    .name = "why",
+    .options = &table,
+    .options_size = sizeof(struct common_options),
+    .run = why_run,
+};

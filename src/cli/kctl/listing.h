@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* listing.h - objects as people and scripts want to see them: the server's
+ * tables, JSON, YAML or names
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct error;
+struct json;
+struct kctl;
+struct kind;
+struct listing;
+struct target_object;
+
+enum listing_form {
+    LISTING_TABLE,
+    LISTING_WIDE,
+    LISTING_JSON,
+    LISTING_YAML,
+    LISTING_NAMES,
+};
+
+struct listing_style {
+    enum listing_form form;
+    bool no_headings;
+    bool shows_namespace;
+    bool shows_labels;
+    bool prefixes_kind; /* "pod/a": several kinds are listed */
+};
+
+/* The value of -o; NULL is a table. */
+int listing_form_parse(const char *text,
+                       enum listing_form *ret_form,
+                       struct error *err);
+
+/* What to ask the server for, NULL for objects. */
+const char *listing_accept(const struct listing_style *style);
+
+/* Life. Rows are kept until they are printed, so that columns fit all. */
+void listing_free(struct listing *listing);
+struct listing *listing_new(const struct listing_style *style,
+                            const struct kind *kind) OWNED_BY(listing_free);
+DEFINE_CLEANUP(struct listing, listing_free)
+
+/* Change. Add takes an answer of the server: a Table, a list or an object.
+ * Returns how many objects were in it.
+ */
+size_t listing_add(struct listing *listing, const struct json *answer);
+
+/* Prints what was added since the last time to standard output. */
+void listing_print(struct listing *listing);

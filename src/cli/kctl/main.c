@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kctl - look at a Kiln cluster, and change it */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/kctl/command.h"
+#include "cli/kctl/kctl.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/spelling.h"
+#include "lib/base/strbuf.h"
+#include "lib/program/option.h"
+#include "lib/program/program.h"
+
+static const struct command *const commands[] = {
+    &get_command,      &describe_command, &why_command,
+    &logs_command,     &top_command,      &topology_command,
+    &wait_command,     &cancel_command,   &hold_command,
+    &release_command,  &requeue_command,  &create_command,
+    &apply_command,    &replace_command,  &delete_command,
+    &label_command,    &annotate_command, &cordon_command,
+    &uncordon_command, &drain_command,    &taint_command,
+    &approve_command,  &reset_command,    &fence_command,
+    &unfence_command,  &explain_command,  &api_resources_command,
+    &proxy_command,    &version_command,
+};
+
+static const struct option_spec rows[] = {COMMON_OPTIONS};
+
+static const struct command *
+find_command(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+/* "Commands:", for the end of --help. */
+static char *
+list_commands(void)
+{
+    struct strbuf text = STRBUF_INIT;
+
+    strbuf_add_text(&text, "Commands:\n");
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+        const char *summary = commands[i]->options->summary;
+
+        strbuf_printf(&text,
+                      "  %-14s %.*s\n",
+                      commands[i]->name,
+                      (int)strcspn(summary, ".;"),
+                      summary);
+    }
+    strbuf_add_text(&text, "\n'kctl COMMAND --help' says more about each.");
+    return strbuf_take(&text);
+}
+
+static void NORETURN
+refuse_command(const struct option_table *table, const char *name)
+{
+    const char *names[ARRAY_SIZE(commands)];
+    const char *near;
+
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+        names[i] = commands[i]->name;
+    near = spelling_nearest(name, names, ARRAY_SIZE(names));
+    if (near != NULL)
+        program_refuse(table,
+                       "unknown command '%s' (did you mean '%s'?)",
+                       name,
+                       near);
+    program_refuse(table, "unknown command '%s'", name);
+}
+
+/* What stands before the verb counts unless the verb says otherwise. */
+static int
+run_command(const struct command *command,
+            const struct common_options *before,
+            int argc,
+            char **argv)
+{
+    CLEANUP_FREE void *options = xcalloc(1, command->options_size);
+    const struct common_options *common = options;
+    int operands = program_begin(command->options, argc, argv, options);
+    struct kctl kctl = {
+        .server = common->server != NULL ? common->server : before->server,
+        .namespace =
+            common->namespace != NULL ? common->namespace : before->namespace,
+    };
+    struct error err = {0};
+    int r =
+        command->run(&kctl, options, argc - operands, argv + operands, &err);
+
+    kctl_fini(&kctl);
+    return (int)program_end(command->options->name, r, &err);
+}
+
+int
+main(int argc, char **argv)
+{
+    CLEANUP_FREE char *more = list_commands();
+    const struct option_table table = {
+        .name = "kctl",
+        .usage = "COMMAND [OPTION]... [ARGUMENT]...",
+        .summary =
+            "Look at the jobs, pods and nodes of a Kiln cluster, and change "
+            "them. A number stands for the job of that id.",
+        OPTION_ROWS(rows),
+        .more = more,
+        .has_version = true,
+        .stops_at_operand = true,
+    };
+    struct common_options before = {0};
+    const struct command *command;
+    int at = program_begin(&table, argc, argv, &before);
+
+    if (at == argc)
+        program_refuse(&table, "a command is missing");
+    command = find_command(argv[at]);
+    if (command == NULL)
+        refuse_command(&table, argv[at]);
+    return run_command(command, &before, argc - at, argv + at);
+}

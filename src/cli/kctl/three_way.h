@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* three_way.h - from what is there to what a file says, by what it said before
+ *
+ * Pure functions on trees.
+ */
+#pragma once
+
+struct arena;
+struct json;
+
+#define THREE_WAY_ANNOTATION "kubectl.kubernetes.io/last-applied-configuration"
+
+/* A copy of the file's object that carries the file itself. */
+struct json *three_way_annotated(struct arena *arena, const struct json *file);
+
+/* The merge patch; NULL when nothing is to change. */
+struct json *three_way_patch(struct arena *arena,
+                             const struct json *current,
+                             const struct json *file);

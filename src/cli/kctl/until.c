@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/kctl/until.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cli/kctl/kctl.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/client/informer.h"
+#include "lib/loop/loop.h"
+#include "lib/loop/timer.h"
+
+struct until {
+    struct loop *loop;
+    struct informer *informer;
+    until_fn *is_met;
+    void *context;
+    bool is_over;
+    bool has_timed_out;
+};
+
+static void
+finish(struct until *u)
+{
+    if (!u->is_over)
+        loop_stop(u->loop);
+    u->is_over = true;
+}
+
+static void
+until_changed(const struct object *old_object,
+              const struct object *new_object,
+              void *context)
+{
+    struct until *u = context;
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct json *tree =
+        new_object != NULL ? object_tree(new_object, arena) : NULL;
+
+    (void)old_object;
+    if (!u->is_over && u->is_met(tree, u->context))
+        finish(u);
+}
+
+static void
+until_listed(void *context)
+{
+    struct until *u = context;
+
+    if (informer_count(u->informer) == 0 && !u->is_over
+        && u->is_met(NULL, u->context))
+        finish(u);
+}
+
+static void
+until_late(void *context)
+{
+    struct until *u = context;
+
+    u->has_timed_out = true;
+    finish(u);
+}
+
+int
+until_met(struct kctl *kctl,
+          const struct target_object *object,
+          int64_t timeout_us,
+          until_fn *is_met,
+          void *context,
+          struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_FREE char *selector = xasprintf("metadata.name=%s", object->name);
+    struct until u = {.is_met = is_met, .context = context};
+    struct informer_settings settings = {
+        .kind = object->kind,
+        .namespace = object->namespace,
+        .field_selector = selector,
+        .changed = until_changed,
+        .synced = until_listed,
+        .context = &u,
+    };
+    struct timer *timer;
+    int r = kctl_open(kctl, err);
+
+    if (r < 0)
+        return r;
+    settings.client = kctl_client(kctl);
+    u.loop = settings.client->loop;
+    u.informer = informer_new(&settings);
+    timer = timer_new(u.loop, until_late, &u);
+    if (timeout_us > 0)
+        timer_start(timer, timeout_us / 1000);
+    loop_run(u.loop);
+    timer_free(timer);
+    informer_free(u.informer);
+    if (u.has_timed_out)
+        return error_set(err,
+                         -ETIMEDOUT,
+                         "timed out waiting for %s",
+                         kctl_label(object, arena));
+    return 0;
+}
+
+static bool
+is_gone(const struct json *object, void *context)
+{
+    (void)context;
+    return object == NULL;
+}
+
+int
+until_gone(struct kctl *kctl,
+           const struct target_object *object,
+           int64_t timeout_us,
+           struct error *err)
+{
+    return until_met(kctl, object, timeout_us, is_gone, NULL, err);
+}

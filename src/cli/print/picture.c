@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/print/picture.h"
+
+#include <string.h>
+
+#include "cli/print/human.h"
+#include "cli/print/ink.h"
+#include "lib/api/topology.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+
+#define LINE_WIDTH 72u /* of the cores */
+
+struct drawing {
+    const struct topology *t;
+    const struct picture_tenant *tenants;
+    size_t n_tenants;
+    bool has_colours;
+    struct strbuf *out;
+};
+
+char
+picture_mark(size_t tenant)
+{
+    static const char marks[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "abcdefghijklmnopqrstuvwxyz0123456789";
+
+    return tenant < sizeof(marks) - 1 ? marks[tenant] : '*';
+}
+
+/* Neighbours differ; which colour is whose does not matter. */
+static enum ink
+ink_of_tenant(size_t tenant)
+{
+    static const enum ink inks[] =
+        {INK_CYAN, INK_YELLOW, INK_GREEN, INK_MAGENTA, INK_BLUE, INK_RED};
+
+    return inks[tenant % ARRAY_SIZE(inks)];
+}
+
+static void
+draw_mark(const struct drawing *d, enum ink ink, char mark)
+{
+    if (d->has_colours && ink != INK_PLAIN)
+        strbuf_printf(d->out, "%s%c%s", ink_start(ink), mark, ink_end);
+    else
+        strbuf_add_char(d->out, mark);
+}
+
+static void
+draw_pu(const struct drawing *d, unsigned pu)
+{
+    for (size_t i = 0; i < d->n_tenants; i++) {
+        if (bitset_has(&d->tenants[i].cpus, pu)) {
+            draw_mark(d, ink_of_tenant(i), picture_mark(i));
+            return;
+        }
+        if (bitset_has(&d->tenants[i].withheld, pu)) {
+            draw_mark(d, ink_of_tenant(i), '-');
+            return;
+        }
+    }
+    if (bitset_has(&d->t->reserved, pu))
+        draw_mark(d, INK_DIM, '#');
+    else
+        draw_mark(d, INK_DIM, '.');
+}
+
+static bool
+is_free(const struct drawing *d, const struct bitset *pus)
+{
+    for (size_t i = 0; i < d->n_tenants; i++)
+        if (bitset_intersects(pus, &d->tenants[i].cpus)
+            || bitset_intersects(pus, &d->tenants[i].withheld))
+            return false;
+    return !bitset_intersects(pus, &d->t->reserved);
+}
+
+/* The cores that have a PU in the set, a few to the line. */
+static void
+draw_cores(const struct drawing *d,
+           const struct bitset *set,
+           const char *label,
+           unsigned indent)
+{
+    unsigned column = 0;
+    bool any = false;
+
+    for (unsigned i = 0; i < d->t->n_cores; i++) {
+        const struct bitset *pus = &d->t->cores[i].pus;
+        unsigned width = bitset_count(pus) + 1;
+
+        if (!bitset_intersects(pus, set))
+            continue;
+        if (!any || column + width > LINE_WIDTH) {
+            strbuf_printf(d->out,
+                          "%s%*s%-4s",
+                          any ? "\n" : "",
+                          (int)indent,
+                          "",
+                          any ? "" : label);
+            column = 0;
+        }
+        any = true;
+        strbuf_add_char(d->out, ' ');
+        bitset_foreach(pu, pus) draw_pu(d, pu);
+        column += width;
+    }
+    if (any)
+        strbuf_add_char(d->out, '\n');
+}
+
+/* Caches that share the NUMA node's cores with others are drawn with each. */
+static void
+draw_caches(const struct drawing *d, const struct bitset *set, unsigned indent)
+{
+    struct bitset rest = *set;
+
+    for (unsigned i = 0; i < d->t->n_l3; i++) {
+        struct bitset part = d->t->l3[i].pus;
+
+        bitset_and(&part, set);
+        if (bitset_is_empty(&part))
+            continue;
+        draw_cores(d, &part, "L3", indent);
+        bitset_and_not(&rest, &part);
+    }
+    if (!bitset_is_empty(&rest))
+        draw_cores(d, &rest, "", indent);
+}
+
+static void
+draw_devices(const struct drawing *d, unsigned numa, unsigned indent)
+{
+    for (unsigned i = 0; i < d->t->n_devices; i++) {
+        const struct topology_device *device = &d->t->devices[i];
+
+        if (device->numa != numa)
+            continue;
+        strbuf_printf(d->out,
+                      "%*s%s (%s%s%s)\n",
+                      (int)indent,
+                      "",
+                      device->name,
+                      device->type,
+                      device->model != NULL ? ", " : "",
+                      device->model != NULL ? device->model : "");
+    }
+}
+
+static void
+draw_numa(const struct drawing *d, unsigned place, unsigned indent)
+{
+    const struct topology_numa *numa = &d->t->numa[place];
+    char memory[HUMAN_TEXT_SIZE];
+    unsigned cores = 0;
+    unsigned free_cores = 0;
+
+    for (unsigned i = 0; i < d->t->n_cores; i++) {
+        if (!bitset_intersects(&d->t->cores[i].pus, &numa->pus))
+            continue;
+        cores++;
+        free_cores += is_free(d, &d->t->cores[i].pus);
+    }
+    human_bytes((int64_t)numa->memory_bytes, memory);
+    strbuf_printf(d->out,
+                  "%*sNUMA node %u   %s   ",
+                  (int)indent,
+                  "",
+                  numa->os_index,
+                  memory);
+    if (cores > 0)
+        strbuf_printf(d->out, "%u of %u cores free\n", free_cores, cores);
+    else
+        strbuf_add_text(d->out, "memory only\n");
+    draw_caches(d, &numa->pus, indent + 2);
+    draw_devices(d, place, indent + 2);
+}
+
+/* Those of one package, or of none in particular. */
+static void
+draw_numas(const struct drawing *d, unsigned package, unsigned indent)
+{
+    for (unsigned i = 0; i < d->t->n_numa; i++)
+        if (d->t->numa[i].package == package)
+            draw_numa(d, i, indent);
+}
+
+void
+picture_print(const struct topology *topology,
+              const struct picture_tenant *tenants,
+              size_t n_tenants,
+              bool has_colours,
+              struct strbuf *out)
+{
+    const struct drawing d = {
+        .t = topology,
+        .tenants = tenants,
+        .n_tenants = n_tenants,
+        .has_colours = has_colours,
+        .out = out,
+    };
+
+    for (unsigned i = 0; i < topology->n_packages; i++) {
+        strbuf_printf(out, "package %u\n", i);
+        draw_numas(&d, i, 2);
+    }
+    draw_numas(&d, TOPOLOGY_NONE, 0);
+    draw_devices(&d, TOPOLOGY_NONE, 0);
+}

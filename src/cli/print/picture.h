@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* picture.h - a node's packages, NUMA nodes, caches and cores, and who has
+ * which, in text
+ *
+ *   package 0
+ *     NUMA node 0   64Gi   4 of 8 cores free
+ *       L3  AA AA BB B- .. .. .. ..
+ *
+ * A group of characters is a core, a character one of its hardware threads: a
+ * letter for the tenant that has it, '-' kept idle for the tenant of its
+ * sibling, '.' free, '#' reserved for the system.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/bitset.h"
+
+struct strbuf;
+struct topology;
+
+struct picture_tenant {
+    struct bitset cpus;
+    struct bitset withheld;
+};
+
+/* The mark of the i-th tenant: A to Z, a to z, 0 to 9, then '*'. */
+char picture_mark(size_t tenant);
+
+void picture_print(const struct topology *topology,
+                   const struct picture_tenant *tenants,
+                   size_t n_tenants,
+                   bool has_colours,
+                   struct strbuf *out);
