@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/hardware/devices.h"
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/api/topology.h"
@@ -65,28 +67,72 @@ model_of(hwloc_obj_t object)
     return model;
 }
 
-/* The driver numbers its device files in an order of its own. NULL without
- * the driver.
- */
+/* What a driver says of one device: "Model: \t\t NVIDIA X", say. */
 static char *
-nvidia_path(const struct hwloc_pcidev_attr_s *pci)
+fact(const char *text, const char *key)
 {
-    CLEANUP_FREE char *information =
-        xasprintf("/proc/driver/nvidia/gpus/%04x:%02x:%02x.%01x/information",
-                  pci->domain,
-                  pci->bus,
-                  pci->dev,
-                  pci->func);
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    const char *line;
-    unsigned minor;
+    const char *line = strstr(text, key);
 
-    if (file_read(information, 65536, &text, NULL) < 0)
+    if (line == NULL)
         return NULL;
-    line = strstr(text.text, "Device Minor:");
-    if (line == NULL || sscanf(line, "Device Minor: %u", &minor) != 1)
-        return NULL;
-    return xasprintf("/dev/nvidia%u", minor);
+    line += strlen(key);
+    line += strspn(line, " \t");
+    return xstrndup(line, strcspn(line, "\n"));
+}
+
+struct gpu {
+    char *path;
+    char *model;
+    bool computes;
+};
+
+static int
+read_about(const struct hwloc_pcidev_attr_s *pci,
+           const char *format,
+           struct strbuf *out)
+{
+    CLEANUP_FREE char *address = xasprintf("%04x:%02x:%02x.%01x",
+                                           pci->domain,
+                                           pci->bus,
+                                           pci->dev,
+                                           pci->func);
+    const char *at = strchr(format, '@');
+    CLEANUP_FREE char *path =
+        xasprintf("%.*s%s%s", (int)(at - format), format, address, at + 1);
+
+    return file_read(path, 65536, out, NULL);
+}
+
+/* NVIDIA's driver numbers its device files in an order of its own. */
+static void
+ask_nvidia(const struct hwloc_pcidev_attr_s *pci, struct gpu *g)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    CLEANUP_FREE char *minor = NULL;
+
+    if (pci->vendor_id != PCI_VENDOR_NVIDIA
+        || read_about(pci, "/proc/driver/nvidia/gpus/@/information", &text) < 0)
+        return;
+    minor = fact(text.text, "Device Minor:");
+    if (minor == NULL)
+        return;
+    free(g->path);
+    g->path = xasprintf("/dev/nvidia%s", minor);
+    g->computes = true;
+    if (g->model == NULL)
+        g->model = fact(text.text, "Model:");
+}
+
+/* AMD's says what the board is called, in sysfs. */
+static void
+ask_sysfs(const struct hwloc_pcidev_attr_s *pci, struct gpu *g)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (g->model == NULL
+        && read_about(pci, "/sys/bus/pci/devices/@/product_name", &text) == 0
+        && text.length > 1)
+        g->model = fact(text.text, "");
 }
 
 static bool
@@ -99,25 +145,24 @@ is_of_a_runtime(hwloc_obj_t os)
 }
 
 /* Looks through the OS devices below a PCI display controller. */
-static bool
-can_compute(hwloc_obj_t pci, const char **ret_model, char **ret_path)
+static void
+ask_hwloc(hwloc_obj_t pci, struct gpu *g)
 {
-    bool found = false;
+    const char *model = hwloc_obj_get_info_by_name(pci, "PCIDevice");
 
-    *ret_model = hwloc_obj_get_info_by_name(pci, "PCIDevice");
-    *ret_path = NULL;
     for (hwloc_obj_t os = pci->io_first_child; os; os = os->next_sibling) {
         if (os->type != HWLOC_OBJ_OS_DEVICE || os->name == NULL)
             continue;
-        if (*ret_path == NULL && strncmp(os->name, "renderD", 7) == 0)
-            *ret_path = xasprintf("/dev/dri/%s", os->name);
+        if (g->path == NULL && strncmp(os->name, "renderD", 7) == 0)
+            g->path = xasprintf("/dev/dri/%s", os->name);
         else if (!is_of_a_runtime(os))
             continue;
         else if (model_of(os) != NULL)
-            *ret_model = model_of(os);
-        found = true;
+            model = model_of(os);
+        g->computes = true;
     }
-    return found;
+    if (model != NULL)
+        g->model = xstrdup(model);
 }
 
 static void
@@ -126,28 +171,28 @@ add_gpu(hwloc_topology_t machine,
         hwloc_obj_t pci,
         unsigned *n_gpus)
 {
-    const char *model;
-    char *path;
-    char *nvidia = NULL;
-    bool computes;
+    const struct hwloc_pcidev_attr_s *attr = &pci->attr->pcidev;
+    struct gpu g = {0};
 
-    if (pci->attr->pcidev.class_id >> 8 != PCI_CLASS_DISPLAY)
+    if (attr->class_id >> 8 != PCI_CLASS_DISPLAY)
         return;
-    computes = can_compute(pci, &model, &path);
-    if (pci->attr->pcidev.vendor_id == PCI_VENDOR_NVIDIA && !t->is_virtual)
-        nvidia = nvidia_path(&pci->attr->pcidev);
-    if (nvidia != NULL) {
-        free(path);
-        path = nvidia;
+    ask_hwloc(pci, &g);
+    if (!t->is_virtual) {
+        ask_nvidia(attr, &g);
+        ask_sysfs(attr, &g);
     }
-    if (!computes && nvidia == NULL)
-        return;
-    add(t,
-        numa_of(machine, t, pci),
-        "gpu",
-        xasprintf("gpu%u", (*n_gpus)++),
-        path,
-        model);
+    if (g.model == NULL)
+        g.model = xasprintf("%04x:%04x", attr->vendor_id, attr->device_id);
+    if (g.computes)
+        add(t,
+            numa_of(machine, t, pci),
+            "gpu",
+            xasprintf("gpu%u", (*n_gpus)++),
+            g.path,
+            g.model);
+    else
+        free(g.path);
+    free(g.model);
 }
 
 static void

@@ -97,6 +97,21 @@ give(hwloc_topology_t machine, const char *given, struct error *err)
     return give_synthetic(machine, given, err);
 }
 
+/* Discovery by other libraries is left out: one looks for X displays, one
+ * starts the drivers of accelerators, and one reads PCI space where sysfs says
+ * the same.
+ */
+static void
+leave_out_plugins(hwloc_topology_t machine)
+{
+    static const char *const plugins[] = {"gl", "opencl", "pci"};
+
+    for (size_t i = 0; i < sizeof(plugins) / sizeof(plugins[0]); i++)
+        hwloc_topology_set_components(machine,
+                                      HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
+                                      plugins[i]);
+}
+
 static void
 filter(hwloc_topology_t machine, bool with_devices)
 {
@@ -147,6 +162,7 @@ source_load(const char *given,
 
     if (hwloc_topology_init(&machine) < 0)
         return error_set(err, -ENOMEM, "hwloc cannot start");
+    leave_out_plugins(machine);
     filter(machine, with_devices);
     r = give(machine, given, err);
     if (r == 0)

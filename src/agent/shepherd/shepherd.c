@@ -473,7 +473,7 @@ observe(struct shepherd *s)
     CLEANUP_FREE char *path = xasprintf("/proc/%ld/status", (long)s->vigil.job);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    if (s->vigil.is_over || file_read(path, 65536, &text, NULL) < 0)
+    if (file_read(path, 65536, &text, NULL) < 0)
         return;
     s->live.cpus_allowed = find_line(text.text, "Cpus_allowed_list:\t");
     s->live.memory_allowed = find_line(text.text, "Mems_allowed_list:\t");

@@ -96,18 +96,25 @@ reap(struct vigil *v)
 }
 
 static void
-listen(struct vigil *v)
+hear(const struct vigil *v)
 {
     struct signalfd_siginfo said;
 
     while (read(v->signal_fd, &said, sizeof(said)) == (ssize_t)sizeof(said))
         if (said.ssi_signo == (uint32_t)HANDOVER_SIGNAL)
             obey(v, said.ssi_int);
+}
+
+static void
+listen(struct vigil *v)
+{
+    hear(v);
     reap(v);
 }
 
+/* Nothing is reaped here: a job that ends at once is still to be looked at. */
 bool
-vigil_wait_start(struct vigil *v,
+vigil_wait_start(const struct vigil *v,
                  int report_fd,
                  struct ladder_report *ret_report)
 {
@@ -119,7 +126,7 @@ vigil_wait_start(struct vigil *v,
 
     while (fds[1].revents == 0) {
         if (poll(fds, 2, -1) > 0 && fds[0].revents != 0)
-            listen(v);
+            hear(v);
     }
     n = read(report_fd, ret_report, sizeof(*ret_report));
     return n != (ssize_t)sizeof(*ret_report);

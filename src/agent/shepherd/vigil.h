@@ -27,7 +27,7 @@ struct vigil {
 int vigil_begin(struct vigil *v, struct error *err);
 
 /* Until the program runs: true, or its ladder has failed: false and why. */
-bool vigil_wait_start(struct vigil *v,
+bool vigil_wait_start(const struct vigil *v,
                       int report_fd,
                       struct ladder_report *ret_report);
 
