@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# make install puts everything where DESTDIR and the prefix say, make uninstall
+# takes it away, and a configuration that was changed survives both.
+
+: "${top_srcdir:=.}" "${top_builddir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+cd "$top_builddir" || bail_out "no build directory"
+place=$(mktemp -d) || bail_out "no temporary directory"
+trap 'rm -rf "$place"' EXIT
+# Another make runs this test.
+unset MAKEFLAGS MAKELEVEL MFLAGS
+
+installed() {
+    (cd "$place" && find . -type f | sed 's|^\./||' | sort)
+}
+
+there() {
+    if [ -e "$place/$1" ]; then
+        pass "$1 is installed"
+    else
+        fail "$1 is installed"
+    fi
+}
+
+here=$(sed -n 's|^prefix = /||p' Makefile)
+ok "make install succeeds" make -s install DESTDIR="$place"
+for program in ${KILN_PROGRAMS:-}; do
+    name=${program##*/}
+    case $name in
+    kiln-agent | kiln-controller) there "$here/sbin/$name" ;;
+    kiln-*) there "$here/libexec/kiln/$name" ;;
+    *) there "$here/bin/$name" ;;
+    esac
+    ok "$name has its manual page" sh -c \
+        "ls '$place/$here/share/man'/man[18]/$name.[18]"
+done
+there "$here/etc/kiln/agent.yaml"
+there "$here/lib/systemd/system/kiln-agent.service"
+there "$here/lib/systemd/system/kiln-jobs.service"
+there "$here/lib/systemd/system/kiln-controller.service"
+there "$here/lib/sysusers.d/kiln.conf"
+there "$here/lib/tmpfiles.d/kiln.conf"
+there "$here/libexec/kiln/kiln-jobs-holder"
+empty "nothing is installed elsewhere" \
+    "$(installed | grep -v "^$here/")"
+empty "no path is left open in what was installed" \
+    "$(cd "$place" && grep -rnIE '@[a-z]+dir@' .)"
+
+echo 'cluster: mine' >"$place/$here/etc/kiln/agent.yaml"
+ok "make install again succeeds" make -s install DESTDIR="$place"
+is "and keeps the configuration" "$(cat "$place/$here/etc/kiln/agent.yaml")" \
+    'cluster: mine'
+ok "make uninstall succeeds" make -s uninstall DESTDIR="$place"
+is "and leaves that configuration alone" "$(installed)" \
+    "$here/etc/kiln/agent.yaml"
+finish
