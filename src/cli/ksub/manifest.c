@@ -132,11 +132,15 @@ amounts(struct arena *arena, const struct submission *s)
     return list;
 }
 
+/* A job has its cores to itself; who wants to share asks for less than one
+ * through the API.
+ */
 static struct json *
 placement(struct arena *arena, const struct submission *s)
 {
     struct json *p = json_object(arena);
 
+    json_set_string(arena, p, "cpuPolicy", "exclusive");
     set_text(arena, p, "numaPolicy", s->numa_policy);
     if (s->threads_per_core > 0)
         json_set_int(arena, p, "threadsPerCore", s->threads_per_core);
@@ -144,7 +148,7 @@ placement(struct arena *arena, const struct submission *s)
     set_text(arena, p, "memoryPolicy", s->memory_policy);
     if (s->exclusive)
         json_set_bool(arena, p, "wholeNode", true);
-    return json_count(p) > 0 ? p : NULL;
+    return p;
 }
 
 /* How it runs */
@@ -257,7 +261,6 @@ fill_pod(struct arena *arena,
          struct error *err)
 {
     struct json *containers = json_array(arena);
-    struct json *where = placement(arena, s);
     const char *directory = NULL;
     int r = working_directory(arena, s, &directory, err);
 
@@ -274,8 +277,7 @@ fill_pod(struct arena *arena,
     set_text(arena, spec, "priorityClassName", s->priority_class);
     if (s->priority != NULL)
         json_set_int(arena, spec, "priority", *s->priority);
-    if (where != NULL)
-        json_set(arena, spec, "placement", where);
+    json_set(arena, spec, "placement", placement(arena, s));
     json_set(arena, spec, "execution", execution(arena, s));
     return 0;
 }
