@@ -5,7 +5,9 @@
  */
 #include "controller/store/batch.h"
 #include "controller/store/core.h"
+#include "controller/store/expiry.h"
 #include "controller/store/history.h"
+#include "controller/store/meter.h"
 #include "controller/store/shelf.h"
 #include "controller/store/watchers.h"
 #include "controller/store/writer.h"
@@ -14,7 +16,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
-#include "lib/base/metric.h"
 #include "lib/loop/timer.h"
 
 #define EVENT_OPS_WAITING 20000
@@ -30,6 +31,10 @@ publish_head(struct store *s, const struct change *c)
         section->count--;
     if (now != NULL)
         section->count++;
+    if (section->expiry != NULL && now != NULL)
+        expiry_touch(section->expiry, c->entry);
+    else if (section->expiry != NULL)
+        expiry_forget(section->expiry, c->entry);
     store_set_head(s,
                    c->entry,
                    kind,
@@ -78,6 +83,17 @@ needs_disk(const struct store *s)
 }
 
 static void
+submit_as(struct store *s,
+          struct batch *batch,
+          const struct engine_counters *after)
+{
+    s->under_way = batch;
+    s->under_way_end = s->committed_end;
+    s->under_way_since_us = clock_monotonic_us(s->settings.clock);
+    writer_submit(s->writer, batch, after);
+}
+
+static void
 submit(struct store *s, struct batch *batch)
 {
     struct engine_counters after = s->committed;
@@ -86,10 +102,7 @@ submit(struct store *s, struct batch *batch)
     after.reserved = reserved;
     if (after.revision + REVISIONS_RESERVED / 2 > reserved)
         after.reserved = after.revision + REVISIONS_RESERVED;
-    s->under_way = batch;
-    s->under_way_end = s->committed_end;
-    s->under_way_since_us = clock_monotonic_us(s->settings.clock);
-    writer_submit(s->writer, batch, &after);
+    submit_as(s, batch, &after);
 }
 
 static struct batch *
@@ -144,7 +157,10 @@ static void
 fail(struct store *s, const struct error *err)
 {
     s->has_failed = true;
-    s->settings.failed(err, s->settings.context);
+    if (s->is_winding_down) /* everything acknowledged is there */
+        log_warning("Stopping leaves a gap in the revisions: %s", err->text);
+    else
+        s->settings.failed(err, s->settings.context);
 }
 
 /* The next batch is on its way before this one is told, so that the disk
@@ -162,6 +178,9 @@ store_on_committed(struct batch *batch, const struct error *err, void *store)
         fail(s, err);
         return;
     }
+    meter_commit(s->meter,
+                 end - history_published(s->history),
+                 clock_monotonic_us(s->settings.clock) - s->under_way_since_us);
     if (needs_disk(s) && !batch_is_empty(s->gathering))
         submit(s, take_gathered(s));
     publish(s, batch, end);
@@ -225,8 +244,8 @@ store_when_durable(struct store *s, store_done_fn *done, void *context)
         batch_wait(s->gathering, done, context);
 }
 
-void
-store_settle(struct store *s)
+static void
+settle(struct store *s)
 {
     while (!s->has_failed
            && (writer_is_busy(s->writer) || !batch_is_empty(s->gathering))) {
@@ -237,4 +256,50 @@ store_settle(struct store *s)
         hand_over_events(s);
         writer_drain(s->events);
     }
+}
+
+/* What was not worth a write while it changed all the time. */
+static void
+add_volatile(struct batch *batch, const struct section *section)
+{
+    for (struct entry *e = shelf_first(section->shelf); e; e = e->next[0]) {
+        const struct object *object = e->heads[STORE_PUBLISHED];
+
+        if (object != NULL)
+            batch_add(batch,
+                      &(struct engine_op){
+                          .verb = ENGINE_UPDATE,
+                          .row = e->row,
+                          .revision = object->revision,
+                          .bytes = object->text,
+                          .length = object->length,
+                      },
+                      object);
+    }
+}
+
+/* A stop in order leaves no gap in the revisions, so that watches can go on
+ * where they were.
+ */
+static void
+write_last(struct store *s)
+{
+    struct engine_counters after = s->committed;
+    struct batch *batch = batch_new();
+
+    for (unsigned i = 0; i < n_kinds; i++)
+        if (store_kind_is(kinds[i], KIND_VOLATILE))
+            add_volatile(batch, &s->sections[i]);
+    after.reserved = after.revision;
+    s->is_winding_down = true;
+    submit_as(s, batch, &after);
+    writer_drain(s->writer);
+}
+
+void
+store_wind_down(struct store *s)
+{
+    settle(s);
+    if (!s->has_failed)
+        write_last(s);
 }

@@ -26,7 +26,7 @@ struct history;
 struct lane;
 struct lookup;
 struct map;
-struct metric;
+struct meter;
 struct shelf;
 struct statedir;
 struct timer;
@@ -39,12 +39,6 @@ struct section {
     char *name;   /* of the kind in the database: "jobs.batch", "pods" */
     size_t count; /* published */
     struct expiry *expiry; /* of transient kinds, or NULL */
-};
-
-struct store_metrics {
-    struct metric *commits;
-    struct metric *commit_seconds;
-    struct metric *batch_changes;
 };
 
 struct store {
@@ -77,9 +71,10 @@ struct store {
     struct timer *trim;
     bool is_flushing; /* the timer runs */
     bool has_failed;
+    bool is_winding_down;
     bool has_dropped_events;
     bool events_are_off; /* their database failed */
-    struct store_metrics metrics;
+    struct meter *meter;
 };
 
 /* How far revisions are reserved ahead of those in use. */
@@ -105,7 +100,7 @@ store_on_committed(struct batch *batch, const struct error *err, void *store);
 void store_on_events_committed(struct batch *batch,
                                const struct error *err,
                                void *store);
-void store_settle(struct store *s); /* waits until nothing is pending */
+void store_wind_down(struct store *s); /* waits for all that is pending */
 
 /* load.c */
 int store_load(struct store *s, struct engine *engine, struct error *err);

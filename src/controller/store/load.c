@@ -11,6 +11,7 @@
 
 #include "controller/store/blob_counts.h"
 #include "controller/store/core.h"
+#include "controller/store/expiry.h"
 #include "controller/store/restore.h"
 #include "controller/store/shelf.h"
 #include "lib/api/kind.h"
@@ -258,6 +259,8 @@ place(struct store *s, struct loaded *loaded, struct error *err)
     store_set_head(s, entry, kind, STORE_PENDING, object_ref(object));
     store_set_head(s, entry, kind, STORE_PUBLISHED, object_ref(object));
     loaded->section->count++;
+    if (loaded->section->expiry != NULL)
+        expiry_touch(loaded->section->expiry, entry);
     return 0;
 }
 

@@ -78,7 +78,7 @@ restore_object(const struct kind *kind,
     CLEANUP(object_unrefp) const struct object *object = NULL;
     int r = row->n_deltas > 0
                 ? merge(kind, row, &object, err)
-                : object_parse(kind, row->body, row->length, &object, err);
+                : object_restore(kind, row->body, row->length, &object, err);
 
     if (r < 0)
         return error_wrap(err, -EUCLEAN, "row %" PRId64, row->row);

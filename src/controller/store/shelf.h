@@ -17,6 +17,7 @@
 
 #include "lib/base/macro.h"
 
+struct aging;
 struct kind;
 struct object;
 struct posting;
@@ -34,6 +35,7 @@ struct entry {
     uint32_t hash;
     uint32_t key_length;
     uint8_t height;
+    struct aging *aging; /* of transient kinds, see expiry.h */
     struct posting *(*postings)[ENTRY_HEADS]; /* one pair per lookup */
     struct entry *next[];                     /* height of them; the key */
 };

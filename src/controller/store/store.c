@@ -9,9 +9,11 @@
 #include "controller/store/batch.h"
 #include "controller/store/blob_counts.h"
 #include "controller/store/core.h"
+#include "controller/store/expiry.h"
 #include "controller/store/history.h"
 #include "controller/store/lane.h"
 #include "controller/store/lookup.h"
+#include "controller/store/meter.h"
 #include "controller/store/shelf.h"
 #include "controller/store/statedir.h"
 #include "controller/store/watchers.h"
@@ -20,13 +22,16 @@
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/base/alloc.h"
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/log.h"
 #include "lib/base/map.h"
-#include "lib/base/strbuf.h"
 #include "lib/loop/timer.h"
 
-#define LOG_BYTES (64u << 20)
-#define LOG_AGE_S 300
+#define LOG_BYTES   (64u << 20)
+#define LOG_AGE_S   300
+#define EVENT_AGE_S 3600
+#define EVENT_LIMIT 50000
 
 static const char *
 job_id_value(const struct object *object, char buffer[64])
@@ -53,6 +58,8 @@ make_sections(struct store *s)
             kind->group[0] != '\0'
                 ? xasprintf("%s.%s", kind->plural, kind->group)
                 : xstrdup(kind->plural);
+        if (store_kind_is(kind, KIND_TRANSIENT))
+            s->sections[i].expiry = expiry_new(s);
     }
 }
 
@@ -66,6 +73,10 @@ make_empty(const struct store_settings *settings)
         s->settings.log_bytes = LOG_BYTES;
     if (s->settings.log_age_s == 0)
         s->settings.log_age_s = LOG_AGE_S;
+    if (s->settings.event_age_s == 0)
+        s->settings.event_age_s = EVENT_AGE_S;
+    if (s->settings.event_limit == 0)
+        s->settings.event_limit = EVENT_LIMIT;
     s->n_lookups = settings->n_indexes + 1;
     s->lookups = xnew_array(struct lookup *, s->n_lookups);
     for (unsigned i = 0; i < settings->n_indexes; i++)
@@ -180,6 +191,7 @@ start(struct store *s)
 {
     s->history = history_new(s->committed.revision);
     s->committed_end = history_end(s->history);
+    s->meter = meter_new(s);
     s->reader = lane_new(s->settings.loop, "kiln-reader");
     s->flush = timer_new(s->settings.loop, store_hand_over, s);
     s->trim = timer_new(s->settings.loop, store_trim, s);
@@ -192,6 +204,7 @@ free_sections(struct store *s)
     for (unsigned i = 0; i < n_kinds; i++) {
         struct shelf *shelf = s->sections[i].shelf;
 
+        expiry_free(s->sections[i].expiry);
         for (struct entry *e = shelf_first(shelf); e != NULL; e = e->next[0]) {
             object_unref(e->heads[STORE_PUBLISHED]);
             object_unref(e->heads[STORE_PENDING]);
@@ -217,6 +230,7 @@ free_secrets(struct map *secrets)
 static void
 free_all(struct store *s)
 {
+    meter_free(s->meter);
     timer_free(s->flush);
     timer_free(s->trim);
     lane_free(s->reader);
@@ -237,6 +251,21 @@ free_all(struct store *s)
     free(s);
 }
 
+static void
+say_opened(const struct store *s, int64_t took_us)
+{
+    size_t objects = 0;
+
+    for (unsigned i = 0; i < n_kinds; i++)
+        objects += s->sections[i].count;
+    log_info("Opened state directory '%s' in %lld ms: %zu objects, revision "
+             "%lld",
+             s->settings.directory,
+             (long long)(took_us / 1000),
+             objects,
+             (long long)s->committed.revision);
+}
+
 int
 store_open(const struct store_settings *settings,
            struct store **ret_store,
@@ -244,6 +273,7 @@ store_open(const struct store_settings *settings,
 {
     struct error why = {0};
     struct store *s = make_empty(settings);
+    int64_t began_us = clock_monotonic_us(settings->clock);
     int r = statedir_open(settings->directory, &s->directory, &why);
 
     if (r == 0)
@@ -255,6 +285,7 @@ store_open(const struct store_settings *settings,
         return error_set(err, r, "%s", why.text);
     }
     start(s);
+    say_opened(s, clock_monotonic_us(settings->clock) - began_us);
     *ret_store = s;
     return 0;
 }
@@ -264,7 +295,7 @@ store_close(struct store *s)
 {
     if (s == NULL)
         return;
-    store_settle(s);
+    store_wind_down(s);
     free_all(s);
 }
 
@@ -295,224 +326,4 @@ store_set_head(struct store *s,
             lookup_set(s->lookups[i], entry, head, object);
     object_unref(entry->heads[head]);
     entry->heads[head] = object;
-}
-
-const struct object *
-store_find(const struct store *s,
-           enum store_head head,
-           const struct kind *kind,
-           const char *namespace,
-           const char *name)
-{
-    const struct entry *entry =
-        shelf_find(store_section(s, kind)->shelf, namespace, name);
-
-    return entry != NULL ? entry->heads[head] : NULL;
-}
-
-static bool
-take_first(const struct object *object, void *context)
-{
-    *(const struct object **)context = object;
-    return false;
-}
-
-const struct object *
-store_find_job_id(const struct store *s, enum store_head head, int64_t id)
-{
-    const struct object *found = NULL;
-    char value[32];
-
-    snprintf(value, sizeof(value), "%lld", (long long)id);
-    lookup_visit(s->lookups[s->n_lookups - 1], head, value, take_first, &found);
-    return found;
-}
-
-int64_t
-store_revision(const struct store *s)
-{
-    return history_revision(s->history);
-}
-
-int64_t
-store_oldest_revision(const struct store *s)
-{
-    return history_oldest_revision(s->history);
-}
-
-size_t
-store_count(const struct store *s, const struct kind *kind)
-{
-    return store_section(s, kind)->count;
-}
-
-/* The first entry that a list visits. */
-static struct entry *
-start_of_list(const struct shelf *shelf,
-              const char *namespace,
-              const char *after)
-{
-    CLEANUP_FREE char *copy = after != NULL ? xstrdup(after) : NULL;
-    char *slash = copy != NULL ? strchr(copy, '/') : NULL;
-
-    if (copy == NULL)
-        return namespace != NULL ? shelf_seek(shelf, namespace, "")
-                                 : shelf_first(shelf);
-    if (slash == NULL)
-        return shelf_seek_behind(shelf, NULL, copy);
-    *slash = '\0';
-    if (namespace != NULL && strcmp(copy, namespace) < 0)
-        return shelf_seek(shelf, namespace, "");
-    return shelf_seek_behind(shelf, copy, slash + 1);
-}
-
-int
-store_list(struct store *s,
-           const struct kind *kind,
-           const char *namespace,
-           const char *after,
-           int64_t revision,
-           store_visit_fn *visit,
-           void *context)
-{
-    const struct shelf *shelf = store_section(s, kind)->shelf;
-    bool is_now = revision == 0 || revision >= store_revision(s);
-
-    if (!is_now && revision < store_oldest_revision(s))
-        return -ESTALE;
-    for (const struct entry *e = start_of_list(shelf, namespace, after);
-         e != NULL;
-         e = e->next[0]) {
-        const struct object *object = is_now
-                                          ? e->heads[STORE_PUBLISHED]
-                                          : history_at(s->history, e, revision);
-
-        if (namespace != NULL && strcmp(entry_namespace(e), namespace) != 0)
-            break;
-        if (object != NULL && !visit(object, context))
-            break;
-    }
-    return 0;
-}
-
-void
-store_visit_index(struct store *s,
-                  unsigned index,
-                  enum store_head head,
-                  const char *value,
-                  store_visit_fn *visit,
-                  void *context)
-{
-    lookup_visit(s->lookups[index], head, value, visit, context);
-}
-
-const char *
-store_find_secret(const struct store *s, const char *name)
-{
-    return map_find(s->secrets, name);
-}
-
-int
-store_watch(struct store *s,
-            const struct kind *kind,
-            int64_t revision,
-            int index,
-            const char *value,
-            store_change_fn *changed,
-            void *context,
-            struct store_watch **ret_watch)
-{
-    const struct watch_request request = {
-        .kind = kind,
-        .lookup = index,
-        .value = value,
-        .revision = revision,
-        .changed = changed,
-        .context = context,
-    };
-
-    if (revision < store_oldest_revision(s))
-        return -ESTALE;
-    watchers_add(s->watchers, s->history, &request, ret_watch);
-    return 0;
-}
-
-void
-store_unwatch(struct store_watch *watch)
-{
-    if (watch != NULL)
-        watchers_remove(watch);
-}
-
-void
-store_compact(struct store *s, int64_t revision)
-{
-    history_forget_to(s->history, revision);
-}
-
-/* A blob on its way from the disk. */
-struct blob_read {
-    struct lane_task task;
-    struct store *store;
-    int64_t row;
-    struct strbuf content;
-    int result;
-    store_blob_fn *got;
-    void *context;
-};
-
-static void
-read_blob_work(struct lane_task *task)
-{
-    struct blob_read *read = container_of(task, struct blob_read, task);
-    struct engine *engine = read->store->engine;
-
-    read->result =
-        engine->ops->read_blob(engine, read->row, &read->content, NULL);
-}
-
-static void
-read_blob_done(struct lane_task *task)
-{
-    struct blob_read *read = container_of(task, struct blob_read, task);
-    bool is_there = read->result == 0 && read->row != 0;
-
-    read->got(is_there ? read->content.text : NULL,
-              is_there ? read->content.length : 0,
-              read->context);
-    strbuf_fini(&read->content);
-    free(read);
-}
-
-static void
-submit_read(void *context)
-{
-    struct blob_read *read = context;
-
-    lane_submit(read->store->reader, &read->task);
-}
-
-/* One that is not there goes the same way, so that the answer never comes
- * before the question has returned.
- */
-void
-store_get_blob(struct store *s,
-               const char *digest,
-               store_blob_fn *got,
-               void *context)
-{
-    struct blob blob = blob_counts_get(s->blobs, digest);
-    struct blob_read *read = xnew(struct blob_read);
-
-    read->task.work = read_blob_work;
-    read->task.done = read_blob_done;
-    read->store = s;
-    read->row = blob.row;
-    read->got = got;
-    read->context = context;
-    strbuf_init(&read->content);
-    if (blob.revision > store_revision(s))
-        store_when_durable(s, submit_read, read);
-    else
-        submit_read(read);
 }

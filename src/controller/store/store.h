@@ -45,8 +45,10 @@ struct store_settings {
     const char *directory;
     const struct store_index *indexes; /* named by their place in here */
     unsigned n_indexes;
-    size_t log_bytes;  /* of the objects that only the log keeps; 0: 64 MiB */
-    int64_t log_age_s; /* 0: 300 */
+    size_t log_bytes;    /* of the objects that only the log keeps; 0: 64 MiB */
+    int64_t log_age_s;   /* 0: 300 */
+    int64_t event_age_s; /* objects of transient kinds go then; 0: 3600 */
+    size_t event_limit;  /* or the oldest when there are more; 0: 50000 */
     struct metric_registry *metrics;                        /* or NULL */
     void (*failed)(const struct error *err, void *context); /* then exit */
     void *context;

@@ -98,6 +98,22 @@ object_parse(const struct kind *kind,
     return 0;
 }
 
+int
+object_restore(const struct kind *kind,
+               const char *text,
+               size_t length,
+               const struct object **ret_object,
+               struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(8 * length);
+    const struct json *tree = json_parse(arena, text, length, NULL, err);
+
+    if (tree == NULL)
+        return -EINVAL;
+    *ret_object = publish(kind, tree, text, length);
+    return 0;
+}
+
 const struct object *
 object_ref(const struct object *object)
 {

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/store/meter.h"
+
+#include "controller/store/core.h"
+#include "controller/store/history.h"
+#include "lib/api/kind.h"
+#include "lib/base/alloc.h"
+#include "lib/base/metric.h"
+
+#define BOUNDS 12
+
+/* A gauge that is asked for: which store, and of which kind. */
+struct question {
+    struct store *store;
+    unsigned kind;
+    struct metric *metric;
+};
+
+struct meter {
+    struct metric *seconds;
+    struct metric *changes;
+    struct question *questions;
+    unsigned n_questions;
+};
+
+static double
+ask_revision(void *context)
+{
+    const struct question *q = context;
+
+    return (double)store_revision(q->store);
+}
+
+static double
+ask_history(void *context)
+{
+    const struct question *q = context;
+
+    return (double)history_bytes(q->store->history);
+}
+
+static double
+ask_objects(void *context)
+{
+    const struct question *q = context;
+
+    return (double)q->store->sections[q->kind].count;
+}
+
+static void
+add_question(struct meter *m,
+             struct store *store,
+             struct metric *metric,
+             metric_read_fn ask,
+             unsigned kind)
+{
+    struct question *q = &m->questions[m->n_questions++];
+
+    *q = (struct question){store, kind, metric};
+    metric_read(metric, ask, q);
+}
+
+static void
+add_gauges(struct meter *m, struct store *s)
+{
+    struct metric_registry *r = s->settings.metrics;
+    struct metric_family *objects =
+        metric_gauge(r, "kiln_store_objects", "Objects, by kind.", "resource");
+
+    m->questions = xnew_array(struct question, n_kinds + 2);
+    for (unsigned i = 0; i < n_kinds; i++)
+        add_question(m,
+                     s,
+                     metric_series(objects, s->sections[i].name),
+                     ask_objects,
+                     i);
+    add_question(m,
+                 s,
+                 metric_series(metric_gauge(r,
+                                            "kiln_store_revision",
+                                            "The latest published revision.",
+                                            NULL)),
+                 ask_revision,
+                 0);
+    add_question(
+        m,
+        s,
+        metric_series(metric_gauge(
+            r,
+            "kiln_store_history_bytes",
+            "Memory held only by the log of changes that watches follow.",
+            NULL)),
+        ask_history,
+        0);
+}
+
+struct meter *
+meter_new(struct store *s)
+{
+    struct metric_registry *r = s->settings.metrics;
+    double seconds[BOUNDS], changes[BOUNDS];
+    struct meter *m;
+
+    if (r == NULL)
+        return NULL;
+    m = xnew(struct meter);
+    metric_exponential_bounds(0.0001, 2.5, seconds, BOUNDS);
+    metric_exponential_bounds(1, 2, changes, BOUNDS);
+    m->seconds = metric_series(
+        metric_histogram(r,
+                         "kiln_store_commit_duration_seconds",
+                         "From handing a batch to the writer until it was "
+                         "durable.",
+                         NULL,
+                         seconds,
+                         BOUNDS));
+    m->changes =
+        metric_series(metric_histogram(r,
+                                       "kiln_store_commit_changes",
+                                       "Changes of objects in one batch.",
+                                       NULL,
+                                       changes,
+                                       BOUNDS));
+    add_gauges(m, s);
+    return m;
+}
+
+void
+meter_free(struct meter *m)
+{
+    if (m == NULL)
+        return;
+    for (unsigned i = 0; i < m->n_questions; i++)
+        metric_read(m->questions[i].metric, NULL, NULL);
+    free(m->questions);
+    free(m);
+}
+
+void
+meter_commit(struct meter *m, size_t changes, int64_t took_us)
+{
+    if (m == NULL)
+        return;
+    metric_observe(m->changes, (double)changes);
+    metric_observe(m->seconds, (double)took_us / 1e6);
+}
