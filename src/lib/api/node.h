@@ -38,7 +38,8 @@ struct node_info {
     const char *kernel_version;
     const char *os_image;
     const char *architecture;
-    const char *agent_version; /* kubeletVersion on the wire */
+    const char *container_runtime; /* containerRuntimeVersion on the wire */
+    const char *agent_version;     /* kubeletVersion on the wire */
 };
 
 struct node_address {

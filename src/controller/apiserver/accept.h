@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* accept.h - in which form a client wants its answers
+ *
+ * From the Accept header: whole objects, their metadata alone, or a Table.
+ * Pure.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct reply;
+
+enum accept_form {
+    ACCEPT_WHOLE,
+    ACCEPT_METADATA,
+    ACCEPT_METADATA_LIST,
+    ACCEPT_TABLE,
+};
+
+enum accept_include { /* what a row of a Table carries beside its cells */
+                      INCLUDE_METADATA,
+                      INCLUDE_OBJECT,
+                      INCLUDE_NONE,
+};
+
+struct accept {
+    enum accept_form form;
+    enum accept_include include;
+    bool is_kiln; /* a Table with Kiln's columns */
+    bool is_yaml;
+    bool is_pretty;
+    bool is_v1beta1;
+};
+
+/* False: the reply is a 406. `header` may be NULL. */
+bool accept_parse(const char *header,
+                  struct accept *ret_accept,
+                  struct reply *reply);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission.h - the site's and the API's rules about what comes in
+ *
+ * After the body is decoded and defaulted, before it is validated. A rule
+ * changes the tree or refuses it; each has a name, which its refusals carry,
+ * and all stand in one table (admission.c) in the order they run.
+ *
+ * Thread: the loop's.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct json;
+struct object;
+struct request;
+
+/* False: the reply is made. */
+bool admission_create(struct request *q, struct json *tree);
+bool admission_update(struct request *q,
+                      struct json *tree,
+                      const struct object *old_object);
+bool admission_delete(struct request *q, const struct object *old_object);
+
+/* A rule. Tree is NULL in deletions, old_object NULL in creations. */
+typedef bool admission_rule_fn(struct request *q,
+                               struct json *tree,
+                               const struct object *old_object);
+
+/* admission_namespace.c */
+admission_rule_fn namespace_lifecycle_admit;
+
+/* admission_scheduling.c */
+admission_rule_fn priority_admit;
+admission_rule_fn default_class_admit;
+admission_rule_fn system_class_admit;
+admission_rule_fn default_tolerations_admit;
+admission_rule_fn taint_new_node_admit;
+admission_rule_fn allocation_admit;
+
+/* admission_owner.c */
+admission_rule_fn owner_admit;
+admission_rule_fn root_jobs_admit;
+admission_rule_fn placing_admit;
+admission_rule_fn node_owner_admit;
+admission_rule_fn held_job_admit;
+
+/* admission_process.c */
+admission_rule_fn process_admit;
+
+/* content.c */
+admission_rule_fn content_admit;
+
+/* The pod spec of a pod's or job's tree, or NULL. */
+struct json *admission_pod_spec(const struct request *q, struct json *tree);

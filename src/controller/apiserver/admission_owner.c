@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission_owner.c - a job runs as the uid that submitted it, whatever the
+ * body says, and where the scheduler puts it
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/apiserver/admission.h"
+#include "controller/apiserver/caller.h"
+#include "controller/apiserver/policy.h"
+#include "controller/apiserver/request.h"
+#include "controller/apiserver/server.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/api/object.h"
+#include "lib/base/arena.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
+
+#define ANNOTATION_HELD_BY "kiln.hpc/held-by"
+
+static bool
+refuse(struct request *q,
+       const struct json *tree,
+       const char *rule,
+       const char *why)
+{
+    reply_forbidden(&q->reply,
+                    q->route.kind,
+                    json_path_text(tree, "metadata.name"),
+                    "%s: %s",
+                    rule,
+                    why);
+    return false;
+}
+
+static bool
+may_choose(const struct request *q)
+{
+    return q->caller->type == CALLER_ADMINISTRATOR
+           || !caller_is_person(q->caller);
+}
+
+/* Sets the number, or refuses one that is there and differs. */
+static bool
+stamp(struct request *q,
+      struct json *tree,
+      struct json *context,
+      const char *name,
+      int64_t value)
+{
+    const struct json *given = json_get(context, name);
+
+    if (given == NULL) {
+        json_set_int(q->arena, context, name, value);
+        return true;
+    }
+    if (may_choose(q) || json_get_int(context, name, -1) == value)
+        return true;
+    return refuse(q,
+                  tree,
+                  "Owner",
+                  arena_printf(q->arena,
+                               "jobs of user '%s' run with %s %" PRId64
+                               "; only an administrator may choose another",
+                               q->caller->name,
+                               name,
+                               value));
+}
+
+/* As upstream wants the values of labels. */
+static bool
+is_label_value(const char *text)
+{
+    size_t n = strlen(text);
+    static const char inner[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+
+    return n > 0 && n <= 63 && strspn(text, inner) == n
+           && strchr("-_.", text[0]) == NULL
+           && strchr("-_.", text[n - 1]) == NULL;
+}
+
+/* Name and uid as people look for them. */
+static void
+sign(struct request *q, struct json *tree)
+{
+    struct json *meta = json_make_object(q->arena, tree, "metadata");
+    struct json *annotations = json_make_object(q->arena, meta, "annotations");
+    char uid[24];
+
+    snprintf(uid, sizeof(uid), "%u", (unsigned)q->caller->uid);
+    json_set_string(q->arena, annotations, ANNOTATION_USER, q->caller->name);
+    json_set_string(q->arena, annotations, ANNOTATION_UID, uid);
+    if (is_label_value(q->caller->name))
+        json_set_string(q->arena,
+                        json_make_object(q->arena, meta, "labels"),
+                        LABEL_USER,
+                        q->caller->name);
+}
+
+/* What says whose it is cannot be changed afterwards. */
+static void
+keep_signature(struct request *q,
+               struct json *tree,
+               const struct object *old_object)
+{
+    static const char *const names[] = {
+        ANNOTATION_USER,
+        ANNOTATION_UID,
+        ANNOTATION_SUBMISSION,
+        "kiln.hpc/submission-digest",
+    };
+    struct json *meta = json_make_object(q->arena, tree, "metadata");
+    const char *label = string_map_find(&old_object->meta->labels, LABEL_USER);
+
+    for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
+        const char *value =
+            string_map_find(&old_object->meta->annotations, names[i]);
+
+        if (value != NULL)
+            json_set_string(q->arena,
+                            json_make_object(q->arena, meta, "annotations"),
+                            names[i],
+                            value);
+        else if (json_get(meta, "annotations") != NULL)
+            json_remove(json_get(meta, "annotations"), names[i]);
+    }
+    if (label != NULL)
+        json_set_string(q->arena,
+                        json_make_object(q->arena, meta, "labels"),
+                        LABEL_USER,
+                        label);
+}
+
+bool
+owner_admit(struct request *q,
+            struct json *tree,
+            const struct object *old_object)
+{
+    struct json *spec = admission_pod_spec(q, tree);
+    struct json *context;
+    uid_t old_uid;
+
+    if (!caller_is_person(q->caller) || spec == NULL)
+        return true;
+    context = json_make_object(q->arena, spec, "securityContext");
+    if (old_object != NULL) {
+        keep_signature(q, tree, old_object);
+        if (!object_owner(old_object, &old_uid) || may_choose(q)
+            || json_get_int(context, "runAsUser", -1) == (int64_t)old_uid)
+            return true;
+        return refuse(q, tree, "Owner", "whose it is cannot be changed");
+    }
+    if (!stamp(q, tree, context, "runAsUser", q->caller->uid)
+        || !stamp(q, tree, context, "runAsGroup", q->caller->gid))
+        return false;
+    if (json_get_int(context, "runAsUser", -1) == (int64_t)q->caller->uid)
+        sign(q, tree);
+    return true;
+}
+
+bool
+root_jobs_admit(struct request *q,
+                struct json *tree,
+                const struct object *old_object)
+{
+    const struct policy *policy = q->server->policy;
+    const struct json *context =
+        json_get(admission_pod_spec(q, tree), "securityContext");
+    int64_t uid = json_get_int(context, "runAsUser", -1);
+
+    (void)old_object;
+    if (uid == 0 && !policy->allows_root_jobs)
+        return refuse(q,
+                      tree,
+                      "RootJobs",
+                      "jobs of root are refused here (allowRootJobs: false); "
+                      "submit as an ordinary user");
+    if (uid > 0 && uid < (int64_t)policy->minimum_uid)
+        return refuse(q,
+                      tree,
+                      "RootJobs",
+                      arena_printf(q->arena,
+                                   "uid %" PRId64
+                                   " is below minimumUid %u: system users "
+                                   "run no jobs here",
+                                   uid,
+                                   (unsigned)policy->minimum_uid));
+    return true;
+}
+
+/* `-w` becomes node affinity; nodeName would go past the scheduler. */
+bool
+placing_admit(struct request *q,
+              struct json *tree,
+              const struct object *old_object)
+{
+    const char *node = json_get_text(admission_pod_spec(q, tree), "nodeName");
+
+    if (node == NULL || node[0] == '\0' || may_choose(q))
+        return true;
+    if (old_object != NULL && q->route.kind == &pod_kind)
+        return true; /* validation keeps it as it is */
+    return refuse(q,
+                  tree,
+                  "Placing",
+                  "spec.nodeName is the scheduler's; ask for nodes by "
+                  "affinity (ksub -w)");
+}
+
+/* Held by an operator: its owner cannot release it. */
+bool
+held_job_admit(struct request *q,
+               struct json *tree,
+               const struct object *old_object)
+{
+    const char *by =
+        string_map_find(&old_object->meta->annotations, ANNOTATION_HELD_BY);
+    struct json *meta = json_make_object(q->arena, tree, "metadata");
+    const struct json *annotations = json_get(meta, "annotations");
+    const char *now = json_get_text(annotations, ANNOTATION_HELD_BY);
+    bool released;
+
+    if (q->caller->type != CALLER_USER)
+        return true;
+    released = !json_is_true(json_get_path(tree, "spec.suspend"));
+    if (by == NULL && now == NULL)
+        return true;
+    if (by != NULL && now != NULL && strcmp(by, now) == 0 && !released)
+        return true;
+    return refuse(q,
+                  tree,
+                  "HeldJob",
+                  by != NULL ? arena_printf(
+                      q->arena,
+                      "it is held by '%s'; only an operator can release it",
+                      by)
+                             : "only operators sign a hold");
+}
+
+static bool
+is_own_node(const struct request *q, const char *name)
+{
+    return name != NULL && strcmp(name, q->caller->node) == 0;
+}
+
+/* An agent makes and changes its own node alone; a rootless one says whose
+ * it is; one to be approved takes no pods before.
+ */
+bool
+node_owner_admit(struct request *q,
+                 struct json *tree,
+                 const struct object *old_object)
+{
+    struct json *meta = json_make_object(q->arena, tree, "metadata");
+    struct json *taints, *taint;
+
+    if (q->caller->type == CALLER_AGENT
+        && !is_own_node(q, json_get_text(meta, "name")))
+        return refuse(q, tree, "NodeOwner", "an agent has one node, its own");
+    if (old_object != NULL || q->caller->type == CALLER_ADMINISTRATOR
+        || q->caller->type == CALLER_LIFECYCLE)
+        return true;
+    if (q->caller->type == CALLER_USER || q->caller->type == CALLER_OPERATOR) {
+        if (!q->server->policy->allows_rootless_agents)
+            return refuse(q,
+                          tree,
+                          "NodeOwner",
+                          "agents of ordinary users are not allowed here "
+                          "(allowRootlessAgents: false)");
+        sign(q, tree);
+    }
+    if (!q->server->policy->must_approve_nodes)
+        return true;
+    taints = json_get_path(tree, "spec.taints");
+    if (!json_is(taints, JSON_ARRAY)) {
+        taints = json_array(q->arena);
+        json_set(q->arena,
+                 json_make_object(q->arena, tree, "spec"),
+                 "taints",
+                 taints);
+    }
+    taint = json_object(q->arena);
+    json_set_string(q->arena, taint, "key", TAINT_NOT_APPROVED);
+    json_set_string(q->arena, taint, "effect", "NoSchedule");
+    json_append(q->arena, taints, taint);
+    return true;
+}

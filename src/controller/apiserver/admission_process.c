@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission_process.c - a pod is one process of the host: what of upstream's
+ * shape would make it something else is refused, what has no effect is said
+ */
+#include <string.h>
+
+#include "controller/apiserver/admission.h"
+#include "controller/apiserver/caller.h"
+#include "controller/apiserver/request.h"
+#include "lib/api/kind.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
+
+#define HOST_IMAGE "host"
+
+struct field_rule {
+    const char *path;
+    const char *why;
+};
+
+static const struct field_rule refused_in_spec[] = {
+    {"initContainers", "a pod is one process: put preparation in its script"},
+    {"ephemeralContainers", "a pod is one process"},
+    {"securityContext.supplementalGroups",
+     "groups are those the user has on the node"},
+    {"securityContext.fsGroup", "no volume is given another group"},
+    {"securityContext.sysctls", "kernel settings are the node's"},
+    {"runtimeClassName", "processes run directly on the host"},
+};
+
+static const struct field_rule refused_in_container[] = {
+    {"envFrom", "give the variables themselves"},
+    {"lifecycle", "put hooks in the script"},
+    {"securityContext.runAsUser", "set it for the whole pod"},
+    {"securityContext.runAsGroup", "set it for the whole pod"},
+    {"securityContext.privileged", "processes have their user's rights"},
+    {"securityContext.capabilities", "processes have their user's rights"},
+    {"volumeDevices", "block devices are not mapped"},
+};
+
+static const struct field_rule warned_in_spec[] = {
+    {"dnsConfig", "names are resolved as on the node"},
+    {"hostAliases", "names are resolved as on the node"},
+    {"imagePullSecrets", "there is no image to pull"},
+};
+
+static const struct field_rule warned_in_container[] = {
+    {"livenessProbe", "probes are not run"},
+    {"readinessProbe", "probes are not run"},
+    {"startupProbe", "probes are not run"},
+};
+
+static bool
+refuse(struct request *q,
+       const struct json *tree,
+       const char *field,
+       const char *why)
+{
+    reply_forbidden(&q->reply,
+                    q->route.kind,
+                    json_path_text(tree, "metadata.name"),
+                    "Process: %s: %s",
+                    field,
+                    why);
+    return false;
+}
+
+static bool
+check_fields(struct request *q,
+             const struct json *tree,
+             const struct json *within,
+             const struct field_rule *rules,
+             size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (json_get_path(within, rules[i].path) != NULL)
+            return refuse(q, tree, rules[i].path, rules[i].why);
+    return true;
+}
+
+static void
+warn_fields(struct request *q,
+            const struct json *within,
+            const struct field_rule *rules,
+            size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (json_get_path(within, rules[i].path) != NULL)
+            reply_warn(&q->reply,
+                       "%s has no effect: %s",
+                       rules[i].path,
+                       rules[i].why);
+}
+
+static bool
+check_volumes(struct request *q,
+              const struct json *tree,
+              const struct json *volumes)
+{
+    for (uint32_t i = 0; i < json_count(volumes); i++)
+        if (json_get(json_at(volumes, i), "persistentVolumeClaim") == NULL)
+            return refuse(q,
+                          tree,
+                          "volumes",
+                          "a process sees the node's own file systems; only "
+                          "persistentVolumeClaim is provided");
+    return true;
+}
+
+static bool
+check_env(struct request *q, const struct json *tree, const struct json *env)
+{
+    for (uint32_t i = 0; i < json_count(env); i++)
+        if (json_get(json_at(env, i), "valueFrom") != NULL)
+            return refuse(q,
+                          tree,
+                          "env.valueFrom",
+                          "give the variables themselves");
+    return true;
+}
+
+static bool
+check_container(struct request *q,
+                const struct json *tree,
+                struct json *container)
+{
+    const char *image = json_get_text(container, "image");
+
+    if (image == NULL || image[0] == '\0')
+        json_set_string(q->arena, container, "image", HOST_IMAGE);
+    else if (strcmp(image, HOST_IMAGE) != 0)
+        return refuse(q,
+                      tree,
+                      "image",
+                      "processes run on the host itself; the image must be "
+                      "'host', or absent");
+    warn_fields(q,
+                container,
+                warned_in_container,
+                ARRAY_SIZE(warned_in_container));
+    return check_env(q, tree, json_get(container, "env"))
+           && check_fields(q,
+                           tree,
+                           container,
+                           refused_in_container,
+                           ARRAY_SIZE(refused_in_container));
+}
+
+bool
+process_admit(struct request *q,
+              struct json *tree,
+              const struct object *old_object)
+{
+    struct json *spec = admission_pod_spec(q, tree);
+    struct json *containers = json_get(spec, "containers");
+    const char *restart = json_get_text(spec, "restartPolicy");
+
+    (void)old_object;
+    if (json_count(containers) > 1)
+        return refuse(q, tree, "containers", "a pod is one process");
+    if (restart != NULL && strcmp(restart, "Never") != 0
+        && q->route.kind == &pod_kind)
+        reply_warn(&q->reply,
+                   "restartPolicy has no effect: a process is started once; "
+                   "a Job starts it again");
+    warn_fields(q, spec, warned_in_spec, ARRAY_SIZE(warned_in_spec));
+    return (json_count(containers) == 0
+            || check_container(q, tree, json_at(containers, 0)))
+           && check_volumes(q, tree, json_get(spec, "volumes"))
+           && check_fields(q,
+                           tree,
+                           spec,
+                           refused_in_spec,
+                           ARRAY_SIZE(refused_in_spec));
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission_scheduling.c - what the scheduler relies on in pods and nodes:
+ * priorities from classes, tolerations and taints of upstream's defaults
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "controller/apiserver/admission.h"
+#include "controller/apiserver/caller.h"
+#include "controller/apiserver/request.h"
+#include "controller/apiserver/server.h"
+#include "controller/store/store.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/api/object.h"
+#include "lib/api/priority_class.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
+
+#define TOLERATION_SECONDS 300
+
+static bool
+first(const struct object *object, void *context)
+{
+    *(const struct object **)context = object;
+    return false;
+}
+
+static const struct object *
+find_default_class(struct request *q)
+{
+    const struct object *object = NULL;
+
+    store_visit_index(q->server->store,
+                      INDEX_CLASS_BY_DEFAULT,
+                      STORE_PENDING,
+                      "default",
+                      first,
+                      &object);
+    return object;
+}
+
+static bool
+find_class(struct request *q,
+           const struct json *tree,
+           struct json *spec,
+           const struct object **ret_class)
+{
+    const char *name = json_get_text(spec, "priorityClassName");
+
+    if (name == NULL) {
+        *ret_class = find_default_class(q);
+        return true;
+    }
+    *ret_class = store_find(q->server->store,
+                            STORE_PENDING,
+                            &priority_class_kind,
+                            NULL,
+                            name);
+    if (*ret_class != NULL)
+        return true;
+    reply_forbidden(&q->reply,
+                    q->route.kind,
+                    json_path_text(tree, "metadata.name"),
+                    "no PriorityClass with name %s was found",
+                    name);
+    return false;
+}
+
+bool
+priority_admit(struct request *q,
+               struct json *tree,
+               const struct object *old_object)
+{
+    struct json *spec = json_make_object(q->arena, tree, "spec");
+    const struct object *object;
+    const char *policy = "PreemptLowerPriority";
+    int64_t value = 0;
+
+    (void)old_object;
+    if (!find_class(q, tree, spec, &object))
+        return false;
+    if (object != NULL) {
+        const struct priority_class *class = priority_class_of(object);
+
+        value = class->value;
+        if (class->preemption_policy != NULL)
+            policy = class->preemption_policy;
+        json_set_string(q->arena,
+                        spec,
+                        "priorityClassName",
+                        object->meta->name);
+    }
+    if (json_get(spec, "priority") != NULL
+        && json_get_int(spec, "priority", 0) != value) {
+        reply_forbidden(&q->reply,
+                        q->route.kind,
+                        json_path_text(tree, "metadata.name"),
+                        "the integer value of priority (%" PRId64
+                        ") must not be provided in pod spec; priority "
+                        "admission controller computed %" PRId64
+                        " from the given PriorityClass name",
+                        json_get_int(spec, "priority", 0),
+                        value);
+        return false;
+    }
+    json_set_int(q->arena, spec, "priority", value);
+    if (json_get(spec, "preemptionPolicy") == NULL)
+        json_set_string(q->arena, spec, "preemptionPolicy", policy);
+    return true;
+}
+
+/* One default at most; the classes of the system stay. */
+bool
+default_class_admit(struct request *q,
+                    struct json *tree,
+                    const struct object *old_object)
+{
+    const struct object *other;
+
+    if (tree == NULL) {
+        if (strncmp(old_object->meta->name, "system-", 7) != 0)
+            return true;
+        reply_forbidden(&q->reply,
+                        q->route.kind,
+                        q->route.name,
+                        "this is a system priority class and cannot be "
+                        "deleted");
+        return false;
+    }
+    if (!json_is_true(json_get(tree, "globalDefault")))
+        return true;
+    other = find_default_class(q);
+    if (other == NULL
+        || (old_object != NULL
+            && strcmp(other->meta->name, old_object->meta->name) == 0))
+        return true;
+    reply_forbidden(&q->reply,
+                    q->route.kind,
+                    json_path_text(tree, "metadata.name"),
+                    "PriorityClass %s is already marked as default; only one "
+                    "default can exist",
+                    other->meta->name);
+    return false;
+}
+
+/* The classes that keep the system alive are not for users' jobs. */
+bool
+system_class_admit(struct request *q,
+                   struct json *tree,
+                   const struct object *old_object)
+{
+    const char *name =
+        json_get_text(admission_pod_spec(q, tree), "priorityClassName");
+
+    (void)old_object;
+    if (name == NULL || strncmp(name, "system-", 7) != 0
+        || !caller_is_person(q->caller)
+        || q->caller->type == CALLER_ADMINISTRATOR)
+        return true;
+    reply_forbidden(&q->reply,
+                    q->route.kind,
+                    json_path_text(tree, "metadata.name"),
+                    "SystemPriority: the priority class '%s' is for "
+                    "administrators",
+                    name);
+    return false;
+}
+
+static bool
+tolerates(const struct json *tolerations, const char *key)
+{
+    for (uint32_t i = 0; i < json_count(tolerations); i++) {
+        const struct json *t = json_at(tolerations, i);
+        const char *k = json_get_text(t, "key");
+        const char *effect = json_get_text(t, "effect");
+
+        if ((k == NULL || k[0] == '\0' || strcmp(k, key) == 0)
+            && (effect == NULL || effect[0] == '\0'
+                || strcmp(effect, "NoExecute") == 0))
+            return true;
+    }
+    return false;
+}
+
+bool
+default_tolerations_admit(struct request *q,
+                          struct json *tree,
+                          const struct object *old_object)
+{
+    static const char *const keys[] = {TAINT_NOT_READY, TAINT_UNREACHABLE};
+    struct json *spec = json_make_object(q->arena, tree, "spec");
+    struct json *list = json_get(spec, "tolerations");
+
+    (void)old_object;
+    for (unsigned i = 0; i < ARRAY_SIZE(keys); i++) {
+        struct json *t;
+
+        if (tolerates(list, keys[i]))
+            continue;
+        if (!json_is(list, JSON_ARRAY)) {
+            list = json_array(q->arena);
+            json_set(q->arena, spec, "tolerations", list);
+        }
+        t = json_object(q->arena);
+        json_set_string(q->arena, t, "key", keys[i]);
+        json_set_string(q->arena, t, "operator", "Exists");
+        json_set_string(q->arena, t, "effect", "NoExecute");
+        json_set_int(q->arena, t, "tolerationSeconds", TOLERATION_SECONDS);
+        json_append(q->arena, list, t);
+    }
+    return true;
+}
+
+/* A node takes nothing before it says that it is ready. */
+bool
+taint_new_node_admit(struct request *q,
+                     struct json *tree,
+                     const struct object *old_object)
+{
+    struct json *spec = json_make_object(q->arena, tree, "spec");
+    struct json *taints = json_get(spec, "taints");
+    struct json *taint;
+
+    (void)old_object;
+    for (uint32_t i = 0; i < json_count(taints); i++) {
+        const struct json *t = json_at(taints, i);
+        const char *key = json_get_text(t, "key");
+        const char *effect = json_get_text(t, "effect");
+
+        if (key != NULL && strcmp(key, TAINT_NOT_READY) == 0 && effect != NULL
+            && strcmp(effect, "NoSchedule") == 0)
+            return true;
+    }
+    if (!json_is(taints, JSON_ARRAY)) {
+        taints = json_array(q->arena);
+        json_set(q->arena, spec, "taints", taints);
+    }
+    taint = json_object(q->arena);
+    json_set_string(q->arena, taint, "key", TAINT_NOT_READY);
+    json_set_string(q->arena, taint, "effect", "NoSchedule");
+    json_append(q->arena, taints, taint);
+    return true;
+}
+
+/* The allocation is the binding's alone: a status that lacks it keeps it,
+ * one that says something else is refused.
+ */
+bool
+allocation_admit(struct request *q,
+                 struct json *tree,
+                 const struct object *old_object)
+{
+    CLEANUP(arena_freep) struct arena *arena = NULL;
+    struct json *status = json_get(tree, "status");
+    struct json *given = json_get(status, "allocation");
+    const struct json *kept;
+
+    if (q->route.subresource != SUBRESOURCE_STATUS)
+        return true;
+    arena = arena_new(0);
+    kept = json_get_path(object_tree(old_object, arena), "status.allocation");
+    if (given == NULL && kept != NULL)
+        json_set(q->arena,
+                 json_make_object(q->arena, tree, "status"),
+                 "allocation",
+                 json_dup(q->arena, kept));
+    if (given == NULL || (kept != NULL && json_equals(given, kept)))
+        return true;
+    reply_forbidden(&q->reply,
+                    q->route.kind,
+                    q->route.name,
+                    "status.allocation is set by the binding alone");
+    return false;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/apiserver.h"
+
+#include "controller/apiserver/door.h"
+#include "controller/apiserver/hub.h"
+#include "controller/apiserver/membership.h"
+#include "controller/apiserver/relay.h"
+#include "controller/apiserver/seed.h"
+#include "controller/apiserver/server.h"
+#include "controller/apiserver/watch.h"
+#include "lib/base/alloc.h"
+#include "lib/http/http_server.h"
+
+struct apiserver *
+apiserver_new(const struct apiserver_settings *settings)
+{
+    struct apiserver *server = xnew(struct apiserver);
+
+    server->loop = settings->loop;
+    server->clock = settings->clock;
+    server->store = settings->store;
+    server->workers = settings->workers;
+    server->auth = settings->auth;
+    server->policy = settings->policy;
+    server->metrics = settings->metrics;
+    list_init(&server->watches);
+    server->hub = hub_new();
+    server->relay = relay_new(server);
+    server->membership =
+        membership_new(server->loop, server->store, server->workers);
+    server->http =
+        http_server_new(server->loop, settings->limits, door_handle, server);
+    seed(server);
+    return server;
+}
+
+void
+apiserver_stop(struct apiserver *server)
+{
+    watch_end_all(server);
+    relay_free(server->relay);
+    server->relay = NULL;
+    membership_stop(server->membership);
+}
+
+void
+apiserver_free(struct apiserver *server)
+{
+    if (server == NULL)
+        return;
+    http_server_free(server->http);
+    membership_free(server->membership);
+    hub_free(server->hub);
+    free(server);
+}
+
+int
+apiserver_listen(struct apiserver *server,
+                 const char *address,
+                 struct error *err)
+{
+    return http_server_listen(server->http, address, err);
+}
+
+int
+apiserver_listen_unix(struct apiserver *server,
+                      const char *path,
+                      mode_t mode,
+                      struct error *err)
+{
+    return http_server_listen_unix(server->http, path, mode, err);
+}
+
+void
+apiserver_close(struct apiserver *server)
+{
+    server->is_closing = true;
+    http_server_pause(server->http);
+}
+
+int
+apiserver_port(const struct apiserver *server)
+{
+    return http_server_port(server->http);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* apiserver.h - the Kubernetes API of a cluster, over HTTP and in process
+ *
+ * Whoever asks, everything goes one way: identity, authorization, admission,
+ * validation, store.
+ *
+ * Owns:       its HTTP server, the watches, the streams of agents.
+ * Called by:  controller.c.
+ * Thread:     the loop's, but for clients made by apiserver_client_new.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/macro.h"
+
+struct apiserver;
+struct auth_server;
+struct client;
+struct clock;
+struct digest;
+struct error;
+struct http_limits;
+struct loop;
+struct metric_registry;
+struct policy;
+struct store;
+struct workers;
+
+struct apiserver_settings {
+    struct loop *loop;
+    struct clock *clock;
+    struct store *store; /* opened with apiserver_indexes */
+    struct workers *workers;
+    struct auth_server *auth; /* NULL with a policy for conformance */
+    const struct policy *policy;
+    const struct http_limits *limits; /* or NULL */
+    struct metric_registry *metrics;  /* or NULL */
+};
+
+/* Life. New makes what every cluster has, if it is not there: namespaces and
+ * priority classes of the system. Stop ends watches and streams, before the
+ * store closes; free comes after that, and after the workers were drained.
+ */
+void apiserver_free(struct apiserver *server);
+struct apiserver *apiserver_new(const struct apiserver_settings *settings)
+    OWNED_BY(apiserver_free);
+void apiserver_stop(struct apiserver *server);
+
+/* Change. Several may be open. Close: no new connections, not ready. */
+int apiserver_listen(struct apiserver *server,
+                     const char *address,
+                     struct error *err);
+int apiserver_listen_unix(struct apiserver *server,
+                          const char *path,
+                          mode_t mode,
+                          struct error *err);
+void apiserver_close(struct apiserver *server);
+
+/* Look */
+int apiserver_port(const struct apiserver *server);
+
+/* A client in this process, for a room of the controller whose thread runs
+ * `loop`. Free it, on that thread, before the server.
+ */
+enum apiserver_room {
+    APISERVER_SCHEDULER,
+    APISERVER_LIFECYCLE,
+};
+struct client *apiserver_client_new(struct apiserver *server,
+                                    struct loop *loop,
+                                    enum apiserver_room room);
+
+/* For auth_server: the verifier of an enrolled node; `context` is the store. */
+bool apiserver_find_verifier(const char *node_name,
+                             struct digest *ret_verifier,
+                             void *context);

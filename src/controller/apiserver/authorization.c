@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/authorization.h"
+
+#include <string.h>
+
+#include "controller/apiserver/membership.h"
+#include "controller/apiserver/options.h"
+#include "controller/apiserver/reply.h"
+#include "controller/apiserver/request.h"
+#include "controller/apiserver/server.h"
+#include "controller/store/store.h"
+#include "lib/api/job.h"
+#include "lib/api/kind.h"
+#include "lib/api/lease.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/api/selector.h"
+#include "lib/base/arena.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
+
+#define V(verb)   (1u << (verb))
+#define READ      (V(VERB_GET) | V(VERB_LIST) | V(VERB_WATCH))
+#define UPDATE    (V(VERB_REPLACE) | V(VERB_PATCH))
+#define REMOVE    (V(VERB_DELETE) | V(VERB_DELETE_COLLECTION))
+#define WRITE     (V(VERB_CREATE) | UPDATE | REMOVE)
+#define ANY_KIND  NULL
+#define PLAIN     SUBRESOURCE_NONE
+#define ANY_PART  N_SUBRESOURCES
+#define STATUS_OF SUBRESOURCE_STATUS
+
+/* Read from the top; the first line that fits decides. */
+static const struct rule {
+    enum caller_type caller;
+    unsigned verbs;
+    const struct kind *kind;
+    enum subresource subresource;
+    enum scope scope;
+} rules[] = {
+    {CALLER_ADMINISTRATOR, READ | WRITE, ANY_KIND, ANY_PART, SCOPE_ALL},
+
+    /* nodes: cordon, drain, taint, label; jobs: hold, release, cancel */
+    {CALLER_OPERATOR, UPDATE, &node_kind, PLAIN, SCOPE_ALL},
+    {CALLER_OPERATOR, UPDATE | REMOVE, &job_kind, PLAIN, SCOPE_ALL},
+    {CALLER_OPERATOR, UPDATE | REMOVE, &pod_kind, PLAIN, SCOPE_ALL},
+    {CALLER_OPERATOR,
+     V(VERB_CREATE),
+     &pod_kind,
+     SUBRESOURCE_EVICTION,
+     SCOPE_ALL},
+    /* and what every user may */
+    {CALLER_OPERATOR, READ, ANY_KIND, PLAIN, SCOPE_ALL},
+    {CALLER_OPERATOR, READ, ANY_KIND, STATUS_OF, SCOPE_ALL},
+    {CALLER_OPERATOR, V(VERB_CREATE), &job_kind, PLAIN, SCOPE_MEMBERS},
+    {CALLER_OPERATOR, V(VERB_CREATE), &pod_kind, PLAIN, SCOPE_MEMBERS},
+    {CALLER_OPERATOR, READ, &job_kind, SUBRESOURCE_SCRIPT, SCOPE_OWN},
+    {CALLER_OPERATOR, READ, &job_kind, SUBRESOURCE_ENVIRONMENT, SCOPE_OWN},
+    {CALLER_OPERATOR, READ, &pod_kind, SUBRESOURCE_LOG, SCOPE_OWN},
+
+    /* their own jobs and pods, in namespaces they belong to; of others the
+     * fields that redaction leaves
+     */
+    {CALLER_USER, READ, ANY_KIND, PLAIN, SCOPE_ALL},
+    {CALLER_USER, READ, ANY_KIND, STATUS_OF, SCOPE_ALL},
+    {CALLER_USER, V(VERB_CREATE), &job_kind, PLAIN, SCOPE_MEMBERS},
+    {CALLER_USER, V(VERB_CREATE), &pod_kind, PLAIN, SCOPE_MEMBERS},
+    {CALLER_USER, UPDATE | REMOVE, &job_kind, PLAIN, SCOPE_OWN},
+    {CALLER_USER, UPDATE | REMOVE, &pod_kind, PLAIN, SCOPE_OWN},
+    {CALLER_USER, READ, &job_kind, SUBRESOURCE_SCRIPT, SCOPE_OWN},
+    {CALLER_USER, READ, &job_kind, SUBRESOURCE_ENVIRONMENT, SCOPE_OWN},
+    {CALLER_USER, READ, &pod_kind, SUBRESOURCE_LOG, SCOPE_OWN},
+    {CALLER_USER, V(VERB_CREATE), &pod_kind, SUBRESOURCE_EVICTION, SCOPE_OWN},
+    /* a rootless agent, where the site allows it (admission) */
+    {CALLER_USER, V(VERB_CREATE), &node_kind, PLAIN, SCOPE_ALL},
+    {CALLER_USER, V(VERB_CREATE), &node_kind, SUBRESOURCE_ENROL, SCOPE_ALL},
+
+    /* its own node, lease, and pods bound to it, nothing else */
+    {CALLER_AGENT, READ | UPDATE, &node_kind, PLAIN, SCOPE_NODE},
+    {CALLER_AGENT, READ | UPDATE, &node_kind, STATUS_OF, SCOPE_NODE},
+    {CALLER_AGENT, READ | WRITE, &node_kind, SUBRESOURCE_REQUESTS, SCOPE_NODE},
+    {CALLER_AGENT, V(VERB_CREATE), &node_kind, PLAIN, SCOPE_NODE},
+    {CALLER_AGENT, READ | WRITE, &lease_kind, PLAIN, SCOPE_NODE},
+    {CALLER_AGENT, READ, &pod_kind, PLAIN, SCOPE_NODE},
+    {CALLER_AGENT, V(VERB_DELETE), &pod_kind, PLAIN, SCOPE_NODE},
+    {CALLER_AGENT, READ | UPDATE, &pod_kind, STATUS_OF, SCOPE_NODE},
+    {CALLER_AGENT, READ, &job_kind, SUBRESOURCE_SCRIPT, SCOPE_NODE},
+    {CALLER_AGENT, READ, &job_kind, SUBRESOURCE_ENVIRONMENT, SCOPE_NODE},
+    {CALLER_AGENT, V(VERB_CREATE) | UPDATE, &event_kind, PLAIN, SCOPE_ALL},
+
+    /* root of some machine, before its node has a secret */
+    {CALLER_ENROLLING, V(VERB_GET), &node_kind, PLAIN, SCOPE_ALL},
+    {CALLER_ENROLLING, V(VERB_CREATE), &node_kind, PLAIN, SCOPE_ALL},
+    {CALLER_ENROLLING,
+     V(VERB_CREATE),
+     &node_kind,
+     SUBRESOURCE_ENROL,
+     SCOPE_ALL},
+
+    {CALLER_SCHEDULER, READ, ANY_KIND, ANY_PART, SCOPE_ALL},
+    {CALLER_SCHEDULER,
+     V(VERB_CREATE),
+     &pod_kind,
+     SUBRESOURCE_BINDING,
+     SCOPE_ALL},
+    {CALLER_SCHEDULER, UPDATE, &pod_kind, STATUS_OF, SCOPE_ALL},
+    {CALLER_SCHEDULER, V(VERB_DELETE), &pod_kind, PLAIN, SCOPE_ALL},
+    {CALLER_SCHEDULER,
+     V(VERB_CREATE),
+     &pod_kind,
+     SUBRESOURCE_EVICTION,
+     SCOPE_ALL},
+    {CALLER_SCHEDULER, V(VERB_CREATE) | UPDATE, &event_kind, PLAIN, SCOPE_ALL},
+    {CALLER_SCHEDULER, V(VERB_CREATE) | UPDATE, &lease_kind, PLAIN, SCOPE_ALL},
+
+    /* everything but placing */
+    {CALLER_LIFECYCLE,
+     V(VERB_CREATE),
+     &pod_kind,
+     SUBRESOURCE_BINDING,
+     SCOPE_NONE},
+    {CALLER_LIFECYCLE, READ | WRITE, ANY_KIND, ANY_PART, SCOPE_ALL},
+};
+
+/* What an operator may change of a job or pod that is somebody else's. */
+static const char *const operator_fields[] = {
+    "metadata.annotations",
+    "metadata.labels",
+    "metadata.resourceVersion",
+    "metadata.generation",
+    "spec.priority",
+    "spec.priorityClassName",
+    "spec.suspend",
+    "spec.template.spec.priority",
+    "spec.template.spec.priorityClassName",
+};
+
+enum scope
+authorization_scope(enum caller_type caller,
+                    enum verb verb,
+                    const struct kind *kind,
+                    enum subresource subresource)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(rules); i++) {
+        const struct rule *rule = &rules[i];
+
+        if (rule->caller == caller && rule->verbs & V(verb)
+            && (rule->kind == ANY_KIND || rule->kind == kind)
+            && (rule->subresource == ANY_PART
+                || rule->subresource == subresource))
+            return rule->scope;
+    }
+    return SCOPE_NONE;
+}
+
+static bool
+refuse(struct request *q, const char *why)
+{
+    char who[320];
+    const struct route *route = &q->route;
+    const char *part = subresource_name(route->subresource);
+
+    reply_forbidden(&q->reply,
+                    route->kind,
+                    route->name,
+                    "%s cannot %s %s%s%s%s",
+                    caller_describe(q->caller, who),
+                    verb_name(route->verb),
+                    route->kind->plural,
+                    part[0] != '\0' ? "/" : "",
+                    part,
+                    why);
+    return false;
+}
+
+/* Whether what is named lies within the agent's node, as far as that can be
+ * told before the object is at hand.
+ */
+static bool
+names_own_node(const struct request *q)
+{
+    const struct route *route = &q->route;
+    const char *node = q->caller->node;
+    const char *wanted;
+
+    if (route->kind == &node_kind || route->kind == &lease_kind) {
+        if (route->kind == &lease_kind
+            && (route->namespace == NULL
+                || strcmp(route->namespace, NODE_LEASE_NAMESPACE) != 0))
+            return false;
+        wanted = route->name;
+        if (wanted == NULL && q->options.fields != NULL)
+            wanted = field_query_demands(q->options.fields, "metadata.name");
+        if (wanted == NULL && route->verb == VERB_CREATE)
+            return true; /* the body's name is checked by admission */
+        return wanted != NULL && strcmp(wanted, node) == 0;
+    }
+    if (route->kind == &pod_kind && route->name == NULL) {
+        wanted = q->options.fields != NULL
+                     ? field_query_demands(q->options.fields, "spec.nodeName")
+                     : NULL;
+        return wanted != NULL && strcmp(wanted, node) == 0;
+    }
+    return true;
+}
+
+bool
+authorization_check(struct request *q)
+{
+    const struct route *route = &q->route;
+
+    q->scope = authorization_scope(q->caller->type,
+                                   route->verb,
+                                   route->kind,
+                                   route->subresource);
+    switch (q->scope) {
+    case SCOPE_NONE:
+        return refuse(q, "");
+    case SCOPE_MEMBERS:
+        if (!membership_has(q->server->membership, route->namespace, q->caller))
+            return refuse(q,
+                          ": they do not belong to the namespace; an "
+                          "administrator can add them to its annotation "
+                          "'kiln.hpc/members'");
+        return true;
+    case SCOPE_NODE:
+        if (!names_own_node(q))
+            return refuse(q, " but those of its own node");
+        return true;
+    default:
+        return true;
+    }
+}
+
+bool
+object_owner(const struct object *object, uid_t *ret_uid)
+{
+    const struct security_context *context = NULL;
+
+    if (object->kind == &pod_kind)
+        context = pod_of(object)->spec.security_context;
+    else if (object->kind == &job_kind)
+        context = job_of(object)->spec.template_.spec.security_context;
+    if (context == NULL || context->run_as_user == NULL)
+        return false;
+    *ret_uid = (uid_t)*context->run_as_user;
+    return true;
+}
+
+static bool
+is_owner(const struct caller *caller, const struct object *object)
+{
+    uid_t uid;
+
+    return caller_is_person(caller) && object_owner(object, &uid)
+           && uid == caller->uid;
+}
+
+static bool
+is_same_controller(const struct object *pod, const char *uid)
+{
+    const struct owner_reference *owner = meta_controller(pod->meta);
+
+    return owner != NULL && owner->uid != NULL && strcmp(owner->uid, uid) == 0;
+}
+
+struct search {
+    const char *job_uid;
+    const char *node;
+    bool found;
+};
+
+static bool
+visit_job_pod(const struct object *pod, void *context)
+{
+    struct search *search = context;
+    const char *node = pod_of(pod)->spec.node_name;
+
+    search->found = node != NULL && strcmp(node, search->node) == 0
+                    && is_same_controller(pod, search->job_uid);
+    return !search->found;
+}
+
+static bool
+is_on_node(const struct request *q, const struct object *object)
+{
+    const char *node = q->caller->node;
+
+    if (object->kind == &pod_kind) {
+        const char *bound = pod_of(object)->spec.node_name;
+
+        return bound != NULL && strcmp(bound, node) == 0;
+    }
+    if (object->kind == &job_kind) {
+        struct search search = {.job_uid = object->meta->uid, .node = node};
+
+        store_visit_index(q->server->store,
+                          INDEX_PODS_BY_JOB,
+                          STORE_PUBLISHED,
+                          object->meta->uid,
+                          visit_job_pod,
+                          &search);
+        return search.found;
+    }
+    return strcmp(object->meta->name, node) == 0;
+}
+
+bool
+authorization_covers(struct request *q, const struct object *object)
+{
+    switch (q->scope) {
+    case SCOPE_ALL:
+    case SCOPE_MEMBERS:
+        return true;
+    case SCOPE_OWN:
+        return is_owner(q->caller, object) || refuse(q, " of other users");
+    case SCOPE_NODE:
+        return is_on_node(q, object) || refuse(q, " of other nodes");
+    default:
+        return refuse(q, "");
+    }
+}
+
+static void
+remove_path(struct json *tree, const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    char parent[64];
+    struct json *object = tree;
+
+    if (dot != NULL) {
+        memcpy(parent, path, (size_t)(dot - path));
+        parent[dot - path] = '\0';
+        object = json_get_path(tree, parent);
+    }
+    if (json_is(object, JSON_OBJECT))
+        json_remove(object, dot != NULL ? dot + 1 : path);
+}
+
+bool
+authorization_check_change(struct request *q,
+                           const struct object *old_object,
+                           const struct json *tree)
+{
+    CLEANUP(arena_freep) struct arena *arena = NULL;
+    struct json *before, *after;
+
+    if (q->caller->type != CALLER_OPERATOR || is_owner(q->caller, old_object)
+        || (old_object->kind != &job_kind && old_object->kind != &pod_kind))
+        return true;
+    arena = arena_new(0);
+    before = object_tree(old_object, arena);
+    after = json_dup(arena, tree);
+    for (unsigned i = 0; i < ARRAY_SIZE(operator_fields); i++) {
+        remove_path(before, operator_fields[i]);
+        remove_path(after, operator_fields[i]);
+    }
+    return json_equals(before, after)
+           || refuse(q,
+                     " of other users but to hold, release, cancel, label or "
+                     "change their priority");
+}
+
+bool
+authorization_reads_whole(const struct caller *caller,
+                          const struct object *object)
+{
+    if (object->kind != &pod_kind && object->kind != &job_kind)
+        return true;
+    switch (caller->type) {
+    case CALLER_ADMINISTRATOR:
+    case CALLER_SCHEDULER:
+    case CALLER_LIFECYCLE:
+    case CALLER_AGENT: /* sees the pods of its node alone */
+        return true;
+    default:
+        return is_owner(caller, object);
+    }
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/body.h"
+
+#include <string.h>
+
+#include "controller/apiserver/request.h"
+#include "lib/api/causes.h"
+#include "lib/api/kind.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+#include "lib/yaml/yaml.h"
+
+#define SHOWN 24 /* bytes of a bad body that the message repeats */
+
+static void
+refuse_text(struct request *q, const char *why)
+{
+    const char *shown = "<empty>";
+
+    if (q->length > SHOWN)
+        shown = arena_printf(q->arena, "%.*s ...", SHOWN, q->text);
+    else if (q->length > 0)
+        shown = arena_strndup(q->arena, q->text, q->length);
+    reply_bad_request(&q->reply,
+                      "the object provided is unrecognized (must be of type "
+                      "%s): couldn't get version/kind; json parse error: %s "
+                      "(%s)",
+                      q->route.kind->name,
+                      why,
+                      shown);
+}
+
+static bool
+refuse_format(struct request *q)
+{
+    reply_fail(&q->reply,
+               &(struct reply_failure){
+                   .code = 415,
+                   .reason = "UnsupportedMediaType",
+                   .message = q->route.verb == VERB_PATCH
+                                  ? "415: Unsupported Media Type"
+                                  : "the body of the request was in an unknown "
+                                    "format - accepted media types include: "
+                                    "application/json, application/yaml",
+                   .empty_details = q->route.verb == VERB_PATCH,
+               });
+    return false;
+}
+
+static bool
+is_patch(enum body_format format)
+{
+    return format == BODY_MERGE_PATCH || format == BODY_STRATEGIC_PATCH
+           || format == BODY_JSON_PATCH || format == BODY_APPLY;
+}
+
+static bool
+parse_patch(struct request *q)
+{
+    struct error err = {0};
+    enum json_type wanted =
+        q->format == BODY_JSON_PATCH ? JSON_ARRAY : JSON_OBJECT;
+
+    if (q->body == NULL)
+        q->body = json_parse(q->arena, q->text, q->length, NULL, &err);
+    if (q->body == NULL) {
+        reply_bad_request(&q->reply, "%s", err.text);
+        return false;
+    }
+    if (!json_is(q->body, wanted)) {
+        reply_bad_request(
+            &q->reply,
+            "error decoding patch: json: cannot unmarshal %s into Go value "
+            "of type %s",
+            json_type_name(q->body->type),
+            wanted == JSON_ARRAY ? "jsonpatch.Patch"
+                                 : "map[string]interface {}");
+        return false;
+    }
+    return true;
+}
+
+/* DeleteOptions, if there is a body at all. */
+static bool
+parse_delete(struct request *q)
+{
+    struct error err = {0};
+    const char *kind;
+
+    if (q->body == NULL && q->length == 0)
+        return true;
+    if (q->body == NULL)
+        q->body = json_parse(q->arena, q->text, q->length, NULL, &err);
+    if (!json_is(q->body, JSON_OBJECT)) {
+        reply_internal(&q->reply,
+                       "couldn't get version/kind; json parse error: %s",
+                       err.code != 0 ? err.text : "not an object");
+        return false;
+    }
+    kind = json_get_text(q->body, "kind");
+    if (kind != NULL && strcmp(kind, "DeleteOptions") != 0) {
+        reply_internal(&q->reply,
+                       "no kind \"%s\" is registered for deleting: "
+                       "DeleteOptions is",
+                       kind);
+        return false;
+    }
+    return true;
+}
+
+static struct json *
+read_text(struct request *q, struct error *err)
+{
+    struct yaml_reader *reader;
+    struct json *tree = NULL;
+
+    if (q->format != BODY_YAML)
+        return json_parse(q->arena, q->text, q->length, &q->notes, err);
+    reader = yaml_reader_new(q->text, q->length);
+    if (yaml_reader_next(reader, q->arena, &tree, &q->notes, err) <= 0)
+        tree = NULL;
+    yaml_reader_free(reader);
+    return tree;
+}
+
+static bool
+parse_object(struct request *q)
+{
+    struct error err = {0};
+
+    if (q->format != BODY_JSON && q->format != BODY_NONE
+        && q->format != BODY_YAML)
+        return refuse_format(q);
+    if (q->body == NULL) {
+        q->body = read_text(q, &err);
+        if (q->body == NULL) {
+            refuse_text(q,
+                        q->length == 0 ? "unexpected end of JSON input"
+                                       : err.text);
+            return false;
+        }
+    }
+    if (json_is(q->body, JSON_NULL))
+        q->body = json_object(q->arena);
+    if (json_is(q->body, JSON_OBJECT))
+        return true;
+    refuse_text(q,
+                arena_printf(q->arena,
+                             "json: cannot unmarshal %s into an object",
+                             json_type_name(q->body->type)));
+    return false;
+}
+
+bool
+body_parse(struct request *q)
+{
+    switch (q->route.verb) {
+    case VERB_CREATE:
+        /* These take bytes, or nothing. */
+        if (q->route.subresource == SUBRESOURCE_ENROL
+            || q->route.subresource == SUBRESOURCE_APPROVE
+            || q->route.subresource == SUBRESOURCE_RESET
+            || q->route.subresource == SUBRESOURCE_REQUESTS)
+            return true;
+        return parse_object(q);
+    case VERB_REPLACE:
+        return parse_object(q);
+    case VERB_PATCH:
+        return is_patch(q->format) ? parse_patch(q) : refuse_format(q);
+    case VERB_DELETE:
+    case VERB_DELETE_COLLECTION:
+        return parse_delete(q);
+    default:
+        return true;
+    }
+}
+
+static bool
+refuse_kind(struct request *q, const char *kind_name, const char *why)
+{
+    const char *slash = strchr(q->route.kind->api_version, '/');
+    const char *version =
+        slash != NULL ? slash + 1 : q->route.kind->api_version;
+
+    reply_bad_request(&q->reply,
+                      "%s in version \"%s\" cannot be handled as a %s: %s",
+                      kind_name,
+                      version,
+                      q->route.kind->name,
+                      why);
+    return false;
+}
+
+static bool
+check_kind(struct request *q, struct json *tree)
+{
+    const struct kind *kind = q->route.kind;
+    const char *version = json_get_text(tree, "apiVersion");
+    const char *name = json_get_text(tree, "kind");
+
+    if (name != NULL && strcmp(name, kind->name) != 0)
+        return refuse_kind(q,
+                           name,
+                           arena_printf(q->arena,
+                                        "converting (v1.%s) to (core.%s): "
+                                        "unknown conversion",
+                                        name,
+                                        kind->name));
+    if (version != NULL && strcmp(version, kind->api_version) != 0)
+        return refuse_kind(q,
+                           kind->name,
+                           arena_printf(q->arena,
+                                        "no kind \"%s\" is registered for "
+                                        "version \"%s\" in scheme "
+                                        "\"pkg/api/legacyscheme/scheme.go:"
+                                        "30\"",
+                                        kind->name,
+                                        version));
+    json_set_string(q->arena, tree, "kind", kind->name);
+    json_set_string(q->arena, tree, "apiVersion", kind->api_version);
+    return true;
+}
+
+/* `unknown field "a", duplicate field "b"` */
+static const char *
+say_notes(struct request *q, const struct record_notes *record)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+
+    for (unsigned i = 0; i < record->n_unknown; i++)
+        strbuf_printf(&words,
+                      "%sunknown field \"%s\"",
+                      words.length > 0 ? ", " : "",
+                      record->unknown[i]);
+    for (unsigned i = 0; i < q->notes.n_duplicates; i++)
+        strbuf_printf(&words,
+                      "%sduplicate field \"%s\"",
+                      words.length > 0 ? ", " : "",
+                      q->notes.duplicates[i]);
+    return words.length > 0 ? arena_strdup(q->arena, words.text) : NULL;
+}
+
+static void
+warn_of_notes(struct request *q, const struct record_notes *record)
+{
+    for (unsigned i = 0; i < record->n_unknown; i++)
+        reply_warn(&q->reply, "unknown field \"%s\"", record->unknown[i]);
+    for (unsigned i = 0; i < q->notes.n_duplicates; i++)
+        reply_warn(&q->reply, "duplicate field \"%s\"", q->notes.duplicates[i]);
+}
+
+bool
+body_normalize(struct request *q, struct json *tree)
+{
+    struct record_notes notes = {0};
+    struct error err = {0};
+    const char *words;
+
+    if (!check_kind(q, tree))
+        return false;
+    if (record_normalize(q->route.kind->record, q->arena, tree, &notes, &err)
+        < 0)
+        return refuse_kind(q, q->route.kind->name, err.text);
+    if (q->options.validation == VALIDATION_IGNORE)
+        return true;
+    words = say_notes(q, &notes);
+    if (words == NULL)
+        return true;
+    if (q->options.validation == VALIDATION_STRICT)
+        return refuse_kind(
+            q,
+            q->route.kind->name,
+            arena_printf(q->arena, "strict decoding error: %s", words));
+    warn_of_notes(q, &notes);
+    return true;
+}
+
+bool
+body_normalize_patched(struct request *q, struct json *tree)
+{
+    struct record_notes notes = {0};
+    struct error err = {0};
+    struct causes causes;
+    const char *words;
+
+    if (record_normalize(q->route.kind->record, q->arena, tree, &notes, &err)
+        < 0) {
+        reply_fail(&q->reply,
+                   &(struct reply_failure){
+                       .code = 422,
+                       .reason = "Invalid",
+                       .message = arena_strdup(q->arena, err.text),
+                   });
+        return false;
+    }
+    if (q->options.validation == VALIDATION_IGNORE)
+        return true;
+    words = say_notes(q, &notes);
+    if (words == NULL)
+        return true;
+    if (q->options.validation != VALIDATION_STRICT) {
+        warn_of_notes(q, &notes);
+        return true;
+    }
+    causes_init(&causes, q->arena);
+    causes_add(&causes,
+               CAUSE_INVALID,
+               "patch",
+               q->body,
+               "strict decoding error: %s",
+               words);
+    reply_invalid(&q->reply, "", "", "", &causes);
+    return false;
+}
+
+bool
+body_normalize_as(struct request *q,
+                  const char *kind_name,
+                  const struct record *record,
+                  struct json *tree)
+{
+    struct record_notes notes = {0};
+    struct error err = {0};
+
+    if (record_normalize(record, q->arena, tree, &notes, &err) == 0)
+        return true;
+    return refuse_kind(q, kind_name, err.text);
+}

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/door.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "controller/apiserver/accept.h"
+#include "controller/apiserver/caller.h"
+#include "controller/apiserver/discovery.h"
+#include "controller/apiserver/frame.h"
+#include "controller/apiserver/policy.h"
+#include "controller/apiserver/relay.h"
+#include "controller/apiserver/render.h"
+#include "controller/apiserver/request.h"
+#include "controller/apiserver/server.h"
+#include "controller/apiserver/watch.h"
+#include "controller/store/store.h"
+#include "lib/api/kind.h"
+#include "lib/auth/auth_server.h"
+#include "lib/auth/protocol.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/macro.h"
+#include "lib/http/http_request.h"
+
+#define BODY_LIMIT        3145728u /* upstream's; Jobs bring their scripts */
+#define CONFORMANCE_TOKEN "Bearer conformance"
+
+/* One request over HTTP until it is answered. */
+struct visit {
+    struct apiserver *server;
+    struct http_request *http;
+    struct auth_grant *grant;
+    struct request *q;
+    struct view view;
+    struct caller *caller; /* in the request's arena */
+    struct frame *frame;
+};
+
+static void
+visit_free(struct visit *v)
+{
+    request_free(v->q);
+    if (v->grant != NULL)
+        auth_grant_free(v->grant);
+    frame_unref(v->frame);
+    free(v);
+}
+
+static void
+add_headers(struct visit *v)
+{
+    const struct reply *r = &v->q->reply;
+    char text[1024];
+
+    for (size_t i = 0; i < r->n_warnings; i++) {
+        /* A quoted string: quotes and backslashes are escaped. */
+        char *to = text + snprintf(text, sizeof(text), "299 - \"");
+
+        for (const char *c = r->warnings[i];
+             *c != '\0' && to < text + sizeof(text) - 4;
+             c++) {
+            if (*c == '"' || *c == '\\')
+                *to++ = '\\';
+            *to++ = *c;
+        }
+        strcpy(to, "\"");
+        http_request_add_header(v->http, "Warning", text);
+    }
+    if (r->retry_after_s > 0) {
+        snprintf(text, sizeof(text), "%d", (int)r->retry_after_s);
+        http_request_add_header(v->http, "Retry-After", text);
+    }
+}
+
+static const char *
+content_type(const struct visit *v)
+{
+    const struct reply *r = &v->q->reply;
+
+    if (r->form == REPLY_TEXT)
+        return r->content_type;
+    if (r->form == REPLY_NONE)
+        return NULL;
+    return v->view.accept.is_yaml ? "application/yaml" : "application/json";
+}
+
+static void
+send_frame(struct visit *v)
+{
+    struct http_piece *pieces;
+    size_t count;
+
+    pieces = frame_take_pieces(v->frame, 0, &count);
+    http_request_reply_pieces(v->http,
+                              v->q->reply.code,
+                              content_type(v),
+                              pieces,
+                              count);
+    free(pieces);
+    visit_free(v);
+}
+
+static void
+sealed(const char *name, const char *value, const struct error *err, void *arg)
+{
+    struct visit *v = arg;
+
+    if (err != NULL) {
+        /* An answer that nobody could believe is not given. */
+        log_warning("an answer could not be sealed: %s", err->text);
+        http_request_reply(v->http,
+                           503,
+                           "text/plain; charset=utf-8",
+                           err->text,
+                           strlen(err->text));
+        visit_free(v);
+        return;
+    }
+    if (name != NULL)
+        http_request_add_header(v->http, name, value);
+    send_frame(v);
+}
+
+static void
+answer(struct visit *v)
+{
+    v->view.now_us = clock_real_us(v->server->clock);
+    render_check(&v->view, &v->q->reply);
+    v->frame = frame_new();
+    render_reply(v->frame, &v->view, &v->q->reply);
+    add_headers(v);
+    if (v->grant == NULL) {
+        send_frame(v);
+        return;
+    }
+    auth_grant_seal(v->grant,
+                    v->q->reply.code,
+                    content_type(v) != NULL ? content_type(v) : "",
+                    frame_digest(v->frame),
+                    sealed,
+                    v);
+}
+
+static void
+done(struct request *q)
+{
+    answer(q->context);
+}
+
+static void
+answer_not_found(struct visit *v, enum route_result result)
+{
+    static const char text[] = "404 page not found\n";
+
+    switch (result) {
+    case ROUTE_NO_PATH:
+        reply_text(&v->q->reply,
+                   404,
+                   "text/plain; charset=utf-8",
+                   text,
+                   sizeof(text) - 1);
+        break;
+    case ROUTE_NO_METHOD:
+        reply_fail(&v->q->reply,
+                   &(struct reply_failure){
+                       .code = 405,
+                       .reason = "MethodNotAllowed",
+                       .message = "the server does not allow this method on "
+                                  "the requested resource",
+                       .empty_details = true,
+                   });
+        break;
+    default:
+        reply_fail(&v->q->reply,
+                   &(struct reply_failure){
+                       .code = 404,
+                       .reason = "NotFound",
+                       .message = "the server could not find the requested "
+                                  "resource",
+                       .empty_details = true,
+                   });
+    }
+    answer(v);
+}
+
+static enum body_format
+find_format(const char *type)
+{
+    static const struct {
+        const char *type;
+        enum body_format format;
+    } formats[] = {
+        {"application/json", BODY_JSON},
+        {"application/yaml", BODY_YAML},
+        {"application/merge-patch+json", BODY_MERGE_PATCH},
+        {"application/strategic-merge-patch+json", BODY_STRATEGIC_PATCH},
+        {"application/json-patch+json", BODY_JSON_PATCH},
+        {"application/apply-patch+yaml", BODY_APPLY},
+        {"application/octet-stream", BODY_BYTES},
+    };
+    size_t n;
+
+    if (type == NULL || type[0] == '\0')
+        return BODY_NONE;
+    n = strcspn(type, "; ");
+    for (unsigned i = 0; i < ARRAY_SIZE(formats); i++)
+        if (strlen(formats[i].type) == n
+            && strncasecmp(formats[i].type, type, n) == 0)
+            return formats[i].format;
+    return BODY_UNKNOWN;
+}
+
+static const struct parameter *
+copy_parameters(struct visit *v, size_t *ret_count)
+{
+    struct arena *arena = v->q->arena;
+    struct parameter *parameters;
+    const char *name, *value;
+    size_t at = 0, n = 0;
+
+    while (http_request_query_next(v->http, &at, &name, &value))
+        n++;
+    parameters = arena_new_array(arena, struct parameter, n + 1);
+    at = n = 0;
+    while (http_request_query_next(v->http, &at, &name, &value)) {
+        parameters[n].name = arena_strdup(arena, name);
+        parameters[n++].value = arena_strdup(arena, value);
+    }
+    *ret_count = n;
+    return parameters;
+}
+
+static void
+set_include(struct visit *v, const char *value)
+{
+    struct accept *accept = &v->view.accept;
+
+    accept->include = INCLUDE_METADATA;
+    if (value != NULL && strcmp(value, "Object") == 0)
+        accept->include = INCLUDE_OBJECT;
+    else if (value != NULL && strcmp(value, "None") == 0)
+        accept->include = INCLUDE_NONE;
+}
+
+/* A watch, or the stream of an agent: authorized like anything else, then the
+ * request and the grant are theirs.
+ */
+static void
+start_stream(struct visit *v,
+             const struct parameter *parameters,
+             size_t n_parameters)
+{
+    struct request *q = v->q;
+    struct error err = {0};
+
+    if (!options_parse(&q->options,
+                       q->arena,
+                       &q->route,
+                       parameters,
+                       n_parameters,
+                       NULL,
+                       &q->reply)
+        || !authorization_check(q)) {
+        answer(v);
+        return;
+    }
+    if (v->grant != NULL && auth_grant_may_stream(v->grant, &err) < 0) {
+        reply_errno(&q->reply, -EKEYREJECTED, &err);
+        answer(v);
+        return;
+    }
+    if (q->route.verb == VERB_WATCH) {
+        watch_start(q, &v->view, v->http, v->grant);
+        v->q = NULL;
+        v->grant = NULL;
+        visit_free(v);
+    } else if (!relay_start(q, v->http, v->grant))
+        answer(v);
+    else {
+        v->q = NULL;
+        v->grant = NULL;
+        visit_free(v);
+    }
+}
+
+static bool
+check_size(struct visit *v)
+{
+    size_t limit =
+        v->q->route.kind == &job_kind && !v->server->policy->is_conformance
+            ? SIZE_MAX
+            : BODY_LIMIT;
+
+    if (v->q->length <= limit)
+        return true;
+    reply_fail(
+        &v->q->reply,
+        &(struct reply_failure){
+            .code = 413,
+            .reason = "RequestEntityTooLarge",
+            .message = arena_printf(v->q->arena,
+                                    "Request entity too large: limit is %zu",
+                                    limit),
+        });
+    return false;
+}
+
+static void
+serve_api(struct visit *v)
+{
+    struct request *q = v->q;
+    size_t n_parameters;
+    const struct parameter *parameters = copy_parameters(v, &n_parameters);
+    enum route_result result =
+        route_find(q->arena,
+                   http_request_method(v->http),
+                   http_request_path(v->http),
+                   options_wants_watch(parameters, n_parameters),
+                   &q->route);
+
+    if (result != ROUTE_FOUND) {
+        answer_not_found(v, result);
+        return;
+    }
+    q->format = find_format(http_request_header(v->http, "Content-Type"));
+    q->text = http_request_body(v->http, &q->length);
+    q->submission_key = http_request_header(v->http, "Idempotency-Key");
+    set_include(v, parameter_find(parameters, n_parameters, "includeObject"));
+    v->view.accept.is_pretty =
+        parameter_find(parameters, n_parameters, "pretty") != NULL;
+    if (!check_size(v))
+        answer(v);
+    else if (q->route.verb == VERB_WATCH
+             || q->route.subresource == SUBRESOURCE_LOG
+             || (q->route.subresource == SUBRESOURCE_REQUESTS
+                 && q->route.verb == VERB_GET))
+        start_stream(v, parameters, n_parameters);
+    else
+        request_start(q, parameters, n_parameters);
+}
+
+static void
+serve(struct visit *v)
+{
+    struct request *q = v->q;
+
+    q->caller = v->caller;
+    q->done = done;
+    q->context = v;
+    v->view.caller = v->caller;
+    v->view.store = v->server->store;
+    q->is_verbose = http_request_query(v->http, "verbose") != NULL;
+    if (!accept_parse(http_request_header(v->http, "Accept"),
+                      &v->view.accept,
+                      &q->reply)
+        || discovery_serve(q, http_request_path(v->http)))
+        answer(v);
+    else
+        serve_api(v);
+}
+
+static void
+refuse_identity(struct visit *v, int code, const struct error *err)
+{
+    struct error words = {.code = code};
+
+    /* In upstream's one word where there is nothing more to say. */
+    snprintf(words.text,
+             sizeof(words.text),
+             "%s",
+             err != NULL ? err->text : "Unauthorized");
+    reply_errno(&v->q->reply, code, &words);
+    answer(v);
+}
+
+static void
+checked(struct auth_grant *grant TAKES, const struct error *err, void *arg)
+{
+    struct visit *v = arg;
+
+    if (grant == NULL) {
+        refuse_identity(v, err->code, err);
+        return;
+    }
+    v->grant = grant;
+    caller_of_identity(auth_grant_identity(grant),
+                       v->server->policy,
+                       v->caller);
+    serve(v);
+}
+
+static void
+set_question(const struct visit *v, struct auth_question *ret_question)
+{
+    const struct http_peer *peer = http_request_peer(v->http);
+
+    memset(ret_question, 0, sizeof(*ret_question));
+    ret_question->authorization = http_request_header(v->http, "Authorization");
+    ret_question->method = http_method_name(http_request_method(v->http));
+    ret_question->target = http_request_target(v->http);
+    ret_question->content_type = http_request_header(v->http, "Content-Type");
+    ret_question->body = http_request_body(v->http, &ret_question->length);
+    ret_question->session = http_request_connection_data(v->http);
+    ret_question->is_local = peer->is_local;
+    ret_question->uid = peer->uid;
+    ret_question->gid = peer->gid;
+}
+
+static void
+opened(struct auth_session *session TAKES,
+       const char *credential,
+       const struct error *err,
+       void *arg)
+{
+    struct visit *v = arg;
+
+    if (session == NULL) {
+        refuse_identity(v, err->code, err);
+        return;
+    }
+    http_request_set_connection_data(v->http, session, auth_session_free);
+    http_request_add_header(v->http, PROTOCOL_CREDENTIAL_HEADER, credential);
+    reply_success(&v->q->reply, 200);
+    answer(v);
+}
+
+/* For replaying recorded exchanges: one identity, by token or local socket. */
+static void
+serve_conformance(struct visit *v)
+{
+    static const gid_t groups[] = {0};
+    const char *token = http_request_header(v->http, "Authorization");
+
+    if (!http_request_peer(v->http)->is_local
+        && (token == NULL || strcmp(token, CONFORMANCE_TOKEN) != 0)) {
+        refuse_identity(v, -EKEYREJECTED, NULL);
+        return;
+    }
+    v->caller->type = CALLER_ADMINISTRATOR;
+    v->caller->name = "admin";
+    v->caller->groups = groups;
+    v->caller->n_groups = 1;
+    serve(v);
+}
+
+void
+door_handle(struct http_request *http, void *arg)
+{
+    struct apiserver *server = arg;
+    struct visit *v = xnew(struct visit);
+    struct auth_question question;
+    const char *path = http_request_path(http);
+
+    v->server = server;
+    v->http = http;
+    v->q = request_new(server, arena_new(0));
+    v->caller = arena_alloc(v->q->arena, sizeof(*v->caller));
+    if (discovery_is_public(path)) {
+        v->caller->type = CALLER_USER;
+        v->caller->name = "anybody";
+        serve(v);
+        return;
+    }
+    if (server->policy->is_conformance) {
+        serve_conformance(v);
+        return;
+    }
+    set_question(v, &question);
+    if (strcmp(path, PROTOCOL_SESSION_TARGET) == 0
+        && http_request_method(http) == HTTP_POST)
+        auth_server_open(server->auth, &question, opened, v);
+    else
+        auth_server_check(server->auth, &question, checked, v);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* frame.h - bytes ready to be sent, to one or to thousands, never copied
+ *
+ * Text of its own and slices of objects' texts, in order. Built, then sent;
+ * what is sent holds a reference until the bytes have left.
+ *
+ * Owns:    its text, and a reference to every object it shows.
+ * Thread:  the loop's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/auth/digest.h"
+#include "lib/base/macro.h"
+#include "lib/http/http.h"
+
+struct frame;
+struct object;
+struct strbuf;
+
+/* Life */
+void frame_unref(struct frame *frame);
+struct frame *frame_ref(struct frame *frame);
+struct frame *frame_new(void) OWNED_BY(frame_unref);
+DEFINE_CLEANUP(struct frame, frame_unref)
+
+/* Build. A slice is of the object's own text. */
+void frame_add(struct frame *frame, const char *text);
+void frame_add_bytes(struct frame *frame, const void *bytes, size_t length);
+void frame_printf(struct frame *frame, const char *format, ...) PRINTF(2, 3);
+void frame_add_slice(struct frame *frame,
+                     const struct object *object,
+                     const char *from,
+                     size_t length);
+
+/* Look. The digest is made once. */
+size_t frame_length(const struct frame *frame);
+const struct digest *frame_digest(struct frame *frame);
+void frame_copy(const struct frame *frame, struct strbuf *out);
+
+/* Send: the pieces, each with a reference that its release drops; free() the
+ * array. `spare` leaves that many at the start for the caller to fill.
+ */
+struct http_piece *
+frame_take_pieces(struct frame *frame, size_t spare, size_t *ret_count);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/request.h"
+#include "controller/apiserver/server.h"
+#include "controller/apiserver/verbs.h"
+#include "controller/store/store.h"
+
+void
+verb_get(struct request *q)
+{
+    const struct route *route = &q->route;
+    const struct object *object = store_find(q->server->store,
+                                             STORE_PUBLISHED,
+                                             route->kind,
+                                             route->namespace,
+                                             route->name);
+
+    if (object == NULL)
+        reply_not_found(&q->reply, route->kind, route->name);
+    else if (authorization_covers(q, object))
+        reply_object(&q->reply, 200, object);
+    request_finish(q);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/indexes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "controller/store/store.h"
+#include "lib/api/event.h"
+#include "lib/api/job.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/api/priority_class.h"
+
+static const char *
+pod_node(const struct object *object, char buffer[64])
+{
+    const char *node = pod_of(object)->spec.node_name;
+
+    (void)buffer;
+    return node != NULL ? node : "";
+}
+
+static const char *
+pod_job(const struct object *object, char buffer[64])
+{
+    const struct owner_reference *owner = meta_controller(object->meta);
+
+    (void)buffer;
+    return owner != NULL ? owner->uid : NULL;
+}
+
+static const char *
+job_key(const struct object *object, char buffer[64])
+{
+    const char *key =
+        string_map_find(&object->meta->annotations, ANNOTATION_SUBMISSION);
+    const struct security_context *context =
+        job_of(object)->spec.template_.spec.security_context;
+
+    if (key == NULL || context == NULL || context->run_as_user == NULL)
+        return NULL;
+    snprintf(buffer, 64, "%" PRId64 "/%s", *context->run_as_user, key);
+    return buffer;
+}
+
+static const char *
+event_name(const struct object *object, char buffer[64])
+{
+    (void)buffer;
+    return event_of(object)->involved.name;
+}
+
+static const char *
+class_default(const struct object *object, char buffer[64])
+{
+    (void)buffer;
+    return priority_class_of(object)->global_default ? "default" : NULL;
+}
+
+const struct store_index apiserver_indexes[N_INDEXES] = {
+    [INDEX_PODS_BY_NODE] = {&pod_kind, pod_node},
+    [INDEX_PODS_BY_JOB] = {&pod_kind, pod_job},
+    [INDEX_JOBS_BY_KEY] = {&job_kind, job_key},
+    [INDEX_EVENTS_BY_NAME] = {&event_kind, event_name},
+    [INDEX_CLASS_BY_DEFAULT] = {&priority_class_kind, class_default},
+};

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nodes.c - how a machine becomes a node: enrol (its secret, once), approve,
+ * reset
+ *
+ * See: doc/decisions.md 16.
+ */
+#include <string.h>
+
+#include "controller/apiserver/apiserver.h"
+#include "controller/apiserver/caller.h"
+#include "controller/apiserver/request.h"
+#include "controller/apiserver/server.h"
+#include "controller/apiserver/verbs.h"
+#include "controller/apiserver/write.h"
+#include "controller/store/store.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/api/object.h"
+#include "lib/auth/secret.h"
+#include "lib/base/arena.h"
+#include "lib/json/json.h"
+
+static const char *
+secret_name(struct arena *arena, const char *node)
+{
+    return arena_printf(arena, "node/%s", node);
+}
+
+bool
+apiserver_find_verifier(const char *node_name,
+                        struct digest *ret_verifier,
+                        void *context)
+{
+    struct store *store = context;
+    char name[5 + 253 + 1] = "node/";
+    const char *hex;
+
+    if (strlen(node_name) >= sizeof(name) - 5)
+        return false;
+    strcat(name, node_name);
+    hex = store_find_secret(store, name);
+    return hex != NULL && digest_parse(hex, ret_verifier) == 0;
+}
+
+/* Root enrols any machine, an ordinary user the one they made. */
+static bool
+may_enrol(struct request *q, const struct object *object)
+{
+    const char *uid =
+        string_map_find(&object->meta->annotations, ANNOTATION_UID);
+
+    if (q->caller->type == CALLER_ADMINISTRATOR
+        || (q->caller->type == CALLER_ENROLLING && uid == NULL))
+        return true;
+    if (uid != NULL
+        && strcmp(uid, arena_printf(q->arena, "%u", (unsigned)q->caller->uid))
+               == 0)
+        return true;
+    reply_forbidden(&q->reply,
+                    &node_kind,
+                    q->route.name,
+                    "only root, or who created it, can enrol a node");
+    return false;
+}
+
+void
+verb_enrol(struct request *q)
+{
+    const struct object *object = write_find(q);
+    const char *name = secret_name(q->arena, q->route.name);
+    struct json *tree;
+    struct store_txn *txn;
+    struct secret secret;
+    struct digest verifier;
+    char hex[DIGEST_HEX_SIZE];
+
+    if (object == NULL || !may_enrol(q, object)) {
+        request_finish_durably(q);
+        return;
+    }
+    if (store_find_secret(q->server->store, name) != NULL) {
+        reply_conflict(&q->reply,
+                       &node_kind,
+                       "/enrol",
+                       q->route.name,
+                       "the node has a secret already; if it lost it, an "
+                       "administrator can let it enrol again: kctl reset "
+                       "node %s",
+                       q->route.name);
+        request_finish_durably(q);
+        return;
+    }
+    secret_issue(&secret);
+    secret_verifier(&secret, &verifier);
+    digest_format(&verifier, hex);
+    txn = store_begin(q->server->store);
+    store_txn_put_secret(txn, name, hex);
+    secret_format(&secret, hex);
+    tree = json_object(q->arena);
+    json_set_string(q->arena, tree, "kind", "NodeSecret");
+    json_set_string(q->arena, tree, "apiVersion", "kiln.hpc/v1");
+    json_set_string(q->arena, tree, "secret", hex);
+    reply_tree(&q->reply, 201, tree);
+    write_commit(q, txn);
+}
+
+void
+verb_approve(struct request *q)
+{
+    const struct object *object = write_find(q);
+    struct json *tree, *taints;
+    struct store_txn *txn;
+    bool found = false;
+
+    if (object == NULL) {
+        request_finish_durably(q);
+        return;
+    }
+    tree = object_tree(object, q->arena);
+    taints = json_get_path(tree, "spec.taints");
+    for (uint32_t i = json_count(taints); i-- > 0;) {
+        const char *key = json_get_text(json_at(taints, i), "key");
+
+        if (key == NULL || strcmp(key, TAINT_NOT_APPROVED) != 0)
+            continue;
+        json_remove_at(taints, i);
+        found = true;
+    }
+    if (!found) {
+        reply_object(&q->reply, 200, object);
+        request_finish_durably(q);
+        return;
+    }
+    txn = store_begin(q->server->store);
+    reply_object(&q->reply,
+                 200,
+                 write_put(q, txn, tree, object_tree(object, q->arena)));
+    write_commit(q, txn);
+}
+
+void
+verb_reset(struct request *q)
+{
+    const char *name = secret_name(q->arena, q->route.name);
+    struct store_txn *txn;
+
+    if (write_find(q) == NULL) {
+        request_finish_durably(q);
+        return;
+    }
+    reply_success(&q->reply, 200);
+    if (store_find_secret(q->server->store, name) == NULL) {
+        request_finish_durably(q);
+        return;
+    }
+    txn = store_begin(q->server->store);
+    store_txn_remove_secret(txn, name);
+    write_commit(q, txn);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* page.c - GET of a collection: a list, whole or page by page, all pages at
+ * one revision
+ */
+#include <inttypes.h>
+
+#include "controller/apiserver/request.h"
+#include "controller/apiserver/selection.h"
+#include "controller/apiserver/server.h"
+#include "controller/apiserver/token.h"
+#include "controller/apiserver/verbs.h"
+#include "controller/store/store.h"
+#include "lib/api/object.h"
+#include "lib/base/arena.h"
+
+/* How many items behind a page are counted for remainingItemCount; with more
+ * of them it is left out, as the API allows.
+ */
+#define COUNTED 5000
+
+struct page {
+    struct request *q;
+    int64_t limit; /* 0: none */
+    bool counts;   /* what is behind it */
+    int64_t behind;
+};
+
+static bool
+add_to_page(const struct object *object, void *context)
+{
+    struct page *page = context;
+
+    if (page->limit == 0 || (int64_t)page->q->reply.n_objects < page->limit) {
+        reply_add(&page->q->reply, object);
+        return true;
+    }
+    page->behind++;
+    return page->counts && page->behind <= COUNTED;
+}
+
+static void
+end_page(struct request *q, const struct page *page, int64_t revision)
+{
+    struct reply *reply = &q->reply;
+
+    reply->revision = revision;
+    if (page->behind > 0) {
+        struct token token = {.revision = revision};
+
+        object_key(reply->objects[reply->n_objects - 1], token.after);
+        reply->continue_token = token_format(q->arena, &token);
+        if (page->counts && page->behind <= COUNTED)
+            reply->remaining = page->behind;
+    }
+}
+
+static void
+refuse_expired(struct request *q, const struct token *token)
+{
+    struct reply_failure f = {
+        .code = 410,
+        .reason = "Expired",
+        .message = "The resourceVersion for the provided list is too old.",
+    };
+
+    if (token != NULL) {
+        struct token fresh = *token;
+
+        fresh.revision = 0;
+        f.continue_token = token_format(q->arena, &fresh);
+        f.message =
+            "The provided continue parameter is too old to display a "
+            "consistent list result. You can start a new list without the "
+            "continue parameter, or use the continue token in this response "
+            "to retrieve the remainder of the results. Continuing with the "
+            "provided token results in an inconsistent list - objects that "
+            "were created, modified, or deleted between the time the first "
+            "chunk was returned and now may show up in the list.";
+    }
+    reply_fail(&q->reply, &f);
+}
+
+static void
+refuse_future(struct request *q, int64_t current)
+{
+    reply_fail(&q->reply,
+               &(struct reply_failure){
+                   .code = 504,
+                   .reason = "Timeout",
+                   .message = arena_printf(
+                       q->arena,
+                       "Timeout: Too large resource version: %" PRId64
+                       ", current: %" PRId64,
+                       q->options.resource_version,
+                       current),
+                   .cause_reason = "ResourceVersionTooLarge",
+                   .cause_message = "Too large resource version",
+                   .retry_after_s = 1,
+               });
+}
+
+static void
+list(struct request *q)
+{
+    const struct options *o = &q->options;
+    int64_t current = store_revision(q->server->store);
+    struct token token = {0};
+    const struct token *given = NULL;
+    struct page page = {
+        .q = q,
+        .limit = o->resource_version == 0 ? 0 : o->limit,
+        .counts = o->labels == NULL && o->fields == NULL,
+    };
+    int r;
+
+    if (o->continue_token != NULL) {
+        if (token_parse(o->continue_token, &token) < 0) {
+            reply_bad_request(&q->reply,
+                              "invalid continue token: continue key is not "
+                              "valid: it does not come from this server");
+            return;
+        }
+        given = &token;
+    } else if (o->has_exact)
+        token.revision = o->resource_version;
+    if (o->resource_version > current || token.revision > current) {
+        refuse_future(q, current);
+        return;
+    }
+    reply_start_list(&q->reply, q->route.kind);
+    r = selection_visit(q,
+                        given != NULL ? token.after : NULL,
+                        token.revision,
+                        add_to_page,
+                        &page);
+    if (r < 0)
+        refuse_expired(q, given);
+    else
+        end_page(q, &page, token.revision != 0 ? token.revision : current);
+}
+
+void
+verb_list(struct request *q)
+{
+    list(q);
+    request_finish(q);
+}

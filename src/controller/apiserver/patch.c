@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* patch.c - PATCH: the pending object, changed as the body says */
+#include "controller/apiserver/body.h"
+#include "controller/apiserver/request.h"
+#include "controller/apiserver/update.h"
+#include "controller/apiserver/verbs.h"
+#include "controller/apiserver/write.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/base/error.h"
+#include "lib/json/json.h"
+#include "lib/json/json_patch.h"
+#include "lib/json/merge.h"
+#include "lib/json/strategic.h"
+
+static void
+refuse_operations(struct request *q)
+{
+    reply_fail(&q->reply,
+               &(struct reply_failure){
+                   .code = 422,
+                   .reason = "Invalid",
+                   .message = "the server rejected our request due to an "
+                              "error in our request",
+                   .empty_details = true,
+               });
+}
+
+static struct json *
+apply(struct request *q, struct json *tree)
+{
+    struct error err = {0};
+
+    switch (q->format) {
+    case BODY_MERGE_PATCH:
+        return json_merge(q->arena, tree, q->body);
+    case BODY_STRATEGIC_PATCH:
+        if (strategic_merge(q->arena,
+                            q->route.kind->record,
+                            tree,
+                            q->body,
+                            &err)
+            < 0) {
+            reply_bad_request(&q->reply, "%s", err.text);
+            return NULL;
+        }
+        return tree;
+    case BODY_JSON_PATCH:
+        if (json_patch_apply(q->arena, &tree, q->body, &err) < 0) {
+            refuse_operations(q);
+            return NULL;
+        }
+        return tree;
+    default:
+        reply_fail(&q->reply,
+                   &(struct reply_failure){
+                       .code = 415,
+                       .reason = "UnsupportedMediaType",
+                       .message = "server-side apply is not supported yet; "
+                                  "send a merge patch",
+                   });
+        return NULL;
+    }
+}
+
+void
+verb_patch(struct request *q)
+{
+    const struct object *old_object = write_find(q);
+    struct json *old_tree, *tree;
+
+    if (old_object == NULL || !authorization_covers(q, old_object)) {
+        request_finish_durably(q);
+        return;
+    }
+    old_tree = object_tree(old_object, q->arena);
+    tree = apply(q, json_dup(q->arena, old_tree));
+    if (tree == NULL || !body_normalize_patched(q, tree)) {
+        request_finish_durably(q);
+        return;
+    }
+    update_finish(q, old_object, old_tree, tree);
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/render.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "controller/apiserver/authorization.h"
+#include "controller/apiserver/frame.h"
+#include "controller/apiserver/redaction.h"
+#include "controller/apiserver/reply.h"
+#include "controller/apiserver/slice.h"
+#include "controller/apiserver/table.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/base/arena.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/yaml/yaml.h"
+
+#define PARTIAL_KIND                      \
+    "\"kind\":\"PartialObjectMetadata\"," \
+    "\"apiVersion\":\"meta.k8s.io/v1\","
+
+static bool
+is_metadata_form(const struct view *view)
+{
+    return view->accept.form == ACCEPT_METADATA
+           || view->accept.form == ACCEPT_METADATA_LIST;
+}
+
+static void
+add_tree(struct frame *out, const struct json *tree)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    json_print(tree, &text);
+    frame_add_bytes(out, text.text, text.length);
+}
+
+/* `kind` of the API where it is wanted, the rest by reference. */
+static void
+add_whole(struct frame *out, const struct object *object, bool with_kind)
+{
+    struct slice rest;
+
+    if (with_kind) {
+        frame_add_slice(out, object, object->text, object->length);
+        return;
+    }
+    rest = slice_rest(object);
+    frame_add(out, "{");
+    frame_add_slice(out, object, rest.from, rest.length);
+}
+
+static void
+add_redacted(struct frame *out,
+             const struct object *object,
+             bool metadata_alone,
+             bool with_kind)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *tree = redaction_tree(arena, object);
+
+    if (metadata_alone) {
+        frame_add(out, "{" PARTIAL_KIND "\"metadata\":");
+        add_tree(out, json_get(tree, "metadata"));
+        frame_add(out, "}");
+        return;
+    }
+    if (!with_kind) {
+        json_remove(tree, "kind");
+        json_remove(tree, "apiVersion");
+    }
+    add_tree(out, tree);
+}
+
+static void
+add_metadata(struct frame *out, const struct object *object)
+{
+    struct slice metadata = slice_metadata(object);
+
+    frame_add(out, "{" PARTIAL_KIND "\"metadata\":");
+    frame_add_slice(out, object, metadata.from, metadata.length);
+    frame_add(out, "}");
+}
+
+static void
+add_object(struct frame *out,
+           const struct view *view,
+           const struct object *object,
+           bool metadata_alone,
+           bool with_kind)
+{
+    if (!authorization_reads_whole(view->caller, object))
+        add_redacted(out, object, metadata_alone, with_kind);
+    else if (metadata_alone)
+        add_metadata(out, object);
+    else
+        add_whole(out, object, with_kind);
+}
+
+static void
+add_list_meta(struct frame *out, const struct reply *r)
+{
+    frame_printf(out,
+                 "\"metadata\":{\"resourceVersion\":\"%" PRId64 "\"",
+                 r->revision);
+    if (r->continue_token != NULL)
+        frame_printf(out, ",\"continue\":\"%s\"", r->continue_token);
+    if (r->remaining >= 0)
+        frame_printf(out, ",\"remainingItemCount\":%" PRId64, r->remaining);
+    frame_add(out, "}");
+}
+
+static void
+add_row(struct frame *out, const struct view *view, const struct object *object)
+{
+    table_begin_row(out, view, object);
+    switch (view->accept.include) {
+    case INCLUDE_NONE:
+        frame_add(out, ",\"object\":null");
+        break;
+    case INCLUDE_METADATA:
+        frame_add(out, ",\"object\":");
+        add_object(out, view, object, true, true);
+        break;
+    case INCLUDE_OBJECT:
+        frame_add(out, ",\"object\":");
+        add_object(out, view, object, false, true);
+        break;
+    }
+    frame_add(out, "}");
+}
+
+static void
+begin_table(struct frame *out, const struct view *view)
+{
+    frame_printf(out,
+                 "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/%s\",",
+                 view->accept.is_v1beta1 ? "v1beta1" : "v1");
+}
+
+static void
+add_table(struct frame *out,
+          const struct view *view,
+          const struct object *object,
+          bool with_columns)
+{
+    begin_table(out, view);
+    frame_printf(out,
+                 "\"metadata\":{\"resourceVersion\":\"%" PRId64 "\"},",
+                 object->revision);
+    table_add_columns(out, view, object->kind, with_columns);
+    frame_add(out, ",\"rows\":[");
+    add_row(out, view, object);
+    frame_add(out, "]}");
+}
+
+static void
+add_table_list(struct frame *out,
+               const struct view *view,
+               const struct reply *r)
+{
+    begin_table(out, view);
+    add_list_meta(out, r);
+    frame_add(out, ",");
+    table_add_columns(out, view, r->kind, true);
+    frame_add(out, ",\"rows\":[");
+    for (size_t i = 0; i < r->n_objects; i++) {
+        if (i > 0)
+            frame_add(out, ",");
+        add_row(out, view, r->objects[i]);
+    }
+    frame_add(out, "]}");
+}
+
+static void
+add_list(struct frame *out, const struct view *view, const struct reply *r)
+{
+    bool metadata_alone = is_metadata_form(view);
+
+    if (metadata_alone)
+        frame_add(out,
+                  "{\"kind\":\"PartialObjectMetadataList\","
+                  "\"apiVersion\":\"meta.k8s.io/v1\",");
+    else
+        frame_printf(out,
+                     "{\"kind\":\"%s\",\"apiVersion\":\"%s\",",
+                     r->kind->list_name,
+                     r->kind->api_version);
+    add_list_meta(out, r);
+    if (metadata_alone && r->n_objects == 0) {
+        frame_add(out, ",\"items\":null}"); /* as upstream's */
+        return;
+    }
+    frame_add(out, ",\"items\":[");
+    for (size_t i = 0; i < r->n_objects; i++) {
+        if (i > 0)
+            frame_add(out, ",");
+        add_object(out, view, r->objects[i], metadata_alone, false);
+    }
+    frame_add(out, "]}");
+}
+
+bool
+render_check(const struct view *view, struct reply *reply)
+{
+    if (reply->form != REPLY_OBJECT
+        || view->accept.form != ACCEPT_METADATA_LIST)
+        return true;
+    reply_fail(reply,
+               &(struct reply_failure){
+                   .code = 406,
+                   .reason = "NotAcceptable",
+                   .message = arena_printf(
+                       reply->arena,
+                       "you requested PartialObjectMetadataList, but the "
+                       "requested object is not a list (*core.%s)",
+                       reply->object->kind->name),
+               });
+    return false;
+}
+
+static void
+add_reply(struct frame *out, const struct view *view, const struct reply *r)
+{
+    switch (r->form) {
+    case REPLY_OBJECT:
+        if (view->accept.form == ACCEPT_TABLE)
+            add_table(out, view, r->object, true);
+        else
+            add_object(out, view, r->object, is_metadata_form(view), true);
+        break;
+    case REPLY_LIST:
+        if (view->accept.form == ACCEPT_TABLE)
+            add_table_list(out, view, r);
+        else
+            add_list(out, view, r);
+        break;
+    case REPLY_TREE:
+        add_tree(out, r->tree);
+        break;
+    case REPLY_TEXT:
+        frame_add_bytes(out, r->text, r->length);
+        break;
+    case REPLY_NONE:
+        break;
+    }
+}
+
+/* The same in YAML, or laid out for people: rare, so by way of a tree. */
+static void
+add_otherwise(struct frame *out,
+              const struct view *view,
+              const struct reply *reply)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(frame_unrefp) struct frame *plain = frame_new();
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct json *tree;
+
+    add_reply(plain, view, reply);
+    frame_copy(plain, &text);
+    tree = json_parse(arena, text.text, text.length, NULL, NULL);
+    strbuf_truncate(&text, 0);
+    if (view->accept.is_yaml)
+        yaml_print(tree, &text);
+    else {
+        json_print_indented(tree, &text);
+        strbuf_add_char(&text, '\n');
+    }
+    frame_add_bytes(out, text.text, text.length);
+}
+
+void
+render_reply(struct frame *out, const struct view *view, struct reply *reply)
+{
+    if ((view->accept.is_yaml || view->accept.is_pretty)
+        && reply->form != REPLY_TEXT && reply->form != REPLY_NONE)
+        add_otherwise(out, view, reply);
+    else
+        add_reply(out, view, reply);
+}
+
+void
+render_event(struct frame *out,
+             const struct view *view,
+             const char *type,
+             const struct object *object,
+             bool with_columns)
+{
+    frame_printf(out, "{\"type\":\"%s\",\"object\":", type);
+    if (view->accept.form == ACCEPT_TABLE)
+        add_table(out, view, object, with_columns);
+    else
+        add_object(out, view, object, is_metadata_form(view), true);
+    frame_add(out, "}\n");
+}
+
+static void
+add_bookmark_object(struct frame *out,
+                    const struct kind *kind,
+                    bool metadata_alone,
+                    int64_t revision,
+                    bool is_initial_end)
+{
+    frame_printf(
+        out,
+        "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{"
+        "\"resourceVersion\":\"%" PRId64 "\",\"creationTimestamp\":null%s}}",
+        metadata_alone ? "PartialObjectMetadata" : kind->name,
+        metadata_alone ? "meta.k8s.io/v1" : kind->api_version,
+        revision,
+        is_initial_end ? ",\"annotations\":{\"k8s.io/initial-events-end\":"
+                         "\"true\"}"
+                       : "");
+}
+
+void
+render_bookmark(struct frame *out,
+                const struct view *view,
+                const struct kind *kind,
+                int64_t revision,
+                bool is_initial_end)
+{
+    frame_add(out, "{\"type\":\"BOOKMARK\",\"object\":");
+    if (view->accept.form == ACCEPT_TABLE) {
+        begin_table(out, view);
+        frame_printf(out,
+                     "\"metadata\":{\"resourceVersion\":\"%" PRId64 "\"},",
+                     revision);
+        table_add_columns(out, view, kind, false);
+        frame_add(out, ",\"rows\":[");
+        table_begin_empty_row(out, view, kind);
+        frame_add(out, ",\"object\":");
+        add_bookmark_object(out, kind, true, revision, is_initial_end);
+        frame_add(out, "}]}");
+    } else
+        add_bookmark_object(out,
+                            kind,
+                            is_metadata_form(view),
+                            revision,
+                            is_initial_end);
+    frame_add(out, "}\n");
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reply.h - what a request is answered: an object, a list, a Status or text
+ *
+ * The words and reasons are upstream's, because people and clients read them.
+ * A reply is made once; a second one replaces the first.
+ *
+ * Owns:  references to the objects; the rest is in the request's arena.
+ * See:   the one table from errno to HTTP status, at the top of reply.c.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct arena;
+struct causes;
+struct error;
+struct json;
+struct kind;
+struct object;
+
+enum reply_form {
+    REPLY_NONE,
+    REPLY_OBJECT,
+    REPLY_LIST,
+    REPLY_TREE, /* any JSON: a Status, a document of discovery */
+    REPLY_TEXT,
+};
+
+struct reply {
+    struct arena *arena;
+    enum reply_form form;
+    int code;                    /* HTTP */
+    const struct kind *kind;     /* of a list */
+    const struct object *object; /* a reference */
+    const struct object **objects;
+    size_t n_objects, capacity;
+    int64_t revision;           /* of the list */
+    const char *continue_token; /* or NULL */
+    int64_t remaining;          /* items behind this page, -1: not said */
+    struct json *tree;
+    const char *text;
+    size_t length;
+    const char *content_type;
+    const char **warnings;
+    size_t n_warnings;
+    int64_t retry_after_s; /* 0: not said */
+};
+
+/* Life. Fini drops the objects. */
+void reply_init(struct reply *r, struct arena *arena);
+void reply_fini(struct reply *r);
+
+/* Success */
+void reply_object(struct reply *r, int code, const struct object *object);
+void reply_start_list(struct reply *r, const struct kind *kind);
+void reply_add(struct reply *r, const struct object *object);
+void reply_tree(struct reply *r, int code, struct json *tree);
+void reply_text(struct reply *r,
+                int code,
+                const char *content_type,
+                const char *text,
+                size_t length);
+void reply_success(struct reply *r, int code);
+void reply_deleted(struct reply *r,
+                   const struct kind *kind,
+                   const char *name,
+                   const char *uid);
+void reply_warn(struct reply *r, const char *format, ...) PRINTF(2, 3);
+
+/* Failure. Kind and name may be NULL where the words need none. */
+void
+reply_not_found(struct reply *r, const struct kind *kind, const char *name);
+void reply_exists(struct reply *r, const struct kind *kind, const char *name);
+void reply_modified(struct reply *r, const struct kind *kind, const char *name);
+void reply_conflict(struct reply *r,
+                    const struct kind *kind,
+                    const char *suffix, /* of the resource: "/binding", "" */
+                    const char *name,
+                    const char *format,
+                    ...) PRINTF(5, 6);
+void reply_forbidden(struct reply *r,
+                     const struct kind *kind,
+                     const char *name,
+                     const char *format,
+                     ...) PRINTF(4, 5);
+void reply_invalid(struct reply *r,
+                   const char *group,
+                   const char *kind_name,
+                   const char *name,
+                   const struct causes *causes);
+void reply_bad_request(struct reply *r, const char *format, ...) PRINTF(2, 3);
+void reply_internal(struct reply *r, const char *format, ...) PRINTF(2, 3);
+void reply_errno(struct reply *r, int code, const struct error *err);
+
+/* Any other: reason NULL when the API names none. The cause may be NULL. */
+struct reply_failure {
+    int code;
+    const char *reason;
+    const char *message;
+    bool empty_details; /* "details":{}, as upstream's router writes it */
+    const char *cause_reason;
+    const char *cause_message;
+    const char *cause_field;
+    const char *continue_token;
+    int64_t retry_after_s;
+};
+void reply_fail(struct reply *r, const struct reply_failure *failure);

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/request.h"
+
+#include <string.h>
+
+#include "controller/apiserver/body.h"
+#include "controller/apiserver/relay.h"
+#include "controller/apiserver/server.h"
+#include "controller/apiserver/verbs.h"
+#include "controller/store/store.h"
+#include "lib/api/kind.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+
+typedef void verb_fn(struct request *q);
+
+/* Watches, logs and the requests of agents are streams: the door has them. */
+static verb_fn *const plain[N_VERBS] = {
+    [VERB_GET] = verb_get,
+    [VERB_LIST] = verb_list,
+    [VERB_CREATE] = verb_create,
+    [VERB_REPLACE] = verb_replace,
+    [VERB_PATCH] = verb_patch,
+    [VERB_DELETE] = verb_delete,
+    [VERB_DELETE_COLLECTION] = verb_delete_collection,
+};
+
+static verb_fn *const of_status[N_VERBS] = {
+    [VERB_GET] = verb_get,
+    [VERB_REPLACE] = verb_replace,
+    [VERB_PATCH] = verb_patch,
+};
+
+void
+request_free(struct request *q)
+{
+    struct arena *arena;
+
+    if (q == NULL)
+        return;
+    arena = q->arena;
+    reply_fini(&q->reply);
+    free(q);
+    arena_free(arena);
+}
+
+struct request *
+request_new(struct apiserver *server, struct arena *arena TAKES)
+{
+    struct request *q = xnew(struct request);
+
+    q->server = server;
+    q->arena = arena;
+    reply_init(&q->reply, arena);
+    return q;
+}
+
+void
+request_finish(struct request *q)
+{
+    q->done(q);
+}
+
+static void
+finish_now(void *context)
+{
+    request_finish(context);
+}
+
+void
+request_finish_durably(struct request *q)
+{
+    store_when_durable(q->server->store, finish_now, q);
+}
+
+static verb_fn *
+find_verb(const struct route *route)
+{
+    switch (route->subresource) {
+    case SUBRESOURCE_NONE:
+        return plain[route->verb];
+    case SUBRESOURCE_STATUS:
+        return of_status[route->verb];
+    case SUBRESOURCE_FINALIZE:
+        return verb_replace;
+    case SUBRESOURCE_REQUESTS:
+        return route->verb == VERB_CREATE ? relay_take_piece : NULL;
+    case SUBRESOURCE_BINDING:
+        return verb_bind;
+    case SUBRESOURCE_EVICTION:
+        return verb_evict;
+    case SUBRESOURCE_ENROL:
+        return verb_enrol;
+    case SUBRESOURCE_APPROVE:
+        return verb_approve;
+    case SUBRESOURCE_RESET:
+        return verb_reset;
+    case SUBRESOURCE_SCRIPT:
+    case SUBRESOURCE_ENVIRONMENT:
+        return verb_get_content;
+    default:
+        return NULL;
+    }
+}
+
+static void
+refuse_verb(struct request *q)
+{
+    reply_fail(&q->reply,
+               &(struct reply_failure){
+                   .code = 405,
+                   .reason = "MethodNotAllowed",
+                   .message = "the server does not allow this method on the "
+                              "requested resource",
+                   .empty_details = true,
+               });
+}
+
+void
+request_start(struct request *q,
+              const struct parameter *parameters,
+              size_t n_parameters)
+{
+    verb_fn *verb = find_verb(&q->route);
+
+    if (verb == NULL)
+        refuse_verb(q);
+    else if (body_parse(q)
+             && options_parse(&q->options,
+                              q->arena,
+                              &q->route,
+                              parameters,
+                              n_parameters,
+                              q->body,
+                              &q->reply)
+             && authorization_check(q)) {
+        verb(q);
+        return;
+    }
+    request_finish(q);
+}

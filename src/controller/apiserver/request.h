@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* request.h - one thing asked of the API, however it came
+ *
+ * The door fills it in from HTTP, the in-process client from a client_request;
+ * from there both go one way: authorization, admission, validation, store,
+ * reply. `done` runs once, on the loop, perhaps before request_start returns.
+ *
+ * Owns:    its arena, and the references of its reply.
+ * Thread:  the loop's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller/apiserver/authorization.h"
+#include "controller/apiserver/content.h"
+#include "controller/apiserver/options.h"
+#include "controller/apiserver/reply.h"
+#include "controller/apiserver/routes.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
+
+struct apiserver;
+struct arena;
+struct caller;
+struct request;
+
+enum body_format {
+    BODY_NONE,
+    BODY_JSON,
+    BODY_YAML,
+    BODY_MERGE_PATCH,
+    BODY_STRATEGIC_PATCH,
+    BODY_JSON_PATCH,
+    BODY_APPLY,
+    BODY_BYTES,
+    BODY_UNKNOWN,
+};
+
+typedef void request_done_fn(struct request *request);
+
+struct request {
+    struct apiserver *server;
+    struct arena *arena;
+    const struct caller *caller;
+    struct route route;
+    enum scope scope;
+    struct options options;
+    enum body_format format;
+    const char *text; /* of the body, as it came; NULL when it is a tree */
+    size_t length;
+    struct json *body;          /* parsed; of a create, replace or patch */
+    struct json_notes notes;    /* what the parser noticed */
+    const char *submission_key; /* of the create of a Job, or NULL */
+    struct content contents[2]; /* that admission took out */
+    int64_t job_id;             /* of a Job being created */
+    bool is_verbose;            /* of /readyz */
+    struct reply reply;
+    request_done_fn *done;
+    request_done_fn *outer_done; /* of an eviction, around its deletion */
+    void *context;
+};
+
+/* Life. New is zeroed but for the server and the arena. Free in `done`. */
+void request_free(struct request *q);
+struct request *request_new(struct apiserver *server, struct arena *arena TAKES)
+    OWNED_BY(request_free);
+
+/* Start: everything but `reply` is filled in; the options not yet parsed. */
+void request_start(struct request *q,
+                   const struct parameter *parameters,
+                   size_t n_parameters);
+
+/* For the verbs: the reply is made. Durably: it tells of the pending head, so
+ * it waits until that is on disk.
+ */
+void request_finish(struct request *q);
+void request_finish_durably(struct request *q);

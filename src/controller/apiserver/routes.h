@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* routes.h - from a method and a path to what is asked for
+ *
+ * /api/v1/...                          the core group
+ * /apis/GROUP/VERSION/...              the others
+ *   namespaces/NS/PLURAL[/NAME[/SUBRESOURCE[/EXTRA]]]
+ *   PLURAL[/NAME[/SUBRESOURCE[/EXTRA]]]
+ *   watch/...                          the old way to ask for a watch
+ *
+ * A few comparisons per request, whatever the number of objects. Pure.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "lib/http/http.h"
+
+struct arena;
+struct kind;
+
+enum verb {
+    VERB_GET,
+    VERB_LIST,
+    VERB_WATCH,
+    VERB_CREATE,
+    VERB_REPLACE,
+    VERB_PATCH,
+    VERB_DELETE,
+    VERB_DELETE_COLLECTION,
+    N_VERBS,
+};
+
+enum subresource {
+    SUBRESOURCE_NONE,
+    SUBRESOURCE_STATUS,
+    SUBRESOURCE_APPROVE,
+    SUBRESOURCE_BINDING,
+    SUBRESOURCE_ENROL,
+    SUBRESOURCE_ENVIRONMENT,
+    SUBRESOURCE_EVICTION,
+    SUBRESOURCE_EXEC,
+    SUBRESOURCE_FINALIZE,
+    SUBRESOURCE_LOG,
+    SUBRESOURCE_REQUESTS,
+    SUBRESOURCE_RESET,
+    SUBRESOURCE_SCRIPT,
+    N_SUBRESOURCES,
+};
+
+struct route {
+    enum verb verb;
+    const struct kind *kind;
+    enum subresource subresource;
+    const char *namespace; /* NULL: none, or all */
+    const char *name;      /* NULL in lists and creates */
+    const char *extra;     /* behind the subresource, or NULL */
+    bool is_single_watch;  /* /watch/.../NAME: of that object alone */
+};
+
+enum route_result {
+    ROUTE_FOUND,
+    ROUTE_NO_RESOURCE, /* 404 as a Status */
+    ROUTE_NO_PATH,     /* 404 as text: no such group, or not the API */
+    ROUTE_NO_METHOD,   /* 405 */
+};
+
+/* `wants_watch`: the query says watch=1. Texts of the route are in the arena.
+ */
+enum route_result route_find(struct arena *arena,
+                             enum http_method method,
+                             const char *path,
+                             bool wants_watch,
+                             struct route *ret_route);
+
+/* "get", "deletecollection"; "binding". The parse of a subresource's name is
+ * N_SUBRESOURCES when nobody knows it.
+ */
+const char *verb_name(enum verb verb);
+const char *subresource_name(enum subresource subresource);
+enum subresource subresource_parse(const char *name);
+
+/* Whether the kind has that subresource, and with which verbs. For discovery
+ * and for the in-process client.
+ */
+bool subresource_allows(const struct kind *kind,
+                        enum subresource subresource,
+                        enum verb verb);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* selection.h - which objects a selection means, found the cheapest way
+ *
+ * By name, by an index of the store, or in order through all of the kind.
+ * Lists, deletions of collections and the first state of a watch use it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct object;
+struct request;
+
+/* Whether it is in the request's namespace and selectors. */
+bool selection_has(const struct request *q, const struct object *object);
+
+/* Visits what the request selects, in order of keys, behind `after` (or
+ * NULL), at `revision` (0: now), until false. -ESTALE as store_list.
+ */
+typedef bool selection_visit_fn(const struct object *object, void *context);
+int selection_visit(const struct request *q,
+                    const char *after,
+                    int64_t revision,
+                    selection_visit_fn *visit,
+                    void *context);
+
+/* The index that answers the request's field selector, and the value: -1 if
+ * there is none.
+ */
+int selection_find_index(const struct request *q, const char **ret_value);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* server.h - what the files of this room share: the parts of the API server
+ *
+ * Called by:  this room alone; apiserver.h is for others.
+ * Thread:     the loop's.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "controller/apiserver/indexes.h"
+#include "lib/base/list.h"
+
+struct auth_server;
+struct clock;
+struct http_server;
+struct loop;
+struct membership;
+struct metric_registry;
+struct policy;
+struct relay;
+struct store;
+struct hub;
+struct workers;
+
+struct apiserver {
+    struct loop *loop;
+    struct clock *clock;
+    struct store *store;
+    struct workers *workers;
+    struct auth_server *auth; /* NULL: local peers alone */
+    const struct policy *policy;
+    struct metric_registry *metrics; /* or NULL */
+    struct membership *membership;
+    struct hub *hub;
+    struct list watches; /* over HTTP */
+    struct relay *relay; /* of logs, from the agents */
+    struct http_server *http;
+    bool is_closing;
+};

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/slice.h"
+
+#include <string.h>
+
+#include "lib/api/object.h"
+
+#define METADATA "\"metadata\":"
+
+/* The end of the object that begins at `p`: braces outside of strings. */
+static const char *
+skip_object(const char *p)
+{
+    int depth = 0;
+
+    for (; *p != '\0'; p++) {
+        if (*p == '"') {
+            for (p++; *p != '"'; p++)
+                if (*p == '\\')
+                    p++;
+        } else if (*p == '{')
+            depth++;
+        else if (*p == '}' && --depth == 0)
+            return p + 1;
+    }
+    return p;
+}
+
+struct slice
+slice_rest(const struct object *object)
+{
+    const char *from = strstr(object->text, METADATA);
+
+    return (struct slice){
+        .from = from,
+        .length = object->length - (size_t)(from - object->text),
+    };
+}
+
+struct slice
+slice_metadata(const struct object *object)
+{
+    const char *from = slice_rest(object).from + strlen(METADATA);
+
+    return (struct slice){
+        .from = from,
+        .length = (size_t)(skip_object(from) - from),
+    };
+}

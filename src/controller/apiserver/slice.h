@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* slice.h - parts of an object's canonical text, found without parsing it
+ *
+ * Canonical text begins {"kind":"Pod","apiVersion":"v1","metadata":{...}.
+ */
+#pragma once
+
+#include <stddef.h>
+
+struct object;
+
+struct slice {
+    const char *from;
+    size_t length;
+};
+
+/* The value of metadata, with its braces. */
+struct slice slice_metadata(const struct object *object);
+
+/* What stands behind kind and apiVersion: `"metadata":{...},...}`. */
+struct slice slice_rest(const struct object *object);

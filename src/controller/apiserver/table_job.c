@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* table_job.c - the columns of jobs, as upstream has them */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/apiserver/table.h"
+#include "lib/api/job.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/api/selector.h"
+#include "lib/base/alloc.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+
+static const struct table_column columns[] = {
+    TABLE_NAME,
+    {"Status", "string", NULL, 0, "Its state in one word."},
+    {"Completions", "string", NULL, 0, "Pods that succeeded, of those wanted."},
+    {"Duration", "string", NULL, 0, "From its start to its end, or so far."},
+    TABLE_AGE,
+    {"Containers", "string", NULL, 1, "The names of its containers."},
+    {"Images", "string", NULL, 1, "The images of its containers."},
+    {"Selector", "string", NULL, 1, "The labels by which its pods are found."},
+};
+
+static bool
+has_condition(const struct job *job, const char *type)
+{
+    for (unsigned i = 0; i < job->status.conditions.count; i++) {
+        const struct job_condition *c = &job->status.conditions.items[i];
+
+        if (strcmp(c->type, type) == 0 && strcmp(c->status, "True") == 0)
+            return true;
+    }
+    return false;
+}
+
+static const char *
+find_status(const struct job *job)
+{
+    if (has_condition(job, "Complete"))
+        return "Complete";
+    if (has_condition(job, "Failed"))
+        return "Failed";
+    if (job->meta.deleted_at_us != 0)
+        return "Terminating";
+    if (has_condition(job, "Suspended"))
+        return "Suspended";
+    if (has_condition(job, "FailureTarget"))
+        return "FailureTarget";
+    if (has_condition(job, "SuccessCriteriaMet"))
+        return "SuccessCriteriaMet";
+    return "Running";
+}
+
+static void
+format_completions(const struct job *job, struct strbuf *out)
+{
+    int64_t parallelism =
+        job->spec.parallelism != NULL ? *job->spec.parallelism : 0;
+
+    strbuf_printf(out, "%" PRId64, job->status.succeeded);
+    if (job->spec.completions != NULL)
+        strbuf_printf(out, "/%" PRId64, *job->spec.completions);
+    else if (parallelism > 1)
+        strbuf_printf(out, "/1 of %" PRId64, parallelism);
+    else
+        strbuf_add_text(out, "/1");
+}
+
+static int
+compare_entries(const void *a, const void *b)
+{
+    const struct string_entry *x = a;
+    const struct string_entry *y = b;
+
+    return strcmp(x->key, y->key);
+}
+
+static void
+format_values(const struct selector_requirement *r, struct strbuf *out)
+{
+    strbuf_add_text(out, " (");
+    for (unsigned i = 0; i < r->values.count; i++)
+        strbuf_printf(out, "%s%s", i > 0 ? "," : "", r->values.items[i]);
+    strbuf_add_char(out, ')');
+}
+
+static void
+format_requirement(const struct selector_requirement *r, struct strbuf *out)
+{
+    if (strcmp(r->operator_, "DoesNotExist") == 0)
+        strbuf_printf(out, "!%s", r->key);
+    else if (strcmp(r->operator_, "In") == 0) {
+        strbuf_printf(out, "%s in", r->key);
+        format_values(r, out);
+    } else if (strcmp(r->operator_, "NotIn") == 0) {
+        strbuf_printf(out, "%s notin", r->key);
+        format_values(r, out);
+    } else
+        strbuf_add_text(out, r->key);
+}
+
+static void
+format_selector(const struct label_selector *selector, struct strbuf *out)
+{
+    const struct string_map *labels;
+    struct string_entry *sorted;
+
+    if (selector == NULL
+        || (selector->match_labels.count == 0
+            && selector->match_expressions.count == 0)) {
+        strbuf_add_text(out, "<none>");
+        return;
+    }
+    labels = &selector->match_labels;
+    sorted = xnew_array(struct string_entry, labels->count + 1);
+    for (unsigned i = 0; i < labels->count; i++)
+        sorted[i] = labels->items[i];
+    qsort(sorted, labels->count, sizeof(*sorted), compare_entries);
+    for (unsigned i = 0; i < labels->count; i++)
+        strbuf_printf(out,
+                      "%s%s=%s",
+                      i > 0 ? "," : "",
+                      sorted[i].key,
+                      sorted[i].value);
+    free(sorted);
+    for (unsigned i = 0; i < selector->match_expressions.count; i++) {
+        if (i > 0 || labels->count > 0)
+            strbuf_add_char(out, ',');
+        format_requirement(&selector->match_expressions.items[i], out);
+    }
+}
+
+static void
+add_duration(struct table_row *row, const struct job *job)
+{
+    char text[TABLE_DURATION_SIZE] = "";
+    int64_t end_us = job->status.completion_at_us != 0
+                         ? job->status.completion_at_us
+                         : row->view->now_us;
+
+    if (job->status.start_at_us != 0)
+        table_format_duration(end_us - job->status.start_at_us, text);
+    table_cell(row, text);
+}
+
+static void
+add_containers(struct table_row *row, const struct job *job)
+{
+    CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf images = STRBUF_INIT;
+
+    for (unsigned i = 0; i < job->spec.template_.spec.containers.count; i++) {
+        const struct container *c =
+            &job->spec.template_.spec.containers.items[i];
+
+        strbuf_printf(&names, "%s%s", i > 0 ? "," : "", c->name);
+        strbuf_printf(&images,
+                      "%s%s",
+                      i > 0 ? "," : "",
+                      c->image != NULL ? c->image : "");
+    }
+    table_cell(row, names.text);
+    table_cell(row, images.text);
+}
+
+static void
+add_cells(struct table_row *row, const struct object *object)
+{
+    const struct job *job = job_of(object);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    table_cell(row, job->meta.name);
+    table_cell(row, find_status(job));
+    format_completions(job, &text);
+    table_cell(row, text.text);
+    add_duration(row, job);
+    table_cell_age(row, job->meta.created_at_us);
+    add_containers(row, job);
+    strbuf_truncate(&text, 0);
+    format_selector(job->spec.selector, &text);
+    table_cell(row, text.text);
+}
+
+const struct table job_table = {
+    .kind = &job_kind,
+    .columns = columns,
+    .n_columns = ARRAY_SIZE(columns),
+    .add_cells = add_cells,
+};

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* table_job_kiln.c - the columns of jobs for people who watch a queue: what a
+ * job is doing, since when, where, and why not
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/apiserver/indexes.h"
+#include "controller/apiserver/table.h"
+#include "controller/store/store.h"
+#include "lib/api/job.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/api/quantity.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+
+#define SECOND_US 1000000
+
+static const struct table_column columns[] = {
+    {"ID", "integer", NULL, 0, "The number that commands take."},
+    {"Name", "string", NULL, 0, "The name its user gave it."},
+    {"User", "string", NULL, 0, "Whose it is."},
+    {"Partition", "string", NULL, 0, "The set of nodes it asked for."},
+    {"State", "string", NULL, 0, "What it is doing."},
+    {"Time", "string", NULL, 0, "How long its process has run."},
+    {"Limit", "string", NULL, 0, "How long it may run."},
+    {"CPUs", "string", NULL, 0, "The hardware threads it asked for."},
+    {"Node", "string", NULL, 0, "Where it runs, or ran."},
+    {"Reason", "string", NULL, 0, "Why it does not run, or how it ended."},
+    TABLE_AGE,
+    {"Exit", "string", NULL, 1, "Its exit code."},
+    {"Priority", "integer", NULL, 1, "Higher goes first."},
+    {"Attempts", "integer", NULL, 1, "How often it was started."},
+    {"Object", "string", "name", 1, "What it is called in the API."},
+};
+
+/* The job and the pod that stands for it: the one running, or the newest. */
+struct sight {
+    const struct job *job;
+    const struct pod *pod; /* or NULL: none yet, or none any more */
+    int64_t pods;
+};
+
+static bool
+look(const struct object *object, void *context)
+{
+    struct sight *sight = context;
+    const struct pod *pod = pod_of(object);
+
+    sight->pods++;
+    if (sight->pod == NULL
+        || pod->meta.created_at_us > sight->pod->meta.created_at_us
+        || (pod_is_finished(sight->pod) && !pod_is_finished(pod)))
+        sight->pod = pod;
+    return true;
+}
+
+static const struct job_condition *
+find_condition(const struct job *job, const char *type)
+{
+    for (unsigned i = 0; i < job->status.conditions.count; i++) {
+        const struct job_condition *c = &job->status.conditions.items[i];
+
+        if (strcmp(c->type, type) == 0 && strcmp(c->status, "True") == 0)
+            return c;
+    }
+    return NULL;
+}
+
+static bool
+is_phase(const struct pod *pod, const char *phase)
+{
+    return pod != NULL && pod->status.phase != NULL
+           && strcmp(pod->status.phase, phase) == 0;
+}
+
+static const char *
+find_state(const struct sight *s, int64_t now_us)
+{
+    const struct job_condition *failed = find_condition(s->job, "Failed");
+
+    if (find_condition(s->job, "Complete") != NULL)
+        return "Completed";
+    if (failed != NULL)
+        return failed->reason != NULL
+                       && strcmp(failed->reason, "DeadlineExceeded") == 0
+                   ? "TimedOut"
+                   : "Failed";
+    if (s->job->meta.deleted_at_us != 0
+        || (s->pod != NULL && s->pod->meta.deleted_at_us != 0))
+        return "Ending";
+    if (is_phase(s->pod, "Running"))
+        return "Running";
+    if (is_phase(s->pod, "Unknown"))
+        return "Unknown";
+    if (s->job->spec.suspend)
+        return "Held";
+    if (s->job->spec.begin_at_us > now_us)
+        return "Waiting";
+    if (s->pod != NULL && s->pod->spec.node_name != NULL
+        && s->pod->spec.node_name[0] != '\0')
+        return pod_is_finished(s->pod) ? "Ending" : "Starting";
+    return "Pending";
+}
+
+static const char *
+find_reason(const struct sight *s, int64_t now_us)
+{
+    const struct job_condition *failed = find_condition(s->job, "Failed");
+    const struct pod_condition *scheduled;
+    const char *by =
+        string_map_find(&s->job->meta.annotations, "kiln.hpc/held-by");
+
+    if (failed != NULL)
+        return failed->reason;
+    if (find_condition(s->job, "Complete") != NULL)
+        return "";
+    if (s->job->spec.suspend)
+        return by != NULL ? "held by an operator" : "held by its user";
+    if (s->job->spec.begin_at_us > now_us)
+        return "its begin time has not come";
+    if (s->pod == NULL)
+        return "";
+    scheduled = pod_find_condition(s->pod, "PodScheduled");
+    if (scheduled == NULL || scheduled->status == NULL
+        || strcmp(scheduled->status, "False") != 0)
+        return s->pod->status.reason;
+    return scheduled->message != NULL ? scheduled->message : scheduled->reason;
+}
+
+/* "1-02:03:04", as the users of batch systems write it. */
+static void
+format_time(int64_t s, char out[32])
+{
+    if (s >= 86400)
+        snprintf(out,
+                 32,
+                 "%" PRId64 "-%02d:%02d:%02d",
+                 s / 86400,
+                 (int)(s / 3600 % 24),
+                 (int)(s / 60 % 60),
+                 (int)(s % 60));
+    else if (s >= 3600)
+        snprintf(out,
+                 32,
+                 "%d:%02d:%02d",
+                 (int)(s / 3600),
+                 (int)(s / 60 % 60),
+                 (int)(s % 60));
+    else
+        snprintf(out, 32, "%d:%02d", (int)(s / 60), (int)(s % 60));
+}
+
+static void
+add_time(struct table_row *row, const struct sight *s)
+{
+    struct container_state state;
+    char text[32] = "";
+    int64_t end_us = row->view->now_us;
+
+    if (s->pod != NULL && pod_main_state(s->pod, &state)
+        && state.started_at_us != 0) {
+        if (state.terminated && state.finished_at_us != 0)
+            end_us = state.finished_at_us;
+        format_time((end_us - state.started_at_us) / SECOND_US, text);
+    } else if (s->pod == NULL && s->job->status.start_at_us != 0
+               && s->job->status.completion_at_us != 0)
+        format_time(
+            (s->job->status.completion_at_us - s->job->status.start_at_us)
+                / SECOND_US,
+            text);
+    table_cell(row, text);
+}
+
+static void
+add_limit(struct table_row *row, const struct job *job)
+{
+    const int64_t *limit_s = job->spec.template_.spec.active_deadline_seconds;
+    char text[32] = "none";
+
+    if (limit_s != NULL)
+        format_time(*limit_s, text);
+    table_cell(row, text);
+}
+
+static const char *
+find_cpus(const struct job *job)
+{
+    const struct pod_spec *spec = &job->spec.template_.spec;
+    const char *cpus = NULL;
+
+    if (spec->containers.count > 0)
+        cpus = string_map_find(&spec->containers.items[0].resources.requests,
+                               "cpu");
+    return cpus != NULL ? cpus : "shared";
+}
+
+static const char *
+find_name(const struct job *job)
+{
+    const char *name =
+        string_map_find(&job->meta.annotations, "kiln.hpc/job-name");
+
+    return name != NULL ? name : job->meta.name;
+}
+
+static void
+add_exit(struct table_row *row, const struct job *job)
+{
+    char text[24] = "";
+
+    if (job->status.exit_code != NULL)
+        snprintf(text, sizeof(text), "%" PRId64, *job->status.exit_code);
+    table_cell(row, text);
+}
+
+static void
+add_cells(struct table_row *row, const struct object *object)
+{
+    const struct job *job = job_of(object);
+    const struct pod_spec *spec = &job->spec.template_.spec;
+    struct sight sight = {.job = job};
+
+    if (row->view->store != NULL)
+        store_visit_index(row->view->store,
+                          INDEX_PODS_BY_JOB,
+                          STORE_PUBLISHED,
+                          job->meta.uid,
+                          look,
+                          &sight);
+    table_cell_int(row, job->status.id);
+    table_cell(row, find_name(job));
+    table_cell(row, string_map_find(&job->meta.annotations, ANNOTATION_USER));
+    table_cell(row,
+               string_map_find(&spec->node_selector, "kiln.hpc/partition"));
+    table_cell(row, find_state(&sight, row->view->now_us));
+    add_time(row, &sight);
+    add_limit(row, job);
+    table_cell(row, find_cpus(job));
+    table_cell(row, sight.pod != NULL ? sight.pod->spec.node_name : "");
+    table_cell(row, find_reason(&sight, row->view->now_us));
+    table_cell_age(row, job->meta.created_at_us);
+    add_exit(row, job);
+    table_cell_int(row, spec->priority != NULL ? *spec->priority : 0);
+    table_cell_int(row, job->status.attempts);
+    table_cell(row, job->meta.name);
+}
+
+const struct table job_kiln_table = {
+    .kind = &job_kind,
+    .columns = columns,
+    .n_columns = ARRAY_SIZE(columns),
+    .add_cells = add_cells,
+};

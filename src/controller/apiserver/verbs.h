@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* verbs.h - what can be done to resources, one function each
+ *
+ * Called by:  request.c, when the caller may. Each makes the reply and ends
+ *             with request_finish or request_finish_durably.
+ */
+#pragma once
+
+struct request;
+
+/* get.c, page.c */
+void verb_get(struct request *q);
+void verb_list(struct request *q);
+
+/* create.c, update.c, patch.c */
+void verb_create(struct request *q);
+void verb_replace(struct request *q);
+void verb_patch(struct request *q);
+
+/* delete.c */
+void verb_delete(struct request *q);
+void verb_delete_collection(struct request *q);
+
+/* bind.c */
+void verb_bind(struct request *q);
+
+/* eviction.c */
+void verb_evict(struct request *q);
+
+/* nodes.c: enrolment */
+void verb_enrol(struct request *q);
+void verb_approve(struct request *q);
+void verb_reset(struct request *q);
+
+/* content.c: jobs/NAME/script and jobs/NAME/environment */
+void verb_get_content(struct request *q);

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/write.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "controller/apiserver/request.h"
+#include "controller/apiserver/server.h"
+#include "controller/store/store.h"
+#include "lib/api/job.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/merge.h"
+#include "lib/json/record.h"
+
+const struct object *
+write_find(struct request *q)
+{
+    const struct object *object = store_find(q->server->store,
+                                             STORE_PENDING,
+                                             q->route.kind,
+                                             q->route.namespace,
+                                             q->route.name);
+
+    if (object == NULL)
+        reply_not_found(&q->reply, q->route.kind, q->route.name);
+    return object;
+}
+
+static const struct object *
+make_object(struct request *q, struct store_txn *txn, struct json *tree)
+{
+    struct error err = {0};
+    char revision[24];
+
+    snprintf(revision, sizeof(revision), "%" PRId64, store_txn_revision(txn));
+    json_set_string(q->arena,
+                    json_make_object(q->arena, tree, "metadata"),
+                    "resourceVersion",
+                    revision);
+    /* What admission and preparation added takes its place, too. */
+    if (record_normalize(q->route.kind->record, q->arena, tree, NULL, &err) < 0)
+        log_error("%s", err.text);
+    return object_new(q->route.kind, tree);
+}
+
+const struct object *
+write_put(struct request *q,
+          struct store_txn *txn,
+          struct json *tree,
+          const struct json *old_tree)
+{
+    const struct object *object = make_object(q, txn, tree);
+    CLEANUP_STRBUF struct strbuf delta = STRBUF_INIT;
+
+    if (old_tree != NULL) {
+        const struct json *diff = json_merge_diff(q->arena, old_tree, tree);
+
+        if (diff != NULL)
+            json_print(diff, &delta);
+    }
+    store_txn_put(txn, object, delta.length > 0 ? delta.text : NULL);
+    return object;
+}
+
+void
+write_remove(struct request *q,
+             struct store_txn *txn,
+             const struct object *old_object,
+             struct json *tree)
+{
+    if (old_object->kind == &job_kind) {
+        const struct job *job = job_of(old_object);
+
+        if (job->spec.script != NULL && job->spec.script->digest != NULL)
+            store_txn_release_blob(txn, job->spec.script->digest);
+        if (job->spec.environment != NULL
+            && job->spec.environment->digest != NULL)
+            store_txn_release_blob(txn, job->spec.environment->digest);
+    }
+    store_txn_remove(txn, make_object(q, txn, tree));
+}
+
+static void
+committed(void *context)
+{
+    request_finish(context);
+}
+
+void
+write_commit(struct request *q, struct store_txn *txn TAKES)
+{
+    store_commit(txn, committed, q);
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/controller.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "controller/apiserver/apiserver.h"
+#include "controller/apiserver/indexes.h"
+#include "controller/apiserver/policy.h"
+#include "controller/settings.h"
+#include "controller/store/store.h"
+#include "lib/auth/auth_server.h"
+#include "lib/auth/notary.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/metric.h"
+#include "lib/loop/loop.h"
+#include "lib/loop/sigwatch.h"
+#include "lib/loop/timer.h"
+#include "lib/loop/workers.h"
+#include "lib/program/readiness.h"
+
+#define WORKERS     4
+#define SOCKET_MODE 0666 /* the kernel says who is there; rights come after */
+#define FLUSH_MS    50   /* for the last replies to leave */
+#define SECOND_US   1000000
+
+struct controller {
+    const struct controller_settings *settings;
+    struct loop *loop;
+    struct metric_registry *metrics;
+    struct sigwatch *signals[2];
+    struct policy policy;
+    struct workers *workers;
+    struct notary *notary;
+    struct auth_server *auth;
+    struct store *store;
+    struct apiserver *api;
+    struct timer *flush;
+    bool is_stopping;
+    unsigned n_started;
+    struct error failure; /* of the store */
+};
+
+typedef int room_start_fn(struct controller *c, struct error *err);
+typedef void room_stop_fn(struct controller *c);
+
+static room_start_fn start_loop, start_policy, start_workers, start_auth,
+    start_store, start_api, start_listeners;
+static room_stop_fn stop_workers, stop_store, stop_api, free_loop, free_policy,
+    free_auth, free_api;
+
+/* Everything there is, from the bottom up. All are stopped, top first, before
+ * any is freed: what waits for another's last word gets it.
+ */
+static const struct room {
+    const char *name;
+    room_start_fn *start;
+    room_stop_fn *stop;
+    room_stop_fn *free;
+} rooms[] = {
+    {"loop and signals", start_loop, NULL, free_loop},
+    {"policy", start_policy, NULL, free_policy},
+    {"workers", start_workers, stop_workers, NULL},
+    {"identity", start_auth, NULL, free_auth},
+    {"store", start_store, stop_store, NULL},
+    {"API", start_api, stop_api, free_api},
+    {"listeners", start_listeners, NULL, NULL},
+};
+
+static void
+stop_now(void *arg)
+{
+    struct controller *c = arg;
+
+    loop_stop(c->loop);
+}
+
+/* What was accepted is on disk and answered; the answers leave. */
+static void
+written(void *arg)
+{
+    struct controller *c = arg;
+
+    timer_start(c->flush, FLUSH_MS);
+}
+
+static void
+asked_to_stop(int signal_number, void *arg)
+{
+    struct controller *c = arg;
+
+    if (c->is_stopping)
+        return;
+    c->is_stopping = true;
+    log_info("stopping on %s", strsignal(signal_number));
+    readiness_stopping();
+    if (c->api != NULL)
+        apiserver_close(c->api);
+    if (c->store != NULL)
+        store_when_durable(c->store, written, c);
+    else
+        loop_stop(c->loop);
+}
+
+static int
+start_loop(struct controller *c, struct error *err)
+{
+    (void)err;
+    c->loop = loop_new();
+    c->metrics = metric_registry_new();
+    c->signals[0] = sigwatch_new(c->loop, SIGTERM, asked_to_stop, c);
+    c->signals[1] = sigwatch_new(c->loop, SIGINT, asked_to_stop, c);
+    c->flush = timer_new(c->loop, stop_now, c);
+    return 0;
+}
+
+static void
+free_loop(struct controller *c)
+{
+    timer_free(c->flush);
+    sigwatch_free(c->signals[0]);
+    sigwatch_free(c->signals[1]);
+    loop_drain(c->loop);
+    loop_free(c->loop);
+    metric_registry_free(c->metrics);
+}
+
+static int
+add_people(struct policy_people *people,
+           const struct setting_texts *names,
+           const char *key,
+           struct error *err)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        int r = policy_people_add(people, names->items[i], err);
+
+        if (r < 0)
+            return error_wrap(err, -EINVAL, "%s", key);
+    }
+    return 0;
+}
+
+static int
+start_policy(struct controller *c, struct error *err)
+{
+    const struct controller_settings *s = c->settings;
+    int r = add_people(&c->policy.administrators,
+                       &s->administrators,
+                       "administrators",
+                       err);
+
+    if (r == 0)
+        r = add_people(&c->policy.operators, &s->operators, "operators", err);
+    c->policy.allows_root_jobs = s->allow_root_jobs;
+    c->policy.minimum_uid = (uid_t)s->min_uid;
+    c->policy.allows_rootless_agents = s->allow_rootless_agents;
+    c->policy.must_approve_nodes = s->approve_nodes;
+    c->policy.is_conformance = s->is_conformance;
+    return r;
+}
+
+static void
+free_policy(struct controller *c)
+{
+    policy_people_fini(&c->policy.administrators);
+    policy_people_fini(&c->policy.operators);
+}
+
+static int
+start_workers(struct controller *c, struct error *err)
+{
+    (void)err;
+    c->workers = workers_new(WORKERS);
+    return 0;
+}
+
+static void
+stop_workers(struct controller *c)
+{
+    workers_free(c->workers);
+    loop_drain(c->loop);
+}
+
+/* The store is opened after; nobody asks before there is a listener. */
+static bool
+find_verifier(const char *node_name, struct digest *ret_verifier, void *arg)
+{
+    struct controller *c = arg;
+
+    return apiserver_find_verifier(node_name, ret_verifier, c->store);
+}
+
+static int
+start_auth(struct controller *c, struct error *err)
+{
+    (void)err;
+    c->notary = notary_new_munge(c->settings->munge_socket);
+    c->auth = auth_server_new(&(struct auth_server_settings){
+        .loop = c->loop,
+        .workers = c->workers,
+        .notary = c->notary,
+        .cluster = c->settings->cluster,
+        .verifier = find_verifier,
+        .verifier_arg = c,
+    });
+    return 0;
+}
+
+static void
+free_auth(struct controller *c)
+{
+    auth_server_free(c->auth);
+    notary_free(c->notary);
+}
+
+/* Memory and disk must not differ: whoever asks next reads what is there. */
+static void
+store_failed(const struct error *err, void *context)
+{
+    struct controller *c = context;
+
+    c->failure = *err;
+    if (c->failure.code == 0)
+        c->failure.code = -EIO;
+    log_error("the store failed, stopping: %s", err->text);
+    loop_stop(c->loop);
+}
+
+static int
+start_store(struct controller *c, struct error *err)
+{
+    const struct controller_settings *s = c->settings;
+
+    return store_open(
+        &(struct store_settings){
+            .loop = c->loop,
+            .clock = &clock_system,
+            .directory = s->state_dir,
+            .indexes = apiserver_indexes,
+            .n_indexes = N_INDEXES,
+            .log_bytes = (size_t)s->watch_log_bytes,
+            .log_age_s = s->watch_log_age_us / SECOND_US,
+            .metrics = c->metrics,
+            .failed = store_failed,
+            .context = c,
+        },
+        &c->store,
+        err);
+}
+
+static void
+stop_store(struct controller *c)
+{
+    store_close(c->store);
+    loop_drain(c->loop);
+}
+
+static int
+start_api(struct controller *c, struct error *err)
+{
+    (void)err;
+    c->api = apiserver_new(&(struct apiserver_settings){
+        .loop = c->loop,
+        .clock = &clock_system,
+        .store = c->store,
+        .workers = c->workers,
+        .auth = c->auth,
+        .policy = &c->policy,
+        .metrics = c->metrics,
+    });
+    return 0;
+}
+
+static void
+stop_api(struct controller *c)
+{
+    apiserver_stop(c->api);
+}
+
+static void
+free_api(struct controller *c)
+{
+    apiserver_free(c->api);
+}
+
+static int
+start_listeners(struct controller *c, struct error *err)
+{
+    const struct controller_settings *s = c->settings;
+    int r = apiserver_listen_unix(c->api, s->socket, SOCKET_MODE, err);
+
+    if (r < 0)
+        return error_wrap(err, r, "listening on '%s'", s->socket);
+    for (size_t i = 0; i < s->listen.count; i++) {
+        r = apiserver_listen(c->api, s->listen.items[i], err);
+        if (r < 0)
+            return error_wrap(err, r, "listening on '%s'", s->listen.items[i]);
+    }
+    return 0;
+}
+
+int
+controller_new(const struct controller_settings *settings,
+               struct controller **ret_controller,
+               struct error *err)
+{
+    struct controller *c = xnew(struct controller);
+
+    c->settings = settings;
+    for (unsigned i = 0; i < ARRAY_SIZE(rooms); i++) {
+        int r = rooms[i].start(c, err);
+
+        if (r < 0) {
+            controller_free(c);
+            return r;
+        }
+        log_debug("started: %s", rooms[i].name);
+        c->n_started = i + 1;
+    }
+    *ret_controller = c;
+    return 0;
+}
+
+void
+controller_free(struct controller *c)
+{
+    if (c == NULL)
+        return;
+    for (unsigned i = c->n_started; i-- > 0;)
+        if (rooms[i].stop != NULL)
+            rooms[i].stop(c);
+    for (unsigned i = c->n_started; i-- > 0;)
+        if (rooms[i].free != NULL)
+            rooms[i].free(c);
+    free(c);
+}
+
+int
+controller_run(struct controller *c, struct error *err)
+{
+    const struct controller_settings *s = c->settings;
+
+    log_info("cluster '%s' is served on '%s'%s%s",
+             s->cluster,
+             s->socket,
+             s->listen.count > 0 ? " and port " : "",
+             s->listen.count > 0 ? s->listen.items[0] : "");
+    readiness_ready();
+    loop_run(c->loop);
+    if (c->failure.code < 0)
+        return error_set(err, c->failure.code, "%s", c->failure.text);
+    return 0;
+}

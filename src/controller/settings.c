@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/arena.h"
+#include "lib/program/configuration.h"
+#include "lib/program/option.h"
+#include "lib/program/program.h"
+
+#define AT(member) .offset = offsetof(struct controller_settings, member)
+#define STATE_DIR  LOCALSTATEDIR "/lib/kiln"
+#define SOCKET     RUNSTATEDIR "/kiln/socket"
+#define SECOND_US  1000000LL
+
+static const char *const log_levels[] = {
+    "error",
+    "warning",
+    "info",
+    "debug",
+    NULL,
+};
+
+static const struct setting settings[] = {
+    {"stateDir",
+     SETTING_TEXT,
+     AT(state_dir),
+     .initial = STATE_DIR,
+     .option = "state-dir",
+     .argument = "DIR",
+     .help = "Where everything that must outlive a restart is kept; on a "
+             "local disk."},
+    {"listen",
+     SETTING_TEXTS,
+     AT(listen),
+     .option = "listen",
+     .argument = "ADDR:PORT",
+     .help = "Where nodes and users on other machines reach the API: "
+             "\"0.0.0.0:6820\", \"[::]:6820\". Several may be given."},
+    {"socket",
+     SETTING_TEXT,
+     AT(socket),
+     .option = "socket",
+     .argument = "PATH",
+     .help = "The socket for users of this machine: " SOCKET
+             ", or \"socket\" in a state directory of your own."},
+    {"cluster",
+     SETTING_TEXT,
+     AT(cluster),
+     .initial = "kiln",
+     .option = "cluster",
+     .argument = "NAME",
+     .help = "The cluster's name, which credentials carry."},
+    {"mungeSocket",
+     SETTING_TEXT,
+     AT(munge_socket),
+     .option = "munge-socket",
+     .argument = "PATH",
+     .help = "munged's socket, where it is not the usual one."},
+    {"administrators",
+     SETTING_TEXTS,
+     AT(administrators),
+     .option = "administrators",
+     .argument = "LIST",
+     .help = "Users, and groups as \"@group\", who may do everything; root "
+             "of this machine always may, by the socket."},
+    {"operators",
+     SETTING_TEXTS,
+     AT(operators),
+     .option = "operators",
+     .argument = "LIST",
+     .help = "Users and groups who may cordon, drain, taint and label nodes, "
+             "and hold, release, cancel and reprioritize any job."},
+    {"allowRootJobs",
+     SETTING_BOOL,
+     AT(allow_root_jobs),
+     .option = "allow-root-jobs",
+     .help = "Take jobs of root; agents must allow them, too."},
+    {"minUid",
+     SETTING_INT,
+     AT(min_uid),
+     .initial = "1000",
+     .max = UINT32_MAX,
+     .option = "min-uid",
+     .argument = "UID",
+     .help = "Take no jobs of users below it."},
+    {"allowRootlessAgents",
+     SETTING_BOOL,
+     AT(allow_rootless_agents),
+     .option = "allow-rootless-agents",
+     .help = "Let ordinary users enrol agents, which run their own jobs "
+             "alone."},
+    {"approveNodes",
+     SETTING_BOOL,
+     AT(approve_nodes),
+     .option = "approve-nodes",
+     .help = "New nodes take no jobs before an administrator approves them "
+             "(kctl approve node NAME)."},
+    {"nodeGrace",
+     SETTING_TIMESPAN,
+     AT(node_grace_us),
+     .initial = "40s",
+     .min = SECOND_US,
+     .max = 86400 * SECOND_US,
+     .option = "node-grace",
+     .argument = "TIME",
+     .help = "How long a node may be silent before it counts as not ready."},
+    {"finished.maxAge",
+     SETTING_TIMESPAN,
+     AT(finished_max_age_us),
+     .initial = "7d",
+     .min = 60 * SECOND_US,
+     .max = 3650 * 86400 * SECOND_US,
+     .option = "finished-max-age",
+     .argument = "TIME",
+     .help = "How long finished jobs are kept."},
+    {"finished.maxCount",
+     SETTING_INT,
+     AT(finished_max_count),
+     .initial = "100000",
+     .min = 1,
+     .max = 10000000,
+     .option = "finished-max-count",
+     .argument = "N",
+     .help = "How many finished jobs are kept."},
+    {"watchLog.bytes",
+     SETTING_BYTES,
+     AT(watch_log_bytes),
+     .initial = "64Mi",
+     .min = 1 << 20,
+     .max = 1LL << 40,
+     .help = "How much memory the history that watches follow may take."},
+    {"watchLog.age",
+     SETTING_TIMESPAN,
+     AT(watch_log_age_us),
+     .initial = "5m",
+     .min = SECOND_US,
+     .max = 86400 * SECOND_US,
+     .help = "How far that history reaches back."},
+    {"logLevel",
+     SETTING_CHOICE,
+     AT(log_level),
+     .initial = "info",
+     .choices = log_levels,
+     .option = "log-level",
+     .argument = "LEVEL",
+     .help = "How much to tell: error, warning, info or debug."},
+};
+
+static const struct option_spec rows[] = {
+    {"conformance",
+     0,
+     NULL,
+     "Serve the API alone, to one test identity, without Kiln's own rules: "
+     "for replaying recorded exchanges.",
+     OPTION_FLAG,
+     AT(is_conformance)},
+};
+
+static const struct option_table options = {
+    .name = "kiln-controller",
+    .usage = "[OPTION]...",
+    .summary = "Serves the API of a Kiln cluster, keeps its state, schedules "
+               "its jobs and looks after its nodes.",
+    OPTION_ROWS(rows),
+    .has_version = true,
+};
+
+static const struct setting_table table = {settings, ARRAY_SIZE(settings)};
+
+void
+controller_settings_read(struct controller_settings *s, int argc, char **argv)
+{
+    const struct configuration configuration = {
+        .options = &options,
+        .settings = &table,
+        .file = SYSCONFDIR "/kiln/controller.yaml",
+    };
+    int operands;
+
+    *s = (struct controller_settings){.arena = arena_new(0)};
+    operands = configuration_begin(&configuration, argc, argv, s->arena, s);
+    if (operands < argc)
+        program_refuse(&options, "'%s' is no option", argv[operands]);
+    if (s->socket == NULL)
+        s->socket = strcmp(s->state_dir, STATE_DIR) == 0
+                        ? SOCKET
+                        : arena_printf(s->arena, "%s/socket", s->state_dir);
+}
+
+void
+controller_settings_fini(struct controller_settings *s)
+{
+    arena_free(s->arena);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* settings.h - how a controller was told to be: the command line and
+ * controller.yaml
+ *
+ * Open struct, const once read. The command line wins over the file.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/program/setting.h"
+
+struct arena;
+
+struct controller_settings {
+    struct arena *arena; /* owns the texts */
+    const char *state_dir;
+    struct setting_texts listen; /* "ADDR:PORT" */
+    const char *socket;          /* path */
+    const char *cluster;
+    const char *munge_socket;
+    struct setting_texts administrators; /* users and "@group"s */
+    struct setting_texts operators;
+    bool allow_root_jobs;
+    int64_t min_uid;
+    bool allow_rootless_agents;
+    bool approve_nodes;
+    int64_t node_grace_us;
+    int64_t finished_max_age_us;
+    int64_t finished_max_count;
+    int64_t watch_log_bytes;
+    int64_t watch_log_age_us;
+    bool is_conformance;
+    int log_level; /* enum log_level */
+};
+
+/* Life. Read does not return after --help, --check-config or a mistake. */
+void controller_settings_read(struct controller_settings *settings,
+                              int argc,
+                              char **argv);
+void controller_settings_fini(struct controller_settings *settings);

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/json/json_patch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/json/json.h"
+
+#define MAX_OPERATIONS 10000
+
+struct change {
+    struct arena *arena;
+    struct json **root;
+    struct error *err;
+};
+
+/* Where a pointer leads: the container, and the name or index in it. */
+struct place {
+    struct json *container; /* NULL: the root itself */
+    char *name;
+    uint32_t index; /* of an array; its count for "-" */
+};
+
+static int
+no_place(struct change *c, const char *path)
+{
+    return error_set(c->err, -ENOENT, "'%s' leads nowhere", path);
+}
+
+/* One reference token, unescaped in place. */
+static char *
+next_token(char **rest)
+{
+    char *token = *rest;
+    char *slash = strchr(token, '/');
+    char *to = token;
+
+    if (slash != NULL)
+        *slash = '\0';
+    *rest = slash != NULL ? slash + 1 : NULL;
+    for (const char *from = token; *from != '\0'; from++) {
+        if (from[0] == '~' && (from[1] == '0' || from[1] == '1'))
+            *to++ = *++from == '0' ? '~' : '/';
+        else
+            *to++ = *from;
+    }
+    *to = '\0';
+    return token;
+}
+
+static bool
+parse_index(const struct json *array, const char *name, uint32_t *ret_index)
+{
+    char *end;
+    long value;
+
+    if (strcmp(name, "-") == 0) {
+        *ret_index = array->count;
+        return true;
+    }
+    errno = 0;
+    value = strtol(name, &end, 10);
+    if (end == name || *end != '\0' || errno != 0)
+        return false;
+    if (value < 0)
+        value += (long)array->count;
+    if (value < 0 || value > (long)array->count)
+        return false;
+    *ret_index = (uint32_t)value;
+    return true;
+}
+
+static struct json *
+child(const struct json *container, const char *name)
+{
+    uint32_t index;
+
+    if (json_is(container, JSON_OBJECT))
+        return json_get(container, name);
+    if (json_is(container, JSON_ARRAY) && parse_index(container, name, &index))
+        return json_at(container, index);
+    return NULL;
+}
+
+static int
+find_place(struct change *c, const char *path, struct place *ret_place)
+{
+    struct json *at = *c->root;
+    char *rest, *token;
+
+    memset(ret_place, 0, sizeof(*ret_place));
+    if (path[0] == '\0')
+        return 0;
+    if (path[0] != '/')
+        return error_set(c->err, -EINVAL, "'%s' is no pointer", path);
+    rest = arena_strdup(c->arena, path + 1);
+    for (;;) {
+        token = next_token(&rest);
+        if (rest == NULL)
+            break;
+        at = child(at, token);
+        if (at == NULL)
+            return no_place(c, path);
+    }
+    ret_place->container = at;
+    ret_place->name = token;
+    if (json_is(at, JSON_ARRAY))
+        return parse_index(at, token, &ret_place->index) ? 0
+                                                         : no_place(c, path);
+    return json_is(at, JSON_OBJECT) ? 0 : no_place(c, path);
+}
+
+static struct json *
+look(const struct change *c, const struct place *place)
+{
+    if (place->container == NULL)
+        return *c->root;
+    return child(place->container, place->name);
+}
+
+static int
+op_add(struct change *c, const char *path, struct json *value)
+{
+    struct place place;
+    int r = find_place(c, path, &place);
+
+    if (r < 0)
+        return r;
+    if (place.container == NULL)
+        *c->root = value;
+    else if (place.container->type == JSON_ARRAY)
+        json_insert(c->arena, place.container, place.index, value);
+    else
+        json_set(c->arena, place.container, place.name, value);
+    return 0;
+}
+
+static int
+op_remove(struct change *c, const char *path)
+{
+    struct place place;
+    int r = find_place(c, path, &place);
+
+    if (r < 0)
+        return r;
+    if (place.container == NULL || look(c, &place) == NULL)
+        return no_place(c, path);
+    if (place.container->type == JSON_ARRAY)
+        json_remove_at(place.container, place.index);
+    else
+        json_remove(place.container, place.name);
+    return 0;
+}
+
+static int
+op_replace(struct change *c, const char *path, struct json *value)
+{
+    struct place place;
+    int r = find_place(c, path, &place);
+
+    if (r < 0)
+        return r;
+    if (place.container == NULL)
+        *c->root = value;
+    else if (place.container->type == JSON_OBJECT)
+        json_set(c->arena, place.container, place.name, value);
+    else if (place.index < place.container->count)
+        place.container->items[place.index] = value;
+    else
+        return no_place(c, path);
+    return 0;
+}
+
+static int
+op_test(struct change *c, const char *path, const struct json *value)
+{
+    struct place place;
+    int r = find_place(c, path, &place);
+    const struct json *is;
+
+    if (r < 0)
+        return r;
+    is = look(c, &place);
+    if (is == NULL ? json_is(value, JSON_NULL) : json_equals(is, value))
+        return 0;
+    return error_set(c->err, -EBADMSG, "the test of '%s' failed", path);
+}
+
+static int
+copy_from(struct change *c, const char *from, struct json **ret_value)
+{
+    struct place place;
+    int r = find_place(c, from, &place);
+    const struct json *value;
+
+    if (r < 0)
+        return r;
+    value = look(c, &place);
+    if (value == NULL)
+        return no_place(c, from);
+    *ret_value = json_dup(c->arena, value);
+    return 0;
+}
+
+static int
+op_move(struct change *c, const char *from, const char *path, bool keeps)
+{
+    struct json *value = NULL;
+    int r = copy_from(c, from, &value);
+
+    if (r == 0 && !keeps)
+        r = op_remove(c, from);
+    return r < 0 ? r : op_add(c, path, value);
+}
+
+static int
+apply_one(struct change *c, const struct json *operation)
+{
+    const char *op = json_get_text(operation, "op");
+    const char *path = json_get_text(operation, "path");
+    const char *from = json_get_text(operation, "from");
+    const struct json *given = json_get(operation, "value");
+    struct json *value;
+
+    if (op == NULL || path == NULL)
+        return error_set(c->err, -EINVAL, "an operation needs 'op' and 'path'");
+    if (strcmp(op, "remove") == 0)
+        return op_remove(c, path);
+    if (strcmp(op, "move") == 0 || strcmp(op, "copy") == 0)
+        return from != NULL
+                   ? op_move(c, from, path, op[0] == 'c')
+                   : error_set(c->err, -EINVAL, "'%s' needs 'from'", op);
+    value = given != NULL ? json_dup(c->arena, given) : json_null(c->arena);
+    if (strcmp(op, "test") == 0)
+        return op_test(c, path, value);
+    if (given == NULL)
+        return error_set(c->err, -EINVAL, "'%s' needs 'value'", op);
+    if (strcmp(op, "add") == 0)
+        return op_add(c, path, value);
+    if (strcmp(op, "replace") == 0)
+        return op_replace(c, path, value);
+    return error_set(c->err, -EINVAL, "'%s' is no operation", op);
+}
+
+int
+json_patch_apply(struct arena *arena,
+                 struct json **tree,
+                 const struct json *operations,
+                 struct error *err)
+{
+    struct change change = {.arena = arena, .root = tree, .err = err};
+
+    if (json_count(operations) > MAX_OPERATIONS)
+        return error_set(err,
+                         -EINVAL,
+                         "more than %d operations",
+                         MAX_OPERATIONS);
+    for (uint32_t i = 0; i < json_count(operations); i++) {
+        int r = apply_one(&change, json_at(operations, i));
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
