@@ -19,7 +19,7 @@
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
 
-#define VECTORS_THEMES 32
+#define VECTORS_THEMES 96
 #define VECTORS_SHOWN  40
 
 struct vectors_theme {

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/api/event.h"
+#include "lib/api/check.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/api/rows.h"
+#include "lib/json/json.h"
+
+#include <string.h>
 
 /* clang-format off */
 static const struct field event_series_fields[] = {
@@ -83,6 +87,41 @@ static const struct selectable_field selectable[] = {
     {"type", select_type},
 };
 
+static void
+prepare(struct arena *arena, struct json *event, const struct json *old)
+{
+    meta_prepare(&event_kind, arena, event, old);
+}
+
+/* Events in the old form, without eventTime, are hardly looked at. */
+static void
+validate(struct causes *c, const struct json *event, const struct json *old)
+{
+    const struct json *meta = json_get(event, "metadata");
+    const struct json *involved = json_get(event, "involvedObject");
+    const char *namespace = check_text(meta, "namespace");
+    const char *of_object = check_text(involved, "namespace");
+    bool is_same = strcmp(namespace, of_object) == 0;
+
+    if (old != NULL)
+        meta_check(c, &event_kind, NAME_DNS_SUBDOMAIN, event, old);
+    if (!is_same && (*of_object != '\0' || strcmp(namespace, "default") != 0))
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "involvedObject.namespace",
+                   json_string(c->arena, of_object),
+                   "does not match event.namespace");
+    if (*namespace != '\0')
+        check_name(c, meta, "namespace", NAME_DNS_SUBDOMAIN);
+    if (!check_is_set(event, "eventTime"))
+        return;
+    if (check_present(c, event, "reportingComponent", ""))
+        check_name(c, event, "reportingComponent", NAME_QUALIFIED);
+    check_present(c, event, "reportingInstance", "");
+    check_present(c, event, "action", "");
+    check_present(c, event, "reason", "");
+}
+
 const struct kind event_kind = {
     .group = "",
     .version = "v1",
@@ -95,6 +134,8 @@ const struct kind event_kind = {
     .flags = KIND_NAMESPACED | KIND_UNCONDITIONAL_UPDATE | KIND_CREATE_ON_UPDATE
              | KIND_TRANSIENT,
     .record = &event_record,
+    .prepare = prepare,
+    .validate = validate,
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
 };

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/api/job_strategy.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/api/rows.h"
@@ -201,6 +202,10 @@ const struct kind job_kind = {
     .flags = KIND_NAMESPACED | KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE
              | KIND_GENERATION,
     .record = &job_record,
+    .set_defaults = job_set_defaults,
+    .prepare = job_prepare,
+    .validate = job_validate,
+    .validate_status = job_validate_status,
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
 };

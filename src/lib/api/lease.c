@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/api/lease.h"
+#include "lib/api/check.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/api/rows.h"
+#include "lib/json/json.h"
 
 /* clang-format off */
 static const struct field lease_spec_fields[] = {
@@ -34,6 +36,27 @@ lease_of(const struct object *object)
     return object->view;
 }
 
+static void
+prepare(struct arena *arena, struct json *lease, const struct json *old)
+{
+    meta_prepare(&lease_kind, arena, lease, old);
+    /* Coordinated election: off in upstream, and so dropped. */
+    json_remove(json_get(lease, "spec"), "strategy");
+    json_remove(json_get(lease, "spec"), "preferredHolder");
+}
+
+static void
+validate(struct causes *c, const struct json *lease, const struct json *old)
+{
+    unsigned at;
+
+    meta_check(c, &lease_kind, NAME_DNS_SUBDOMAIN, lease, old);
+    at = causes_enter(c, "spec");
+    check_positive(c, json_get(lease, "spec"), "leaseDurationSeconds");
+    check_not_negative(c, json_get(lease, "spec"), "leaseTransitions");
+    causes_leave(c, at);
+}
+
 const struct kind lease_kind = {
     .group = "coordination.k8s.io",
     .version = "v1",
@@ -44,4 +67,6 @@ const struct kind lease_kind = {
     .singular = "lease",
     .flags = KIND_NAMESPACED | KIND_CREATE_ON_UPDATE | KIND_VOLATILE,
     .record = &lease_record,
+    .prepare = prepare,
+    .validate = validate,
 };

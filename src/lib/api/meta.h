@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "lib/api/name.h"
 #include "lib/json/record.h"
 
 struct owner_reference {
@@ -38,6 +39,30 @@ extern const struct record owner_reference_record;
 
 /* The owner with controller: true, or NULL. */
 const struct owner_reference *meta_controller(const struct meta *meta);
+
+/* What is wrong with the metadata of a tree; `old` is NULL at creation. Form:
+ * of the name.
+ */
+struct causes;
+struct kind;
+struct json;
+void meta_check(struct causes *c,
+                const struct kind *kind,
+                enum name_form form,
+                const struct json *object,
+                const struct json *old);
+
+/* Labels and annotations, below where the walk stands. */
+void meta_check_labels(struct causes *c, const struct json *meta);
+
+/* What no client may change, from the old tree; and members of Kiln's own that
+ * a client left out, since many know nothing of them.
+ */
+struct arena;
+void meta_prepare(const struct kind *kind,
+                  struct arena *arena,
+                  struct json *object,
+                  const struct json *old);
 
 /* Labels and annotations of Kiln's own. */
 #define LABEL_USER      "kiln.hpc/user" /* the owner's name, when valid */

@@ -62,6 +62,9 @@ refuse_dns_label(const char *name)
 
     if (n > 63)
         return too_long_63;
+    if (strchr(name, '.') != NULL && strchr(name, '/') == NULL
+        && is_subdomain(name, n))
+        return "must not contain dots";
     if (!consists_of(name, n, LOWER DIGIT "-", LOWER DIGIT))
         return "a lowercase RFC 1123 label must consist of lower case "
                "alphanumeric characters or '-', and must start and end with "

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/api/namespace.h"
+#include "lib/api/check.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/api/rows.h"
+#include "lib/json/json.h"
+
+#include <string.h>
 
 /* clang-format off */
 static const struct field namespace_condition_fields[] = {
@@ -55,6 +59,60 @@ static const struct selectable_field selectable[] = {
     {"status.phase", select_phase},
 };
 
+static void
+set_defaults(struct arena *arena, struct json *namespace)
+{
+    const char *name = json_path_text(namespace, "metadata.name");
+    struct json *meta = json_make_object(arena, namespace, "metadata");
+    struct json *status = json_make_object(arena, namespace, "status");
+
+    if (*check_text(status, "phase") == '\0')
+        json_set_string(arena, status, "phase", "Active");
+    if (name != NULL && *name != '\0')
+        json_set_string(arena,
+                        json_make_object(arena, meta, "labels"),
+                        "kubernetes.io/metadata.name",
+                        name);
+}
+
+static bool
+has_finalizer(const struct json *list)
+{
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (strcmp(json_at(list, i)->text, "kubernetes") == 0)
+            return true;
+    return false;
+}
+
+static void
+prepare(struct arena *arena, struct json *namespace, const struct json *old)
+{
+    struct json *spec = json_make_object(arena, namespace, "spec");
+    struct json *list = json_get(spec, "finalizers");
+
+    meta_prepare(&namespace_kind, arena, namespace, old);
+    if (old != NULL) {
+        /* The finalizers of the spec go through /finalize only. */
+        json_set(arena, namespace, "spec", json_get(old, "spec"));
+        json_set(arena, namespace, "status", json_get(old, "status"));
+        return;
+    }
+    if (!json_is(list, JSON_ARRAY)) {
+        list = json_array(arena);
+        json_set(arena, spec, "finalizers", list);
+    }
+    if (!has_finalizer(list))
+        json_append(arena, list, json_string(arena, "kubernetes"));
+    json_set(arena, namespace, "status", json_object(arena));
+    json_set_string(arena, json_get(namespace, "status"), "phase", "Active");
+}
+
+static void
+validate(struct causes *c, const struct json *namespace, const struct json *old)
+{
+    meta_check(c, &namespace_kind, NAME_DNS_LABEL, namespace, old);
+}
+
 const struct kind namespace_kind = {
     .group = "",
     .version = "v1",
@@ -66,6 +124,9 @@ const struct kind namespace_kind = {
     .short_names = (const char *const[]){"ns", NULL},
     .flags = KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE,
     .record = &namespace_record,
+    .set_defaults = set_defaults,
+    .prepare = prepare,
+    .validate = validate,
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/api/kind.h"
+#include "lib/api/node_rules.h"
 #include "lib/api/object.h"
 #include "lib/api/rows.h"
 
@@ -104,7 +105,7 @@ static OPAQUE_RECORD(node_runtime_handler_features,
        "io.k8s.api.core.v1.NodeRuntimeHandlerFeatures");
 
 static const struct field node_runtime_handler_fields[] = {
-    OPAQUE(STRING, "name", ALWAYS),
+    OPAQUE(STRING, "name", 0),
     OPAQUE_OBJECT("features", node_runtime_handler_features, 0),
 };
 static OPAQUE_RECORD(node_runtime_handler,
@@ -209,6 +210,10 @@ const struct kind node_kind = {
     .short_names = (const char *const[]){"no", NULL},
     .flags = KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE,
     .record = &node_record,
+    .set_defaults = node_set_defaults,
+    .prepare = node_prepare,
+    .validate = node_validate,
+    .validate_status = node_validate,
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
 };

@@ -5,6 +5,7 @@
 
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
+#include "lib/api/pod_strategy.h"
 #include "lib/api/rows.h"
 #include "lib/json/json.h"
 
@@ -167,6 +168,10 @@ const struct kind pod_kind = {
     .flags = KIND_NAMESPACED | KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE
              | KIND_GRACEFUL_DELETION,
     .record = &pod_record,
+    .set_defaults = pod_set_defaults,
+    .prepare = pod_prepare,
+    .validate = pod_validate,
+    .validate_status = pod_validate_status,
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
 };

@@ -5,14 +5,14 @@
 
 /* clang-format off */
 static const struct field config_map_env_source_fields[] = {
-    OPAQUE(STRING, "name", ALWAYS),
+    OPAQUE(STRING, "name", 0),
     OPAQUE(BOOL, "optional", KEPT),
 };
 static OPAQUE_RECORD(config_map_env_source,
        "io.k8s.api.core.v1.ConfigMapEnvSource");
 
 static const struct field config_map_key_selector_fields[] = {
-    OPAQUE(STRING, "name", ALWAYS),
+    OPAQUE(STRING, "name", 0),
     OPAQUE(STRING, "key", ALWAYS | REQUIRED),
     OPAQUE(BOOL, "optional", KEPT),
 };
@@ -20,13 +20,13 @@ static OPAQUE_RECORD(config_map_key_selector,
        "io.k8s.api.core.v1.ConfigMapKeySelector", ATOMIC);
 
 static const struct field secret_env_source_fields[] = {
-    OPAQUE(STRING, "name", ALWAYS),
+    OPAQUE(STRING, "name", 0),
     OPAQUE(BOOL, "optional", KEPT),
 };
 static OPAQUE_RECORD(secret_env_source, "io.k8s.api.core.v1.SecretEnvSource");
 
 static const struct field secret_key_selector_fields[] = {
-    OPAQUE(STRING, "name", ALWAYS),
+    OPAQUE(STRING, "name", 0),
     OPAQUE(STRING, "key", ALWAYS | REQUIRED),
     OPAQUE(BOOL, "optional", KEPT),
 };

@@ -36,7 +36,7 @@ static OPAQUE_RECORD(downward_api_volume_file,
        "io.k8s.api.core.v1.DownwardAPIVolumeFile");
 
 static const struct field config_map_projection_fields[] = {
-    OPAQUE(STRING, "name", ALWAYS),
+    OPAQUE(STRING, "name", 0),
     OPAQUE_OBJECTS("items", key_to_path, 0),
     OPAQUE(BOOL, "optional", KEPT),
 };
@@ -44,7 +44,7 @@ static OPAQUE_RECORD(config_map_projection,
        "io.k8s.api.core.v1.ConfigMapProjection");
 
 static const struct field secret_projection_fields[] = {
-    OPAQUE(STRING, "name", ALWAYS),
+    OPAQUE(STRING, "name", 0),
     OPAQUE_OBJECTS("items", key_to_path, 0),
     OPAQUE(BOOL, "optional", KEPT),
 };
@@ -142,7 +142,7 @@ static OPAQUE_RECORD(cinder_volume_source,
        "io.k8s.api.core.v1.CinderVolumeSource");
 
 static const struct field config_map_volume_source_fields[] = {
-    OPAQUE(STRING, "name", ALWAYS),
+    OPAQUE(STRING, "name", 0),
     OPAQUE(INT, "defaultMode", KEPT),
     OPAQUE_OBJECTS("items", key_to_path, 0),
     OPAQUE(BOOL, "optional", KEPT),

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/api/priority_class.h"
+#include "lib/api/check.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/api/rows.h"
+#include "lib/json/json.h"
+
+#include <string.h>
 
 /* clang-format off */
 static const struct field priority_class_fields[] = {
@@ -28,6 +32,88 @@ priority_class_of(const struct object *object)
     return object->view;
 }
 
+#define HIGHEST_OF_USERS 1000000000
+
+static const struct {
+    const char *name;
+    int64_t value;
+} of_the_system[] = {
+    {"system-cluster-critical", 2000000000},
+    {"system-node-critical", 2000001000},
+};
+
+static void
+set_defaults(struct arena *arena, struct json *class)
+{
+    if (*check_text(class, "preemptionPolicy") == '\0')
+        json_set_string(arena,
+                        class,
+                        "preemptionPolicy",
+                        "PreemptLowerPriority");
+}
+
+static void
+prepare(struct arena *arena, struct json *class, const struct json *old)
+{
+    meta_prepare(&priority_class_kind, arena, class, old);
+    if (old == NULL)
+        json_set_int(arena, json_get(class, "metadata"), "generation", 1);
+}
+
+static void
+check_system_class(struct causes *c, const struct json *class)
+{
+    const char *name = json_path_text(class, "metadata.name");
+    const char *why = "is not a known system priority class";
+
+    for (size_t i = 0; i < ARRAY_SIZE(of_the_system); i++)
+        if (strcmp(of_the_system[i].name, name) == 0) {
+            if (json_get_int(class, "value", 0) == of_the_system[i].value
+                && !json_is_true(json_get(class, "globalDefault")))
+                return;
+            why = "has another value or is a default";
+        }
+    causes_add(c,
+               CAUSE_FORBIDDEN,
+               "metadata.name",
+               NULL,
+               "priority class names with 'system-' prefix are reserved for "
+               "system use only. error: %s %s",
+               name,
+               why);
+}
+
+static void
+validate(struct causes *c, const struct json *class, const struct json *old)
+{
+    const char *name = json_path_text(class, "metadata.name");
+
+    meta_check(c, &priority_class_kind, NAME_DNS_SUBDOMAIN, class, old);
+    if (old != NULL) {
+        if (json_get_int(class, "value", 0) != json_get_int(old, "value", 0))
+            causes_add(c,
+                       CAUSE_FORBIDDEN,
+                       "value",
+                       NULL,
+                       "may not be changed in an update.");
+        check_immutable(c, class, old, "preemptionPolicy");
+        return;
+    }
+    if (name != NULL && strncmp(name, "system-", 7) == 0)
+        check_system_class(c, class);
+    else if (json_get_int(class, "value", 0) > HIGHEST_OF_USERS)
+        causes_add(c,
+                   CAUSE_FORBIDDEN,
+                   "value",
+                   NULL,
+                   "maximum allowed value of a user defined priority is %d",
+                   HIGHEST_OF_USERS);
+    check_given_one_of(c,
+                       class,
+                       "preemptionPolicy",
+                       CHECK_VALUES("PreemptLowerPriority", "Never"));
+}
+
 const struct kind priority_class_kind = {
     .group = "scheduling.k8s.io",
     .version = "v1",
@@ -39,4 +125,7 @@ const struct kind priority_class_kind = {
     .short_names = (const char *const[]){"pc", NULL},
     .flags = KIND_UNCONDITIONAL_UPDATE,
     .record = &priority_class_record,
+    .set_defaults = set_defaults,
+    .prepare = prepare,
+    .validate = validate,
 };

@@ -98,6 +98,15 @@ check_int(struct walk *w,
     return r < 0 ? wrong_type(w, at, v, "an integer") : 0;
 }
 
+/* Upstream takes no other form of a time with a fraction. */
+static bool
+has_micros(const char *text)
+{
+    const char *dot = strchr(text, '.');
+
+    return dot != NULL && strspn(dot + 1, "0123456789") == 6;
+}
+
 static int
 check_time(struct walk *w, const struct place *at, struct json *v, bool micro)
 {
@@ -105,9 +114,11 @@ check_time(struct walk *w, const struct place *at, struct json *v, bool micro)
     char text[TIME_TEXT_SIZE];
     int64_t us;
 
+    if (v->type == JSON_NULL)
+        return 0;
     if (v->type != JSON_STRING)
         return wrong_type(w, at, v, "a time");
-    if (time_parse(v->text, &us) == 0) {
+    if (time_parse(v->text, &us) == 0 && (!micro || has_micros(v->text))) {
         time_format(us, micro, text);
         if (strcmp(text, v->text) != 0)
             *v = *json_string(w->arena, text);
@@ -116,9 +127,10 @@ check_time(struct walk *w, const struct place *at, struct json *v, bool micro)
     add_path(at, &path);
     return error_set(w->err,
                      -EINVAL,
-                     "%s: '%s' is not a time like 2006-01-02T15:04:05Z",
+                     "%s: '%s' is not a time like 2006-01-02T15:04:05%sZ",
                      path.text,
-                     v->text);
+                     v->text,
+                     micro ? ".000000" : "");
 }
 
 static int check_value(struct walk *w,
@@ -179,8 +191,6 @@ check_type(struct walk *w,
     switch (type) {
     case FIELD_STRING:
     case FIELD_BYTES:
-        if (v->type == JSON_NULL) /* an element: the empty value */
-            *v = *json_string(w->arena, "");
         return v->type == JSON_STRING ? 0 : wrong_type(w, at, v, "a string");
     case FIELD_BOOL:
         return v->type == JSON_BOOL ? 0 : wrong_type(w, at, v, "a boolean");
@@ -212,6 +222,35 @@ check_type(struct walk *w,
     return 0;
 }
 
+/* What upstream writes where nobody gave a value. */
+static struct json *
+empty_value(struct walk *w, enum field_type type)
+{
+    switch (type) {
+    case FIELD_STRING:
+    case FIELD_BYTES:
+        return json_string_n(w->arena, "", 0);
+    case FIELD_QUANTITY:
+        return json_string_n(w->arena, "0", 1);
+    case FIELD_BOOL:
+        return json_bool(w->arena, false);
+    case FIELD_INT:
+    case FIELD_INT64:
+    case FIELD_NUMBER:
+    case FIELD_INT_OR_STRING:
+        return json_number(w->arena, "0");
+    case FIELD_OBJECT:
+        return json_object(w->arena);
+    case FIELD_TIME:
+    case FIELD_MICRO_TIME:
+    case FIELD_LIST:
+    case FIELD_MAP:
+    case FIELD_ANY:
+        break;
+    }
+    return json_null(w->arena);
+}
+
 static int
 check_value(struct walk *w,
             const struct field *f,
@@ -220,8 +259,12 @@ check_value(struct walk *w,
             struct json *v)
 {
     CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
-    int r = check_type(w, f, type, at, v);
+    int r;
 
+    /* In a list or map, null is the empty value, as in upstream's decoder. */
+    if (v->type == JSON_NULL && type != FIELD_OBJECT)
+        *v = *empty_value(w, type);
+    r = check_type(w, f, type, at, v);
     if (r < 0 || f->canonicalize == NULL || type == FIELD_LIST
         || type == FIELD_MAP)
         return r;
@@ -259,37 +302,14 @@ is_left_out(const struct field *f, const struct json *v)
     return false;
 }
 
-/* What upstream writes for a member that nobody gave. */
 static struct json *
 zero_value(struct walk *w, const struct field *f)
 {
-    struct json *v;
+    struct json *v = empty_value(w, f->type);
 
-    switch (f->type) {
-    case FIELD_STRING:
-    case FIELD_BYTES:
-        return json_string_n(w->arena, "", 0);
-    case FIELD_QUANTITY:
-        return json_string_n(w->arena, "0", 1);
-    case FIELD_BOOL:
-        return json_bool(w->arena, false);
-    case FIELD_INT:
-    case FIELD_INT64:
-    case FIELD_NUMBER:
-    case FIELD_INT_OR_STRING:
-        return json_number(w->arena, "0");
-    case FIELD_OBJECT:
-        v = json_object(w->arena);
+    if (f->type == FIELD_OBJECT)
         (void)check_object(w, f->of, NULL, v);
-        return v;
-    case FIELD_TIME:
-    case FIELD_MICRO_TIME:
-    case FIELD_LIST:
-    case FIELD_MAP:
-    case FIELD_ANY:
-        break;
-    }
-    return json_null(w->arena);
+    return v;
 }
 
 /* Puts the values, which stand by the number of their field, in the object. */

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_strategy.h - the calls behind struct kind for jobs; called by job.c */
+#pragma once
+
+struct arena;
+struct causes;
+struct json;
+
+void job_set_defaults(struct arena *arena, struct json *job);
+void job_prepare(struct arena *arena, struct json *job, const struct json *old);
+void
+job_validate(struct causes *c, const struct json *job, const struct json *old);
+void job_validate_status(struct causes *c,
+                         const struct json *job,
+                         const struct json *old);

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* meta_rules.c - what is right in the metadata of every object
+ *
+ * Source: k8s.io/apimachinery/pkg/api/validation.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "lib/api/check.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/base/arena.h"
+#include "lib/json/json.h"
+
+#define ANNOTATION_BYTES_MAX (256u * 1024u)
+
+/* A prefix may end with a dash: more follows. */
+static void
+check_generate_name(struct causes *c,
+                    const struct json *meta,
+                    enum name_form form)
+{
+    const struct json *prefix = json_get(meta, "generateName");
+    const char *why;
+    char *text;
+
+    if (!json_is(prefix, JSON_STRING) || prefix->count == 0)
+        return;
+    text = arena_strdup(c->arena, prefix->text);
+    if (prefix->count > 1 && text[prefix->count - 1] == '-')
+        text[prefix->count - 1] = 'a';
+    why = name_refuse(form, text);
+    if (why != NULL)
+        causes_add(c, CAUSE_INVALID, "generateName", prefix, "%s", why);
+}
+
+static void
+check_namespace(struct causes *c, const struct json *meta, bool wanted)
+{
+    if (wanted) {
+        if (check_present(c, meta, "namespace", ""))
+            check_name(c, meta, "namespace", NAME_DNS_LABEL);
+    } else if (*check_text(meta, "namespace") != '\0') {
+        causes_add(c,
+                   CAUSE_FORBIDDEN,
+                   "namespace",
+                   NULL,
+                   "not allowed on this type");
+    }
+}
+
+static void
+check_annotations(struct causes *c, const struct json *meta)
+{
+    const struct json *annotations = json_get(meta, "annotations");
+    size_t bytes = 0;
+
+    for (uint32_t i = 0; i < json_count(annotations); i++) {
+        const struct json_member *m = &annotations->members[i];
+        char *lower = arena_strdup(c->arena, m->name);
+        const char *why;
+
+        for (char *p = lower; *p != '\0'; p++)
+            *p = (char)tolower((unsigned char)*p);
+        why = name_refuse(NAME_QUALIFIED, lower);
+        if (why != NULL)
+            causes_add(c,
+                       CAUSE_INVALID,
+                       "annotations",
+                       json_string(c->arena, m->name),
+                       "%s",
+                       why);
+        bytes += strlen(m->name) + m->value->count;
+    }
+    if (bytes > ANNOTATION_BYTES_MAX)
+        causes_add(c,
+                   CAUSE_TOO_LONG,
+                   "annotations",
+                   NULL,
+                   "may not be more than %u bytes",
+                   ANNOTATION_BYTES_MAX);
+}
+
+void
+meta_check_labels(struct causes *c, const struct json *meta)
+{
+    check_labels(c, meta, "labels");
+    check_annotations(c, meta);
+}
+
+static void
+check_owners(struct causes *c, const struct json *meta)
+{
+    static const char *const names[] = {"kind", "name", "uid"};
+    const struct json *owners = json_get(meta, "ownerReferences");
+    const struct json *controller = NULL;
+    unsigned at = causes_enter(c, "ownerReferences");
+
+    for (uint32_t i = 0; i < json_count(owners); i++) {
+        const struct json *owner = json_at(owners, i);
+
+        if (*check_text(owner, "apiVersion") == '\0')
+            causes_add(c,
+                       CAUSE_INVALID,
+                       "apiVersion",
+                       json_get(owner, "apiVersion"),
+                       "version must not be empty");
+        for (size_t j = 0; j < ARRAY_SIZE(names); j++)
+            if (*check_text(owner, names[j]) == '\0')
+                causes_add(c,
+                           CAUSE_INVALID,
+                           names[j],
+                           json_get(owner, names[j]),
+                           "%s must not be empty",
+                           names[j]);
+        if (!json_is_true(json_get(owner, "controller")))
+            continue;
+        if (controller != NULL)
+            causes_add(c,
+                       CAUSE_INVALID,
+                       "",
+                       owners,
+                       "Only one reference can have Controller set to true. "
+                       "Found \"true\" in references for %s and %s",
+                       check_text(controller, "name"),
+                       check_text(owner, "name"));
+        else
+            controller = owner;
+    }
+    causes_leave(c, at);
+}
+
+static bool
+is_standard_finalizer(const char *name)
+{
+    return strcmp(name, "kubernetes") == 0 || strcmp(name, "orphan") == 0
+           || strcmp(name, "foregroundDeletion") == 0;
+}
+
+/* Upstream's coordination group takes any qualified name. */
+static void
+check_finalizers(struct causes *c,
+                 const struct kind *kind,
+                 const struct json *meta)
+{
+    const struct json *list = json_get(meta, "finalizers");
+    bool any = strcmp(kind->group, "coordination.k8s.io") == 0;
+    bool orphans = false, foreground = false;
+
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        const struct json *name = json_at(list, i);
+        const char *why = name_refuse(NAME_QUALIFIED, name->text);
+        unsigned at = causes_enter_index(c, "finalizers", i);
+
+        if (why != NULL)
+            causes_add(c, CAUSE_INVALID, "", name, "%s", why);
+        if (!any && strchr(name->text, '/') == NULL
+            && !is_standard_finalizer(name->text))
+            causes_add(c,
+                       CAUSE_INVALID,
+                       "",
+                       name,
+                       "name is neither a standard finalizer name nor is it "
+                       "fully qualified");
+        orphans = orphans || strcmp(name->text, "orphan") == 0;
+        foreground =
+            foreground || strcmp(name->text, "foregroundDeletion") == 0;
+        causes_leave(c, at);
+    }
+    if (orphans && foreground)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "finalizers",
+                   list,
+                   "finalizer orphan and foregroundDeletion cannot be both "
+                   "set");
+}
+
+static bool
+holds(const struct json *list, const char *text)
+{
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (strcmp(json_at(list, i)->text, text) == 0)
+            return true;
+    return false;
+}
+
+static void
+check_no_new_finalizers(struct causes *c,
+                        const struct json *meta,
+                        const struct json *old)
+{
+    const struct json *list = json_get(meta, "finalizers");
+
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (!holds(json_get(old, "finalizers"), json_at(list, i)->text)) {
+            causes_add(c,
+                       CAUSE_FORBIDDEN,
+                       "finalizers",
+                       NULL,
+                       "no new finalizers can be added if the object is being "
+                       "deleted, found new finalizer %s",
+                       json_at(list, i)->text);
+            return;
+        }
+}
+
+static void
+check_change(struct causes *c, const struct json *meta, const struct json *old)
+{
+    static const char *const kept[] = {
+        "name",
+        "namespace",
+        "uid",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+    };
+
+    if (check_is_set(old, "deletionTimestamp"))
+        check_no_new_finalizers(c, meta, old);
+    if (*check_text(meta, "resourceVersion") == '\0')
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "resourceVersion",
+                   json_int(c->arena, 0),
+                   "must be specified for an update");
+    if (json_get_int(meta, "generation", 0)
+        < json_get_int(old, "generation", 0))
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "generation",
+                   json_get(meta, "generation"),
+                   "must not be decremented");
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+        check_immutable(c, meta, old, kept[i]);
+}
+
+void
+meta_check(struct causes *c,
+           const struct kind *kind,
+           enum name_form form,
+           const struct json *object,
+           const struct json *old)
+{
+    const struct json *meta = json_get(object, "metadata");
+    unsigned at = causes_enter(c, "metadata");
+
+    if (old != NULL) {
+        check_change(c, meta, json_get(old, "metadata"));
+    } else {
+        check_generate_name(c, meta, form);
+        if (check_present(c, meta, "name", "name or generateName is required"))
+            check_name(c, meta, "name", form);
+        check_namespace(c, meta, (kind->flags & KIND_NAMESPACED) != 0);
+        check_not_negative(c, meta, "generation");
+    }
+    meta_check_labels(c, meta);
+    check_owners(c, meta);
+    check_finalizers(c, kind, meta);
+    causes_leave(c, at);
+}
+
+/* --- preparing ------------------------------------------------------------ */
+
+static void
+keep(struct arena *arena,
+     struct json *meta,
+     const struct json *old,
+     const char *name)
+{
+    struct json *was = json_get(old, name);
+
+    if (was != NULL && was->type != JSON_NULL)
+        json_set(arena, meta, name, was);
+    else
+        json_remove(meta, name);
+}
+
+/* Puts back what is Kiln's own at the first two levels. */
+static void
+keep_additions(const struct record *record,
+               struct arena *arena,
+               struct json *object,
+               const struct json *old,
+               unsigned depth)
+{
+    for (unsigned i = 0; i < record->n_fields; i++) {
+        const struct field *f = &record->fields[i];
+        struct json *was = json_get(old, f->name);
+        struct json *is = json_get(object, f->name);
+
+        if (was == NULL || was->type == JSON_NULL)
+            continue;
+        if ((f->flags & FIELD_KILN) != 0) {
+            if (is == NULL || is->type == JSON_NULL)
+                json_set(arena, object, f->name, was);
+        } else if (f->type == FIELD_OBJECT && depth > 0
+                   && json_is(is, JSON_OBJECT)) {
+            keep_additions(f->of, arena, is, was, depth - 1);
+        }
+    }
+}
+
+void
+meta_prepare(const struct kind *kind,
+             struct arena *arena,
+             struct json *object,
+             const struct json *old)
+{
+    struct json *meta = json_make_object(arena, object, "metadata");
+    const struct json *was = json_get(old, "metadata");
+
+    if (old == NULL)
+        return;
+    if (*check_text(meta, "uid") == '\0')
+        keep(arena, meta, was, "uid");
+    keep(arena, meta, was, "creationTimestamp");
+    keep(arena, meta, was, "deletionTimestamp");
+    keep(arena, meta, was, "deletionGracePeriodSeconds");
+    keep(arena, meta, was, "generation");
+    /* Specs of templates lie two levels down: spec.template.spec. */
+    keep_additions(kind->record, arena, object, old, 3);
+}

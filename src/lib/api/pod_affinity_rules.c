@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pod_affinity_rules.c - wishes about nodes, other pods, taints and spread */
+#include <string.h>
+
+#include "lib/api/check.h"
+#include "lib/api/name.h"
+#include "lib/api/pod_rules.h"
+#include "lib/json/json.h"
+
+#define REQUIRED_TERMS  "requiredDuringSchedulingIgnoredDuringExecution"
+#define PREFERRED_TERMS "preferredDuringSchedulingIgnoredDuringExecution"
+
+static bool
+is_text(const struct json *object, const char *name, const char *text)
+{
+    return strcmp(check_text(object, name), text) == 0;
+}
+
+static void
+check_requirement(struct causes *c, const struct json *r)
+{
+    uint32_t count = json_count(json_get(r, "values"));
+
+    if (is_text(r, "operator", "In") || is_text(r, "operator", "NotIn")) {
+        if (count == 0)
+            causes_add(c,
+                       CAUSE_REQUIRED,
+                       "values",
+                       NULL,
+                       "must be specified when `operator` is 'In' or 'NotIn'");
+    } else if (is_text(r, "operator", "Exists")
+               || is_text(r, "operator", "DoesNotExist")) {
+        if (count > 0)
+            causes_add(c,
+                       CAUSE_FORBIDDEN,
+                       "values",
+                       NULL,
+                       "may not be specified when `operator` is 'Exists' or "
+                       "'DoesNotExist'");
+    } else if (is_text(r, "operator", "Gt") || is_text(r, "operator", "Lt")) {
+        if (count != 1)
+            causes_add(c,
+                       CAUSE_REQUIRED,
+                       "values",
+                       NULL,
+                       "must be specified single value when `operator` is "
+                       "'Lt' or 'Gt'");
+    } else {
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "operator",
+                   json_get(r, "operator"),
+                   "not a valid selector operator");
+    }
+    check_name(c, r, "key", NAME_QUALIFIED);
+}
+
+static void
+check_field_requirement(struct causes *c, const struct json *r)
+{
+    const struct json *values = json_get(r, "values");
+
+    if (!is_text(r, "operator", "In") && !is_text(r, "operator", "NotIn"))
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "operator",
+                   json_get(r, "operator"),
+                   "not a valid selector operator");
+    else if (json_count(values) != 1)
+        causes_add(c,
+                   CAUSE_REQUIRED,
+                   "values",
+                   NULL,
+                   "must be only one value when `operator` is 'In' or 'NotIn' "
+                   "for node field selector");
+    if (!is_text(r, "key", "metadata.name")) {
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "key",
+                   json_get(r, "key"),
+                   "not a valid field selector key");
+        return;
+    }
+    for (uint32_t i = 0; i < json_count(values); i++) {
+        const char *why =
+            name_refuse(NAME_DNS_SUBDOMAIN, json_at(values, i)->text);
+        unsigned at = causes_enter_index(c, "values", i);
+
+        if (why != NULL)
+            causes_add(c, CAUSE_INVALID, "", json_at(values, i), "%s", why);
+        causes_leave(c, at);
+    }
+}
+
+static void
+check_node_term(struct causes *c, const struct json *term)
+{
+    const struct json *expressions = json_get(term, "matchExpressions");
+    const struct json *fields = json_get(term, "matchFields");
+
+    for (uint32_t i = 0; i < json_count(expressions); i++) {
+        unsigned at = causes_enter_index(c, "matchExpressions", i);
+
+        check_requirement(c, json_at(expressions, i));
+        causes_leave(c, at);
+    }
+    for (uint32_t i = 0; i < json_count(fields); i++) {
+        unsigned at = causes_enter_index(c, "matchFields", i);
+
+        check_field_requirement(c, json_at(fields, i));
+        causes_leave(c, at);
+    }
+}
+
+void
+node_selector_check(struct causes *c, const struct json *selector)
+{
+    const struct json *terms = json_get(selector, "nodeSelectorTerms");
+
+    check_present(c,
+                  selector,
+                  "nodeSelectorTerms",
+                  "must have at least one node selector term");
+    for (uint32_t i = 0; i < json_count(terms); i++) {
+        unsigned at = causes_enter_index(c, "nodeSelectorTerms", i);
+
+        check_node_term(c, json_at(terms, i));
+        causes_leave(c, at);
+    }
+}
+
+static void
+check_weight(struct causes *c, const struct json *term)
+{
+    int64_t weight = json_get_int(term, "weight", 0);
+
+    if (weight <= 0 || weight > 100)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "weight",
+                   json_get(term, "weight"),
+                   "must be in the range 1-100");
+}
+
+static void
+check_node_affinity(struct causes *c, const struct json *affinity)
+{
+    const struct json *preferred = json_get(affinity, PREFERRED_TERMS);
+    unsigned at;
+
+    if (check_is_set(affinity, REQUIRED_TERMS)) {
+        at = causes_enter(c, REQUIRED_TERMS);
+        node_selector_check(c, json_get(affinity, REQUIRED_TERMS));
+        causes_leave(c, at);
+    }
+    for (uint32_t i = 0; i < json_count(preferred); i++) {
+        const struct json *term = json_at(preferred, i);
+        unsigned inside;
+
+        at = causes_enter_index(c, PREFERRED_TERMS, i);
+        check_weight(c, term);
+        inside = causes_enter(c, "preference");
+        check_node_term(c, json_get(term, "preference"));
+        causes_leave(c, inside);
+        causes_leave(c, at);
+    }
+}
+
+/* --- other pods ----------------------------------------------------------- */
+
+static bool
+holds(const struct json *list, const char *text)
+{
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (strcmp(json_at(list, i)->text, text) == 0)
+            return true;
+    return false;
+}
+
+static bool
+selects_by(const struct json *selector, const char *key)
+{
+    const struct json *list = json_get(selector, "matchExpressions");
+
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (is_text(json_at(list, i), "key", key))
+            return true;
+    return json_get(json_get(selector, "matchLabels"), key) != NULL;
+}
+
+/* Keys whose values are taken from the pod's own labels. */
+static void
+check_label_keys(struct causes *c,
+                 const struct json *term,
+                 const char *name,
+                 bool may_not_be_selected)
+{
+    const struct json *keys = json_get(term, name);
+    const struct json *selector = json_get(term, "labelSelector");
+
+    if (json_count(keys) == 0)
+        return;
+    if (!json_is(selector, JSON_OBJECT)) {
+        causes_add(c,
+                   CAUSE_FORBIDDEN,
+                   name,
+                   NULL,
+                   "must not be specified when labelSelector is not set");
+        return;
+    }
+    for (uint32_t i = 0; i < keys->count; i++) {
+        const struct json *key = json_at(keys, i);
+        const char *why = name_refuse(NAME_QUALIFIED, key->text);
+        unsigned at = causes_enter_index(c, name, i);
+
+        if (why != NULL)
+            causes_add(c, CAUSE_INVALID, "", key, "%s", why);
+        if (may_not_be_selected && selects_by(selector, key->text))
+            causes_add(c,
+                       CAUSE_INVALID,
+                       "",
+                       key,
+                       "exists in both matchLabelKeys and labelSelector");
+        causes_leave(c, at);
+    }
+}
+
+static void
+check_pod_term(struct causes *c, const struct json *term)
+{
+    const struct json *namespaces = json_get(term, "namespaces");
+    const struct json *match = json_get(term, "matchLabelKeys");
+
+    check_label_selector(c, term, "labelSelector");
+    check_label_selector(c, term, "namespaceSelector");
+    for (uint32_t i = 0; i < json_count(namespaces); i++) {
+        const struct json *name = json_at(namespaces, i);
+        const char *why = name_refuse(NAME_DNS_LABEL, name->text);
+
+        if (why != NULL)
+            causes_add(c, CAUSE_INVALID, "namespace", name, "%s", why);
+    }
+    check_label_keys(c, term, "matchLabelKeys", false);
+    check_label_keys(c, term, "mismatchLabelKeys", false);
+    for (uint32_t i = 0; i < json_count(match); i++) {
+        const struct json *key = json_at(match, i);
+        unsigned at = causes_enter_index(c, "matchLabelKeys", i);
+
+        if (holds(json_get(term, "mismatchLabelKeys"), key->text))
+            causes_add(c,
+                       CAUSE_INVALID,
+                       "",
+                       key,
+                       "exists in both matchLabelKeys and mismatchLabelKeys");
+        causes_leave(c, at);
+    }
+    check_present(c, term, "topologyKey", "can not be empty");
+    check_name(c, term, "topologyKey", NAME_QUALIFIED);
+}
+
+static void
+check_pod_affinity(struct causes *c, const struct json *affinity)
+{
+    const struct json *required = json_get(affinity, REQUIRED_TERMS);
+    const struct json *preferred = json_get(affinity, PREFERRED_TERMS);
+    unsigned at;
+
+    for (uint32_t i = 0; i < json_count(required); i++) {
+        at = causes_enter_index(c, REQUIRED_TERMS, i);
+        check_pod_term(c, json_at(required, i));
+        causes_leave(c, at);
+    }
+    for (uint32_t i = 0; i < json_count(preferred); i++) {
+        const struct json *term = json_at(preferred, i);
+        unsigned inside;
+
+        at = causes_enter_index(c, PREFERRED_TERMS, i);
+        check_weight(c, term);
+        inside = causes_enter(c, "podAffinityTerm");
+        check_pod_term(c, json_get(term, "podAffinityTerm"));
+        causes_leave(c, inside);
+        causes_leave(c, at);
+    }
+}
+
+void
+affinity_check(struct causes *c, const struct json *affinity)
+{
+    static const struct {
+        const char *name;
+        void (*check)(struct causes *c, const struct json *affinity);
+    } parts[] = {
+        {"nodeAffinity", check_node_affinity},
+        {"podAffinity", check_pod_affinity},
+        {"podAntiAffinity", check_pod_affinity},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        unsigned at = causes_enter(c, parts[i].name);
+
+        parts[i].check(c, json_get(affinity, parts[i].name));
+        causes_leave(c, at);
+    }
+}
+
+/* --- taints --------------------------------------------------------------- */
+
+static void
+check_toleration(struct causes *c, const struct json *t)
+{
+    const char *value = check_text(t, "value");
+    const char *why;
+
+    if (*check_text(t, "key") != '\0')
+        check_name(c, t, "key", NAME_QUALIFIED);
+    else if (!is_text(t, "operator", "Exists"))
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "operator",
+                   json_get(t, "operator"),
+                   "operator must be Exists when `key` is empty, which means "
+                   "\"match all values and all keys\"");
+    if (check_is_set(t, "tolerationSeconds")
+        && !is_text(t, "effect", "NoExecute"))
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "effect",
+                   json_get(t, "effect"),
+                   "effect must be 'NoExecute' when `tolerationSeconds` is "
+                   "set");
+    if (is_text(t, "operator", "") || is_text(t, "operator", "Equal")) {
+        why = name_refuse(NAME_LABEL_VALUE, value);
+        if (why != NULL)
+            causes_add(c,
+                       CAUSE_INVALID,
+                       "operator",
+                       json_get(t, "value"),
+                       "%s",
+                       why);
+    } else if (is_text(t, "operator", "Exists")) {
+        if (*value != '\0')
+            causes_add(c,
+                       CAUSE_INVALID,
+                       "operator",
+                       t,
+                       "value must be empty when `operator` is 'Exists'");
+    } else {
+        check_one_of(c, t, "operator", CHECK_VALUES("Equal", "Exists"));
+    }
+    check_one_of(c,
+                 t,
+                 "effect",
+                 CHECK_VALUES("NoSchedule", "PreferNoSchedule", "NoExecute"));
+}
+
+void
+tolerations_check(struct causes *c, const struct json *spec)
+{
+    const struct json *list = json_get(spec, "tolerations");
+
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        unsigned at = causes_enter_index(c, "tolerations", i);
+
+        check_toleration(c, json_at(list, i));
+        causes_leave(c, at);
+    }
+}
+
+/* --- spread --------------------------------------------------------------- */
+
+static void
+check_greater_than_zero(struct causes *c,
+                        const struct json *object,
+                        const char *name,
+                        int64_t fallback)
+{
+    if (json_get_int(object, name, fallback) <= 0)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   name,
+                   json_get(object, name),
+                   "must be greater than zero");
+}
+
+static void
+check_spread(struct causes *c, const struct json *constraint)
+{
+    const char *otherwise = check_text(constraint, "whenUnsatisfiable");
+
+    check_greater_than_zero(c, constraint, "maxSkew", 0);
+    check_present(c, constraint, "topologyKey", "can not be empty");
+    check_one_of(c,
+                 constraint,
+                 "whenUnsatisfiable",
+                 CHECK_VALUES("DoNotSchedule", "ScheduleAnyway"));
+    check_greater_than_zero(c, constraint, "minDomains", 1);
+    if (check_is_set(constraint, "minDomains")
+        && strcmp(otherwise, "DoNotSchedule") != 0)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "minDomains",
+                   json_get(constraint, "minDomains"),
+                   "can only use minDomains if whenUnsatisfiable=DoNotSchedule,"
+                   " not %s",
+                   otherwise);
+    check_one_of(c,
+                 constraint,
+                 "nodeAffinityPolicy",
+                 CHECK_VALUES("Honor", "Ignore"));
+    check_one_of(c,
+                 constraint,
+                 "nodeTaintsPolicy",
+                 CHECK_VALUES("Honor", "Ignore"));
+    check_label_keys(c, constraint, "matchLabelKeys", true);
+    check_label_selector(c, constraint, "labelSelector");
+}
+
+void
+topology_spread_check(struct causes *c, const struct json *spec)
+{
+    const struct json *list = json_get(spec, "topologySpreadConstraints");
+
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        const struct json *constraint = json_at(list, i);
+        const char *key = check_text(constraint, "topologyKey");
+        const char *otherwise = check_text(constraint, "whenUnsatisfiable");
+        unsigned at = causes_enter_index(c, "topologySpreadConstraints", i);
+
+        check_spread(c, constraint);
+        for (uint32_t j = i + 1; j < list->count; j++)
+            if (is_text(json_at(list, j), "topologyKey", key)
+                && is_text(json_at(list, j), "whenUnsatisfiable", otherwise)) {
+                causes_add(c,
+                           CAUSE_DUPLICATE,
+                           "{topologyKey, whenUnsatisfiable}",
+                           json_stringf(c->arena, "{%s, %s}", key, otherwise),
+                           "%s",
+                           "");
+                break;
+            }
+        causes_leave(c, at);
+    }
+}

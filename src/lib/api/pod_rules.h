@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pod_rules.h - what is right in the parts of a pod
+ *
+ * Each looks at the part given, where the walk of the causes stands at it,
+ * and adds what is wrong. Defaults have been filled in before.
+ *
+ * Called by:  the rules of the kinds that hold pods, and each other.
+ * Source:     k8s.io/kubernetes/pkg/apis/core/validation of 1.32.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct arena;
+struct causes;
+struct json;
+
+/* A whole spec; `hostNetwork` and the like stand in it. */
+void pod_spec_check(struct causes *c, const struct json *spec);
+
+/* Lists of the spec, which is given for what they depend on. */
+void pod_containers_check(struct causes *c, const struct json *spec);
+void pod_volumes_check(struct causes *c, const struct json *spec);
+
+/* Whether a volume of that name is there and right. */
+const struct json *pod_volumes_find(const struct json *spec, const char *name);
+
+/* One container's parts. */
+void container_env_check(struct causes *c, const struct json *container);
+void container_mounts_check(struct causes *c,
+                            const struct json *spec,
+                            const struct json *container);
+void lifecycle_check(struct causes *c,
+                     const struct json *container,
+                     int64_t grace_seconds);
+void probes_check(struct causes *c,
+                  const struct json *container,
+                  int64_t grace_seconds);
+void container_security_check(struct causes *c, const struct json *container);
+
+/* Limits and requests below `name`. */
+void
+resources_check(struct causes *c, const struct json *object, const char *name);
+
+/* References that volumes and variables share. */
+enum field_reference_use {
+    FIELD_REFERENCE_IN_ENV,
+    FIELD_REFERENCE_IN_VOLUME,
+};
+void field_reference_check(struct causes *c,
+                           const struct json *reference,
+                           enum field_reference_use use);
+void resource_reference_check(struct causes *c,
+                              const struct json *reference,
+                              enum field_reference_use use);
+
+void pod_security_check(struct causes *c, const struct json *spec);
+void pod_os_check(struct causes *c, const struct json *spec);
+void affinity_check(struct causes *c, const struct json *affinity);
+void node_selector_check(struct causes *c, const struct json *selector);
+void tolerations_check(struct causes *c, const struct json *spec);
+void topology_spread_check(struct causes *c, const struct json *spec);
+void pod_kiln_check(struct causes *c, const struct json *spec);
+
+/* Fills in what upstream's defaulting does: of any pod spec, and what only
+ * pods themselves get.
+ */
+void pod_spec_set_defaults(struct arena *arena, struct json *spec);
+void pod_only_set_defaults(struct arena *arena, struct json *spec);
+void pod_volumes_set_defaults(struct arena *arena, struct json *spec);
+void resource_list_set_defaults(struct arena *arena,
+                                struct json *object,
+                                const char *name);

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/api/check.h"
+#include "lib/api/name.h"
+#include "lib/api/pod_rules.h"
+#include "lib/json/json.h"
+
+static void
+check_dns(struct causes *c, const struct json *spec)
+{
+    const struct json *config = json_get(spec, "dnsConfig");
+    const struct json *servers = json_get(config, "nameservers");
+    const struct json *searches = json_get(config, "searches");
+    const struct json *options = json_get(config, "options");
+    bool is_none = strcmp(check_text(spec, "dnsPolicy"), "None") == 0;
+    unsigned at = causes_enter(c, "dnsConfig");
+
+    if (is_none && config == NULL)
+        causes_add(c,
+                   CAUSE_REQUIRED,
+                   "",
+                   NULL,
+                   "must provide `dnsConfig` when `dnsPolicy` is None");
+    else if (is_none && json_count(servers) == 0)
+        causes_add(c,
+                   CAUSE_REQUIRED,
+                   "nameservers",
+                   NULL,
+                   "must provide at least one DNS nameserver when `dnsPolicy` "
+                   "is None");
+    if (json_count(servers) > 3)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "nameservers",
+                   servers,
+                   "must not have more than 3 nameservers");
+    for (uint32_t i = 0; i < json_count(servers); i++) {
+        struct json *holder = json_object(c->arena);
+        char name[32];
+
+        snprintf(name, sizeof(name), "nameservers[%u]", i);
+        json_set(c->arena, holder, name, json_at(servers, i));
+        check_ip(c, holder, name);
+    }
+    if (json_count(searches) > 32)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "searches",
+                   searches,
+                   "must not have more than 32 search paths");
+    for (uint32_t i = 0; i < json_count(options); i++) {
+        unsigned item = causes_enter_index(c, "options", i);
+
+        if (*check_text(json_at(options, i), "name") == '\0')
+            causes_add(c, CAUSE_REQUIRED, "", NULL, "must not be empty");
+        causes_leave(c, item);
+    }
+    causes_leave(c, at);
+}
+
+static void
+check_gates(struct causes *c, const struct json *spec)
+{
+    const struct json *readiness = json_get(spec, "readinessGates");
+    const struct json *gates = json_get(spec, "schedulingGates");
+
+    for (uint32_t i = 0; i < json_count(readiness); i++) {
+        unsigned at = causes_enter_index(c, "readinessGates", i);
+
+        check_name(c, json_at(readiness, i), "conditionType", NAME_QUALIFIED);
+        causes_leave(c, at);
+    }
+    for (uint32_t i = 0; i < json_count(gates); i++) {
+        const struct json *name = json_get(json_at(gates, i), "name");
+        const char *text = check_text(json_at(gates, i), "name");
+        const char *why = name_refuse(NAME_QUALIFIED, text);
+        unsigned at = causes_enter_index(c, "schedulingGates", i);
+
+        if (why != NULL)
+            causes_add(c, CAUSE_INVALID, "", name, "%s", why);
+        for (uint32_t j = 0; j < i; j++)
+            if (strcmp(check_text(json_at(gates, j), "name"), text) == 0) {
+                causes_add(c, CAUSE_DUPLICATE, "", name, "%s", "");
+                break;
+            }
+        causes_leave(c, at);
+    }
+}
+
+static void
+check_host_aliases(struct causes *c, const struct json *spec)
+{
+    const struct json *list = json_get(spec, "hostAliases");
+
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        const struct json *names = json_get(json_at(list, i), "hostnames");
+        unsigned at = causes_enter_index(c, "hostAliases", i);
+
+        check_ip(c, json_at(list, i), "ip");
+        for (uint32_t j = 0; j < json_count(names); j++) {
+            const char *why =
+                name_refuse(NAME_DNS_SUBDOMAIN, json_at(names, j)->text);
+
+            if (why != NULL)
+                causes_add(c,
+                           CAUSE_INVALID,
+                           "hostnames",
+                           json_at(names, j),
+                           "%s",
+                           why);
+        }
+        causes_leave(c, at);
+    }
+}
+
+/* Given and not empty. */
+static void
+check_given_name(struct causes *c,
+                 const struct json *spec,
+                 const char *name,
+                 enum name_form form)
+{
+    if (*check_text(spec, name) != '\0')
+        check_name(c, spec, name, form);
+}
+
+static void
+check_overhead(struct causes *c, const struct json *spec)
+{
+    struct json *holder = json_object(c->arena);
+    struct json *resources = json_object(c->arena);
+
+    if (!check_is_set(spec, "overhead"))
+        return;
+    json_set(c->arena, resources, "limits", json_get(spec, "overhead"));
+    json_set(c->arena, holder, "overhead", resources);
+    resources_check(c, holder, "overhead");
+}
+
+static void
+check_names(struct causes *c, const struct json *spec)
+{
+    check_given_name(c, spec, "serviceAccountName", NAME_DNS_SUBDOMAIN);
+    check_given_name(c, spec, "nodeName", NAME_DNS_SUBDOMAIN);
+    if (check_is_set(spec, "activeDeadlineSeconds"))
+        check_range(c, spec, "activeDeadlineSeconds", 1, INT32_MAX);
+    check_given_name(c, spec, "hostname", NAME_DNS_LABEL);
+    check_given_name(c, spec, "subdomain", NAME_DNS_LABEL);
+}
+
+void
+pod_spec_check(struct causes *c, const struct json *spec)
+{
+    unsigned at;
+
+    pod_volumes_check(c, spec);
+    pod_containers_check(c, spec);
+    check_given_one_of(c,
+                       spec,
+                       "restartPolicy",
+                       CHECK_VALUES("Always", "OnFailure", "Never"));
+    check_given_one_of(c,
+                       spec,
+                       "dnsPolicy",
+                       CHECK_VALUES("ClusterFirstWithHostNet",
+                                    "ClusterFirst",
+                                    "Default",
+                                    "None"));
+    check_labels(c, spec, "nodeSelector");
+    pod_security_check(c, spec);
+    at = causes_enter(c, "affinity");
+    affinity_check(c, json_get(spec, "affinity"));
+    causes_leave(c, at);
+    check_dns(c, spec);
+    check_gates(c, spec);
+    topology_spread_check(c, spec);
+    check_names(c, spec);
+    tolerations_check(c, spec);
+    check_host_aliases(c, spec);
+    check_given_name(c, spec, "priorityClassName", NAME_DNS_SUBDOMAIN);
+    check_name(c, spec, "runtimeClassName", NAME_DNS_SUBDOMAIN);
+    check_given_one_of(c,
+                       spec,
+                       "preemptionPolicy",
+                       CHECK_VALUES("PreemptLowerPriority", "Never"));
+    check_overhead(c, spec);
+    pod_os_check(c, spec);
+    pod_kiln_check(c, spec);
+}

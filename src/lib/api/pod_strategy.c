@@ -1,0 +1,638 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pod_strategy.c - what happens to a pod between a request and the store
+ *
+ * Source: k8s.io/kubernetes/pkg/registry/core/pod and
+ * pkg/apis/core/validation of 1.32.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/api/check.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/api/pod_rules.h"
+#include "lib/api/pod_strategy.h"
+#include "lib/api/quantity.h"
+#include "lib/json/json.h"
+
+#define REQUIRED_TERMS  "requiredDuringSchedulingIgnoredDuringExecution"
+#define PREFERRED_TERMS "preferredDuringSchedulingIgnoredDuringExecution"
+
+void
+pod_set_defaults(struct arena *arena, struct json *pod)
+{
+    struct json *spec = json_make_object(arena, pod, "spec");
+
+    pod_spec_set_defaults(arena, spec);
+    pod_only_set_defaults(arena, spec);
+}
+
+/* --- preparing ------------------------------------------------------------ */
+
+/* How the containers' requests and limits stand to each other, per resource
+ * that quality of service looks at.
+ */
+struct service {
+    struct quantity requests[2], limits[2]; /* cpu, memory */
+    bool has_request[2], has_limit[2];
+    bool is_guaranteed;
+};
+
+static const char *const service_resources[2] = {"cpu", "memory"};
+
+static bool
+add_amount(const struct json *list,
+           const char *name,
+           struct quantity *sum,
+           bool *has)
+{
+    const char *text = json_get_text(list, name);
+    struct quantity q;
+
+    if (text == NULL || quantity_parse(text, &q) < 0 || quantity_sign(&q) <= 0)
+        return false;
+    quantity_add(sum, &q);
+    *has = true;
+    return true;
+}
+
+static void
+add_container(struct service *s, const struct json *container)
+{
+    const struct json *resources = json_get(container, "resources");
+    const struct json *requests = json_get(resources, "requests");
+    const struct json *limits = json_get(resources, "limits");
+
+    for (unsigned i = 0; i < 2; i++) {
+        add_amount(requests,
+                   service_resources[i],
+                   &s->requests[i],
+                   &s->has_request[i]);
+        if (!add_amount(limits,
+                        service_resources[i],
+                        &s->limits[i],
+                        &s->has_limit[i]))
+            s->is_guaranteed = false;
+    }
+}
+
+static const char *
+quality_of_service(const struct json *spec)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    struct service s = {.is_guaranteed = true};
+
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        const struct json *list = json_get(spec, lists[i]);
+
+        for (uint32_t j = 0; j < json_count(list); j++)
+            add_container(&s, json_at(list, j));
+    }
+    if (!s.has_request[0] && !s.has_request[1] && !s.has_limit[0]
+        && !s.has_limit[1])
+        return "BestEffort";
+    for (unsigned i = 0; i < 2; i++)
+        if (s.has_request[i] != s.has_limit[i]
+            || quantity_compare(&s.requests[i], &s.limits[i]) != 0)
+            s.is_guaranteed = false;
+    return s.is_guaranteed ? "Guaranteed" : "Burstable";
+}
+
+/* Keys of labels become requirements about the values of this pod. */
+static void
+add_requirements(struct arena *arena,
+                 struct json *term,
+                 const char *keys_name,
+                 const char *operator_,
+                 const struct json *labels)
+{
+    const struct json *keys = json_get(term, keys_name);
+    struct json *selector = json_get(term, "labelSelector");
+
+    if (!json_is(selector, JSON_OBJECT))
+        return;
+    for (uint32_t i = 0; i < json_count(keys); i++) {
+        const char *key = json_at(keys, i)->text;
+        struct json *list = json_get(selector, "matchExpressions");
+        struct json *requirement = json_object(arena);
+        struct json *values = json_array(arena);
+        struct json *value = json_get(labels, key);
+
+        if (value == NULL)
+            continue;
+        if (list == NULL) {
+            list = json_array(arena);
+            json_set(arena, selector, "matchExpressions", list);
+        }
+        json_append(arena, values, json_dup(arena, value));
+        json_set_string(arena, requirement, "key", key);
+        json_set_string(arena, requirement, "operator", operator_);
+        json_set(arena, requirement, "values", values);
+        json_append(arena, list, requirement);
+    }
+}
+
+static void
+apply_term_keys(struct arena *arena,
+                struct json *term,
+                const struct json *labels)
+{
+    add_requirements(arena, term, "matchLabelKeys", "In", labels);
+    add_requirements(arena, term, "mismatchLabelKeys", "NotIn", labels);
+}
+
+static void
+apply_label_keys(struct arena *arena, struct json *pod)
+{
+    static const char *const kinds_of_affinity[] = {
+        "podAffinity",
+        "podAntiAffinity",
+    };
+    const struct json *labels = json_get_path(pod, "metadata.labels");
+    const struct json *affinity = json_get_path(pod, "spec.affinity");
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds_of_affinity); i++) {
+        const struct json *part = json_get(affinity, kinds_of_affinity[i]);
+        const struct json *required = json_get(part, REQUIRED_TERMS);
+        const struct json *preferred = json_get(part, PREFERRED_TERMS);
+
+        for (uint32_t j = 0; j < json_count(required); j++)
+            apply_term_keys(arena, json_at(required, j), labels);
+        for (uint32_t j = 0; j < json_count(preferred); j++)
+            apply_term_keys(arena,
+                            json_get(json_at(preferred, j), "podAffinityTerm"),
+                            labels);
+    }
+}
+
+static struct json *
+gated_condition(struct arena *arena, struct json *since)
+{
+    struct json *condition = json_object(arena);
+
+    json_set_string(arena, condition, "type", "PodScheduled");
+    json_set_string(arena, condition, "status", "False");
+    json_set(arena, condition, "lastProbeTime", json_null(arena));
+    json_set(arena, condition, "lastTransitionTime", since);
+    json_set_string(arena, condition, "reason", "SchedulingGated");
+    json_set_string(arena,
+                    condition,
+                    "message",
+                    "Scheduling is blocked due to non-empty scheduling gates");
+    return condition;
+}
+
+/* Fields of features that are off in upstream's default: dropped there, and
+ * so here. What the old pod has stays.
+ */
+void
+pod_spec_drop_disabled(struct arena *arena,
+                       struct json *spec,
+                       const struct json *old)
+{
+    static const char *const lists[] = {
+        "initContainers",
+        "containers",
+        "ephemeralContainers",
+    };
+
+    if (!check_is_set(old, "resources"))
+        json_remove(spec, "resources");
+    if (!check_is_set(old, "hostUsers"))
+        json_remove(spec, "hostUsers");
+    if (!check_is_set(old, "resourceClaims"))
+        json_remove(spec, "resourceClaims");
+    json_remove(json_get(spec, "securityContext"), "supplementalGroupsPolicy");
+    json_remove(json_get(spec, "securityContext"), "seLinuxChangePolicy");
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        const struct json *list = json_get(spec, lists[i]);
+
+        for (uint32_t j = 0; j < json_count(list); j++) {
+            struct json *container = json_at(list, j);
+            struct json *context = json_get(container, "securityContext");
+
+            json_remove(container, "resizePolicy");
+            if (check_is_set(context, "procMount"))
+                json_set_string(arena, context, "procMount", "Default");
+            json_remove(json_get(container, "resources"), "claims");
+        }
+    }
+}
+
+void
+pod_prepare(struct arena *arena, struct json *pod, const struct json *old)
+{
+    struct json *spec = json_get(pod, "spec");
+    struct json *status, *conditions;
+
+    meta_prepare(&pod_kind, arena, pod, old);
+    pod_spec_drop_disabled(arena, spec, json_get(old, "spec"));
+    if (old != NULL) {
+        status = json_get(old, "status");
+        json_set(arena,
+                 pod,
+                 "status",
+                 status != NULL ? status : json_object(arena));
+        return;
+    }
+    status = json_object(arena);
+    json_set_string(arena, status, "phase", "Pending");
+    if (json_count(json_get(spec, "schedulingGates")) > 0) {
+        conditions = json_array(arena);
+        json_append(arena,
+                    conditions,
+                    gated_condition(arena,
+                                    json_get_path(pod,
+                                                  "metadata."
+                                                  "creationTimestamp")));
+        json_set(arena, status, "conditions", conditions);
+    }
+    json_set_string(arena, status, "qosClass", quality_of_service(spec));
+    json_set(arena, pod, "status", status);
+    apply_label_keys(arena, pod);
+}
+
+/* --- validating ----------------------------------------------------------- */
+
+static bool
+is_deletion_cost(const char *text)
+{
+    const char *digits = *text == '-' ? text + 1 : text;
+    char *end;
+    long n;
+
+    if (*digits < '0' || *digits > '9'
+        || (*digits == '0' && strcmp(text, "0") != 0))
+        return false;
+    errno = 0;
+    n = strtol(text, &end, 10);
+    return *end == '\0' && errno == 0 && n >= INT32_MIN && n <= INT32_MAX;
+}
+
+void
+pod_annotations_check(struct causes *c,
+                      const struct json *meta,
+                      const struct json *spec)
+{
+    static const char mirror[] = "kubernetes.io/config.mirror";
+    static const char cost[] = "controller.kubernetes.io/pod-deletion-cost";
+    const struct json *annotations = json_get(meta, "annotations");
+    unsigned at;
+
+    if (json_get(annotations, mirror) != NULL
+        && *check_text(spec, "nodeName") == '\0') {
+        at = causes_enter_key(c, "annotations", mirror);
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "",
+                   json_get(annotations, mirror),
+                   "must set spec.nodeName if mirror pod annotation is set");
+        causes_leave(c, at);
+    }
+    if (json_get(annotations, cost) != NULL
+        && !is_deletion_cost(check_text(annotations, cost))) {
+        at = causes_enter_key(c, "annotations", cost);
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "",
+                   json_get(annotations, cost),
+                   "must be a 32bit integer");
+        causes_leave(c, at);
+    }
+}
+
+static bool
+has_outer_space(const char *text)
+{
+    size_t n = strlen(text);
+
+    return n > 0
+           && (strchr(" \t\r\n\v\f", text[0]) != NULL
+               || strchr(" \t\r\n\v\f", text[n - 1]) != NULL);
+}
+
+static void
+check_images(struct causes *c, const struct json *spec, const char *list_name)
+{
+    const struct json *list = json_get(spec, list_name);
+
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        const struct json *container = json_at(list, i);
+        unsigned at = causes_enter_index(c, list_name, i);
+
+        if (has_outer_space(check_text(container, "image")))
+            causes_add(c,
+                       CAUSE_INVALID,
+                       "image",
+                       json_get(container, "image"),
+                       "must not have leading or trailing whitespace");
+        causes_leave(c, at);
+    }
+}
+
+static void
+check_both(struct causes *c, const struct json *pod)
+{
+    const struct json *spec = json_get(pod, "spec");
+    unsigned at = causes_enter(c, "metadata");
+
+    pod_annotations_check(c, json_get(pod, "metadata"), spec);
+    causes_leave(c, at);
+    at = causes_enter(c, "spec");
+    pod_spec_check(c, spec);
+    check_images(c, spec, "containers");
+    check_images(c, spec, "initContainers");
+    causes_leave(c, at);
+}
+
+static void
+check_creation(struct causes *c, const struct json *spec)
+{
+    unsigned at = causes_enter(c, "spec");
+
+    if (json_count(json_get(spec, "ephemeralContainers")) > 0)
+        causes_add(c,
+                   CAUSE_FORBIDDEN,
+                   "ephemeralContainers",
+                   NULL,
+                   "cannot be set on create");
+    if (*check_text(spec, "nodeName") != '\0'
+        && json_count(json_get(spec, "schedulingGates")) > 0)
+        causes_add(c,
+                   CAUSE_FORBIDDEN,
+                   "nodeName",
+                   NULL,
+                   "cannot be set until all schedulingGates have been cleared");
+    causes_leave(c, at);
+}
+
+/* --- changes -------------------------------------------------------------- */
+
+/* False: the rest of a change need not be looked at. */
+static bool
+check_container_changes(struct causes *c,
+                        const struct json *spec,
+                        const struct json *old,
+                        const char *name)
+{
+    const struct json *list = json_get(spec, name);
+
+    if (json_count(list) != json_count(json_get(old, name))) {
+        causes_add(c,
+                   CAUSE_FORBIDDEN,
+                   name,
+                   NULL,
+                   "pod updates may not add or remove containers");
+        return false;
+    }
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        const char *image = check_text(json_at(list, i), "image");
+        unsigned at = causes_enter_index(c, name, i);
+
+        if (image[strspn(image, " \t\r\n\v\f")] == '\0')
+            causes_add(c, CAUSE_REQUIRED, "image", NULL, "%s", "");
+        causes_leave(c, at);
+    }
+    return true;
+}
+
+static bool
+check_deadline_change(struct causes *c,
+                      const struct json *spec,
+                      const struct json *old)
+{
+    const char *name = "activeDeadlineSeconds";
+    const struct json *is = json_get(spec, name);
+    int64_t after = json_get_int(spec, name, 0);
+
+    if (!check_is_set(spec, name)) {
+        if (check_is_set(old, name))
+            causes_add(c,
+                       CAUSE_INVALID,
+                       name,
+                       NULL,
+                       "must not update from a positive integer to nil value");
+        return true;
+    }
+    if (!check_range(c, spec, name, 0, INT32_MAX))
+        return false;
+    if (check_is_set(old, name) && json_get_int(old, name, 0) < after) {
+        causes_add(c,
+                   CAUSE_INVALID,
+                   name,
+                   is,
+                   "must be less than or equal to previous value");
+        return false;
+    }
+    return true;
+}
+
+static bool
+holds(const struct json *list, const struct json *item)
+{
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (json_equals(json_at(list, i), item))
+            return true;
+    return false;
+}
+
+/* The same toleration, for a longer or shorter time. */
+static bool
+holds_toleration(struct arena *arena,
+                 const struct json *list,
+                 const struct json *item)
+{
+    struct json *wanted = json_dup(arena, item);
+
+    json_remove(wanted, "tolerationSeconds");
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        struct json *other = json_dup(arena, json_at(list, i));
+
+        json_remove(other, "tolerationSeconds");
+        if (json_equals(other, wanted))
+            return true;
+    }
+    return false;
+}
+
+static void
+check_toleration_changes(struct causes *c,
+                         const struct json *spec,
+                         const struct json *old)
+{
+    const struct json *was = json_get(old, "tolerations");
+
+    for (uint32_t i = 0; i < json_count(was); i++)
+        if (!holds_toleration(c->arena,
+                              json_get(spec, "tolerations"),
+                              json_at(was, i))) {
+            causes_add(c,
+                       CAUSE_FORBIDDEN,
+                       "tolerations",
+                       NULL,
+                       "existing toleration can not be modified except its "
+                       "tolerationSeconds");
+            return;
+        }
+    tolerations_check(c, spec);
+}
+
+static void
+check_gate_changes(struct causes *c,
+                   const struct json *spec,
+                   const struct json *old)
+{
+    const struct json *gates = json_get(spec, "schedulingGates");
+
+    for (uint32_t i = 0; i < json_count(gates); i++) {
+        const struct json *gate = json_at(gates, i);
+        unsigned at = causes_enter_index(c, "schedulingGates", i);
+
+        if (!holds(json_get(old, "schedulingGates"), gate))
+            causes_add(c,
+                       CAUSE_FORBIDDEN,
+                       "name",
+                       NULL,
+                       "only deletion is allowed, but found new scheduling "
+                       "gate '%s'",
+                       check_text(gate, "name"));
+        causes_leave(c, at);
+    }
+}
+
+static void
+take_over(struct arena *arena,
+          struct json *spec,
+          const struct json *old,
+          const char *name)
+{
+    struct json *was = json_get(old, name);
+
+    if (was != NULL)
+        json_set(arena, spec, name, was);
+    else
+        json_remove(spec, name);
+}
+
+/* A gated pod may still become choosier about nodes, not less. */
+static void
+check_gated_selector(struct causes *c,
+                     struct json *spec,
+                     const struct json *old)
+{
+    const struct json *was = json_get(old, "nodeSelector");
+    const struct json *is = json_get(spec, "nodeSelector");
+
+    for (uint32_t i = 0; i < json_count(was); i++)
+        if (!json_equals(json_get(is, was->members[i].name),
+                         was->members[i].value)) {
+            causes_add(c,
+                       CAUSE_INVALID,
+                       "nodeSelector",
+                       is,
+                       "only additions are allowed (no mutations or "
+                       "deletions)");
+            break;
+        }
+    take_over(c->arena, spec, old, "nodeSelector");
+}
+
+/* Everything that may change is made what it was; then nothing may differ. */
+static void
+check_rest(struct causes *c, const struct json *spec, const struct json *old)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    struct json *rest = json_dup(c->arena, spec);
+
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+        for (uint32_t j = 0; j < json_count(json_get(rest, lists[i])); j++)
+            take_over(c->arena,
+                      json_at(json_get(rest, lists[i]), j),
+                      json_at(json_get(old, lists[i]), j),
+                      "image");
+    take_over(c->arena, rest, old, "activeDeadlineSeconds");
+    take_over(c->arena, rest, old, "schedulingGates");
+    take_over(c->arena, rest, old, "tolerations");
+    if (json_count(json_get(old, "schedulingGates")) > 0)
+        check_gated_selector(c, rest, old);
+    if (!json_equals(rest, old))
+        causes_add(c,
+                   CAUSE_FORBIDDEN,
+                   "",
+                   NULL,
+                   "pod updates may not change fields other than "
+                   "`spec.containers[*].image`,`spec.initContainers[*].image`,"
+                   "`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
+                   "additions to existing tolerations),"
+                   "`spec.terminationGracePeriodSeconds` (allow it to be set "
+                   "to 1 if it was previously negative)");
+}
+
+static void
+check_changes(struct causes *c, const struct json *spec, const struct json *old)
+{
+    unsigned at = causes_enter(c, "spec");
+
+    if (check_container_changes(c, spec, old, "containers")
+        && check_container_changes(c, spec, old, "initContainers")
+        && check_deadline_change(c, spec, old)) {
+        check_toleration_changes(c, spec, old);
+        check_gate_changes(c, spec, old);
+        check_rest(c, spec, old);
+    }
+    causes_leave(c, at);
+}
+
+void
+pod_validate(struct causes *c, const struct json *pod, const struct json *old)
+{
+    meta_check(c, &pod_kind, NAME_DNS_SUBDOMAIN, pod, old);
+    check_both(c, pod);
+    if (old == NULL)
+        check_creation(c, json_get(pod, "spec"));
+    else
+        check_changes(c, json_get(pod, "spec"), json_get(old, "spec"));
+}
+
+/* --- status --------------------------------------------------------------- */
+
+static void
+check_conditions(struct causes *c, const struct json *status)
+{
+    const struct json *list = json_get(status, "conditions");
+
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        unsigned at = causes_enter_index(c, "conditions", i);
+
+        check_name(c, json_at(list, i), "type", NAME_QUALIFIED);
+        causes_leave(c, at);
+    }
+}
+
+void
+pod_validate_status(struct causes *c,
+                    const struct json *pod,
+                    const struct json *old)
+{
+    const struct json *status = json_get(pod, "status");
+    const struct json *was = json_get(old, "status");
+    unsigned at;
+
+    meta_check(c, &pod_kind, NAME_DNS_SUBDOMAIN, pod, old);
+    at = causes_enter(c, "status");
+    if (strcmp(check_text(json_get(pod, "spec"), "nodeName"),
+               check_text(json_get(old, "spec"), "nodeName"))
+        != 0)
+        causes_add(c,
+                   CAUSE_FORBIDDEN,
+                   "nodeName",
+                   NULL,
+                   "may not be changed directly");
+    if (*check_text(status, "nominatedNodeName") != '\0')
+        check_name(c, status, "nominatedNodeName", NAME_DNS_SUBDOMAIN);
+    check_conditions(c, status);
+    if (check_is_set(was, "allocation"))
+        check_immutable(c, status, was, "allocation");
+    causes_leave(c, at);
+}

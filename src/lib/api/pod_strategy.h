@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pod_strategy.h - the calls behind struct kind for pods, for what holds pods
+ *
+ * Called by:  pod.c and the kinds with pod templates.
+ */
+#pragma once
+
+struct arena;
+struct causes;
+struct json;
+
+void pod_set_defaults(struct arena *arena, struct json *pod);
+void pod_prepare(struct arena *arena, struct json *pod, const struct json *old);
+void
+pod_validate(struct causes *c, const struct json *pod, const struct json *old);
+void pod_validate_status(struct causes *c,
+                         const struct json *pod,
+                         const struct json *old);
+
+void pod_spec_drop_disabled(struct arena *arena,
+                            struct json *spec,
+                            const struct json *old);
+
+/* Annotations that mean something for pods, where the walk stands at meta. */
+void pod_annotations_check(struct causes *c,
+                           const struct json *meta,
+                           const struct json *spec);
