@@ -103,8 +103,7 @@ validate(struct causes *c, const struct json *event, const struct json *old)
     const char *of_object = check_text(involved, "namespace");
     bool is_same = strcmp(namespace, of_object) == 0;
 
-    if (old != NULL)
-        meta_check(c, &event_kind, NAME_DNS_SUBDOMAIN, event, old);
+    meta_check(c, &event_kind, NAME_PATH_SEGMENT, event, old);
     if (!is_same && (*of_object != '\0' || strcmp(namespace, "default") != 0))
         causes_add(c,
                    CAUSE_INVALID,

@@ -65,6 +65,14 @@ struct kind {
 
     const struct selectable_field *selectable;
     unsigned n_selectable; /* beyond metadata.name and metadata.namespace */
+
+    /* A kind that is another one under a second name (events.k8s.io Event)
+     * is kept as that one; NULL: as itself. Both convert a whole tree, whose
+     * parts the result shares.
+     */
+    const struct kind *stored_as;
+    struct json *(*to_stored)(struct arena *arena, const struct json *object);
+    struct json *(*from_stored)(struct arena *arena, const struct json *object);
 };
 
 /* All kinds, in order of discovery. */
@@ -72,14 +80,21 @@ extern const struct kind *const kinds[];
 extern const unsigned n_kinds;
 
 /* The kinds that Kiln's own code names. */
+extern const struct kind config_map_kind;
 extern const struct kind event_kind;
+extern const struct kind events_event_kind;
 extern const struct kind job_kind;
 extern const struct kind lease_kind;
 extern const struct kind namespace_kind;
 extern const struct kind node_kind;
+extern const struct kind persistent_volume_kind;
 extern const struct kind persistent_volume_claim_kind;
 extern const struct kind pod_kind;
+extern const struct kind pod_disruption_budget_kind;
+extern const struct kind pod_template_kind;
 extern const struct kind priority_class_kind;
+extern const struct kind resource_quota_kind;
+extern const struct kind storage_class_kind;
 
 /* NULL when there is none. Any name: plural, singular, short, Kind; with or
  * without ".group" behind it; case does not count. For command lines.

@@ -193,6 +193,18 @@ refuse_config_key(const char *name)
     return strncmp(name, "..", 2) == 0 ? "must not start with '..'" : NULL;
 }
 
+static const char *
+refuse_path_segment(const char *name)
+{
+    if (strcmp(name, ".") == 0)
+        return "may not be '.'";
+    if (strcmp(name, "..") == 0)
+        return "may not be '..'";
+    if (strchr(name, '/') != NULL)
+        return "may not contain '/'";
+    return strchr(name, '%') != NULL ? "may not contain '%'" : NULL;
+}
+
 const char *
 name_refuse(enum name_form form, const char *name)
 {
@@ -213,6 +225,8 @@ name_refuse(enum name_form form, const char *name)
         return refuse_env(name);
     case NAME_CONFIG_KEY:
         return refuse_config_key(name);
+    case NAME_PATH_SEGMENT:
+        return refuse_path_segment(name);
     }
     return NULL;
 }

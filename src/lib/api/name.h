@@ -16,9 +16,10 @@ enum name_form {
     NAME_DNS_1035,      /* a DNS label that begins with a letter */
     NAME_QUALIFIED,     /* "example.com/key": of labels, resources */
     NAME_LABEL_VALUE,
-    NAME_PORT,       /* "http-alt" */
-    NAME_ENV,        /* of environment variables */
-    NAME_CONFIG_KEY, /* of a ConfigMap's data: a file name */
+    NAME_PORT,         /* "http-alt" */
+    NAME_ENV,          /* of environment variables */
+    NAME_CONFIG_KEY,   /* of a ConfigMap's data: a file name */
+    NAME_PATH_SEGMENT, /* anything that can stand in a URL's path */
 };
 
 /* NULL when the name has that form; else what it should be. */

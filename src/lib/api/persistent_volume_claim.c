@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* persistent_volume_claim.c - a wish for storage */
+#include <string.h>
+
+#include "lib/api/check.h"
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
+#include "lib/api/pod_rules.h"
+#include "lib/api/quantity.h"
 #include "lib/api/rows.h"
 #include "lib/api/selector.h"
+#include "lib/json/json.h"
 
 /* clang-format off */
 static const struct field persistent_volume_claim_condition_fields[] = {
@@ -77,6 +83,99 @@ static RECORD(persistent_volume_claim, meta,
        "io.k8s.api.core.v1.PersistentVolumeClaim");
 /* clang-format on */
 
+static void
+set_defaults(struct arena *arena, struct json *claim)
+{
+    struct json *spec = json_make_object(arena, claim, "spec");
+    struct json *status = json_make_object(arena, claim, "status");
+    struct json *resources = json_get(spec, "resources");
+
+    if (!check_is_set(spec, "volumeMode"))
+        json_set_string(arena, spec, "volumeMode", "Filesystem");
+    if (*check_text(status, "phase") == '\0')
+        json_set_string(arena, status, "phase", "Pending");
+    resource_list_set_defaults(arena, resources, "requests");
+    resource_list_set_defaults(arena, resources, "limits");
+}
+
+static void
+prepare(struct arena *arena, struct json *claim, const struct json *old)
+{
+    struct json *status = json_object(arena);
+
+    meta_prepare(&persistent_volume_claim_kind, arena, claim, old);
+    json_set_string(arena, status, "phase", "Pending");
+    json_set(arena,
+             claim,
+             "status",
+             old != NULL ? json_get(old, "status") : status);
+}
+
+static void
+check_storage(struct causes *c, const struct json *spec)
+{
+    const struct json *requests = json_get_path(spec, "resources.requests");
+    const struct json *storage = json_get(requests, "storage");
+    unsigned at = causes_enter_key(c, "resources", "storage");
+
+    if (storage == NULL)
+        causes_add(c, CAUSE_REQUIRED, "", NULL, "%s", "");
+    else if (check_quantity(c, requests, "storage")
+             && quantity_text_milli(storage->text) == 0)
+        causes_add(c, CAUSE_INVALID, "", storage, "must be greater than zero");
+    causes_leave(c, at);
+}
+
+/* Only more storage may be asked for, and once the claim is bound. */
+static void
+check_changes(struct causes *c, const struct json *spec, const struct json *old)
+{
+    struct json *is = json_dup(c->arena, spec);
+    struct json *was = json_dup(c->arena, old);
+
+    json_remove(json_get(is, "resources"), "requests");
+    json_remove(json_get(was, "resources"), "requests");
+    if (*check_text(old, "volumeName") == '\0') {
+        json_remove(is, "volumeName");
+        json_remove(was, "volumeName");
+    }
+    if (!json_equals(is, was)
+        || (*check_text(old, "volumeName") == '\0'
+            && !json_equals(json_get(spec, "resources"),
+                            json_get(old, "resources"))))
+        causes_add(c,
+                   CAUSE_FORBIDDEN,
+                   "",
+                   NULL,
+                   "spec is immutable after creation except "
+                   "resources.requests and volumeAttributesClassName for "
+                   "bound claims");
+}
+
+static void
+validate(struct causes *c, const struct json *claim, const struct json *old)
+{
+    const struct json *spec = json_get(claim, "spec");
+    unsigned at;
+
+    meta_check(c,
+               &persistent_volume_claim_kind,
+               NAME_DNS_SUBDOMAIN,
+               claim,
+               old);
+    at = causes_enter(c, "spec");
+    check_present(c, spec, "accessModes", "at least 1 access mode is required");
+    access_modes_check(c, spec);
+    check_label_selector(c, spec, "selector");
+    check_storage(c, spec);
+    if (*check_text(spec, "storageClassName") != '\0')
+        check_name(c, spec, "storageClassName", NAME_DNS_SUBDOMAIN);
+    check_one_of(c, spec, "volumeMode", CHECK_VALUES("Block", "Filesystem"));
+    if (old != NULL)
+        check_changes(c, spec, json_get(old, "spec"));
+    causes_leave(c, at);
+}
+
 const struct kind persistent_volume_claim_kind = {
     .group = "",
     .version = "v1",
@@ -88,4 +187,7 @@ const struct kind persistent_volume_claim_kind = {
     .short_names = (const char *const[]){"pvc", NULL},
     .flags = KIND_NAMESPACED | KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE,
     .record = &persistent_volume_claim_record,
+    .set_defaults = set_defaults,
+    .prepare = prepare,
+    .validate = validate,
 };

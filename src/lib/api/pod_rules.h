@@ -63,6 +63,9 @@ void tolerations_check(struct causes *c, const struct json *spec);
 void topology_spread_check(struct causes *c, const struct json *spec);
 void pod_kiln_check(struct causes *c, const struct json *spec);
 
+/* Access modes of volumes and claims. */
+void access_modes_check(struct causes *c, const struct json *spec);
+
 /* Fills in what upstream's defaulting does: of any pod spec, and what only
  * pods themselves get.
  */

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "lib/api/check.h"
+#include "lib/api/event.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/api/rows.h"
+#include "lib/json/json.h"
+
+/* clang-format off */
+static const struct field events_event_series_fields[] = {
+    OPAQUE(INT, "count", ALWAYS | REQUIRED),
+    OPAQUE(MICRO_TIME, "lastObservedTime", ALWAYS | REQUIRED),
+};
+static OPAQUE_RECORD(events_event_series, "io.k8s.api.events.v1.EventSeries");
+
+static const struct field events_event_fields[] = {
+    TYPE_META,
+    BARE_METADATA,
+    OPAQUE(MICRO_TIME, "eventTime", ALWAYS | REQUIRED),
+    OPAQUE_OBJECT("series", events_event_series, 0),
+    OPAQUE(STRING, "reportingController", 0),
+    OPAQUE(STRING, "reportingInstance", 0),
+    OPAQUE(STRING, "action", 0),
+    OPAQUE(STRING, "reason", 0),
+    OPAQUE_OBJECT("regarding", object_reference, ALWAYS),
+    OPAQUE(STRING, "note", 0),
+    OPAQUE(STRING, "type", 0),
+    OPAQUE_OBJECT("deprecatedSource", event_source, ALWAYS),
+    OPAQUE(TIME, "deprecatedFirstTimestamp", ALWAYS),
+    OPAQUE(TIME, "deprecatedLastTimestamp", ALWAYS),
+    OPAQUE(INT, "deprecatedCount", 0),
+    OPAQUE_OBJECT("related", object_reference, 0),
+};
+static RECORD(events_event, meta, "io.k8s.api.events.v1.Event");
+/* clang-format on */
+
+/* The same event under two names for each thing. */
+static const struct {
+    const char *here;
+    const char *in_core;
+} names[] = {
+    {"regarding", "involvedObject"},
+    {"note", "message"},
+    {"reportingController", "reportingComponent"},
+    {"deprecatedSource", "source"},
+    {"deprecatedFirstTimestamp", "firstTimestamp"},
+    {"deprecatedLastTimestamp", "lastTimestamp"},
+    {"deprecatedCount", "count"},
+};
+
+static const char *
+name_in_core(const char *here)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (strcmp(names[i].here, here) == 0)
+            return names[i].in_core;
+    return here;
+}
+
+static const char *
+name_here(const char *in_core)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (strcmp(names[i].in_core, in_core) == 0)
+            return names[i].here;
+    return in_core;
+}
+
+static struct json *
+convert(struct arena *arena,
+        const struct json *from,
+        const char *api_version,
+        const char *(*rename)(const char *name))
+{
+    struct json *to = json_object(arena);
+
+    for (uint32_t i = 0; i < from->count; i++)
+        json_set(arena,
+                 to,
+                 rename(from->members[i].name),
+                 from->members[i].value);
+    json_set_string(arena, to, "apiVersion", api_version);
+    return to;
+}
+
+static struct json *
+to_stored(struct arena *arena, const struct json *event)
+{
+    return convert(arena, event, "v1", name_in_core);
+}
+
+static struct json *
+from_stored(struct arena *arena, const struct json *event)
+{
+    return convert(arena, event, "events.k8s.io/v1", name_here);
+}
+
+static void
+prepare(struct arena *arena, struct json *event, const struct json *old)
+{
+    meta_prepare(&events_event_kind, arena, event, old);
+}
+
+/* Given, and no longer than others can be bothered with. */
+static void
+check_word(struct causes *c, const struct json *event, const char *name)
+{
+    if (check_present(c, event, name, "") && json_get(event, name)->count > 128)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   name,
+                   json_string(c->arena, ""),
+                   "can have at most 128 characters");
+}
+
+static void
+check_unset(struct causes *c, const struct json *event, const char *name)
+{
+    const struct json *v = json_get(event, name);
+
+    if (v != NULL && v->type != JSON_NULL
+        && !(json_is(v, JSON_OBJECT) && v->count == 0))
+        causes_add(c, CAUSE_INVALID, name, v, "needs to be unset");
+}
+
+static void
+check_new(struct causes *c, const struct json *event)
+{
+    const char *type = check_text(event, "type");
+
+    check_present(c, event, "eventTime", "");
+    check_word(c, event, "reportingController");
+    if (!name_is(NAME_QUALIFIED, check_text(event, "reportingController")))
+        causes_add(
+            c,
+            CAUSE_INVALID,
+            "reportingController",
+            json_string(c->arena, check_text(event, "reportingController")),
+            "%s",
+            name_refuse(NAME_QUALIFIED,
+                        check_text(event, "reportingController")));
+    check_word(c, event, "reportingInstance");
+    check_word(c, event, "action");
+    check_word(c, event, "reason");
+    if (strlen(check_text(event, "note")) > 1024)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "note",
+                   json_string(c->arena, ""),
+                   "can have at most 1024 characters");
+    if (strcmp(type, "Normal") != 0 && strcmp(type, "Warning") != 0)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "type",
+                   json_string(c->arena, ""),
+                   "has invalid value: %s",
+                   type);
+    check_unset(c, event, "deprecatedFirstTimestamp");
+    check_unset(c, event, "deprecatedLastTimestamp");
+    check_unset(c, event, "deprecatedCount");
+    check_unset(c, event, "deprecatedSource");
+}
+
+static void
+check_changes(struct causes *c,
+              const struct json *event,
+              const struct json *old)
+{
+    static const char *const kept[] = {
+        "regarding",
+        "reason",
+        "note",
+        "type",
+        "eventTime",
+        "action",
+        "related",
+        "reportingController",
+        "reportingInstance",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+        check_immutable(c, event, old, kept[i]);
+}
+
+static void
+validate(struct causes *c, const struct json *event, const struct json *old)
+{
+    const char *namespace =
+        check_text(json_get(event, "metadata"), "namespace");
+    const char *of_object =
+        check_text(json_get(event, "regarding"), "namespace");
+
+    meta_check(c, &events_event_kind, NAME_DNS_SUBDOMAIN, event, old);
+    if (strcmp(namespace, of_object) != 0
+        && (*of_object != '\0' || strcmp(namespace, "default") != 0))
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "regarding.namespace",
+                   json_string(c->arena, of_object),
+                   "does not match event.namespace");
+    if (old == NULL)
+        check_new(c, event);
+    else
+        check_changes(c, event, old);
+}
+
+const struct kind events_event_kind = {
+    .group = "events.k8s.io",
+    .version = "v1",
+    .api_version = "events.k8s.io/v1",
+    .name = "Event",
+    .list_name = "EventList",
+    .plural = "events",
+    .singular = "event",
+    .short_names = (const char *const[]){"ev", NULL},
+    .flags = KIND_NAMESPACED | KIND_UNCONDITIONAL_UPDATE | KIND_CREATE_ON_UPDATE
+             | KIND_TRANSIENT,
+    .record = &events_event_record,
+    .prepare = prepare,
+    .validate = validate,
+    .stored_as = &event_kind,
+    .to_stored = to_stored,
+    .from_stored = from_stored,
+};

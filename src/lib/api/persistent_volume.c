@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "lib/api/check.h"
+#include "lib/api/event.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/api/pod_rules.h"
+#include "lib/api/quantity.h"
+#include "lib/api/rows.h"
+#include "lib/api/selector.h"
+#include "lib/json/json.h"
+
+/* clang-format off */
+static const struct field azure_file_persistent_volume_source_fields[] = {
+    OPAQUE(STRING, "secretName", ALWAYS | REQUIRED),
+    OPAQUE(STRING, "shareName", ALWAYS | REQUIRED),
+    OPAQUE(BOOL, "readOnly", 0),
+    OPAQUE(STRING, "secretNamespace", KEPT),
+};
+static OPAQUE_RECORD(azure_file_persistent_volume_source,
+       "io.k8s.api.core.v1.AzureFilePersistentVolumeSource");
+
+static const struct field csi_persistent_volume_source_fields[] = {
+    OPAQUE(STRING, "driver", ALWAYS | REQUIRED),
+    OPAQUE(STRING, "volumeHandle", ALWAYS | REQUIRED),
+    OPAQUE_OBJECT("controllerExpandSecretRef", secret_reference, 0),
+    OPAQUE_OBJECT("controllerPublishSecretRef", secret_reference, 0),
+    OPAQUE(STRING, "fsType", 0),
+    OPAQUE_OBJECT("nodeExpandSecretRef", secret_reference, 0),
+    OPAQUE_OBJECT("nodePublishSecretRef", secret_reference, 0),
+    OPAQUE_OBJECT("nodeStageSecretRef", secret_reference, 0),
+    OPAQUE(BOOL, "readOnly", 0),
+    OPAQUE_MAP(STRING, "volumeAttributes", 0),
+};
+static OPAQUE_RECORD(csi_persistent_volume_source,
+       "io.k8s.api.core.v1.CSIPersistentVolumeSource");
+
+static const struct field ceph_fs_persistent_volume_source_fields[] = {
+    OPAQUE_LIST(STRING, "monitors", ALWAYS | REQUIRED),
+    OPAQUE(STRING, "path", 0),
+    OPAQUE(BOOL, "readOnly", 0),
+    OPAQUE(STRING, "secretFile", 0),
+    OPAQUE_OBJECT("secretRef", secret_reference, 0),
+    OPAQUE(STRING, "user", 0),
+};
+static OPAQUE_RECORD(ceph_fs_persistent_volume_source,
+       "io.k8s.api.core.v1.CephFSPersistentVolumeSource");
+
+static const struct field cinder_persistent_volume_source_fields[] = {
+    OPAQUE(STRING, "volumeID", ALWAYS | REQUIRED),
+    OPAQUE(STRING, "fsType", 0),
+    OPAQUE(BOOL, "readOnly", 0),
+    OPAQUE_OBJECT("secretRef", secret_reference, 0),
+};
+static OPAQUE_RECORD(cinder_persistent_volume_source,
+       "io.k8s.api.core.v1.CinderPersistentVolumeSource");
+
+static const struct field flex_persistent_volume_source_fields[] = {
+    OPAQUE(STRING, "driver", ALWAYS | REQUIRED),
+    OPAQUE(STRING, "fsType", 0),
+    OPAQUE_MAP(STRING, "options", 0),
+    OPAQUE(BOOL, "readOnly", 0),
+    OPAQUE_OBJECT("secretRef", secret_reference, 0),
+};
+static OPAQUE_RECORD(flex_persistent_volume_source,
+       "io.k8s.api.core.v1.FlexPersistentVolumeSource");
+
+static const struct field glusterfs_persistent_volume_source_fields[] = {
+    OPAQUE(STRING, "endpoints", ALWAYS | REQUIRED),
+    OPAQUE(STRING, "path", ALWAYS | REQUIRED),
+    OPAQUE(STRING, "endpointsNamespace", KEPT),
+    OPAQUE(BOOL, "readOnly", 0),
+};
+static OPAQUE_RECORD(glusterfs_persistent_volume_source,
+       "io.k8s.api.core.v1.GlusterfsPersistentVolumeSource");
+
+static const struct field iscsi_persistent_volume_source_fields[] = {
+    OPAQUE(STRING, "iqn", ALWAYS | REQUIRED),
+    OPAQUE(INT, "lun", ALWAYS | REQUIRED),
+    OPAQUE(STRING, "targetPortal", ALWAYS | REQUIRED),
+    OPAQUE(BOOL, "chapAuthDiscovery", 0),
+    OPAQUE(BOOL, "chapAuthSession", 0),
+    OPAQUE(STRING, "fsType", 0),
+    OPAQUE(STRING, "initiatorName", KEPT),
+    OPAQUE(STRING, "iscsiInterface", 0),
+    OPAQUE_LIST(STRING, "portals", 0),
+    OPAQUE(BOOL, "readOnly", 0),
+    OPAQUE_OBJECT("secretRef", secret_reference, 0),
+};
+static OPAQUE_RECORD(iscsi_persistent_volume_source,
+       "io.k8s.api.core.v1.ISCSIPersistentVolumeSource");
+
+static const struct field local_volume_source_fields[] = {
+    OPAQUE(STRING, "path", ALWAYS | REQUIRED),
+    OPAQUE(STRING, "fsType", KEPT),
+};
+static OPAQUE_RECORD(local_volume_source,
+       "io.k8s.api.core.v1.LocalVolumeSource");
+
+static const struct field rbd_persistent_volume_source_fields[] = {
+    OPAQUE(STRING, "image", ALWAYS | REQUIRED),
+    OPAQUE_LIST(STRING, "monitors", ALWAYS | REQUIRED),
+    OPAQUE(STRING, "fsType", 0),
+    OPAQUE(STRING, "keyring", 0),
+    OPAQUE(STRING, "pool", 0),
+    OPAQUE(BOOL, "readOnly", 0),
+    OPAQUE_OBJECT("secretRef", secret_reference, 0),
+    OPAQUE(STRING, "user", 0),
+};
+static OPAQUE_RECORD(rbd_persistent_volume_source,
+       "io.k8s.api.core.v1.RBDPersistentVolumeSource");
+
+static const struct field scale_io_persistent_volume_source_fields[] = {
+    OPAQUE(STRING, "gateway", ALWAYS | REQUIRED),
+    OPAQUE_OBJECT("secretRef", secret_reference, REQUIRED),
+    OPAQUE(STRING, "system", ALWAYS | REQUIRED),
+    OPAQUE(STRING, "fsType", 0),
+    OPAQUE(STRING, "protectionDomain", 0),
+    OPAQUE(BOOL, "readOnly", 0),
+    OPAQUE(BOOL, "sslEnabled", 0),
+    OPAQUE(STRING, "storageMode", 0),
+    OPAQUE(STRING, "storagePool", 0),
+    OPAQUE(STRING, "volumeName", 0),
+};
+static OPAQUE_RECORD(scale_io_persistent_volume_source,
+       "io.k8s.api.core.v1.ScaleIOPersistentVolumeSource");
+
+static const struct field storage_os_persistent_volume_source_fields[] = {
+    OPAQUE(STRING, "fsType", 0),
+    OPAQUE(BOOL, "readOnly", 0),
+    OPAQUE_OBJECT("secretRef", object_reference, 0),
+    OPAQUE(STRING, "volumeName", 0),
+    OPAQUE(STRING, "volumeNamespace", 0),
+};
+static OPAQUE_RECORD(storage_os_persistent_volume_source,
+       "io.k8s.api.core.v1.StorageOSPersistentVolumeSource");
+
+static const struct field volume_node_affinity_fields[] = {
+    OPAQUE_OBJECT("required", node_selector, 0),
+};
+static OPAQUE_RECORD(volume_node_affinity,
+       "io.k8s.api.core.v1.VolumeNodeAffinity");
+
+static const struct field persistent_volume_spec_fields[] = {
+    OPAQUE_MAP(QUANTITY, "capacity", 0),
+    OPAQUE_OBJECT("local", local_volume_source, 0),
+    OPAQUE_LIST(STRING, "accessModes", 0),
+    OPAQUE(STRING, "persistentVolumeReclaimPolicy", 0,
+        ONE_OF("Delete", "Recycle", "Retain")),
+    OPAQUE(STRING, "storageClassName", 0),
+    OPAQUE(STRING, "volumeMode", KEPT, ONE_OF("Block", "Filesystem")),
+    OPAQUE_OBJECT("nodeAffinity", volume_node_affinity, 0),
+    OPAQUE_OBJECT("awsElasticBlockStore",
+        aws_elastic_block_store_volume_source, 0),
+    OPAQUE_OBJECT("azureDisk", azure_disk_volume_source, 0),
+    OPAQUE_OBJECT("azureFile", azure_file_persistent_volume_source, 0),
+    OPAQUE_OBJECT("cephfs", ceph_fs_persistent_volume_source, 0),
+    OPAQUE_OBJECT("cinder", cinder_persistent_volume_source, 0),
+    OPAQUE_OBJECT("claimRef", object_reference, 0),
+    OPAQUE_OBJECT("csi", csi_persistent_volume_source, 0),
+    OPAQUE_OBJECT("fc", fc_volume_source, 0),
+    OPAQUE_OBJECT("flexVolume", flex_persistent_volume_source, 0),
+    OPAQUE_OBJECT("flocker", flocker_volume_source, 0),
+    OPAQUE_OBJECT("gcePersistentDisk", gce_persistent_disk_volume_source, 0),
+    OPAQUE_OBJECT("glusterfs", glusterfs_persistent_volume_source, 0),
+    OPAQUE_OBJECT("hostPath", host_path_volume_source, 0),
+    OPAQUE_OBJECT("iscsi", iscsi_persistent_volume_source, 0),
+    OPAQUE_LIST(STRING, "mountOptions", 0),
+    OPAQUE_OBJECT("nfs", nfs_volume_source, 0),
+    OPAQUE_OBJECT("photonPersistentDisk", photon_persistent_disk_volume_source,
+        0),
+    OPAQUE_OBJECT("portworxVolume", portworx_volume_source, 0),
+    OPAQUE_OBJECT("quobyte", quobyte_volume_source, 0),
+    OPAQUE_OBJECT("rbd", rbd_persistent_volume_source, 0),
+    OPAQUE_OBJECT("scaleIO", scale_io_persistent_volume_source, 0),
+    OPAQUE_OBJECT("storageos", storage_os_persistent_volume_source, 0),
+    OPAQUE(STRING, "volumeAttributesClassName", KEPT),
+    OPAQUE_OBJECT("vsphereVolume", vsphere_virtual_disk_volume_source, 0),
+};
+static OPAQUE_RECORD(persistent_volume_spec,
+       "io.k8s.api.core.v1.PersistentVolumeSpec");
+
+static const struct field persistent_volume_status_fields[] = {
+    OPAQUE(STRING, "phase", 0,
+        ONE_OF("Available", "Bound", "Failed", "Pending", "Released")),
+    OPAQUE(TIME, "lastPhaseTransitionTime", KEPT),
+    OPAQUE(STRING, "message", 0),
+    OPAQUE(STRING, "reason", 0),
+};
+static OPAQUE_RECORD(persistent_volume_status,
+       "io.k8s.api.core.v1.PersistentVolumeStatus");
+
+static const struct field persistent_volume_fields[] = {
+    TYPE_META,
+    BARE_METADATA,
+    OPAQUE_OBJECT("spec", persistent_volume_spec, ALWAYS),
+    OPAQUE_OBJECT("status", persistent_volume_status, ALWAYS),
+};
+static RECORD(persistent_volume, meta, "io.k8s.api.core.v1.PersistentVolume");
+/* clang-format on */
+
+static void
+set_defaults(struct arena *arena, struct json *volume)
+{
+    struct json *spec = json_make_object(arena, volume, "spec");
+    struct json *status = json_make_object(arena, volume, "status");
+
+    if (!check_is_set(spec, "persistentVolumeReclaimPolicy"))
+        json_set_string(arena, spec, "persistentVolumeReclaimPolicy", "Retain");
+    if (!check_is_set(spec, "volumeMode"))
+        json_set_string(arena, spec, "volumeMode", "Filesystem");
+    if (*check_text(status, "phase") == '\0')
+        json_set_string(arena, status, "phase", "Pending");
+    if (check_is_set(json_get(spec, "hostPath"), "path")
+        && !check_is_set(json_get(spec, "hostPath"), "type"))
+        json_set_string(arena, json_get(spec, "hostPath"), "type", "");
+    resource_list_set_defaults(arena, spec, "capacity");
+}
+
+static void
+prepare(struct arena *arena, struct json *volume, const struct json *old)
+{
+    struct json *status = json_object(arena);
+    struct json *since = json_get_path(volume, "metadata.creationTimestamp");
+
+    meta_prepare(&persistent_volume_kind, arena, volume, old);
+    if (old != NULL) {
+        json_set(arena, volume, "status", json_get(old, "status"));
+        return;
+    }
+    json_set_string(arena, status, "phase", "Pending");
+    if (since != NULL)
+        json_set(arena, status, "lastPhaseTransitionTime", since);
+    json_set(arena, volume, "status", status);
+}
+
+static void
+check_capacity(struct causes *c, const struct json *spec)
+{
+    const struct json *capacity = json_get(spec, "capacity");
+
+    if (!check_present(c, spec, "capacity", ""))
+        return;
+    if (json_get(capacity, "storage") == NULL || capacity->count > 1)
+        causes_add(c,
+                   CAUSE_NOT_SUPPORTED,
+                   "capacity",
+                   capacity,
+                   "supported values: \"storage\"");
+    for (uint32_t i = 0; i < capacity->count; i++) {
+        const char *name = capacity->members[i].name;
+        unsigned at = causes_enter_key(c, "capacity", name);
+
+        if (check_quantity(c, capacity, name)
+            && quantity_text_milli(capacity->members[i].value->text) == 0)
+            causes_add(c,
+                       CAUSE_INVALID,
+                       "",
+                       capacity->members[i].value,
+                       "must be greater than zero");
+        causes_leave(c, at);
+    }
+}
+
+void
+access_modes_check(struct causes *c, const struct json *spec)
+{
+    const struct json *modes = json_get(spec, "accessModes");
+    bool is_alone = false;
+
+    for (uint32_t i = 0; i < json_count(modes); i++) {
+        struct json *holder = json_object(c->arena);
+
+        json_set(c->arena, holder, "accessModes", json_at(modes, i));
+        check_one_of(c,
+                     holder,
+                     "accessModes",
+                     CHECK_VALUES("ReadOnlyMany",
+                                  "ReadWriteMany",
+                                  "ReadWriteOnce",
+                                  "ReadWriteOncePod"));
+        is_alone = is_alone
+                   || strcmp(json_at(modes, i)->text, "ReadWriteOncePod") == 0;
+    }
+    if (is_alone && json_count(modes) > 1)
+        causes_add(c,
+                   CAUSE_FORBIDDEN,
+                   "accessModes",
+                   NULL,
+                   "may not use ReadWriteOncePod with other access modes");
+}
+
+static bool
+is_source(const struct field *f)
+{
+    return f->type == FIELD_OBJECT && strcmp(f->name, "claimRef") != 0
+           && strcmp(f->name, "nodeAffinity") != 0;
+}
+
+static void
+check_required_members(struct causes *c,
+                       const struct field *f,
+                       const struct json *source)
+{
+    unsigned at = causes_enter(c, f->name);
+
+    for (unsigned i = 0; i < f->of->n_fields; i++)
+        if ((f->of->fields[i].flags & REQUIRED) != 0
+            && f->of->fields[i].type == FIELD_STRING)
+            check_present(c, source, f->of->fields[i].name, "");
+    if (json_get(source, "path") != NULL)
+        check_no_backsteps(c, source, "path");
+    causes_leave(c, at);
+}
+
+static void
+check_sources(struct causes *c, const struct json *spec)
+{
+    unsigned found = 0;
+
+    for (unsigned i = 0; i < persistent_volume_spec_record.n_fields; i++) {
+        const struct field *f = &persistent_volume_spec_record.fields[i];
+        const struct json *source = json_get(spec, f->name);
+
+        if (!is_source(f) || !json_is(source, JSON_OBJECT))
+            continue;
+        if (++found > 1)
+            causes_add(c,
+                       CAUSE_FORBIDDEN,
+                       f->name,
+                       NULL,
+                       "may not specify more than 1 volume type");
+        else
+            check_required_members(c, f, source);
+    }
+    if (found == 0)
+        causes_add(c, CAUSE_REQUIRED, "", NULL, "must specify a volume type");
+}
+
+static void
+check_affinity(struct causes *c, const struct json *spec)
+{
+    const struct json *affinity = json_get(spec, "nodeAffinity");
+    unsigned at;
+
+    if (!json_is(affinity, JSON_OBJECT))
+        return;
+    at = causes_enter(c, "nodeAffinity.required");
+    if (check_is_set(affinity, "required"))
+        node_selector_check(c, json_get(affinity, "required"));
+    else
+        causes_add(c,
+                   CAUSE_REQUIRED,
+                   "",
+                   NULL,
+                   "must specify required node constraints");
+    causes_leave(c, at);
+}
+
+static void
+check_changes(struct causes *c, const struct json *spec, const struct json *old)
+{
+    bool same = true;
+
+    for (unsigned i = 0; i < persistent_volume_spec_record.n_fields; i++) {
+        const struct field *f = &persistent_volume_spec_record.fields[i];
+
+        if (is_source(f))
+            same =
+                same
+                && json_equals(json_get(spec, f->name), json_get(old, f->name));
+    }
+    if (!same)
+        causes_add(c,
+                   CAUSE_FORBIDDEN,
+                   "persistentvolumesource",
+                   NULL,
+                   "spec.persistentvolumesource is immutable after creation");
+    check_immutable(c, spec, old, "volumeMode");
+    if (check_is_set(old, "nodeAffinity"))
+        check_immutable(c, spec, old, "nodeAffinity");
+}
+
+static void
+validate(struct causes *c, const struct json *volume, const struct json *old)
+{
+    const struct json *spec = json_get(volume, "spec");
+    unsigned at;
+
+    meta_check(c, &persistent_volume_kind, NAME_DNS_SUBDOMAIN, volume, old);
+    at = causes_enter(c, "spec");
+    check_present(c, spec, "accessModes", "");
+    access_modes_check(c, spec);
+    check_capacity(c, spec);
+    check_one_of(c,
+                 spec,
+                 "persistentVolumeReclaimPolicy",
+                 CHECK_VALUES("Delete", "Recycle", "Retain"));
+    check_affinity(c, spec);
+    check_sources(c, spec);
+    if (*check_text(spec, "storageClassName") != '\0')
+        check_name(c, spec, "storageClassName", NAME_DNS_SUBDOMAIN);
+    check_one_of(c, spec, "volumeMode", CHECK_VALUES("Block", "Filesystem"));
+    if (old != NULL)
+        check_changes(c, spec, json_get(old, "spec"));
+    causes_leave(c, at);
+    if (check_is_set(spec, "local") && !check_is_set(spec, "nodeAffinity"))
+        causes_add(c,
+                   CAUSE_REQUIRED,
+                   "metadata.annotations",
+                   NULL,
+                   "Local volume requires node affinity");
+}
+
+const struct kind persistent_volume_kind = {
+    .group = "",
+    .version = "v1",
+    .api_version = "v1",
+    .name = "PersistentVolume",
+    .list_name = "PersistentVolumeList",
+    .plural = "persistentvolumes",
+    .singular = "persistentvolume",
+    .short_names = (const char *const[]){"pv", NULL},
+    .flags = KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE,
+    .record = &persistent_volume_record,
+    .set_defaults = set_defaults,
+    .prepare = prepare,
+    .validate = validate,
+};

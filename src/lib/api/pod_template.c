@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pod_template.c - a pod spec kept for use by others (kind PodTemplate) */
+#include "lib/api/job.h"
+#include "lib/api/job_rules.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/api/pod_rules.h"
+#include "lib/api/pod_strategy.h"
+#include "lib/api/rows.h"
+#include "lib/json/json.h"
+
+/* clang-format off */
+static const struct field pod_template_object_fields[] = {
+    TYPE_META,
+    BARE_METADATA,
+    OPAQUE_OBJECT("template", pod_template, ALWAYS),
+};
+static RECORD(pod_template_object, meta, "io.k8s.api.core.v1.PodTemplate");
+/* clang-format on */
+
+static void
+set_defaults(struct arena *arena, struct json *object)
+{
+    struct json *template = json_make_object(arena, object, "template");
+
+    pod_spec_set_defaults(arena, json_make_object(arena, template, "spec"));
+}
+
+static void
+prepare(struct arena *arena, struct json *object, const struct json *old)
+{
+    meta_prepare(&pod_template_kind, arena, object, old);
+    pod_spec_drop_disabled(arena,
+                           json_get_path(object, "template.spec"),
+                           json_get_path(old, "template.spec"));
+}
+
+static void
+validate(struct causes *c, const struct json *object, const struct json *old)
+{
+    meta_check(c, &pod_template_kind, NAME_DNS_SUBDOMAIN, object, old);
+    pod_template_check(c, object, "template");
+}
+
+const struct kind pod_template_kind = {
+    .group = "",
+    .version = "v1",
+    .api_version = "v1",
+    .name = "PodTemplate",
+    .list_name = "PodTemplateList",
+    .plural = "podtemplates",
+    .singular = "podtemplate",
+    .flags = KIND_NAMESPACED | KIND_UNCONDITIONAL_UPDATE | KIND_GENERATION,
+    .record = &pod_template_object_record,
+    .set_defaults = set_defaults,
+    .prepare = prepare,
+    .validate = validate,
+};

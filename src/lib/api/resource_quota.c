@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "lib/api/check.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/api/pod_rules.h"
+#include "lib/api/resource_name.h"
+#include "lib/api/rows.h"
+#include "lib/json/json.h"
+
+/* clang-format off */
+static const struct field scoped_resource_selector_requirement_fields[] = {
+    OPAQUE(STRING, "operator", ALWAYS | REQUIRED,
+        ONE_OF("DoesNotExist", "Exists", "In", "NotIn")),
+    OPAQUE(STRING, "scopeName", ALWAYS | REQUIRED,
+        ONE_OF("BestEffort", "CrossNamespacePodAffinity", "NotBestEffort",
+            "NotTerminating", "PriorityClass", "Terminating")),
+    OPAQUE_LIST(STRING, "values", 0),
+};
+static OPAQUE_RECORD(scoped_resource_selector_requirement,
+       "io.k8s.api.core.v1.ScopedResourceSelectorRequirement");
+
+static const struct field scope_selector_fields[] = {
+    OPAQUE_OBJECTS("matchExpressions", scoped_resource_selector_requirement, 0),
+};
+static OPAQUE_RECORD(scope_selector,
+       "io.k8s.api.core.v1.ScopeSelector", ATOMIC);
+
+static const struct field resource_quota_spec_fields[] = {
+    OPAQUE_MAP(QUANTITY, "hard", 0),
+    OPAQUE_LIST(STRING, "scopes", 0),
+    OPAQUE_OBJECT("scopeSelector", scope_selector, 0),
+};
+static OPAQUE_RECORD(resource_quota_spec,
+       "io.k8s.api.core.v1.ResourceQuotaSpec");
+
+static const struct field resource_quota_status_fields[] = {
+    OPAQUE_MAP(QUANTITY, "hard", 0),
+    OPAQUE_MAP(QUANTITY, "used", 0),
+};
+static OPAQUE_RECORD(resource_quota_status,
+       "io.k8s.api.core.v1.ResourceQuotaStatus");
+
+static const struct field resource_quota_fields[] = {
+    TYPE_META,
+    BARE_METADATA,
+    OPAQUE_OBJECT("spec", resource_quota_spec, ALWAYS),
+    OPAQUE_OBJECT("status", resource_quota_status, ALWAYS),
+};
+static RECORD(resource_quota, meta, "io.k8s.api.core.v1.ResourceQuota");
+/* clang-format on */
+
+static void
+set_defaults(struct arena *arena, struct json *quota)
+{
+    resource_list_set_defaults(arena, json_get(quota, "spec"), "hard");
+    resource_list_set_defaults(arena, json_get(quota, "status"), "hard");
+    resource_list_set_defaults(arena, json_get(quota, "status"), "used");
+}
+
+static void
+prepare(struct arena *arena, struct json *quota, const struct json *old)
+{
+    struct json *status = json_get(old, "status");
+
+    meta_prepare(&resource_quota_kind, arena, quota, old);
+    json_set(arena,
+             quota,
+             "status",
+             status != NULL ? status : json_object(arena));
+}
+
+static void
+check_hard(struct causes *c, const struct json *spec)
+{
+    const struct json *hard = json_get(spec, "hard");
+
+    for (uint32_t i = 0; i < json_count(hard); i++) {
+        const char *name = hard->members[i].name;
+        const struct json *shown = json_string(c->arena, name);
+        const char *why = name_refuse(NAME_QUALIFIED, name);
+        unsigned at = causes_enter_key(c, "hard", name);
+
+        if (why != NULL)
+            causes_add(c, CAUSE_INVALID, "", shown, "%s", why);
+        if (strchr(name, '/') == NULL && !resource_name_is_for_quotas(name))
+            causes_add(c,
+                       CAUSE_INVALID,
+                       "",
+                       shown,
+                       "must be a standard resource for quota");
+        check_quantity(c, hard, name);
+        causes_leave(c, at);
+    }
+}
+
+/* Scopes of pods, and what they are the opposite of. */
+static const struct {
+    const char *name;
+    const char *conflicts_with; /* NULL: with none */
+    bool takes_no_values;
+    bool counts_only; /* pods, but not what they ask for */
+} scopes[] = {
+    {"Terminating", "NotTerminating", true, false},
+    {"NotTerminating", NULL, true, false},
+    {"BestEffort", "NotBestEffort", true, true},
+    {"NotBestEffort", NULL, true, false},
+    {"PriorityClass", NULL, false, false},
+    {"CrossNamespacePodAffinity", NULL, true, false},
+};
+
+static bool
+is_scoped(const char *resource, bool counts_only)
+{
+    if (strcmp(resource, "pods") == 0)
+        return true;
+    return !counts_only
+           && (resource_name_is_for_containers(resource)
+               || strncmp(resource, "requests.", 9) == 0
+               || strncmp(resource, "limits.", 7) == 0)
+           && strcmp(resource, "requests.storage") != 0;
+}
+
+/* The place of the scope in the list, which is beyond it when unknown; adds
+ * resources that it says nothing about.
+ */
+static size_t
+check_scope(struct causes *c,
+            const struct json *spec,
+            const char *name,
+            const char *field,
+            const struct json *shown)
+{
+    const struct json *hard = json_get(spec, "hard");
+    size_t found = 0;
+
+    while (found < ARRAY_SIZE(scopes) && strcmp(scopes[found].name, name) != 0)
+        found++;
+    for (uint32_t i = 0; i < json_count(hard) && found < ARRAY_SIZE(scopes);
+         i++) {
+        const char *resource = hard->members[i].name;
+
+        if (resource_name_is_for_quotas(resource)
+            && !is_scoped(resource, scopes[found].counts_only))
+            causes_add(c,
+                       CAUSE_INVALID,
+                       field,
+                       shown,
+                       "unsupported scope applied to resource");
+    }
+    return found;
+}
+
+static bool
+holds(const struct json *list, const char *text)
+{
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (strcmp(json_at(list, i)->text, text) == 0)
+            return true;
+    return false;
+}
+
+static void
+check_scopes(struct causes *c, const struct json *spec)
+{
+    const struct json *list = json_get(spec, "scopes");
+
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        size_t n = check_scope(c, spec, json_at(list, i)->text, "scopes", list);
+
+        if (n == ARRAY_SIZE(scopes))
+            causes_add(c, CAUSE_INVALID, "scopes", list, "unsupported scope");
+        else if (scopes[n].conflicts_with != NULL
+                 && holds(list, scopes[n].conflicts_with))
+            causes_add(c, CAUSE_INVALID, "scopes", list, "conflicting scopes");
+    }
+}
+
+static void
+check_scope_requirement(struct causes *c,
+                        const struct json *spec,
+                        const struct json *r)
+{
+    const char *op = check_text(r, "operator");
+    const struct json *values = json_get(r, "values");
+    size_t n = check_scope(c, spec, check_text(r, "scopeName"), "", r);
+    bool lists = strcmp(op, "In") == 0 || strcmp(op, "NotIn") == 0;
+    bool exists = strcmp(op, "Exists") == 0;
+
+    if (n == ARRAY_SIZE(scopes))
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "scopeName",
+                   json_get(r, "scopeName"),
+                   "unsupported scope");
+    else if (scopes[n].takes_no_values && !exists)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "operator",
+                   json_get(r, "operator"),
+                   "must be 'Exists' when scope is any of "
+                   "ResourceQuotaScopeTerminating, "
+                   "ResourceQuotaScopeNotTerminating, "
+                   "ResourceQuotaScopeBestEffort, "
+                   "ResourceQuotaScopeNotBestEffort or "
+                   "ResourceQuotaScopeCrossNamespacePodAffinity");
+    if (lists && json_count(values) == 0)
+        causes_add(c,
+                   CAUSE_REQUIRED,
+                   "values",
+                   NULL,
+                   "must be at least one value when `operator` is 'In' or "
+                   "'NotIn' for scope selector");
+    else if (!lists && !exists && strcmp(op, "DoesNotExist") != 0)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "operator",
+                   json_get(r, "operator"),
+                   "not a valid selector operator");
+    else if (!lists && json_count(values) > 0)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "values",
+                   values,
+                   "must be no value when `operator` is 'Exist' or "
+                   "'DoesNotExist' for scope selector");
+}
+
+static void
+check_scope_selector(struct causes *c, const struct json *spec)
+{
+    const struct json *list =
+        json_get_path(spec, "scopeSelector.matchExpressions");
+    unsigned at = causes_enter(c, "scopeSelector.matchExpressions");
+
+    for (uint32_t i = 0; i < json_count(list); i++)
+        check_scope_requirement(c, spec, json_at(list, i));
+    causes_leave(c, at);
+}
+
+static bool
+same_scopes(const struct json *a, const struct json *b)
+{
+    for (uint32_t i = 0; i < json_count(a); i++)
+        if (!holds(b, json_at(a, i)->text))
+            return false;
+    return json_count(a) == json_count(b);
+}
+
+static void
+validate(struct causes *c, const struct json *quota, const struct json *old)
+{
+    const struct json *spec = json_get(quota, "spec");
+    const struct json *was = json_get_path(old, "spec.scopes");
+    unsigned at;
+
+    meta_check(c, &resource_quota_kind, NAME_DNS_SUBDOMAIN, quota, old);
+    at = causes_enter(c, "spec");
+    check_hard(c, spec);
+    check_scopes(c, spec);
+    check_scope_selector(c, spec);
+    if (old != NULL && !same_scopes(json_get(spec, "scopes"), was))
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "scopes",
+                   json_get(spec, "scopes"),
+                   "field is immutable");
+    causes_leave(c, at);
+}
+
+const struct kind resource_quota_kind = {
+    .group = "",
+    .version = "v1",
+    .api_version = "v1",
+    .name = "ResourceQuota",
+    .list_name = "ResourceQuotaList",
+    .plural = "resourcequotas",
+    .singular = "resourcequota",
+    .short_names = (const char *const[]){"quota", NULL},
+    .flags = KIND_NAMESPACED | KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE,
+    .record = &resource_quota_record,
+    .set_defaults = set_defaults,
+    .prepare = prepare,
+    .validate = validate,
+};

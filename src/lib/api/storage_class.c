@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <string.h>
+
+#include "lib/api/check.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/api/rows.h"
+#include "lib/base/arena.h"
+#include "lib/json/json.h"
+
+/* clang-format off */
+static const struct field topology_selector_label_requirement_fields[] = {
+    OPAQUE(STRING, "key", ALWAYS | REQUIRED),
+    OPAQUE_LIST(STRING, "values", ALWAYS | REQUIRED),
+};
+static OPAQUE_RECORD(topology_selector_label_requirement,
+       "io.k8s.api.core.v1.TopologySelectorLabelRequirement");
+
+static const struct field topology_selector_term_fields[] = {
+    OPAQUE_OBJECTS("matchLabelExpressions",
+        topology_selector_label_requirement, 0),
+};
+static OPAQUE_RECORD(topology_selector_term,
+       "io.k8s.api.core.v1.TopologySelectorTerm", ATOMIC);
+
+static const struct field storage_class_fields[] = {
+    TYPE_META,
+    BARE_METADATA,
+    OPAQUE(STRING, "provisioner", ALWAYS | REQUIRED),
+    OPAQUE(STRING, "reclaimPolicy", KEPT,
+        ONE_OF("Delete", "Recycle", "Retain")),
+    OPAQUE(STRING, "volumeBindingMode", KEPT,
+        ONE_OF("Immediate", "WaitForFirstConsumer")),
+    OPAQUE(BOOL, "allowVolumeExpansion", KEPT),
+    OPAQUE_OBJECTS("allowedTopologies", topology_selector_term, 0),
+    OPAQUE_LIST(STRING, "mountOptions", 0),
+    OPAQUE_MAP(STRING, "parameters", 0),
+};
+static RECORD(storage_class, meta, "io.k8s.api.storage.v1.StorageClass");
+/* clang-format on */
+
+static void
+set_defaults(struct arena *arena, struct json *class)
+{
+    if (!check_is_set(class, "reclaimPolicy"))
+        json_set_string(arena, class, "reclaimPolicy", "Delete");
+    if (!check_is_set(class, "volumeBindingMode"))
+        json_set_string(arena, class, "volumeBindingMode", "Immediate");
+}
+
+static void
+prepare(struct arena *arena, struct json *class, const struct json *old)
+{
+    meta_prepare(&storage_class_kind, arena, class, old);
+}
+
+static void
+check_provisioner(struct causes *c, const struct json *class)
+{
+    char *lower = arena_strdup(c->arena, check_text(class, "provisioner"));
+    const char *why;
+
+    if (!check_present(c, class, "provisioner", ""))
+        return;
+    for (char *p = lower; *p != '\0'; p++)
+        *p = (char)tolower((unsigned char)*p);
+    why = name_refuse(NAME_QUALIFIED, lower);
+    if (why != NULL)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "provisioner",
+                   json_get(class, "provisioner"),
+                   "%s",
+                   why);
+}
+
+static void
+check_changes(struct causes *c,
+              const struct json *class,
+              const struct json *old)
+{
+    static const char *const kept[] = {
+        "parameters",
+        "provisioner",
+        "reclaimPolicy",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+        if (!json_equals(json_get(class, kept[i]), json_get(old, kept[i])))
+            causes_add(c,
+                       CAUSE_FORBIDDEN,
+                       kept[i],
+                       NULL,
+                       "updates to %s are forbidden.",
+                       kept[i]);
+    check_immutable(c, class, old, "volumeBindingMode");
+}
+
+static void
+validate(struct causes *c, const struct json *class, const struct json *old)
+{
+    meta_check(c, &storage_class_kind, NAME_DNS_SUBDOMAIN, class, old);
+    if (old != NULL) {
+        check_changes(c, class, old);
+        return;
+    }
+    check_provisioner(c, class);
+    check_one_of(c, class, "reclaimPolicy", CHECK_VALUES("Delete", "Retain"));
+    check_one_of(c,
+                 class,
+                 "volumeBindingMode",
+                 CHECK_VALUES("Immediate", "WaitForFirstConsumer"));
+}
+
+const struct kind storage_class_kind = {
+    .group = "storage.k8s.io",
+    .version = "v1",
+    .api_version = "storage.k8s.io/v1",
+    .name = "StorageClass",
+    .list_name = "StorageClassList",
+    .plural = "storageclasses",
+    .singular = "storageclass",
+    .short_names = (const char *const[]){"sc", NULL},
+    .flags = KIND_UNCONDITIONAL_UPDATE,
+    .record = &storage_class_record,
+    .set_defaults = set_defaults,
+    .prepare = prepare,
+    .validate = validate,
+};
