@@ -22,7 +22,6 @@ enum { MANY = 32 << 20 };
 
 struct host {
     struct site site;
-    struct http_request *kept;
     struct http_stream *stream;
     atomic_uint handled, closes;
     atomic_int reason;
@@ -49,6 +48,13 @@ kept(const void *bytes, size_t length, void *arg)
 }
 
 static void
+give_up(struct http_request *r, void *arg)
+{
+    (void)arg;
+    http_request_reply(r, 503, NULL, NULL, 0);
+}
+
+static void
 handle(struct http_request *r, void *arg)
 {
     struct host *h = arg;
@@ -57,7 +63,7 @@ handle(struct http_request *r, void *arg)
     struct http_stream_callbacks callbacks = {.closed = closed, .arg = h};
 
     if (strcmp(path, "/keep") == 0) {
-        h->kept = r;
+        http_request_on_close(r, give_up, NULL);
     } else if (strcmp(path, "/many") == 0) {
         http_request_reply_pieces(r, 200, "text/plain", &many, 1);
     } else if (strcmp(path, "/stream") == 0) {
