@@ -167,52 +167,44 @@ is_enabled(const char *directory, const char *name)
 }
 
 /* v2 has no processes where there are controllers: what keeps a delegated unit
- * alive moves into a leaf of its own.
+ * alive moves into a leaf of its own. Before any controller is enabled: the
+ * first ones would be, with the processes there, and make the leaf invalid.
  */
 static int
-move_keepers(const char *directory)
+move_keepers(const char *directory, struct error *err)
 {
     CLEANUP_FREE char *leaf = xasprintf("%s/" KEEPER, directory);
     CLEANUP_STRBUF struct strbuf pids = STRBUF_INIT;
     char *at = NULL;
-    int r = make_directory(leaf, NULL);
+    int r = control_read(directory, "cgroup.procs", &pids, err);
 
-    if (r == 0)
-        r = control_read(directory, "cgroup.procs", &pids, NULL);
-    if (r < 0)
+    if (r < 0 || pids.length == 0)
         return r;
+    r = make_directory(leaf, err);
     for (char *pid = strtok_r(pids.text, "\n", &at); pid != NULL && r == 0;
          pid = strtok_r(NULL, "\n", &at)) {
-        r = control_write(leaf, "cgroup.procs", pid, NULL);
+        r = control_write(leaf, "cgroup.procs", pid, err);
         if (r == -ESRCH)
             r = 0;
     }
     return r;
 }
 
-/* Returns whether the controller may be used below the directory. */
-static bool
-enable(const char *directory, bool is_base, unsigned controller)
-{
-    char change[16];
-    int r;
-
-    if (is_enabled(directory, controller_name(controller)))
-        return true;
-    snprintf(change, sizeof(change), "+%s", controller_name(controller));
-    r = control_write(directory, "cgroup.subtree_control", change, NULL);
-    if (r == -EBUSY && is_base && move_keepers(directory) == 0)
-        r = control_write(directory, "cgroup.subtree_control", change, NULL);
-    return r == 0;
-}
-
 /* Each directory from the mount down to the base has to hand them on. */
 static void
-enable_controllers(struct base *b, const char *directory, bool is_base)
+enable_controllers(struct base *b, const char *directory)
 {
-    for (unsigned c = 1; c != 0 && c <= b->controllers; c <<= 1)
-        if ((b->controllers & c) && !enable(directory, is_base, c))
+    for (unsigned c = 1; c != 0 && c <= b->controllers; c <<= 1) {
+        char change[16];
+
+        if ((b->controllers & c) == 0
+            || is_enabled(directory, controller_name(c)))
+            continue;
+        snprintf(change, sizeof(change), "+%s", controller_name(c));
+        if (control_write(directory, "cgroup.subtree_control", change, NULL)
+            < 0)
             b->controllers &= ~c;
+    }
 }
 
 static int
@@ -226,8 +218,12 @@ prepare(struct base *b,
 
     if (r < 0)
         return r;
+    if (b->version == 2 && is_base && b->controllers != 0)
+        r = move_keepers(directory, err);
+    if (r < 0)
+        return r;
     if (b->version == 2)
-        enable_controllers(b, directory, is_base);
+        enable_controllers(b, directory);
     if (b->version == 1 && (b->controllers & CONTROLLER_CPUSET))
         return fill_cpuset_v1(parent, directory, err);
     if (b->version == 1 && (b->controllers & CONTROLLER_MEMORY))
@@ -243,7 +239,7 @@ make_base(struct base *b, struct error *err)
     size_t from = strlen(b->mount);
 
     if (b->version == 2)
-        enable_controllers(b, b->mount, false);
+        enable_controllers(b, b->mount);
     for (;;) {
         size_t to = from + 1 + strcspn(b->directory + from + 1, "/");
         bool is_base = b->directory[to] == '\0';

@@ -70,6 +70,16 @@ give_synthetic(hwloc_topology_t machine, const char *text, struct error *err)
 }
 
 static int
+refuse_xml(const char *path, struct error *err)
+{
+    return error_set(err,
+                     -EINVAL,
+                     "'%s' is not an hwloc XML export (make one with 'lstopo "
+                     "FILE.xml')",
+                     path);
+}
+
+static int
 give_xml(hwloc_topology_t machine, const char *path, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf xml = STRBUF_INIT;
@@ -79,11 +89,7 @@ give_xml(hwloc_topology_t machine, const char *path, struct error *err)
         return r;
     if (hwloc_topology_set_xmlbuffer(machine, xml.text, (int)xml.length + 1)
         < 0)
-        return error_set(err,
-                         -EINVAL,
-                         "'%s' is not an hwloc XML export (make one with "
-                         "'lstopo FILE.xml')",
-                         path);
+        return refuse_xml(path, err);
     return 0;
 }
 
@@ -136,12 +142,15 @@ filter(hwloc_topology_t machine, bool with_devices)
 static int
 load(hwloc_topology_t machine, const char *given, struct error *err)
 {
-    if (hwloc_topology_load(machine) < 0)
+    if (hwloc_topology_load(machine) < 0) {
+        if (given != NULL && is_path(given))
+            return refuse_xml(given, err);
         return error_set(err,
                          errno > 0 ? -errno : -EINVAL,
                          "hwloc cannot load the topology of %s%s",
                          given == NULL ? "this machine" : "",
                          given == NULL ? "" : given);
+    }
     if (given == NULL && !hwloc_topology_is_thissystem(machine))
         return error_set(err,
                          -EINVAL,

@@ -3,6 +3,7 @@
 
 #include <check.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "lib/base/fd.h"
@@ -138,10 +139,54 @@ START_TEST(a_nested_base_is_made_all_the_way_down)
 }
 END_TEST
 
+/* As a unit's own process in the cgroup that is delegated to it. */
+START_TEST(who_keeps_a_delegated_base_alive_makes_room)
+{
+    char base[64], inner[96], home[160], seen[512] = "";
+    struct cgroot_site site = {.base = inner};
+    struct cgroot *root = NULL;
+    struct cgroot *outer = box_open();
+    struct cgroup *unit;
+    struct error err = {0};
+    pid_t keeper;
+    int fd;
+
+    if (outer == NULL)
+        return;
+    snprintf(base, sizeof(base), "/kiln-test-%ld", (long)getpid());
+    snprintf(inner, sizeof(inner), "%s/unit", base);
+    unit = box_make(outer, "unit");
+    keeper = fork();
+    if (keeper == 0)
+        for (;;)
+            pause();
+    ck_assert_int_eq(cgroup_add(unit, keeper, NULL), 0);
+
+    ck_assert_msg(cgroot_open(&site, &root, &err) == 0, "%s", err.text);
+
+    snprintf(home, sizeof(home), "/proc/%ld/cgroup", (long)keeper);
+    fd = open(home, O_RDONLY);
+    ck_assert_int_gt(read(fd, seen, sizeof(seen) - 1), 0);
+    close(fd);
+    if (cgroot_ability(outer)->mode == CGROOT_V2)
+        ck_assert_ptr_nonnull(strstr(seen, "/unit/keeper\n"));
+    ck_assert_int_eq(cgroot_ability(root)->memory,
+                     cgroot_ability(outer)->memory);
+    box_empty(box_make(root, "p"));
+    kill(keeper, SIGKILL);
+    waitpid(keeper, NULL, 0);
+    box_pause(50);
+    box_close(root);
+    cgroup_free(unit);
+    box_close(outer);
+}
+END_TEST
+
 SUITE("cgroot",
       cgroups_are_listed_and_found_again,
       a_name_is_used_once,
       names_that_would_leave_the_base_are_refused,
       a_base_that_is_no_path_is_refused,
       a_machine_without_cgroups_says_so,
-      a_nested_base_is_made_all_the_way_down)
+      a_nested_base_is_made_all_the_way_down,
+      who_keeps_a_delegated_base_alive_makes_room)

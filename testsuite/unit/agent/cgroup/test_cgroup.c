@@ -224,7 +224,7 @@ START_TEST(usage_tells_cpu_time_peak_memory_and_oom_kills)
     cgroup_read_usage(c, &usage);
     ck_assert(usage.has_cpu == can->cpu_time);
     if (can->cpu_time)
-        ck_assert_uint_ge(usage.cpu_user_us + usage.cpu_system_us, 45000);
+        ck_assert_uint_ge(usage.cpu_user_us + usage.cpu_system_us, 20000);
     if (can->memory) {
         ck_assert_int_eq(cgroup_set_memory(c, 64u << 20, NULL), 0);
         waitpid(start_inside(c, eat_memory), &status, 0);
