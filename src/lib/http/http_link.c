@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -13,20 +12,9 @@
 #include "lib/auth/auth_client.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
+#include "lib/http/http_dial.h"
 #include "lib/loop/base.h"
-#include "lib/loop/loop.h"
-#include "lib/loop/workers.h"
 
-/* A name on its way to addresses, at a worker. */
-struct resolution {
-    struct http_link *link; /* NULL once it is freed */
-    struct http_address address;
-    struct addrinfo *found;
-    struct error error;
-    int r;
-};
-
-static void try_next(struct http_link *l, int failed);
 static void begin_call(struct http_link *l);
 
 /* Times */
@@ -85,6 +73,7 @@ fail_connect(struct http_link *l, int r, const char *why)
     struct http_client *client = l->client;
     struct error err = {0};
 
+    /* `why` may be the dial's, which goes with the link. */
     (void)http_client_unreachable(client, r, why, &err);
     http_link_free(l);
     http_client_fail_waiting(client, &err);
@@ -344,17 +333,6 @@ on_error(struct bufferevent *bev, short what, void *arg)
     int r = (what & BEV_EVENT_EOF) != 0 ? -ECONNRESET : -errno;
 
     (void)bev;
-    if (l->state == HTTP_LINK_CONNECTING) {
-        if ((what & BEV_EVENT_CONNECTED) == 0) {
-            try_next(l, r != 0 ? r : -ECONNREFUSED);
-            return;
-        }
-        event_del(&l->timer);
-        l->state = HTTP_LINK_READY;
-        bufferevent_enable(l->bev, EV_READ | EV_WRITE);
-        http_client_soon(l->client);
-        return;
-    }
     if ((what & BEV_EVENT_EOF) != 0 && l->is_awaiting
         && http_reader_close(&l->reader) == 0) {
         l->is_reading = true;
@@ -550,112 +528,25 @@ http_link_is_usable(const struct http_link *l)
            && (l->login == NULL || !login_line_is_stale(l->login));
 }
 
-/* Connecting: resolve, then try each address in turn. */
+/* Life */
 
 static void
-watch_socket(struct http_link *l, int fd)
+dialled(struct bufferevent *bev, int r, const char *why, void *arg)
 {
-    l->bev = bufferevent_socket_new(loop_base(l->client->loop),
-                                    fd,
-                                    BEV_OPT_CLOSE_ON_FREE);
-    if (l->bev == NULL)
-        abort();
-    bufferevent_setcb(l->bev, on_readable, NULL, on_error, l);
-    bufferevent_enable(l->bev, EV_WRITE);
-    /* The socket is connecting already; this waits for the end of that. */
-    bufferevent_socket_connect(l->bev, NULL, 0);
-}
+    struct http_link *l = arg;
 
-static void
-try_next(struct http_link *l, int failed)
-{
-    int fd = -1;
-    int r = failed;
-
-    if (l->bev != NULL)
-        bufferevent_free(l->bev);
-    l->bev = NULL;
-    while (l->next != NULL && fd < 0) {
-        const struct addrinfo *at = l->next;
-
-        l->next = at->ai_next;
-        r = http_address_connect_tcp(at, &fd);
-    }
-    if (fd >= 0)
-        watch_socket(l, fd);
-    else
-        fail_connect(l, r, strerror(-r));
-}
-
-static void
-resolve(void *arg)
-{
-    struct resolution *res = arg;
-
-    res->r = http_address_resolve(&res->address, &res->found, &res->error);
-}
-
-static void
-resolved(void *arg)
-{
-    struct resolution *res = arg;
-    struct http_link *l = res->link;
-
-    if (l != NULL) {
-        l->resolution = NULL;
-        l->found = res->found;
-        l->next = res->found;
-        if (res->r == 0)
-            try_next(l, 0);
-        else
-            fail_connect(l, res->r, res->error.text);
-    } else if (res->found != NULL) {
-        freeaddrinfo(res->found);
-    }
-    http_address_fini(&res->address);
-    free(res);
-}
-
-static void
-start_resolving(struct http_link *l)
-{
-    struct http_client *client = l->client;
-    struct resolution *res = xnew(struct resolution);
-
-    res->link = l;
-    res->address.host = xstrdup(client->address.host);
-    res->address.port = xstrdup(client->address.port);
-    l->resolution = res;
-    if (client->settings.workers != NULL) {
-        workers_submit(client->settings.workers,
-                       client->loop,
-                       resolve,
-                       resolved,
-                       res);
+    if (bev == NULL) {
+        fail_connect(l, r, why);
         return;
     }
-    resolve(res);
-    loop_defer(client->loop, resolved, res);
-}
-
-/* Fails, if it does, from the loop: the caller walks the links. */
-static void
-start_unix(void *arg)
-{
-    struct resolution *res = arg;
-    struct http_link *l = res->link;
-    int fd = -1;
-    int r;
-
-    free(res);
-    if (l == NULL)
-        return;
-    l->resolution = NULL;
-    r = http_address_connect_unix(&l->client->address, &fd);
-    if (r < 0)
-        fail_connect(l, r, strerror(-r));
-    else
-        watch_socket(l, fd);
+    http_dial_free(l->dial);
+    l->dial = NULL;
+    l->bev = bev;
+    l->state = HTTP_LINK_READY;
+    event_del(&l->timer);
+    bufferevent_setcb(bev, on_readable, NULL, on_error, l);
+    bufferevent_enable(bev, EV_READ | EV_WRITE);
+    http_client_soon(l->client);
 }
 
 void
@@ -673,13 +564,11 @@ http_link_open(struct http_client *client)
         l->login = login_line_new(client->settings.login, login_ready, l);
     event_assign(&l->timer, loop_base(client->loop), -1, 0, on_time, l);
     allow(l, client->settings.connect_ms);
-    if (client->address.path == NULL) {
-        start_resolving(l);
-    } else {
-        l->resolution = xnew(struct resolution);
-        l->resolution->link = l;
-        loop_defer(client->loop, start_unix, l->resolution);
-    }
+    l->dial = http_dial_new(client->loop,
+                            client->settings.workers,
+                            &client->address,
+                            dialled,
+                            l);
 }
 
 void
@@ -689,10 +578,7 @@ http_link_free(struct http_link *l)
         return;
     list_remove(&l->place);
     event_del(&l->timer);
-    if (l->resolution != NULL)
-        l->resolution->link = NULL;
-    if (l->found != NULL)
-        freeaddrinfo(l->found);
+    http_dial_free(l->dial);
     if (l->bev != NULL)
         bufferevent_free(l->bev);
     login_line_free(l->login);

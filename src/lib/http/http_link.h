@@ -25,6 +25,7 @@
 struct arena;
 struct auth_frames;
 struct bufferevent;
+struct http_dial;
 
 struct http_client {
     struct loop *loop;
@@ -57,15 +58,11 @@ enum http_link_state {
     HTTP_LINK_BUSY,
 };
 
-struct resolution;
-
 struct http_link {
     struct http_client *client;
     struct list place;
     enum http_link_state state;
-    struct resolution *resolution; /* under way, or NULL */
-    struct addrinfo *found;
-    const struct addrinfo *next; /* to try if the present one fails */
+    struct http_dial *dial; /* while CONNECTING */
     struct bufferevent *bev;
     struct event timer;
     struct http_reader reader;

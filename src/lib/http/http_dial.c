@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/http/http_dial.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/http/http_address.h"
+#include "lib/loop/base.h"
+#include "lib/loop/loop.h"
+#include "lib/loop/workers.h"
+
+/* What is under way elsewhere, and may outlive the dial: a name at a worker,
+ * or, for a Unix socket, the beginning itself.
+ */
+struct lookup {
+    struct http_dial *dial; /* NULL once it is freed */
+    struct http_address address;
+    struct addrinfo *found;
+    struct error error;
+    int r;
+};
+
+struct http_dial {
+    struct loop *loop;
+    http_dial_fn fn;
+    void *arg;
+    struct lookup *lookup; /* or NULL */
+    struct addrinfo *found;
+    const struct addrinfo *next; /* to try if the present one fails */
+    struct bufferevent *bev;
+};
+
+static void
+finish(struct http_dial *d, int r, const char *why)
+{
+    struct bufferevent *bev = d->bev;
+
+    d->bev = NULL;
+    if (bev != NULL)
+        bufferevent_setcb(bev, NULL, NULL, NULL, NULL);
+    d->fn(bev, r, why, d->arg);
+}
+
+static void try_next(struct http_dial *d, int failed);
+
+static void
+on_event(struct bufferevent *bev, short what, void *arg)
+{
+    struct http_dial *d = arg;
+    int r = errno != 0 ? -errno : -ECONNREFUSED;
+
+    (void)bev;
+    if ((what & BEV_EVENT_CONNECTED) != 0)
+        finish(d, 0, NULL);
+    else
+        try_next(d, r);
+}
+
+static void
+watch(struct http_dial *d, int fd)
+{
+    d->bev =
+        bufferevent_socket_new(loop_base(d->loop), fd, BEV_OPT_CLOSE_ON_FREE);
+    if (d->bev == NULL)
+        abort();
+    bufferevent_setcb(d->bev, NULL, NULL, on_event, d);
+    bufferevent_enable(d->bev, EV_WRITE);
+    /* The socket is connecting already; this waits for the end of that. */
+    bufferevent_socket_connect(d->bev, NULL, 0);
+}
+
+static void
+try_next(struct http_dial *d, int failed)
+{
+    int fd = -1;
+    int r = failed;
+
+    if (d->bev != NULL)
+        bufferevent_free(d->bev);
+    d->bev = NULL;
+    while (d->next != NULL && fd < 0) {
+        const struct addrinfo *at = d->next;
+
+        d->next = at->ai_next;
+        r = http_address_connect_tcp(at, &fd);
+    }
+    if (fd >= 0)
+        watch(d, fd);
+    else
+        finish(d, r, strerror(-r));
+}
+
+static void
+begin_unix(struct http_dial *d, const struct lookup *l)
+{
+    int fd = -1;
+    int r = http_address_connect_unix(&l->address, &fd);
+
+    if (r < 0)
+        finish(d, r, strerror(-r));
+    else
+        watch(d, fd);
+}
+
+static void
+look_up(void *arg)
+{
+    struct lookup *l = arg;
+
+    l->r = http_address_resolve(&l->address, &l->found, &l->error);
+}
+
+static void
+looked_up(void *arg)
+{
+    struct lookup *l = arg;
+    struct http_dial *d = l->dial;
+
+    if (d == NULL) {
+        if (l->found != NULL)
+            freeaddrinfo(l->found);
+    } else {
+        d->lookup = NULL;
+        d->found = l->found;
+        d->next = l->found;
+        if (l->address.path != NULL)
+            begin_unix(d, l);
+        else if (l->r < 0)
+            finish(d, l->r, l->error.text);
+        else
+            try_next(d, -EHOSTUNREACH);
+    }
+    http_address_fini(&l->address);
+    free(l);
+}
+
+struct http_dial *
+http_dial_new(struct loop *loop,
+              struct workers *workers,
+              const struct http_address *address,
+              http_dial_fn fn,
+              void *arg)
+{
+    struct http_dial *d = xnew(struct http_dial);
+    struct lookup *l = xnew(struct lookup);
+    bool is_unix = address->path != NULL;
+
+    d->loop = loop;
+    d->fn = fn;
+    d->arg = arg;
+    d->lookup = l;
+    l->dial = d;
+    if (is_unix) {
+        l->address.path = xstrdup(address->path);
+    } else {
+        l->address.host = xstrdup(address->host);
+        l->address.port = xstrdup(address->port);
+    }
+    if (workers != NULL && !is_unix) {
+        workers_submit(workers, loop, look_up, looked_up, l);
+        return d;
+    }
+    if (!is_unix)
+        look_up(l);
+    loop_defer(loop, looked_up, l);
+    return d;
+}
+
+void
+http_dial_free(struct http_dial *d)
+{
+    if (d == NULL)
+        return;
+    if (d->lookup != NULL)
+        d->lookup->dial = NULL;
+    if (d->found != NULL)
+        freeaddrinfo(d->found);
+    if (d->bev != NULL)
+        bufferevent_free(d->bev);
+    free(d);
+}
