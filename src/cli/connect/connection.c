@@ -20,7 +20,7 @@
 #include "lib/http/http_login.h"
 #include "lib/loop/loop.h"
 
-#define LOCAL_SOCKET RUNSTATEDIR "/kiln/controller.sock"
+#define LOCAL_SOCKET RUNSTATEDIR "/kiln/socket"
 #define UNIX_SCHEME  "http+unix://"
 #define DEFAULT_USER "kiln"
 

@@ -115,6 +115,39 @@ add_flat_list(struct strbuf *out, const struct json *list)
     return true;
 }
 
+/* "name: nofile, soft: 1024", when nothing in it has parts. */
+static bool
+add_flat_object(struct strbuf *out, const struct json *object)
+{
+    if (!json_is(object, JSON_OBJECT))
+        return false;
+    for (uint32_t i = 0; i < object->count; i++)
+        if (!is_scalar(object->members[i].value))
+            return false;
+    for (uint32_t i = 0; i < object->count; i++) {
+        strbuf_printf(out,
+                      "%s%s: ",
+                      i > 0 ? ", " : "",
+                      object->members[i].name);
+        add_scalar(out, object->members[i].value);
+    }
+    strbuf_add_char(out, '\n');
+    return true;
+}
+
+static void
+add_items(struct strbuf *out, unsigned indent, const struct json *list)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        strbuf_printf(out, "%*s- ", (int)indent, "");
+        if (add_flat_object(out, list->items[i]))
+            continue;
+        strbuf_truncate(out, out->length - 1);
+        strbuf_add_char(out, '\n');
+        facts_add_tree(out, indent + STEP, list->items[i]);
+    }
+}
+
 static void
 add_member(struct strbuf *out,
            unsigned indent,
@@ -142,10 +175,7 @@ add_member(struct strbuf *out,
         facts_add_tree(out, indent + STEP, value);
         return;
     }
-    for (uint32_t i = 0; i < value->count; i++) {
-        strbuf_printf(out, "%*s-\n", (int)(indent + STEP), "");
-        facts_add_tree(out, indent + 2 * STEP, value->items[i]);
-    }
+    add_items(out, indent + STEP, value);
 }
 
 void

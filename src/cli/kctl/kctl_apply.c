@@ -103,8 +103,10 @@ patch(struct kctl *kctl,
         return 0;
     r = kctl_call(kctl, &request, arena, &answer, err);
     after = json_path_text(answer, "metadata.resourceVersion");
+    /* A dry run writes nothing, so its version says nothing. */
     if (r == 0
-        && (before == NULL || after == NULL || strcmp(before, after) != 0))
+        && (o->dry_run || before == NULL || after == NULL
+            || strcmp(before, after) != 0))
         *ret_what = "configured";
     return r;
 }

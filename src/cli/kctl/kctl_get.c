@@ -197,6 +197,7 @@ show(struct kctl *kctl,
      const struct get_options *o,
      const struct listing_style *style,
      const struct target_object *object,
+     bool *has_printed,
      struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -213,6 +214,9 @@ show(struct kctl *kctl,
         return r;
     if (count == 0 && !o->watches && !says_so_itself(style))
         say_nothing_found(object);
+    if (count > 0 && *has_printed && request.accept != NULL)
+        putchar('\n'); /* between tables */
+    *has_printed = *has_printed || count > 0;
     listing_print(listing);
     if (!o->watches)
         return 0;
@@ -300,6 +304,7 @@ get_run(struct kctl *kctl,
         .shows_labels = o->shows_labels,
         .shows_namespace = o->all_namespaces,
     };
+    bool has_printed = false;
     int r = listing_form_parse(o->form, &style.form, err);
 
     if (r == 0)
@@ -321,9 +326,7 @@ get_run(struct kctl *kctl,
     for (size_t i = 0; i < resources.count && r == 0; i++) {
         if (o->all_namespaces)
             resources.items[i].namespace = NULL;
-        if (i > 0 && listing_accept(&style) != NULL)
-            putchar('\n');
-        r = show(kctl, o, &style, &resources.items[i], err);
+        r = show(kctl, o, &style, &resources.items[i], &has_printed, err);
     }
     return r;
 }

@@ -143,6 +143,21 @@ add_pair(struct parse *p, const char *text, struct error *err)
     return add(p, kind, slash + 1, err);
 }
 
+/* "all" is several types. */
+static bool
+add_category(struct parse *p, const char *name)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < n_kinds; i++)
+        for (const char *const *c = kinds[i]->categories;
+             c != NULL && *c != NULL;
+             c++)
+            if (strcmp(*c, name) == 0)
+                any = add(p, kinds[i], NULL, NULL) == 0;
+    return any;
+}
+
 /* "pods" or "nodes,pods", with the names behind it or without. */
 static int
 add_type(struct parse *p,
@@ -157,8 +172,11 @@ add_type(struct parse *p,
 
     for (char *type = strtok_r(copy, ",", &rest); type != NULL && r == 0;
          type = strtok_r(NULL, ",", &rest)) {
-        const struct kind *kind = resource_kind(type, err);
+        const struct kind *kind;
 
+        if (n_names == 0 && add_category(p, type))
+            continue;
+        kind = resource_kind(type, err);
         if (kind == NULL)
             return -EINVAL;
         if (n_names == 0)

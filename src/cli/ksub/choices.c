@@ -510,7 +510,7 @@ static const struct option_spec rows[] = {
     {.name = "server",
      .argument = "URL",
      .help = "where kiln-controller is: http://head:6820, "
-             "http+unix:///run/kiln/controller.sock",
+             "http+unix:///run/kiln/socket",
      .type = OPTION_TEXT,
      PLACE(server)},
     {.name = "signal",

@@ -57,6 +57,12 @@ send_once(const struct delivery *d,
     };
     int r = errand_run(d->client, arena, &request, errand, err);
 
+    if (errand->code == 404)
+        return error_set(err,
+                         r,
+                         "there is no account '%s'; 'kctl get namespaces' "
+                         "lists them",
+                         d->namespace);
     if (r == 0 && errand->object == NULL)
         r = error_set(err, -EPROTO, "the controller's answer holds no job");
     return r;
