@@ -8,6 +8,8 @@
 #include "controller/apiserver/apiserver.h"
 #include "controller/apiserver/indexes.h"
 #include "controller/apiserver/policy.h"
+#include "controller/crew.h"
+#include "controller/crews.h"
 #include "controller/settings.h"
 #include "controller/store/store.h"
 #include "lib/auth/auth_server.h"
@@ -39,6 +41,8 @@ struct controller {
     struct auth_server *auth;
     struct store *store;
     struct apiserver *api;
+    struct crew *scheduler;
+    struct crew *lifecycle;
     struct timer *flush;
     bool is_stopping;
     unsigned n_started;
@@ -49,9 +53,9 @@ typedef int room_start_fn(struct controller *c, struct error *err);
 typedef void room_stop_fn(struct controller *c);
 
 static room_start_fn start_loop, start_policy, start_workers, start_auth,
-    start_store, start_api, start_listeners;
-static room_stop_fn stop_workers, stop_store, stop_api, free_loop, free_policy,
-    free_auth, free_api;
+    start_store, start_api, start_scheduler, start_lifecycle, start_listeners;
+static room_stop_fn stop_workers, stop_store, stop_api, stop_scheduler,
+    stop_lifecycle, free_loop, free_policy, free_auth, free_api;
 
 /* Everything there is, from the bottom up. All are stopped, top first, before
  * any is freed: what waits for another's last word gets it.
@@ -68,6 +72,8 @@ static const struct room {
     {"identity", start_auth, NULL, free_auth},
     {"store", start_store, stop_store, NULL},
     {"API", start_api, stop_api, free_api},
+    {"scheduler", start_scheduler, stop_scheduler, NULL},
+    {"lifecycle", start_lifecycle, stop_lifecycle, NULL},
     {"listeners", start_listeners, NULL, NULL},
 };
 
@@ -285,6 +291,39 @@ static void
 free_api(struct controller *c)
 {
     apiserver_free(c->api);
+}
+
+/* For conformance the API stands alone, with nothing behind it. */
+static int
+start_scheduler(struct controller *c, struct error *err)
+{
+    (void)err;
+    if (!c->settings->is_conformance)
+        c->scheduler = crews_start_scheduler(c->api, c->metrics);
+    return 0;
+}
+
+static void
+stop_scheduler(struct controller *c)
+{
+    crew_free(c->scheduler);
+    loop_drain(c->loop); /* its last words to the API */
+}
+
+static int
+start_lifecycle(struct controller *c, struct error *err)
+{
+    (void)err;
+    if (!c->settings->is_conformance)
+        c->lifecycle = crews_start_lifecycle(c->api, c->settings);
+    return 0;
+}
+
+static void
+stop_lifecycle(struct controller *c)
+{
+    crew_free(c->lifecycle);
+    loop_drain(c->loop);
 }
 
 static int

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/crew.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/client/client.h"
+#include "lib/loop/loop.h"
+
+struct crew {
+    struct crew_settings s;
+    struct loop *loop;
+    pthread_t thread;
+};
+
+static void *
+work(void *arg)
+{
+    struct crew *c = arg;
+    struct client *client = apiserver_client_new(c->s.api, c->loop, c->s.room);
+    void *room = c->s.begin(c->loop, client, c->s.context);
+
+    loop_run(c->loop);
+    c->s.end(room);
+    client_free(client);
+    loop_drain(c->loop);
+    return NULL;
+}
+
+struct crew *
+crew_new(const struct crew_settings *settings)
+{
+    struct crew *c = xnew(struct crew);
+
+    c->s = *settings;
+    c->loop = loop_new();
+    if (pthread_create(&c->thread, NULL, work, c) != 0)
+        abort();
+    (void)pthread_setname_np(c->thread, settings->name);
+    return c;
+}
+
+void
+crew_free(struct crew *c)
+{
+    if (c == NULL)
+        return;
+    loop_stop(c->loop);
+    pthread_join(c->thread, NULL);
+    loop_free(c->loop);
+    free(c);
+}
