@@ -45,12 +45,14 @@ struct run {
 struct bench {
     char directory[32]; /* on disk, as a state directory is */
     char memory[32];    /* in memory, as /run is */
+    char *memory_state;
     char *program;
     const char *self;
     struct cgroot *root;
     struct cgpool *pool;
     struct strbuf own;
     bool with_cgroup;
+    bool in_memory; /* the state directory too */
     bool is_plain;
     unsigned long next;
 };
@@ -70,6 +72,12 @@ make_directory(const char *parent, unsigned long number)
     if (mkdir(path, 0711) < 0)
         die(path);
     return path;
+}
+
+static const char *
+state_parent(const struct bench *b)
+{
+    return b->in_memory ? b->memory_state : b->directory;
 }
 
 static void
@@ -106,7 +114,7 @@ start_shepherd(struct bench *b, struct run *r)
 {
     const char *arguments[] = {"/bin/true"};
     struct order o;
-    CLEANUP_FREE char *state = make_directory(b->directory, b->next);
+    CLEANUP_FREE char *state = make_directory(state_parent(b), b->next);
     CLEANUP_FREE char *run = make_directory(b->memory, b->next);
     CLEANUP_FREE char *users = xasprintf("%s/users", b->memory);
     CLEANUP_STRBUF struct strbuf job = STRBUF_INIT;
@@ -138,7 +146,7 @@ start_shepherd(struct bench *b, struct run *r)
 static void
 check_record(const struct bench *b, const struct run *r)
 {
-    CLEANUP_FREE char *state = xasprintf("%s/%lu", b->directory, r->number);
+    CLEANUP_FREE char *state = xasprintf("%s/%lu", state_parent(b), r->number);
     CLEANUP(ending_freep) struct ending *e = NULL;
     struct error err = {0};
 
@@ -275,12 +283,15 @@ static void
 measure_all(struct bench *b, double seconds)
 {
     static const unsigned at_once[] = {1, 2, 8};
-    struct rate plain[3], shepherd[3], cgroup[3];
+    struct rate plain[3], unsynced[3], shepherd[3], cgroup[3];
 
     for (int i = 0; i < 3; i++) {
         b->is_plain = true;
         plain[i] = measure(b, at_once[i], seconds);
         b->is_plain = false;
+        b->in_memory = true;
+        unsynced[i] = measure(b, at_once[i], seconds);
+        b->in_memory = false;
         shepherd[i] = measure(b, at_once[i], seconds);
         if (b->root == NULL)
             continue;
@@ -297,9 +308,10 @@ measure_all(struct bench *b, double seconds)
            "2",
            "8");
     print_row("two plain processes", plain, plain);
-    print_row("kiln-shepherd", shepherd, plain);
+    print_row("kiln-shepherd, state in memory", unsynced, plain);
+    print_row("kiln-shepherd, state on disk", shepherd, plain);
     if (b->root != NULL)
-        print_row("kiln-shepherd, cgroup made ahead", cgroup, plain);
+        print_row("  and in a cgroup made ahead", cgroup, plain);
 }
 
 static int
@@ -331,6 +343,9 @@ main(int argc, char **argv)
     if (mkdtemp(b.directory) == NULL || chmod(b.directory, 0711) < 0
         || mkdtemp(b.memory) == NULL || chmod(b.memory, 0711) < 0)
         die("no directory");
+    b.memory_state = xasprintf("%s/state", b.memory);
+    if (mkdir(b.memory_state, 0711) < 0)
+        die(b.memory_state);
     b.program = xasprintf("%s/kiln-shepherd", top == NULL ? "." : top);
     b.self = "/proc/self/exe";
     uname(&machine);
@@ -345,6 +360,7 @@ main(int argc, char **argv)
     if (system(command) != 0)
         die(command);
     free(b.program);
+    free(b.memory_state);
     strbuf_fini(&b.own);
     return 0;
 }
