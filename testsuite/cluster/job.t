@@ -1,0 +1,105 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A job from its submission to its end: a script goes in, a process of the user
+# runs on exact cores, its output and exit code come out.
+
+# shellcheck disable=SC2119,SC2317 # functions that are called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+cluster_begin
+need munged kiln-controller kiln-agent ksub kctl
+cluster_user kilntest1 || skip_all "only root can make users"
+cluster_munge
+cluster_controller
+cluster_agent n1
+
+# Root is the administrator by the controller's own socket alone.
+admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
+home=$cluster/home/kilntest1
+node_is_ready() { admin get nodes | grep -qw Ready; }
+ok "the node enrols itself" wait_for 10 node_is_ready
+
+write() { # FILE: from standard input
+    cat >"$home/$1" && chown kilntest1: "$home/$1"
+}
+id_of() { echo "${1##* }"; }
+state_is() { # ID STATE
+    admin get job "$1" --no-headers | grep -qw "$2"
+}
+
+# --- what a job is given ------------------------------------------------------
+write pinned.sh <<'TXT'
+#!/bin/sh
+#KSUB --job-name=pinned -c 1 --mem=64M -t 5
+echo "arguments: $*"
+echo "user: $(id -un) umask: $(umask) directory: $(pwd)"
+echo "id: $KILN_JOB_ID name: $KILN_JOB_NAME node: $KILN_NODE_NAME"
+echo "threads: $OMP_NUM_THREADS"
+echo "mine: $MINE"
+echo "allowed: $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)"
+echo "cpus: $KILN_CPUS"
+test -d "$TMPDIR" && test -w "$TMPDIR" && echo "tmpdir: yes"
+exit 0
+TXT
+submitted=$(as kilntest1 env MINE=kept ksub --wait pinned.sh one 'two words')
+is "ksub --wait ends with the job's status" "$?" 0
+like "and says the job's id" "$submitted" '^Submitted job [0-9]+$'
+id=$(id_of "$submitted")
+out=$(cat "$home/kiln-$id.out")
+like "the script has its arguments" "$out" '^arguments: one two words$'
+like "it runs as the user, in the directory of submission" "$out" \
+    "^user: kilntest1 umask: [0-7]+ directory: $home\$"
+like "it knows its id, name and node" "$out" "^id: $id name: pinned node: n1\$"
+like "it is told how many threads to start" "$out" '^threads: 1$'
+like "it has the environment of its submission" "$out" '^mine: kept$'
+like "it has a TMPDIR of its own" "$out" '^tmpdir: yes$'
+cpus=$(echo "$out" | sed -n 's/^cpus: //p')
+like "it was given one CPU" "$cpus" '^[0-9]+$'
+if [ "$(nproc)" -gt 1 ]; then
+    is "and it is bound to that one" \
+        "$(echo "$out" | sed -n 's/^allowed: //p')" "$cpus"
+else
+    skip "and it is bound to that one" "this machine has one CPU"
+fi
+is "kctl logs prints the same" "$(as kilntest1 kctl logs "$id")" "$out"
+like "the job is complete" "$(as kilntest1 kctl get job "$id")" 'Completed'
+
+# --- how jobs end -------------------------------------------------------------
+as kilntest1 ksub --wait --wrap 'exit 3' >/dev/null
+is "an exit code comes back" "$?" 3
+as kilntest1 ksub --wait --wrap 'kill -TERM $$' >/dev/null
+is "so does a signal" "$?" 143
+as kilntest1 ksub --wait -D /nonexistent --wrap true >/dev/null 2>"$cluster/err"
+not_ok "a missing directory is an error" test $? -eq 0
+as kilntest1 ksub --wait -o /nonexistent/out --wrap true >/dev/null
+not_ok "an output file that cannot be written fails the job" test $? -eq 0
+ln -s /etc/kiln-not-yours "$home/trap" && chown -h kilntest1: "$home/trap"
+as kilntest1 ksub --wait -o trap --wrap 'echo x' >/dev/null
+not_ok "nor is one written through a link that the user may not follow" \
+    test -e /etc/kiln-not-yours
+
+id=$(as kilntest1 ksub --parsable -t 0:02 --wrap 'sleep 60')
+ok "a job past its time limit is ended" wait_for 45 state_is "$id" TimeLimit
+
+id=$(as kilntest1 ksub --parsable --wrap 'sleep 60')
+ok "a job runs" wait_for 10 state_is "$id" Running
+ok "it can be cancelled" as kilntest1 kctl cancel "$id"
+ok "and then it is gone from the node" \
+    wait_for 40 sh -c "! pgrep -u kilntest1 sleep"
+
+# --- waiting ------------------------------------------------------------------
+id=$(as kilntest1 ksub --parsable -H --wrap true)
+ok "a held job waits" wait_for 5 state_is "$id" Held
+ok "it is released" as kilntest1 kctl release "$id"
+ok "and runs" wait_for 10 state_is "$id" Completed
+id=$(as kilntest1 ksub --parsable --begin now+2 --wrap true)
+not_ok "a job does not start before its time" state_is "$id" Completed
+ok "but then" wait_for 15 state_is "$id" Completed
+is_short_of_cpus() { admin why "$1" | grep -q 'Insufficient cpu'; }
+id=$(as kilntest1 ksub --parsable -c 9999 --wrap true)
+ok "a job that fits nowhere waits" \
+    wait_for 10 is_short_of_cpus "$id"
+as kilntest1 kctl cancel "$id" >/dev/null
+finish
