@@ -77,6 +77,46 @@ is_phase(const struct pod *pod, const char *phase)
            && strcmp(pod->status.phase, phase) == 0;
 }
 
+/* Why a job has failed: the condition's reason, or, where that only says that
+ * its pod failed, the pod's.
+ */
+static const char *
+find_end(const struct sight *s, const struct job_condition *failed)
+{
+    struct container_state state;
+
+    if (failed->reason == NULL)
+        return "";
+    if (strcmp(failed->reason, "BackoffLimitExceeded") != 0 || s->pod == NULL
+        || !pod_is_finished(s->pod))
+        return failed->reason;
+    if (s->pod->status.reason != NULL)
+        return s->pod->status.reason;
+    return pod_main_state(s->pod, &state) && state.reason != NULL
+               ? state.reason
+               : failed->reason;
+}
+
+/* The ends that users of batch systems have a word for. */
+static const char *
+find_failure(const char *reason)
+{
+    static const struct {
+        const char *reason, *state;
+    } words[] = {
+        {"Cancelled", "Cancelled"},
+        {"DeadlineExceeded", "TimedOut"},
+        {"NodeLost", "NodeFailed"},
+        {"NodeRebooted", "NodeFailed"},
+        {"OOMKilled", "OutOfMemory"},
+    };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcmp(reason, words[i].reason) == 0)
+            return words[i].state;
+    return "Failed";
+}
+
 static const char *
 find_state(const struct sight *s, int64_t now_us)
 {
@@ -85,10 +125,7 @@ find_state(const struct sight *s, int64_t now_us)
     if (find_condition(s->job, "Complete") != NULL)
         return "Completed";
     if (failed != NULL)
-        return failed->reason != NULL
-                       && strcmp(failed->reason, "DeadlineExceeded") == 0
-                   ? "TimedOut"
-                   : "Failed";
+        return find_failure(find_end(s, failed));
     if (s->job->meta.deleted_at_us != 0
         || (s->pod != NULL && s->pod->meta.deleted_at_us != 0))
         return "Ending";
@@ -106,8 +143,31 @@ find_state(const struct sight *s, int64_t now_us)
     return "Pending";
 }
 
+/* What the pod says of its end, or with what it exited. */
 static const char *
-find_reason(const struct sight *s, int64_t now_us)
+explain_end(const struct sight *s,
+            const struct job_condition *failed,
+            char buffer[64])
+{
+    const char *reason = find_end(s, failed);
+    struct container_state state;
+
+    if (strcmp(reason, "Error") == 0 && pod_main_state(s->pod, &state)) {
+        if (state.signal > 0)
+            snprintf(buffer, 64, "killed by signal %" PRId64, state.signal);
+        else
+            snprintf(buffer, 64, "exit code %" PRId64, state.exit_code);
+        return buffer;
+    }
+    if (strcmp(reason, "StartError") == 0 && s->pod->status.message != NULL)
+        return s->pod->status.message;
+    if (strcmp(reason, "Cancelled") == 0 && failed->message != NULL)
+        return failed->message;
+    return reason;
+}
+
+static const char *
+find_reason(const struct sight *s, int64_t now_us, char buffer[64])
 {
     const struct job_condition *failed = find_condition(s->job, "Failed");
     const struct pod_condition *scheduled;
@@ -115,7 +175,7 @@ find_reason(const struct sight *s, int64_t now_us)
         string_map_find(&s->job->meta.annotations, "kiln.hpc/held-by");
 
     if (failed != NULL)
-        return failed->reason;
+        return explain_end(s, failed, buffer);
     if (find_condition(s->job, "Complete") != NULL)
         return "";
     if (s->job->spec.suspend)
@@ -223,6 +283,7 @@ add_cells(struct table_row *row, const struct object *object)
     const struct job *job = job_of(object);
     const struct pod_spec *spec = &job->spec.template_.spec;
     struct sight sight = {.job = job};
+    char reason[64];
 
     if (row->view->store != NULL)
         store_visit_index(row->view->store,
@@ -241,7 +302,7 @@ add_cells(struct table_row *row, const struct object *object)
     add_limit(row, job);
     table_cell(row, find_cpus(job));
     table_cell(row, sight.pod != NULL ? sight.pod->spec.node_name : "");
-    table_cell(row, find_reason(&sight, row->view->now_us));
+    table_cell(row, find_reason(&sight, row->view->now_us, reason));
     table_cell_age(row, job->meta.created_at_us);
     add_exit(row, job);
     table_cell_int(row, spec->priority != NULL ? *spec->priority : 0);
