@@ -115,6 +115,7 @@ causes_add(struct causes *c,
            ...)
 {
     CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     unsigned length = causes_enter(c, name);
     struct cause *cause = next_cause(c);
     va_list args;
@@ -124,11 +125,12 @@ causes_add(struct causes *c,
         strbuf_add_text(&message, ": ");
         json_print(value, &message);
     }
-    if (*format != '\0') {
+    va_start(args, format);
+    strbuf_vprintf(&words, format, args);
+    va_end(args);
+    if (words.length > 0) {
         strbuf_add_text(&message, ": ");
-        va_start(args, format);
-        strbuf_vprintf(&message, format, args);
-        va_end(args);
+        strbuf_add(&message, words.text, words.length);
     }
     cause->reason = reason;
     cause->field =

@@ -53,7 +53,7 @@ unsigned causes_enter_key(struct causes *c, const char *name, const char *key);
 void causes_leave(struct causes *c, unsigned length);
 
 /* Adds one about the field `name` below where the walk is ("" for there).
- * Value NULL: none is shown. Message: the words behind the value.
+ * Value NULL: none is shown. Message: the words behind the value, if any.
  */
 void causes_add(struct causes *c,
                 enum cause_reason reason,

@@ -2,6 +2,7 @@
 #include "lib/json/record.h"
 
 #include <check.h>
+#include <errno.h>
 #include <string.h>
 
 #include "lib/base/arena.h"
@@ -25,6 +26,9 @@ struct thing {
     LIST_OF(struct part) parts;
     LIST_OF(const char *) words;
     struct string_map labels;
+    bool wanted;
+    const char *note;
+    const struct json *extra;
 };
 
 static const struct field part_fields[] = {
@@ -39,6 +43,22 @@ static const struct record part_record = {
     .size = sizeof(struct part),
     RECORD_FIELDS(part_fields),
 };
+/* A text in capitals; refuses digits. */
+static int
+capitalize(struct arena *arena, struct json *value, struct error *err)
+{
+    char *text = arena_strdup(arena, value->text);
+
+    for (char *p = text; *p != '\0'; p++) {
+        if (*p >= '0' && *p <= '9')
+            return error_set(err, -EINVAL, "'%s' has digits", value->text);
+        if (*p >= 'a' && *p <= 'z')
+            *p = (char)(*p - 'a' + 'A');
+    }
+    value->text = text;
+    return 0;
+}
+
 static const struct field thing_fields[] = {
     {.name = "name",
      .type = FIELD_STRING,
@@ -73,6 +93,24 @@ static const struct field thing_fields[] = {
      .type = FIELD_MAP,
      .element = FIELD_STRING,
      .offset = offsetof(struct thing, labels)},
+    {.name = "wanted",
+     .type = FIELD_BOOL,
+     .flags = FIELD_KEPT,
+     .offset = offsetof(struct thing, wanted)},
+    {.name = "note",
+     .type = FIELD_STRING,
+     .canonicalize = capitalize,
+     .offset = offsetof(struct thing, note)},
+    {.name = "codes",
+     .type = FIELD_LIST,
+     .element = FIELD_STRING,
+     .canonicalize = capitalize,
+     .offset = FIELD_UNBOUND},
+    {.name = "extra",
+     .type = FIELD_OBJECT,
+     .of = &part_record,
+     .flags = FIELD_TREE,
+     .offset = offsetof(struct thing, extra)},
 };
 static const struct record thing_record = {
     .name = "Thing",
@@ -187,8 +225,141 @@ START_TEST(times_are_read_in_any_zone_and_written_in_utc)
 }
 END_TEST
 
+/* What upstream's encoder writes though nobody gave it. */
+static const struct field shown_fields[] = {
+    {.name = "text",
+     .type = FIELD_STRING,
+     .flags = FIELD_ALWAYS,
+     .offset = FIELD_UNBOUND},
+    {.name = "number",
+     .type = FIELD_INT,
+     .flags = FIELD_ALWAYS,
+     .offset = FIELD_UNBOUND},
+    {.name = "time",
+     .type = FIELD_TIME,
+     .flags = FIELD_ALWAYS,
+     .offset = FIELD_UNBOUND},
+    {.name = "list",
+     .type = FIELD_LIST,
+     .element = FIELD_STRING,
+     .flags = FIELD_ALWAYS,
+     .offset = FIELD_UNBOUND},
+    {.name = "other", .type = FIELD_STRING, .offset = FIELD_UNBOUND},
+};
+static const struct record shown_record = {
+    .name = "Shown",
+    RECORD_FIELDS(shown_fields),
+};
+static const struct field holder_fields[] = {
+    {.name = "shown",
+     .type = FIELD_OBJECT,
+     .of = &shown_record,
+     .flags = FIELD_ALWAYS,
+     .offset = FIELD_UNBOUND},
+};
+static const struct record holder_record = {
+    .name = "Holder",
+    RECORD_FIELDS(holder_fields),
+};
+
+START_TEST(what_is_always_written_is_added_all_the_way_down)
+{
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"{}",
+         "{\"shown\":{\"text\":\"\",\"number\":0,\"time\":null,"
+         "\"list\":null}}"},
+        {"{\"shown\":null}",
+         "{\"shown\":{\"text\":\"\",\"number\":0,\"time\":null,"
+         "\"list\":null}}"},
+        {"{\"shown\":{\"list\":[],\"other\":\"\",\"number\":1}}",
+         "{\"shown\":{\"text\":\"\",\"number\":1,\"time\":null,"
+         "\"list\":[]}}"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+        struct json *v = parse(arena, cases[i].in);
+
+        ck_assert_int_eq(record_normalize(&holder_record, arena, v, NULL, NULL),
+                         0);
+        json_print(v, &out);
+        ck_assert_str_eq(out.text, cases[i].out);
+    }
+}
+END_TEST
+
+START_TEST(members_are_put_in_order_and_empty_ones_left_out)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    struct json *v = parse(arena,
+                           "{\"note\":\"\",\"wanted\":false,\"limit\":0,"
+                           "\"labels\":{},\"parts\":[],\"on\":false,"
+                           "\"madeAt\":\"2024-01-01T02:00:00+02:00\","
+                           "\"name\":\"x\",\"words\":[null,\"w\"],"
+                           "\"main\":{}}");
+
+    ck_assert_int_eq(record_normalize(&thing_record, arena, v, NULL, NULL), 0);
+    json_print(v, &out);
+
+    ck_assert_str_eq(out.text,
+                     "{\"name\":\"x\",\"limit\":0,"
+                     "\"madeAt\":\"2024-01-01T00:00:00Z\",\"main\":{},"
+                     "\"words\":[\"\",\"w\"],\"wanted\":false}");
+}
+END_TEST
+
+START_TEST(values_are_brought_to_their_canonical_form)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *v = parse(arena, "{\"note\":\"a\",\"codes\":[\"b\"]}");
+    struct json *bad = parse(arena, "{\"codes\":[\"b\",\"c1\"]}");
+    struct error err = {0};
+
+    ck_assert_int_eq(record_normalize(&thing_record, arena, v, NULL, NULL), 0);
+    ck_assert_str_eq(json_get_text(v, "note"), "A");
+    ck_assert_str_eq(json_text(json_at(json_get(v, "codes"), 0)), "B");
+    ck_assert_int_eq(record_normalize(&thing_record, arena, bad, NULL, &err),
+                     -EINVAL);
+    ck_assert_str_eq(err.text, "codes[1]: 'c1' has digits");
+}
+END_TEST
+
+START_TEST(a_struct_takes_exactly_the_space_that_was_measured)
+{
+    static const char text[] =
+        "{\"name\":\"x\",\"limit\":7,\"spare\":{\"name\":\"s\"},"
+        "\"parts\":[{\"name\":\"a\"},{\"name\":\"b\"}],"
+        "\"labels\":{\"k\":\"v\"},"
+        "\"extra\":{\"name\":\"e\",\"size\":[1,{\"a\":null}]}}";
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *v = parse(arena, text);
+    struct record_space space = record_measure(&thing_record, v);
+    size_t size = space.aligned + space.packed;
+    char *block = arena_alloc(arena, size + 1);
+    struct thing t = {0};
+
+    block[size] = '#';
+    record_decode_into(&thing_record, v, space, block, &t);
+
+    ck_assert_int_eq(block[size], '#');
+    ck_assert_int_eq(block[size - 1], '\0');
+    ck_assert_str_eq(t.spare->name, "s");
+    ck_assert_str_eq(t.parts.items[1].name, "b");
+    ck_assert_str_eq(json_get_text(t.extra, "name"), "e");
+    ck_assert_uint_eq(json_count(json_get(t.extra, "size")), 2);
+}
+END_TEST
+
 SUITE("record",
       a_struct_goes_to_json_and_back,
       unknown_fields_are_dropped_and_named,
       a_value_of_the_wrong_type_is_refused_with_its_path,
-      times_are_read_in_any_zone_and_written_in_utc)
+      times_are_read_in_any_zone_and_written_in_utc,
+      what_is_always_written_is_added_all_the_way_down,
+      members_are_put_in_order_and_empty_ones_left_out,
+      values_are_brought_to_their_canonical_form,
+      a_struct_takes_exactly_the_space_that_was_measured)
