@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/store/lookup.h"
+
+#include <check.h>
+#include <stdio.h>
+
+#include "controller/store/shelf.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/base/random.h"
+#include "testsuite/lib/suite.h"
+
+#define ENTRIES 60
+#define VALUES  40
+#define ROUNDS  20000
+
+/* Objects whose only content is the number of their value; 0: none. */
+static struct object objects[VALUES];
+
+static const char *
+value_of(const struct object *object, char buffer[64])
+{
+    if (object == objects)
+        return NULL;
+    snprintf(buffer, 64, "v%d", (int)(object - objects));
+    return buffer;
+}
+
+static const struct store_index index_of_values = {&pod_kind, value_of};
+
+struct tally {
+    const struct object *object;
+    unsigned count;
+};
+
+static bool
+count_one(const struct object *object, void *context)
+{
+    struct tally *tally = context;
+
+    ck_assert_ptr_eq(object, tally->object);
+    tally->count++;
+    return true;
+}
+
+static unsigned
+count(const struct lookup *l, enum store_head head, unsigned value)
+{
+    struct tally tally = {&objects[value], 0};
+    char text[16];
+
+    snprintf(text, sizeof(text), "v%u", value);
+    lookup_visit(l, head, text, count_one, &tally);
+    return tally.count;
+}
+
+static void
+set(struct lookup *l,
+    struct entry *entry,
+    enum store_head head,
+    const struct object *object)
+{
+    lookup_set(l, entry, head, object);
+    entry->heads[head] = object;
+}
+
+START_TEST(each_value_has_exactly_the_entries_whose_head_has_it)
+{
+    struct random_source random = {11};
+    struct lookup *l = lookup_new(&index_of_values, 0);
+    struct shelf *shelf = shelf_new(&pod_kind, 1);
+    struct entry *entries[ENTRIES];
+    unsigned expected[ENTRY_HEADS][VALUES] = {0};
+
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        char name[8];
+
+        snprintf(name, sizeof(name), "%u", i);
+        entries[i] = shelf_add(shelf, "a", name);
+    }
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        struct entry *entry = entries[random_below(&random, ENTRIES)];
+        enum store_head head = (enum store_head)random_below(&random, 2);
+        uint64_t value = random_below(&random, VALUES + 5);
+        const struct object *old = entry->heads[head];
+
+        if (old != NULL)
+            expected[head][old - objects]--;
+        if (value < VALUES)
+            expected[head][value]++;
+        set(l, entry, head, value < VALUES ? &objects[value] : NULL);
+    }
+
+    for (unsigned value = 1; value < VALUES; value++) {
+        ck_assert_uint_eq(count(l, STORE_PENDING, value),
+                          expected[STORE_PENDING][value]);
+        ck_assert_uint_eq(count(l, STORE_PUBLISHED, value),
+                          expected[STORE_PUBLISHED][value]);
+    }
+    ck_assert_uint_eq(count(l, STORE_PENDING, 0), 0);
+    lookup_free(l);
+    shelf_free(shelf);
+}
+END_TEST
+
+static bool
+stop_at_once(const struct object *object, void *context)
+{
+    (void)object;
+    ++*(unsigned *)context;
+    return false;
+}
+
+START_TEST(a_visitor_can_stop)
+{
+    struct lookup *l = lookup_new(&index_of_values, 0);
+    struct shelf *shelf = shelf_new(&pod_kind, 1);
+    unsigned n = 0;
+
+    set(l, shelf_add(shelf, "a", "x"), STORE_PUBLISHED, &objects[3]);
+    set(l, shelf_add(shelf, "a", "y"), STORE_PUBLISHED, &objects[3]);
+
+    lookup_visit(l, STORE_PUBLISHED, "v3", stop_at_once, &n);
+
+    ck_assert_uint_eq(n, 1);
+    lookup_free(l);
+    shelf_free(shelf);
+}
+END_TEST
+
+SUITE("lookup",
+      each_value_has_exactly_the_entries_whose_head_has_it,
+      a_visitor_can_stop)
