@@ -178,8 +178,7 @@ search_batch(struct search *s, struct node_view *const *nodes, unsigned count)
                    answers);
     if (nominator_count(s->profile->handle->nominator) > 0)
         for (unsigned i = 0; i < count; i++)
-            if (answers[i].verdict == VERDICT_OK
-                && profile_has_nominated(s->profile, s->c, batch[i]))
+            if (profile_has_nominated(s->profile, s->c, batch[i]))
                 answers[i] =
                     profile_filter_nominated(s->profile, s->c, batch[i]);
     return take_answers(s, nodes, answers, count);

@@ -320,9 +320,7 @@ ask_plugin(const struct profile_entry *e,
     for (unsigned i = 0; i < plugin->n_wakes; i++) {
         const struct wake *wake = &plugin->wakes[i];
 
-        if (wake->resource != event->resource)
-            continue;
-        if ((wakes_actions(wake) & event->actions) == 0)
+        if (!event_is_covered(wake->resource, wake->actions, event))
             continue;
         if (wake->hint == NULL || (old_object == NULL && new_object == NULL)
             || wake->hint(e->self, p->pod, old_object, new_object))
@@ -640,14 +638,28 @@ queue_flush_backoff(struct queue *q)
     }
 }
 
+static bool
+is_leftover(const struct queue *q, struct list *link)
+{
+    const struct queued_pod *p = container_of(link, struct queued_pod, link);
+
+    return now_us(q) - p->failed_at_us > q->settings.leftover_us;
+}
+
+/* Pods in flight are told as well, as upstream does, also when all that was
+ * left over is gated and stays.
+ */
 void
 queue_flush_leftover(struct queue *q)
 {
+    if ((!list_is_empty(&q->sleeping) && is_leftover(q, q->sleeping.next))
+        || (!list_is_empty(&q->gated) && is_leftover(q, q->gated.next)))
+        in_flight_add(q->in_flight, &event_unschedulable_timeout, NULL, NULL);
     list_foreach_safe(link, &q->sleeping)
     {
         struct queued_pod *p = container_of(link, struct queued_pod, link);
 
-        if (now_us(q) - p->failed_at_us <= q->settings.leftover_us)
+        if (!is_leftover(q, link))
             return;
         take_out(q, p);
         requeue(q, p, STRATEGY_AFTER_BACKOFF);

@@ -77,14 +77,6 @@ sleepers_free(struct sleepers *s)
     free(s);
 }
 
-unsigned
-wakes_actions(const struct wake *wake)
-{
-    if (wake->resource == EVENT_NODE && (wake->actions & ACTION_ADD) != 0)
-        return wake->actions | ACTION_UPDATE_NODE_TAINT;
-    return wake->actions;
-}
-
 static struct class *
 class_new(const struct profile *profile, plugin_set plugins)
 {
@@ -99,8 +91,7 @@ class_new(const struct profile *profile, plugin_set plugins)
         if ((plugins & PLUGIN_BIT(i)) == 0)
             continue;
         for (unsigned w = 0; w < plugin->n_wakes; w++)
-            c->actions[plugin->wakes[w].resource] |=
-                wakes_actions(&plugin->wakes[w]);
+            c->actions[plugin->wakes[w].resource] |= plugin->wakes[w].actions;
     }
     return c;
 }

@@ -28,7 +28,6 @@
 struct cluster_event;
 struct queued_pod;
 struct sleepers;
-struct wake;
 
 typedef bool sleepers_less_fn(const void *a, const void *b, void *context);
 
@@ -72,9 +71,3 @@ struct queued_pod *sleepers_pick(const struct sleepers *s,
 
 size_t sleepers_count(const struct sleepers *s);
 size_t sleepers_families(const struct sleepers *s);
-
-/* What the registration covers: who asks for new nodes is also woken by a
- * change of taints, for a node may join with one that is taken off once it is
- * ready.
- */
-unsigned wakes_actions(const struct wake *wake);

@@ -197,3 +197,20 @@ node_selector_matches(const struct node_selector *selector,
             return true;
     return false;
 }
+
+bool
+node_selector_is_sound(const struct node_selector *selector)
+{
+    for (unsigned i = 0; i < selector->terms.count; i++) {
+        const struct node_selector_term *term = &selector->terms.items[i];
+
+        for (unsigned r = 0; r < term->match_expressions.count; r++) {
+            const struct selector_requirement *requirement =
+                &term->match_expressions.items[r];
+
+            if (!is_sound(requirement, operator_of(requirement)))
+                return false;
+        }
+    }
+    return true;
+}

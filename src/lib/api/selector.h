@@ -50,6 +50,11 @@ bool node_selector_matches(const struct node_selector *selector,
                            const struct string_map *labels,
                            const char *node_name);
 
+/* Whether every requirement can be read at all: a term with one that cannot
+ * matches nothing.
+ */
+bool node_selector_is_sound(const struct node_selector *selector);
+
 /* The strings of `labelSelector=` and `fieldSelector=`, parsed once. -EINVAL
  * with upstream's words. Everything is in the arena.
  */

@@ -5,6 +5,7 @@
 
 #include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/taints.h"
 #include "lib/api/node.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
@@ -72,23 +73,6 @@ same_quantities(const struct string_map *a, const struct string_map *b)
     return true;
 }
 
-static bool
-same_taints(const struct node_spec *a, const struct node_spec *b)
-{
-    if (a->taints.count != b->taints.count)
-        return false;
-    for (unsigned i = 0; i < a->taints.count; i++) {
-        const struct taint *ta = &a->taints.items[i];
-        const struct taint *tb = &b->taints.items[i];
-
-        if (!same_text(ta->key, tb->key) || !same_text(ta->value, tb->value)
-            || !same_text(ta->effect, tb->effect)
-            || ta->added_at_us != tb->added_at_us)
-            return false;
-    }
-    return true;
-}
-
 /* By type, the status alone: a heartbeat is no change. */
 static bool
 same_conditions(const struct node_status *a, const struct node_status *b)
@@ -135,6 +119,12 @@ events_of_node_update(const struct object *old_node,
     const struct node *a = node_of(old_node), *b = node_of(new_node);
     unsigned n = 0;
 
+    if (a->spec.unschedulable && !b->spec.unschedulable)
+        put(out,
+            &n,
+            EVENT_NODE,
+            ACTION_UPDATE_NODE_TAINT,
+            "NodeUpdateNodeTaint");
     if (!same_allocatable(a, b))
         put(out,
             &n,
@@ -147,8 +137,7 @@ events_of_node_update(const struct object *old_node,
             EVENT_NODE,
             ACTION_UPDATE_NODE_LABEL,
             "NodeUpdateNodeLabel");
-    if (a->spec.unschedulable != b->spec.unschedulable
-        || !same_taints(&a->spec, &b->spec))
+    if (!taints_equal(&a->spec, &b->spec))
         put(out,
             &n,
             EVENT_NODE,
@@ -249,13 +238,6 @@ events_of_pod_update(const struct object *old_pod,
             ACTION_UPDATE_POD_SCALE_DOWN,
             is_assigned ? "AssignedPodUpdatePodScaleDown"
                         : "UnschedulablePodUpdatePodScaleDown");
-    if (!same_tolerations(&a->spec, &b->spec))
-        put(out,
-            &n,
-            EVENT_POD,
-            ACTION_UPDATE_POD_TOLERATIONS,
-            is_assigned ? "AssignedPodUpdatePodTolerations"
-                        : "UnschedulablePodUpdatePodTolerations");
     if (a->spec.scheduling_gates.count > 0
         && b->spec.scheduling_gates.count == 0)
         put(out,
@@ -264,6 +246,13 @@ events_of_pod_update(const struct object *old_pod,
             ACTION_UPDATE_POD_GATES_ELIMINATED,
             is_assigned ? "AssignedPodUpdatePodSchedulingGatesEliminated"
                         : "UnschedulablePodUpdatePodSchedulingGatesEliminated");
+    if (!same_tolerations(&a->spec, &b->spec))
+        put(out,
+            &n,
+            EVENT_POD,
+            ACTION_UPDATE_POD_TOLERATIONS,
+            is_assigned ? "AssignedPodUpdatePodTolerations"
+                        : "UnschedulablePodUpdatePodTolerations");
     if (n == 0)
         put(out,
             &n,

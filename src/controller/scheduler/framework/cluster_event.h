@@ -57,6 +57,15 @@ extern const struct cluster_event event_assigned_pod_delete;
 extern const struct cluster_event event_unschedulable_timeout;
 extern const struct cluster_event event_force_activate;
 
+/* Whether what happened is among what was registered. */
+static inline bool
+event_is_covered(enum event_resource resource,
+                 unsigned actions,
+                 const struct cluster_event *event)
+{
+    return resource == event->resource && (actions & event->actions) != 0;
+}
+
 /* What an update amounts to, in upstream's order; returns how many. A pod
  * that changed in no way that is listed gives one of ACTION_UPDATE_OTHER.
  */

@@ -44,7 +44,9 @@ enum normalization {
 };
 
 /* An event that may help what the plugin rejected. Hint: whether this one
- * does (old or new is NULL when it came or went); NULL: always.
+ * does (old or new is NULL when it came or went); NULL: always. Who waits for
+ * new nodes must also wait for taints (WAKE_NEW_NODES): a node may join with
+ * one that is taken off once it is ready.
  */
 typedef bool wake_hint_fn(void *self,
                           const struct pod_view *pod,
@@ -55,6 +57,10 @@ struct wake {
     unsigned actions;
     wake_hint_fn *hint;
 };
+#define WAKE_NEW_NODES                             \
+    {                                              \
+        EVENT_NODE, ACTION_UPDATE_NODE_TAINT, NULL \
+    }
 
 /* What prefilter may say beyond its verdict: only these nodes need be looked
  * at. Names are borrowed from the pod.

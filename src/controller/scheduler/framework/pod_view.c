@@ -212,6 +212,7 @@ add_ports(struct pod_view *v, const struct container *c)
     }
 }
 
+/* Of the containers alone: ports of sidecars do not count, as upstream. */
 static void
 read_ports(struct pod_view *v)
 {
@@ -220,17 +221,11 @@ read_ports(struct pod_view *v)
 
     for (unsigned i = 0; i < spec->containers.count; i++)
         count_ports(&spec->containers.items[i], &count);
-    for (unsigned i = 0; i < spec->init_containers.count; i++)
-        if (is_sidecar(&spec->init_containers.items[i]))
-            count_ports(&spec->init_containers.items[i], &count);
     if (count == 0)
         return;
     v->ports = xnew_array(struct host_port, count);
     for (unsigned i = 0; i < spec->containers.count; i++)
         add_ports(v, &spec->containers.items[i]);
-    for (unsigned i = 0; i < spec->init_containers.count; i++)
-        if (is_sidecar(&spec->init_containers.items[i]))
-            add_ports(v, &spec->init_containers.items[i]);
 }
 
 static bool

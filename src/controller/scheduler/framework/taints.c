@@ -58,6 +58,29 @@ taints_find_untolerated(const struct node_spec *node,
     return NULL;
 }
 
+static bool
+same_text(const char *a, const char *b)
+{
+    return strcmp(text_of(a), text_of(b)) == 0;
+}
+
+bool
+taints_equal(const struct node_spec *a, const struct node_spec *b)
+{
+    if (a->taints.count != b->taints.count)
+        return false;
+    for (unsigned i = 0; i < a->taints.count; i++) {
+        const struct taint *ta = &a->taints.items[i];
+        const struct taint *tb = &b->taints.items[i];
+
+        if (!same_text(ta->key, tb->key) || !same_text(ta->value, tb->value)
+            || !same_text(ta->effect, tb->effect)
+            || ta->added_at_us != tb->added_at_us)
+            return false;
+    }
+    return true;
+}
+
 void
 tolerations_sign(const struct pod_spec *pod, struct strbuf *out)
 {

@@ -23,5 +23,7 @@ bool taint_is_tolerated(const struct taint *taint, const struct pod_spec *pod);
 const struct taint *taints_find_untolerated(const struct node_spec *node,
                                             const struct pod_spec *pod);
 
+bool taints_equal(const struct node_spec *a, const struct node_spec *b);
+
 /* For signatures. */
 void tolerations_sign(const struct pod_spec *pod, struct strbuf *out);

@@ -319,19 +319,27 @@ node_affinity_score_one(void *self,
            + weight_of(me->added, &node->node->meta);
 }
 
+/* A selector that cannot be read asks again, as upstream's errors do. */
 static bool
 node_hint(void *self,
           const struct pod_view *pod,
           const struct object *old_object,
           const struct object *new_object)
 {
-    return matches_added(self, new_object->meta)
-           && matches_required(pod, new_object->meta)
-           && (old_object == NULL || !matches_required(pod, old_object->meta));
+    const struct node_selector *required = required_of(pod);
+
+    if (!matches_added(self, new_object->meta))
+        return false;
+    if (!matches_required(pod, new_object->meta))
+        return required != NULL && !node_selector_is_sound(required)
+               && has_labels(&pod->pod->spec.node_selector,
+                             &new_object->meta->labels);
+    return old_object == NULL || !matches_required(pod, old_object->meta);
 }
 
 static const struct wake wakes[] = {
     {EVENT_NODE, ACTION_ADD | ACTION_UPDATE_NODE_LABEL, node_hint},
+    WAKE_NEW_NODES,
 };
 
 const struct plugin node_affinity_plugin = {

@@ -60,6 +60,7 @@ node_name_filter(void *self,
 
 static const struct wake wakes[] = {
     {EVENT_NODE, ACTION_ADD, NULL},
+    WAKE_NEW_NODES,
 };
 
 const struct plugin node_name_plugin = {

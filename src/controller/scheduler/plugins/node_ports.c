@@ -114,6 +114,7 @@ pod_hint(void *self,
 static const struct wake wakes[] = {
     {EVENT_POD, ACTION_DELETE, pod_hint},
     {EVENT_NODE, ACTION_ADD, NULL},
+    WAKE_NEW_NODES,
 };
 
 const struct plugin node_ports_plugin = {

@@ -156,6 +156,7 @@ numa_fit_reserve(void *self,
 static const struct wake wakes[] = {
     {EVENT_POD, ACTION_DELETE, NULL},
     {EVENT_NODE, ACTION_ADD | ACTION_UPDATE_NODE_ALLOCATABLE, NULL},
+    WAKE_NEW_NODES,
 };
 
 static unsigned

@@ -5,6 +5,8 @@
 
 extern const struct plugin balanced_allocation_plugin;
 extern const struct plugin default_binder_plugin;
+extern const struct plugin image_locality_plugin;
+extern const struct plugin interpod_affinity_plugin;
 extern const struct plugin node_affinity_plugin;
 extern const struct plugin node_name_plugin;
 extern const struct plugin node_ports_plugin;
@@ -14,10 +16,13 @@ extern const struct plugin priority_sort_plugin;
 extern const struct plugin resources_fit_plugin;
 extern const struct plugin scheduling_gates_plugin;
 extern const struct plugin taint_toleration_plugin;
+extern const struct plugin topology_spread_plugin;
 
-const struct plugin *const plugins[] = {
+const struct plugin *const plugin_list[] = {
     &balanced_allocation_plugin,
     &default_binder_plugin,
+    &image_locality_plugin,
+    &interpod_affinity_plugin,
     &node_affinity_plugin,
     &node_name_plugin,
     &node_ports_plugin,
@@ -27,8 +32,9 @@ const struct plugin *const plugins[] = {
     &resources_fit_plugin,
     &scheduling_gates_plugin,
     &taint_toleration_plugin,
+    &topology_spread_plugin,
 };
-const unsigned n_plugins = ARRAY_SIZE(plugins);
+const unsigned plugin_count = ARRAY_SIZE(plugin_list);
 
 /* In the order in which they run at every point. */
 const struct profile_plugin default_profile[] = {
@@ -41,7 +47,10 @@ const struct profile_plugin default_profile[] = {
     {.plugin = &node_ports_plugin},
     {.plugin = &resources_fit_plugin, .weight = 1},
     {.plugin = &numa_fit_plugin, .weight = 4},
+    {.plugin = &topology_spread_plugin, .weight = 2},
+    {.plugin = &interpod_affinity_plugin, .weight = 2},
     {.plugin = &balanced_allocation_plugin, .weight = 1},
+    {.plugin = &image_locality_plugin, .weight = 1},
     {.plugin = &default_binder_plugin},
 };
 const unsigned n_default_profile = ARRAY_SIZE(default_profile);
@@ -55,7 +64,10 @@ const struct profile_plugin upstream_profile[] = {
     {.plugin = &node_affinity_plugin, .weight = 2},
     {.plugin = &node_ports_plugin},
     {.plugin = &resources_fit_plugin, .weight = 1},
+    {.plugin = &topology_spread_plugin, .weight = 2},
+    {.plugin = &interpod_affinity_plugin, .weight = 2},
     {.plugin = &balanced_allocation_plugin, .weight = 1},
+    {.plugin = &image_locality_plugin, .weight = 1},
     {.plugin = &default_binder_plugin},
 };
 const unsigned n_upstream_profile = ARRAY_SIZE(upstream_profile);
@@ -63,8 +75,8 @@ const unsigned n_upstream_profile = ARRAY_SIZE(upstream_profile);
 const struct plugin *
 plugin_find(const char *name)
 {
-    for (unsigned i = 0; i < n_plugins; i++)
-        if (strcmp(plugins[i]->name, name) == 0)
-            return plugins[i];
+    for (unsigned i = 0; i < plugin_count; i++)
+        if (strcmp(plugin_list[i]->name, name) == 0)
+            return plugin_list[i];
     return NULL;
 }

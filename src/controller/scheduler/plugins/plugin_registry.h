@@ -7,8 +7,8 @@
 
 #include "controller/scheduler/framework/profile.h"
 
-extern const struct plugin *const plugins[];
-extern const unsigned n_plugins;
+extern const struct plugin *const plugin_list[];
+extern const unsigned plugin_count;
 
 /* NULL when there is none of that name. */
 const struct plugin *plugin_find(const char *name);

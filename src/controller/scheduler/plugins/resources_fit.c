@@ -427,6 +427,7 @@ node_hint(void *self,
 static const struct wake wakes[] = {
     {EVENT_POD, ACTION_DELETE, pod_hint},
     {EVENT_NODE, ACTION_ADD | ACTION_UPDATE_NODE_ALLOCATABLE, node_hint},
+    WAKE_NEW_NODES,
 };
 
 static void

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* affinity_term.h - a term of pod affinity, with the namespaces it means
+ *
+ * A term means the namespaces that it names, and those whose labels its
+ * selector matches; with neither, the namespace of its own pod.
+ *
+ * Source: kube-scheduler, framework.AffinityTerm.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct handle;
+struct pod_affinity_term;
+struct pod_view;
+struct string_map;
+
+struct affinity_term {
+    const struct pod_affinity_term *term;
+    const char *own_namespace;
+    int64_t weight; /* of a preferred one */
+};
+
+/* Whether the pod is one the term means. `namespace_labels`: of the pod's
+ * namespace, NULL when it is not known.
+ */
+bool affinity_term_matches(const struct affinity_term *t,
+                           const struct pod_view *pod,
+                           const struct string_map *namespace_labels);
+bool affinity_term_matches_all(const struct affinity_term *terms,
+                               unsigned count,
+                               const struct pod_view *pod,
+                               const struct string_map *namespace_labels);
+
+/* The labels of the pod's namespace, or NULL. */
+const struct string_map *namespace_labels(const struct handle *handle,
+                                          const struct pod_view *pod);
+
+/* Terms of a pod, in its order; none: NULL and 0. Freed with free(). */
+enum affinity_kind {
+    AFFINITY_REQUIRED,
+    ANTI_AFFINITY_REQUIRED,
+    AFFINITY_PREFERRED,
+    ANTI_AFFINITY_PREFERRED,
+};
+struct affinity_term *affinity_terms(const struct pod_view *pod,
+                                     enum affinity_kind kind,
+                                     unsigned *ret_count);
+
+/* One by one, without a copy: false when there are no more. */
+bool affinity_term_at(const struct pod_view *pod,
+                      enum affinity_kind kind,
+                      unsigned index,
+                      struct affinity_term *ret_term);

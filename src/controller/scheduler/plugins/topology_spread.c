@@ -1,0 +1,734 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PodTopologySpread - pods of a kind evenly over zones, racks or nodes
+ *
+ * Extension points:  prefilter (with add and remove), filter, prescore, score
+ * Arguments:         defaultConstraints, defaultingType (System, List)
+ * Cycle state:       for each constraint, how many pods in which domain
+ * Woken by:          a pod coming, going or being relabelled; a node joining,
+ *                    leaving or being relabelled; the pod's tolerations
+ *
+ * Source: kube-scheduler, plugins/podtopologyspread.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "controller/scheduler/framework/framework.h"
+#include "controller/scheduler/framework/taints.h"
+#include "controller/scheduler/plugins/spread_rule.h"
+#include "lib/api/meta.h"
+#include "lib/api/node.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/map.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+
+#define MUST_SPREAD "DoNotSchedule"
+#define MAY_SPREAD  "ScheduleAnyway"
+#define NOT_A_SCORE INT64_C(-1)
+#define ZONE_LABEL  "topology.kubernetes.io/zone"
+
+struct spread {
+    struct handle *handle;
+    struct arena *arena;
+    struct spread_defaults defaults;
+    bool is_system; /* the defaults are those of the system */
+    uint32_t no_label, uneven;
+};
+
+static const struct topology_spread system_defaults[] = {
+    {.topology_key = LABEL_HOSTNAME,
+     .when_unsatisfiable = MAY_SPREAD,
+     .max_skew = 3},
+    {.topology_key = ZONE_LABEL,
+     .when_unsatisfiable = MAY_SPREAD,
+     .max_skew = 5},
+};
+
+/* The pods in each domain of one rule. */
+struct domain {
+    char *value;
+    int64_t pods;
+};
+
+/* The two domains with fewest pods, as upstream keeps them: after a change
+ * the second is right as far as it was known before.
+ */
+struct critical {
+    const char *value; /* NULL: none */
+    int64_t pods;
+};
+
+struct domains {
+    struct map *by_value; /* to struct domain */
+    struct critical fewest[2];
+};
+
+struct filter_note {
+    struct spread_rules rules;
+    struct domains domains[SPREAD_RULES];
+    bool owns_rules; /* copies borrow them */
+};
+
+struct score_note {
+    struct spread_rules rules;
+    struct domains domains[SPREAD_RULES];
+    double weights[SPREAD_RULES];
+    bool requires_all; /* nodes without all labels score nothing */
+};
+
+static const char filter_key;
+static const char score_key;
+
+static const struct topology_spread *
+read_defaults(struct arena *arena, const struct json *list, unsigned *ret_count)
+{
+    struct pod_spec *spec = arena_alloc(arena, sizeof(*spec));
+    struct json *tree = json_object(arena);
+
+    json_set(arena, tree, "topologySpreadConstraints", json_dup(arena, list));
+    record_decode(&pod_spec_record, arena, tree, spec);
+    *ret_count = spec->topology_spread.count;
+    return spec->topology_spread.items;
+}
+
+static int
+spread_make(struct handle *handle,
+            const struct json *args,
+            void **ret_self,
+            struct error *err)
+{
+    struct spread *self = xnew(struct spread);
+    const char *type = json_get_text(args, "defaultingType");
+    const struct json *list = json_get(args, "defaultConstraints");
+
+    (void)err;
+    self->handle = handle;
+    self->arena = arena_new(0);
+    if (type != NULL && strcmp(type, "List") == 0) {
+        if (list != NULL)
+            self->defaults.items =
+                read_defaults(self->arena, list, &self->defaults.count);
+    } else {
+        self->is_system = true;
+        self->defaults.items = system_defaults;
+        self->defaults.count = ARRAY_SIZE(system_defaults);
+    }
+    self->no_label =
+        handle_reason(handle,
+                      "node(s) didn't match pod topology spread constraints "
+                      "(missing required label)");
+    self->uneven =
+        handle_reason(handle,
+                      "node(s) didn't match pod topology spread constraints");
+    *ret_self = self;
+    return 0;
+}
+
+static void
+spread_drop(void *arg)
+{
+    struct spread *self = arg;
+
+    arena_free(self->arena);
+    free(self);
+}
+
+/* Domains */
+
+static void
+domains_init(struct domains *d)
+{
+    d->by_value = map_new();
+    d->fewest[0] = d->fewest[1] = (struct critical){NULL, INT32_MAX};
+}
+
+static void
+domains_fini(struct domains *d)
+{
+    size_t at = 0;
+    void *value;
+
+    while (map_next(d->by_value, &at, NULL, &value)) {
+        free(((struct domain *)value)->value);
+        free(value);
+    }
+    map_free(d->by_value);
+}
+
+static struct domain *
+make_domain(struct domains *d, const char *value)
+{
+    struct domain *domain = map_find(d->by_value, value);
+
+    if (domain != NULL)
+        return domain;
+    domain = xnew(struct domain);
+    domain->value = xstrdup(value);
+    map_put(d->by_value, value, domain);
+    return domain;
+}
+
+static bool
+is_of(const struct critical *c, const struct domain *domain)
+{
+    return c->value != NULL && strcmp(c->value, domain->value) == 0;
+}
+
+static void
+update_fewest(struct domains *d, const struct domain *domain)
+{
+    struct critical *p = d->fewest;
+    struct critical now = {domain->value, domain->pods};
+
+    if (is_of(&p[0], domain) || is_of(&p[1], domain)) {
+        p[is_of(&p[0], domain) ? 0 : 1].pods = domain->pods;
+        if (p[0].pods > p[1].pods) {
+            struct critical first = p[0];
+
+            p[0] = p[1];
+            p[1] = first;
+        }
+    } else if (domain->pods < p[0].pods) {
+        p[1] = p[0];
+        p[0] = now;
+    } else if (domain->pods < p[1].pods) {
+        p[1] = now;
+    }
+}
+
+static void
+find_fewest(struct domains *d)
+{
+    size_t at = 0;
+    void *value;
+
+    while (map_next(d->by_value, &at, NULL, &value))
+        update_fewest(d, value);
+}
+
+static void
+domains_copy(struct domains *to, const struct domains *from)
+{
+    size_t at = 0;
+    void *value;
+
+    domains_init(to);
+    while (map_next(from->by_value, &at, NULL, &value)) {
+        const struct domain *domain = value;
+
+        make_domain(to, domain->value)->pods = domain->pods;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        to->fewest[i].pods = from->fewest[i].pods;
+        if (from->fewest[i].value != NULL)
+            to->fewest[i].value = make_domain(to, from->fewest[i].value)->value;
+    }
+}
+
+/* Filtering */
+
+static void
+filter_note_free(void *value)
+{
+    struct filter_note *note = value;
+
+    for (unsigned i = 0; i < note->rules.count; i++)
+        domains_fini(&note->domains[i]);
+    if (note->owns_rules)
+        spread_rules_fini(&note->rules);
+    free(note);
+}
+
+static void *
+filter_note_dup(const void *value)
+{
+    const struct filter_note *note = value;
+    struct filter_note *copy = xmemdup(note, sizeof(*note));
+
+    copy->owns_rules = false;
+    for (unsigned i = 0; i < note->rules.count; i++)
+        domains_copy(&copy->domains[i], &note->domains[i]);
+    return copy;
+}
+
+static void
+count_node(struct filter_note *note,
+           const struct cycle *c,
+           const struct node_view *node)
+{
+    const struct string_map *labels = &node->node->meta.labels;
+
+    if (!spread_rules_cover(&note->rules, labels))
+        return;
+    for (unsigned i = 0; i < note->rules.count; i++) {
+        const struct spread_rule *rule = &note->rules.items[i];
+
+        if (!spread_rule_includes(rule, c->pod, node))
+            continue;
+        make_domain(&note->domains[i],
+                    string_map_find(labels, rule->topology_key))
+            ->pods += spread_rule_count(rule, node, c->pod->namespace);
+    }
+}
+
+static enum verdict
+spread_prefilter(void *self,
+                 struct cycle *c,
+                 struct narrowing *ret_narrowing,
+                 uint32_t *ret_reason)
+{
+    const struct spread *me = self;
+    struct filter_note *note = xnew(struct filter_note);
+
+    (void)ret_narrowing, (void)ret_reason;
+    note->owns_rules = true;
+    spread_rules_init(&note->rules,
+                      me->handle,
+                      c->pod,
+                      &me->defaults,
+                      MUST_SPREAD);
+    if (note->rules.count == 0) {
+        spread_rules_fini(&note->rules);
+        free(note);
+        return VERDICT_SKIP;
+    }
+    for (unsigned i = 0; i < note->rules.count; i++)
+        domains_init(&note->domains[i]);
+    for (uint32_t i = 0; i < c->snapshot->n_nodes; i++)
+        count_node(note, c, c->snapshot->nodes[i]);
+    for (unsigned i = 0; i < note->rules.count; i++)
+        find_fewest(&note->domains[i]);
+    cycle_put(c, &filter_key, note, filter_note_free, filter_note_dup);
+    return VERDICT_OK;
+}
+
+static void
+change_pod(struct cycle *c,
+           const struct pod_view *other,
+           const struct node_view *node,
+           int64_t by)
+{
+    struct filter_note *note = cycle_get(c, &filter_key);
+    const struct string_map *labels = &node->node->meta.labels;
+
+    if (strcmp(other->namespace, c->pod->namespace) != 0
+        || !spread_rules_cover(&note->rules, labels))
+        return;
+    for (unsigned i = 0; i < note->rules.count; i++) {
+        const struct spread_rule *rule = &note->rules.items[i];
+        struct domain *domain;
+
+        if (!spread_rule_selects(rule, &other->pod->meta.labels)
+            || !spread_rule_includes(rule, c->pod, node))
+            continue;
+        domain = make_domain(&note->domains[i],
+                             string_map_find(labels, rule->topology_key));
+        domain->pods += by;
+        update_fewest(&note->domains[i], domain);
+    }
+}
+
+static void
+spread_add_pod(void *self,
+               struct cycle *c,
+               const struct pod_view *other,
+               const struct node_view *node)
+{
+    (void)self;
+    change_pod(c, other, node, 1);
+}
+
+static void
+spread_remove_pod(void *self,
+                  struct cycle *c,
+                  const struct pod_view *other,
+                  const struct node_view *node)
+{
+    (void)self;
+    change_pod(c, other, node, -1);
+}
+
+static int64_t
+fewest_pods(const struct domains *d, const struct spread_rule *rule)
+{
+    return (int64_t)map_count(d->by_value) < rule->min_domains
+               ? 0
+               : d->fewest[0].pods;
+}
+
+static enum verdict
+spread_filter_one(void *self,
+                  const struct cycle *c,
+                  const struct node_view *node,
+                  uint32_t *ret_reason)
+{
+    const struct spread *me = self;
+    const struct filter_note *note = cycle_get(c, &filter_key);
+
+    for (unsigned i = 0; i < note->rules.count; i++) {
+        const struct spread_rule *rule = &note->rules.items[i];
+        const char *value =
+            string_map_find(&node->node->meta.labels, rule->topology_key);
+        const struct domain *domain;
+        int64_t own;
+
+        if (value == NULL) {
+            *ret_reason = me->no_label;
+            return VERDICT_NEVER;
+        }
+        domain = map_find(note->domains[i].by_value, value);
+        own = spread_rule_selects(rule, &c->pod->pod->meta.labels);
+        if ((domain != NULL ? domain->pods : 0) + own
+                - fewest_pods(&note->domains[i], rule)
+            > rule->max_skew) {
+            *ret_reason = me->uneven;
+            return VERDICT_REJECT;
+        }
+    }
+    return VERDICT_OK;
+}
+
+/* Scoring */
+
+static void
+score_note_free(void *value)
+{
+    struct score_note *note = value;
+
+    for (unsigned i = 0; i < note->rules.count; i++)
+        domains_fini(&note->domains[i]);
+    spread_rules_fini(&note->rules);
+    free(note);
+}
+
+static bool
+is_ignored(const struct score_note *note, const struct node_view *node)
+{
+    return note->requires_all
+           && !spread_rules_cover(&note->rules, &node->node->meta.labels);
+}
+
+static const char *
+value_of(const struct node_view *node, const struct spread_rule *rule)
+{
+    const char *value =
+        string_map_find(&node->node->meta.labels, rule->topology_key);
+
+    return value != NULL ? value : "";
+}
+
+/* The domains of the candidates; nodes themselves are counted when they are
+ * scored. A constraint weighs more the more domains there are.
+ */
+static void
+find_domains(struct score_note *note,
+             const struct node_view *const *nodes,
+             unsigned count)
+{
+    unsigned ignored = 0;
+
+    for (unsigned n = 0; n < count; n++) {
+        if (is_ignored(note, nodes[n])) {
+            ignored++;
+            continue;
+        }
+        for (unsigned i = 0; i < note->rules.count; i++)
+            if (!note->rules.items[i].is_hostname)
+                make_domain(&note->domains[i],
+                            value_of(nodes[n], &note->rules.items[i]));
+    }
+    for (unsigned i = 0; i < note->rules.count; i++) {
+        size_t size = note->rules.items[i].is_hostname
+                          ? count - ignored
+                          : map_count(note->domains[i].by_value);
+
+        note->weights[i] = log((double)(size + 2));
+    }
+}
+
+static void
+count_for_score(struct score_note *note,
+                const struct cycle *c,
+                const struct node_view *node)
+{
+    if (is_ignored(note, node))
+        return;
+    for (unsigned i = 0; i < note->rules.count; i++) {
+        const struct spread_rule *rule = &note->rules.items[i];
+        struct domain *domain;
+
+        if (!spread_rule_includes(rule, c->pod, node))
+            continue;
+        domain = map_find(note->domains[i].by_value, value_of(node, rule));
+        if (domain != NULL)
+            domain->pods += spread_rule_count(rule, node, c->pod->namespace);
+    }
+}
+
+static enum verdict
+spread_prescore(void *self,
+                struct cycle *c,
+                const struct node_view *const *nodes,
+                unsigned count)
+{
+    const struct spread *me = self;
+    struct score_note *note = xnew(struct score_note);
+
+    spread_rules_init(&note->rules,
+                      me->handle,
+                      c->pod,
+                      &me->defaults,
+                      MAY_SPREAD);
+    if (note->rules.count == 0) {
+        spread_rules_fini(&note->rules);
+        free(note);
+        return VERDICT_SKIP;
+    }
+    note->requires_all =
+        c->pod->pod->spec.topology_spread.count > 0 || !me->is_system;
+    for (unsigned i = 0; i < note->rules.count; i++)
+        domains_init(&note->domains[i]);
+    find_domains(note, nodes, count);
+    for (uint32_t i = 0; i < c->snapshot->n_nodes; i++)
+        count_for_score(note, c, c->snapshot->nodes[i]);
+    cycle_put(c, &score_key, note, score_note_free, NULL);
+    return VERDICT_OK;
+}
+
+static int64_t
+spread_score_one(void *self,
+                 const struct cycle *c,
+                 const struct node_view *node)
+{
+    const struct score_note *note = cycle_get(c, &score_key);
+    double score = 0;
+
+    (void)self;
+    if (is_ignored(note, node))
+        return 0;
+    for (unsigned i = 0; i < note->rules.count; i++) {
+        const struct spread_rule *rule = &note->rules.items[i];
+        const char *value =
+            string_map_find(&node->node->meta.labels, rule->topology_key);
+        const struct domain *domain;
+        int64_t pods;
+
+        if (value == NULL)
+            continue;
+        domain = map_find(note->domains[i].by_value, value);
+        pods = rule->is_hostname
+                   ? spread_rule_count(rule, node, c->pod->namespace)
+                   : (domain != NULL ? domain->pods : 0);
+        score += (double)pods * note->weights[i] + (double)(rule->max_skew - 1);
+    }
+    return (int64_t)round(score);
+}
+
+static void
+spread_normalize(void *self,
+                 const struct cycle *c,
+                 const struct node_view *const *nodes,
+                 unsigned count,
+                 int64_t *scores)
+{
+    const struct score_note *note = cycle_get(c, &score_key);
+    int64_t least = INT64_MAX, most = 0;
+
+    (void)self;
+    for (unsigned i = 0; i < count; i++) {
+        if (is_ignored(note, nodes[i])) {
+            scores[i] = NOT_A_SCORE;
+            continue;
+        }
+        if (scores[i] < least)
+            least = scores[i];
+        if (scores[i] > most)
+            most = scores[i];
+    }
+    for (unsigned i = 0; i < count; i++) {
+        if (scores[i] == NOT_A_SCORE)
+            scores[i] = 0;
+        else if (most == 0)
+            scores[i] = SCORE_MAX;
+        else
+            scores[i] = SCORE_MAX * (most + least - scores[i]) / most;
+    }
+}
+
+/* Pods with rules of their own share nothing; the defaults look at services
+ * and owners, which equal pods need not have in common.
+ */
+static bool
+spread_sign(void *self, const struct pod_view *pod, struct strbuf *out)
+{
+    (void)self, (void)out;
+    return pod->pod->spec.topology_spread.count == 0;
+}
+
+/* Hints */
+
+static bool
+selects_any(const struct spread_rules *rules, const struct object *pod)
+{
+    for (unsigned i = 0; i < rules->count; i++)
+        if (spread_rule_selects(&rules->items[i], &pod->meta->labels))
+            return true;
+    return false;
+}
+
+static bool
+honors_taints(const struct spread_rules *rules)
+{
+    for (unsigned i = 0; i < rules->count; i++)
+        if (rules->items[i].honors_taints)
+            return true;
+    return false;
+}
+
+static bool
+same_labels(const struct string_map *a, const struct string_map *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (unsigned i = 0; i < a->count; i++) {
+        const char *value = string_map_find(b, a->items[i].key);
+
+        if (value == NULL || strcmp(value, a->items[i].value) != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool
+relabelled(const struct spread_rules *rules,
+           const struct object *a,
+           const struct object *b)
+{
+    if (same_labels(&a->meta->labels, &b->meta->labels))
+        return false;
+    for (unsigned i = 0; i < rules->count; i++)
+        if (spread_rule_selects(&rules->items[i], &a->meta->labels)
+            != spread_rule_selects(&rules->items[i], &b->meta->labels))
+            return true;
+    return false;
+}
+
+static bool
+is_elsewhere(const struct object *other, const struct pod_view *pod)
+{
+    return other != NULL
+           && strcmp(other->meta->namespace != NULL ? other->meta->namespace
+                                                    : "",
+                     pod->namespace)
+                  != 0;
+}
+
+static bool
+pod_hint(void *self,
+         const struct pod_view *pod,
+         const struct object *a,
+         const struct object *b)
+{
+    const struct spread *me = self;
+    struct spread_rules rules;
+    bool helps;
+
+    if (is_elsewhere(a, pod) || is_elsewhere(b, pod))
+        return false;
+    spread_rules_init(&rules, me->handle, pod, &me->defaults, MUST_SPREAD);
+    if (a != NULL && b != NULL)
+        helps = relabelled(&rules, a, b);
+    else
+        helps = selects_any(&rules, b != NULL ? b : a);
+    spread_rules_fini(&rules);
+    return helps;
+}
+
+static bool
+tolerations_hint(void *self,
+                 const struct pod_view *pod,
+                 const struct object *a,
+                 const struct object *b)
+{
+    const struct spread *me = self;
+    struct spread_rules rules;
+    bool helps;
+
+    if (a == NULL || b == NULL || !pod_view_is_of(pod, b))
+        return false;
+    spread_rules_init(&rules, me->handle, pod, &me->defaults, MUST_SPREAD);
+    helps = honors_taints(&rules);
+    spread_rules_fini(&rules);
+    return helps;
+}
+
+static bool
+has_other_values(const struct spread_rules *rules,
+                 const struct object *a,
+                 const struct object *b)
+{
+    for (unsigned i = 0; i < rules->count; i++) {
+        const char *key = rules->items[i].topology_key;
+
+        if (strcmp(string_map_find(&a->meta->labels, key),
+                   string_map_find(&b->meta->labels, key))
+            != 0)
+            return true;
+    }
+    return false;
+}
+
+static bool
+node_hint(void *self,
+          const struct pod_view *pod,
+          const struct object *a,
+          const struct object *b)
+{
+    const struct spread *me = self;
+    struct spread_rules rules;
+    bool before, after, helps;
+
+    spread_rules_init(&rules, me->handle, pod, &me->defaults, MUST_SPREAD);
+    before = a != NULL && spread_rules_cover(&rules, &a->meta->labels);
+    after = b != NULL && spread_rules_cover(&rules, &b->meta->labels);
+    if (b == NULL)
+        helps = before;
+    else
+        helps =
+            before != after
+            || (before && after
+                && (has_other_values(&rules, a, b)
+                    || !taints_equal(&node_of(a)->spec, &node_of(b)->spec)));
+    spread_rules_fini(&rules);
+    return helps;
+}
+
+static const struct wake wakes[] = {
+    {EVENT_POD, ACTION_ADD | ACTION_DELETE | ACTION_UPDATE_POD_LABEL, pod_hint},
+    {EVENT_POD, ACTION_UPDATE_POD_TOLERATIONS, tolerations_hint},
+    {EVENT_NODE,
+     ACTION_ADD | ACTION_DELETE | ACTION_UPDATE_NODE_LABEL
+         | ACTION_UPDATE_NODE_TAINT,
+     node_hint},
+};
+
+const struct plugin topology_spread_plugin = {
+    .name = "PodTopologySpread",
+    .make = spread_make,
+    .drop = spread_drop,
+    .sign = spread_sign,
+    .depends_on_others = true,
+    .prefilter = spread_prefilter,
+    .add_pod = spread_add_pod,
+    .remove_pod = spread_remove_pod,
+    .filter_one = spread_filter_one,
+    .prescore = spread_prescore,
+    .score_one = spread_score_one,
+    .normalization = NORMALIZE_CUSTOM,
+    .normalize = spread_normalize,
+    .wakes = wakes,
+    .n_wakes = ARRAY_SIZE(wakes),
+};

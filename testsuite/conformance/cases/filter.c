@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cases of filter verdicts: each plugin alone, and all of them together. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "testsuite/conformance/cases/cases.h"
+
+static void
+want_nodes(struct trial *t,
+           struct sandbox *s,
+           unsigned plugin,
+           const struct cycle *c,
+           const struct json *wanted)
+{
+    const struct node_view *const *nodes =
+        (const struct node_view *const *)s->snapshot.nodes;
+    unsigned n = s->snapshot.n_nodes;
+    CLEANUP_FREE struct answer *answers = xnew_array(struct answer, n + 1);
+
+    profile_filter(s->profile, PLUGIN_BIT(plugin), c, nodes, n, answers);
+    for (unsigned i = 0; i < n; i++)
+        want_answer(t,
+                    s,
+                    arena_printf(t->arena,
+                                 "%s on %s",
+                                 s->profile->entries[plugin].plugin->name,
+                                 nodes[i]->name),
+                    json_get(wanted, nodes[i]->name),
+                    answers[i]);
+}
+
+/* One plugin with a state of its own. */
+static void
+want_plugin(struct trial *t,
+            struct sandbox *s,
+            struct pod_view *pod,
+            const char *name,
+            const struct json *wanted)
+{
+    unsigned plugin = profile_find(s->profile, name);
+    const struct profile_entry *e = &s->profile->entries[plugin];
+    struct narrowing narrowing = {0};
+    struct answer answer = ANSWER_OK;
+    uint32_t reason = NAME_NONE;
+    struct cycle c;
+
+    cycle_init(&c, pod, &s->snapshot);
+    if (e->plugin->prefilter != NULL) {
+        answer.verdict =
+            (uint8_t)e->plugin->prefilter(e->self, &c, &narrowing, &reason);
+        answer.reason = reason;
+    }
+    if (json_get(wanted, "prefilter") != NULL) {
+        struct json *status = json_object(t->arena);
+
+        json_set(t->arena, status, "code", json_get(wanted, "prefilter"));
+        if (json_get(wanted, "reasons") != NULL)
+            json_set(t->arena, status, "reasons", json_get(wanted, "reasons"));
+        want_answer(t, s, name, status, answer);
+    }
+    if (json_get(wanted, "prefilterNodes") != NULL || narrowing.is_narrow)
+        want_names(t,
+                   name,
+                   json_get(wanted, "prefilterNodes"),
+                   narrowing.names,
+                   narrowing.count);
+    if (json_get(wanted, "nodes") != NULL)
+        want_nodes(t, s, plugin, &c, json_get(wanted, "nodes"));
+    free((void *)narrowing.names);
+    cycle_fini(&c);
+}
+
+static void
+want_choice(struct trial *t, struct sandbox *s, struct pod_view *pod)
+{
+    const struct json *rejected = json_get(t->expect, "rejectedBy");
+    CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
+    const struct diagnosis *d;
+    struct chooser_facts facts;
+    const char *names[64];
+    struct cycle c;
+
+    cycle_init(&c, pod, &s->snapshot);
+    chooser_choose(s->chooser, s->profile, &c);
+    facts = chooser_facts(s->chooser);
+    d = chooser_diagnosis(s->chooser);
+    for (unsigned i = 0; i < facts.feasible; i++)
+        names[i] = facts.nodes[i]->name;
+    want_names(t,
+               "feasible",
+               json_get(t->expect, "feasible"),
+               names,
+               facts.feasible);
+    for (unsigned i = 0; rejected != NULL && i < s->snapshot.n_nodes; i++) {
+        const struct node_view *node = s->snapshot.nodes[i];
+        const struct json *status = json_get(rejected, node->name);
+
+        want_answer(t, s, node->name, status, d->answers[node->slot]);
+    }
+    if (json_get(t->expect, "absentNodes") != NULL)
+        want_answer(t,
+                    s,
+                    "absent nodes",
+                    json_get(t->expect, "absentNodes"),
+                    d->absent);
+    if (facts.feasible == 0) {
+        unsigned n = 0;
+
+        diagnosis_format(d, s->handle.reasons, &message);
+        want_text(t,
+                  "message",
+                  json_get_text(t->expect, "message"),
+                  message.text);
+        for (unsigned i = 0; i < s->profile->n_entries; i++)
+            if ((d->unschedulable & PLUGIN_BIT(i)) != 0)
+                names[n++] = s->profile->entries[i].plugin->name;
+        want_names(t,
+                   "unschedulablePlugins",
+                   json_get(t->expect, "unschedulablePlugins"),
+                   names,
+                   n);
+    }
+    cycle_fini(&c);
+}
+
+static void
+want_order(struct trial *t, const struct sandbox *s)
+{
+    const struct json *order = json_get(t->expect, "order");
+
+    for (uint32_t i = 0; i < json_count(order); i++)
+        want_text(t,
+                  "order",
+                  json_text(json_at(order, i)),
+                  i < s->snapshot.n_nodes ? s->snapshot.nodes[i]->name : "");
+}
+
+void
+filter_case(struct trial *t)
+{
+    CLEANUP(sandbox_freep) struct sandbox *s = sandbox_new(t);
+    const struct json *wanted = json_get(t->expect, "plugins");
+    CLEANUP(pod_view_unrefp)
+    struct pod_view *pod = sandbox_pod(s, json_get(t->line, "pod"), NULL);
+
+    want_order(t, s);
+    for (uint32_t i = 0; i < json_count(wanted); i++) {
+        const struct json_member *m = &wanted->members[i];
+        const char *prefilter = json_get_text(m->value, "prefilter");
+
+        if (sandbox_has(s, m->name))
+            want_plugin(t, s, pod, m->name, m->value);
+        else if (prefilter == NULL || strcmp(prefilter, "Skip") != 0)
+            trial_skip(t, m->name);
+    }
+    if (t->skipped == NULL)
+        want_choice(t, s, pod);
+}
+
+/* The two-pass filter. */
+void
+nominated_case(struct trial *t)
+{
+    CLEANUP(sandbox_freep) struct sandbox *s = sandbox_new(t);
+    CLEANUP(pod_view_unrefp)
+    struct pod_view *pod = sandbox_pod(s, json_get(t->line, "pod"), NULL);
+    struct narrowing narrowing = {0};
+    plugin_set narrowers;
+    struct cycle c;
+
+    if (!sandbox_has(s, "InterPodAffinity")
+        && strstr(t->name, "-resources-") == NULL
+        && strstr(t->name, "-ports-") == NULL) {
+        trial_skip(t, "InterPodAffinity, PodTopologySpread");
+        return;
+    }
+    want_choice(t, s, pod);
+    cycle_init(&c, pod, &s->snapshot);
+    if (profile_prefilter(s->profile, &c, &narrowing, &narrowers).verdict
+        == VERDICT_OK)
+        for (unsigned i = 0; i < s->snapshot.n_nodes; i++) {
+            const struct node_view *node = s->snapshot.nodes[i];
+            const struct json *alone =
+                json_get(json_get(t->expect, "alone"), node->name);
+            const struct json *with =
+                json_get(json_get(t->expect, "withNominated"), node->name);
+            struct answer answer;
+
+            profile_filter(s->profile,
+                           s->profile->filters,
+                           &c,
+                           &node,
+                           1,
+                           &answer);
+            if (alone != NULL)
+                want_answer(t, s, "alone", alone, answer);
+            if (with != NULL)
+                want_answer(t,
+                            s,
+                            "withNominated",
+                            with,
+                            profile_filter_nominated(s->profile, &c, node));
+        }
+    free((void *)narrowing.names);
+    cycle_fini(&c);
+}
