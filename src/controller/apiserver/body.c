@@ -278,42 +278,38 @@ body_normalize(struct request *q, struct json *tree)
     return true;
 }
 
+static bool
+refuse_patch(struct request *q, const char *why)
+{
+    struct causes causes;
+
+    causes_init(&causes, q->arena);
+    causes_add(&causes, CAUSE_INVALID, "patch", q->body, "%s", why);
+    reply_invalid(&q->reply, "", "", "", &causes);
+    return false;
+}
+
 bool
 body_normalize_patched(struct request *q, struct json *tree)
 {
     struct record_notes notes = {0};
     struct error err = {0};
-    struct causes causes;
     const char *words;
 
     if (record_normalize(q->route.kind->record, q->arena, tree, &notes, &err)
-        < 0) {
-        reply_fail(&q->reply,
-                   &(struct reply_failure){
-                       .code = 422,
-                       .reason = "Invalid",
-                       .message = arena_strdup(q->arena, err.text),
-                   });
-        return false;
-    }
+        < 0)
+        return refuse_patch(q, err.text);
     if (q->options.validation == VALIDATION_IGNORE)
         return true;
     words = say_notes(q, &notes);
     if (words == NULL)
         return true;
-    if (q->options.validation != VALIDATION_STRICT) {
-        warn_of_notes(q, &notes);
-        return true;
-    }
-    causes_init(&causes, q->arena);
-    causes_add(&causes,
-               CAUSE_INVALID,
-               "patch",
-               q->body,
-               "strict decoding error: %s",
-               words);
-    reply_invalid(&q->reply, "", "", "", &causes);
-    return false;
+    if (q->options.validation == VALIDATION_STRICT)
+        return refuse_patch(
+            q,
+            arena_printf(q->arena, "strict decoding error: %s", words));
+    warn_of_notes(q, &notes);
+    return true;
 }
 
 bool

@@ -73,6 +73,14 @@ request_finish_durably(struct request *q)
     store_when_durable(q->server->store, finish_now, q);
 }
 
+/* There is no terminal to reach: jobs are not interactive here. */
+static void
+refuse_exec(struct request *q)
+{
+    reply_bad_request(&q->reply, "Upgrade request required");
+    request_finish(q);
+}
+
 static verb_fn *
 find_verb(const struct route *route)
 {
@@ -81,6 +89,8 @@ find_verb(const struct route *route)
         return plain[route->verb];
     case SUBRESOURCE_STATUS:
         return of_status[route->verb];
+    case SUBRESOURCE_EXEC:
+        return refuse_exec;
     case SUBRESOURCE_FINALIZE:
         return verb_replace;
     case SUBRESOURCE_REQUESTS:

@@ -16,6 +16,7 @@
 #define SECOND_US 1000000
 
 static const struct table *const tables[] = {
+    &config_map_table,
     &event_table,
     &job_table,
     &lease_table,

@@ -74,7 +74,7 @@ void table_format_duration(int64_t us, char out[TABLE_DURATION_SIZE]);
     }
 
 /* Upstream's, and Kiln's where they differ. */
-extern const struct table configmap_table;
+extern const struct table config_map_table;
 extern const struct table event_table;
 extern const struct table job_kiln_table;
 extern const struct table job_table;

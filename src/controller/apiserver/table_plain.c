@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table_plain.c - the columns of kinds that need little code: leases,
- * namespaces, priority classes
+/* table_plain.c - the columns of kinds that need little code:
+ * configuration, leases, namespaces, priority classes
  */
 #include "controller/apiserver/table.h"
 #include "lib/api/kind.h"
@@ -8,7 +8,35 @@
 #include "lib/api/namespace.h"
 #include "lib/api/object.h"
 #include "lib/api/priority_class.h"
+#include "lib/base/arena.h"
 #include "lib/base/macro.h"
+#include "lib/json/json.h"
+
+static const struct table_column config_map_columns[] = {
+    TABLE_NAME,
+    {"Data", "string", NULL, 0, "How many entries it has."},
+    TABLE_AGE,
+};
+
+static void
+add_config_map_cells(struct table_row *row, const struct object *object)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct json *tree = object_tree(object, arena);
+
+    table_cell(row, object->meta->name);
+    table_cell_int(row,
+                   (int64_t)json_count(json_get(tree, "data"))
+                       + json_count(json_get(tree, "binaryData")));
+    table_cell_age(row, object->meta->created_at_us);
+}
+
+const struct table config_map_table = {
+    .kind = &config_map_kind,
+    .columns = config_map_columns,
+    .n_columns = ARRAY_SIZE(config_map_columns),
+    .add_cells = add_config_map_cells,
+};
 
 static const struct table_column lease_columns[] = {
     TABLE_NAME,

@@ -42,7 +42,9 @@ make_object(struct request *q, struct store_txn *txn, struct json *tree)
                     json_make_object(q->arena, tree, "metadata"),
                     "resourceVersion",
                     revision);
-    /* What admission and preparation added takes its place, too. */
+    /* What admission and preparation added is defaulted and ordered, too. */
+    if (q->route.kind->set_defaults != NULL)
+        q->route.kind->set_defaults(q->arena, tree);
     if (record_normalize(q->route.kind->record, q->arena, tree, NULL, &err) < 0)
         log_error("%s", err.text);
     return object_new(q->route.kind, tree);

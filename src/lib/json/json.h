@@ -52,7 +52,8 @@ struct json_member {
 #define JSON_MAX_DEPTH 256
 
 /* What a parse noticed that is not an error by RFC 8259: members given twice
- * (the last one counts), as paths like `spec.containers[0].name`.
+ * (the last one counts; an object given twice is the first with the second's
+ * members), as paths like `spec.containers[0].name`.
  */
 struct json_notes {
     char **duplicates; /* in the arena */

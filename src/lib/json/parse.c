@@ -102,6 +102,20 @@ find_earlier(struct parser *p, struct open_container *c)
     return NULL;
 }
 
+/* Upstream decodes the second of two objects into the first. */
+static struct json *
+combine(struct parser *p, struct json *earlier, struct json *later)
+{
+    if (earlier->type != JSON_OBJECT || later->type != JSON_OBJECT)
+        return later;
+    for (uint32_t i = 0; i < later->count; i++)
+        json_set(p->arena,
+                 earlier,
+                 later->members[i].name,
+                 later->members[i].value);
+    return earlier;
+}
+
 static void
 add_value(struct parser *p, struct json *value)
 {
@@ -117,7 +131,7 @@ add_value(struct parser *p, struct json *value)
         earlier = find_earlier(p, c);
         if (earlier != NULL) {
             note_duplicate(p, c->name);
-            earlier->value = value;
+            earlier->value = combine(p, earlier->value, value);
             return;
         }
     }
