@@ -18,17 +18,24 @@
 #define FIRST_PAUSE_MS 100
 #define MOST_PAUSE_MS  2000
 
-/* No answer came, though something was there to answer; or it said "later".
- * One that refuses the connection will refuse the next one too.
- */
+/* No answer came, though something was there to answer. */
 static bool
-is_worth_repeating(const struct errand *errand, int r)
+leaves_in_doubt(const struct errand *errand, int r)
 {
     if (errand->code != 0)
-        return errand->code == 429 || errand->code == 502 || errand->code == 503
-               || errand->code == 504;
+        return errand->code == 502 || errand->code == 504;
     return r == -ECONNRESET || r == -EPIPE || r == -ETIMEDOUT
            || r == -ECONNABORTED;
+}
+
+/* One that refuses the connection will refuse the next one too; but a job
+ * that may be there already is worth the wait for a controller that restarts.
+ */
+static bool
+is_worth_repeating(const struct errand *errand, int r, bool in_doubt)
+{
+    return leaves_in_doubt(errand, r) || errand->code == 429
+           || errand->code == 503 || (in_doubt && errand->code == 0);
 }
 
 static void
@@ -68,6 +75,17 @@ send_once(const struct delivery *d,
     return r;
 }
 
+static int
+say_doubt(const struct delivery *d, int r, struct error *err)
+{
+    if (d->dry_run)
+        return r;
+    return error_wrap(err,
+                      r,
+                      "no answer came, and the job may have been submitted "
+                      "('kctl get jobs' tells once the controller is back)");
+}
+
 int
 delivery_run(const struct delivery *d,
              const struct object **ret_job,
@@ -77,6 +95,7 @@ delivery_run(const struct delivery *d,
         clock_monotonic_us(&clock_system) + d->patience_ms * 1000;
     int64_t pause_ms = FIRST_PAUSE_MS;
     char key[UUID_SIZE];
+    bool in_doubt = false;
 
     random_uuid(key);
     for (;;) {
@@ -88,9 +107,10 @@ delivery_run(const struct delivery *d,
             *ret_job = object_ref(errand.object);
             return 0;
         }
-        if (!is_worth_repeating(&errand, r)
+        in_doubt = in_doubt || leaves_in_doubt(&errand, r);
+        if (!is_worth_repeating(&errand, r, in_doubt)
             || clock_monotonic_us(&clock_system) + pause_ms * 1000 > until)
-            return r;
+            return in_doubt && errand.code == 0 ? say_doubt(d, r, err) : r;
         nanosleep(&(struct timespec){.tv_sec = pause_ms / 1000,
                                      .tv_nsec = pause_ms % 1000 * 1000000},
                   NULL);
