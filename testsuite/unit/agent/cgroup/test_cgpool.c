@@ -14,7 +14,7 @@ START_TEST(cgroups_are_ready_before_they_are_asked_for)
     struct cgroup *a, *b;
 
     if (root == NULL)
-        return;
+        SKIP("no cgroup may be made here");
     pool = cgpool_new(root, "t-");
     ck_assert_ptr_null(cgpool_take(pool));
 
@@ -39,7 +39,7 @@ START_TEST(a_retired_cgroup_stays_until_its_last_process_is_gone)
     pid_t pid;
 
     if (root == NULL)
-        return;
+        SKIP("no cgroup may be made here");
     pool = cgpool_new(root, "t-");
     ck_assert_int_eq(cgpool_make(pool, &c, NULL), 0);
     pid = fork();

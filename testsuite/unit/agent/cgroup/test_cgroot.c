@@ -25,7 +25,7 @@ START_TEST(cgroups_are_listed_and_found_again)
     int count = 0;
 
     if (root == NULL)
-        return;
+        SKIP("no cgroup may be made here");
     a = box_make(root, "a");
     b = box_make(root, "b");
 
@@ -48,7 +48,7 @@ START_TEST(a_name_is_used_once)
     struct cgroup *c, *twin = NULL;
 
     if (root == NULL)
-        return;
+        SKIP("no cgroup may be made here");
     c = box_make(root, "p");
 
     ck_assert_int_eq(cgroot_make(root, "p", &twin, NULL), -EEXIST);
@@ -68,7 +68,7 @@ START_TEST(names_that_would_leave_the_base_are_refused)
     struct cgroup *c = NULL;
 
     if (root == NULL)
-        return;
+        SKIP("no cgroup may be made here");
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         ck_assert_int_eq(cgroot_make(root, names[i], &c, NULL), -EINVAL);
@@ -123,7 +123,7 @@ START_TEST(a_nested_base_is_made_all_the_way_down)
     struct error err = {0};
 
     if (outer == NULL)
-        return;
+        SKIP("no cgroup may be made here");
     snprintf(base, sizeof(base), "/kiln-test-%ld/x/jobs", (long)getpid());
 
     ck_assert_msg(cgroot_open(&site, &root, &err) == 0, "%s", err.text);
@@ -152,7 +152,7 @@ START_TEST(who_keeps_a_delegated_base_alive_makes_room)
     int fd;
 
     if (outer == NULL)
-        return;
+        SKIP("no cgroup may be made here");
     snprintf(base, sizeof(base), "/kiln-test-%ld", (long)getpid());
     snprintf(inner, sizeof(inner), "%s/unit", base);
     unit = box_make(outer, "unit");

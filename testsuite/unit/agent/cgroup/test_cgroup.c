@@ -142,7 +142,7 @@ START_TEST(a_process_inside_sees_its_cpus_and_no_other)
     pid_t pid;
 
     if (root == NULL)
-        return;
+        SKIP("no cgroup may be made here");
     c = box_make(root, "p");
     if (cgroot_ability(root)->cpuset) {
         ck_assert_int_eq(cgroup_set_cpus(c, "0", "0", NULL), 0);
@@ -166,7 +166,7 @@ START_TEST(an_impossible_value_names_the_file_and_the_value)
     struct cgroup *c;
 
     if (root == NULL)
-        return;
+        SKIP("no cgroup may be made here");
     c = box_make(root, "p");
     if (cgroot_ability(root)->cpuset) {
         ck_assert_int_lt(cgroup_set_cpus(c, "5000", "0", &err), 0);
@@ -188,7 +188,7 @@ START_TEST(killing_reaches_every_process_and_the_cgroup_becomes_empty)
     int tries = 0;
 
     if (root == NULL)
-        return;
+        SKIP("no cgroup may be made here");
     c = box_make(root, "p");
     start_inside(c, fork_and_wait);
     box_pause(100);
@@ -217,7 +217,7 @@ START_TEST(usage_tells_cpu_time_peak_memory_and_oom_kills)
     int status = 0;
 
     if (root == NULL)
-        return;
+        SKIP("no cgroup may be made here");
     can = cgroot_ability(root);
     c = box_make(root, "p");
     waitpid(start_inside(c, burn_cpu), NULL, 0);
@@ -248,7 +248,7 @@ START_TEST(a_memory_limit_can_be_raised_and_lowered)
     struct cgroup *c;
 
     if (root == NULL)
-        return;
+        SKIP("no cgroup may be made here");
     c = box_make(root, "p");
     for (size_t i = 0; i < 3 && cgroot_ability(root)->memory; i++) {
         struct error err = {0};
@@ -268,7 +268,7 @@ START_TEST(weight_and_process_limit_are_set_where_they_can_be)
     struct cgroup *c;
 
     if (root == NULL)
-        return;
+        SKIP("no cgroup may be made here");
     c = box_make(root, "p");
 
     ck_assert_int_eq(cgroup_set_weight(c, 50, NULL),

@@ -51,14 +51,6 @@ pasture_is_root(void)
 }
 
 /* Of a test that only root can do. */
-static inline bool
-pasture_needs_root(void)
-{
-    if (!pasture_is_root())
-        printf("# not shown: this takes root\n");
-    return pasture_is_root();
-}
-
 static inline char *
 pasture_make_directory(struct pasture *p, const char *name, mode_t mode)
 {

@@ -291,8 +291,8 @@ START_TEST(a_symlink_to_roots_file_is_not_written_through)
     CLEANUP_FREE char *kept = NULL;
     struct ending *e;
 
-    if (!pasture_needs_root())
-        return;
+    if (!pasture_is_root())
+        SKIP("only root can become another user");
     pasture_init(&p);
     target = xasprintf("%s/roots", p.directory);
     ck_assert_int_eq(file_write_atomic(target, 0644, "root's\n", 7, NULL), 0);
@@ -698,7 +698,7 @@ fold_open(struct fold *f)
 
     *f = (struct fold){.own = STRBUF_INIT, .job = STRBUF_INIT};
     snprintf(base, sizeof(base), "/kiln-test-%ld", (long)getpid());
-    if (!pasture_needs_root())
+    if (!pasture_is_root())
         return false;
     if (cgroot_open(&site, &f->root, &err) < 0
         || cgroot_make(f->root, "p", &f->c, &err) < 0) {
@@ -745,7 +745,7 @@ START_TEST(in_a_cgroup_the_job_is_confined_and_the_shepherd_stays_outside)
     CLEANUP_FREE char *printed = NULL;
 
     if (!fold_open(&f))
-        return;
+        SKIP("no cgroup may be made here");
     if (cgroot_ability(f.root)->cpuset)
         ck_assert_int_eq(cgroup_set_cpus(f.c, "0", "0", NULL), 0);
     pasture_shell(&f.p,
@@ -772,7 +772,7 @@ START_TEST(a_job_that_eats_too_much_memory_is_told_apart)
     struct ending *e;
 
     if (!fold_open(&f))
-        return;
+        SKIP("no cgroup may be made here");
     if (cgroot_ability(f.root)->memory) {
         ck_assert_int_eq(cgroup_set_memory(f.c, 32u << 20, NULL), 0);
         pasture_shell(&f.p,
@@ -797,7 +797,7 @@ START_TEST(in_a_cgroup_daemons_do_not_outlive_the_job_either)
     struct ending *e;
 
     if (!fold_open(&f))
-        return;
+        SKIP("no cgroup may be made here");
     pasture_shell(&f.p, leave_daemons);
 
     e = fold_run(&f);
