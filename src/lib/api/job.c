@@ -61,8 +61,11 @@ static OPAQUE_RECORD(uncounted_terminated_pods,
        "io.k8s.api.batch.v1.UncountedTerminatedPods");
 
 static const struct field job_condition_fields[] = {
-    STRING("type", job_condition, type, ALWAYS | REQUIRED),
-    STRING("status", job_condition, status, ALWAYS | REQUIRED),
+    STRING("type", job_condition, type, ALWAYS | REQUIRED,
+        OFTEN("Complete", "Failed", "Suspended", "SuccessCriteriaMet",
+            "FailureTarget")),
+    STRING("status", job_condition, status, ALWAYS | REQUIRED,
+        OFTEN("True", "False", "Unknown")),
     OPAQUE(TIME, "lastProbeTime", ALWAYS),
     TIME("lastTransitionTime", job_condition, last_transition_at_us, ALWAYS),
     STRING("reason", job_condition, reason, 0),

@@ -18,8 +18,7 @@ struct job_blob {
     const char *data; /* only on the way in, base64 */
 };
 
-struct job_template {
-    struct meta meta;
+struct job_template { /* its metadata stands in the text alone */
     struct pod_spec spec;
 };
 

@@ -4,8 +4,9 @@
 
 /* clang-format off */
 static const struct field owner_reference_fields[] = {
-    STRING("apiVersion", owner_reference, api_version, ALWAYS | REQUIRED),
-    STRING("kind", owner_reference, kind, ALWAYS | REQUIRED),
+    STRING("apiVersion", owner_reference, api_version, ALWAYS | REQUIRED,
+        OFTEN("batch/v1")),
+    STRING("kind", owner_reference, kind, ALWAYS | REQUIRED, OFTEN("Job")),
     STRING("name", owner_reference, name, ALWAYS | REQUIRED),
     STRING("uid", owner_reference, uid, ALWAYS | REQUIRED),
     BOOL("blockOwnerDeletion", owner_reference, block_owner_deletion, KEPT),
@@ -48,8 +49,13 @@ static const struct field meta_fields[] = {
     INT64("deletionGracePeriodSeconds", meta, deletion_grace_s, OPTIONAL,
         HELP("How long the object has from the delete request to its end.")),
     MAP(STRING, "labels", meta, labels, 0,
+        OFTEN(LABEL_JOB_NAME, LABEL_JOB_UID, LABEL_HOSTNAME, LABEL_USER,
+            "controller-uid", "job-name", "kubernetes.io/metadata.name"),
         HELP("Short names and values to select by.")),
     MAP(STRING, "annotations", meta, annotations, 0,
+        OFTEN(ANNOTATION_USER, ANNOTATION_UID, ANNOTATION_SUBMISSION,
+            ANNOTATION_INDEX, ANNOTATION_JOB_NAME, ANNOTATION_JOB_ID,
+            ANNOTATION_ATTEMPT),
         HELP("Names and values of any form, for tools.")),
     OPAQUE_OBJECTS("managedFields", managed_fields_entry, 0),
     OBJECTS("ownerReferences", meta, owners, owner_reference, 0, BY_KEY("uid"),

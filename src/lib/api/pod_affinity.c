@@ -71,7 +71,9 @@ static const struct field affinity_fields[] = {
 RECORD(affinity, affinity, "io.k8s.api.core.v1.Affinity");
 
 static const struct field toleration_fields[] = {
-    STRING("key", toleration, key, 0),
+    STRING("key", toleration, key, 0,
+        OFTEN(TAINT_NOT_READY, TAINT_UNREACHABLE, TAINT_UNSCHEDULABLE,
+            TAINT_VIRTUAL)),
     STRING("operator", toleration, operator_, 0, ONE_OF("Equal", "Exists")),
     STRING("effect", toleration, effect, 0,
         ONE_OF("NoExecute", "NoSchedule", "PreferNoSchedule")),

@@ -80,9 +80,9 @@ static const struct field resource_claim_fields[] = {
 static OPAQUE_RECORD(resource_claim, "io.k8s.api.core.v1.ResourceClaim");
 
 static const struct field resources_fields[] = {
-    MAP(QUANTITY, "limits", resources, limits, 0,
+    MAP(QUANTITY, "limits", resources, limits, 0, OFTEN("cpu", "memory"),
         HELP("What cannot be exceeded.")),
-    MAP(QUANTITY, "requests", resources, requests, 0,
+    MAP(QUANTITY, "requests", resources, requests, 0, OFTEN("cpu", "memory"),
         HELP("What is set aside: cpu counts hardware threads.")),
     OPAQUE_OBJECTS("claims", resource_claim, 0, APPLY_BY_KEY("name")),
 };
@@ -107,9 +107,9 @@ static const struct field volume_mount_fields[] = {
 static RECORD(volume_mount, volume_mount, "io.k8s.api.core.v1.VolumeMount");
 
 static const struct field container_fields[] = {
-    STRING("name", container, name, ALWAYS | REQUIRED,
+    STRING("name", container, name, ALWAYS | REQUIRED, OFTEN("main"),
         HELP("Unique in the pod.")),
-    STRING("image", container, image, 0,
+    STRING("image", container, image, 0, OFTEN("host"),
         HELP("Only \"host\" runs: processes see the node itself.")),
     LIST(STRING, "command", container, command, 0,
         HELP("The program and its first arguments.")),

@@ -78,6 +78,7 @@ static const struct field pod_spec_fields[] = {
     OPAQUE_OBJECTS("imagePullSecrets", local_object_reference, 0,
         BY_KEY("name")),
     STRING("schedulerName", pod_spec, scheduler_name, 0,
+        OFTEN("default-scheduler"),
         HELP("Which scheduler profile places the pod.")),
     OBJECTS("tolerations", pod_spec, tolerations, toleration, 0,
         HELP("Taints of nodes that the pod puts up with.")),
@@ -128,7 +129,7 @@ static const struct field pod_spec_fields[] = {
 RECORD(pod_spec, pod_spec, "io.k8s.api.core.v1.PodSpec");
 
 static const struct field pod_template_fields[] = {
-    METADATA(job_template),
+    OPAQUE_OBJECT("metadata", meta, ALWAYS),
     OBJECT("spec", job_template, spec, pod_spec, ALWAYS),
 };
 RECORD(pod_template, job_template, "io.k8s.api.core.v1.PodTemplateSpec");

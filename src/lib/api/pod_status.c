@@ -100,11 +100,14 @@ static const struct field pod_ip_fields[] = {
 static OPAQUE_RECORD(pod_ip, "io.k8s.api.core.v1.PodIP");
 
 static const struct field pod_condition_fields[] = {
-    STRING("type", pod_condition, type, ALWAYS | REQUIRED),
-    STRING("status", pod_condition, status, ALWAYS | REQUIRED),
+    STRING("type", pod_condition, type, ALWAYS | REQUIRED,
+        OFTEN("PodScheduled", "Ready", "Initialized", "ContainersReady")),
+    STRING("status", pod_condition, status, ALWAYS | REQUIRED,
+        OFTEN("True", "False", "Unknown")),
     TIME("lastProbeTime", pod_condition, last_probe_at_us, ALWAYS),
     TIME("lastTransitionTime", pod_condition, last_transition_at_us, ALWAYS),
-    STRING("reason", pod_condition, reason, 0),
+    STRING("reason", pod_condition, reason, 0,
+        OFTEN("Unschedulable", "SchedulingGated")),
     STRING("message", pod_condition, message, 0),
 };
 static RECORD(pod_condition, pod_condition, "io.k8s.api.core.v1.PodCondition");

@@ -97,12 +97,18 @@ enum row_flag {
 /* Of a kind whose view is a struct meta and nothing more. */
 #define BARE_METADATA OBJECT_ROW("metadata", meta, 0, ALWAYS)
 
-/* What else a row may say. Lists are atomic unless they say how they merge:
- * when a client applies, and in a strategic merge patch.
+/* What else a row may say. OFTEN: values, or keys and values of a map, that
+ * need no memory of their own. Lists are atomic unless they say how they
+ * merge: when a client applies, and in a strategic merge patch.
  */
 #define HELP(text) .help = (text)
 #define ONE_OF(...)                 \
     .values = (const char *const[]) \
+    {                               \
+        __VA_ARGS__, NULL           \
+    }
+#define OFTEN(...)                  \
+    .common = (const char *const[]) \
     {                               \
         __VA_ARGS__, NULL           \
     }

@@ -20,7 +20,8 @@
  *   ANY, or with FIELD_TREE  const struct json *   as it came
  *
  * where T is one of the types above without OPTIONAL. Strings and lists are
- * borrowed from the arena the struct was read into.
+ * borrowed from the arena the struct was read into, and members of one struct
+ * may share them: never write to a string.
  */
 #pragma once
 
@@ -87,6 +88,8 @@ struct field {
     const char *merge_keys;    /* "containerPort,protocol" */
     const char *patch_key;     /* strategic merge's own key, if it differs */
     const char *const *values; /* allowed strings, NULL-terminated; or NULL */
+    const char *const *common; /* texts so frequent that a struct need not
+                                  hold a copy of them; NULL-terminated */
     const char *help;          /* one or two sentences */
 
     /* Checks a value, or each value of a list or map, beyond its JSON type and
