@@ -80,10 +80,9 @@ take_out(struct expiry *x, struct aging *a)
     free(a);
 }
 
-static void
-on_time(void *arg)
+void
+expiry_look(struct expiry *x)
 {
-    struct expiry *x = arg;
     unsigned n = 0;
 
     while (!list_is_empty(&x->oldest_first)) {
@@ -101,6 +100,12 @@ on_time(void *arg)
         remove_one(x->store, entry);
     }
     timer_start(x->timer, LOOK_EVERY_MS);
+}
+
+static void
+on_time(void *arg)
+{
+    expiry_look(arg);
 }
 
 struct expiry *

@@ -159,13 +159,19 @@ take_portion(struct loader *l, struct portion *p)
 static int
 make(const struct engine_row *row, struct loaded *made, struct error *err)
 {
+    struct error why = {0};
     int r = restore_object(shelf_kind(made->section->shelf),
                            row,
                            &made->object,
-                           err);
+                           &why);
 
-    if (r < 0 || row->n_deltas == 0)
-        return r;
+    if (r < 0)
+        return error_set(err,
+                         r,
+                         "%s; restore the database from a backup",
+                         why.text);
+    if (row->n_deltas == 0)
+        return 0;
     made->deltas = xnew_array(int64_t, row->n_deltas);
     made->n_deltas = (uint32_t)row->n_deltas;
     for (size_t i = 0; i < row->n_deltas; i++) {

@@ -31,6 +31,7 @@ struct place {
     int64_t log_age_s;
     size_t log_bytes;
     int64_t event_age_s;
+    size_t event_limit;
     unsigned failures;
     struct error failure;
 };
@@ -72,6 +73,8 @@ place_try_open(struct place *p, struct error *err)
         .n_indexes = ARRAY_SIZE(indexes),
         .log_age_s = p->log_age_s,
         .log_bytes = p->log_bytes,
+        .event_age_s = p->event_age_s,
+        .event_limit = p->event_limit,
         .failed = place_failed,
         .context = p,
     };
