@@ -196,7 +196,9 @@ empty_width(const struct silicon *s, const struct demand *d)
     return width > 0 ? width : 1;
 }
 
-/* PUs that go out of the shared pool: withheld ones too. */
+/* PUs that go out of the shared pool, withheld ones too: exact where all cores
+ * are alike, otherwise the most that it can be, which is one core too many.
+ */
 static unsigned
 taken_pus(const struct silicon *s, const struct demand *d)
 {
@@ -204,9 +206,12 @@ taken_pus(const struct silicon *s, const struct demand *d)
 
     if (threads == 0 || threads > s->max_threads)
         threads = s->max_threads;
-    if (threads == 0 || !s->is_uniform)
+    if (threads == 0)
         return d->pus;
-    return (d->pus + threads - 1) / threads * s->max_threads;
+    if (s->is_uniform)
+        return (d->pus + threads - 1) / threads * s->max_threads;
+    return (d->pus * s->max_threads + threads - 1) / threads + s->max_threads
+           - 1;
 }
 
 static unsigned
@@ -222,12 +227,12 @@ total_usable(const struct occupancy *o, const struct demand *d)
 static bool
 leaves_shared_pool(const struct occupancy *o, unsigned taken)
 {
-    unsigned left = o->free_pus - taken;
+    unsigned left;
 
-    if (taken > o->free_pus)
-        return false;
-    return o->n_shared == 0
-           || (left > 0 && (int64_t)left * 1000 >= o->shared_milli);
+    if (o->n_shared == 0)
+        return true;
+    left = o->free_pus > taken ? o->free_pus - taken : 0;
+    return (left > 0 && (int64_t)left * 1000 >= o->shared_milli);
 }
 
 /* What no choice of NUMA nodes can change. */
