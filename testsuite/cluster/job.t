@@ -81,7 +81,7 @@ not_ok "nor is one written through a link that the user may not follow" \
     test -e /etc/kiln-not-yours
 
 id=$(as kilntest1 ksub --parsable -t 0:02 --wrap 'sleep 60')
-ok "a job past its time limit is ended" wait_for 45 state_is "$id" TimeLimit
+ok "a job past its time limit is ended" wait_for 45 state_is "$id" TimedOut
 
 id=$(as kilntest1 ksub --parsable --wrap 'sleep 60')
 ok "a job runs" wait_for 10 state_is "$id" Running
