@@ -19,6 +19,11 @@ struct json;
 /* A whole spec; `hostNetwork` and the like stand in it. */
 void pod_spec_check(struct causes *c, const struct json *spec);
 
+/* What a new spec may say where an old one stands. */
+void pod_changes_check(struct causes *c,
+                       const struct json *spec,
+                       const struct json *old);
+
 /* Lists of the spec, which is given for what they depend on. */
 void pod_containers_check(struct causes *c, const struct json *spec);
 void pod_volumes_check(struct causes *c, const struct json *spec);
