@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/kctl/command.h"
+#include "cli/kctl/job_pods.h"
 #include "cli/kctl/kctl.h"
 #include "cli/kctl/resource.h"
 #include "lib/api/kind.h"
@@ -70,11 +72,12 @@ static const struct option_table cancel_table = {
             "  kctl cancel -l kiln.hpc/user=alice",
 };
 
-/* Makes the patch of a job; NULL and 0: there is nothing to do, and `done`
- * says why.
+/* Makes the patch of a job with those pods; NULL and 0: there is nothing to
+ * do, and `done` says why.
  */
 typedef int patch_fn(struct arena *arena,
                      const struct json *job,
+                     const struct json *pods,
                      struct json **ret_patch,
                      const char **done,
                      struct error *err);
@@ -101,99 +104,133 @@ refuse_finished(struct error *err)
     return error_set(err, -EINVAL, "the job has ended already");
 }
 
-static int
-suspend(struct arena *arena,
-        const struct json *job,
-        bool suspended,
-        struct json **ret_patch,
-        struct error *err)
+/* How many pods have been made so far. The Job's status is written a little
+ * later than its pods are.
+ */
+static int64_t
+attempts_of(const struct json *job, const struct json *pods)
 {
-    if (has_finished(job))
-        return refuse_finished(err);
-    *ret_patch = json_object(arena);
+    int64_t attempts = json_get_int(json_get(job, "status"), "attempts", 0);
+
+    for (uint32_t i = 0; i < json_count(pods); i++) {
+        const char *name = json_path_text(json_at(pods, i), "metadata.name");
+        const char *suffix = strrchr(name, '-');
+        int64_t made = 1;
+
+        if (suffix != NULL && suffix[1] == 'r')
+            made += strtoll(suffix + 2, NULL, 10);
+        if (made > attempts)
+            attempts = made;
+    }
+    return attempts;
+}
+
+static void
+set_annotation(struct arena *arena,
+               struct json *patch,
+               const char *name,
+               const char *value)
+{
+    struct json *at = json_make_object(arena, patch, "metadata");
+
+    at = json_make_object(arena, at, "annotations");
+    json_set_string(arena, at, name, value);
+}
+
+/* Attempts made so far are not held against the job. */
+static void
+excuse(struct arena *arena, struct json *patch, int64_t attempts)
+{
+    if (attempts > 0)
+        set_annotation(arena,
+                       patch,
+                       ANNOTATION_REQUEUE_BEFORE,
+                       arena_printf(arena, "%lld", (long long)attempts));
+}
+
+static void
+suspend(struct arena *arena, struct json *patch, bool suspended)
+{
     json_set_bool(arena,
-                  json_make_object(arena, *ret_patch, "spec"),
+                  json_make_object(arena, patch, "spec"),
                   "suspend",
                   suspended);
-    return 0;
 }
 
 static int
 hold_patch(struct arena *arena,
            const struct json *job,
+           const struct json *pods,
            struct json **ret_patch,
            const char **done,
            struct error *err)
 {
+    if (has_finished(job))
+        return refuse_finished(err);
     *done = "held";
-    return suspend(arena, job, true, ret_patch, err);
+    *ret_patch = json_object(arena);
+    suspend(arena, *ret_patch, true);
+    excuse(arena, *ret_patch, attempts_of(job, pods));
+    return 0;
 }
 
 static int
 release_patch(struct arena *arena,
               const struct json *job,
+              const struct json *pods,
               struct json **ret_patch,
               const char **done,
               struct error *err)
 {
+    (void)pods;
+    if (has_finished(job))
+        return refuse_finished(err);
     *done = "released";
-    return suspend(arena, job, false, ret_patch, err);
-}
-
-static void
-set_annotation(struct arena *arena,
-               struct json **ret_patch,
-               const char *name,
-               const char *value)
-{
-    struct json *at;
-
     *ret_patch = json_object(arena);
-    at = json_make_object(arena, *ret_patch, "metadata");
-    at = json_make_object(arena, at, "annotations");
-    json_set_string(arena, at, name, value);
+    suspend(arena, *ret_patch, false);
+    return 0;
 }
 
-/* Attempts made so far are not to count. */
 static int
 requeue_patch(struct arena *arena,
               const struct json *job,
+              const struct json *pods,
               struct json **ret_patch,
               const char **done,
               struct error *err)
 {
-    const int64_t attempts =
-        json_get_int(json_get(job, "status"), "attempts", 0);
+    const int64_t attempts = attempts_of(job, pods);
 
     if (has_finished(job))
         return refuse_finished(err);
+    *done = "has not started yet";
+    if (attempts == 0)
+        return 0;
     *done = "requeued";
-    if (attempts > 0)
-        set_annotation(arena,
-                       ret_patch,
-                       ANNOTATION_REQUEUE_BEFORE,
-                       arena_printf(arena, "%lld", (long long)attempts));
-    else
-        *done = "has not started yet";
+    *ret_patch = json_object(arena);
+    excuse(arena, *ret_patch, attempts);
     return 0;
 }
 
 static int
 cancel_patch(struct arena *arena,
              const struct json *job,
+             const struct json *pods,
              struct json **ret_patch,
              const char **done,
              struct error *err)
 {
     const struct passwd *user = getpwuid(getuid());
 
+    (void)pods;
     (void)err;
     *done = "has ended already";
     if (has_finished(job))
         return 0;
     *done = "cancelled";
+    *ret_patch = json_object(arena);
     set_annotation(arena,
-                   ret_patch,
+                   *ret_patch,
                    ANNOTATION_CANCEL,
                    user != NULL ? user->pw_name
                                 : arena_printf(arena, "%u", getuid()));
@@ -221,13 +258,16 @@ change(struct kctl *kctl,
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *job = NULL;
+    struct json *pods = NULL;
     struct json *patch = NULL;
     const char *done = NULL;
     int r = kctl_get(kctl, target, arena, &job, err);
 
+    if (r == 0)
+        r = job_pods(kctl, target, arena, &pods, err);
     if (r < 0)
         return r;
-    r = make(arena, job, &patch, &done, err);
+    r = make(arena, job, pods, &patch, &done, err);
     if (r == 0 && patch != NULL)
         r = kctl_patch(kctl, target, patch, arena, NULL, err);
     if (r < 0)

@@ -121,6 +121,24 @@ has_started(const struct json *pod, void *context)
     return pod == NULL || (phase != NULL && strcmp(phase, "Pending") != 0);
 }
 
+static int
+check_started(struct kctl *kctl,
+              const struct target_object *pod,
+              struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *object = NULL;
+    int r = kctl_get(kctl, pod, arena, &object, err);
+
+    if (r == 0 && !has_started(object, NULL))
+        return error_set(err,
+                         -EAGAIN,
+                         "%s has not started yet; 'kctl why' says more, and "
+                         "-f waits for it",
+                         kctl_label(pod, arena));
+    return r;
+}
+
 static const char *
 query_of(const struct logs_options *o, struct arena *arena)
 {
@@ -250,8 +268,9 @@ logs_run(struct kctl *kctl,
         if (r == 0)
             r = choose_pod(kctl, o, &target, arena, &pod, err);
     }
-    if (r == 0 && o->follows)
-        r = until_met(kctl, &pod, 0, has_started, NULL, err);
+    if (r == 0)
+        r = o->follows ? until_met(kctl, &pod, 0, has_started, NULL, err)
+                       : check_started(kctl, &pod, err);
     if (r == 0)
         r = stream(kctl, o, &pod, err);
     return r;

@@ -60,28 +60,48 @@ words_of(const struct json *condition)
     return reason != NULL ? reason : "no reason is given";
 }
 
-/* The end of the job; false: it has not ended. */
-static bool
-add_end(struct strbuf *out, const struct json *job)
+/* That a batch job may not be tried again is no news; how it ended is. */
+static void
+add_failure(struct strbuf *out, const struct json *job, const struct json *why)
 {
-    const struct json *complete = find_condition(job, "Complete");
-    const struct json *failed = find_condition(job, "Failed");
-    const struct json *code = json_get_path(job, "status.exitCode");
-    int64_t value = 0;
+    const char *reason = json_get_text(why, "reason");
+    int64_t code = 0;
 
-    if (holds(complete))
-        facts_add(out, 0, "Why", "it is complete");
-    else if (holds(failed))
+    if (json_to_int(json_get_path(job, "status.exitCode"), &code) < 0
+        || reason == NULL || strcmp(reason, "BackoffLimitExceeded") != 0)
         facts_add(out,
                   0,
                   "Why",
                   "it failed: %s (%s)",
-                  words_of(failed),
-                  json_get_text(failed, "reason"));
+                  words_of(why),
+                  reason != NULL ? reason : "no reason is given");
+    else if (code > 128 && sigabbrev_np((int)code - 128) != NULL)
+        facts_add(out,
+                  0,
+                  "Why",
+                  "it failed with exit code %lld (128 and SIG%s)",
+                  (long long)code,
+                  sigabbrev_np((int)code - 128));
+    else
+        facts_add(out,
+                  0,
+                  "Why",
+                  "it failed with exit code %lld",
+                  (long long)code);
+}
+
+/* The end of the job; false: it has not ended. */
+static bool
+add_end(struct strbuf *out, const struct json *job)
+{
+    const struct json *failed = find_condition(job, "Failed");
+
+    if (holds(find_condition(job, "Complete")))
+        facts_add(out, 0, "Why", "it is complete");
+    else if (holds(failed))
+        add_failure(out, job, failed);
     else
         return false;
-    if (json_to_int(code, &value) == 0)
-        facts_add(out, 0, "Exit code", "%lld", (long long)value);
     return true;
 }
 

@@ -250,6 +250,8 @@ void
 listing_print(struct listing *l)
 {
     if (grid_rows(l->grid) > 0) {
+        if (l->kind != &event_kind) /* which come by time */
+            grid_sort(l->grid, shows_namespace(l) ? 2 : 1);
         grid_print(l->grid, !l->has_printed && !l->style.no_headings, &l->text);
         grid_clear(l->grid);
     }

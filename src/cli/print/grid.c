@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 #include "cli/print/ink.h"
@@ -118,6 +119,33 @@ grid_clear(struct grid *grid)
     for (size_t i = 0; i < grid->n_cells; i++)
         free(grid->cells[i]);
     grid->n_cells = 0;
+}
+
+static int
+compare_rows(const void *a, const void *b, void *context)
+{
+    char *const *left = a;
+    char *const *right = b;
+    const size_t n = *(const size_t *)context;
+
+    for (size_t i = 0; i < n; i++) {
+        int order = strverscmp(left[i], right[i]);
+
+        if (order != 0)
+            return order;
+    }
+    return 0;
+}
+
+void
+grid_sort(struct grid *grid, size_t n_columns)
+{
+    if (grid_rows(grid) > 1)
+        qsort_r(grid->cells,
+                grid_rows(grid),
+                grid->n_columns * sizeof(*grid->cells),
+                compare_rows,
+                &n_columns);
 }
 
 size_t

@@ -21,11 +21,13 @@ DEFINE_CLEANUP(struct grid, grid_free)
 
 /* Change. Columns come before rows; a row is as many cells as there are
  * columns, copied, NULL for "". Clear forgets the rows and keeps the columns
- * and how wide they have been.
+ * and how wide they have been. Sort: by the first columns, numbers in them by
+ * value, so that n2 comes before n10.
  */
 void grid_add_column(struct grid *grid, const char *name);
 void grid_add_row(struct grid *grid, const char *const *cells);
 void grid_clear(struct grid *grid);
+void grid_sort(struct grid *grid, size_t n_columns);
 
 /* Look */
 size_t grid_columns(const struct grid *grid);

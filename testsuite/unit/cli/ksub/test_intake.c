@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ksub/intake.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/macro.h"
+#include "testsuite/lib/scratch.h"
+#include "testsuite/lib/suite.h"
+
+#define MOST_WORDS 8
+
+/* A command line that lives as long as main()'s. */
+static char texts[MOST_WORDS][256];
+static char *argv[MOST_WORDS + 1];
+static int argc;
+
+static void
+add_word(const char *word)
+{
+    ck_assert_int_lt(argc, MOST_WORDS);
+    snprintf(texts[argc], sizeof(texts[argc]), "%s", word);
+    argv[argc] = texts[argc];
+    argv[++argc] = NULL;
+}
+
+/* A script with this text, submitted with those words before its name. */
+static int
+take(struct intake *intake,
+     const char *script,
+     const char *const *words,
+     struct error *err)
+{
+    CLEANUP(scratch_freep) char *directory = scratch_new();
+    CLEANUP_FREE char *path = xasprintf("%s/run.sh", directory);
+
+    ck_assert_int_eq(
+        file_write_atomic(path, 0600, script, strlen(script), NULL),
+        0);
+    argc = 0;
+    add_word("ksub");
+    for (; words != NULL && *words != NULL; words++)
+        add_word(*words);
+    add_word(path);
+    add_word("-argument");
+    return intake_read(intake, argc, argv, err);
+}
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+START_TEST(the_command_line_wins_over_the_script_and_that_over_the_environment)
+{
+    CLEANUP_INTAKE struct intake intake;
+
+    setenv("KSUB_NTASKS", "1", 1);
+    setenv("KSUB_CPUS_PER_TASK", "1", 1);
+    setenv("KSUB_MEM", "1G", 1);
+    ck_assert_int_eq(
+        take(&intake, "#!/bin/sh\n#KSUB -n 2 -c 2\n", WORDS("-n", "3"), NULL),
+        0);
+
+    ck_assert_int_eq(intake.submission.tasks, 3);
+    ck_assert_int_eq(intake.submission.cpus_per_task, 2);
+    ck_assert_int_eq(intake.submission.memory_bytes, INT64_C(1) << 30);
+}
+END_TEST
+
+START_TEST(what_is_behind_the_script_is_its_own)
+{
+    CLEANUP_INTAKE struct intake intake;
+
+    ck_assert_int_eq(take(&intake, "#!/bin/sh\n", NULL, NULL), 0);
+
+    ck_assert_str_eq(intake.submission.arguments[0], "-argument");
+    ck_assert_ptr_null(intake.submission.arguments[1]);
+    ck_assert_str_eq(submission_name(&intake.submission), "run.sh");
+}
+END_TEST
+
+START_TEST(a_flag_of_the_environment_may_say_no)
+{
+    CLEANUP_INTAKE struct intake intake;
+
+    setenv("KSUB_EXCLUSIVE", "no", 1);
+    setenv("KSUB_HOLD", "1", 1);
+    setenv("KSUB_NO_SUCH_OPTION", "x", 1);
+    ck_assert_int_eq(take(&intake, "#!/bin/sh\n", NULL, NULL), 0);
+
+    ck_assert(!intake.submission.exclusive);
+    ck_assert(intake.submission.hold);
+}
+END_TEST
+
+START_TEST(directives_of_slurm_are_counted_or_read)
+{
+    static const char script[] =
+        "#!/bin/sh\n#SBATCH -n 4 -c 2\n#SBATCH -t 5\n#KSUB -n 6\n";
+
+    {
+        CLEANUP_INTAKE struct intake intake;
+
+        ck_assert_int_eq(take(&intake, script, NULL, NULL), 0);
+        ck_assert_uint_eq(intake.n_foreign, 2);
+        ck_assert_int_eq(intake.submission.cpus_per_task, 0);
+    }
+    {
+        CLEANUP_INTAKE struct intake intake;
+
+        ck_assert_int_eq(take(&intake, script, WORDS("--sbatch"), NULL), 0);
+        ck_assert_uint_eq(intake.n_foreign, 0);
+        ck_assert_int_eq(intake.submission.cpus_per_task, 2);
+        ck_assert_int_eq(intake.submission.tasks, 6);
+    }
+}
+END_TEST
+
+START_TEST(in_a_dry_run_the_output_is_a_form)
+{
+    CLEANUP_INTAKE struct intake intake;
+
+    ck_assert_int_eq(
+        take(&intake, "#!/bin/sh\n", WORDS("--dry-run", "-o", "json"), NULL),
+        0);
+
+    ck_assert(intake.submission.json);
+    ck_assert_ptr_null(intake.submission.output);
+}
+END_TEST
+
+START_TEST(a_mistake_is_refused_with_its_place)
+{
+    static const struct {
+        const char *script;
+        const char *words;
+    } cases[] = {
+        {"echo\n", "run.sh: this does not look like a batch script"},
+        {"#!/bin/sh\n\n#KSUB -t 5x\n", "run.sh:3: #KSUB: --time: '5x'"},
+        {"#!/bin/sh\n#KSUB -J 'x\n", "run.sh:2: #KSUB: a quote"},
+        {"#!/bin/sh\n#KSUB --memm=3\n", "did you mean '--mem'?"},
+        {"#!/bin/sh\n#KSUB 5\n", "'5' is not an option"},
+        {"#!/bin/sh\n#KSUB --help\n", "for the command line"},
+        {"#!/bin/sh\n#KSUB --wrap=x\n", "--wrap is for the command line"},
+        {"#!/bin/sh\n#KSUB -o a%t\n", "unknown pattern"},
+        {"#!/bin/sh\n#KSUB -o %a\n", "job arrays"},
+        {"#!/bin/sh\n#KSUB -N 2\n", "several nodes"},
+        {"#!/bin/sh\n#KSUB -N x\n", "not a number of nodes"},
+        {"#!/bin/sh\n#KSUB -a 1-10\n", "job arrays come in a later release"},
+        {"#!/bin/sh\n#KSUB -d afterok:1\n", "dependencies"},
+        {"#!/bin/sh\n#KSUB --gres=gpu:1\n", "GPUs"},
+        {"#!/bin/sh\n#KSUB -n 0\n", "--ntasks"},
+        {"#!/bin/sh\n#KSUB -c -1\n", "--cpus-per-task"},
+        {"#!/bin/sh\n#KSUB -n 1e999\n", "--ntasks"},
+        {"#!/bin/sh\n#KSUB --mem 0x\n", "--mem"},
+        {"#!/bin/sh\n#KSUB --numa hard\n", "none, best-effort"},
+        {"#!/bin/sh\n#KSUB --signal FOO@10\n", "is not a signal"},
+        {"#!/bin/sh\n#KSUB --signal USR1@x\n", "is not a signal"},
+        {"#!/bin/sh\n#KSUB --signal 0\n", "is not a signal"},
+        {"#!/bin/sh\n#KSUB --open-mode rw\n", "neither append nor"},
+        {"#!/bin/sh\n#KSUB --begin soon\n", "not a time to begin"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP_INTAKE struct intake intake;
+        struct error err = {0};
+
+        ck_assert_msg(take(&intake, cases[i].script, NULL, &err) < 0,
+                      "case %zu was taken",
+                      i);
+        ck_assert_msg(strstr(err.text, cases[i].words) != NULL,
+                      "case %zu: %s",
+                      i,
+                      err.text);
+    }
+}
+END_TEST
+
+START_TEST(signals_are_read_by_name_and_by_number)
+{
+    static const struct {
+        const char *value;
+        const char *name;
+        int64_t seconds;
+        bool batch_only;
+    } cases[] = {
+        {"USR1", "USR1", 60, false},
+        {"SIGUSR1@120", "USR1", 120, false},
+        {"b:usr2@0", "USR2", 0, true},
+        {"B:10@30", "USR1", 30, true},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP_INTAKE struct intake intake;
+
+        ck_assert_int_eq(take(&intake,
+                              "#!/bin/sh\n",
+                              WORDS("--signal", cases[i].value),
+                              NULL),
+                         0);
+        ck_assert_str_eq(intake.submission.signal.name, cases[i].name);
+        ck_assert_int_eq(intake.submission.signal.seconds_before,
+                         cases[i].seconds);
+        ck_assert(intake.submission.signal.batch_only == cases[i].batch_only);
+    }
+}
+END_TEST
+
+SUITE("intake",
+      the_command_line_wins_over_the_script_and_that_over_the_environment,
+      what_is_behind_the_script_is_its_own,
+      a_flag_of_the_environment_may_say_no,
+      directives_of_slurm_are_counted_or_read,
+      in_a_dry_run_the_output_is_a_form,
+      a_mistake_is_refused_with_its_place,
+      signals_are_read_by_name_and_by_number)

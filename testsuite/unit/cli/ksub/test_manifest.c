@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ksub/manifest.h"
+
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/ksub/submission.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/yaml/yaml.h"
+#include "testsuite/lib/suite.h"
+
+/* What this process and this machine have of their own is left out. */
+static void
+forget_this_process(struct json *job)
+{
+    struct json *execution = json_get_path(job, "spec.template.spec.execution");
+
+    ck_assert(json_remove(execution, "limits"));
+    ck_assert(json_remove(execution, "umask"));
+    ck_assert(json_remove(json_get(job, "spec"), "environment"));
+}
+
+static void
+assert_manifest(const struct submission *s, const char *yaml)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf script = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct error err = {0};
+    struct json *job;
+
+    strbuf_add_text(&script, "#!/bin/sh\ntrue\n");
+    job = manifest_make(s, &script, arena, &err);
+    ck_assert_msg(job != NULL, "%s", err.text);
+    forget_this_process(job);
+    yaml_print(job, &text);
+    ck_assert_str_eq(text.text, yaml);
+}
+
+START_TEST(a_submission_without_options_is_one_cpu_and_no_limit)
+{
+    assert_manifest(&(struct submission){.script_path = "/home/u/run.sh",
+                                         .directory = "/home/u"},
+                    "apiVersion: batch/v1\n"
+                    "kind: Job\n"
+                    "metadata:\n"
+                    "  annotations:\n"
+                    "    kiln.hpc/job-name: run.sh\n"
+                    "  generateName: job-\n"
+                    "  namespace: default\n"
+                    "spec:\n"
+                    "  backoffLimit: 0\n"
+                    "  script:\n"
+                    "    text: |\n"
+                    "      #!/bin/sh\n"
+                    "      true\n"
+                    "  template:\n"
+                    "    metadata:\n"
+                    "      annotations:\n"
+                    "        kiln.hpc/job-name: run.sh\n"
+                    "    spec:\n"
+                    "      containers:\n"
+                    "      - image: host\n"
+                    "        name: main\n"
+                    "        resources:\n"
+                    "          limits:\n"
+                    "            cpu: \"1\"\n"
+                    "          requests:\n"
+                    "            cpu: \"1\"\n"
+                    "        workingDir: /home/u\n"
+                    "      execution:\n"
+                    "        stdoutPath: kiln-%j.out\n"
+                    "      placement:\n"
+                    "        cpuPolicy: exclusive\n"
+                    "      restartPolicy: Never\n");
+}
+END_TEST
+
+START_TEST(every_option_has_its_place_in_the_job)
+{
+    static char first[] = "a";
+    static char second[] = "b c";
+    char *const arguments[] = {first, second, NULL};
+    struct submission s = {
+        .script_path = "run.sh",
+        .arguments = arguments,
+        .job_name = "sim",
+        .account = "physics",
+        .priority_class = "urgent",
+        .tasks = 4,
+        .cpus_per_task = 2,
+        .memory_per_cpu_bytes = INT64_C(512) << 20,
+        .time_limit_s = 5400,
+        .partition = "long",
+        .nodes = "n7",
+        .excluded = "n[1-2]",
+        .constraint = "avx512&zone=east",
+        .exclusive = true,
+        .numa_policy = "single-numa-node",
+        .memory_policy = "bind",
+        .threads_per_core = 1,
+        .distribution = "pack",
+        .hold = true,
+        .begin_at_us = INT64_C(1795185000000000),
+        .requeue = true,
+        .has_signal = true,
+        .signal = {.name = "USR1", .seconds_before = 120, .batch_only = true},
+        .directory = "/scratch",
+        .input = "in",
+        .output = "out-%j",
+        .error = "err-%j",
+        .append = true,
+    };
+
+    assert_manifest(
+        &s,
+        "apiVersion: batch/v1\n"
+        "kind: Job\n"
+        "metadata:\n"
+        "  annotations:\n"
+        "    kiln.hpc/job-name: sim\n"
+        "  generateName: job-\n"
+        "  namespace: physics\n"
+        "spec:\n"
+        "  backoffLimit: 0\n"
+        "  beginTime: \"2026-11-20T14:30:00Z\"\n"
+        "  requeue: true\n"
+        "  script:\n"
+        "    text: |\n"
+        "      #!/bin/sh\n"
+        "      true\n"
+        "  suspend: true\n"
+        "  template:\n"
+        "    metadata:\n"
+        "      annotations:\n"
+        "        kiln.hpc/job-name: sim\n"
+        "    spec:\n"
+        "      activeDeadlineSeconds: 5400\n"
+        "      affinity:\n"
+        "        nodeAffinity:\n"
+        "          requiredDuringSchedulingIgnoredDuringExecution:\n"
+        "            nodeSelectorTerms:\n"
+        "            - matchExpressions:\n"
+        "              - key: feature.kiln.hpc/avx512\n"
+        "                operator: Exists\n"
+        "              - key: zone\n"
+        "                operator: In\n"
+        "                values:\n"
+        "                - east\n"
+        "              matchFields:\n"
+        "              - key: metadata.name\n"
+        "                operator: In\n"
+        "                values:\n"
+        "                - n7\n"
+        "              - key: metadata.name\n"
+        "                operator: NotIn\n"
+        "                values:\n"
+        "                - n1\n"
+        "              - key: metadata.name\n"
+        "                operator: NotIn\n"
+        "                values:\n"
+        "                - n2\n"
+        "      containers:\n"
+        "      - args:\n"
+        "        - a\n"
+        "        - b c\n"
+        "        image: host\n"
+        "        name: main\n"
+        "        resources:\n"
+        "          limits:\n"
+        "            cpu: \"8\"\n"
+        "            memory: 4Gi\n"
+        "          requests:\n"
+        "            cpu: \"8\"\n"
+        "            memory: 4Gi\n"
+        "        workingDir: /scratch\n"
+        "      execution:\n"
+        "        openMode: append\n"
+        "        signal:\n"
+        "          batchOnly: true\n"
+        "          name: USR1\n"
+        "          secondsBefore: 120\n"
+        "        stderrPath: err-%j\n"
+        "        stdinPath: in\n"
+        "        stdoutPath: out-%j\n"
+        "      nodeSelector:\n"
+        "        kiln.hpc/partition: long\n"
+        "      placement:\n"
+        "        cpuPolicy: exclusive\n"
+        "        distribution: pack\n"
+        "        memoryPolicy: bind\n"
+        "        numaPolicy: single-numa-node\n"
+        "        threadsPerCore: 1\n"
+        "        wholeNode: true\n"
+        "      priorityClassName: urgent\n"
+        "      restartPolicy: Never\n");
+}
+END_TEST
+
+static const char *
+refusal_of(const struct submission *s, struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf script = STRBUF_INIT;
+
+    strbuf_add_text(&script, "#!/bin/sh\n");
+    err->text[0] = '\0';
+    ck_assert_ptr_null(manifest_make(s, &script, arena, err));
+    ck_assert_int_lt(err->code, 0);
+    return err->text;
+}
+
+START_TEST(what_cannot_be_a_job_is_refused)
+{
+    static const struct {
+        struct submission s;
+        const char *words;
+    } cases[] = {
+        {{.nodes = "n[1-2]"}, "names 2 nodes"},
+        {{.nodes = "n[1-"}, "--nodelist"},
+        {{.excluded = "n 1"}, "--exclude"},
+        {{.constraint = "a|b&c"}, "mixes & and |"},
+        {{.constraint = "[a*2]"}, "--constraint"},
+        {{.constraint = "a&"}, "--constraint"},
+        {{.constraint = "k=a b"}, "--constraint"},
+        {{.partition = "a,b c"}, "--partition"},
+        {{.partition = ","}, "--partition"},
+        {{.tasks = 1000000, .cpus_per_task = 1000000}, "more than any node"},
+        {{.tasks = 1000000, .memory_per_cpu_bytes = INT64_C(1) << 60},
+         "--mem-per-cpu"},
+        {{.job_name = "\xff"}, "not valid UTF-8"},
+        {{.output = "\xc3"}, "not valid UTF-8"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct error err = {0};
+        const char *text = refusal_of(&cases[i].s, &err);
+
+        ck_assert_msg(strstr(text, cases[i].words) != NULL,
+                      "case %zu: %s",
+                      i,
+                      text);
+    }
+}
+END_TEST
+
+START_TEST(a_script_that_is_no_utf8_travels_as_base64)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf script = STRBUF_INIT;
+    const struct submission s = {0};
+    const struct json *job;
+
+    strbuf_add_text(&script, "#!\xe9");
+    job = manifest_make(&s, &script, arena, NULL);
+
+    ck_assert_str_eq(json_path_text(job, "spec.script.data"), "IyHp");
+    ck_assert_ptr_null(json_get_path(job, "spec.script.text"));
+}
+END_TEST
+
+START_TEST(one_of_several_features_is_an_alternative_of_its_own)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf script = STRBUF_INIT;
+    const struct submission s = {.constraint = "a|b",
+                                 .partition = "x,y",
+                                 .directory = "/"};
+    const struct json *job = manifest_make(&s, &script, arena, NULL);
+    const struct json *terms = json_get_path(
+        job,
+        "spec.template.spec.affinity.nodeAffinity."
+        "requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms");
+
+    ck_assert_uint_eq(json_count(terms), 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct json *all =
+            json_get(json_at(terms, i), "matchExpressions");
+
+        ck_assert_uint_eq(json_count(all), 2);
+        ck_assert_str_eq(json_get_text(json_at(all, 0), "key"),
+                         "kiln.hpc/partition");
+        ck_assert_str_eq(json_get_text(json_at(all, 1), "key"),
+                         i == 0 ? "feature.kiln.hpc/a" : "feature.kiln.hpc/b");
+    }
+}
+END_TEST
+
+SUITE("manifest",
+      a_submission_without_options_is_one_cpu_and_no_limit,
+      every_option_has_its_place_in_the_job,
+      what_cannot_be_a_job_is_refused,
+      a_script_that_is_no_utf8_travels_as_base64,
+      one_of_several_features_is_an_alternative_of_its_own)

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/print/picture.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "lib/api/topology.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "testsuite/lib/suite.h"
+
+static struct topology *
+topology_of(const char *text)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct error err = {0};
+    struct topology *topology = NULL;
+    const struct json *wire = json_parse(arena, text, strlen(text), NULL, &err);
+
+    ck_assert_msg(topology_decode(wire, &topology, &err) == 0, "%s", err.text);
+    return topology;
+}
+
+START_TEST(each_core_shows_who_has_its_threads)
+{
+    CLEANUP(topology_freep)
+    struct topology *topology = topology_of(
+        "{\"cpus\":\"0-15\",\"packages\":[\"0-3,8-11\",\"4-7,12-15\"],"
+        "\"l3\":[\"0-1,8-9\",\"2-3,10-11\",\"4-7,12-15\"],"
+        "\"cores\":[\"0,8\",\"1,9\",\"2,10\",\"3,11\",\"4,12\",\"5,13\","
+        "\"6,14\",\"7,15\"],\"numaNodes\":["
+        "{\"node\":0,\"cpus\":\"0-3,8-11\",\"memory\":\"4Gi\"},"
+        "{\"node\":1,\"cpus\":\"4-7,12-15\",\"memory\":\"4Gi\"}],"
+        "\"devices\":[{\"name\":\"gpu0\",\"type\":\"gpu\",\"node\":1}]}");
+    struct picture_tenant tenants[2] = {0};
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    bitset_add(&tenants[0].cpus, 0);
+    bitset_add(&tenants[0].cpus, 8);
+    bitset_add(&tenants[1].cpus, 2);
+    bitset_add(&tenants[1].withheld, 10);
+    picture_print(topology, tenants, 2, false, &out);
+
+    ck_assert_str_eq(out.text,
+                     "package 0\n"
+                     "  NUMA node 0   4Gi   2 of 4 cores free\n"
+                     "    L3   AA ..\n"
+                     "    L3   B- ..\n"
+                     "package 1\n"
+                     "  NUMA node 1   4Gi   4 of 4 cores free\n"
+                     "    L3   .. .. .. ..\n"
+                     "    gpu0 (gpu)\n");
+}
+END_TEST
+
+START_TEST(tenants_have_marks_as_long_as_there_are_letters)
+{
+    ck_assert_int_eq(picture_mark(0), 'A');
+    ck_assert_int_eq(picture_mark(26), 'a');
+    ck_assert_int_eq(picture_mark(61), '9');
+    ck_assert_int_eq(picture_mark(62), '*');
+    ck_assert_int_eq(picture_mark(100000), '*');
+}
+END_TEST
+
+SUITE("picture",
+      each_core_shows_who_has_its_threads,
+      tenants_have_marks_as_long_as_there_are_letters)
