@@ -43,18 +43,22 @@ struct options {
     const char *controller;
     const char *cluster;
     const char *munge_socket;
+    int64_t service_uid;
     int64_t jobs;
     int64_t connections;
+    int64_t per_second;
+    int64_t cpus;
     int64_t script_bytes;
     int64_t environment_bytes;
     int64_t wait_s;
     bool hold;
     bool shared_script;
+    bool run_true;
 };
 
 /* One job, found again by its name once that is known. */
 struct submission {
-    int64_t sent_us, acked_us, bound_us, done_us;
+    int64_t sent_us, acked_us, bound_us, running_us, done_us;
 };
 
 struct load {
@@ -71,6 +75,7 @@ struct load {
     int64_t began_us, all_acked_us, all_bound_us, all_done_us;
     struct timer *limit;
     struct timer *start;
+    struct timer *pace;
 };
 
 static int64_t
@@ -106,19 +111,46 @@ make_environment(int64_t bytes)
     return strbuf_take(&text);
 }
 
-static const char template_text[] =
-    "{\"spec\":{\"restartPolicy\":\"Never\",\"tolerations\":[{\"key\":"
-    "\"kiln.hpc/virtual\",\"operator\":\"Exists\"}],\"containers\":[{"
-    "\"name\":\"main\",\"image\":\"host\",\"workingDir\":\"/tmp\","
-    "\"resources\":{\"requests\":{\"cpu\":\"1\",\"memory\":\"64Mi\"},"
-    "\"limits\":{\"cpu\":\"1\",\"memory\":\"64Mi\"}}}],\"execution\":{"
-    "\"stdoutPath\":\"/dev/null\"}}}";
+/* What ksub sends for one task: what it runs, and its CPUs. */
+#define TEMPLATE                                                             \
+    "{\"spec\":{\"restartPolicy\":\"Never\",\"tolerations\":[{\"key\":"      \
+    "\"kiln.hpc/virtual\",\"operator\":\"Exists\"}],\"containers\":[{%s"     \
+    "\"name\":\"main\",\"image\":\"host\",\"workingDir\":\"/tmp\","          \
+    "\"resources\":{\"requests\":{\"cpu\":\"%" PRId64                        \
+    "\",\"memory\":\"64Mi\"},\"limits\":{\"cpu\":\"%" PRId64                 \
+    "\",\"memory\":\"64Mi\"}}}],\"execution\":{\"stdoutPath\":\"/dev/null\"" \
+    "}}}"
+
+static void
+add_contents(const struct load *l,
+             struct arena *arena,
+             struct json *spec,
+             int64_t number)
+{
+    json_set_string(
+        arena,
+        json_make_object(arena, spec, "script"),
+        "text",
+        l->options.shared_script
+            ? l->script
+            : arena_printf(arena, "%s# %" PRId64 "\n", l->script, number));
+    json_set_string(arena,
+                    json_make_object(arena, spec, "environment"),
+                    "data",
+                    l->environment);
+}
 
 static struct json *
 make_job(const struct load *l, struct arena *arena, int64_t number)
 {
     struct json *body = json_object(arena);
     struct json *spec = json_make_object(arena, body, "spec");
+    const char *template =
+        arena_printf(arena,
+                     TEMPLATE,
+                     l->options.run_true ? "\"command\":[\"/bin/true\"]," : "",
+                     l->options.cpus,
+                     l->options.cpus);
 
     json_set_string(arena, body, "apiVersion", "batch/v1");
     json_set_string(arena, body, "kind", "Job");
@@ -132,22 +164,9 @@ make_job(const struct load *l, struct arena *arena, int64_t number)
     json_set(arena,
              spec,
              "template",
-             json_parse(arena,
-                        template_text,
-                        sizeof(template_text) - 1,
-                        NULL,
-                        NULL));
-    json_set_string(
-        arena,
-        json_make_object(arena, spec, "script"),
-        "text",
-        l->options.shared_script
-            ? l->script
-            : arena_printf(arena, "%s# %" PRId64 "\n", l->script, number));
-    json_set_string(arena,
-                    json_make_object(arena, spec, "environment"),
-                    "data",
-                    l->environment);
+             json_parse(arena, template, strlen(template), NULL, NULL));
+    if (!l->options.run_true)
+        add_contents(l, arena, spec, number);
     return body;
 }
 
@@ -181,7 +200,7 @@ on_acked(const struct client_reply *reply, void *context)
         l->all_acked_us = now_us();
         if (l->options.hold || l->options.wait_s == 0)
             loop_stop(l->loop);
-    } else if (l->n_sent < l->options.jobs) {
+    } else if (l->n_sent < l->options.jobs && l->options.per_second == 0) {
         submit(l);
     }
 }
@@ -204,17 +223,43 @@ submit(struct load *l)
     client_call(l->client, arena, &request, on_acked, s);
 }
 
+/* At a given rate: what is due by now, replied to or not. */
+static void
+submit_what_is_due(void *context)
+{
+    struct load *l = context;
+    int64_t due =
+        (now_us() - l->began_us) * l->options.per_second / 1000000 + 1;
+
+    while (l->n_sent < due && l->n_sent < l->options.jobs)
+        submit(l);
+    if (l->n_sent < l->options.jobs)
+        timer_start(l->pace, 1);
+}
+
 static void
 begin(void *context)
 {
     struct load *l = context;
 
     l->began_us = now_us();
+    if (l->options.per_second > 0) {
+        submit_what_is_due(l);
+        return;
+    }
     for (int64_t i = 0; i < l->options.connections && i < l->options.jobs; i++)
         submit(l);
 }
 
 /* ---- Watching ---- */
+
+static bool
+phase_is(const struct object *pod, const char *phase)
+{
+    const char *its = pod_of(pod)->status.phase;
+
+    return its != NULL && strcmp(its, phase) == 0;
+}
 
 static void
 on_pod(const struct object *old_object,
@@ -238,6 +283,8 @@ on_pod(const struct object *old_object,
         l->n_bound++;
         l->all_bound_us = now;
     }
+    if (s->running_us == 0 && phase_is(new_object, "Running"))
+        s->running_us = now;
     if (s->done_us == 0 && pod_is_finished(pod_of(new_object))) {
         s->done_us = now;
         l->all_done_us = now;
@@ -320,6 +367,9 @@ tell(const struct load *l)
     tell_rate("completed", l->n_done, l->began_us, l->all_done_us);
     tell_latency(l, "submit_to_ack", offsetof(struct submission, acked_us));
     tell_latency(l, "submit_to_bound", offsetof(struct submission, bound_us));
+    tell_latency(l,
+                 "submit_to_running",
+                 offsetof(struct submission, running_us));
     tell_latency(l, "submit_to_done", offsetof(struct submission, done_us));
 }
 
@@ -340,8 +390,11 @@ static const struct option_spec option_specs[] = {
     TEXT("controller", controller, "URL", "the API"),
     TEXT("cluster", cluster, "NAME", "the cluster's name (kiln)"),
     TEXT("munge-socket", munge_socket, "PATH", "munged's socket"),
+    NUMBER("service-uid", service_uid, 0, UINT32_MAX, "the controller's"),
     NUMBER("jobs", jobs, 1, 10000000, "how many (1000)"),
     NUMBER("connections", connections, 1, 1024, "at once (64)"),
+    NUMBER("per-second", per_second, 0, 100000, "0: as many as it takes (0)"),
+    NUMBER("cpus", cpus, 1, 1000000, "of each job (1)"),
     NUMBER("script-bytes", script_bytes, 0, 4 << 20, "of each (2048)"),
     NUMBER("environment-bytes", environment_bytes, 0, 1 << 20, "(4096)"),
     NUMBER("wait", wait_s, 0, 86400, "seconds for all to end; 0: do not (0)"),
@@ -349,6 +402,10 @@ static const struct option_spec option_specs[] = {
      .help = "submit held jobs, which stay waiting",
      .type = OPTION_FLAG,
      .offset = offsetof(struct options, hold)},
+    {.name = "true",
+     .help = "run /bin/true, without script and environment",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct options, run_true)},
     {.name = "shared-script",
      .help = "all jobs have the same script",
      .type = OPTION_FLAG,
@@ -368,7 +425,7 @@ open_client(struct load *l, struct workers *workers, unsigned connections)
     struct auth_client_settings auth = {
         .notary = notary_new_munge(l->options.munge_socket),
         .cluster = l->options.cluster,
-        .service_uid = geteuid(),
+        .service_uid = (uid_t)l->options.service_uid,
     };
     struct http_client_settings settings = {.connections = connections};
     struct http_client *http;
@@ -390,7 +447,9 @@ main(int argc, char **argv)
         .options =
             {
                 .cluster = "kiln",
+                .service_uid = geteuid(),
                 .jobs = 1000,
+                .cpus = 1,
                 .connections = 64,
                 .script_bytes = 2048,
                 .environment_bytes = 4096,
@@ -410,6 +469,7 @@ main(int argc, char **argv)
     l.environment = make_environment(l.options.environment_bytes);
     l.client = open_client(&l, workers, (unsigned)l.options.connections);
     l.start = timer_new(l.loop, begin, &l);
+    l.pace = timer_new(l.loop, submit_what_is_due, &l);
     l.limit = timer_new(l.loop, on_limit, &l);
     if (l.options.wait_s > 0 && !l.options.hold) {
         l.watcher = open_client(&l, workers, 2);
