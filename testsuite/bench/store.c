@@ -10,6 +10,7 @@
  * with what an earlier run left in the directory.
  */
 #include <fcntl.h>
+#include <ftw.h>
 #include <inttypes.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -50,8 +51,15 @@ struct run {
     const char *delta;
     bool has_blobs;
     const struct object **made;
+    double *began; /* then how long it took */
     unsigned begun;
     unsigned done;
+};
+
+/* One transaction under way. */
+struct write {
+    struct run *run;
+    unsigned i;
 };
 
 static double
@@ -228,23 +236,38 @@ static void
 begin_one(struct run *run)
 {
     struct store_txn *txn = store_begin(run->bench->store);
+    struct write *w = xnew(struct write);
     unsigned i = run->begun++;
 
     if (run->has_blobs)
         put_blobs(txn, i);
+    w->run = run;
+    w->i = i;
+    run->began[i] = now_s();
     store_txn_put(txn, run->made[i], run->delta);
-    store_commit(txn, next, run);
+    store_commit(txn, next, w);
 }
 
 static void
 next(void *context)
 {
-    struct run *run = context;
+    struct write *w = context;
+    struct run *run = w->run;
 
+    run->began[w->i] = now_s() - run->began[w->i];
+    free(w);
     if (++run->done == run->count)
         loop_stop(run->bench->loop);
     if (run->begun < run->count)
         begin_one(run);
+}
+
+static int
+compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
 }
 
 static double
@@ -268,6 +291,7 @@ measure(struct bench *b, struct run run)
     store_rollback(txn);
     run.bench = b;
     run.made = xnew_array(const struct object *, run.count);
+    run.began = xnew_array(double, run.count);
     for (unsigned i = 0; i < run.count; i++)
         run.made[i] = run.make(revision + i, i);
     start = now_s();
@@ -275,19 +299,17 @@ measure(struct bench *b, struct run run)
     for (unsigned i = 0; i < run.in_flight; i++)
         begin_one(&run);
     loop_run(b->loop);
-    printf("%-44s %10.0f/s   %6.1f us CPU each\n",
+    start = now_s() - start;
+    cpu = cpu_s() - cpu;
+    qsort(run.began, run.count, sizeof(run.began[0]), compare);
+    printf("%-40s %8.0f/s %8.0f us p50 %8.0f us p99 %6.1f us CPU\n",
            run.name,
-           run.count / (now_s() - start),
-           (cpu_s() - cpu) * 1e6 / run.count);
+           run.count / start,
+           run.began[run.count / 2] * 1e6,
+           run.began[run.count - 1 - run.count / 100] * 1e6,
+           cpu * 1e6 / run.count);
     free(run.made);
-}
-
-static int
-compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
+    free(run.began);
 }
 
 /* What the disk itself needs: 16 KiB over what is there. */
@@ -312,8 +334,9 @@ measure_disk(struct bench *b)
         took[i] = now_s() - start;
     }
     qsort(took, SYNCS, sizeof(took[0]), compare);
-    printf("%-44s %7.0f us p50, %.0f us p99\n",
+    printf("%-40s %8s   %8.0f us p50 %8.0f us p99\n",
            "fdatasync of 16 KiB",
+           "",
            took[SYNCS / 2] * 1e6,
            took[SYNCS * 99 / 100] * 1e6);
     close(fd);
@@ -352,7 +375,7 @@ measure_start(struct bench *b)
     unsigned n = 0;
 
     took = open_store(b);
-    printf("%-44s %9.2f s   %.2f KiB each\n",
+    printf("%-40s %8.2f s    %.2f KiB each\n",
            "start with all of these",
            took,
            (double)(rss_kib() - before)
@@ -366,7 +389,7 @@ measure_start(struct bench *b)
                      0,
                      count_to_100,
                      &n);
-    printf("%-44s %7.0f us\n", "100 jobs of a list", (now_s() - took) * 1e6);
+    printf("%-40s %8.0f us\n", "100 jobs of a list", (now_s() - took) * 1e6);
 }
 
 static void
@@ -425,6 +448,21 @@ measure_writing(struct bench *b)
     malloc_trim(0);
 }
 
+static int
+remove_one(const char *path, const struct stat *st, int type, struct FTW *walk)
+{
+    (void)st;
+    (void)type;
+    (void)walk;
+    return remove(path);
+}
+
+static void
+remove_scratch(const char *directory)
+{
+    nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -442,5 +480,7 @@ main(int argc, char **argv)
     measure_start(&b);
     store_close(b.store);
     loop_free(b.loop);
+    if (argc <= 2)
+        remove_scratch(scratch);
     return EXIT_SUCCESS;
 }

@@ -22,6 +22,8 @@ struct shelf {
     size_t count;
     struct random_source random;
     struct entry *heads[MAX_HEIGHT];
+    struct entry *newest;             /* the last that was added, and */
+    struct entry **trail[MAX_HEIGHT]; /* the links that led to it */
 };
 
 /* A key while it is looked for: what the caller has, not yet put together. */
@@ -45,16 +47,10 @@ key_of(const char *namespace, const char *name)
     };
 }
 
-static const char *
-entry_key(const struct entry *entry)
-{
-    return (const char *)&entry->next[entry->height];
-}
-
 const char *
 entry_namespace(const struct entry *entry)
 {
-    return entry_key(entry);
+    return entry->key;
 }
 
 static size_t
@@ -76,7 +72,7 @@ key_hash(const struct key *key)
 static bool
 is_at(const struct entry *entry, const struct key *key)
 {
-    const char *text = entry_key(entry);
+    const char *text = entry->key;
 
     return entry->key_length == key_length(key)
            && memcmp(text, key->namespace, key->namespace_length + 1) == 0
@@ -90,7 +86,7 @@ is_at(const struct entry *entry, const struct key *key)
 static int
 compare(const struct entry *entry, const struct key *key)
 {
-    const char *text = entry_key(entry);
+    const char *text = entry->key;
     int order = strcmp(text, key->namespace);
 
     if (order != 0)
@@ -114,7 +110,6 @@ shelf_new(const struct kind *kind, unsigned n_lookups)
 static void
 entry_free(struct entry *entry)
 {
-    free(entry->postings);
     free(entry->deltas);
     free(entry);
 }
@@ -189,26 +184,28 @@ find(const struct shelf *s, const struct key *key, uint32_t hash)
     return NULL;
 }
 
+/* One allocation: the entry, its links, its pairs of postings, its key. */
 static struct entry *
 entry_new(struct shelf *s, const struct key *key, uint32_t hash)
 {
     unsigned height = 1;
+    size_t postings = s->n_lookups * sizeof(*((struct entry *)0)->postings);
     struct entry *entry;
     char *text;
 
     while (height < MAX_HEIGHT && (random_next(&s->random) & 3) == 0)
         height++;
     entry = xcalloc(1,
-                    sizeof(*entry) + height * sizeof(entry->next[0])
+                    sizeof(*entry) + height * sizeof(entry->next[0]) + postings
                         + key_length(key) + 1);
+    entry->postings = (void *)&entry->next[height];
+    text = (char *)&entry->next[height] + postings;
+    entry->key = text;
     entry->height = (uint8_t)height;
     entry->hash = hash;
     entry->key_length = (uint32_t)key_length(key);
-    text = (char *)&entry->next[height];
     memcpy(text, key->namespace, key->namespace_length + 1);
     memcpy(text + key->namespace_length + 1, key->name, key->name_length + 1);
-    if (s->n_lookups > 0)
-        entry->postings = xcalloc(s->n_lookups, sizeof(entry->postings[0]));
     return entry;
 }
 
@@ -227,16 +224,30 @@ links_before(struct shelf *s,
     }
 }
 
+/* Names with numbers in them come in order: what belongs right behind the
+ * newest need not be searched. Its own links lead on, where it has some.
+ */
+static bool
+follows_newest(const struct shelf *s, const struct key *key)
+{
+    return s->newest != NULL && compare(s->newest, key) < 0
+           && (s->newest->next[0] == NULL
+               || compare(s->newest->next[0], key) > 0);
+}
+
 static void
 link_in(struct shelf *s, struct entry *entry, const struct key *key)
 {
-    struct entry **links[MAX_HEIGHT];
-
-    links_before(s, key, links);
+    if (follows_newest(s, key))
+        for (unsigned i = 0; i < s->newest->height; i++)
+            s->trail[i] = &s->newest->next[i];
+    else
+        links_before(s, key, s->trail);
     for (unsigned i = 0; i < entry->height; i++) {
-        entry->next[i] = *links[i];
-        *links[i] = entry;
+        entry->next[i] = *s->trail[i];
+        *s->trail[i] = entry;
     }
+    s->newest = entry;
 }
 
 struct entry *
@@ -260,13 +271,13 @@ shelf_add(struct shelf *s, const char *namespace, const char *name)
 void
 shelf_remove(struct shelf *s, struct entry *entry)
 {
-    struct key key = key_of(entry_key(entry),
-                            entry_key(entry) + strlen(entry_key(entry)) + 1);
+    struct key key = key_of(entry->key, entry->key + strlen(entry->key) + 1);
     struct entry **links[MAX_HEIGHT];
 
     links_before(s, &key, links);
     for (unsigned i = 0; i < entry->height; i++)
         *links[i] = entry->next[i];
+    s->newest = NULL;
     unplace(s, entry);
     s->count--;
     entry_free(entry);

@@ -36,8 +36,9 @@ struct entry {
     uint32_t key_length;
     uint8_t height;
     struct aging *aging; /* of transient kinds, see expiry.h */
+    const char *key;     /* "namespace NUL name" */
     struct posting *(*postings)[ENTRY_HEADS]; /* one pair per lookup */
-    struct entry *next[];                     /* height of them; the key */
+    struct entry *next[];                     /* height of them */
 };
 
 /* Life */

@@ -46,6 +46,32 @@ job_id_value(const struct object *object, char buffer[64])
 
 static const struct store_index job_id_index = {&job_kind, job_id_value};
 
+/* How many of the first lookups are of that kind. */
+static unsigned
+count_lookups(const struct store *s, unsigned first, const struct kind *kind)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < first; i++)
+        n += lookup_is_of(s->lookups[i], kind);
+    return n;
+}
+
+static void
+make_lookups(struct store *s)
+{
+    unsigned n = s->settings.n_indexes;
+
+    s->n_lookups = n + 1;
+    s->lookups = xnew_array(struct lookup *, s->n_lookups);
+    for (unsigned i = 0; i <= n; i++) {
+        const struct store_index *index =
+            i < n ? &s->settings.indexes[i] : &job_id_index;
+
+        s->lookups[i] = lookup_new(index, count_lookups(s, i, index->kind));
+    }
+}
+
 static void
 make_sections(struct store *s)
 {
@@ -53,7 +79,8 @@ make_sections(struct store *s)
     for (unsigned i = 0; i < n_kinds; i++) {
         const struct kind *kind = kinds[i];
 
-        s->sections[i].shelf = shelf_new(kind, s->n_lookups);
+        s->sections[i].shelf =
+            shelf_new(kind, count_lookups(s, s->n_lookups, kind));
         s->sections[i].name =
             kind->group[0] != '\0'
                 ? xasprintf("%s.%s", kind->plural, kind->group)
@@ -77,12 +104,7 @@ make_empty(const struct store_settings *settings)
         s->settings.event_age_s = EVENT_AGE_S;
     if (s->settings.event_limit == 0)
         s->settings.event_limit = EVENT_LIMIT;
-    s->n_lookups = settings->n_indexes + 1;
-    s->lookups = xnew_array(struct lookup *, s->n_lookups);
-    for (unsigned i = 0; i < settings->n_indexes; i++)
-        s->lookups[i] = lookup_new(&settings->indexes[i], i);
-    s->lookups[settings->n_indexes] =
-        lookup_new(&job_id_index, settings->n_indexes);
+    make_lookups(s);
     make_sections(s);
     s->watchers = watchers_new(s->lookups, settings->n_indexes);
     s->blobs = blob_counts_new();

@@ -108,8 +108,9 @@ void store_visit_index(struct store *store,
  * together. Begin, then for each change ask for the revision that it will
  * have, make the object with it, and put it. `delta`: the change as a JSON
  * merge patch against the object's pending state, kept instead of the whole
- * body when it is much smaller; NULL: the whole. Putting the wrong revision
- * is a bug and aborts. Rollback forgets all of it, revisions included.
+ * body when it is much smaller; merged and normalized it must make exactly the
+ * object; NULL: the whole. Putting the wrong revision is a bug and aborts.
+ * Rollback forgets all of it, revisions included.
  * Commit: done (or NULL) runs on the loop when it is durable and published;
  * never when the commit fails. One transaction at a time, and within one turn
  * of the loop. What is put as KIND_VOLATILE is durable when it is made and

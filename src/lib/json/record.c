@@ -19,6 +19,13 @@ string_map_find(const struct string_map *map, const char *key)
     return NULL;
 }
 
+/* Most differ in the first letter. */
+static bool
+is_named(const struct field *f, const char *name)
+{
+    return f->name[0] == name[0] && strcmp(f->name, name) == 0;
+}
+
 const struct field *
 field_find(const struct record *record, const char *name, unsigned guess)
 {
@@ -27,10 +34,10 @@ field_find(const struct record *record, const char *name, unsigned guess)
         if (record->fields[i].name == name)
             return &record->fields[i];
     for (unsigned i = guess; i < record->n_fields; i++)
-        if (strcmp(record->fields[i].name, name) == 0)
+        if (is_named(&record->fields[i], name))
             return &record->fields[i];
     for (unsigned i = 0; i < guess && i < record->n_fields; i++)
-        if (strcmp(record->fields[i].name, name) == 0)
+        if (is_named(&record->fields[i], name))
             return &record->fields[i];
     return NULL;
 }
