@@ -32,6 +32,7 @@ admission_rule_fn namespace_lifecycle_admit;
 
 /* admission_scheduling.c */
 admission_rule_fn priority_admit;
+admission_rule_fn job_priority_admit;
 admission_rule_fn default_class_admit;
 admission_rule_fn system_class_admit;
 admission_rule_fn default_tolerations_admit;
@@ -44,6 +45,10 @@ admission_rule_fn root_jobs_admit;
 admission_rule_fn placing_admit;
 admission_rule_fn node_owner_admit;
 admission_rule_fn held_job_admit;
+
+/* admission_job.c */
+admission_rule_fn job_name_admit;
+admission_rule_fn job_pod_admit;
 
 /* admission_process.c */
 admission_rule_fn process_admit;

@@ -11,6 +11,7 @@
 #include "controller/apiserver/policy.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
+#include "lib/api/job.h"
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
@@ -210,6 +211,27 @@ placing_admit(struct request *q,
                   "affinity (ksub -w)");
 }
 
+/* Who holds another's job signs for it, and takes that away with the hold. */
+static void
+sign_hold(struct request *q, struct json *tree, const struct object *old_object)
+{
+    bool was_held = job_of(old_object)->spec.suspend;
+    bool is_held = json_is_true(json_get_path(tree, "spec.suspend"));
+    struct json *meta = json_get(tree, "metadata");
+    uid_t owner;
+
+    if (!caller_is_person(q->caller) || !object_owner(old_object, &owner)
+        || owner == q->caller->uid)
+        return;
+    if (is_held && !was_held)
+        json_set_string(q->arena,
+                        json_make_object(q->arena, meta, "annotations"),
+                        ANNOTATION_HELD_BY,
+                        q->caller->name);
+    else if (!is_held && json_get(meta, "annotations") != NULL)
+        json_remove(json_get(meta, "annotations"), ANNOTATION_HELD_BY);
+}
+
 /* Held by an operator: its owner cannot release it. */
 bool
 held_job_admit(struct request *q,
@@ -223,8 +245,10 @@ held_job_admit(struct request *q,
     const char *now = json_get_text(annotations, ANNOTATION_HELD_BY);
     bool released;
 
-    if (q->caller->type != CALLER_USER)
+    if (q->caller->type != CALLER_USER) {
+        sign_hold(q, tree, old_object);
         return true;
+    }
     released = !json_is_true(json_get_path(tree, "spec.suspend"));
     if (by == NULL && now == NULL)
         return true;

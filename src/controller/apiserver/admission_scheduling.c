@@ -93,6 +93,8 @@ priority_admit(struct request *q,
                         "priorityClassName",
                         object->meta->name);
     }
+    if (q->caller->type == CALLER_LIFECYCLE)
+        value = json_get_int(spec, "priority", value); /* as its Job's */
     if (json_get(spec, "priority") != NULL
         && json_get_int(spec, "priority", 0) != value) {
         reply_forbidden(&q->reply,
@@ -110,6 +112,39 @@ priority_admit(struct request *q,
     if (json_get(spec, "preemptionPolicy") == NULL)
         json_set_string(q->arena, spec, "preemptionPolicy", policy);
     return true;
+}
+
+/* A number of its own is for operators to give; users have the classes. */
+bool
+job_priority_admit(struct request *q,
+                   struct json *tree,
+                   const struct object *old_object)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *spec = admission_pod_spec(q, tree);
+    const struct json *given = json_get(spec, "priority");
+    const struct json *before = NULL;
+    const struct object *class;
+    int64_t value;
+
+    if (q->caller->type != CALLER_USER || given == NULL)
+        return true;
+    if (old_object != NULL)
+        before = json_get_path(object_tree(old_object, arena),
+                               "spec.template.spec.priority");
+    if (before != NULL && json_equals(given, before))
+        return true;
+    if (!find_class(q, tree, spec, &class))
+        return false;
+    value = class != NULL ? priority_class_of(class)->value : 0;
+    if (json_get_int(spec, "priority", value + 1) == value)
+        return true;
+    reply_forbidden(&q->reply,
+                    q->route.kind,
+                    json_path_text(tree, "metadata.name"),
+                    "Priority: a number is for operators to give; choose a "
+                    "class (kctl get priorityclasses), or none");
+    return false;
 }
 
 /* One default at most; the classes of the system stay. */

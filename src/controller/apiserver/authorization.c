@@ -75,7 +75,7 @@ static const struct rule {
     {CALLER_USER, V(VERB_CREATE), &node_kind, SUBRESOURCE_ENROL, SCOPE_ALL},
 
     /* its own node, lease, and pods bound to it, nothing else */
-    {CALLER_AGENT, READ | UPDATE, &node_kind, PLAIN, SCOPE_NODE},
+    {CALLER_AGENT, READ, &node_kind, PLAIN, SCOPE_NODE},
     {CALLER_AGENT, READ | UPDATE, &node_kind, STATUS_OF, SCOPE_NODE},
     {CALLER_AGENT, READ | WRITE, &node_kind, SUBRESOURCE_REQUESTS, SCOPE_NODE},
     {CALLER_AGENT, V(VERB_CREATE), &node_kind, PLAIN, SCOPE_NODE},

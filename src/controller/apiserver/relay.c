@@ -391,10 +391,17 @@ find_agent(struct request *q, const char *node)
         == NULL)
         reply_not_found(&q->reply, &pod_kind, node);
     else if (agent == NULL)
-        reply_internal(&q->reply,
-                       "the agent of node '%s' is not connected, and the "
-                       "output is there",
-                       node);
+        reply_fail(
+            &q->reply,
+            &(struct reply_failure){
+                .code = 503,
+                .reason = "ServiceUnavailable",
+                .message = arena_printf(q->arena,
+                                        "the agent of node '%s' is not "
+                                        "connected, and the output is there",
+                                        node),
+                .retry_after_s = 1,
+            });
     else if (agent->n_readers >= READERS_MAX) {
         reply_fail(&q->reply,
                    &(struct reply_failure){

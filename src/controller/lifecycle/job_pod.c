@@ -76,13 +76,21 @@ make_meta(struct arena *arena,
     return meta;
 }
 
-/* What the agent would have to ask the Job for otherwise. */
+/* What the agent would have to ask the Job for otherwise. Nothing of it is the
+ * template's to say.
+ */
 static void
 annotate_for_agent(struct arena *arena,
                    struct json *meta,
                    const struct job *job,
                    int64_t attempt)
 {
+    struct json *annotations = json_get(meta, "annotations");
+
+    if (annotations != NULL) {
+        json_remove(annotations, ANNOTATION_SCRIPT);
+        json_remove(annotations, ANNOTATION_ENVIRONMENT);
+    }
     annotate(arena,
              meta,
              ANNOTATION_JOB_ID,
