@@ -100,10 +100,12 @@ needs_allocation(const struct pod_view *pod)
 void
 adoption_add(struct adoption *a, struct pod_view *pod)
 {
+    const struct node_view *node =
+        cache_find_node(a->cache, pod->pod->spec.node_name);
     char key[OBJECT_KEY_SIZE];
     struct orphan *o = map_find(a->orphans, key_of(pod, key));
 
-    if (!needs_allocation(pod)) {
+    if (node == NULL || node->occupancy == NULL || !needs_allocation(pod)) {
         adoption_forget(a, pod);
         return;
     }
@@ -114,6 +116,22 @@ adoption_add(struct adoption *a, struct pod_view *pod)
     o->key = xstrdup(key);
     o->pod = pod_view_ref(pod);
     map_put(a->orphans, key, o);
+}
+
+void
+adoption_add_node(struct adoption *a, const char *node_name)
+{
+    const struct node_view *node = cache_find_node(a->cache, node_name);
+
+    if (node == NULL || node->occupancy == NULL)
+        return;
+    for (uint32_t i = 0; i < node->pods.count; i++) {
+        struct pod_view *pod = node->pods.items[i];
+
+        /* An assumed one has its binding under way. */
+        if (pod->pod->spec.node_name != NULL)
+            adoption_add(a, pod);
+    }
 }
 
 /* What comes of it is seen in the pod; failing, it is tried again. */

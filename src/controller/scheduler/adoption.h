@@ -22,9 +22,12 @@ struct adoption *adoption_new(struct client *client, struct cache *cache)
     OWNED_BY(adoption_free);
 DEFINE_CLEANUP(struct adoption, adoption_free)
 
-/* Add: a pod on a node, if it needs to be adopted. Forget: it is gone. Run:
- * tries all that wait; call it when everything is known, and now and then.
+/* Add: a pod on a node, if it needs to be adopted; a node without a topology
+ * gives no allocations. Add node: it came, or has another topology. Forget:
+ * the pod is gone. Run: tries all that wait; call it when everything is known,
+ * and now and then.
  */
 void adoption_add(struct adoption *a, struct pod_view *pod);
+void adoption_add_node(struct adoption *a, const char *node_name);
 void adoption_forget(struct adoption *a, const struct pod_view *pod);
 void adoption_run(struct adoption *a);

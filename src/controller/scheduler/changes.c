@@ -182,13 +182,17 @@ scheduler_node_changed(struct scheduler *s,
     }
     if (old_object == NULL) {
         cache_set_node(s->cache, new_object);
+        adoption_add_node(s->adoption, new_object->meta->name);
         queue_event(s->queue, &event_node_add, NULL, new_object);
         return;
     }
     n = events_of_node_update(old_object, new_object, events);
     cache_set_node(s->cache, new_object);
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
+        if (events[i].actions == ACTION_UPDATE_NODE_ALLOCATABLE)
+            adoption_add_node(s->adoption, new_object->meta->name);
         queue_event(s->queue, &events[i], old_object, new_object);
+    }
 }
 
 void

@@ -335,7 +335,7 @@ START_TEST(activate_skips_backoff)
 }
 END_TEST
 
-START_TEST(a_hundred_thousand_sleepers_cost_an_event_nothing)
+START_TEST(equal_sleepers_cost_an_event_what_one_costs)
 {
     struct bench *b = bench_new(true);
     char name[16];
@@ -367,4 +367,4 @@ SUITE("queue",
       a_deleted_pod_leaves_every_queue,
       a_returned_pod_that_is_there_again_is_dropped,
       activate_skips_backoff,
-      a_hundred_thousand_sleepers_cost_an_event_nothing)
+      equal_sleepers_cost_an_event_what_one_costs)
