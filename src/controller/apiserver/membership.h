@@ -32,9 +32,7 @@ struct membership *
 membership_new(struct loop *loop, struct store *store, struct workers *workers)
     OWNED_BY(membership_free);
 
-/* Look: false also while the names are being resolved for the first time, and
- * for a namespace that is not there.
- */
+/* Look: false also while the names are being resolved for the first time. */
 bool membership_has(const struct membership *membership,
                     const char *namespace,
                     const struct caller *caller);

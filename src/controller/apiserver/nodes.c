@@ -4,6 +4,8 @@
  *
  * See: doc/decisions.md 16.
  */
+#include "controller/apiserver/nodes.h"
+
 #include <string.h>
 
 #include "controller/apiserver/apiserver.h"
@@ -40,6 +42,15 @@ apiserver_find_verifier(const char *node_name,
     strcat(name, node_name);
     hex = store_find_secret(store, name);
     return hex != NULL && digest_parse(hex, ret_verifier) == 0;
+}
+
+void
+nodes_forget(struct request *q, struct store_txn *txn, const char *name)
+{
+    const char *secret = secret_name(q->arena, name);
+
+    if (store_find_secret(q->server->store, secret) != NULL)
+        store_txn_remove_secret(txn, secret);
 }
 
 /* Root enrols any machine, an ordinary user the one they made. */

@@ -33,6 +33,7 @@ apply(struct request *q, struct json *tree)
 
     switch (q->format) {
     case BODY_MERGE_PATCH:
+        json_merge_prune(q->body);
         return json_merge(q->arena, tree, q->body);
     case BODY_STRATEGIC_PATCH:
         if (strategic_merge(q->arena,

@@ -49,8 +49,6 @@ find_status(const struct job *job)
         return "Suspended";
     if (has_condition(job, "FailureTarget"))
         return "FailureTarget";
-    if (has_condition(job, "SuccessCriteriaMet"))
-        return "SuccessCriteriaMet";
     return "Running";
 }
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "controller/apiserver/nodes.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/store/store.h"
@@ -12,6 +13,7 @@
 #include "lib/api/object.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/merge.h"
@@ -69,21 +71,29 @@ write_put(struct request *q,
     return object;
 }
 
+static void
+release_content(struct store_txn *txn, const struct job *job)
+{
+    const struct job_blob *const blobs[] = {
+        job->spec.script,
+        job->spec.environment,
+    };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(blobs); i++)
+        if (blobs[i] != NULL && blobs[i]->digest != NULL)
+            store_txn_release_blob(txn, blobs[i]->digest);
+}
+
 void
 write_remove(struct request *q,
              struct store_txn *txn,
              const struct object *old_object,
              struct json *tree)
 {
-    if (old_object->kind == &job_kind) {
-        const struct job *job = job_of(old_object);
-
-        if (job->spec.script != NULL && job->spec.script->digest != NULL)
-            store_txn_release_blob(txn, job->spec.script->digest);
-        if (job->spec.environment != NULL
-            && job->spec.environment->digest != NULL)
-            store_txn_release_blob(txn, job->spec.environment->digest);
-    }
+    if (old_object->kind == &job_kind)
+        release_content(txn, job_of(old_object));
+    if (old_object->kind == &node_kind)
+        nodes_forget(q, txn, old_object->meta->name);
     store_txn_remove(txn, make_object(q, txn, tree));
 }
 

@@ -16,7 +16,7 @@
 static const struct field pod_disruption_budget_spec_fields[] = {
     INT_OR_STRING("minAvailable", pod_disruption_budget, min_available, KEPT),
     OBJECT("selector", pod_disruption_budget, selector, label_selector,
-        OPTIONAL),
+        OPTIONAL, PATCH_REPLACE),
     INT_OR_STRING("maxUnavailable", pod_disruption_budget, max_unavailable,
         KEPT),
     STRING("unhealthyPodEvictionPolicy", pod_disruption_budget,

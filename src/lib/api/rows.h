@@ -120,6 +120,7 @@ enum row_flag {
 #define SET                .merge = MERGE_SET, .patch = MERGE_SET
 #define APPLY_SET          .merge = MERGE_SET
 #define PATCH_SET          .patch = MERGE_SET
+#define PATCH_REPLACE      .patch = MERGE_REPLACE
 
 /* A record of the rows in r##_fields, bound to struct s. */
 #define RECORD(r, s, n, ...)                                     \

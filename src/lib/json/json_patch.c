@@ -236,8 +236,6 @@ apply_one(struct change *c, const struct json *operation)
     value = given != NULL ? json_dup(c->arena, given) : json_null(c->arena);
     if (strcmp(op, "test") == 0)
         return op_test(c, path, value);
-    if (given == NULL)
-        return error_set(c->err, -EINVAL, "'%s' needs 'value'", op);
     if (strcmp(op, "add") == 0)
         return op_add(c, path, value);
     if (strcmp(op, "replace") == 0)

@@ -66,3 +66,22 @@ json_merge_diff(struct arena *arena,
     diff_members(arena, from, to, patch);
     return patch->count > 0 ? patch : NULL;
 }
+
+static void
+prune(struct json *value, bool is_in_list)
+{
+    for (uint32_t i = json_count(value); i-- > 0;) {
+        if (value->type == JSON_ARRAY)
+            prune(value->items[i], true);
+        else if (is_in_list && value->members[i].value->type == JSON_NULL)
+            json_remove(value, value->members[i].name);
+        else
+            prune(value->members[i].value, is_in_list);
+    }
+}
+
+void
+json_merge_prune(struct json *patch)
+{
+    prune(patch, false);
+}

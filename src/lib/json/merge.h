@@ -14,6 +14,11 @@ struct json;
 struct json *
 json_merge(struct arena *arena, struct json *target, const struct json *patch);
 
+/* Drops the nulls of objects inside the patch's lists, which json_merge takes
+ * as they stand: what upstream's library does with a patch of a client.
+ */
+void json_merge_prune(struct json *patch);
+
 /* The patch that makes `to` of `from`, or NULL when they are equal. A tree
  * with a null inside an object cannot be reached by any merge patch: nulls
  * count as absent.

@@ -56,9 +56,10 @@ enum field_type {
  * patch strategy where it differs).
  */
 enum field_merge {
-    MERGE_ATOMIC, /* replaced as a whole */
-    MERGE_SET,    /* of scalars */
-    MERGE_BY_KEY, /* of objects, by merge_keys; a map by its own keys */
+    MERGE_ATOMIC,  /* replaced as a whole */
+    MERGE_SET,     /* of scalars */
+    MERGE_BY_KEY,  /* of objects, by merge_keys; a map by its own keys */
+    MERGE_REPLACE, /* patches alone: an object is replaced as a whole */
 };
 
 enum field_flag {

@@ -38,9 +38,12 @@ says(const struct json *patch, const char *directive)
     return text != NULL && strcmp(text, directive) == 0;
 }
 
-/* A copy without directives and without nulls, all the way down. */
+/* A copy without directives and without nulls, all the way down. What says
+ * that it is to be deleted is not there in a list that merges; in an atomic one
+ * it is an element like any other.
+ */
 static struct json *
-plain_copy(struct strategic *s, const struct json *value)
+copy_without(struct strategic *s, const struct json *value, bool is_atomic)
 {
     struct json *copy;
 
@@ -50,18 +53,29 @@ plain_copy(struct strategic *s, const struct json *value)
             const struct json_member *m = &value->members[i];
 
             if (!is_directive(m->name) && m->value->type != JSON_NULL)
-                json_set(s->arena, copy, m->name, plain_copy(s, m->value));
+                json_set(s->arena,
+                         copy,
+                         m->name,
+                         copy_without(s, m->value, is_atomic));
         }
         return copy;
     }
     if (json_is(value, JSON_ARRAY)) {
         copy = json_array(s->arena);
         for (uint32_t i = 0; i < value->count; i++)
-            if (!says(value->items[i], "delete"))
-                json_append(s->arena, copy, plain_copy(s, value->items[i]));
+            if (is_atomic || !says(value->items[i], "delete"))
+                json_append(s->arena,
+                            copy,
+                            copy_without(s, value->items[i], is_atomic));
         return copy;
     }
     return json_dup(s->arena, value);
+}
+
+static struct json *
+plain_copy(struct strategic *s, const struct json *value)
+{
+    return copy_without(s, value, false);
 }
 
 static const char *
@@ -180,7 +194,7 @@ find_replacement(struct strategic *s, const struct json *patch)
         return NULL;
     rest = json_array(s->arena);
     for (uint32_t i = 0; i < patch->count; i++)
-        if (!says(patch->items[i], "replace") || patch->items[i]->count > 1)
+        if (!says(patch->items[i], "replace"))
             json_append(s->arena, rest, plain_copy(s, patch->items[i]));
     return rest;
 }
@@ -198,7 +212,10 @@ merge_list(struct strategic *s,
     const struct json *before;
 
     if (patch != NULL && (field->patch == MERGE_ATOMIC || list == NULL)) {
-        json_set(s->arena, target, field->name, plain_copy(s, patch));
+        json_set(s->arena,
+                 target,
+                 field->name,
+                 copy_without(s, patch, field->patch == MERGE_ATOMIC));
         list = json_get(target, field->name);
         patch = NULL;
     } else if (patch != NULL && find_replacement(s, patch) != NULL) {
@@ -250,6 +267,29 @@ retain_keys(struct json *target, const struct json *keys)
     }
 }
 
+/* The patch may only set what it retains. */
+static int
+check_retained(struct strategic *s,
+               const struct json *patch,
+               const struct json *keys)
+{
+    for (uint32_t i = 0; i < patch->count; i++) {
+        const struct json_member *m = &patch->members[i];
+        bool found = is_directive(m->name) || m->value->type == JSON_NULL;
+
+        for (uint32_t k = 0; k < json_count(keys) && !found; k++) {
+            const char *key = json_text(keys->items[k]);
+
+            found = key != NULL && strcmp(key, m->name) == 0;
+        }
+        if (!found)
+            return error_set(s->err,
+                             -EINVAL,
+                             "invalid patch format of retainKeys");
+    }
+    return 0;
+}
+
 static int
 merge_member(struct strategic *s,
              const struct field *field,
@@ -268,8 +308,7 @@ merge_member(struct strategic *s,
     if (field != NULL && field->type == FIELD_LIST && value->type == JSON_ARRAY)
         return merge_list(s, field, target, value, order);
     if (value->type == JSON_OBJECT && json_is(is, JSON_OBJECT)
-        && (field == NULL || field->type != FIELD_OBJECT
-            || field->patch != MERGE_ATOMIC || field->of != NULL))
+        && (field == NULL || field->patch != MERGE_REPLACE))
         return merge_object(s, is_map ? NULL : field->of, is, value);
     json_set(s->arena, target, name, plain_copy(s, value));
     return 0;
@@ -318,16 +357,23 @@ merge_object(struct strategic *s,
              const struct json *patch)
 {
     const struct json *retained = json_get(patch, "$retainKeys");
+    const char *directive = json_get_text(patch, "$patch");
     int r;
 
-    if (says(patch, "replace") || says(patch, "delete")) {
+    if (directive != NULL && !says(patch, "replace") && !says(patch, "delete"))
+        return error_set(s->err, -EINVAL, "unknown patch type: %s", directive);
+    if (directive != NULL) {
         while (target->count > 0)
             json_remove(target, target->members[0].name);
         if (says(patch, "delete"))
             return 0;
     }
-    if (retained != NULL)
+    if (retained != NULL) {
+        r = check_retained(s, patch, retained);
+        if (r < 0)
+            return r;
         retain_keys(target, retained);
+    }
     for (uint32_t i = 0; i < patch->count; i++) {
         const struct json_member *m = &patch->members[i];
 

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nodes.h - what goes with a node: the verifier of its secret */
+#pragma once
+
+struct request;
+struct store_txn;
+
+/* With the node itself: another of that name enrols anew. */
+void nodes_forget(struct request *q, struct store_txn *txn, const char *name);

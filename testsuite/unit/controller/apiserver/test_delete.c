@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "testsuite/unit/controller/apiserver/world.h"
+
+#include "testsuite/lib/suite.h"
+
+#define BIND "{\"target\":{\"name\":\"n1\"}}"
+
+START_TEST(a_pod_that_waits_goes_at_once)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    world_code(&w, &alice, HTTP_POST, PODS, POD("a"));
+
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_DELETE, PODS "/a", NULL), 200);
+
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_GET, PODS "/a", NULL), 404);
+}
+END_TEST
+
+START_TEST(a_pod_on_a_node_goes_when_its_agent_says_so)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    world_code(&w, &alice, HTTP_POST, PODS, POD("a"));
+    world_code(&w, &scheduler_room, HTTP_POST, PODS "/a/binding", BIND);
+    {
+        CLEANUP_ANSWER struct answer a =
+            world_ask(&w,
+                      &alice,
+                      HTTP_DELETE,
+                      PODS "/a?gracePeriodSeconds=60",
+                      NULL);
+        CLEANUP_ANSWER struct answer longer =
+            world_ask(&w,
+                      &alice,
+                      HTTP_DELETE,
+                      PODS "/a?gracePeriodSeconds=90",
+                      NULL);
+        CLEANUP_ANSWER struct answer shorter =
+            world_ask(&w,
+                      &alice,
+                      HTTP_DELETE,
+                      PODS "/a?gracePeriodSeconds=10",
+                      NULL);
+
+        ck_assert_str_eq(answer_get(&a, "metadata.deletionTimestamp"),
+                         "2024-01-01T00:01:00Z");
+        ck_assert_str_eq(answer_get(&longer, "metadata.deletionTimestamp"),
+                         "2024-01-01T00:01:00Z");
+        ck_assert_str_eq(answer_get(&shorter, "metadata.deletionTimestamp"),
+                         "2024-01-01T00:00:10Z");
+    }
+    ck_assert_int_eq(world_code(&w,
+                                &agent_n1,
+                                HTTP_DELETE,
+                                PODS "/a?gracePeriodSeconds=0",
+                                NULL),
+                     200);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_GET, PODS "/a", NULL), 404);
+}
+END_TEST
+
+START_TEST(an_object_with_a_finalizer_goes_with_the_last_of_them)
+{
+    CLEANUP_WORLD struct world w;
+    const char *maps = "/api/v1/namespaces/default/configmaps";
+    const char *map = "/api/v1/namespaces/default/configmaps/m";
+
+    world_init(&w);
+    world_code(&w,
+               &admin,
+               HTTP_POST,
+               maps,
+               "{\"metadata\":{\"name\":\"m\",\"finalizers\":[\"a.b/c\"]}}");
+
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_DELETE, map, NULL), 200);
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_GET, map, NULL), 200);
+    ck_assert_int_eq(world_code(&w,
+                                &admin,
+                                HTTP_PATCH,
+                                map,
+                                "{\"metadata\":{\"finalizers\":null}}"),
+                     200);
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_GET, map, NULL), 404);
+}
+END_TEST
+
+START_TEST(a_job_leaves_its_pods_unless_told_otherwise)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    world_code(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"a\""));
+    world_code(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"b\""));
+    {
+        CLEANUP_ANSWER struct answer a =
+            world_ask(&w, &alice, HTTP_DELETE, JOBS "/a", NULL);
+        CLEANUP_ANSWER struct answer b = world_ask(&w,
+                                                   &alice,
+                                                   HTTP_DELETE,
+                                                   JOBS "/b?propagationPolicy="
+                                                        "Background",
+                                                   NULL);
+
+        ck_assert_uint_eq(a.n_warnings, 1);
+        ck_assert_ptr_nonnull(strstr(a.text, "\"orphan\""));
+        ck_assert_uint_eq(b.n_warnings, 0);
+        ck_assert_str_eq(answer_get(&b, "status"), "Success");
+    }
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_GET, JOBS "/b", NULL), 404);
+}
+END_TEST
+
+START_TEST(a_precondition_that_does_not_hold_keeps_it)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    world_code(&w, &alice, HTTP_POST, PODS, POD("a"));
+
+    ck_assert_int_eq(world_code(&w,
+                                &alice,
+                                HTTP_DELETE,
+                                PODS "/a",
+                                "{\"preconditions\":{\"uid\":\"other\"}}"),
+                     409);
+
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_GET, PODS "/a", NULL), 200);
+}
+END_TEST
+
+START_TEST(what_everything_rests_on_stays)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+
+    ck_assert_int_eq(
+        world_code(&w, &admin, HTTP_DELETE, "/api/v1/namespaces/default", NULL),
+        403);
+    ck_assert_int_eq(world_code(&w,
+                                &admin,
+                                HTTP_DELETE,
+                                "/apis/scheduling.k8s.io/v1/priorityclasses/"
+                                "system-node-critical",
+                                NULL),
+                     403);
+}
+END_TEST
+
+SUITE("delete",
+      a_pod_that_waits_goes_at_once,
+      a_pod_on_a_node_goes_when_its_agent_says_so,
+      an_object_with_a_finalizer_goes_with_the_last_of_them,
+      a_job_leaves_its_pods_unless_told_otherwise,
+      a_precondition_that_does_not_hold_keeps_it,
+      what_everything_rests_on_stays)

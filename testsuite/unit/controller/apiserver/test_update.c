@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "testsuite/unit/controller/apiserver/world.h"
+
+#include "testsuite/lib/suite.h"
+
+#define MAPS "/api/v1/namespaces/default/configmaps"
+
+static int64_t
+revision_of(struct world *w, const char *target)
+{
+    CLEANUP_ANSWER struct answer a =
+        world_ask(w, &admin, HTTP_GET, target, NULL);
+
+    return atoll(answer_get(&a, "metadata.resourceVersion"));
+}
+
+START_TEST(a_stale_version_is_a_conflict)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    world_code(&w, &admin, HTTP_POST, MAPS, "{\"metadata\":{\"name\":\"m\"}}");
+
+    ck_assert_int_eq(
+        world_code(&w,
+                   &admin,
+                   HTTP_PUT,
+                   MAPS "/m",
+                   "{\"metadata\":{\"name\":\"m\",\"resourceVersion\":\"1\"}}"),
+        409);
+}
+END_TEST
+
+START_TEST(a_change_of_nothing_keeps_the_version)
+{
+    CLEANUP_WORLD struct world w;
+    int64_t before;
+
+    world_init(&w);
+    world_code(&w,
+               &admin,
+               HTTP_POST,
+               MAPS,
+               "{\"metadata\":{\"name\":\"m\"},\"data\":{\"a\":\"1\"}}");
+    before = revision_of(&w, MAPS "/m");
+
+    world_code(&w, &admin, HTTP_PATCH, MAPS "/m", "{\"data\":{\"a\":\"1\"}}");
+    ck_assert_int_eq(revision_of(&w, MAPS "/m"), before);
+
+    world_code(&w, &admin, HTTP_PATCH, MAPS "/m", "{\"data\":{\"a\":\"2\"}}");
+    ck_assert_int_gt(revision_of(&w, MAPS "/m"), before);
+}
+END_TEST
+
+START_TEST(spec_and_status_change_apart)
+{
+    CLEANUP_WORLD struct world w;
+    const char *both = "{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"status\":{"
+                       "\"phase\":\"Running\"}}";
+
+    world_init(&w);
+    world_code(&w, &alice, HTTP_POST, PODS, POD("p"));
+    {
+        CLEANUP_ANSWER struct answer a =
+            world_ask(&w, &admin, HTTP_PATCH, PODS "/p", both);
+        CLEANUP_ANSWER struct answer b =
+            world_ask(&w, &admin, HTTP_PATCH, PODS "/p/status", both);
+
+        ck_assert_str_eq(answer_get(&a, "status.phase"), "Pending");
+        ck_assert_str_eq(answer_get(&b, "status.phase"), "Running");
+    }
+}
+END_TEST
+
+START_TEST(a_client_that_does_not_know_kilns_fields_keeps_them)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    ck_assert_int_eq(
+        world_code(&w,
+                   &alice,
+                   HTTP_POST,
+                   PODS,
+                   "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"placement\":{"
+                   "\"numaPolicy\":\"restricted\"},\"containers\":[{\"name\":"
+                   "\"main\"}]}}"),
+        201);
+    {
+        CLEANUP_ANSWER struct answer a =
+            world_ask(&w, &alice, HTTP_GET, PODS "/p", NULL);
+        CLEANUP_STRBUF struct strbuf body = STRBUF_INIT;
+
+        json_remove(json_get(a.body, "spec"), "placement");
+        json_print(a.body, &body);
+        {
+            CLEANUP_ANSWER struct answer b =
+                world_ask(&w, &alice, HTTP_PUT, PODS "/p", body.text);
+
+            ck_assert_int_eq(b.code, 200);
+            ck_assert_str_eq(answer_get(&b, "spec.placement.numaPolicy"),
+                             "restricted");
+        }
+    }
+}
+END_TEST
+
+START_TEST(whose_it_is_stays)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    world_code(&w, &alice, HTTP_POST, PODS, POD("p"));
+    {
+        CLEANUP_ANSWER struct answer a = world_ask(
+            &w,
+            &alice,
+            HTTP_PATCH,
+            PODS "/p",
+            "{\"metadata\":{\"annotations\":{\"kiln.hpc/user\":\"bob\"},"
+            "\"labels\":{\"kiln.hpc/user\":null}}}");
+
+        ck_assert_int_eq(a.code, 200);
+        ck_assert_ptr_null(strstr(a.text, "\"bob\""));
+        ck_assert_ptr_nonnull(
+            strstr(a.text, "\"labels\":{\"kiln.hpc/user\":\"alice\"}"));
+    }
+}
+END_TEST
+
+START_TEST(an_allocation_is_not_reported_but_bound)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    world_code(&w, &alice, HTTP_POST, PODS, POD("p"));
+
+    ck_assert_int_eq(
+        world_code(&w,
+                   &admin,
+                   HTTP_PATCH,
+                   PODS "/p/status",
+                   "{\"status\":{\"allocation\":{\"cpus\":\"0-3\"}}}"),
+        403);
+}
+END_TEST
+
+SUITE("update",
+      a_stale_version_is_a_conflict,
+      a_change_of_nothing_keeps_the_version,
+      spec_and_status_change_apart,
+      a_client_that_does_not_know_kilns_fields_keeps_them,
+      whose_it_is_stays,
+      an_allocation_is_not_reported_but_bound)

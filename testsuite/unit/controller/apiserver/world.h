@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* world.h - the API over a real store, asked by whoever a test likes
+ *
+ * world_ask() sends one request the way the door does, waits until it is
+ * answered, and gives back code and body as that caller gets to see it.
+ */
+#pragma once
+
+#include <check.h>
+#include <string.h>
+
+#include "controller/apiserver/apiserver.h"
+#include "controller/apiserver/caller.h"
+#include "controller/apiserver/frame.h"
+#include "controller/apiserver/indexes.h"
+#include "controller/apiserver/policy.h"
+#include "controller/apiserver/render.h"
+#include "controller/apiserver/request.h"
+#include "controller/store/store.h"
+#include "lib/api/kind.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/strbuf.h"
+#include "lib/http/target.h"
+#include "lib/json/json.h"
+#include "lib/loop/loop.h"
+#include "lib/loop/workers.h"
+#include "testsuite/lib/fake_clock.h"
+#include "testsuite/lib/scratch.h"
+
+struct world {
+    char *directory;
+    struct fake_clock time;
+    struct policy policy;
+    struct loop *loop;
+    struct workers *workers;
+    struct store *store;
+    struct apiserver *server;
+};
+
+struct answer {
+    struct arena *arena;
+    int code;
+    struct json *body; /* NULL: no JSON */
+    const char *text;
+    unsigned n_warnings;
+};
+
+static const gid_t no_groups[1] UNUSED = {65534};
+
+#define PERSON(t, id, n)                                           \
+    {                                                              \
+        .type = CALLER_##t, .uid = (id), .gid = (id), .name = (n), \
+        .groups = no_groups, .n_groups = 1                         \
+    }
+static const struct caller admin UNUSED = PERSON(ADMINISTRATOR, 0, "root");
+static const struct caller operator_ UNUSED = PERSON(OPERATOR, 1500, "olga");
+static const struct caller alice UNUSED = PERSON(USER, 2001, "alice");
+static const struct caller bob UNUSED = PERSON(USER, 2002, "bob");
+static const struct caller machine_root UNUSED = PERSON(ENROLLING, 0, "root");
+static const struct caller agent_n1 UNUSED = {.type = CALLER_AGENT,
+                                              .name = "root",
+                                              .groups = no_groups,
+                                              .n_groups = 1,
+                                              .node = "n1"};
+static const struct caller scheduler_room UNUSED = {.type = CALLER_SCHEDULER,
+                                                    .name = "scheduler"};
+
+static inline void
+world_failed(const struct error *err, void *context)
+{
+    (void)context;
+    ck_abort_msg("the store failed: %s", err->text);
+}
+
+static inline void
+world_init(struct world *w)
+{
+    struct error err = {0};
+
+    log_set_level(LOG_LEVEL_WARNING);
+    *w = (struct world){.time = FAKE_CLOCK, .policy.minimum_uid = 1000};
+    w->directory = scratch_new();
+    w->loop = loop_new();
+    w->workers = workers_new(1);
+    if (store_open(&(struct store_settings){.loop = w->loop,
+                                            .clock = &w->time.clock,
+                                            .directory = w->directory,
+                                            .indexes = apiserver_indexes,
+                                            .n_indexes = N_INDEXES,
+                                            .failed = world_failed},
+                   &w->store,
+                   &err)
+        < 0)
+        ck_abort_msg("%s", err.text);
+    w->server =
+        apiserver_new(&(struct apiserver_settings){.loop = w->loop,
+                                                   .clock = &w->time.clock,
+                                                   .store = w->store,
+                                                   .workers = w->workers,
+                                                   .policy = &w->policy});
+    loop_drain(w->loop);
+}
+
+static inline void
+world_fini(struct world *w)
+{
+    loop_drain(w->loop);
+    apiserver_stop(w->server);
+    store_close(w->store);
+    workers_free(w->workers);
+    loop_drain(w->loop);
+    apiserver_free(w->server);
+    loop_drain(w->loop);
+    loop_free(w->loop);
+    scratch_freep(&w->directory);
+}
+#define CLEANUP_WORLD CLEANUP(world_fini)
+
+static inline void
+answer_fini(struct answer *a)
+{
+    if (a->arena != NULL)
+        arena_free(a->arena);
+}
+#define CLEANUP_ANSWER CLEANUP(answer_fini)
+
+static inline void
+world_done(struct request *q)
+{
+    loop_stop(q->context);
+}
+
+static inline const struct parameter *
+world_parameters(struct arena *arena, const struct target *target)
+{
+    struct parameter *p =
+        arena_new_array(arena, struct parameter, target->n_parameters + 1);
+
+    for (size_t i = 0; i < target->n_parameters; i++) {
+        p[i].name = arena_strdup(arena, target->parameters[i].name);
+        p[i].value = arena_strdup(arena, target->parameters[i].value);
+    }
+    return p;
+}
+
+/* Everything that world_ask() asks. */
+struct question {
+    const struct caller *who;
+    enum http_method method;
+    const char *target;
+    enum body_format format;
+    const char *body;
+    const char *key;
+};
+
+static inline void
+world_read(struct answer *a, struct request *q, const struct view *view)
+{
+    CLEANUP(frame_unrefp) struct frame *frame = frame_new();
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct reply *reply = &q->reply;
+
+    render_reply(frame, view, reply);
+    frame_copy(frame, &text);
+    a->arena = arena_new(0);
+    a->code = reply->code;
+    a->n_warnings = (unsigned)reply->n_warnings;
+    a->text = arena_strndup(a->arena, text.text, text.length);
+    a->body = json_parse(a->arena, text.text, text.length, NULL, NULL);
+}
+
+static inline struct answer
+world_put(struct world *w, const struct question *question)
+{
+    struct request *q = request_new(w->server, arena_new(0));
+    struct view view = {.caller = question->who,
+                        .store = w->store,
+                        .now_us = w->time.real_us};
+    struct answer answer = {0};
+    struct target target;
+
+    ck_assert_int_eq(target_parse(question->target, &target), 0);
+    ck_assert_int_eq(
+        route_find(q->arena, question->method, target.path, false, &q->route),
+        ROUTE_FOUND);
+    q->caller = question->who;
+    q->format = question->format;
+    q->text = question->body;
+    q->length = question->body != NULL ? strlen(question->body) : 0;
+    q->submission_key = question->key;
+    q->done = world_done;
+    q->context = w->loop;
+    request_start(q, world_parameters(q->arena, &target), target.n_parameters);
+    loop_run(w->loop);
+    target_fini(&target);
+    world_read(&answer, q, &view);
+    request_free(q);
+    return answer;
+}
+
+static inline struct answer
+world_ask(struct world *w,
+          const struct caller *who,
+          enum http_method method,
+          const char *target,
+          const char *body)
+{
+    return world_put(w,
+                     &(struct question){.who = who,
+                                        .method = method,
+                                        .target = target,
+                                        .format = method == HTTP_PATCH
+                                                      ? BODY_MERGE_PATCH
+                                                      : BODY_JSON,
+                                        .body = body});
+}
+
+/* Only the code, for what is asked in passing. */
+static inline int
+world_code(struct world *w,
+           const struct caller *who,
+           enum http_method method,
+           const char *target,
+           const char *body)
+{
+    CLEANUP_ANSWER struct answer a = world_ask(w, who, method, target, body);
+
+    return a.code;
+}
+
+static inline const char *
+answer_get(const struct answer *a, const char *path)
+{
+    return json_path_text(a->body, path);
+}
+
+#define PODS "/api/v1/namespaces/default/pods"
+#define JOBS "/apis/batch/v1/namespaces/default/jobs"
+
+/* A pod, and a job, that are good as they stand. */
+#define POD(name)                                                        \
+    "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{\"restartPolicy\":" \
+    "\"Never\",\"containers\":[{\"name\":\"main\",\"command\":["         \
+    "\"/bin/secret\"]}]}}"
+#define JOB(meta)                                                        \
+    "{\"metadata\":{" meta "},\"spec\":{\"script\":{\"text\":\"#!/bin/"  \
+    "sh\\necho secret\\n\"},\"backoffLimit\":0,\"template\":{\"spec\":{" \
+    "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"main\"}]}}}}"
