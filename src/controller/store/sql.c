@@ -11,13 +11,16 @@
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 
-/* Made by us first, for SQLite would make it readable by others. */
+/* Made by us first, for SQLite would make it readable by others. One that is
+ * there is not opened: closing it again would drop the locks that another
+ * connection of this process has on it (POSIX).
+ */
 static int
 make_private(const char *path, struct error *err)
 {
-    CLEANUP_FD int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    CLEANUP_FD int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
-    if (fd < 0)
+    if (fd < 0 && errno != EEXIST)
         return error_set(err,
                          -errno,
                          "cannot open '%s': %s",

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "controller/store/sql.h"
@@ -226,6 +227,38 @@ START_TEST(a_damaged_file_is_refused_with_a_remedy)
 }
 END_TEST
 
+static void
+look_for_lock(const char *path)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = open(path, O_RDWR);
+
+    lock.l_start = 0x40000000; /* where SQLite's locks are */
+    lock.l_len = 512;
+    _exit(fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK
+              ? 0
+              : 1);
+}
+
+START_TEST(the_file_stays_locked_with_all_its_connections)
+{
+    struct bed b;
+    int status;
+    pid_t child;
+
+    init(&b);
+    ck_assert_int_eq(apply(&b, 1, NULL, 0, NULL), ENGINE_COMMITTED);
+
+    child = fork();
+    if (child == 0)
+        look_for_lock(b.path);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+
+    ck_assert_int_eq(status, 0);
+    fini(&b);
+}
+END_TEST
+
 START_TEST(a_file_that_may_not_be_opened_is_named)
 {
     struct bed b = {.directory = scratch_new()};
@@ -247,4 +280,5 @@ SUITE("engine_sqlite",
       who_was_taken_over_can_commit_nothing_more,
       the_log_is_copied_back_and_begun_anew,
       a_damaged_file_is_refused_with_a_remedy,
+      the_file_stays_locked_with_all_its_connections,
       a_file_that_may_not_be_opened_is_named)
