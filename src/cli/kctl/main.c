@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kctl - look at a Kiln cluster, and change it */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,11 +91,16 @@ run_command(const struct command *command,
             common->namespace != NULL ? common->namespace : before->namespace,
     };
     struct error err = {0};
+    enum exit_status status;
     int r =
         command->run(&kctl, options, argc - operands, argv + operands, &err);
 
+    status = program_end(command->options->name, r, &err);
+    /* What was wrong before anybody was asked is the caller's own. */
+    if (r == -EINVAL && kctl.connection == NULL)
+        status = EXIT_STATUS_USAGE;
     kctl_fini(&kctl);
-    return (int)program_end(command->options->name, r, &err);
+    return (int)status;
 }
 
 int

@@ -49,7 +49,8 @@ is_indented_with_tab(const struct document *d, size_t line)
 
     for (; line > 0 && p != NULL && p < end; line--) {
         p = memchr(p, '\n', (size_t)(end - p));
-        p += p != NULL;
+        if (p != NULL)
+            p++;
     }
     while (p != NULL && p < end && *p == ' ')
         p++;

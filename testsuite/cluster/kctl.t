@@ -1,0 +1,193 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# kctl against a real controller: every verb, and what it says when it cannot.
+
+# shellcheck disable=SC2016,SC2317 # commands that others expand and call
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+cluster_begin
+need ksub kctl kiln-controller kiln-agent munged curl jq
+cluster_munge
+cluster_controller --allow-root-jobs
+KILN_SERVER=$cluster/state/socket # root of the network is nobody special
+export KILN_SERVER
+cluster_agent n17 --allow-root-jobs
+wait_for 20 kctl wait --for condition=Ready node n17 || bail_out "no node"
+cd "$cluster/home" || bail_out "no home"
+
+# says NAME WORDS COMMAND...: the command fails, with those words.
+says() {
+    says_name=$1 says_words=$2
+    shift 2
+    if says_output=$("$@" 2>&1); then
+        fail "$says_name"
+        note "succeeded: $*"
+    else
+        case $says_output in
+        *"$says_words"*) pass "$says_name" ;;
+        *)
+            fail "$says_name"
+            note "$says_output"
+            ;;
+        esac
+    fi
+}
+
+# status_is NAME STATUS COMMAND...
+status_is() {
+    status_name=$1 status_wanted=$2 status=0
+    shift 2
+    "$@" >/dev/null 2>&1 || status=$?
+    is "$status_name" "$status" "$status_wanted"
+}
+
+# --- looking -----------------------------------------------------------------
+
+is "an empty list says so" "$(kctl get pods 2>&1)" \
+    "No resources found in default namespace."
+ok "nodes are listed" sh -c 'kctl get nodes | grep -q "^n17 .*Ready"'
+ok "by their short name, wide" kctl get no -o wide
+is "by name" "$(kctl get nodes -o name)" "node/n17"
+ok "as YAML" sh -c 'kctl get node n17 -o yaml | grep -q "^kind: Node"'
+ok "as JSON" sh -c 'kctl get nodes -o json | grep -q "\"kind\": \"NodeList\""'
+ok "nodes are described" sh -c 'kctl describe node n17 | grep -q "^Events:"'
+ok "nodes are drawn" sh -c 'kctl topology n17 | grep -q "cores free"'
+ok "nodes have a top" sh -c 'kctl top nodes | grep -q "^n17"'
+ok "versions are told" sh -c 'kctl version | grep -q "^Server: v"'
+ok "fields are explained" \
+    sh -c 'kctl explain pod.spec.placement | grep -q numaPolicy'
+says "a mistyped name is guessed" \
+    'node "n7" not found (did you mean "n17"?)' kctl drain n7
+says "so is a type" "did you mean 'pods'" kctl get pdos
+says "and a command" "did you mean 'get'" kctl gte
+says "and a field" "did you mean 'placement'" kctl explain pod.spec.placment
+status_is "what is not there is 66" 66 kctl get node nowhere
+status_is "what was not there may be ignored" 0 \
+    kctl get node nowhere --ignore-not-found
+status_is "a mistake on the command line is 64" 64 kctl get --no-such-option
+status_is "and so is a verb without what it needs" 64 kctl drain
+status_is "a controller that is not there is 69" 69 \
+    kctl -s http+unix:///nonexistent get nodes
+
+# --- nodes -------------------------------------------------------------------
+
+ok "a node is labelled" kctl label node n17 zone=east
+says "not over another value" "--overwrite" kctl label node n17 zone=west
+ok "but when told to" kctl label node n17 zone=west --overwrite
+is "labels select" "$(kctl get nodes -l zone=west -o name)" "node/n17"
+ok "a label is taken off" kctl label node n17 zone-
+ok "a node is annotated" kctl annotate node n17 note='a b'
+ok "a node is tainted" kctl taint n17 dedicated=x:NoSchedule
+ok "and no more" kctl taint n17 dedicated-
+says "a taint has an effect" "NoExecute" kctl taint n17 dedicated=x:Nothing
+ok "a node is cordoned" kctl cordon --reason 'bad fan' n17
+ok "which is shown" sh -c 'kctl get nodes | grep -q SchedulingDisabled'
+ok "and uncordoned" kctl uncordon n17
+says "a fence needs a word more" "--yes" kctl fence n17
+
+# --- jobs --------------------------------------------------------------------
+
+# runs POD: before the timeout; it may not have been made yet.
+runs() {
+    wait_for 20 kctl wait --for 'jsonpath={.status.phase}=Running' \
+        --timeout 20s pod "$1"
+}
+id=$(ksub --parsable --wrap 'echo one; sleep 1; echo two; sleep 100')
+ok "a job starts" runs "job-$id-0"
+ok "a number is a job" sh -c "kctl get $id 2>/dev/null || kctl get job $id"
+ok "it is in the picture of its node" \
+    sh -c "kctl topology n17 | grep -q 'default/job-$id-0'"
+ok "why it runs is told" sh -c "kctl why $id | grep -q Running"
+is "its output is read" "$(kctl logs "$id" | head -n 1)" "one"
+timeout 3 kctl logs -f "$id" >followed
+is "and followed" "$(tail -n 1 followed)" "two"
+says "a drain waits no longer than told" "timed out" \
+    kctl drain --wait --timeout 1s n17
+kctl uncordon n17 >/dev/null
+ok "a job is requeued" kctl requeue "$id"
+ok "and runs again" runs "job-$id-0-r1"
+ok "a job is held" kctl hold "$id"
+ok "and has no pods then" \
+    kctl wait --for delete --timeout 20s pod "job-$id-0-r1"
+ok "a job is released" kctl release "$id"
+ok "and runs again" runs "job-$id-0-r2"
+ok "a job is cancelled" kctl cancel "$id"
+ok "and has failed then" \
+    kctl wait --for condition=Failed --timeout 20s job "$id"
+ok "which is shown" sh -c "kctl get jobs | grep -q '^$id .*Cancelled'"
+ok "its record goes when it is deleted" kctl delete --wait "$id"
+says "and is not there any more" "not found" kctl get job "$id"
+says "a job that never was cannot be cancelled" "job 999 not found" \
+    kctl cancel 999
+
+# --- objects from files ------------------------------------------------------
+
+cat >a.yaml <<'EOF'
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: physics
+  labels: {a: "1", b: "2"}
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: urgent}
+value: 1000
+EOF
+is "apply creates" "$(kctl apply -f a.yaml | head -n 1)" \
+    "namespace/physics created"
+is "and then has nothing to do" "$(kctl apply -f a.yaml | head -n 1)" \
+    "namespace/physics unchanged"
+sed -i 's/a: "1", b: "2"/a: "3"/' a.yaml
+kctl label namespace physics other=theirs >/dev/null
+is "and changes what has changed" "$(kctl apply -f a.yaml | head -n 1)" \
+    "namespace/physics configured"
+is "removes what is gone, and leaves what is others'" \
+    "$(kctl get ns physics -o json | jq -c '.metadata.labels | [.a, .b, .other]')" \
+    '["3",null,"theirs"]'
+says "create does not replace" "already exists" kctl create -f a.yaml
+says "a field nobody knows is refused" 'unknown field "valeu"' \
+    sh -c 'sed -e "1,/---/d" -e s/value/valeu/ -e s/urgent/new/ a.yaml | kctl create -f -'
+says "so is a kind" "did you mean 'Namespace'" \
+    sh -c 'sed s/Namespace/Namespaze/ a.yaml | kctl apply -f -'
+kctl get priorityclass urgent -o yaml >pc.yaml
+ok "what get prints, replace takes" kctl replace -f pc.yaml
+ok "files are deleted" kctl delete -f a.yaml
+
+# --- proxy -------------------------------------------------------------------
+
+start proxy kctl proxy --port 0 --unix-socket "$cluster/proxy.sock"
+wait_for 10 grep -q "http://" "$cluster/log/proxy"
+url=$(grep -o 'http://.*' "$cluster/log/proxy" | head -n 1)
+ok "the proxy serves the API" \
+    sh -c "curl -fsS $url/api/v1/nodes/n17 | grep -q '\"name\":\"n17\"'"
+ok "and its watches" \
+    sh -c "timeout 2 curl -sN '$url/api/v1/nodes?watch=true' | grep -q ADDED"
+not_ok "no web page" curl -fsS -H 'Origin: http://example.net' "$url/api"
+not_ok "under no other name" curl -fsS -H 'Host: example.net' "$url/api"
+is "its socket is the user's alone" \
+    "$(stat -c %a "$cluster/proxy.sock")" 600
+if cluster_user kilntest1; then
+    not_ok "no other user is served" as kilntest1 curl -fsS "$url/api"
+    not_ok "not by the socket either" as kilntest1 \
+        curl -fsS --unix-socket "$cluster/proxy.sock" http://localhost/api
+else
+    skip "no other user is served" "only root can make users"
+fi
+
+# --- who may what ------------------------------------------------------------
+
+if cluster_user kilntest1 && cluster_user kilntest2; then
+    chmod 755 "$cluster/home/kilntest1"
+    id=$(as kilntest1 ksub --parsable -H --wrap true)
+    ok "a user submits over the network" test -n "$id"
+    ok "another one sees the job" as kilntest2 kctl get job "$id"
+    status_is "but may not cancel it" 77 as kilntest2 kctl cancel "$id"
+    status_is "nor drain a node" 77 as kilntest2 kctl cordon n17
+    ok "its owner may" as kilntest1 kctl cancel "$id"
+else
+    skip "a user submits over the network" "only root can make users"
+fi
+finish

@@ -1,0 +1,112 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# ksub against a real controller: what it submits, what it refuses, and what it
+# does when the controller goes away.
+
+# shellcheck disable=SC2016,SC2317 # commands that others expand and call
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+cluster_begin
+need ksub kctl kiln-controller kiln-agent munged curl
+cluster_munge
+cluster_controller --allow-root-jobs
+KILN_SERVER=$cluster/state/socket # root of the network is nobody special
+export KILN_SERVER
+cluster_agent n1 --allow-root-jobs
+wait_for 20 kctl wait --for condition=Ready node n1 || bail_out "no node"
+cd "$cluster/home" || bail_out "no home"
+
+cat >job.sh <<'EOF'
+#!/bin/sh
+#KSUB -J sim -c 1 -t 10
+#KSUB -o out-%j
+echo "name=$KILN_JOB_NAME arguments=$*"
+echo "cpus=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)"
+exit "${CODE:-0}"
+EOF
+
+# --- what is submitted -------------------------------------------------------
+
+output=$(ksub job.sh a 'b c')
+case $output in
+"Submitted job "[0-9]*) pass "it prints the id of the job" ;;
+*) fail "it prints the id of the job: $output" ;;
+esac
+id=${output##* }
+ok "the job completes" kctl wait --for condition=Complete --timeout 30s "$id"
+is "its directives and arguments arrive" \
+    "$(head -n 1 "out-$id")" "name=sim arguments=a b c"
+is "it runs on the cores that the controller chose" \
+    "$(sed -n 's/^cpus=//p' "out-$id")" \
+    "$(kctl get pods -o json | sed -n 's/^ *"cpus": "\(.*\)",*$/\1/p' | head -n 1)"
+case $(ksub --parsable job.sh) in
+*[!0-9]* | '') fail "with --parsable it prints the id alone" ;;
+*) pass "with --parsable it prints the id alone" ;;
+esac
+
+status=0
+CODE=7 ksub --wait job.sh >/dev/null || status=$?
+is "with --wait it exits as the job does" "$status" 7
+status=0
+ksub --wait --wrap 'kill -9 $$' >/dev/null || status=$?
+is "and with 128 and the signal that killed it" "$status" 137
+
+ok "a script comes from standard input, too" \
+    sh -c 'printf "#!/bin/sh\ntrue\n" | ksub --wait'
+ok "a script that is no UTF-8 arrives as it is" \
+    sh -c 'printf "#!/bin/sh\n[ \"\$(printf caf\351)\" = \"caf\351\" ]\n" | ksub --wait'
+
+export SEEN=yes
+ok "the environment goes along" \
+    ksub --wait --wrap 'test "$SEEN" = yes'
+ok "or only what is named" \
+    ksub --wait --export=A=1 --wrap 'test -z "$SEEN" && test "$A" = 1'
+ok "the umask goes along" \
+    sh -c 'umask 027; ksub --wait --wrap "test \$(umask) = 0027"'
+ok "and the limits" \
+    sh -c 'ulimit -n 123; ksub --wait --wrap "test \$(ulimit -n) = 123"'
+mkdir -p elsewhere
+ok "the directory may be another" \
+    ksub --wait -D elsewhere --wrap "test \"\$PWD\" = \"$PWD/elsewhere\""
+
+# --- what is not -------------------------------------------------------------
+
+before=$(kctl get jobs -o name | wc -l)
+ok "a test is no submission" ksub --test-only job.sh
+ok "neither is a dry run" ksub --dry-run -o yaml job.sh
+not_ok "an account that is not there is refused" ksub -A nowhere job.sh
+not_ok "a negative amount of memory is refused" ksub --mem=-1 job.sh
+not_ok "a script without #! is refused" sh -c 'echo echo | ksub'
+not_ok "an empty script is refused" sh -c 'ksub </dev/null'
+not_ok "a binary is refused" ksub /bin/true
+not_ok "an array is refused for now" ksub --array 1-10 job.sh
+is "and no job came of any of them" "$(kctl get jobs -o name | wc -l)" "$before"
+status=0
+ksub --no-such-option job.sh 2>/dev/null || status=$?
+is "a mistake on the command line is 64" "$status" 64
+status=0
+ksub no-such-script 2>/dev/null || status=$?
+is "a script that is not there is 66" "$status" 66
+
+# --- what when the controller goes away --------------------------------------
+
+stop controller KILL
+status=0
+ksub job.sh 2>err || status=$?
+is "a controller that cannot be reached is 69" "$status" 69
+ok "and the message says how to find it" grep -q "KILN_SERVER" err
+
+cluster_controller --allow-root-jobs
+(
+    ksub --wait --wrap 'sleep 3; exit 5' >/dev/null
+    echo $? >waited
+) &
+waiting=$!
+sleep 1
+stop controller KILL
+cluster_controller --allow-root-jobs
+wait "$waiting"
+is "--wait lives through a restart of the controller" "$(cat waited)" 5
+finish

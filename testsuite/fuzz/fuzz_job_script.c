@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_job_script.c - any bytes as a job script, and its directives as options
+ *
+ * Build: CC=clang ./configure --enable-fuzz; run: fuzz_job_script [CORPUS].
+ */
+#include <stdint.h>
+#include <string.h>
+
+#include "cli/ksub/choices.h"
+#include "cli/ksub/job_script.h"
+#include "cli/ksub/manifest.h"
+#include "cli/ksub/submission.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/program/option.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* As intake does: words become a command line. */
+static void
+apply(struct arena *arena,
+      struct submission *submission,
+      char **words,
+      size_t count,
+      struct error *err)
+{
+    char **argv = arena_new_array(arena, char *, count + 2);
+    int operands = 0;
+
+    argv[0] = arena_strdup(arena, "ksub");
+    memcpy(argv + 1, words, count * sizeof(*words));
+    option_parse(&choices, (int)count + 1, argv, submission, &operands, err);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf script = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct submission submission = {.directory = "/"};
+    struct job_script_reader reader;
+    struct error err = {0};
+    const struct json *job;
+    char **words = NULL;
+    size_t count = 0;
+
+    strbuf_add(&script, data, size);
+    job_script_check(script.text, script.length, &err);
+    job_script_read(&reader, "#KSUB", script.text, script.length);
+    while (job_script_next(&reader, arena, &words, &count, &err) > 0)
+        apply(arena, &submission, words, count, &err);
+    job = manifest_make(&submission, &script, arena, &err);
+    if (job != NULL) {
+        json_print(job, &text);
+        if (json_parse(arena, text.text, text.length, NULL, NULL) == NULL)
+            __builtin_trap(); /* what we send must be JSON */
+    }
+    return 0;
+}
