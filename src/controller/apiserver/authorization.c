@@ -216,6 +216,13 @@ authorization_check(struct request *q)
     case SCOPE_NONE:
         return refuse(q, "");
     case SCOPE_MEMBERS:
+        if (store_find(q->server->store,
+                       STORE_PENDING,
+                       &namespace_kind,
+                       NULL,
+                       route->namespace)
+            == NULL)
+            return true; /* a 404 from admission tells more */
         if (!membership_has(q->server->membership, route->namespace, q->caller))
             return refuse(q,
                           ": they do not belong to the namespace; an "

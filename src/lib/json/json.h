@@ -5,7 +5,8 @@
  * between trees of the same arena as long as nobody edits the shared part.
  * Numbers keep the text they came with, so no digit is ever lost. Strings are
  * valid UTF-8, and NUL-terminated; one that holds a NUL itself (\u0000) is
- * longer than strlen() says. Objects keep the order of their members.
+ * longer than strlen() says, and no field of a record takes it. Names of
+ * members hold none. Objects keep the order of their members.
  *
  * Source: RFC 8259; yajl does the lexing.
  */

@@ -181,6 +181,19 @@ check_map(struct walk *w,
     return 0;
 }
 
+/* Who reads the text up to its NUL would act on another than was checked. */
+static int
+refuse_nul(struct walk *w, const struct place *at)
+{
+    CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
+
+    add_path(at, &path);
+    return error_set(w->err,
+                     -EINVAL,
+                     "%s: holds a NUL character (\\u0000)",
+                     path.text);
+}
+
 static int
 check_type(struct walk *w,
            const struct field *f,
@@ -188,6 +201,9 @@ check_type(struct walk *w,
            const struct place *at,
            struct json *v)
 {
+    if (type != FIELD_ANY && v->type == JSON_STRING
+        && strlen(v->text) != v->count)
+        return refuse_nul(w, at);
     switch (type) {
     case FIELD_STRING:
     case FIELD_BYTES:

@@ -38,6 +38,7 @@ struct parser {
     struct json_notes *notes;
     unsigned cap_duplicates;
     bool too_deep;
+    bool nul_in_name;
 };
 
 static char *
@@ -213,6 +214,9 @@ on_name(void *context, const unsigned char *text, size_t length)
 {
     struct parser *p = context;
 
+    p->nul_in_name = memchr(text, '\0', length) != NULL;
+    if (p->nul_in_name)
+        return 0;
     p->open[p->depth - 1].name =
         arena_strndup(p->arena, (const char *)text, length);
     return 1;
@@ -270,6 +274,11 @@ explain(struct parser *p,
                          "nested deeper than %d levels at byte %zu",
                          JSON_MAX_DEPTH,
                          at);
+    if (p->nul_in_name)
+        return error_set(err,
+                         -EINVAL,
+                         "a member's name holds a NUL (\\u0000) at byte %zu",
+                         at);
     if (length == 0)
         return error_set(err, -EINVAL, "empty: expected a JSON value");
     said = yajl_get_error(handle, 0, (const unsigned char *)text, length);
@@ -311,6 +320,7 @@ json_parse(struct arena *arena,
     p.notes = notes;
     p.cap_duplicates = 0;
     p.too_deep = false;
+    p.nul_in_name = false;
     p.arena = arena;
     if (notes != NULL)
         *notes = (struct json_notes){0};

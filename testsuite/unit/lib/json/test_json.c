@@ -20,6 +20,7 @@ parse(struct arena *arena, const char *text, struct json_notes *notes)
 START_TEST(text_that_is_no_json_is_refused)
 {
     static const char *const bad[] = {
+        "{\"a\\u0000b\":1}",
         "",
         " ",
         "{",

@@ -178,6 +178,7 @@ START_TEST(a_value_of_the_wrong_type_is_refused_with_its_path)
     } cases[] = {
         {"[]", "body"},
         {"{\"name\":1}", "name"},
+        {"{\"name\":\"a\\u0000b\"}", "name"},
         {"{\"main\":[]}", "main"},
         {"{\"parts\":[{},{\"size\":\"1\"}]}", "parts[1].size"},
         {"{\"parts\":[{\"size\":1.5}]}", "parts[0].size"},
