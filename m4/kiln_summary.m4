@@ -12,6 +12,8 @@ AC_DEFUN([KILN_SUMMARY], [
     sanitizers: $enable_sanitize
     fuzzers: $enable_fuzz
     prefix: $prefix
+    configuration: $sysconfdir/kiln
+    state: $localstatedir/lib/kiln
   Found:$kiln_found
   Off:${kiln_off:- nothing}
 "])

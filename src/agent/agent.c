@@ -301,7 +301,6 @@ on_ready(void *context)
     struct agent *a = context;
 
     log_info("node '%s' is registered", a->node_name);
-    readiness_ready();
     readiness_status("node %s registered", a->node_name);
     heartbeat_start(a->heartbeat);
     pods_start(a->pods);
@@ -367,6 +366,9 @@ bool
 agent_run(struct agent *a)
 {
     pods_take_up(a->pods);
+    /* Ready, with or without a controller: jobs are looked after. */
+    readiness_ready();
+    readiness_status("node %s looks for its controller", a->node_name);
     registration_start(a->registration);
     loop_run(a->loop);
     return a->again;

@@ -24,6 +24,10 @@ there() {
 }
 
 here=$(sed -n 's|^prefix = /||p' Makefile)
+case $(sed -n 's|^sysconfdir = ||p' Makefile) in
+/*) etc=$(sed -n 's|^sysconfdir = /||p' Makefile) ;;
+*) etc=$here/etc ;;
+esac
 ok "make install succeeds" make -s install DESTDIR="$place"
 for program in ${KILN_PROGRAMS:-}; do
     name=${program##*/}
@@ -35,7 +39,7 @@ for program in ${KILN_PROGRAMS:-}; do
     ok "$name has its manual page" sh -c \
         "ls '$place/$here/share/man'/man[18]/$name.[18]"
 done
-there "$here/etc/kiln/agent.yaml"
+there "$etc/kiln/agent.yaml"
 there "$here/lib/systemd/system/kiln-agent.service"
 there "$here/lib/systemd/system/kiln-jobs.service"
 there "$here/lib/systemd/system/kiln-controller.service"
@@ -43,15 +47,15 @@ there "$here/lib/sysusers.d/kiln.conf"
 there "$here/lib/tmpfiles.d/kiln.conf"
 there "$here/libexec/kiln/kiln-jobs-holder"
 empty "nothing is installed elsewhere" \
-    "$(installed | grep -v "^$here/")"
+    "$(installed | grep -vE "^($here|$etc/kiln)/")"
 empty "no path is left open in what was installed" \
     "$(cd "$place" && grep -rnIE '@[a-z]+dir@' .)"
 
-echo 'cluster: mine' >"$place/$here/etc/kiln/agent.yaml"
+echo 'cluster: mine' >"$place/$etc/kiln/agent.yaml"
 ok "make install again succeeds" make -s install DESTDIR="$place"
-is "and keeps the configuration" "$(cat "$place/$here/etc/kiln/agent.yaml")" \
+is "and keeps the configuration" "$(cat "$place/$etc/kiln/agent.yaml")" \
     'cluster: mine'
 ok "make uninstall succeeds" make -s uninstall DESTDIR="$place"
 is "and leaves that configuration alone" "$(installed)" \
-    "$here/etc/kiln/agent.yaml"
+    "$etc/kiln/agent.yaml"
 finish

@@ -50,7 +50,6 @@ pasture_is_root(void)
     return geteuid() == 0;
 }
 
-/* Of a test that only root can do. */
 static inline char *
 pasture_make_directory(struct pasture *p, const char *name, mode_t mode)
 {
