@@ -27,6 +27,7 @@ static const struct family {
     {"hints-", hints_case},
     {"misc-", misc_case},
     {"nominated-", nominated_case},
+    {"preemption-", preemption_case},
     {"queue-", queue_case},
     {"score-", score_case},
     {"sequence-", sequence_case},

@@ -4,7 +4,7 @@
 
 data=${top_srcdir:-.}/testsuite/data/conformance/scheduler
 set --
-for name in filter hints misc nominated queue score sequence; do
+for name in filter hints misc nominated preemption queue score sequence; do
     set -- "$@" "$data/$name.jsonl.gz"
 done
 exec "${top_builddir:-.}/testsuite/conformance/scheduler" "$@"

@@ -11,6 +11,7 @@
 #include "controller/scheduler/bind_call.h"
 #include "controller/scheduler/cache.h"
 #include "controller/scheduler/chooser.h"
+#include "controller/scheduler/evictions.h"
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/node_view.h"
@@ -89,7 +90,9 @@ give_up(struct scheduler *s, struct assignment *a)
         profile_postfilter(a->profile, &a->cycle, d, &nominated, &more);
     if (more.length > 0)
         strbuf_printf(&message, " %s", more.text);
-    if (nominated != NULL)
+    if (nominated != NULL
+        && (*nominated != '\0'
+            || nominator_node(s->handle.nominator, a->cycle.pod) != NULL))
         scheduler_nominate(s, a->cycle.pod, nominated);
     recorder_failed(s->recorder,
                     a->cycle.pod,
@@ -361,6 +364,25 @@ host_visit(void *host,
     }
 }
 
+/* One that only waits to be permitted is sent back at once. */
+static void
+host_evict(void *host,
+           struct pod_view *victim,
+           const struct pod_view *preemptor,
+           const char *node_name)
+{
+    struct scheduler *s = host;
+    struct assignment *a = assignments_find_waiting(s->assignments, victim);
+
+    if (a != NULL)
+        assignments_reject(s->assignments,
+                           a,
+                           (unsigned)__builtin_ctzll(a->waiting),
+                           names_number(s->reasons, "preempted"));
+    else if (!pod_view_is_terminating(victim))
+        evictions_add(s->evictions, victim, preemptor, node_name);
+}
+
 static void
 host_clear_nomination(void *host, struct pod_view *pod)
 {
@@ -432,6 +454,7 @@ make_handle(struct scheduler *s)
         .hold = host_hold,
         .bind = host_bind,
         .resume = host_resume,
+        .evict = host_evict,
         .clear_nomination = host_clear_nomination,
         .profile = host_profile,
     };
@@ -515,6 +538,7 @@ make_rooms(struct scheduler *s)
         .component = set->component != NULL ? set->component : DEFAULT_NAME,
     });
     s->adoption = adoption_new(set->client, s->cache);
+    s->evictions = evictions_new(set->client, set->clock, s->recorder);
     s->meters = meters_new(set->metrics);
     s->objects = map_new();
 }
@@ -563,6 +587,7 @@ scheduler_free(struct scheduler *s)
     if (s == NULL)
         return;
     assignments_free(s->assignments);
+    evictions_free(s->evictions);
     recorder_free(s->recorder);
     adoption_free(s->adoption);
     queue_free(s->queue);

@@ -15,6 +15,7 @@ struct adoption;
 struct assignments;
 struct cache;
 struct chooser;
+struct evictions;
 struct map;
 struct meters;
 struct names;
@@ -37,6 +38,7 @@ struct scheduler {
     struct assignments *assignments;
     struct recorder *recorder;
     struct adoption *adoption;
+    struct evictions *evictions;
     struct meters *meters;
     struct map *objects; /* of further kinds: name of kind to a map by key */
     bool is_synced;

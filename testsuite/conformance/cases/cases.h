@@ -41,6 +41,7 @@ void preemption_case(struct trial *t);
 void queue_case(struct trial *t);
 void hints_case(struct trial *t);
 void misc_case(struct trial *t);
+void wanted_candidates(struct trial *t);
 
 void trial_skip(struct trial *t, const char *why);
 void mismatch(struct trial *t, const char *format, ...) PRINTF(2, 3);

@@ -162,6 +162,8 @@ misc_case(struct trial *t)
         run_rotation(t);
     else if (strcmp(kind, "snapshotOrder") == 0)
         run_order(t);
+    else if (strcmp(kind, "numPreemptionCandidates") == 0)
+        wanted_candidates(t);
     else
-        trial_skip(t, "DefaultPreemption");
+        trial_skip(t, kind);
 }

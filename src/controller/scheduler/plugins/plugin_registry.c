@@ -12,6 +12,7 @@ extern const struct plugin node_name_plugin;
 extern const struct plugin node_ports_plugin;
 extern const struct plugin node_unschedulable_plugin;
 extern const struct plugin numa_fit_plugin;
+extern const struct plugin preemption_plugin;
 extern const struct plugin priority_sort_plugin;
 extern const struct plugin resources_fit_plugin;
 extern const struct plugin scheduling_gates_plugin;
@@ -28,6 +29,7 @@ const struct plugin *const plugin_list[] = {
     &node_ports_plugin,
     &node_unschedulable_plugin,
     &numa_fit_plugin,
+    &preemption_plugin,
     &priority_sort_plugin,
     &resources_fit_plugin,
     &scheduling_gates_plugin,
@@ -49,6 +51,7 @@ const struct profile_plugin default_profile[] = {
     {.plugin = &numa_fit_plugin, .weight = 4},
     {.plugin = &topology_spread_plugin, .weight = 2},
     {.plugin = &interpod_affinity_plugin, .weight = 2},
+    {.plugin = &preemption_plugin},
     {.plugin = &balanced_allocation_plugin, .weight = 1},
     {.plugin = &image_locality_plugin, .weight = 1},
     {.plugin = &default_binder_plugin},
@@ -66,6 +69,7 @@ const struct profile_plugin upstream_profile[] = {
     {.plugin = &resources_fit_plugin, .weight = 1},
     {.plugin = &topology_spread_plugin, .weight = 2},
     {.plugin = &interpod_affinity_plugin, .weight = 2},
+    {.plugin = &preemption_plugin},
     {.plugin = &balanced_allocation_plugin, .weight = 1},
     {.plugin = &image_locality_plugin, .weight = 1},
     {.plugin = &default_binder_plugin},

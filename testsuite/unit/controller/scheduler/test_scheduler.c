@@ -309,6 +309,44 @@ START_TEST(equal_pods_start_in_the_order_they_came)
 }
 END_TEST
 
+START_TEST(a_more_important_pod_makes_room_and_gets_exact_cores)
+{
+    struct world *w = world_new(NULL);
+
+    world_add_numa_node(w, "n1", 2, 2);
+    world_add_pod(w, "low-a", "4", "1Gi", SINGLE_NUMA);
+    world_add_pod(w, "low-b", "4", "1Gi", SINGLE_NUMA);
+    world_settle(w);
+    ck_assert_str_eq(world_node_of(w, "low-a"), "n1");
+    ck_assert_str_eq(world_node_of(w, "low-b"), "n1");
+
+    world_add_pod(w, "high", "4", "1Gi", ",\"priority\":100" SINGLE_NUMA);
+    world_advance(w, 100);
+    world_advance(w, 1000);
+
+    ck_assert_str_eq(world_node_of(w, "high"), "n1");
+    ck_assert_uint_eq(fake_client_count(w->api, &pod_kind), 2);
+    ck_assert_uint_eq(fake_client_calls(w->api, CLIENT_DELETE, NULL), 1);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(nobody_is_evicted_for_a_pod_that_would_not_fit_even_so)
+{
+    struct world *w = world_new(NULL);
+
+    world_add_numa_node(w, "n1", 2, 2);
+    world_add_pod(w, "low", "4", "1Gi", SINGLE_NUMA);
+    world_settle(w);
+    world_add_pod(w, "high", "6", "1Gi", ",\"priority\":100" SINGLE_NUMA);
+    world_advance(w, 100);
+
+    ck_assert_uint_eq(fake_client_calls(w->api, CLIENT_DELETE, NULL), 0);
+    ck_assert_str_eq(world_node_of(w, "low"), "n1");
+    world_free(w);
+}
+END_TEST
+
 SUITE("scheduler",
       a_pod_gets_whole_cores_on_one_numa_node,
       a_pod_without_placement_runs_in_the_shared_pool,
@@ -323,4 +361,6 @@ SUITE("scheduler",
       a_gated_pod_waits_for_its_gates,
       a_pod_that_fails_often_makes_one_event_with_a_count,
       explain_names_what_is_missing_on_the_nearest_nodes,
-      equal_pods_start_in_the_order_they_came)
+      equal_pods_start_in_the_order_they_came,
+      a_more_important_pod_makes_room_and_gets_exact_cores,
+      nobody_is_evicted_for_a_pod_that_would_not_fit_even_so)

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* disruption_budget.h - which victims a PodDisruptionBudget protects
+ *
+ * Budgets are read from the objects that the host knows, once for an attempt
+ * to preempt.
+ *
+ * Source: kube-scheduler, filterPodsWithPDBViolation.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct budgets;
+struct handle;
+struct pod_view;
+
+void budgets_free(struct budgets *b);
+struct budgets *budgets_new(const struct handle *handle) OWNED_BY(budgets_free);
+DEFINE_CLEANUP(struct budgets, budgets_free)
+
+/* Starts counting for another set of victims. */
+void budgets_reset(struct budgets *b);
+
+/* Counts the pod against its budgets; true when one is overdrawn by that. */
+bool budgets_violate(struct budgets *b, const struct pod_view *pod);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* victims.h - who would have to leave a node so that a pod fits there
+ *
+ * Tried on a copy of the node and of the cycle: all pods of lower priority are
+ * taken away, and then as many as possible put back, the most important first,
+ * those that a budget protects before the others. Minimal, not optimal.
+ *
+ * Source: kube-scheduler, DefaultPreemption.SelectVictimsOnNode.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/scheduler/framework/verdict.h"
+
+struct budgets;
+struct cycle;
+struct node_view;
+struct pod_view;
+struct profile;
+
+struct victims {
+    const struct node_view *node; /* the real one */
+    struct pod_view **pods;       /* the most important first; borrowed */
+    unsigned count;
+    unsigned violations; /* of budgets */
+
+    /* What the choice between nodes goes by. */
+    int64_t highest_priority;
+    double sum_of_priorities;  /* each counts from 2^31 below zero */
+    int64_t earliest_start_us; /* among those of the highest priority */
+};
+
+void victims_fini(struct victims *v);
+
+/* OK, or the answer why no set of victims helps. */
+struct answer victims_find(const struct profile *p,
+                           const struct cycle *c,
+                           const struct node_view *node,
+                           struct budgets *budgets,
+                           struct victims *ret_victims);
+
+/* Whether a is the better choice than b, by upstream's criteria in turn. */
+int victims_compare(const struct victims *a, const struct victims *b);
