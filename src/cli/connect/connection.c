@@ -160,7 +160,9 @@ connection_open(const char *server,
 {
     CLEANUP(connection_closep)
     struct connection *c = xnew(struct connection);
-    struct http_client_settings settings = {.connections = 2};
+    /* A watch keeps one for itself, and kctl proxy may have many. */
+    struct http_client_settings settings = {
+        .connections = use == CONNECTION_ONCE ? 1 : 256};
     int r;
 
     r = find_server(c, server, err);
