@@ -10,5 +10,7 @@ AC_DEFUN([KILN_FUZZ], [
 #error gcc
 #endif
       ])], [], [AC_MSG_ERROR([--enable-fuzz needs clang: CC=clang ./configure (Debian packages clang libclang-rt-14-dev)])])])
+  AS_IF([test "x$enable_fuzz" = xyes],
+    [SANITIZE_CFLAGS="$SANITIZE_CFLAGS -fsanitize=fuzzer-no-link"])
   AM_CONDITIONAL([ENABLE_FUZZ], [test "x$enable_fuzz" = xyes])
 ])

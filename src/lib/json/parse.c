@@ -227,13 +227,14 @@ close_container(void *context)
 {
     struct parser *p = context;
     struct open_container *c = &p->open[--p->depth];
-    const struct json_member *values = p->stack + c->first;
+    const struct json_member *values =
+        p->n_stack > c->first ? p->stack + c->first : NULL;
     struct json *v = c->value;
 
     v->count = v->capacity = (uint32_t)(p->n_stack - c->first);
-    if (v->type == JSON_OBJECT && v->count > 0) {
+    if (v->type == JSON_OBJECT && values != NULL) {
         v->members = arena_memdup(p->arena, values, v->count * sizeof(*values));
-    } else if (v->count > 0) {
+    } else if (values != NULL) {
         v->items = arena_new_array(p->arena, struct json *, v->count);
         for (uint32_t i = 0; i < v->count; i++)
             v->items[i] = values[i].value;
