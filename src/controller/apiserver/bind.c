@@ -72,8 +72,21 @@ refuse(struct request *q, const char *why)
     return false;
 }
 
+/* Bound past the scheduler, without an allocation: the scheduler gives it one
+ * by binding it again to where it is.
+ */
 static bool
-check_pod(struct request *q, const struct object *object)
+is_adopted(const struct pod *pod, const struct binding *binding)
+{
+    return pod->status.allocation == NULL && binding->allocation != NULL
+           && !pod_is_finished(pod)
+           && strcmp(pod->spec.node_name, binding->target.name) == 0;
+}
+
+static bool
+check_pod(struct request *q,
+          const struct object *object,
+          const struct binding *binding)
 {
     const struct pod *pod = pod_of(object);
     const char *uid = json_path_text(q->body, "metadata.uid");
@@ -97,7 +110,8 @@ check_pod(struct request *q, const struct object *object)
                 q->arena,
                 "pod %s is being deleted, cannot be assigned to a host",
                 name));
-    if (pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0')
+    if (pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0'
+        && !is_adopted(pod, binding))
         return refuse(q,
                       arena_printf(q->arena,
                                    "pod %s is already assigned to node \"%s\"",
@@ -229,7 +243,7 @@ verb_bind(struct request *q)
     }
     object = write_find(q);
     if (object == NULL || !authorization_covers(q, object)
-        || !read_target(q, &binding) || !check_pod(q, object)
+        || !read_target(q, &binding) || !check_pod(q, object, &binding)
         || !check_disjoint(q, &binding)) {
         request_finish_durably(q);
         return;

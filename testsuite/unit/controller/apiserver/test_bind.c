@@ -81,6 +81,21 @@ START_TEST(a_bound_pod_is_not_bound_again)
 }
 END_TEST
 
+START_TEST(a_pod_bound_without_an_allocation_is_given_one_where_it_is)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    world_code(&w, &alice, HTTP_POST, PODS, POD("a"));
+    ck_assert_int_eq(bind_pod(&w, "a", "{\"target\":{\"name\":\"n1\"}}"), 201);
+
+    ck_assert_int_eq(bind_pod(&w, "a", "{\"target\":{\"name\":\"n1\"}}"), 409);
+    ck_assert_int_eq(bind_pod(&w, "a", BINDING("n2", "0")), 409);
+    ck_assert_int_eq(bind_pod(&w, "a", BINDING("n1", "0")), 201);
+    ck_assert_int_eq(bind_pod(&w, "a", BINDING("n1", "1")), 409);
+}
+END_TEST
+
 START_TEST(nonsense_is_refused)
 {
     CLEANUP_WORLD struct world w;
@@ -104,4 +119,5 @@ SUITE("bind",
       no_core_is_given_twice,
       a_pod_that_ended_gives_its_cores_back,
       a_bound_pod_is_not_bound_again,
+      a_pod_bound_without_an_allocation_is_given_one_where_it_is,
       nonsense_is_refused)
