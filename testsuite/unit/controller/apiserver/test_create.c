@@ -200,7 +200,7 @@ START_TEST(bad_bodies_are_told_what_is_wrong)
         {PODS, "{\"metadata\":{\"name\":\"a\",\"namespace\":\"b\"}}", 400},
         {PODS "?fieldValidation=Strict", "{\"metadata\":{},\"x\":1}", 400},
         {PODS "?dryRun=Some", POD("a"), 422},
-        {"/api/v1/namespaces/nowhere/pods", POD("a"), 403},
+        {"/api/v1/namespaces/nowhere/pods", POD("a"), 404},
     };
     CLEANUP_WORLD struct world w;
 

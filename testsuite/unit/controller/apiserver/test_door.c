@@ -270,42 +270,6 @@ START_TEST(a_watch_tells_the_state_and_then_what_changes)
 }
 END_TEST
 
-START_TEST(what_leaves_a_selection_is_deleted_and_what_comes_back_added)
-{
-    CLEANUP_HOUSE struct house h;
-    struct listener l = {.wanted = 1};
-    struct http_call *call;
-    const char *first, *second, *third;
-
-    house_init(&h);
-    l.loop = h.w.loop;
-    strbuf_init(&l.text);
-    world_code(&h.w, &alice, HTTP_POST, PODS, POD("a"));
-    call = listen_to(&h, &l, PODS "?watch=1&labelSelector=kiln.hpc/user,!gone");
-    while (l.lines < 1)
-        loop_run(h.w.loop);
-    for (unsigned i = 0; i < 2; i++)
-        world_code(&h.w,
-                   &alice,
-                   HTTP_PATCH,
-                   PODS "/a",
-                   i == 0 ? "{\"metadata\":{\"labels\":{\"gone\":\"1\"}}}"
-                          : "{\"metadata\":{\"labels\":{\"gone\":null}}}");
-
-    while (l.lines < 3)
-        loop_run(h.w.loop);
-
-    first = strstr(l.text.text, "\"type\":\"ADDED\"");
-    ck_assert_ptr_nonnull(first);
-    second = strstr(first, "\"type\":\"DELETED\"");
-    ck_assert_ptr_nonnull(second);
-    third = strstr(second, "\"type\":\"ADDED\"");
-    ck_assert_ptr_nonnull(third);
-    http_call_cancel(call);
-    strbuf_fini(&l.text);
-}
-END_TEST
-
 START_TEST(a_watch_of_what_is_forgotten_ends_with_410)
 {
     CLEANUP_HOUSE struct house h;
@@ -335,5 +299,4 @@ SUITE("door",
       a_local_peer_is_who_the_kernel_says,
       paths_that_are_none_are_404,
       a_watch_tells_the_state_and_then_what_changes,
-      what_leaves_a_selection_is_deleted_and_what_comes_back_added,
       a_watch_of_what_is_forgotten_ends_with_410)

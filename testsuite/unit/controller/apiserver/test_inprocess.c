@@ -20,8 +20,19 @@ struct room {
     struct informer *informer;
     unsigned n_synced;
     unsigned n_bound;
+    unsigned n_answered;
     int code;
 };
+
+/* Both pods were seen bound, and both bindings answered, in any order. */
+static void
+stop_when_all_is_done(struct room *room)
+{
+    if (room->n_bound < 2 || room->n_answered < 2)
+        return;
+    loop_stop(room->loop);
+    loop_stop(room->world->loop);
+}
 
 static void
 bound(const struct client_reply *reply, void *context)
@@ -29,6 +40,8 @@ bound(const struct client_reply *reply, void *context)
     struct room *room = context;
 
     room->code = reply->code;
+    room->n_answered++;
+    stop_when_all_is_done(room);
 }
 
 static void
@@ -69,10 +82,8 @@ changed(const struct object *old_object,
         bind_it(room, new_object);
         return;
     }
-    if (++room->n_bound == 2) {
-        loop_stop(room->loop);
-        loop_stop(room->world->loop);
-    }
+    room->n_bound++;
+    stop_when_all_is_done(room);
 }
 
 static void

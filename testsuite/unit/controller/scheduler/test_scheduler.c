@@ -78,7 +78,9 @@ START_TEST(a_pod_that_fits_nowhere_says_why_and_starts_when_room_is_made)
     ck_assert_str_eq(c->status, "False");
     ck_assert_str_eq(c->reason, "Unschedulable");
     ck_assert_str_eq(c->message,
-                     "0/1 nodes are available: 1 Insufficient cpu.");
+                     "0/1 nodes are available: 1 Insufficient cpu. "
+                     "preemption: 0/1 nodes are available: 1 No preemption "
+                     "victims found for incoming pod.");
 
     fake_client_remove(w->api, &pod_kind, "default", "a");
     world_advance(w, 1100);
