@@ -72,7 +72,8 @@ struct agent {
     struct pods *pods;
     struct requests *requests;
     struct sigwatch *on_term, *on_int;
-    bool again; /* not to end, but to begin anew */
+    bool proves; /* which node it is, where it has the secret */
+    enum agent_next next;
 };
 
 /* ---- The steps of a start, in their order; each undone by agent_free ---- */
@@ -217,11 +218,13 @@ open_login(struct agent *a, struct error *err)
 
     if (r < 0)
         return r;
-    r = registration_read_secret(a->secret_path, &secret, err);
-    if (r == 0)
-        auth.secret = &secret;
-    else if (r != -ENOENT)
-        return r;
+    if (a->proves) {
+        r = registration_read_secret(a->secret_path, &secret, err);
+        if (r == 0)
+            auth.secret = &secret;
+        else if (r != -ENOENT)
+            return r;
+    }
     a->notary = notary_new_munge(s->munge_socket);
     auth.notary = a->notary;
     a->login = http_login_new(a->loop, a->workers, &auth, HTTP_LOGIN_SESSION);
@@ -285,14 +288,22 @@ lay_ground(struct agent *a)
 
 /* ---- Events ---- */
 
-/* From here on the node proves itself, by all of its connections. */
+/* What a connection proves is said when it is opened: so all are opened anew. */
 static void
-on_enrolled(void *context)
+on_anew(enum registration_manner manner, void *context)
 {
     struct agent *a = context;
 
-    a->again = true;
+    a->next = manner == REGISTRATION_PROVEN ? AGENT_PROVEN : AGENT_UNPROVEN;
     loop_stop(a->loop);
+}
+
+static void
+on_lease_lost(void *context)
+{
+    struct agent *a = context;
+
+    registration_update(a->registration);
 }
 
 static void
@@ -319,6 +330,7 @@ on_stop(UNUSED int signal_number, void *context)
 
 int
 agent_new(const struct agent_settings *settings,
+          enum agent_next manner,
           struct agent **ret_agent,
           struct error *err)
 {
@@ -327,6 +339,7 @@ agent_new(const struct agent_settings *settings,
     int r;
 
     a->settings = settings;
+    a->proves = manner == AGENT_PROVEN;
     a->lock_fd = -1;
     a->loop = loop_new();
     a->on_term = sigwatch_new(a->loop, SIGTERM, on_stop, a);
@@ -349,20 +362,25 @@ agent_new(const struct agent_settings *settings,
         .clock = &clock_system,
         .facts = &a->facts,
         .secret_path = a->secret_path,
-        .enrolled = on_enrolled,
+        .manner = a->proves ? REGISTRATION_PROVEN : REGISTRATION_UNPROVEN,
+        .anew = on_anew,
         .ready = on_ready,
         .context = a,
     };
     a->registration = registration_new(&registration);
-    a->heartbeat =
-        heartbeat_new(a->loop, a->client, &clock_system, a->node_name);
+    a->heartbeat = heartbeat_new(a->loop,
+                                 a->client,
+                                 &clock_system,
+                                 a->node_name,
+                                 on_lease_lost,
+                                 a);
     a->pods = pods_new(&a->ground);
     *ret_agent = a;
     a = NULL;
     return 0;
 }
 
-bool
+enum agent_next
 agent_run(struct agent *a)
 {
     pods_take_up(a->pods);
@@ -371,7 +389,7 @@ agent_run(struct agent *a)
     readiness_status("node %s looks for its controller", a->node_name);
     registration_start(a->registration);
     loop_run(a->loop);
-    return a->again;
+    return a->next;
 }
 
 void

@@ -14,14 +14,20 @@ struct agent;
 struct agent_settings;
 struct error;
 
+/* What follows a run: nothing, or another agent, with or without proof of its
+ * node (registration.h).
+ */
+enum agent_next { AGENT_ENDS, AGENT_PROVEN, AGENT_UNPROVEN };
+
 /* Life. New does all that can fail: discovers the hardware, opens the state
- * directory (-EBUSY when another agent has it) and the cgroups. Run returns
- * false after SIGTERM or SIGINT (jobs go on without the agent), and true when
- * the agent is to be made anew: it has just got its node's secret.
+ * directory (-EBUSY when another agent has it) and the cgroups. Run ends with
+ * AGENT_ENDS after SIGTERM or SIGINT (jobs go on without the agent), and else
+ * with what is to be made anew.
  */
 void agent_free(struct agent *agent);
 int agent_new(const struct agent_settings *settings,
+              enum agent_next manner,
               struct agent **ret_agent,
               struct error *err);
 DEFINE_CLEANUP(struct agent, agent_free)
-bool agent_run(struct agent *agent);
+enum agent_next agent_run(struct agent *agent);

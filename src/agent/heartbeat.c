@@ -21,6 +21,8 @@ struct heartbeat {
     struct clock *clock;
     struct timer *timer;
     char *node;
+    heartbeat_lost_fn *lost;
+    void *context;
     int64_t last_us;
     int64_t sent_us;
     bool creating;
@@ -50,6 +52,8 @@ on_answer(const struct client_reply *reply, void *context)
 
     if (reply->code == 404 && !h->creating) {
         send_create(h);
+        if (h->last_us != 0)
+            h->lost(h->context);
         return;
     }
     if (reply->code == 200 || reply->code == 201) {
@@ -117,13 +121,17 @@ struct heartbeat *
 heartbeat_new(struct loop *loop,
               struct client *client,
               struct clock *clock,
-              const char *node)
+              const char *node,
+              heartbeat_lost_fn *lost,
+              void *context)
 {
     struct heartbeat *h = xnew(struct heartbeat);
 
     h->client = client;
     h->clock = clock;
     h->node = xstrdup(node);
+    h->lost = lost;
+    h->context = context;
     h->timer = timer_new(loop, beat, h);
     return h;
 }

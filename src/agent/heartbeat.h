@@ -2,7 +2,8 @@
 /* heartbeat.h - says that this node lives: its Lease, renewed
  *
  * The Lease of the node's name in kube-node-lease, as upstream's kubelets
- * hold. Made when it is missing. A renewal that fails is tried again soon; how
+ * hold. Made when it is missing; it goes with its Node, so one that is gone
+ * says that the Node may be. A renewal that fails is tried again soon; how
  * long ago the last one succeeded is what self-fencing looks at.
  *
  * Thread: the loop's.
@@ -21,12 +22,17 @@ struct loop;
 #define HEARTBEAT_EVERY_MS   10000
 #define HEARTBEAT_DURATION_S 40
 
+/* The Lease that was renewed before is not there any more. */
+typedef void heartbeat_lost_fn(void *context);
+
 /* Life. Beats from heartbeat_start on. */
 void heartbeat_free(struct heartbeat *heartbeat);
 struct heartbeat *heartbeat_new(struct loop *loop,
                                 struct client *client,
                                 struct clock *clock,
-                                const char *node) OWNED_BY(heartbeat_free);
+                                const char *node,
+                                heartbeat_lost_fn *lost,
+                                void *context) OWNED_BY(heartbeat_free);
 DEFINE_CLEANUP(struct heartbeat, heartbeat_free)
 void heartbeat_start(struct heartbeat *heartbeat);
 

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kiln-agent - runs the pods that are bound to this node */
-#include <stdbool.h>
-
 #include "agent/agent.h"
 #include "agent/settings.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/program/program.h"
 
-/* An agent that was just enrolled begins anew, as its node. */
+/* An agent that was enrolled begins anew, as its node; one whose node is gone,
+ * as nobody.
+ */
 static int
 run(const struct agent_settings *settings, struct error *err)
 {
-    bool again = true;
+    enum agent_next next = AGENT_PROVEN;
 
-    while (again) {
+    while (next != AGENT_ENDS) {
         struct agent *agent;
-        int r = agent_new(settings, &agent, err);
+        int r = agent_new(settings, next, &agent, err);
 
         if (r < 0)
             return r;
-        again = agent_run(agent);
+        next = agent_run(agent);
         agent_free(agent);
     }
     return 0;

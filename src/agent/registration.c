@@ -22,14 +22,19 @@
 #include "lib/json/json.h"
 #include "lib/loop/timer.h"
 
-#define AGAIN_MS  2000
-#define UPDATE_MS 300000
+#define AGAIN_MS        2000
+#define UPDATE_MS       300000
+#define REFUSALS        3     /* of the proof, before it is left out */
+#define PROVEN_AGAIN_MS 30000 /* when that does not help either */
 
 struct registration {
     struct registration_settings s;
     char *secret_path;
     struct timer *timer;
-    bool has_secret;
+    bool has_secret; /* on the disk */
+    bool is_proven;  /* by it */
+    bool has_rival;  /* the controller knows another secret than ours */
+    unsigned refusals;
     bool is_ready;
     bool calling;
     bool changed;         /* while a call was under way */
@@ -49,6 +54,12 @@ try_again(struct registration *r, const struct client_reply *reply)
                     r->s.facts->name,
                     err.text);
     r->trouble = err;
+    if (reply->code != 401 || !r->is_proven)
+        r->refusals = 0;
+    else if (++r->refusals == REFUSALS) {
+        r->s.anew(REGISTRATION_UNPROVEN, r->s.context);
+        return;
+    }
     timer_start(r->timer, AGAIN_MS);
 }
 
@@ -91,6 +102,9 @@ on_enrolled(const struct client_reply *reply, void *context)
     r->calling = false;
     if (reply->code != 200 && reply->code != 201) {
         try_again(r, reply);
+        r->has_rival = reply->code == 409 && r->has_secret;
+        if (r->has_rival)
+            timer_start(r->timer, PROVEN_AGAIN_MS);
         return;
     }
     answer = json_parse(arena, reply->text, reply->length, NULL, NULL);
@@ -104,7 +118,7 @@ on_enrolled(const struct client_reply *reply, void *context)
         return;
     }
     log_info("node '%s' is enrolled", r->s.facts->name);
-    r->s.enrolled(r->s.context);
+    r->s.anew(REGISTRATION_PROVEN, r->s.context);
 }
 
 static void
@@ -222,11 +236,15 @@ on_found(const struct client_reply *reply, void *context)
     struct registration *r = context;
 
     r->calling = false;
-    if (reply->code == 404)
+    if (reply->code == 404 && r->is_proven) {
+        log_warning("node '%s' was deleted from the API, registering it again",
+                    r->s.facts->name);
+        r->s.anew(REGISTRATION_UNPROVEN, r->s.context);
+    } else if (reply->code == 404)
         create(r);
     else if (reply->code != 200 || reply->object == NULL)
         try_again(r, reply);
-    else if (!r->has_secret)
+    else if (!r->is_proven)
         enrol(r);
     else
         write_status(r, reply->object);
@@ -243,6 +261,10 @@ step(void *context)
         .name = r->s.facts->name,
     };
 
+    if (r->has_rival) {
+        r->s.anew(REGISTRATION_PROVEN, r->s.context);
+        return;
+    }
     r->calling = true;
     client_call(r->s.client, NULL, &request, on_found, r);
 }
@@ -256,6 +278,7 @@ registration_new(const struct registration_settings *settings)
     r->s = *settings;
     r->secret_path = xstrdup(settings->secret_path);
     r->has_secret = stat(r->secret_path, &st) == 0;
+    r->is_proven = r->has_secret && r->s.manner == REGISTRATION_PROVEN;
     r->timer = timer_new(settings->loop, step, r);
     return r;
 }

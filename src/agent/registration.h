@@ -6,6 +6,12 @@
  * it has changed, and every five minutes. Tries for as long as it takes, and
  * says once what is in the way.
  *
+ * A secret dies with its Node (deleted, or reset), and whoever proves a node
+ * that is gone may not enrol. So when the Node is not there, or the proof is
+ * refused, the agent begins anew without proof, as on its first day. The
+ * secret is thrown away only when another has been given: a refusal may be
+ * somebody's mistake.
+ *
  * Owns:    the secret file; borrows the rest.
  * Thread:  the loop's.
  * See:     doc/decisions.md 16.
@@ -21,7 +27,12 @@ struct node_facts;
 struct registration;
 struct secret;
 
+/* Whether the node is proven by its secret, where there is one. */
+enum registration_manner { REGISTRATION_PROVEN, REGISTRATION_UNPROVEN };
+
 typedef void registration_done_fn(void *context);
+typedef void registration_anew_fn(enum registration_manner manner,
+                                  void *context);
 
 struct registration_settings {
     struct loop *loop;
@@ -29,8 +40,9 @@ struct registration_settings {
     struct clock *clock;
     const struct node_facts *facts; /* borrowed, may change: see below */
     const char *secret_path;
-    registration_done_fn *enrolled; /* a secret was given: begin anew with it */
-    registration_done_fn *ready;    /* known and written, the first time */
+    enum registration_manner manner;
+    registration_anew_fn *anew;  /* every connection is to be opened anew */
+    registration_done_fn *ready; /* known and written, the first time */
     void *context;
 };
 
@@ -42,7 +54,7 @@ registration_new(const struct registration_settings *settings)
 DEFINE_CLEANUP(struct registration, registration_free)
 void registration_start(struct registration *registration);
 
-/* The facts have changed: write them now. */
+/* The facts have changed, or the Node may be gone: look and write now. */
 void registration_update(struct registration *registration);
 
 /* The secret kept at that path: 0, -ENOENT when there is none yet, or another

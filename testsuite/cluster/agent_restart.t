@@ -52,5 +52,144 @@ end() { # WORD CODE
 }
 # Virtual nodes keep ordinary jobs away.
 ok "a node registers" wait_for 20 node_is_ready
-admin taint nodes n1 --all- >/dev/null 2>&1
+untaint() {
+    for key in $(admin get node n1 -o json | jq -r '.spec.taints[]?.key'); do
+        admin taint node n1 "$key-" >/dev/null
+    done
+}
+untaint
+secret=$(cat "$cluster/n1/state/node-secret")
+
+# --- kill -9 of the agent -----------------------------------------------------
+submit a && stays=$id
+submit b && ends=$id
+submit c && dies=$id
+submit t -t 0:06 && late=$id
+stop n1 KILL
+end b 7
+kill -KILL "$(process_of "$dies")"
+kill -0 "$(process_of "$stays")"
+is "a job runs on when its agent is killed" "$?" 0
+# The shepherds have to see the ends without an agent, too.
+wait_for 10 has_ended "$(process_of "$ends")"
+agent
+ok "the exit code of a job that ended meanwhile is reported" \
+    wait_for 20 state_is "$ends" Failed
+is "as it was" "$(exit_code_of "$ends")" 7
+ok "so is the end by a signal" wait_for 20 state_is "$dies" Failed
+is "as the exit code that shells give it" "$(exit_code_of "$dies")" 137
+is "the running job is the process it was" \
+    "$(kill -0 "$(process_of "$stays")" && starts_of "$stays")" 1
+like "and is Running" "$(admin get job "$stays")" 'Running'
+ok "a time limit goes on counting through the restart" \
+    wait_for 30 state_is "$late" TimedOut
+is "no job was started twice" \
+    "$(cat "$home"/starts-* | wc -l)" 4
+is "the node's secret is kept" "$(cat "$cluster/n1/state/node-secret")" "$secret"
+is "and nobody else may read it" \
+    "$(stat -c '%U %a' "$cluster/n1/state/node-secret")" "root 600"
+
+# --- an orderly stop ----------------------------------------------------------
+stop n1
+is "an agent that is told to stop ends well" "$stopped_with" 0
+end a 0
+wait_for 10 has_ended "$(process_of "$stays")"
+agent
+ok "a job that ends while the agent is stopped is complete" \
+    wait_for 20 state_is "$stays" Completed
+is "and was started once" "$(starts_of "$stays")" 1
+
+# --- killed over and over while jobs start ------------------------------------
+ids=
+for turn in 1 2 3 4; do
+    ids="$ids $(as kilntest1 ksub --parsable patient.sh storm)"
+    sleep "0.0$((turn * 2))"
+    stop n1 KILL
+    agent
+done
+end storm 0
+all_complete() {
+    for storm_id in $ids; do
+        state_is "$storm_id" Completed || return 1
+    done
+}
+ok "jobs that start while the agent is killed all complete" \
+    wait_for 30 all_complete
+empty "and none was started twice" \
+    "$(for storm_id in $ids; do
+        [ "$(starts_of "$storm_id")" -eq 1 ] || echo "job $storm_id: \
+$(starts_of "$storm_id") starts"
+    done)"
+
+# --- without a controller -----------------------------------------------------
+submit d && ends=$id
+submit e && stays=$id
+submit u -t 0:03 && late=$id
+stop controller KILL
+end d 9
+wait_for 10 has_ended "$(process_of "$ends")"
+ok "a time limit holds without a controller" \
+    wait_for 30 has_ended "$(process_of "$late")"
+cluster_controller
+ok "the controller is told of a job that ended while it was away" \
+    wait_for 20 state_is "$ends" Failed
+is "with its exit code" "$(exit_code_of "$ends")" 9
+ok "and of one that came to its limit" wait_for 20 state_is "$late" TimedOut
+like "one that runs on is Running" "$(admin get job "$stays")" 'Running'
+
+# --- both at once -------------------------------------------------------------
+stop controller KILL
+stop n1 KILL
+end e 4
+wait_for 10 has_ended "$(process_of "$stays")"
+agent
+cluster_controller
+ok "an end that neither saw is reported" wait_for 20 state_is "$stays" Failed
+is "as it was, too" "$(exit_code_of "$stays")" 4
+is "and the job was started once" "$(starts_of "$stays")" 1
+
+# --- two agents, and none -----------------------------------------------------
+second=$(timeout 10 kiln-agent --controller "$cluster_url" --cluster test \
+    --service-user root --munge-socket "$munge_socket" --node-name n2 \
+    --state-dir "$cluster/n1/state" --run-dir "$cluster/n1/run2" \
+    --shepherd "$cluster/bin/kiln-shepherd" 2>&1)
+is "a second agent on a state directory is refused" "$?" 75
+like "and told of the first" "$second" "another kiln-agent .*$cluster/n1/state"
+
+# --- a node that is deleted, or reset ------------------------------------------
+uid_of_node() { admin get node n1 -o json | jq -r .metadata.uid; }
+is_another_node() { node_is_ready && [ "$(uid_of_node)" != "$uid" ]; }
+uid=$(uid_of_node)
+ok "an administrator deletes the node" admin delete node n1
+ok "its agent registers it again" wait_for 20 is_another_node
+untaint
+submit f
+ok "and it runs jobs" started "$id"
+end f 0
+ok "to their ends" wait_for 20 state_is "$id" Completed
+is "its secret is another" "$([ "$(cat "$cluster/n1/state/node-secret")" = \
+    "$secret" ] || echo another)" another
+
+secret=$(cat "$cluster/n1/state/node-secret")
+has_new_secret() {
+    [ "$(cat "$cluster/n1/state/node-secret")" != "$secret" ] && node_is_ready
+}
+submit g && stays=$id
+stop n1 KILL
+admin reset node n1 >/dev/null
+agent
+ok "an agent whose node was reset enrols again by itself" \
+    wait_for 30 has_new_secret
+end g 0
+ok "and reports what ran meanwhile" wait_for 20 state_is "$stays" Completed
+is "which was started once" "$(starts_of "$stays")" 1
+
+secret=$(cat "$cluster/n1/state/node-secret")
+uid=$(uid_of_node)
+stop n1
+admin delete node n1 >/dev/null
+agent
+ok "so does one whose node was deleted while it was away" \
+    wait_for 30 is_another_node
+ok "with another secret" has_new_secret
 finish

@@ -134,6 +134,27 @@ forget(struct node_health *h, const char *node)
 }
 
 static void
+on_lease_removed(UNUSED const struct client_reply *reply, UNUSED void *context)
+{
+}
+
+/* A lease goes with its node: so its agent learns at its next renewal that it
+ * has to register again.
+ */
+static void
+remove_lease(struct node_health *h, const char *node)
+{
+    struct client_request request = {
+        .verb = CLIENT_DELETE,
+        .kind = &lease_kind,
+        .namespace = NODE_LEASE_NAMESPACE,
+        .name = node,
+    };
+
+    client_call(h->client, NULL, &request, on_lease_removed, h);
+}
+
+static void
 on_node(const struct object *old_object,
         const struct object *new_object,
         void *context)
@@ -142,6 +163,7 @@ on_node(const struct object *old_object,
 
     if (new_object == NULL) {
         forget(h, old_object->meta->name);
+        remove_lease(h, old_object->meta->name);
         workqueue_add_after(h->queue, old_object->meta->name, DELETED_NODE_MS);
         return;
     }

@@ -73,6 +73,7 @@ struct hollow {
     struct http_login *login;
     struct http_client *http;
     struct client *client;
+    enum registration_manner manner;
     struct registration *registration;
     struct heartbeat *heartbeat;
     struct informer *pods;
@@ -276,11 +277,20 @@ connect_again(void *context)
 }
 
 static void
-on_enrolled(void *context)
+on_anew(enum registration_manner manner, void *context)
 {
     struct hollow *node = context;
 
+    node->manner = manner;
     loop_defer(node->pool->loop, connect_again, node);
+}
+
+static void
+on_lease_lost(void *context)
+{
+    struct hollow *node = context;
+
+    registration_update(node->registration);
 }
 
 static void
@@ -301,12 +311,14 @@ connect_node(struct hollow *node)
         .clock = &clock_system,
         .facts = &node->facts,
         .secret_path = node->secret_path,
-        .enrolled = on_enrolled,
+        .manner = node->manner,
+        .anew = on_anew,
         .ready = on_ready,
         .context = node,
     };
 
-    if (registration_read_secret(node->secret_path, &secret, &err) == 0)
+    if (node->manner == REGISTRATION_PROVEN
+        && registration_read_secret(node->secret_path, &secret, &err) == 0)
         auth.secret = &secret;
     node->pods = NULL;
     node->login =
@@ -324,8 +336,12 @@ connect_node(struct hollow *node)
     node->client = remote_client_new(p->loop, node->http);
     registration.client = node->client;
     node->registration = registration_new(&registration);
-    node->heartbeat =
-        heartbeat_new(p->loop, node->client, &clock_system, node->name);
+    node->heartbeat = heartbeat_new(p->loop,
+                                    node->client,
+                                    &clock_system,
+                                    node->name,
+                                    on_lease_lost,
+                                    node);
     registration_start(node->registration);
 }
 
