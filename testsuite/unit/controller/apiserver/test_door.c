@@ -83,7 +83,7 @@ house_fini(struct house *h)
 /* One exchange, waited for. */
 struct exchange {
     struct loop *loop;
-    int status;
+    int status; /* 0: no answer yet */
     char type[64];
     char *text;
 };
@@ -126,7 +126,8 @@ send(struct house *h,
                                 .length = body != NULL ? strlen(body) : 0,
                                 .done = answered,
                                 .arg = &e});
-    loop_run(h->w.loop);
+    while (e.status == 0)
+        loop_run(h->w.loop);
     return e;
 }
 
@@ -207,11 +208,11 @@ START_TEST(paths_that_are_none_are_404)
 }
 END_TEST
 
-/* A watch until it has told so many lines. */
+/* What a watch has told. It stops the loop at each line. */
 struct listener {
     struct loop *loop;
     struct strbuf text;
-    unsigned wanted, lines;
+    unsigned lines;
 };
 
 static void
@@ -223,8 +224,7 @@ heard(const void *bytes, size_t length, void *arg)
     l->lines = 0;
     for (size_t i = 0; i < l->text.length; i++)
         l->lines += l->text.text[i] == '\n';
-    if (l->lines >= l->wanted)
-        loop_stop(l->loop);
+    loop_stop(l->loop);
 }
 
 static void
@@ -249,7 +249,7 @@ listen_to(struct house *h, struct listener *l, const char *target)
 START_TEST(a_watch_tells_the_state_and_then_what_changes)
 {
     CLEANUP_HOUSE struct house h;
-    struct listener l = {.wanted = 1};
+    struct listener l = {0};
     struct http_call *call;
 
     house_init(&h);
@@ -258,13 +258,50 @@ START_TEST(a_watch_tells_the_state_and_then_what_changes)
     world_code(&h.w, &alice, HTTP_POST, PODS, POD("a"));
 
     call = listen_to(&h, &l, PODS "?watch=1");
-    loop_run(h.w.loop);
+    while (l.lines < 1)
+        loop_run(h.w.loop);
     ck_assert_ptr_nonnull(
         strstr(l.text.text, "{\"type\":\"ADDED\",\"object\":{\"kind\":"));
-    l.wanted = 2;
     world_code(&h.w, &alice, HTTP_DELETE, PODS "/a", NULL);
-    loop_run(h.w.loop);
+    while (l.lines < 2)
+        loop_run(h.w.loop);
     ck_assert_ptr_nonnull(strstr(l.text.text, "{\"type\":\"DELETED\""));
+    http_call_cancel(call);
+    strbuf_fini(&l.text);
+}
+END_TEST
+
+START_TEST(what_leaves_a_selection_is_deleted_and_what_comes_back_added)
+{
+    CLEANUP_HOUSE struct house h;
+    struct listener l = {0};
+    struct http_call *call;
+    const char *first, *second, *third;
+
+    house_init(&h);
+    l.loop = h.w.loop;
+    strbuf_init(&l.text);
+    world_code(&h.w, &alice, HTTP_POST, PODS, POD("a"));
+    call = listen_to(&h, &l, PODS "?watch=1&labelSelector=kiln.hpc/user,!gone");
+    while (l.lines < 1)
+        loop_run(h.w.loop);
+    for (unsigned i = 0; i < 2; i++)
+        world_code(&h.w,
+                   &alice,
+                   HTTP_PATCH,
+                   PODS "/a",
+                   i == 0 ? "{\"metadata\":{\"labels\":{\"gone\":\"1\"}}}"
+                          : "{\"metadata\":{\"labels\":{\"gone\":null}}}");
+
+    while (l.lines < 3)
+        loop_run(h.w.loop);
+
+    first = strstr(l.text.text, "\"type\":\"ADDED\"");
+    ck_assert_ptr_nonnull(first);
+    second = strstr(first, "\"type\":\"DELETED\"");
+    ck_assert_ptr_nonnull(second);
+    third = strstr(second, "\"type\":\"ADDED\"");
+    ck_assert_ptr_nonnull(third);
     http_call_cancel(call);
     strbuf_fini(&l.text);
 }
@@ -299,4 +336,5 @@ SUITE("door",
       a_local_peer_is_who_the_kernel_says,
       paths_that_are_none_are_404,
       a_watch_tells_the_state_and_then_what_changes,
+      what_leaves_a_selection_is_deleted_and_what_comes_back_added,
       a_watch_of_what_is_forgotten_ends_with_410)

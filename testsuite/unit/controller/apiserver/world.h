@@ -127,10 +127,21 @@ answer_fini(struct answer *a)
 }
 #define CLEANUP_ANSWER CLEANUP(answer_fini)
 
+/* An answer that is waited for. Others stop the same loop, watches above all,
+ * so a loop that has stopped does not mean that this one is here.
+ */
+struct awaited {
+    struct loop *loop;
+    bool is_here;
+};
+
 static inline void
 world_done(struct request *q)
 {
-    loop_stop(q->context);
+    struct awaited *awaited = q->context;
+
+    awaited->is_here = true;
+    loop_stop(awaited->loop);
 }
 
 static inline const struct parameter *
@@ -179,6 +190,7 @@ world_put(struct world *w, const struct question *question)
     struct view view = {.caller = question->who,
                         .store = w->store,
                         .now_us = w->time.real_us};
+    struct awaited awaited = {.loop = w->loop};
     struct answer answer = {0};
     struct target target;
 
@@ -192,9 +204,10 @@ world_put(struct world *w, const struct question *question)
     q->length = question->body != NULL ? strlen(question->body) : 0;
     q->submission_key = question->key;
     q->done = world_done;
-    q->context = w->loop;
+    q->context = &awaited;
     request_start(q, world_parameters(q->arena, &target), target.n_parameters);
-    loop_run(w->loop);
+    while (!awaited.is_here)
+        loop_run(w->loop);
     target_fini(&target);
     world_read(&answer, q, &view);
     request_free(q);
