@@ -28,9 +28,12 @@ static const struct family {
     {"misc-", misc_case},
     {"nominated-", nominated_case},
     {"preemption-", preemption_case},
+    {"quantity-", quantity_case},
     {"queue-", queue_case},
     {"score-", score_case},
+    {"selectors-", selectors_case},
     {"sequence-", sequence_case},
+    {"validation-", validation_case},
 };
 
 struct theme {
@@ -138,6 +141,7 @@ main(int argc, char **argv)
 
     for (int i = 1; i < argc; i++)
         run_file(&tally, argv[i]);
+    selectors_end();
     for (unsigned i = 0; i < tally.count; i++) {
         const struct theme *t = &tally.themes[i];
 

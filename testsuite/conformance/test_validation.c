@@ -2,10 +2,11 @@
 /* test_validation.c - what is wrong with an object, and what it is when
  * nothing is, compared with a Kubernetes API server
  *
- * Two files of vectors: the API server's answers over HTTP, and the functions
- * behind it called alone. No server of Kiln is needed: the library's pure
- * functions do the same in the same order (normalize, default, prepare,
- * validate), and what is the server's own work is left out of the comparison.
+ * The vectors are the API server's answers over HTTP. No server of Kiln is
+ * needed: the library's pure functions do the same in the same order
+ * (normalize, default, prepare, validate), and what is the server's own work
+ * is left out of the comparison. The functions behind it called alone:
+ * cases/validation.c.
  */
 #include <errno.h>
 
@@ -13,17 +14,6 @@
 #include "lib/api/kind.h"
 #include "lib/base/strbuf.h"
 #include "testsuite/lib/vectors.h"
-
-static const struct kind *
-kind_of(const struct json *object)
-{
-    const char *api_version = json_get_text(object, "apiVersion");
-    const char *name = json_get_text(object, "kind");
-
-    return api_version != NULL && name != NULL
-               ? kind_find_by_name(api_version, name)
-               : NULL;
-}
 
 static struct json *
 causes_tree(struct arena *arena, const struct causes *c)
@@ -186,112 +176,6 @@ compare_trees(struct vectors *v,
         vectors_pass(v, theme);
 }
 
-/* --- the functions called alone ------------------------------------------- */
-
-/* Those vectors leave out what is empty: status {}, resources {}, null. */
-static void
-drop_empty(struct json *value)
-{
-    if (json_is(value, JSON_ARRAY))
-        for (uint32_t i = 0; i < value->count; i++)
-            drop_empty(value->items[i]);
-    if (!json_is(value, JSON_OBJECT))
-        return;
-    for (uint32_t i = value->count; i-- > 0;) {
-        struct json_member *m = &value->members[i];
-        bool was_empty = json_is(m->value, JSON_OBJECT) && m->value->count == 0;
-
-        drop_empty(m->value);
-        if (m->value->type == JSON_NULL
-            || (json_is(m->value, JSON_OBJECT) && m->value->count == 0
-                && (!was_empty || strcmp(m->name, "status") == 0
-                    || strcmp(m->name, "resources") == 0
-                    || strcmp(m->name, "spec") == 0)))
-            json_remove(value, m->name);
-    }
-}
-
-/* Of budgets upstream's function looks at the spec alone. */
-static bool
-is_looked_at(const struct kind *kind, const struct cause *cause)
-{
-    return kind != &pod_disruption_budget_kind
-           || strncmp(cause->field, "metadata", 8) != 0;
-}
-
-static void
-keep_causes(const struct kind *kind, struct causes *c)
-{
-    unsigned kept = 0;
-
-    for (unsigned i = 0; i < c->count; i++)
-        if (is_looked_at(kind, &c->items[i]))
-            c->items[kept++] = c->items[i];
-    c->count = kept;
-}
-
-static void
-check_alone(struct vectors *v, struct arena *arena, const struct json *line)
-{
-    const char *name = json_get_text(line, "case");
-    const char *verb = json_get_text(line, "kind");
-    struct json *object = json_dup(arena, json_get(line, "object"));
-    struct json *old = json_get(line, "old");
-    const struct json *expect = json_get(line, "expect");
-    const struct kind *kind = kind_of(object);
-    struct record_notes notes;
-    struct error err = {0};
-    struct causes c;
-    char theme[64];
-
-    if (kind == NULL && json_get(expect, "decodeError") != NULL) {
-        vectors_pass(v, "alone, refused to decode");
-        return;
-    }
-    if (kind == NULL)
-        return;
-    snprintf(theme, sizeof(theme), "alone, %s %s", verb, kind->name);
-    if (record_normalize(kind->record, arena, object, &notes, &err) < 0
-        || (old != NULL
-            && record_normalize(kind->record, arena, old, NULL, &err) < 0)) {
-        if (json_get(expect, "decodeError") != NULL)
-            vectors_pass(v, theme);
-        else
-            vectors_fail(v, theme, "%s: %s", name, err.text);
-        return;
-    }
-    if (json_get(expect, "decodeError") != NULL) {
-        vectors_fail(v, theme, "%s should not be readable", name);
-        return;
-    }
-    if (kind->set_defaults != NULL) {
-        kind->set_defaults(arena, object);
-        if (old != NULL)
-            kind->set_defaults(arena, old);
-    }
-    causes_init(&c, arena);
-    if (kind->validate != NULL)
-        kind->validate(&c, object, old);
-    keep_causes(kind, &c);
-    compare_causes(v,
-                   theme,
-                   name,
-                   causes_tree(arena, &c),
-                   json_get(expect, "errors"));
-    if (json_get(expect, "defaulted") != NULL) {
-        struct json *wanted = json_dup(arena, json_get(expect, "defaulted"));
-
-        snprintf(theme, sizeof(theme), "alone, defaults of %s", kind->name);
-        json_remove(json_get(object, "status"), "daemonEndpoints");
-        json_remove(json_get(object, "status"), "nodeInfo");
-        drop_empty(object);
-        drop_empty(wanted);
-        compare_trees(v, theme, name, object, wanted);
-    }
-}
-
-/* --- the API server's answers --------------------------------------------- */
-
 /* What the server does before: a name, a uid, the namespace of the path. */
 static void
 fill_in_meta(struct arena *arena,
@@ -445,7 +329,6 @@ main(void)
 {
     struct vectors v = {0};
 
-    vectors_each(&v, "scheduler/validation.jsonl.gz", check_alone);
     vectors_each(&v, "api/validation.jsonl.gz", check_answer);
     return vectors_end(&v);
 }

@@ -41,7 +41,13 @@ void preemption_case(struct trial *t);
 void queue_case(struct trial *t);
 void hints_case(struct trial *t);
 void misc_case(struct trial *t);
+void quantity_case(struct trial *t);
+void selectors_case(struct trial *t);
+void validation_case(struct trial *t);
 void wanted_candidates(struct trial *t);
+
+/* Frees what lines of selectors left for those after them. */
+void selectors_end(void);
 
 void trial_skip(struct trial *t, const char *why);
 void mismatch(struct trial *t, const char *format, ...) PRINTF(2, 3);

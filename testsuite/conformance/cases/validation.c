@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cases of what is wrong with an object, and what it is when nothing is: the
+ * pure functions of lib/api in the API server's order (normalize, default,
+ * validate).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/api/causes.h"
+#include "lib/api/kind.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "testsuite/conformance/cases/cases.h"
+
+static const struct kind *
+kind_of(const struct json *object)
+{
+    const char *api_version = json_get_text(object, "apiVersion");
+    const char *name = json_get_text(object, "kind");
+
+    return api_version != NULL && name != NULL
+               ? kind_find_by_name(api_version, name)
+               : NULL;
+}
+
+static struct json *
+causes_tree(struct arena *arena, const struct causes *c)
+{
+    struct json *list = json_array(arena);
+
+    for (unsigned i = 0; i < c->count; i++) {
+        struct json *one = json_object(arena);
+
+        json_set_string(arena, one, "field", c->items[i].field);
+        json_set_string(arena,
+                        one,
+                        "reason",
+                        cause_reason_name(c->items[i].reason));
+        json_set_string(arena, one, "message", c->items[i].message);
+        json_append(arena, list, one);
+    }
+    return list;
+}
+
+static const char *
+reason_of(const struct json *cause)
+{
+    const char *reason = json_get_text(cause, "reason");
+
+    return reason != NULL ? reason : json_get_text(cause, "type");
+}
+
+static bool
+holds(const struct json *list, const struct json *cause)
+{
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (strcmp(json_get_text(json_at(list, i), "field"),
+                   json_get_text(cause, "field"))
+                == 0
+            && strcmp(reason_of(json_at(list, i)), reason_of(cause)) == 0)
+            return true;
+    return false;
+}
+
+/* As sets of field and reason. */
+static bool
+same_causes(const struct json *a, const struct json *b)
+{
+    for (uint32_t i = 0; i < json_count(a); i++)
+        if (!holds(b, json_at(a, i)))
+            return false;
+    for (uint32_t i = 0; i < json_count(b); i++)
+        if (!holds(a, json_at(b, i)))
+            return false;
+    return true;
+}
+
+static void
+add_causes(const struct json *list, struct strbuf *out)
+{
+    for (uint32_t i = 0; i < json_count(list); i++)
+        strbuf_printf(out,
+                      " (%s %s)",
+                      json_get_text(json_at(list, i), "field"),
+                      reason_of(json_at(list, i)));
+}
+
+static void
+compare_causes(struct trial *t,
+               const struct json *is,
+               const struct json *wanted)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (same_causes(is, wanted))
+        return;
+    add_causes(is, &text);
+    strbuf_add_text(&text, " but wanted");
+    add_causes(wanted, &text);
+    mismatch(t, "%s", text.text);
+}
+
+/* The first place where two trees differ, for the reader. */
+static bool
+find_difference(const struct json *is,
+                const struct json *wanted,
+                struct strbuf *path)
+{
+    size_t length = path->length;
+
+    if (json_equals(is, wanted))
+        return false;
+    if (json_is(is, JSON_OBJECT) && json_is(wanted, JSON_OBJECT)) {
+        for (uint32_t i = 0; i < is->count; i++) {
+            strbuf_printf(path, ".%s", is->members[i].name);
+            if (find_difference(is->members[i].value,
+                                json_get(wanted, is->members[i].name),
+                                path))
+                return true;
+            strbuf_truncate(path, length);
+        }
+        for (uint32_t i = 0; i < wanted->count; i++)
+            if (json_get(is, wanted->members[i].name) == NULL) {
+                strbuf_printf(path, ".%s is missing", wanted->members[i].name);
+                return true;
+            }
+    }
+    if (json_is(is, JSON_ARRAY) && json_is(wanted, JSON_ARRAY)
+        && is->count == wanted->count)
+        for (uint32_t i = 0; i < is->count; i++) {
+            strbuf_printf(path, "[%u]", i);
+            if (find_difference(is->items[i], wanted->items[i], path))
+                return true;
+            strbuf_truncate(path, length);
+        }
+    strbuf_add_text(path, " is ");
+    json_print(is, path);
+    strbuf_add_text(path, ", wanted ");
+    if (wanted != NULL)
+        json_print(wanted, path);
+    else
+        strbuf_add_text(path, "nothing");
+    return true;
+}
+
+static void
+compare_trees(struct trial *t, const struct json *is, const struct json *wanted)
+{
+    CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
+
+    if (find_difference(is, wanted, &path))
+        mismatch(t, "%s", path.text);
+}
+
+/* Those vectors leave out what is empty: status {}, resources {}, null. */
+static void
+drop_empty(struct json *value)
+{
+    if (json_is(value, JSON_ARRAY))
+        for (uint32_t i = 0; i < value->count; i++)
+            drop_empty(value->items[i]);
+    if (!json_is(value, JSON_OBJECT))
+        return;
+    for (uint32_t i = value->count; i-- > 0;) {
+        struct json_member *m = &value->members[i];
+        bool was_empty = json_is(m->value, JSON_OBJECT) && m->value->count == 0;
+
+        drop_empty(m->value);
+        if (m->value->type == JSON_NULL
+            || (json_is(m->value, JSON_OBJECT) && m->value->count == 0
+                && (!was_empty || strcmp(m->name, "status") == 0
+                    || strcmp(m->name, "resources") == 0
+                    || strcmp(m->name, "spec") == 0)))
+            json_remove(value, m->name);
+    }
+}
+
+/* Of budgets upstream's function looks at the spec alone. */
+static bool
+is_looked_at(const struct kind *kind, const struct cause *cause)
+{
+    return kind != &pod_disruption_budget_kind
+           || strncmp(cause->field, "metadata", 8) != 0;
+}
+
+static void
+keep_causes(const struct kind *kind, struct causes *c)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < c->count; i++)
+        if (is_looked_at(kind, &c->items[i]))
+            c->items[kept++] = c->items[i];
+    c->count = kept;
+}
+
+static void
+want_defaults(struct trial *t, struct json *object)
+{
+    struct json *wanted = json_dup(t->arena, json_get(t->expect, "defaulted"));
+
+    json_remove(json_get(object, "status"), "daemonEndpoints");
+    json_remove(json_get(object, "status"), "nodeInfo");
+    drop_empty(object);
+    drop_empty(wanted);
+    compare_trees(t, object, wanted);
+}
+
+static void
+run_rules(struct trial *t,
+          const struct kind *kind,
+          struct json *object,
+          struct json *old)
+{
+    struct causes c;
+
+    if (kind->set_defaults != NULL) {
+        kind->set_defaults(t->arena, object);
+        if (old != NULL)
+            kind->set_defaults(t->arena, old);
+    }
+    causes_init(&c, t->arena);
+    if (kind->validate != NULL)
+        kind->validate(&c, object, old);
+    keep_causes(kind, &c);
+    compare_causes(t, causes_tree(t->arena, &c), json_get(t->expect, "errors"));
+    if (json_get(t->expect, "defaulted") != NULL)
+        want_defaults(t, object);
+}
+
+void
+validation_case(struct trial *t)
+{
+    struct json *object = json_dup(t->arena, json_get(t->line, "object"));
+    struct json *old = json_get(t->line, "old");
+    bool is_unreadable = json_get(t->expect, "decodeError") != NULL;
+    const struct kind *kind = kind_of(object);
+    struct record_notes notes;
+    struct error err = {0};
+    int r;
+
+    if (kind == NULL) {
+        if (!is_unreadable)
+            trial_skip(t, "no such kind");
+        return;
+    }
+    r = record_normalize(kind->record, t->arena, object, &notes, &err);
+    if (r == 0 && old != NULL)
+        r = record_normalize(kind->record, t->arena, old, NULL, &err);
+    if (is_unreadable != (r < 0))
+        mismatch(t, "%s", r < 0 ? err.text : "should not be readable");
+    else if (r == 0)
+        run_rules(t, kind, object, old);
+}
