@@ -118,10 +118,17 @@ leave_out_plugins(hwloc_topology_t machine)
                                       plugins[i]);
 }
 
+/* Groups are kept where they say something: a NUMA node whose CPUs are not
+ * those of a package or cache (sub-NUMA clusters) hangs on one, and without it
+ * hwloc gives the node all CPUs of what is above.
+ */
 static void
 filter(hwloc_topology_t machine, bool with_devices)
 {
     hwloc_topology_set_all_types_filter(machine, HWLOC_TYPE_FILTER_KEEP_NONE);
+    hwloc_topology_set_type_filter(machine,
+                                   HWLOC_OBJ_GROUP,
+                                   HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
     hwloc_topology_set_type_filter(machine,
                                    HWLOC_OBJ_PACKAGE,
                                    HWLOC_TYPE_FILTER_KEEP_ALL);

@@ -118,6 +118,45 @@ START_TEST(synthetic_machines_come_out_as_described)
 }
 END_TEST
 
+/* Each level of a description divides the one above it. */
+START_TEST(every_pu_is_in_the_numa_node_that_its_level_says)
+{
+    static const struct {
+        const char *text;
+        unsigned numa, pus_of_each;
+    } cases[] = {
+        {"package:2 numa:2 l3:2 core:2 pu:2", 4, 8},
+        {"pack:2 numa:4 core:2 pu:1", 8, 2},
+        {"pack:1 numa:64 pu:1", 64, 1},
+        {"pack:2 [numa] l3:2 core:4 pu:2", 2, 16},
+        {"numa:2 pack:2 core:4 pu:1", 2, 8},
+        {"pack:2 l3:2 numa:1 core:4 pu:2", 4, 8},
+        {"pack:2 l3:2 [numa] core:4 pu:2", 4, 8},
+        {"numa:4 core:4 pu:2", 4, 8},
+        {"numa:3 pu:5", 3, 5},
+        {"pack:2 group:2 [numa] core:4 pu:2", 4, 8},
+        {"pack:2 numa:2 core:1 pu:1", 4, 1},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct topology *t = discover_given(cases[i].text);
+
+        ck_assert_uint_eq(t->n_numa, cases[i].numa);
+        for (unsigned n = 0; n < t->n_numa; n++) {
+            ck_assert_msg(bitset_count(&t->numa[n].pus) == cases[i].pus_of_each,
+                          "'%s': NUMA node %u has %u PUs",
+                          cases[i].text,
+                          n,
+                          bitset_count(&t->numa[n].pus));
+            ck_assert_uint_eq(bitset_next(&t->numa[n].pus, 0),
+                              n * cases[i].pus_of_each);
+        }
+        assert_sound(t);
+        topology_free(t);
+    }
+}
+END_TEST
+
 START_TEST(nonsense_is_refused_with_the_reason)
 {
     static const struct {
@@ -253,6 +292,24 @@ START_TEST(devices_are_found_when_asked_for)
 }
 END_TEST
 
+START_TEST(sub_numa_clusters_below_one_cache_are_told_apart)
+{
+    struct topology *t = discover_data("sub-numa-clusters.xml", false);
+
+    ck_assert_uint_eq(t->n_numa, 4);
+    ck_assert_uint_eq(t->n_l3, 2);
+    assert_pus(&t->numa[0].pus, "0-3");
+    assert_pus(&t->numa[1].pus, "4-7");
+    assert_pus(&t->numa[2].pus, "8-11");
+    assert_pus(&t->numa[3].pus, "12-15");
+    ck_assert_uint_eq(t->numa[2].package, 1);
+    ck_assert_uint_eq(t->distances[1], 12);
+    ck_assert_uint_eq(t->distances[2], 21);
+    assert_sound(t);
+    topology_free(t);
+}
+END_TEST
+
 START_TEST(fast_memory_beside_the_cores_is_a_node_without_cpus)
 {
     struct topology *t = discover_data("dram-and-hbm.xml", false);
@@ -320,11 +377,13 @@ END_TEST
 
 SUITE("hardware",
       synthetic_machines_come_out_as_described,
+      every_pu_is_in_the_numa_node_that_its_level_says,
       nonsense_is_refused_with_the_reason,
       reserved_cpus_are_in_no_group,
       a_reservation_that_cannot_be_is_refused,
       distances_kinds_and_hugepages_are_read,
       devices_are_found_when_asked_for,
+      sub_numa_clusters_below_one_cache_are_told_apart,
       fast_memory_beside_the_cores_is_a_node_without_cpus,
       this_machine_is_sound_and_not_virtual,
       an_agent_bound_to_one_cpu_offers_that_one,
