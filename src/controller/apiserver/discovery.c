@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "controller/apiserver/policy.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/store/store.h"
@@ -340,14 +339,6 @@ serve_group(struct request *q, const char *path)
            && reply_resources(q, group, version);
 }
 
-/* The history is forgotten, as after a compaction: for replays alone. */
-static void
-compact(struct request *q)
-{
-    store_compact(q->server->store, store_revision(q->server->store));
-    reply_success(&q->reply, 200);
-}
-
 bool
 discovery_serve(struct request *q, const char *path)
 {
@@ -366,9 +357,6 @@ discovery_serve(struct request *q, const char *path)
         reply_groups(q);
     else if (strcmp(path, "/api/v1") == 0 || strcmp(path, "/api/v1/") == 0)
         return reply_resources(q, "", "v1");
-    else if (strcmp(path, "/conformance/compact") == 0
-             && q->server->policy->is_conformance)
-        compact(q);
     else if (strncmp(path, "/apis/", 6) == 0)
         return serve_group(q, path + 6);
     else

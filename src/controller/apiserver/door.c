@@ -10,6 +10,7 @@
 
 #include "controller/apiserver/accept.h"
 #include "controller/apiserver/caller.h"
+#include "controller/apiserver/conformance.h"
 #include "controller/apiserver/discovery.h"
 #include "controller/apiserver/frame.h"
 #include "controller/apiserver/policy.h"
@@ -330,8 +331,6 @@ serve_api(struct visit *v)
         answer_not_found(v, result);
         return;
     }
-    q->format = find_format(http_request_header(v->http, "Content-Type"));
-    q->text = http_request_body(v->http, &q->length);
     q->submission_key = http_request_header(v->http, "Idempotency-Key");
     set_include(v, parameter_find(parameters, n_parameters, "includeObject"));
     v->view.accept.is_pretty =
@@ -357,13 +356,15 @@ serve(struct visit *v)
     q->context = v;
     v->view.caller = v->caller;
     v->view.store = v->server->store;
+    q->format = find_format(http_request_header(v->http, "Content-Type"));
+    q->text = http_request_body(v->http, &q->length);
     q->is_verbose = http_request_query(v->http, "verbose") != NULL;
     if (!accept_parse(http_request_header(v->http, "Accept"),
                       &v->view.accept,
                       &q->reply)
         || discovery_serve(q, http_request_path(v->http)))
         answer(v);
-    else
+    else if (!conformance_serve(q, http_request_path(v->http)))
         serve_api(v);
 }
 

@@ -207,8 +207,10 @@ count_generation(struct request *q,
                  const struct json *old_tree)
 {
     struct json *meta = json_get(tree, "metadata");
-    const struct json *is = json_get(tree, "spec");
-    const struct json *was = json_get(old_tree, "spec");
+    const char *name =
+        q->route.kind == &pod_template_kind ? "template" : "spec";
+    const struct json *is = json_get(tree, name);
+    const struct json *was = json_get(old_tree, name);
 
     if (!(q->route.kind->flags & KIND_GENERATION) || (is == NULL && was == NULL)
         || (is != NULL && was != NULL && json_equals(is, was)))
