@@ -135,12 +135,6 @@ names_this_host(const char *host)
     return false;
 }
 
-static void
-keep(void *data)
-{
-    (void)data;
-}
-
 /* Found out once for each connection. */
 static bool
 is_same_user(const struct proxy *p, struct http_request *request)
@@ -155,7 +149,7 @@ is_same_user(const struct proxy *p, struct http_request *request)
         return true;
     if (neighbour_uid(peer->address, p->port, &uid) < 0 || uid != getuid())
         return false;
-    http_request_set_connection_data(request, allowed, keep);
+    http_request_set_connection_data(request, allowed, NULL);
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include "controller/apiserver/door.h"
 #include "controller/apiserver/hub.h"
 #include "controller/apiserver/membership.h"
+#include "controller/apiserver/refusal.h"
 #include "controller/apiserver/relay.h"
 #include "controller/apiserver/seed.h"
 #include "controller/apiserver/server.h"
@@ -30,6 +31,7 @@ apiserver_new(const struct apiserver_settings *settings)
         membership_new(server->loop, server->store, server->workers);
     server->http =
         http_server_new(server->loop, settings->limits, door_handle, server);
+    http_server_word_refusals(server->http, refusal_word);
     seed(server);
     return server;
 }

@@ -15,6 +15,8 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
+#include "lib/base/strbuf.h"
+#include "lib/http/http_refusal.h"
 #include "lib/loop/loop.h"
 
 /* What a client sends while its last request is still being answered is read
@@ -111,6 +113,8 @@ on_output(struct evbuffer *buffer,
     (void)buffer;
     if (c->server == NULL)
         return;
+    if (c->phase == HTTP_RECEIVING && info->n_added > 0)
+        http_refusal_note(c);
     if (c->phase == HTTP_SENDING && info->n_deleted > 0)
         http_connection_enter(c, HTTP_SENDING);
     else if (c->phase == HTTP_STREAMING
@@ -244,6 +248,7 @@ http_connection_make(struct event_base *base, void *arg)
     c->loop = server->loop;
     c->references = 1;
     list_init(&c->doomed_place);
+    list_init(&c->refused_place);
     list_add_last(&server->fresh, &c->place);
     event_active(&server->chores, EV_TIMEOUT, 0);
     return c->bev;
@@ -348,11 +353,10 @@ close_done(struct evhttp_connection *ev, void *arg)
     uncount_peer(c);
     list_remove(&c->place);
     list_remove(&c->doomed_place);
+    list_remove(&c->refused_place);
     server->by_fd[c->fd] = NULL;
     server->counts.connections--;
-    if (c->data != NULL)
-        c->free_data(c->data);
-    c->data = NULL;
+    http_connection_set_data(c, NULL, NULL);
     c->request = NULL;
     c->stream = NULL;
     c->ev = NULL;
@@ -371,6 +375,17 @@ http_connection_of(struct http_server *server, struct evhttp_request *ev)
     int fd = bufferevent_getfd(evhttp_connection_get_bufferevent(connection));
 
     return server->by_fd[fd];
+}
+
+void
+http_connection_set_data(struct http_connection *c,
+                         void *data,
+                         void (*free_data)(void *data))
+{
+    if (c->data != NULL && c->free_data != NULL)
+        c->free_data(c->data);
+    c->data = data;
+    c->free_data = free_data;
 }
 
 void
@@ -418,17 +433,11 @@ http_connection_cut(struct http_connection *c)
 static void
 send_refusal(const struct http_connection *c)
 {
-    static const char overloaded[] = "HTTP/1.1 503 Service Unavailable\r\n"
-                                     "Retry-After: 1\r\n"
-                                     "Content-Length: 0\r\n"
-                                     "Connection: close\r\n\r\n";
-    static const char too_large[] = "HTTP/1.1 413 Payload Too Large\r\n"
-                                    "Content-Length: 0\r\n"
-                                    "Connection: close\r\n\r\n";
-    const char *text = c->doom == HTTP_TOO_LARGE ? too_large : overloaded;
-    ssize_t ignored =
-        send(c->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    ssize_t ignored;
 
+    http_refusal_write(c->server, c->doom == HTTP_TOO_LARGE ? 413 : 503, &text);
+    ignored = send(c->fd, text.text, text.length, MSG_DONTWAIT | MSG_NOSIGNAL);
     (void)ignored;
 }
 

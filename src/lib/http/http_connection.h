@@ -61,6 +61,8 @@ struct http_connection {
     uint64_t id;
     struct list place; /* in a phase, or in server->fresh */
     struct list doomed_place;
+    struct list refused_place;
+    bool is_refused; /* http_refusal.c has answered */
     enum http_phase phase;
     enum http_doom doom;
     int64_t since_ms; /* in this phase, or last seen to read its answer */
@@ -105,11 +107,13 @@ struct http_server {
     struct http_limits limits;
     http_server_fn handler;
     void *arg;
+    http_refusal_fn refusal;
     struct evbuffer *scratch; /* the answer being put together; else empty */
-    struct event chores;      /* activated: adopt the fresh, cut the doomed */
+    struct event chores;      /* activated: adopt the fresh, and so on */
     struct event sweep;
     struct list fresh; /* accepted, not yet looked at */
     struct list doomed;
+    struct list refused; /* evhttp's error page is to be replaced */
     struct list phases[HTTP_PHASES];
     struct list listeners;
     struct map *peers;
@@ -127,6 +131,9 @@ struct http_server {
  */
 struct bufferevent *http_connection_make(struct event_base *base, void *server);
 void http_connection_adopt_all(struct http_server *server);
+void http_connection_set_data(struct http_connection *c,
+                              void *data,
+                              void (*free_data)(void *data));
 void http_connection_enter(struct http_connection *c, enum http_phase phase);
 void http_connection_doom(struct http_connection *c, enum http_doom doom);
 void http_connection_cut(struct http_connection *c);

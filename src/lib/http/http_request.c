@@ -13,7 +13,9 @@
 #include <event2/keyvalq_struct.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/strbuf.h"
 #include "lib/http/http_connection.h"
+#include "lib/http/http_refusal.h"
 
 /* Shorter pieces are copied: that costs less than to keep track of them. */
 #define COPIED_BYTES 512
@@ -103,8 +105,12 @@ request_free(struct http_request *r)
 static void
 refuse(struct http_request *r, const char *why)
 {
+    CLEANUP_STRBUF struct strbuf body = STRBUF_INIT;
+    const char *type =
+        http_refusal_body(r->connection->server, 400, why, &body);
+
     r->closes_after = true;
-    http_request_reply(r, 400, "text/plain", why, strlen(why));
+    http_request_reply(r, 400, type, body.text, body.length);
 }
 
 /* In one piece, with a NUL behind it. */
@@ -128,14 +134,14 @@ dispatch(struct http_request *r, struct http_server *server)
     struct framing framing = framing_of(r->ev);
 
     if (!is_well_framed(&framing)) {
-        refuse(r, "contradicting Content-Length and Transfer-Encoding\n");
+        refuse(r, "contradicting Content-Length and Transfer-Encoding");
         return;
     }
     /* evhttp may take the body of a GET for the next request. */
     if (r->method == HTTP_GET || r->method == HTTP_HEAD)
         r->closes_after = framing.has_length || framing.is_encoded;
     if (target_parse(evhttp_request_get_uri(r->ev), &r->target) < 0) {
-        refuse(r, "malformed request target\n");
+        refuse(r, "malformed request target");
         return;
     }
     take_body(r);
@@ -274,14 +280,11 @@ http_request_set_connection_data(struct http_request *r,
     struct http_connection *c = r->connection;
 
     if (r->is_closed) {
-        if (data != NULL)
+        if (data != NULL && free_data != NULL)
             free_data(data);
         return;
     }
-    if (c->data != NULL)
-        c->free_data(c->data);
-    c->data = data;
-    c->free_data = free_data;
+    http_connection_set_data(c, data, free_data);
 }
 
 void

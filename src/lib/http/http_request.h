@@ -49,8 +49,9 @@ const char *http_request_body(const struct http_request *r, size_t *ret_length);
 const struct http_peer *http_request_peer(const struct http_request *r);
 
 /* The connection: a number that no other has had, and a slot for what belongs
- * to it (a session). Setting frees what stood there; closing frees the last.
- * Set is ignored, and the data freed, when the client has gone.
+ * to it (a session). Setting frees what stood there; closing frees the last;
+ * a `free_data` of NULL frees nothing. Set is ignored, and the data freed, when
+ * the client has gone.
  */
 uint64_t http_request_connection(const struct http_request *r);
 void *http_request_connection_data(const struct http_request *r);

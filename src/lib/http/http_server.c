@@ -10,6 +10,7 @@
 #include "lib/base/map.h"
 #include "lib/http/http_connection.h"
 #include "lib/http/http_listener.h"
+#include "lib/http/http_refusal.h"
 #include "lib/loop/base.h"
 
 static const struct http_limits default_limits = {
@@ -57,6 +58,7 @@ do_chores(evutil_socket_t fd, short events, void *arg)
     (void)fd;
     (void)events;
     http_connection_adopt_all(server);
+    http_refusal_replace_all(server);
     http_connection_cut_doomed(server);
 }
 
@@ -136,6 +138,7 @@ http_server_new(struct loop *loop,
     server->peers = map_new();
     list_init(&server->fresh);
     list_init(&server->doomed);
+    list_init(&server->refused);
     list_init(&server->listeners);
     for (size_t i = 0; i < HTTP_PHASES; i++)
         list_init(&server->phases[i]);
@@ -143,6 +146,12 @@ http_server_new(struct loop *loop,
     set_up_evhttp(server);
     start_sweep(server);
     return server;
+}
+
+void
+http_server_word_refusals(struct http_server *server, http_refusal_fn fn)
+{
+    server->refusal = fn;
 }
 
 void

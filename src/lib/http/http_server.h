@@ -21,6 +21,7 @@ struct error;
 struct http_request;
 struct http_server;
 struct loop;
+struct strbuf;
 
 /* What is refused. 0 means the default, which stands behind each. */
 struct http_limits {
@@ -47,6 +48,16 @@ struct http_server *http_server_new(struct loop *loop,
                                     http_server_fn handler,
                                     void *arg) OWNED_BY(http_server_free);
 DEFINE_CLEANUP(struct http_server, http_server_free)
+
+/* The body of the answer to a request that never comes to the handler, because
+ * it cannot be read or is too much; returns the body's content type. Without
+ * one it is `why` as plain text. `arg` is the handler's.
+ */
+typedef const char *(*http_refusal_fn)(int status,
+                                       const char *why,
+                                       struct strbuf *body,
+                                       void *arg);
+void http_server_word_refusals(struct http_server *server, http_refusal_fn fn);
 
 /* Change. Listen on "127.0.0.1:6820", "[::]:6820", "*:6820" (both families),
  * port 0 for any free one; or on a Unix socket with the given mode, which

@@ -139,6 +139,9 @@ handle(struct http_request *r, void *arg)
         http_request_on_close(r, went_away, h);
         http_request_set_connection_data(r, h, freed);
         h->is_kept++;
+    } else if (strcmp(path, "/mark") == 0) {
+        http_request_set_connection_data(r, h, NULL);
+        describe(r);
     } else if (strcmp(path, "/pieces") == 0) {
         reply_pieces(r, h);
     } else if (strcmp(path, "/stream") == 0) {
@@ -268,6 +271,27 @@ START_TEST(a_malformed_request_is_refused_and_the_connection_ends)
         ck_assert_msg(strstr(answer.text, refusals[_i].status) != NULL,
                       "%s",
                       answer.text);
+    close(fd);
+    strbuf_fini(&answer);
+    host_stop(h);
+}
+END_TEST
+
+START_TEST(what_is_not_to_be_freed_stays_when_it_is_replaced_and_at_the_close)
+{
+    struct host *h = host_start(NULL);
+    struct strbuf answer = STRBUF_INIT;
+    int fd = site_connect(&h->site);
+
+    site_send(fd,
+              "GET /mark HTTP/1.1\r\nHost: h\r\n\r\n"
+              "GET /mark HTTP/1.1\r\nHost: h\r\n\r\n"
+              "GET /last HTTP/1.1\r\nHost: h\r\n\r\n");
+    site_read_all(fd, &answer);
+
+    ck_assert_str_eq(answer.text + answer.length - 3, "bye");
+    ck_assert_uint_eq(site_counts(&h->site).requests, 3);
+    ck_assert_uint_eq(h->frees, 0);
     close(fd);
     strbuf_fini(&answer);
     host_stop(h);
@@ -646,6 +670,9 @@ main(void)
                         a_malformed_request_is_refused_and_the_connection_ends,
                         0,
                         (int)ARRAY_SIZE(refusals));
+    tcase_add_test(
+        tcase,
+        what_is_not_to_be_freed_stays_when_it_is_replaced_and_at_the_close);
     tcase_add_test(tcase, a_connection_serves_many_requests_also_sent_ahead);
     tcase_add_test(tcase, a_long_request_behind_a_kept_one_is_read_in_time);
     tcase_add_test(tcase, pieces_are_sent_without_a_copy_and_released_once);
