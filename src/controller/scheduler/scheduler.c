@@ -128,15 +128,16 @@ fail(struct scheduler *s, struct assignment *a, struct answer answer)
                              : "no reason was given";
     bool is_error = answer.verdict == VERDICT_ERROR;
 
+    if (a->queued->is_deleted)
+        return;
     if (a->error != NULL)
         reason = a->error;
     if (!is_error && answer.plugin != PLUGIN_NONE)
         a->queued->unschedulable |= PLUGIN_BIT(answer.plugin);
-    if (!a->queued->is_deleted)
-        recorder_failed(s->recorder,
-                        a->cycle.pod,
-                        is_error ? "SchedulerError" : "Unschedulable",
-                        reason);
+    recorder_failed(s->recorder,
+                    a->cycle.pod,
+                    is_error ? "SchedulerError" : "Unschedulable",
+                    reason);
     if (is_error)
         s->errors++;
     else
@@ -281,6 +282,12 @@ bind_done(const struct client_reply *reply, void *context)
     a->call = NULL;
     if (client_reply_error(reply, &err) == 0) {
         assignments_resume(as, a, VERDICT_OK, NAME_NONE);
+        return;
+    }
+    /* It was deleted meanwhile: nobody is left to try again for. */
+    if (reply->code == 404) {
+        a->queued->is_deleted = true;
+        assignments_resume(as, a, VERDICT_ERROR, NAME_NONE);
         return;
     }
     error_wrap(&err, err.code, "binding to node '%s'", a->node_name);

@@ -153,6 +153,29 @@ START_TEST(a_pod_deleted_while_it_is_bound_does_not_come_back)
 }
 END_TEST
 
+START_TEST(a_binding_of_a_pod_that_is_gone_ends_without_a_word)
+{
+    struct world *w = world_new(NULL);
+    struct scheduler_counts count;
+
+    world_add_node(w, "n1", 4);
+    world_add_pod(w, "a", "2", "1Gi", "");
+    fake_client_run(w->api);
+    fake_client_remove(w->api, &pod_kind, "default", "a");
+    scheduler_work(w->scheduler, 10);
+    world_settle(w);
+    world_advance(w, 60000);
+    count = scheduler_count(w->scheduler);
+
+    ck_assert_uint_eq(fake_client_calls(w->api, CLIENT_CREATE, "binding"), 1);
+    ck_assert_uint_eq(count.errors, 0);
+    ck_assert_uint_eq(count.assumed, 0);
+    ck_assert_uint_eq(count.active + count.backoff + count.sleeping, 0);
+    ck_assert_uint_eq(fake_client_count(w->api, &event_kind), 0);
+    world_free(w);
+}
+END_TEST
+
 START_TEST(a_restarted_scheduler_knows_what_is_taken)
 {
     struct world *w = world_new(NULL);
@@ -357,6 +380,7 @@ SUITE("scheduler",
       a_pod_being_deleted_keeps_its_cores_until_it_is_gone,
       a_binding_that_fails_is_tried_again,
       a_pod_deleted_while_it_is_bound_does_not_come_back,
+      a_binding_of_a_pod_that_is_gone_ends_without_a_word,
       a_restarted_scheduler_knows_what_is_taken,
       a_pod_bound_by_hand_is_given_an_allocation,
       a_pod_bound_by_hand_that_does_not_fit_is_refused,
