@@ -34,7 +34,12 @@ add_name(struct strbuf *out, unsigned indent, const char *name)
     size_t before = out->length;
     size_t used;
 
-    strbuf_printf(out, "%*s%s:", (int)indent, "", name);
+    strbuf_printf(out,
+                  "%*s%s%s",
+                  (int)indent,
+                  "",
+                  name,
+                  name[0] != '\0' ? ":" : "");
     used = out->length - before;
     strbuf_printf(out,
                   "%*s",
@@ -172,7 +177,11 @@ add_member(struct strbuf *out,
     strbuf_truncate(out, before);
     strbuf_printf(out, "%*s%s:\n", (int)indent, "", words.text);
     if (value->type == JSON_OBJECT) {
+        const size_t heading = out->length;
+
         facts_add_tree(out, indent + STEP, value);
+        if (out->length == heading) /* nothing but empty parts */
+            strbuf_truncate(out, before);
         return;
     }
     add_items(out, indent + STEP, value);

@@ -11,7 +11,9 @@ struct kctl;
 struct strbuf;
 struct target_object;
 
-/* One line; the value's text is made fit for a terminal. */
+/* One line; the value's text is made fit for a terminal. Without a name it
+ * goes on with what the line above names.
+ */
 void facts_add(struct strbuf *out,
                unsigned indent,
                const char *name,

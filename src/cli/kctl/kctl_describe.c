@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "cli/kctl/command.h"
+#include "cli/kctl/essence.h"
 #include "cli/kctl/facts.h"
 #include "cli/kctl/kctl.h"
 #include "cli/kctl/resource.h"
+#include "cli/kctl/summary.h"
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/base/arena.h"
@@ -49,10 +51,6 @@ add_text(struct strbuf *out, const char *name, const char *value)
 static void
 add_map(struct strbuf *out, const char *name, const struct json *map)
 {
-    if (json_count(map) == 0) {
-        facts_add(out, 0, name, "<none>");
-        return;
-    }
     for (uint32_t i = 0; i < json_count(map); i++) {
         const char *value = json_text(map->members[i].value);
 
@@ -119,13 +117,10 @@ add_owner(struct strbuf *out, const struct json *object)
     }
 }
 
-/* Whatever else stands at the top, as spec, status and data do. Topologies
- * have a picture of their own.
- */
+/* Whatever else stands at the top, as spec, status and data do. */
 static void
 add_rest(struct strbuf *out, struct json *object)
 {
-    json_remove(json_get(object, "status"), "topology");
     json_remove(json_get(object, "status"), "conditions");
     for (uint32_t i = 0; i < json_count(object); i++) {
         const struct json_member *m = &object->members[i];
@@ -207,8 +202,12 @@ describe(struct kctl *kctl,
     if (r < 0)
         return r;
     conditions = json_get_path(object, "status.conditions");
+    essence_extract(object);
     add_metadata(arena, out, object);
     add_owner(out, object);
+    r = summary_add(kctl, target, out, err);
+    if (r < 0)
+        return r;
     add_rest(out, object);
     facts_add_conditions(out, conditions);
     if (target->kind == &job_kind || target->kind == &node_kind)

@@ -9,6 +9,7 @@
 #include "cli/kctl/kctl.h"
 #include "cli/kctl/resource.h"
 #include "lib/api/kind.h"
+#include "lib/api/refusals.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
@@ -153,6 +154,39 @@ add_container(struct strbuf *out, const struct json *pod)
     }
 }
 
+/* The nodes by their reason, what time may change first. */
+static void
+add_refusals(struct strbuf *out, const struct json *scheduled)
+{
+    const char *message = words_of(scheduled);
+    struct refusals all;
+
+    if (!refusals_parse(message, &all) || all.count == 0) {
+        facts_add(out, 2, "Not placed", "%s", message);
+        return;
+    }
+    for (unsigned i = 0; i < all.count; i++) {
+        const struct refusal *r = &all.items[i];
+
+        if (r->nodes == 0)
+            facts_add(out,
+                      2,
+                      i == 0 ? "Not placed" : "",
+                      "%.*s",
+                      (int)r->length,
+                      r->text);
+        else
+            facts_add(out,
+                      2,
+                      i == 0 ? "Not placed" : "",
+                      "%u of %u nodes: %.*s",
+                      r->nodes,
+                      all.total,
+                      (int)r->length,
+                      r->text);
+    }
+}
+
 static void
 add_pod(struct arena *arena, struct strbuf *out, const struct json *pod)
 {
@@ -173,7 +207,7 @@ add_pod(struct arena *arena, struct strbuf *out, const struct json *pod)
         node != NULL ? node : "",
         facts_age(arena, json_path_text(pod, "metadata.creationTimestamp")));
     if (scheduled != NULL && !holds(scheduled))
-        facts_add(out, 2, "Not placed", "%s", words_of(scheduled));
+        add_refusals(out, scheduled);
     if (reason != NULL || message != NULL)
         facts_add(out,
                   2,

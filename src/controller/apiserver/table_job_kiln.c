@@ -13,7 +13,7 @@
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
-#include "lib/api/quantity.h"
+#include "lib/api/refusals.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
@@ -147,17 +147,17 @@ find_state(const struct sight *s, int64_t now_us)
 static const char *
 explain_end(const struct sight *s,
             const struct job_condition *failed,
-            char buffer[64])
+            struct strbuf *buffer)
 {
     const char *reason = find_end(s, failed);
     struct container_state state;
 
     if (strcmp(reason, "Error") == 0 && pod_main_state(s->pod, &state)) {
         if (state.signal > 0)
-            snprintf(buffer, 64, "killed by signal %" PRId64, state.signal);
+            strbuf_printf(buffer, "killed by signal %" PRId64, state.signal);
         else
-            snprintf(buffer, 64, "exit code %" PRId64, state.exit_code);
-        return buffer;
+            strbuf_printf(buffer, "exit code %" PRId64, state.exit_code);
+        return buffer->text;
     }
     if (strcmp(reason, "StartError") == 0 && s->pod->status.message != NULL)
         return s->pod->status.message;
@@ -166,8 +166,18 @@ explain_end(const struct sight *s,
     return reason;
 }
 
+/* Why no node takes the pod, in a few words; in the buffer. */
 static const char *
-find_reason(const struct sight *s, int64_t now_us, char buffer[64])
+explain_wait(const struct pod_condition *scheduled, struct strbuf *buffer)
+{
+    if (scheduled->message == NULL)
+        return scheduled->reason;
+    refusals_format_brief(scheduled->message, buffer);
+    return buffer->text;
+}
+
+static const char *
+find_reason(const struct sight *s, int64_t now_us, struct strbuf *buffer)
 {
     const struct job_condition *failed = find_condition(s->job, "Failed");
     const struct pod_condition *scheduled;
@@ -188,7 +198,7 @@ find_reason(const struct sight *s, int64_t now_us, char buffer[64])
     if (scheduled == NULL || scheduled->status == NULL
         || strcmp(scheduled->status, "False") != 0)
         return s->pod->status.reason;
-    return scheduled->message != NULL ? scheduled->message : scheduled->reason;
+    return explain_wait(scheduled, buffer);
 }
 
 /* "1-02:03:04", as the users of batch systems write it. */
@@ -283,7 +293,7 @@ add_cells(struct table_row *row, const struct object *object)
     const struct job *job = job_of(object);
     const struct pod_spec *spec = &job->spec.template_.spec;
     struct sight sight = {.job = job};
-    char reason[64];
+    CLEANUP_STRBUF struct strbuf reason = STRBUF_INIT;
 
     if (row->view->store != NULL)
         store_visit_index(row->view->store,
@@ -302,7 +312,7 @@ add_cells(struct table_row *row, const struct object *object)
     add_limit(row, job);
     table_cell(row, find_cpus(job));
     table_cell(row, sight.pod != NULL ? sight.pod->spec.node_name : "");
-    table_cell(row, find_reason(&sight, row->view->now_us, reason));
+    table_cell(row, find_reason(&sight, row->view->now_us, &reason));
     table_cell_age(row, job->meta.created_at_us);
     add_exit(row, job);
     table_cell_int(row, spec->priority != NULL ? *spec->priority : 0);

@@ -8,6 +8,7 @@
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
+#include "lib/api/refusals.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
@@ -319,8 +320,9 @@ find_user(const struct meta *meta)
     return user != NULL ? user : string_map_find(&meta->labels, LABEL_USER);
 }
 
+/* Why no node takes it, in a few words; in the buffer. */
 static const char *
-find_wait_reason(const struct pod *pod)
+find_wait_reason(const struct pod *pod, struct strbuf *buffer)
 {
     const struct pod_condition *scheduled =
         pod_find_condition(pod, "PodScheduled");
@@ -328,7 +330,10 @@ find_wait_reason(const struct pod *pod)
     if (scheduled == NULL || !is_text(scheduled->status)
         || strcmp(scheduled->status, "False") != 0)
         return "";
-    return is_text(scheduled->message) ? scheduled->message : scheduled->reason;
+    if (!is_text(scheduled->message))
+        return scheduled->reason;
+    refusals_format_brief(scheduled->message, buffer);
+    return buffer->text;
 }
 
 static const char *
@@ -350,6 +355,7 @@ add_kiln_cells(struct table_row *row, const struct object *object)
     const struct pod *pod = pod_of(object);
     const struct allocation *a = pod->status.allocation;
     struct summary s = {.arena = arena};
+    CLEANUP_STRBUF struct strbuf reason = STRBUF_INIT;
 
     summarize(object, &s);
     table_cell(row, pod->meta.name);
@@ -362,7 +368,7 @@ add_kiln_cells(struct table_row *row, const struct object *object)
                                              : "");
     table_cell(row, a != NULL ? a->memory_nodes : "");
     table_cell_age(row, pod->meta.created_at_us);
-    table_cell(row, find_wait_reason(pod));
+    table_cell(row, find_wait_reason(pod, &reason));
     table_cell(row, format_exit(arena, pod));
     table_cell(row, a != NULL ? a->withheld : "");
 }

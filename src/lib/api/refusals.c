@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/refusals.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+
+#define HEAD       " nodes are available: "
+#define PREEMPTION " preemption: "
+
+/* Reasons that stay as long as the node and the pod stay as they are. */
+static const char *const lasting[] = {
+    "node(s) had untolerated taint",
+    "node(s) were unschedulable",
+    "node(s) didn't match Pod's node affinity/selector",
+    "node(s) didn't match scheduler-enforced node affinity",
+    "node(s) didn't match the requested node name",
+    "node(s) were too small for the requested placement",
+};
+
+static bool
+starts_with(const char *text, size_t length, const char *prefix)
+{
+    size_t n = strlen(prefix);
+
+    return length >= n && memcmp(text, prefix, n) == 0;
+}
+
+static bool
+can_pass(const char *text, size_t length)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(lasting); i++)
+        if (starts_with(text, length, lasting[i]))
+            return false;
+    return true;
+}
+
+static bool
+parse_count(const char **text, const char *end, unsigned *ret)
+{
+    unsigned long n = 0;
+    const char *p = *text;
+
+    for (; p < end && isdigit((unsigned char)*p); p++)
+        if (n < 100000000)
+            n = n * 10 + (unsigned)(*p - '0');
+    if (p == *text)
+        return false;
+    *text = p;
+    *ret = (unsigned)n;
+    return true;
+}
+
+/* Where the reason ends: at ", 3 " or at the end. Reasons may have commas. */
+static const char *
+find_end(const char *text, const char *end)
+{
+    for (const char *p = text; p < end; p++) {
+        const char *q = p + 2;
+        unsigned ignored;
+
+        if (end - p > 3 && p[0] == ',' && p[1] == ' '
+            && parse_count(&q, end, &ignored) && *q == ' ')
+            return p;
+    }
+    return end;
+}
+
+static int
+compare_refusals(const void *a, const void *b)
+{
+    const struct refusal *x = a;
+    const struct refusal *y = b;
+
+    if (x->may_pass != y->may_pass)
+        return x->may_pass ? -1 : 1;
+    if (x->nodes != y->nodes)
+        return x->nodes > y->nodes ? -1 : 1;
+    return x->text < y->text ? -1 : 1;
+}
+
+/* The sentence that counts the nodes: up to what preemption says, without
+ * its full stop.
+ */
+static const char *
+end_of_sentence(const char *text)
+{
+    const char *end = strstr(text, PREEMPTION);
+
+    if (end == NULL)
+        end = text + strlen(text);
+    while (end > text && (end[-1] == '.' || end[-1] == ' '))
+        end--;
+    return end;
+}
+
+bool
+refusals_parse(const char *message, struct refusals *ret)
+{
+    struct refusals all = {0};
+    const char *slash = strchr(message, '/');
+    const char *p = slash != NULL ? slash + 1 : NULL;
+    const char *end;
+
+    if (p == NULL || !starts_with(message, strlen(message), "0/")
+        || !parse_count(&p, p + strlen(p), &all.total)
+        || !starts_with(p, strlen(p), HEAD))
+        return false;
+    p += strlen(HEAD);
+    end = end_of_sentence(p);
+    while (p < end && all.count < REFUSALS_MAX) {
+        struct refusal *r = &all.items[all.count++];
+        const char *next = find_end(p, end);
+
+        if (parse_count(&p, next, &r->nodes) && p < next)
+            p++;
+        r->text = p;
+        r->length = (size_t)(next - p);
+        r->may_pass = can_pass(r->text, r->length);
+        p = next < end ? next + 2 : end;
+    }
+    qsort(all.items, all.count, sizeof(*all.items), compare_refusals);
+    *ret = all;
+    return true;
+}
+
+void
+refusals_format_brief(const char *message, struct strbuf *out)
+{
+    struct refusals all;
+    const struct refusal *first = &all.items[0];
+    size_t skip;
+
+    if (!refusals_parse(message, &all) || all.count == 0) {
+        strbuf_add_text(out, message);
+        return;
+    }
+    skip = starts_with(first->text, first->length, "node(s) ")
+               ? strlen("node(s) ")
+               : 0;
+    strbuf_add(out, first->text + skip, first->length - skip);
+    if (all.count > 1)
+        strbuf_printf(out, " (%u of %u nodes)", first->nodes, all.total);
+}
