@@ -55,6 +55,24 @@ read_range(char *text, struct range *ret_range)
     }
 }
 
+typedef bool take_form_fn(const struct range *range, struct accept *accept);
+
+static bool
+take_discovery(const struct range *range, struct accept *accept)
+{
+    if (range->as == NULL)
+        return true;
+    if (strcmp(range->as, "APIGroupDiscoveryList") != 0 || range->group == NULL
+        || strcmp(range->group, "apidiscovery.k8s.io") != 0
+        || range->version == NULL)
+        return false;
+    accept->is_v2beta1 = strcmp(range->version, "v2beta1") == 0;
+    if (!accept->is_v2beta1 && strcmp(range->version, "v2") != 0)
+        return false;
+    accept->form = ACCEPT_DISCOVERY;
+    return true;
+}
+
 static bool
 take_form(const struct range *range, struct accept *accept)
 {
@@ -83,7 +101,10 @@ take_form(const struct range *range, struct accept *accept)
 
 /* Whether this range is one we can serve. */
 static bool
-take(const struct range *range, struct accept *accept, bool *ret_knows_type)
+take(const struct range *range,
+     take_form_fn *form,
+     struct accept *accept,
+     bool *ret_knows_type)
 {
     bool is_yaml = strcasecmp(range->type, "application/yaml") == 0;
 
@@ -91,7 +112,7 @@ take(const struct range *range, struct accept *accept, bool *ret_knows_type)
         && strcmp(range->type, "*/*") != 0)
         return false;
     *ret_knows_type = true;
-    if (!take_form(range, accept))
+    if (!form(range, accept))
         return false;
     accept->is_yaml = is_yaml;
     return true;
@@ -107,16 +128,21 @@ refuse(struct reply *reply, bool knows_type)
             .reason = "NotAcceptable",
             .message = knows_type
                            ? "only the following media types are accepted: "
-                             "application/json, application/yaml"
+                             "application/json, application/yaml, "
+                             "application/vnd.kubernetes.protobuf"
                            : "406: Not Acceptable\n\nAvailable "
                              "representations: application/json, "
-                             "application/yaml",
+                             "application/yaml, "
+                             "application/vnd.kubernetes.protobuf",
             .empty_details = !knows_type,
         });
 }
 
-bool
-accept_parse(const char *header, struct accept *ret_accept, struct reply *reply)
+static bool
+parse(const char *header,
+      take_form_fn *form,
+      struct accept *ret_accept,
+      struct reply *reply)
 {
     CLEANUP_FREE char *copy = NULL;
     bool knows_type = false;
@@ -131,9 +157,23 @@ accept_parse(const char *header, struct accept *ret_accept, struct reply *reply)
         struct range range;
 
         read_range(text, &range);
-        if (take(&range, ret_accept, &knows_type))
+        if (take(&range, form, ret_accept, &knows_type))
             return true;
     }
     refuse(reply, knows_type);
     return false;
+}
+
+bool
+accept_parse(const char *header, struct accept *ret_accept, struct reply *reply)
+{
+    return parse(header, take_form, ret_accept, reply);
+}
+
+bool
+accept_parse_discovery(const char *header,
+                       struct accept *ret_accept,
+                       struct reply *reply)
+{
+    return parse(header, take_discovery, ret_accept, reply);
 }

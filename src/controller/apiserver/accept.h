@@ -15,6 +15,7 @@ enum accept_form {
     ACCEPT_METADATA,
     ACCEPT_METADATA_LIST,
     ACCEPT_TABLE,
+    ACCEPT_DISCOVERY, /* of /api and /apis alone: everything at once */
 };
 
 enum accept_include { /* what a row of a Table carries beside its cells */
@@ -30,9 +31,13 @@ struct accept {
     bool is_yaml;
     bool is_pretty;
     bool is_v1beta1;
+    bool is_v2beta1; /* of discovery */
 };
 
 /* False: the reply is a 406. `header` may be NULL. */
 bool accept_parse(const char *header,
                   struct accept *ret_accept,
                   struct reply *reply);
+bool accept_parse_discovery(const char *header,
+                            struct accept *ret_accept,
+                            struct reply *reply);

@@ -4,6 +4,7 @@
 #include "controller/apiserver/door.h"
 #include "controller/apiserver/hub.h"
 #include "controller/apiserver/membership.h"
+#include "controller/apiserver/openapi.h"
 #include "controller/apiserver/refusal.h"
 #include "controller/apiserver/relay.h"
 #include "controller/apiserver/seed.h"
@@ -53,6 +54,7 @@ apiserver_free(struct apiserver *server)
     http_server_free(server->http);
     membership_free(server->membership);
     hub_free(server->hub);
+    openapi_free(server->openapi);
     free(server);
 }
 

@@ -140,6 +140,9 @@ authorization_scope(enum caller_type caller,
                     const struct kind *kind,
                     enum subresource subresource)
 {
+    /* Who they are and what they may: everybody about themselves. */
+    if (kind->flags & KIND_ANSWERED)
+        return verb == VERB_CREATE ? SCOPE_ALL : SCOPE_NONE;
     for (unsigned i = 0; i < ARRAY_SIZE(rules); i++) {
         const struct rule *rule = &rules[i];
 

@@ -44,7 +44,8 @@ refuse_format(struct request *q)
                                   ? "415: Unsupported Media Type"
                                   : "the body of the request was in an unknown "
                                     "format - accepted media types include: "
-                                    "application/json, application/yaml",
+                                    "application/json, application/yaml, "
+                                    "application/vnd.kubernetes.protobuf",
                    .empty_details = q->route.verb == VERB_PATCH,
                });
     return false;

@@ -4,9 +4,12 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "controller/apiserver/accept.h"
+#include "controller/apiserver/catalogue.h"
+#include "controller/apiserver/discovery_documents.h"
+#include "controller/apiserver/openapi.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
-#include "controller/store/store.h"
 #include "lib/api/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
@@ -104,199 +107,9 @@ reply_metrics(struct request *q)
 }
 
 static void
-reply_api_versions(struct request *q)
-{
-    struct arena *a = q->arena;
-    struct json *tree = json_object(a);
-    struct json *versions = json_array(a);
-    struct json *addresses = json_array(a);
-    struct json *address = json_object(a);
-
-    json_set_string(a, tree, "kind", "APIVersions");
-    json_append(a, versions, json_string(a, "v1"));
-    json_set(a, tree, "versions", versions);
-    json_set_string(a, address, "clientCIDR", "0.0.0.0/0");
-    json_set_string(a, address, "serverAddress", "");
-    json_append(a, addresses, address);
-    json_set(a, tree, "serverAddressByClientCIDRs", addresses);
-    reply_tree(&q->reply, 200, tree);
-}
-
-static struct json *
-version_entry(struct arena *a, const struct kind *kind)
-{
-    struct json *entry = json_object(a);
-
-    json_set_string(a, entry, "groupVersion", kind->api_version);
-    json_set_string(a, entry, "version", kind->version);
-    return entry;
-}
-
-static struct json *
-group_entry(struct arena *a, const struct kind *kind)
-{
-    struct json *group = json_object(a);
-    struct json *versions = json_array(a);
-
-    json_set_string(a, group, "name", kind->group);
-    json_append(a, versions, version_entry(a, kind));
-    json_set(a, group, "versions", versions);
-    json_set(a, group, "preferredVersion", version_entry(a, kind));
-    return group;
-}
-
-static void
-reply_groups(struct request *q)
-{
-    struct arena *a = q->arena;
-    struct json *tree = json_object(a);
-    struct json *groups = json_array(a);
-
-    json_set_string(a, tree, "kind", "APIGroupList");
-    json_set_string(a, tree, "apiVersion", "v1");
-    for (unsigned i = 0; i < n_kinds; i++) {
-        bool is_first = kinds[i]->group[0] != '\0';
-
-        for (unsigned k = 0; k < i; k++)
-            is_first &= strcmp(kinds[k]->group, kinds[i]->group) != 0;
-        if (is_first)
-            json_append(a, groups, group_entry(a, kinds[i]));
-    }
-    json_set(a, tree, "groups", groups);
-    reply_tree(&q->reply, 200, tree);
-}
-
-static bool
-reply_group(struct request *q, const char *name)
-{
-    struct arena *a = q->arena;
-
-    for (unsigned i = 0; i < n_kinds; i++) {
-        struct json *tree;
-
-        if (name[0] == '\0' || strcmp(kinds[i]->group, name) != 0)
-            continue;
-        tree = json_object(a);
-        json_set_string(a, tree, "kind", "APIGroup");
-        json_set_string(a, tree, "apiVersion", "v1");
-        for (const struct json *entry = group_entry(a, kinds[i]); entry != NULL;
-             entry = NULL)
-            for (uint32_t k = 0; k < entry->count; k++)
-                json_set(a,
-                         tree,
-                         entry->members[k].name,
-                         entry->members[k].value);
-        reply_tree(&q->reply, 200, tree);
-        return true;
-    }
-    return false;
-}
-
-static struct json *
-text_list(struct arena *a, const char *const *texts)
-{
-    struct json *list = json_array(a);
-
-    for (; texts != NULL && *texts != NULL; texts++)
-        json_append(a, list, json_string(a, *texts));
-    return list;
-}
-
-static void
-add_verbs(struct arena *a,
-          struct json *entry,
-          const struct kind *kind,
-          enum subresource part)
-{
-    /* In order of their names. */
-    static const enum verb all[] = {
-        VERB_CREATE,
-        VERB_DELETE,
-        VERB_DELETE_COLLECTION,
-        VERB_GET,
-        VERB_LIST,
-        VERB_PATCH,
-        VERB_REPLACE,
-        VERB_WATCH,
-    };
-    struct json *verbs = json_array(a);
-
-    for (unsigned i = 0; i < ARRAY_SIZE(all); i++)
-        if (part == SUBRESOURCE_NONE || subresource_allows(kind, part, all[i]))
-            json_append(a, verbs, json_string(a, verb_name(all[i])));
-    json_set(a, entry, "verbs", verbs);
-}
-
-static struct json *
-resource_entry(struct arena *a, const struct kind *kind, enum subresource part)
-{
-    struct json *entry = json_object(a);
-    bool whole = part == SUBRESOURCE_NONE;
-
-    json_set(
-        a,
-        entry,
-        "name",
-        whole ? json_string(a, kind->plural)
-              : json_stringf(a, "%s/%s", kind->plural, subresource_name(part)));
-    json_set_string(a, entry, "singularName", whole ? kind->singular : "");
-    json_set_bool(a, entry, "namespaced", kind->flags & KIND_NAMESPACED);
-    json_set_string(a,
-                    entry,
-                    "kind",
-                    part == SUBRESOURCE_BINDING    ? "Binding"
-                    : part == SUBRESOURCE_EVICTION ? "Eviction"
-                                                   : kind->name);
-    if (part == SUBRESOURCE_EVICTION) {
-        json_set_string(a, entry, "group", "policy");
-        json_set_string(a, entry, "version", "v1");
-    }
-    add_verbs(a, entry, kind, part);
-    if (whole && kind->short_names != NULL)
-        json_set(a, entry, "shortNames", text_list(a, kind->short_names));
-    if (whole && kind->categories != NULL)
-        json_set(a, entry, "categories", text_list(a, kind->categories));
-    return entry;
-}
-
-static bool
-has_part(const struct kind *kind, enum subresource part)
-{
-    for (unsigned verb = 0; verb < N_VERBS; verb++)
-        if (subresource_allows(kind, part, verb))
-            return true;
-    return false;
-}
-
-static bool
-reply_resources(struct request *q, const char *group, const char *version)
-{
-    struct arena *a = q->arena;
-    struct json *tree = json_object(a);
-    struct json *list = json_array(a);
-
-    json_set_string(a, tree, "kind", "APIResourceList");
-    json_set_string(a, tree, "apiVersion", "v1");
-    for (unsigned i = 0; i < n_kinds; i++) {
-        if (strcmp(kinds[i]->group, group) != 0
-            || strcmp(kinds[i]->version, version) != 0)
-            continue;
-        json_set_string(a, tree, "groupVersion", kinds[i]->api_version);
-        json_append(a, list, resource_entry(a, kinds[i], SUBRESOURCE_NONE));
-        for (unsigned part = SUBRESOURCE_STATUS; part < N_SUBRESOURCES; part++)
-            if (has_part(kinds[i], part))
-                json_append(a, list, resource_entry(a, kinds[i], part));
-    }
-    json_set(a, tree, "resources", list);
-    if (list->count == 0)
-        return false;
-    reply_tree(&q->reply, 200, tree);
-    return true;
-}
-
-static void
 reply_paths(struct request *q)
 {
+    const struct kind *list[CATALOGUE_MAX_KINDS];
     struct arena *a = q->arena;
     struct json *tree = json_object(a);
     struct json *paths = json_array(a);
@@ -304,18 +117,16 @@ reply_paths(struct request *q)
     json_append(a, paths, json_string(a, "/api"));
     json_append(a, paths, json_string(a, "/api/v1"));
     json_append(a, paths, json_string(a, "/apis"));
-    for (unsigned i = 0; i < n_kinds; i++) {
-        bool is_first = kinds[i]->group[0] != '\0';
-
-        for (unsigned k = 0; k < i; k++)
-            is_first &= strcmp(kinds[k]->group, kinds[i]->group) != 0;
-        if (!is_first)
+    for (const char *const *group = catalogue_groups + 1; *group != NULL;
+         group++) {
+        if (catalogue_kinds(*group, list) == 0)
             continue;
-        json_append(a, paths, json_stringf(a, "/apis/%s", kinds[i]->group));
+        json_append(a, paths, json_stringf(a, "/apis/%s", *group));
         json_append(a,
                     paths,
-                    json_stringf(a, "/apis/%s", kinds[i]->api_version));
+                    json_stringf(a, "/apis/%s", list[0]->api_version));
     }
+    json_append(a, paths, json_string(a, "/openapi/v3"));
     for (unsigned i = 0; i < ARRAY_SIZE(public_paths) - 1; i++)
         json_append(a, paths, json_string(a, public_paths[i]));
     json_set(a, tree, "paths", paths);
@@ -330,33 +141,106 @@ serve_group(struct request *q, const char *path)
     char *version = strchr(group, '/');
 
     if (version == NULL)
-        return reply_group(q, group);
+        return discovery_group(q, group);
     *version++ = '\0';
     if (version[0] == '\0')
-        return reply_group(q, group);
+        return discovery_group(q, group);
     version[strcspn(version, "/")] = '\0';
     return strlen(group) + 1 + strlen(version) >= strlen(path) - 1
-           && reply_resources(q, group, version);
+           && discovery_resources(q, group, version);
+}
+
+static bool
+is_path(const char *path, const char *wanted)
+{
+    size_t n = strlen(wanted);
+
+    return strncmp(path, wanted, n) == 0
+           && (path[n] == '\0' || (path[n] == '/' && path[n + 1] == '\0'));
+}
+
+/* /api and /apis: the form that the client likes best. */
+static void
+serve_root(struct request *q, const struct discovery_question *asked)
+{
+    bool is_core = is_path(asked->path, "/api");
+    struct accept accept;
+
+    if (!accept_parse_discovery(asked->accept, &accept, &q->reply))
+        return;
+    if (accept.form == ACCEPT_DISCOVERY)
+        discovery_aggregated(q,
+                             is_core,
+                             accept.is_v2beta1,
+                             asked->if_none_match);
+    else if (is_core)
+        discovery_api_versions(q);
+    else
+        discovery_groups(q);
+}
+
+static const char *const readable_paths[] = {
+    "/api",
+    "/api/*",
+    "/apis",
+    "/apis/*",
+    "/healthz",
+    "/livez",
+    "/metrics",
+    "/openapi",
+    "/openapi/*",
+    "/readyz",
+    "/version",
+    "/version/",
+    NULL,
+};
+
+const char *const *
+discovery_paths(void)
+{
+    return readable_paths;
 }
 
 bool
-discovery_serve(struct request *q, const char *path)
+discovery_knows(const char *path)
 {
+    for (const char *const *known = readable_paths; *known != NULL; known++) {
+        size_t n = strcspn(*known, "*");
+
+        if (strncmp(*known, path, n) == 0
+            && ((*known)[n] == '*' || path[n] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+bool
+discovery_serve(struct request *q, const struct discovery_question *asked)
+{
+    const char *path = asked->path;
+    struct accept accept;
+
+    if (is_path(path, "/api") || is_path(path, "/apis")) {
+        serve_root(q, asked);
+        return true;
+    }
     if (strcmp(path, "/healthz") == 0 || strcmp(path, "/livez") == 0
         || strcmp(path, "/readyz") == 0)
         reply_health(q, path);
-    else if (strcmp(path, "/version") == 0 || strcmp(path, "/version/") == 0)
-        reply_version(q);
     else if (strcmp(path, "/metrics") == 0)
         reply_metrics(q);
+    else if (strncmp(path, "/openapi/v3", 11) == 0)
+        return openapi_serve(q, path + 11, asked->if_none_match);
+    else if (!discovery_knows(path) && strcmp(path, "/") != 0)
+        return false;
+    else if (!accept_parse(asked->accept, &accept, &q->reply))
+        return true;
+    else if (is_path(path, "/version"))
+        reply_version(q);
     else if (strcmp(path, "/") == 0)
         reply_paths(q);
-    else if (strcmp(path, "/api") == 0 || strcmp(path, "/api/") == 0)
-        reply_api_versions(q);
-    else if (strcmp(path, "/apis") == 0 || strcmp(path, "/apis/") == 0)
-        reply_groups(q);
-    else if (strcmp(path, "/api/v1") == 0 || strcmp(path, "/api/v1/") == 0)
-        return reply_resources(q, "", "v1");
+    else if (is_path(path, "/api/v1"))
+        return discovery_resources(q, "", "v1");
     else if (strncmp(path, "/apis/", 6) == 0)
         return serve_group(q, path + 6);
     else

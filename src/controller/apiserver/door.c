@@ -75,6 +75,10 @@ add_headers(struct visit *v)
         strcpy(to, "\"");
         http_request_add_header(v->http, "Warning", text);
     }
+    for (size_t i = 0; i < r->n_headers; i++)
+        http_request_add_header(v->http,
+                                r->headers[i].name,
+                                r->headers[i].value);
     if (r->retry_after_s > 0) {
         snprintf(text, sizeof(text), "%d", (int)r->retry_after_s);
         http_request_add_header(v->http, "Retry-After", text);
@@ -350,6 +354,11 @@ static void
 serve(struct visit *v)
 {
     struct request *q = v->q;
+    struct discovery_question asked = {
+        .path = http_request_path(v->http),
+        .accept = http_request_header(v->http, "Accept"),
+        .if_none_match = http_request_header(v->http, "If-None-Match"),
+    };
 
     q->caller = v->caller;
     q->done = done;
@@ -359,10 +368,8 @@ serve(struct visit *v)
     q->format = find_format(http_request_header(v->http, "Content-Type"));
     q->text = http_request_body(v->http, &q->length);
     q->is_verbose = http_request_query(v->http, "verbose") != NULL;
-    if (!accept_parse(http_request_header(v->http, "Accept"),
-                      &v->view.accept,
-                      &q->reply)
-        || discovery_serve(q, http_request_path(v->http)))
+    if (discovery_serve(q, &asked)
+        || !accept_parse(asked.accept, &v->view.accept, &q->reply))
         answer(v);
     else if (!conformance_serve(q, http_request_path(v->http)))
         serve_api(v);

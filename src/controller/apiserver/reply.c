@@ -131,6 +131,26 @@ reply_warn(struct reply *r, const char *format, ...)
     r->warnings = longer;
 }
 
+void
+reply_add_header(struct reply *r, const char *name, const char *value)
+{
+    struct reply_header *longer =
+        arena_new_array(r->arena, struct reply_header, r->n_headers + 1);
+
+    if (r->n_headers > 0)
+        memcpy(longer, r->headers, r->n_headers * sizeof(*longer));
+    longer[r->n_headers++] = (struct reply_header){name, value};
+    r->headers = longer;
+}
+
+/* No body at all: 304. */
+void
+reply_nothing(struct reply *r, int code)
+{
+    drop_content(r);
+    r->code = code;
+}
+
 static struct json *
 new_status(struct reply *r, const char *status)
 {

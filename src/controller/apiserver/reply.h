@@ -47,7 +47,14 @@ struct reply {
     const char *content_type;
     const char **warnings;
     size_t n_warnings;
+    const struct reply_header *headers; /* beside those that are implied */
+    size_t n_headers;
     int64_t retry_after_s; /* 0: not said */
+};
+
+struct reply_header {
+    const char *name;
+    const char *value;
 };
 
 /* Life. Fini drops the objects. */
@@ -70,6 +77,8 @@ void reply_deleted(struct reply *r,
                    const char *name,
                    const char *uid);
 void reply_warn(struct reply *r, const char *format, ...) PRINTF(2, 3);
+void reply_add_header(struct reply *r, const char *name, const char *value);
+void reply_nothing(struct reply *r, int code);
 
 /* Failure. Kind and name may be NULL where the words need none. */
 void

@@ -86,6 +86,8 @@ find_verb(const struct route *route)
 {
     switch (route->subresource) {
     case SUBRESOURCE_NONE:
+        if (route->kind->flags & KIND_ANSWERED)
+            return verb_review;
         return plain[route->verb];
     case SUBRESOURCE_STATUS:
         return of_status[route->verb];

@@ -77,6 +77,14 @@ subresource_parse(const char *name)
     return N_SUBRESOURCES;
 }
 
+bool
+kind_allows(const struct kind *kind, enum verb verb)
+{
+    if (kind->flags & KIND_ANSWERED)
+        return verb == VERB_CREATE;
+    return kind != &namespace_kind || verb != VERB_DELETE_COLLECTION;
+}
+
 static unsigned
 subresource_verbs(const struct kind *kind, enum subresource subresource)
 {
@@ -125,6 +133,9 @@ is_group(const char *group)
     for (unsigned i = 0; i < n_kinds; i++)
         if (strcmp(kinds[i]->group, group) == 0)
             return true;
+    for (unsigned i = 0; i < n_answered_kinds; i++)
+        if (strcmp(answered_kinds[i]->group, group) == 0)
+            return true;
     return false;
 }
 
@@ -158,17 +169,20 @@ collection_verb(struct route *r, enum http_method method, bool wants_watch)
     switch (method) {
     case HTTP_GET:
     case HTTP_HEAD:
+        spans = false;
         r->verb = wants_watch ? VERB_WATCH : VERB_LIST;
-        return ROUTE_FOUND;
+        break;
     case HTTP_POST:
         r->verb = VERB_CREATE;
-        return spans ? ROUTE_NO_METHOD : ROUTE_FOUND;
+        break;
     case HTTP_DELETE:
         r->verb = VERB_DELETE_COLLECTION;
-        return spans ? ROUTE_NO_METHOD : ROUTE_FOUND;
+        break;
     default:
         return ROUTE_NO_METHOD;
     }
+    return spans || !kind_allows(r->kind, r->verb) ? ROUTE_NO_METHOD
+                                                   : ROUTE_FOUND;
 }
 
 static enum route_result
@@ -231,6 +245,8 @@ find_resource(struct route *r,
         r->is_single_watch = true;
         return method == HTTP_GET ? ROUTE_FOUND : ROUTE_NO_METHOD;
     }
+    if (r->kind->flags & KIND_ANSWERED)
+        return ROUTE_NO_RESOURCE;
     if (n == 2)
         return object_verb(r, method);
     r->subresource = subresource_parse(segments[2]);

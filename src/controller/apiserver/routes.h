@@ -79,9 +79,10 @@ const char *verb_name(enum verb verb);
 const char *subresource_name(enum subresource subresource);
 enum subresource subresource_parse(const char *name);
 
-/* Whether the kind has that subresource, and with which verbs. For discovery
- * and for the in-process client.
+/* Whether the kind can be asked that way at all; the same of a subresource of
+ * it. For discovery and for the in-process client.
  */
+bool kind_allows(const struct kind *kind, enum verb verb);
 bool subresource_allows(const struct kind *kind,
                         enum subresource subresource,
                         enum verb verb);

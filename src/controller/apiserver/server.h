@@ -17,6 +17,7 @@ struct http_server;
 struct loop;
 struct membership;
 struct metric_registry;
+struct openapi;
 struct policy;
 struct relay;
 struct store;
@@ -36,5 +37,6 @@ struct apiserver {
     struct list watches; /* over HTTP */
     struct relay *relay; /* of logs, from the agents */
     struct http_server *http;
+    struct openapi *openapi; /* NULL until somebody asks for it */
     bool is_closing;
 };

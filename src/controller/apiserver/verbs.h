@@ -21,6 +21,9 @@ void verb_patch(struct request *q);
 void verb_delete(struct request *q);
 void verb_delete_collection(struct request *q);
 
+/* self_review.c: who the caller is, and what they may */
+void verb_review(struct request *q);
+
 /* bind.c */
 void verb_bind(struct request *q);
 

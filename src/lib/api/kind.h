@@ -32,6 +32,7 @@ enum kind_flag {
     KIND_GRACEFUL_DELETION = 1 << 5,
     KIND_TRANSIENT = 1 << 6, /* Events: their own relaxed database */
     KIND_VOLATILE = 1 << 7,  /* Leases: revisions that are not durable */
+    KIND_ANSWERED = 1 << 8,  /* never stored: made when it is asked for */
 };
 
 struct kind {
@@ -75,9 +76,13 @@ struct kind {
     struct json *(*from_stored)(struct arena *arena, const struct json *object);
 };
 
-/* All kinds, in order of discovery. */
+/* All kinds that are stored, in order of discovery; and those that are only
+ * answered (KIND_ANSWERED): questions about the caller.
+ */
 extern const struct kind *const kinds[];
 extern const unsigned n_kinds;
+extern const struct kind *const answered_kinds[];
+extern const unsigned n_answered_kinds;
 
 /* The kinds that Kiln's own code names. */
 extern const struct kind config_map_kind;
@@ -94,10 +99,14 @@ extern const struct kind pod_disruption_budget_kind;
 extern const struct kind pod_template_kind;
 extern const struct kind priority_class_kind;
 extern const struct kind resource_quota_kind;
+extern const struct kind self_subject_access_review_kind;
+extern const struct kind self_subject_review_kind;
+extern const struct kind self_subject_rules_review_kind;
 extern const struct kind storage_class_kind;
 
 /* NULL when there is none. Any name: plural, singular, short, Kind; with or
- * without ".group" behind it; case does not count. For command lines.
+ * without ".group" behind it; case does not count. For command lines, and so
+ * of stored kinds alone.
  */
 const struct kind *
 kind_find(const char *group, const char *version, const char *plural);

@@ -26,6 +26,13 @@ const struct kind *const kinds[] = {
 };
 const unsigned n_kinds = ARRAY_SIZE(kinds);
 
+const struct kind *const answered_kinds[] = {
+    &self_subject_review_kind,
+    &self_subject_access_review_kind,
+    &self_subject_rules_review_kind,
+};
+const unsigned n_answered_kinds = ARRAY_SIZE(answered_kinds);
+
 /* The list is short and fixed: a comparison of first letters each is faster
  * than any hash.
  */
@@ -42,6 +49,11 @@ kind_find(const char *group, const char *version, const char *plural)
         if (same(kinds[i]->plural, plural) && same(kinds[i]->group, group)
             && same(kinds[i]->version, version))
             return kinds[i];
+    for (unsigned i = 0; i < n_answered_kinds; i++)
+        if (same(answered_kinds[i]->plural, plural)
+            && same(answered_kinds[i]->group, group)
+            && same(answered_kinds[i]->version, version))
+            return answered_kinds[i];
     return NULL;
 }
 

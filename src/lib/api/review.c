@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/api/review.h"
 
+#include "lib/api/causes.h"
+#include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/api/rows.h"
+#include "lib/json/json.h"
 
 /* clang-format off */
 static const struct field requirement_fields[] = {
@@ -127,3 +130,65 @@ static const struct field self_subject_review_fields[] = {
 OPAQUE_RECORD(self_subject_review,
        "io.k8s.api.authentication.v1.SelfSubjectReview");
 /* clang-format on */
+
+static void
+validate_access(struct causes *c,
+                const struct json *object,
+                const struct json *old)
+{
+    const struct json *spec = json_get(object, "spec");
+    bool of_resource =
+        json_is(json_get(spec, "resourceAttributes"), JSON_OBJECT);
+    bool of_path =
+        json_is(json_get(spec, "nonResourceAttributes"), JSON_OBJECT);
+
+    (void)old;
+    if (of_resource != of_path)
+        return;
+    causes_add(c,
+               CAUSE_INVALID,
+               of_path ? "spec.nonResourceAttributes"
+                       : "spec.resourceAttributes",
+               NULL,
+               of_path ? "cannot be specified in combination with "
+                         "resourceAttributes"
+                       : "exactly one of nonResourceAttributes or "
+                         "resourceAttributes must be specified");
+}
+
+const struct kind self_subject_access_review_kind = {
+    .group = "authorization.k8s.io",
+    .version = "v1",
+    .api_version = "authorization.k8s.io/v1",
+    .name = "SelfSubjectAccessReview",
+    .list_name = "",
+    .plural = "selfsubjectaccessreviews",
+    .singular = "selfsubjectaccessreview",
+    .flags = KIND_ANSWERED,
+    .record = &self_subject_access_review_record,
+    .validate = validate_access,
+};
+
+const struct kind self_subject_rules_review_kind = {
+    .group = "authorization.k8s.io",
+    .version = "v1",
+    .api_version = "authorization.k8s.io/v1",
+    .name = "SelfSubjectRulesReview",
+    .list_name = "",
+    .plural = "selfsubjectrulesreviews",
+    .singular = "selfsubjectrulesreview",
+    .flags = KIND_ANSWERED,
+    .record = &self_subject_rules_review_record,
+};
+
+const struct kind self_subject_review_kind = {
+    .group = "authentication.k8s.io",
+    .version = "v1",
+    .api_version = "authentication.k8s.io/v1",
+    .name = "SelfSubjectReview",
+    .list_name = "",
+    .plural = "selfsubjectreviews",
+    .singular = "selfsubjectreview",
+    .flags = KIND_ANSWERED,
+    .record = &self_subject_review_record,
+};

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* catalogue.h - what the API offers, in the order that clients are told of it
+ *
+ * Groups, the kinds of each, their subresources: from the registry of kinds
+ * and the table of routes. Pure.
+ *
+ * Called by:  the files of discovery and openapi.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "controller/apiserver/routes.h"
+
+struct kind;
+
+/* Names, NULL-terminated; "" (core) is the first. */
+extern const char *const catalogue_groups[];
+
+#define CATALOGUE_MAX_KINDS 32
+
+/* The kinds of a group, by name; answered ones too. Returns how many. */
+unsigned catalogue_kinds(const char *group,
+                         const struct kind *ret_kinds[CATALOGUE_MAX_KINDS]);
+
+/* The subresources of a kind, by name; `upstream_alone`: without Kiln's own.
+ * Returns how many.
+ */
+unsigned catalogue_parts(const struct kind *kind,
+                         bool upstream_alone,
+                         enum subresource ret_parts[N_SUBRESOURCES]);
+
+/* "Binding", "Eviction", "Pod": what the subresource takes and gives. */
+const char *catalogue_part_kind(const struct kind *kind, enum subresource part);
+
+/* In order of their names: "create", "delete", ... */
+extern const enum verb catalogue_verb_order[N_VERBS];

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* openapi_paths.h - the paths of a kind, with what each method takes and gives
+ *
+ * Called by: openapi.c.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct arena;
+struct json;
+struct kind;
+
+void openapi_add_paths(struct arena *arena,
+                       struct json *paths,
+                       const struct kind *kind,
+                       bool upstream_alone);
