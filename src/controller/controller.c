@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "controller/apiserver/apiserver.h"
@@ -10,6 +11,7 @@
 #include "controller/apiserver/policy.h"
 #include "controller/crew.h"
 #include "controller/crews.h"
+#include "controller/scheduler/kube_configuration.h"
 #include "controller/settings.h"
 #include "controller/store/store.h"
 #include "lib/auth/auth_server.h"
@@ -19,6 +21,8 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/metric.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/sigwatch.h"
 #include "lib/loop/timer.h"
@@ -44,6 +48,8 @@ struct controller {
     struct crew *scheduler;
     struct crew *lifecycle;
     struct timer *flush;
+    struct strbuf configz;
+    atomic_bool is_failing[2]; /* scheduler and lifecycle: to renew */
     bool is_stopping;
     unsigned n_started;
     struct error failure; /* of the store */
@@ -265,10 +271,21 @@ stop_store(struct controller *c)
     loop_drain(c->loop);
 }
 
+/* What /configz shows, by the name of its group as upstream. */
+static void
+write_configz(struct controller *c)
+{
+    strbuf_init(&c->configz);
+    strbuf_add_text(&c->configz, "{\"kubescheduler.config.k8s.io\":");
+    json_print(kube_configuration_tree(c->settings->scheduling), &c->configz);
+    strbuf_add_text(&c->configz, "}\n");
+}
+
 static int
 start_api(struct controller *c, struct error *err)
 {
     (void)err;
+    write_configz(c);
     c->api = apiserver_new(&(struct apiserver_settings){
         .loop = c->loop,
         .clock = &clock_system,
@@ -277,6 +294,8 @@ start_api(struct controller *c, struct error *err)
         .auth = c->auth,
         .policy = &c->policy,
         .metrics = c->metrics,
+        .configz = c->configz.text,
+        .leases = {&c->is_failing[0], &c->is_failing[1]},
     });
     return 0;
 }
@@ -291,6 +310,7 @@ static void
 free_api(struct controller *c)
 {
     apiserver_free(c->api);
+    strbuf_fini(&c->configz);
 }
 
 /* For conformance the API stands alone, with nothing behind it. */
@@ -299,7 +319,10 @@ start_scheduler(struct controller *c, struct error *err)
 {
     (void)err;
     if (!c->settings->is_conformance)
-        c->scheduler = crews_start_scheduler(c->api, c->metrics);
+        c->scheduler = crews_start_scheduler(c->api,
+                                             c->settings,
+                                             c->metrics,
+                                             &c->is_failing[0]);
     return 0;
 }
 
@@ -315,7 +338,8 @@ start_lifecycle(struct controller *c, struct error *err)
 {
     (void)err;
     if (!c->settings->is_conformance)
-        c->lifecycle = crews_start_lifecycle(c->api, c->settings);
+        c->lifecycle =
+            crews_start_lifecycle(c->api, c->settings, &c->is_failing[1]);
     return 0;
 }
 

@@ -2,9 +2,12 @@
 #include "controller/crews.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "controller/crew.h"
+#include "controller/election.h"
 #include "controller/lifecycle/lifecycle.h"
+#include "controller/scheduler/kube_configuration.h"
 #include "controller/scheduler/pacemaker.h"
 #include "controller/scheduler/scheduler.h"
 #include "controller/scheduler/taps.h"
@@ -19,38 +22,88 @@
 
 /* The scheduler, what tells it of the cluster, and what keeps it going. */
 struct scheduling {
+    const struct controller_settings *settings;
+    struct metric_registry *metrics;
+    atomic_bool *is_failing;
+    struct loop *loop;
+    struct client *client;
     struct scheduler *scheduler;
     struct taps *taps;
     struct pacemaker *pacemaker;
+    struct election *election;
 };
 
+static void
+start_scheduling(void *context)
+{
+    struct scheduling *s = context;
+
+    pacemaker_start(s->pacemaker, s->scheduler);
+}
+
+static void
+stop_scheduling(void *context)
+{
+    struct scheduling *s = context;
+
+    pacemaker_stop(s->pacemaker);
+}
+
+/* The cache is warm before there is a leader, and stays so without. */
 static void
 on_synced(void *context)
 {
     struct scheduling *s = context;
 
-    scheduler_synced(s->scheduler);
-    pacemaker_start(s->pacemaker, s->scheduler);
+    s->election = election_new(s->settings,
+                               s->loop,
+                               s->client,
+                               NULL,
+                               s->is_failing,
+                               start_scheduling,
+                               stop_scheduling,
+                               s);
+}
+
+static void
+tell_warnings(const struct kube_configuration *c)
+{
+    const char *line = kube_configuration_warnings(c);
+
+    for (; *line != '\0'; line += strcspn(line, "\n") + 1)
+        log_warning("the scheduler's configuration: %.*s",
+                    (int)strcspn(line, "\n"),
+                    line);
 }
 
 static void *
-begin_scheduling(struct loop *loop, struct client *client, void *metrics)
+begin_scheduling(struct loop *loop, struct client *client, void *context)
 {
-    struct scheduling *s = xnew(struct scheduling);
+    struct scheduling *s = context;
+    const struct kube_configuration *c = s->settings->scheduling;
+    struct kube_numbers numbers = kube_configuration_numbers(c);
     struct error err = {0};
     struct scheduler_settings settings = {
         .client = client,
         .clock = &clock_system,
-        .metrics = metrics,
+        .metrics = s->metrics,
         .ready = pacemaker_ready,
+        .initial_backoff_us = numbers.initial_backoff_us,
+        .max_backoff_us = numbers.max_backoff_us,
+        .assume_expire_us = s->settings->assume_expiry_us,
+        .features = &s->settings->features,
     };
 
+    settings.profiles = kube_configuration_profiles(c, &settings.n_profiles);
+    tell_warnings(c);
+    s->loop = loop;
+    s->client = client;
     random_bytes(&settings.seed, sizeof(settings.seed));
     s->pacemaker = pacemaker_new(loop, &clock_system);
     settings.context = s->pacemaker;
     if (scheduler_new(&settings, &s->scheduler, &err) < 0) {
         log_error("the scheduler cannot start: %s", err.text);
-        abort(); /* its own profile is at fault: nothing of the site's */
+        abort(); /* the configuration was tried when it was read */
     }
     s->taps = taps_new(s->scheduler, client, on_synced, s);
     return s;
@@ -61,6 +114,7 @@ end_scheduling(void *room)
 {
     struct scheduling *s = room;
 
+    election_free(s->election);
     pacemaker_free(s->pacemaker);
     taps_free(s->taps);
     scheduler_free(s->scheduler);
@@ -68,26 +122,45 @@ end_scheduling(void *room)
 }
 
 struct crew *
-crews_start_scheduler(struct apiserver *api, struct metric_registry *metrics)
+crews_start_scheduler(struct apiserver *api,
+                      const struct controller_settings *settings,
+                      struct metric_registry *metrics,
+                      atomic_bool *is_failing)
 {
+    struct scheduling *s = xnew(struct scheduling);
+
+    s->settings = settings;
+    s->metrics = metrics;
+    s->is_failing = is_failing;
     return crew_new(&(struct crew_settings){
         .name = "scheduler",
         .api = api,
         .room = APISERVER_SCHEDULER,
         .begin = begin_scheduling,
         .end = end_scheduling,
-        .context = metrics,
+        .context = s,
     });
 }
 
-static void *
-begin_lifecycle(struct loop *loop, struct client *client, void *context)
-{
-    const struct controller_settings *s = context;
+/* The lifecycle loops, while this controller leads. */
+struct caring {
+    const struct controller_settings *settings;
+    atomic_bool *is_failing;
+    struct loop *loop;
+    struct client *client;
+    struct lifecycle *lifecycle; /* or NULL */
+    struct election *election;
+};
 
-    return lifecycle_new(&(struct lifecycle_settings){
-        .loop = loop,
-        .client = client,
+static void
+start_caring(void *context)
+{
+    struct caring *c = context;
+    const struct controller_settings *s = c->settings;
+
+    c->lifecycle = lifecycle_new(&(struct lifecycle_settings){
+        .loop = c->loop,
+        .client = c->client,
         .clock = &clock_system,
         .node_grace_ms = s->node_grace_us / 1000,
         .finished_max_age_s = s->finished_max_age_us / SECOND_US,
@@ -96,26 +169,57 @@ begin_lifecycle(struct loop *loop, struct client *client, void *context)
 }
 
 static void
+stop_caring(void *context)
+{
+    struct caring *c = context;
+
+    lifecycle_free(c->lifecycle);
+    c->lifecycle = NULL;
+}
+
+static void *
+begin_lifecycle(struct loop *loop, struct client *client, void *context)
+{
+    struct caring *c = context;
+
+    c->loop = loop;
+    c->client = client;
+    c->election = election_new(c->settings,
+                               loop,
+                               client,
+                               "kube-controller-manager",
+                               c->is_failing,
+                               start_caring,
+                               stop_caring,
+                               c);
+    return c;
+}
+
+static void
 end_lifecycle(void *room)
 {
-    lifecycle_free(room);
+    struct caring *c = room;
+
+    election_free(c->election);
+    lifecycle_free(c->lifecycle);
+    free(c);
 }
 
 struct crew *
 crews_start_lifecycle(struct apiserver *api,
-                      const struct controller_settings *settings)
+                      const struct controller_settings *settings,
+                      atomic_bool *is_failing)
 {
-    union {
-        const struct controller_settings *in;
-        void *out;
-    } context = {.in = settings};
+    struct caring *c = xnew(struct caring);
 
+    c->settings = settings;
+    c->is_failing = is_failing;
     return crew_new(&(struct crew_settings){
         .name = "lifecycle",
         .api = api,
         .room = APISERVER_LIFECYCLE,
         .begin = begin_lifecycle,
         .end = end_lifecycle,
-        .context = context.out,
+        .context = c,
     });
 }

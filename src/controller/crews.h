@@ -2,9 +2,14 @@
 /* crews.h - the rooms of the controller that have a thread of their own: the
  * scheduler and the lifecycle loops
  *
- * See: crew.h.
+ * Each works while it holds its lease; `is_failing` tells of one that it holds
+ * and cannot renew, and outlives the crew.
+ *
+ * See: crew.h, election.h.
  */
 #pragma once
+
+#include <stdatomic.h>
 
 struct apiserver;
 struct controller_settings;
@@ -12,6 +17,9 @@ struct crew;
 struct metric_registry;
 
 struct crew *crews_start_scheduler(struct apiserver *api,
-                                   struct metric_registry *metrics);
+                                   const struct controller_settings *settings,
+                                   struct metric_registry *metrics,
+                                   atomic_bool *is_failing);
 struct crew *crews_start_lifecycle(struct apiserver *api,
-                                   const struct controller_settings *settings);
+                                   const struct controller_settings *settings,
+                                   atomic_bool *is_failing);

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/settings.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "controller/scheduler/kube_configuration.h"
 #include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/strbuf.h"
 #include "lib/program/configuration.h"
 #include "lib/program/option.h"
 #include "lib/program/program.h"
@@ -139,6 +144,36 @@ static const struct setting settings[] = {
      .min = SECOND_US,
      .max = 86400 * SECOND_US,
      .help = "How far that history reaches back."},
+    {"scheduler.config",
+     SETTING_TEXT,
+     AT(scheduler_config),
+     .option = "scheduler-config",
+     .argument = "FILE",
+     .help = "The scheduler's profiles and plugins: a "
+             "KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1)."},
+    {"scheduler.featureGates",
+     SETTING_PAIRS,
+     AT(feature_pairs),
+     .option = "feature-gates",
+     .argument = "LIST",
+     .help = "What of the scheduler is switched on or off: NAME=true, "
+             "NAME=false."},
+    {"scheduler.leaderElect",
+     SETTING_BOOL,
+     AT(leader_elect),
+     .initial = "true",
+     .option = "leader-elect",
+     .argument = "BOOL",
+     .help = "Schedule and look after the cluster only while this controller "
+             "holds the lease that its scheduler's configuration names; false "
+             "for one controller."},
+    {"scheduler.assumeExpiry",
+     SETTING_TIMESPAN,
+     AT(assume_expiry_us),
+     .initial = "0",
+     .max = 86400 * SECOND_US,
+     .help = "How long after its binding a pod that the API never confirmed "
+             "holds its node; 0: for ever, as upstream."},
     {"logLevel",
      SETTING_CHOICE,
      AT(log_level),
@@ -157,6 +192,13 @@ static const struct option_spec rows[] = {
      "for replaying recorded exchanges.",
      OPTION_FLAG,
      AT(is_conformance)},
+    {"write-config-to",
+     0,
+     "FILE",
+     "Write the scheduler's configuration as it is in effect to FILE, and "
+     "exit.",
+     OPTION_TEXT,
+     AT(write_config_to)},
 };
 
 static const struct option_table options = {
@@ -170,6 +212,51 @@ static const struct option_table options = {
 
 static const struct setting_table table = {settings, ARRAY_SIZE(settings)};
 
+static int
+check_features(struct controller_settings *s, struct strbuf *mistakes)
+{
+    struct error err = {0};
+
+    feature_gates_init(&s->features);
+    for (size_t i = 0; i < s->feature_pairs.count; i++)
+        if (feature_gates_set(&s->features, s->feature_pairs.items[i], &err)
+            < 0) {
+            strbuf_printf(mistakes, "scheduler.featureGates: %s\n", err.text);
+            return -EINVAL;
+        }
+    return 0;
+}
+
+/* What stands in further files, and between settings. */
+static int
+check_settings(void *target, struct strbuf *mistakes)
+{
+    struct controller_settings *s = target;
+    int r = check_features(s, mistakes);
+
+    if (r == 0)
+        r = kube_configuration_read(s->scheduler_config,
+                                    &s->scheduling,
+                                    mistakes);
+    return r;
+}
+
+static void NORETURN
+write_config(const struct controller_settings *s)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct error err = {0};
+    int r;
+
+    kube_configuration_print(s->scheduling, &text);
+    r = file_write_atomic(s->write_config_to,
+                          0644,
+                          text.text,
+                          text.length,
+                          &err);
+    exit((int)program_end(options.name, r, &err));
+}
+
 void
 controller_settings_read(struct controller_settings *s, int argc, char **argv)
 {
@@ -177,6 +264,7 @@ controller_settings_read(struct controller_settings *s, int argc, char **argv)
         .options = &options,
         .settings = &table,
         .file = SYSCONFDIR "/kiln/controller.yaml",
+        .check = check_settings,
     };
     int operands;
 
@@ -184,6 +272,8 @@ controller_settings_read(struct controller_settings *s, int argc, char **argv)
     operands = configuration_begin(&configuration, argc, argv, s->arena, s);
     if (operands < argc)
         program_refuse(&options, "'%s' is no option", argv[operands]);
+    if (s->write_config_to != NULL)
+        write_config(s);
     if (s->socket == NULL)
         s->socket = strcmp(s->state_dir, STATE_DIR) == 0
                         ? SOCKET
@@ -193,5 +283,6 @@ controller_settings_read(struct controller_settings *s, int argc, char **argv)
 void
 controller_settings_fini(struct controller_settings *s)
 {
+    kube_configuration_free(s->scheduling);
     arena_free(s->arena);
 }

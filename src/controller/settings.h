@@ -9,9 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "controller/scheduler/feature_gate.h"
 #include "lib/program/setting.h"
 
 struct arena;
+struct kube_configuration;
 
 struct controller_settings {
     struct arena *arena; /* owns the texts */
@@ -31,11 +33,20 @@ struct controller_settings {
     int64_t finished_max_count;
     int64_t watch_log_bytes;
     int64_t watch_log_age_us;
+    const char *scheduler_config;          /* path, or NULL */
+    struct kube_configuration *scheduling; /* what stands there */
+    struct setting_texts feature_pairs;
+    struct feature_gates features;
+    bool leader_elect; /* when the scheduler's configuration says so, too */
+    int64_t assume_expiry_us; /* 0: never */
+    const char *write_config_to;
     bool is_conformance;
     int log_level; /* enum log_level */
 };
 
-/* Life. Read does not return after --help, --check-config or a mistake. */
+/* Life. Read does not return after --help, --check-config, --write-config-to
+ * or a mistake.
+ */
 void controller_settings_read(struct controller_settings *settings,
                               int argc,
                               char **argv);

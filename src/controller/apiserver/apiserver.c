@@ -25,6 +25,9 @@ apiserver_new(const struct apiserver_settings *settings)
     server->auth = settings->auth;
     server->policy = settings->policy;
     server->metrics = settings->metrics;
+    server->configz = settings->configz;
+    for (unsigned i = 0; i < ARRAY_SIZE(server->leases); i++)
+        server->leases[i] = settings->leases[i];
     list_init(&server->watches);
     server->hub = hub_new();
     server->relay = relay_new(server);

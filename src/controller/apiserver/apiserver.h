@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -38,6 +39,12 @@ struct apiserver_settings {
     const struct policy *policy;
     const struct http_limits *limits; /* or NULL */
     struct metric_registry *metrics;  /* or NULL */
+    const char *configz;              /* JSON for /configz, or NULL */
+
+    /* Of the scheduler's and the lifecycle loops' leases: true while one is
+     * held and cannot be renewed, and then /healthz fails. Or NULL.
+     */
+    atomic_bool *leases[2];
 };
 
 /* Life. New makes what every cluster has, if it is not there: namespaces and

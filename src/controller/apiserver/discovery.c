@@ -54,9 +54,19 @@ reply_health(struct request *q, const char *path)
         reply_text(&q->reply, 500, TEXT, text, strlen(text));
         return;
     }
+    for (unsigned i = 0; i < ARRAY_SIZE(q->server->leases); i++)
+        if (q->server->leases[i] != NULL && atomic_load(q->server->leases[i])) {
+            text = arena_printf(q->arena,
+                                "[-]leaderElection failed: the lease cannot "
+                                "be renewed\n%s check failed\n",
+                                path + 1);
+            reply_text(&q->reply, 500, TEXT, text, strlen(text));
+            return;
+        }
     if (q->is_verbose)
         text = arena_printf(q->arena,
-                            "[+]ping ok\n[+]store ok\n[+]shutdown ok\n%s "
+                            "[+]ping ok\n[+]store ok\n[+]leaderElection ok\n"
+                            "[+]shutdown ok\n%s "
                             "check passed\n",
                             path + 1);
     reply_text(&q->reply, 200, TEXT, text, strlen(text));
@@ -229,6 +239,12 @@ discovery_serve(struct request *q, const struct discovery_question *asked)
         reply_health(q, path);
     else if (strcmp(path, "/metrics") == 0)
         reply_metrics(q);
+    else if (strcmp(path, "/configz") == 0 && q->server->configz != NULL)
+        reply_text(&q->reply,
+                   200,
+                   "application/json",
+                   q->server->configz,
+                   strlen(q->server->configz));
     else if (strncmp(path, "/openapi/v3", 11) == 0)
         return openapi_serve(q, path + 11, asked->if_none_match);
     else if (!discovery_knows(path) && strcmp(path, "/") != 0)

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "controller/apiserver/indexes.h"
@@ -32,6 +33,8 @@ struct apiserver {
     struct auth_server *auth; /* NULL: local peers alone */
     const struct policy *policy;
     struct metric_registry *metrics; /* or NULL */
+    const char *configz;             /* or NULL */
+    atomic_bool *leases[2];          /* or NULL; see apiserver.h */
     struct membership *membership;
     struct hub *hub;
     struct list watches; /* over HTTP */

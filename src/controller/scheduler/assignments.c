@@ -77,14 +77,25 @@ end(struct assignments *as, struct assignment *a, struct answer answer)
     assignment_free(a);
 }
 
+/* Whose turn it is; PLUGIN_NONE past the last. */
+static unsigned
+plugin_of(const struct assignment *a)
+{
+    const struct point_order *order =
+        &a->profile
+             ->orders[a->stage == ASSIGNMENT_BIND ? POINT_BIND : POINT_PREBIND];
+
+    return a->turn < order->count ? order->items[a->turn] : PLUGIN_NONE;
+}
+
 static void
 finish(struct assignments *as, struct assignment *a)
 {
-    for (unsigned i = 0; i < a->profile->n_entries; i++) {
+    profile_foreach(i, a->profile, POINT_POSTBIND)
+    {
         const struct profile_entry *e = &a->profile->entries[i];
 
-        if (e->plugin->postbind != NULL)
-            e->plugin->postbind(e->self, a);
+        e->plugin->postbind(e->self, a);
     }
     end(as, a, ANSWER_OK);
 }
@@ -94,20 +105,18 @@ static void
 bind(struct assignments *as, struct assignment *a)
 {
     a->stage = ASSIGNMENT_BIND;
-    for (a->plugin = 0; a->plugin < a->profile->n_entries; a->plugin++) {
-        const struct profile_entry *e = &a->profile->entries[a->plugin];
+    for (a->turn = 0; plugin_of(a) != PLUGIN_NONE; a->turn++) {
+        const struct profile_entry *e = &a->profile->entries[plugin_of(a)];
         uint32_t reason = NAME_NONE;
         enum verdict verdict;
 
-        if (e->plugin->bind == NULL)
-            continue;
         verdict = e->plugin->bind(e->self, a, &reason);
         if (verdict == VERDICT_SKIP)
             continue;
         if (verdict == VERDICT_OK)
             finish(as, a);
         else if (verdict != VERDICT_WAIT)
-            end(as, a, answer_of(a->plugin, verdict, reason));
+            end(as, a, answer_of(plugin_of(a), verdict, reason));
         return;
     }
     end(as,
@@ -123,18 +132,16 @@ static void
 prebind(struct assignments *as, struct assignment *a)
 {
     a->stage = ASSIGNMENT_PREBIND;
-    for (; a->plugin < a->profile->n_entries; a->plugin++) {
-        const struct profile_entry *e = &a->profile->entries[a->plugin];
+    for (; plugin_of(a) != PLUGIN_NONE; a->turn++) {
+        const struct profile_entry *e = &a->profile->entries[plugin_of(a)];
         uint32_t reason = NAME_NONE;
         enum verdict verdict;
 
-        if (e->plugin->prebind == NULL)
-            continue;
         verdict = e->plugin->prebind(e->self, a, &reason);
         if (verdict == VERDICT_WAIT)
             return;
         if (verdict != VERDICT_OK && verdict != VERDICT_SKIP) {
-            end(as, a, answer_of(a->plugin, verdict, reason));
+            end(as, a, answer_of(plugin_of(a), verdict, reason));
             return;
         }
     }
@@ -152,14 +159,13 @@ ask_permit(struct assignments *as,
 {
     int64_t longest_us = 0;
 
-    for (unsigned i = 0; i < a->profile->n_entries; i++) {
+    profile_foreach(i, a->profile, POINT_PERMIT)
+    {
         const struct profile_entry *e = &a->profile->entries[i];
         uint32_t reason = NAME_NONE;
         int64_t timeout_us = 0;
         enum verdict verdict;
 
-        if (e->plugin->permit == NULL)
-            continue;
         verdict =
             e->plugin->permit(e->self, &a->cycle, node, &timeout_us, &reason);
         if (verdict == VERDICT_WAIT) {
@@ -201,11 +207,11 @@ assignments_resume(struct assignments *as,
                    uint32_t reason)
 {
     if (verdict != VERDICT_OK) {
-        end(as, a, answer_of(a->plugin, verdict, reason));
+        end(as, a, answer_of(plugin_of(a), verdict, reason));
     } else if (a->stage == ASSIGNMENT_BIND) {
         finish(as, a);
     } else {
-        a->plugin++;
+        a->turn++;
         prebind(as, a);
     }
 }

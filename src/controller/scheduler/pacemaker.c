@@ -88,6 +88,15 @@ pacemaker_start(struct pacemaker *p, struct scheduler *scheduler)
 }
 
 void
+pacemaker_stop(struct pacemaker *p)
+{
+    p->scheduler = NULL;
+    timer_stop(p->tick);
+    timer_stop(p->work);
+    timer_stop(p->backoff);
+}
+
+void
 pacemaker_ready(void *context)
 {
     struct pacemaker *p = context;

@@ -21,8 +21,9 @@ struct pacemaker *pacemaker_new(struct loop *loop, struct clock *clock)
     OWNED_BY(pacemaker_free);
 DEFINE_CLEANUP(struct pacemaker, pacemaker_free)
 
-/* Start: from now on. Ready: there is work (scheduler_settings.ready, with
+/* Start: from now on. Stop: no more cycles, until it is started again. Ready: there is work (scheduler_settings.ready, with
  * the pacemaker as context); before the start it does nothing.
  */
 void pacemaker_start(struct pacemaker *p, struct scheduler *scheduler);
+void pacemaker_stop(struct pacemaker *p);
 void pacemaker_ready(void *context);

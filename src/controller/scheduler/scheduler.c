@@ -12,6 +12,7 @@
 #include "controller/scheduler/cache.h"
 #include "controller/scheduler/chooser.h"
 #include "controller/scheduler/evictions.h"
+#include "controller/scheduler/feature_gate.h"
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/node_view.h"
@@ -559,6 +560,9 @@ scheduler_new(const struct scheduler_settings *settings,
     int r;
 
     s->settings = *settings;
+    if (settings->features != NULL
+        && !settings->features->is_on[FEATURE_OPPORTUNISTIC_BATCHING])
+        s->settings.without_sharing = true;
     s->random.state = settings->seed;
     s->resources = names_new();
     s->reasons = names_new();

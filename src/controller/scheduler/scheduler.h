@@ -21,6 +21,7 @@
 struct client;
 struct clock;
 struct error;
+struct feature_gates;
 struct metric_registry;
 struct object;
 struct pod_view;
@@ -47,6 +48,7 @@ struct scheduler_settings {
 
     /* Every pod alone, as upstream does it: for comparing. */
     bool without_sharing;
+    const struct feature_gates *features; /* NULL: as they are by default */
 
     struct metric_registry *metrics; /* or NULL */
 

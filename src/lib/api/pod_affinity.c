@@ -21,7 +21,7 @@ static const struct field node_affinity_fields[] = {
     OBJECT("requiredDuringSchedulingIgnoredDuringExecution", node_affinity,
         required, node_selector, OPTIONAL),
 };
-static RECORD(node_affinity, node_affinity, "io.k8s.api.core.v1.NodeAffinity");
+RECORD(node_affinity, node_affinity, "io.k8s.api.core.v1.NodeAffinity");
 
 static const struct field pod_affinity_term_fields[] = {
     STRING("topologyKey", pod_affinity_term, topology_key, ALWAYS | REQUIRED),

@@ -151,6 +151,7 @@ extern const struct record local_object_reference_record;
 extern const struct record meta_condition_record;
 extern const struct record nfs_volume_source_record;
 extern const struct record object_field_selector_record;
+extern const struct record node_affinity_record;
 extern const struct record observed_record;
 extern const struct record persistent_volume_claim_template_record;
 extern const struct record photon_persistent_disk_volume_source_record;

@@ -216,6 +216,8 @@ configuration_begin(const struct configuration *c,
         program_refuse(&g.table, "%s", err.text);
     if (r < 0)
         end_with_mistakes(&g.table, &mistakes);
+    if (c->check != NULL && c->check(target, &mistakes) < 0)
+        end_with_mistakes(&g.table, &mistakes);
     if (g.checks || g.prints)
         end_well(c, &g);
     return operands;

@@ -20,6 +20,11 @@ struct configuration {
     const struct option_table *options; /* of the command line alone */
     const struct setting_table *settings;
     const char *file; /* read when it is there and --config is not given */
+
+    /* Looks at the whole, further files it names included: -EINVAL with a
+     * line per mistake. May be NULL; a reload does not call it.
+     */
+    int (*check)(void *target, struct strbuf *mistakes);
 };
 
 /* Reads everything into the target, whose first bytes are the options' and

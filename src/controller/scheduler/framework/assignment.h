@@ -31,7 +31,7 @@ struct assignment {
     struct queued_pod *queued;
     char *node_name;
     enum assignment_stage stage;
-    unsigned plugin;     /* whose turn it is, in prebind and bind */
+    unsigned turn;       /* in the order of prebind or bind */
     plugin_set waiting;  /* in permit: who has not allowed it yet */
     bool has_left;       /* the queue */
     int64_t deadline_us; /* of permit */

@@ -28,9 +28,27 @@ struct node_view;
 struct object;
 struct pod_view;
 struct queued_pod;
+struct record;
 struct strbuf;
 
 #define SCORE_MAX 100
+
+/* The points of the pipeline, as a configuration names them (point.c). */
+enum point {
+    POINT_PRE_ENQUEUE,
+    POINT_QUEUE_SORT,
+    POINT_PREFILTER,
+    POINT_FILTER,
+    POINT_POSTFILTER,
+    POINT_PRESCORE,
+    POINT_SCORE,
+    POINT_RESERVE,
+    POINT_PERMIT,
+    POINT_PREBIND,
+    POINT_BIND,
+    POINT_POSTBIND,
+};
+#define POINTS 12
 
 /* How raw scores become 0 to 100. BY_MOST scales to the largest of all nodes;
  * REVERSED does and turns round. CUSTOM is the plugin's own and needs all raw
@@ -74,8 +92,15 @@ struct narrowing {
 struct plugin {
     const char *name;
 
-    /* Life of an instance. Args: the plugin's own from the configuration, or
-     * NULL. Make may be NULL when there is nothing to keep.
+    /* What its arguments may be, and JSON of what they are where they are not
+     * given. NULL: it takes none.
+     */
+    const struct record *args;
+    const char *default_args;
+
+    /* Life of an instance. Args: the plugin's own from the configuration,
+     * checked by their table, or NULL; what else is wrong with them make
+     * refuses. Make may be NULL when there is nothing to keep.
      */
     int (*make)(struct handle *handle,
                 const struct json *args,
@@ -178,3 +203,9 @@ struct plugin {
                     const struct node_view *node,
                     struct strbuf *out);
 };
+
+/* "preFilter" */
+const char *point_name(enum point point);
+
+/* Whether it has anything for that point. */
+bool plugin_has_point(const struct plugin *plugin, enum point point);

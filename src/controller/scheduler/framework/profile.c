@@ -31,11 +31,55 @@ add_entry(struct profile *p,
                               p->scheduler_name,
                               given->plugin->name);
     }
-    if (given->plugin->filter != NULL || given->plugin->filter_one != NULL)
-        p->filters |= PLUGIN_BIT(p->n_entries);
-    if (given->plugin->score != NULL || given->plugin->score_one != NULL)
-        p->scores |= PLUGIN_BIT(p->n_entries);
     p->n_entries++;
+    return 0;
+}
+
+static void
+make_orders(struct profile *p, const struct point_order *given)
+{
+    for (unsigned point = 0; point < POINTS; point++) {
+        struct point_order *order = &p->orders[point];
+
+        if (given != NULL) {
+            *order = given[point];
+            continue;
+        }
+        for (unsigned i = 0; i < p->n_entries; i++)
+            if (plugin_has_point(p->entries[i].plugin, point))
+                order->items[order->count++] = (uint8_t)i;
+    }
+}
+
+static plugin_set
+set_of(const struct profile *p, enum point point)
+{
+    plugin_set set = 0;
+
+    profile_foreach(i, p, point) set |= PLUGIN_BIT(i);
+    return set;
+}
+
+/* What a plugin notes down at one point it reads at the other. */
+static int
+check_prepared(const struct profile *p,
+               enum point before,
+               enum point after,
+               struct error *err)
+{
+    plugin_set unprepared = set_of(p, after) & ~set_of(p, before);
+
+    for (unsigned i = 0; i < p->n_entries; i++)
+        if ((unprepared & PLUGIN_BIT(i)) != 0
+            && plugin_has_point(p->entries[i].plugin, before))
+            return error_set(err,
+                             -EINVAL,
+                             "profile '%s': plugin '%s' cannot take part in "
+                             "%s without %s; disable both or neither",
+                             p->scheduler_name,
+                             p->entries[i].plugin->name,
+                             point_name(after),
+                             point_name(before));
     return 0;
 }
 
@@ -61,6 +105,12 @@ profile_new(const struct profile_settings *settings,
         if (r < 0)
             return r;
     }
+    make_orders(p, settings->orders);
+    p->filters = set_of(p, POINT_FILTER);
+    p->scores = set_of(p, POINT_SCORE);
+    if (check_prepared(p, POINT_PREFILTER, POINT_FILTER, err) < 0
+        || check_prepared(p, POINT_PRESCORE, POINT_SCORE, err) < 0)
+        return -EINVAL;
     *ret_profile = p;
     p = NULL;
     return 0;
@@ -92,9 +142,10 @@ profile_less(const struct profile *p,
              const struct queued_pod *a,
              const struct queued_pod *b)
 {
-    for (unsigned i = 0; i < p->n_entries; i++)
-        if (p->entries[i].plugin->less != NULL)
-            return p->entries[i].plugin->less(p->entries[i].self, a, b);
+    profile_foreach(i, p, POINT_QUEUE_SORT) return p->entries[i].plugin->less(
+        p->entries[i].self,
+        a,
+        b);
     return false;
 }
 
@@ -111,13 +162,12 @@ answer_of(unsigned plugin, enum verdict verdict, uint32_t reason)
 struct answer
 profile_pre_enqueue(const struct profile *p, const struct pod_view *pod)
 {
-    for (unsigned i = 0; i < p->n_entries; i++) {
+    profile_foreach(i, p, POINT_PRE_ENQUEUE)
+    {
         const struct profile_entry *e = &p->entries[i];
         uint32_t reason = NAME_NONE;
         enum verdict verdict;
 
-        if (e->plugin->pre_enqueue == NULL)
-            continue;
         verdict = e->plugin->pre_enqueue(e->self, pod, &reason);
         if (verdict != VERDICT_OK)
             return answer_of(i, verdict, reason);
@@ -180,14 +230,13 @@ profile_prefilter(const struct profile *p,
     *ret_narrowing = (struct narrowing){0};
     *ret_narrowers = 0;
     c->skipped_filters = 0;
-    for (unsigned i = 0; i < p->n_entries; i++) {
+    profile_foreach(i, p, POINT_PREFILTER)
+    {
         const struct profile_entry *e = &p->entries[i];
         struct narrowing one = {0};
         uint32_t reason = NAME_NONE;
         enum verdict verdict;
 
-        if (e->plugin->prefilter == NULL)
-            continue;
         verdict = e->plugin->prefilter(e->self, c, &one, &reason);
         if (verdict == VERDICT_SKIP) {
             c->skipped_filters |= PLUGIN_BIT(i);
@@ -208,10 +257,12 @@ profile_add_pod(const struct profile *p,
                 const struct pod_view *other,
                 const struct node_view *node)
 {
-    for (unsigned i = 0; i < p->n_entries; i++)
-        if (p->entries[i].plugin->add_pod != NULL
-            && (c->skipped_filters & PLUGIN_BIT(i)) == 0)
-            p->entries[i].plugin->add_pod(p->entries[i].self, c, other, node);
+    profile_foreach(i,
+                    p,
+                    POINT_PREFILTER) if (p->entries[i].plugin->add_pod != NULL
+                                         && (c->skipped_filters & PLUGIN_BIT(i))
+                                                == 0) p->entries[i]
+        .plugin->add_pod(p->entries[i].self, c, other, node);
 }
 
 void
@@ -220,13 +271,13 @@ profile_remove_pod(const struct profile *p,
                    const struct pod_view *other,
                    const struct node_view *node)
 {
-    for (unsigned i = 0; i < p->n_entries; i++)
-        if (p->entries[i].plugin->remove_pod != NULL
-            && (c->skipped_filters & PLUGIN_BIT(i)) == 0)
-            p->entries[i].plugin->remove_pod(p->entries[i].self,
-                                             c,
-                                             other,
-                                             node);
+    profile_foreach(
+        i,
+        p,
+        POINT_PREFILTER) if (p->entries[i].plugin->remove_pod != NULL
+                             && (c->skipped_filters & PLUGIN_BIT(i)) == 0)
+        p->entries[i]
+            .plugin->remove_pod(p->entries[i].self, c, other, node);
 }
 
 #define FILTER_BATCH 256u
@@ -270,10 +321,11 @@ filter_batch(const struct profile *p,
         place[i] = (uint16_t)i;
         answers[i] = ANSWER_OK;
     }
-    for (unsigned plugin = 0; plugin < p->n_entries && n_left > 0; plugin++) {
+    profile_foreach(plugin, p, POINT_FILTER)
+    {
         unsigned kept = 0;
 
-        if ((among & PLUGIN_BIT(plugin)) == 0)
+        if ((among & PLUGIN_BIT(plugin)) == 0 || n_left == 0)
             continue;
         for (unsigned i = 0; i < n_left; i++)
             given[i] = ANSWER_OK;
@@ -379,11 +431,10 @@ profile_postfilter(const struct profile *p,
 {
     enum verdict verdict = VERDICT_REJECT;
 
-    for (unsigned i = 0; i < p->n_entries; i++) {
+    profile_foreach(i, p, POINT_POSTFILTER)
+    {
         const struct profile_entry *e = &p->entries[i];
 
-        if (e->plugin->postfilter == NULL)
-            continue;
         verdict = e->plugin->postfilter(e->self,
                                         c,
                                         diagnosis,
@@ -402,11 +453,11 @@ profile_prescore(const struct profile *p,
                  unsigned count)
 {
     c->skipped_scores = 0;
-    for (unsigned i = 0; i < p->n_entries; i++) {
+    profile_foreach(i, p, POINT_PRESCORE)
+    {
         const struct profile_entry *e = &p->entries[i];
 
-        if (e->plugin->prescore != NULL
-            && e->plugin->prescore(e->self, c, nodes, count) == VERDICT_SKIP)
+        if (e->plugin->prescore(e->self, c, nodes, count) == VERDICT_SKIP)
             c->skipped_scores |= PLUGIN_BIT(i);
     }
 }
@@ -466,7 +517,8 @@ profile_reserve(const struct profile *p,
                 struct cycle *c,
                 const struct node_view *node)
 {
-    for (unsigned i = 0; i < p->n_entries; i++) {
+    profile_foreach(i, p, POINT_RESERVE)
+    {
         const struct profile_entry *e = &p->entries[i];
         uint32_t reason = NAME_NONE;
         enum verdict verdict;
@@ -485,7 +537,12 @@ profile_unreserve(const struct profile *p,
                   struct cycle *c,
                   const struct node_view *node)
 {
-    for (unsigned i = p->n_entries; i-- > 0;)
-        if (p->entries[i].plugin->unreserve != NULL)
-            p->entries[i].plugin->unreserve(p->entries[i].self, c, node);
+    const struct point_order *order = &p->orders[POINT_RESERVE];
+
+    for (unsigned turn = order->count; turn-- > 0;) {
+        const struct profile_entry *e = &p->entries[order->items[turn]];
+
+        if (e->plugin->unreserve != NULL)
+            e->plugin->unreserve(e->self, c, node);
+    }
 }

@@ -4,7 +4,8 @@
  *
  * Owns:       its instances of the plugins.
  * Thread:     the scheduler's.
- * Invariant:  plugins run in the order they were given, at every point.
+ * Invariant:  plugins run in the order they were given, at every point, but
+ *             where the settings order a point otherwise.
  *
  * Source: kube-scheduler, framework/runtime.
  */
@@ -29,11 +30,18 @@ struct profile_plugin {
     const struct json *args; /* or NULL */
 };
 
+/* Who takes part at a point, by place among the plugins, first to last. */
+struct point_order {
+    uint8_t items[PROFILE_MAX_PLUGINS];
+    unsigned count;
+};
+
 struct profile_settings {
     const char *scheduler_name;
     const struct profile_plugin *plugins;
     unsigned n_plugins;
-    unsigned percentage_of_nodes; /* to score; 0: adaptive, 100: all */
+    const struct point_order *orders; /* by point; NULL: all, as given */
+    unsigned percentage_of_nodes;     /* to score; 0: adaptive, 100: all */
     struct handle *handle;
 };
 
@@ -49,16 +57,26 @@ struct profile {
     struct handle *handle;
     struct profile_entry entries[PROFILE_MAX_PLUGINS];
     unsigned n_entries;
-    plugin_set filters; /* those with a filter */
+    struct point_order orders[POINTS];
+    plugin_set filters; /* those that filter here */
     plugin_set scores;
 };
 
-/* Life. Fails when a plugin refuses its arguments (named in `err`). */
+/* Life. Fails when a plugin refuses its arguments (named in `err`), or is to
+ * filter or score without the point that prepares it.
+ */
 void profile_free(struct profile *p);
 int profile_new(const struct profile_settings *settings,
                 struct profile **ret_profile,
                 struct error *err);
 DEFINE_CLEANUP(struct profile, profile_free)
+
+/* Walks the entries of a point: `at` is the plugin's bit. */
+#define profile_foreach(at, p, point)                         \
+    for (unsigned at##_turn = 0, at;                          \
+         at##_turn < (p)->orders[point].count                 \
+         && (at = (p)->orders[point].items[at##_turn], true); \
+         at##_turn++)
 
 /* The bit of the plugin of that name, or PLUGIN_NONE. */
 unsigned profile_find(const struct profile *p, const char *plugin_name);

@@ -9,8 +9,15 @@
 
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/plugins/resource_score.h"
+#include "lib/api/rows.h"
 #include "lib/base/alloc.h"
 #include "lib/json/json.h"
+
+static const struct field balanced_allocation_args_fields[] = {
+    OPAQUE_OBJECTS("resources", resource_weight, 0),
+};
+static OPAQUE_RECORD(balanced_allocation_args,
+                     "NodeResourcesBalancedAllocationArgs");
 
 static void
 balanced_allocation_drop(void *arg)
@@ -28,12 +35,16 @@ balanced_allocation_make(struct handle *handle,
                          struct error *err)
 {
     struct resource_score *self = xnew(struct resource_score);
+    int r = resource_score_init(self,
+                                handle->resources,
+                                json_get(args, "resources"),
+                                true,
+                                err);
 
-    (void)err;
-    resource_score_init(self,
-                        handle->resources,
-                        json_get(args, "resources"),
-                        true);
+    if (r < 0) {
+        free(self);
+        return r;
+    }
     *ret_self = self;
     return 0;
 }
@@ -90,6 +101,9 @@ balanced_allocation_score_one(void *self,
 
 const struct plugin balanced_allocation_plugin = {
     .name = "NodeResourcesBalancedAllocation",
+    .args = &balanced_allocation_args_record,
+    .default_args = "{\"resources\":[{\"name\":\"cpu\",\"weight\":1},"
+                    "{\"name\":\"memory\",\"weight\":1}]}",
     .make = balanced_allocation_make,
     .drop = balanced_allocation_drop,
     .sign = balanced_allocation_sign,

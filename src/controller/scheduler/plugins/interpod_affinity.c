@@ -10,6 +10,7 @@
  *
  * Source: kube-scheduler, plugins/interpodaffinity.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "controller/scheduler/framework/framework.h"
@@ -19,7 +20,9 @@
 #include "lib/api/node.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
+#include "lib/api/rows.h"
 #include "lib/base/alloc.h"
+#include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
@@ -42,17 +45,29 @@ struct filter_note {
 static const char filter_key;
 static const char score_key;
 
+static const struct field interpod_args_fields[] = {
+    OPAQUE(INT, "hardPodAffinityWeight", KEPT),
+    OPAQUE(BOOL, "ignorePreferredTermsOfExistingPods", KEPT),
+};
+static OPAQUE_RECORD(interpod_args, "InterPodAffinityArgs");
+
 static int
 interpod_make(struct handle *handle,
               const struct json *args,
               void **ret_self,
               struct error *err)
 {
-    struct interpod *self = xnew(struct interpod);
+    int64_t hard_weight = json_get_int(args, "hardPodAffinityWeight", 1);
+    struct interpod *self;
 
-    (void)err;
+    if (hard_weight < 0 || hard_weight > 100)
+        return error_set(err,
+                         -EINVAL,
+                         "hardPodAffinityWeight: %lld is not from 0 to 100",
+                         (long long)hard_weight);
+    self = xnew(struct interpod);
     self->handle = handle;
-    self->hard_weight = json_get_int(args, "hardPodAffinityWeight", 1);
+    self->hard_weight = hard_weight;
     self->ignores_existing =
         json_is_true(json_get(args, "ignorePreferredTermsOfExistingPods"));
     self->no_affinity =
@@ -563,6 +578,9 @@ static const struct wake wakes[] = {
 
 const struct plugin interpod_affinity_plugin = {
     .name = "InterPodAffinity",
+    .args = &interpod_args_record,
+    .default_args = "{\"hardPodAffinityWeight\":1,"
+                    "\"ignorePreferredTermsOfExistingPods\":false}",
     .make = interpod_make,
     .drop = free,
     .depends_on_others = true,

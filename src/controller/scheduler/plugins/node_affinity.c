@@ -12,6 +12,7 @@
 #include "lib/api/node.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
+#include "lib/api/rows.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
@@ -40,6 +41,11 @@ read_added(struct arena *arena, struct json *added)
     record_decode(&pod_spec_record, arena, tree, spec);
     return spec->affinity->node_affinity;
 }
+
+static const struct field node_affinity_args_fields[] = {
+    OPAQUE_OBJECT("addedAffinity", node_affinity, 0),
+};
+static OPAQUE_RECORD(node_affinity_args, "NodeAffinityArgs");
 
 static int
 node_affinity_make(struct handle *handle,
@@ -344,6 +350,7 @@ static const struct wake wakes[] = {
 
 const struct plugin node_affinity_plugin = {
     .name = "NodeAffinity",
+    .args = &node_affinity_args_record,
     .make = node_affinity_make,
     .drop = node_affinity_drop,
     .sign = node_affinity_sign,

@@ -9,12 +9,15 @@
  */
 #include "controller/scheduler/plugins/preemption.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/plugins/disruption_budget.h"
 #include "lib/api/pod.h"
+#include "lib/api/rows.h"
 #include "lib/base/alloc.h"
+#include "lib/base/error.h"
 #include "lib/base/random.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
@@ -24,20 +27,33 @@ struct preemption {
     unsigned percentage, absolute;
 };
 
+static const struct field preemption_args_fields[] = {
+    OPAQUE(INT, "minCandidateNodesPercentage", KEPT),
+    OPAQUE(INT, "minCandidateNodesAbsolute", KEPT),
+};
+static OPAQUE_RECORD(preemption_args, "DefaultPreemptionArgs");
+
 static int
 preemption_make(struct handle *handle,
                 const struct json *args,
                 void **ret_self,
                 struct error *err)
 {
-    struct preemption *self = xnew(struct preemption);
+    struct preemption *self;
+    int64_t percentage = json_get_int(args, "minCandidateNodesPercentage", 10);
+    int64_t absolute = json_get_int(args, "minCandidateNodesAbsolute", 100);
 
-    (void)err;
+    if (percentage < 0 || percentage > 100 || absolute < 0
+        || absolute > UINT32_MAX || percentage + absolute == 0)
+        return error_set(err,
+                         -EINVAL,
+                         "minCandidateNodesPercentage is from 0 to 100, "
+                         "minCandidateNodesAbsolute not negative, and one of "
+                         "them is not 0");
+    self = xnew(struct preemption);
     self->handle = handle;
-    self->percentage =
-        (unsigned)json_get_int(args, "minCandidateNodesPercentage", 10);
-    self->absolute =
-        (unsigned)json_get_int(args, "minCandidateNodesAbsolute", 100);
+    self->percentage = (unsigned)percentage;
+    self->absolute = (unsigned)absolute;
     *ret_self = self;
     return 0;
 }
@@ -266,6 +282,9 @@ preemption_postfilter(void *self,
 
 const struct plugin preemption_plugin = {
     .name = "DefaultPreemption",
+    .args = &preemption_args_record,
+    .default_args = "{\"minCandidateNodesPercentage\":10,"
+                    "\"minCandidateNodesAbsolute\":100}",
     .make = preemption_make,
     .drop = free,
     .postfilter = preemption_postfilter,

@@ -1,34 +1,88 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/plugins/resource_score.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "controller/scheduler/framework/framework.h"
+#include "lib/api/rows.h"
 #include "lib/base/alloc.h"
+#include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-void
+static const struct field resource_weight_fields[] = {
+    OPAQUE(STRING, "name", REQUIRED),
+    OPAQUE(INT64, "weight", 0),
+};
+OPAQUE_RECORD(resource_weight, "ResourceSpec");
+
+static bool
+has_name(const struct resource_score *s, const char *name)
+{
+    for (unsigned i = 0; i < s->count; i++)
+        if (strcmp(s->weights[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static int
+add_weight(struct resource_score *s,
+           const struct json *entry,
+           unsigned at,
+           struct error *err)
+{
+    const char *name = json_get_text(entry, "name");
+    int64_t weight = json_get_int(entry, "weight", 1);
+
+    if (s->count == RESOURCE_SCORE_MAX)
+        return error_set(err,
+                         -EINVAL,
+                         "resources: more than %d",
+                         RESOURCE_SCORE_MAX);
+    if (name == NULL || *name == '\0')
+        return error_set(err, -EINVAL, "resources[%u].name is missing", at);
+    if (has_name(s, name))
+        return error_set(err,
+                         -EINVAL,
+                         "resources[%u].name: \"%s\" stands there twice",
+                         at,
+                         name);
+    if (weight < 0 || weight > 100)
+        return error_set(err,
+                         -EINVAL,
+                         "resources[%u].weight: %lld is not from 1 to 100",
+                         at,
+                         (long long)weight);
+    s->weights[s->count].name = xstrdup(name);
+    s->weights[s->count++].weight = weight != 0 ? weight : 1;
+    return 0;
+}
+
+int
 resource_score_init(struct resource_score *s,
                     struct names *resources,
                     const struct json *list,
-                    bool real_requests)
+                    bool real_requests,
+                    struct error *err)
 {
     memset(s, 0, sizeof(*s));
     s->resources = resources;
     s->real_requests = real_requests;
-    for (uint32_t i = 0; i < json_count(list) && i < RESOURCE_SCORE_MAX; i++) {
-        const struct json *entry = json_at(list, i);
-        int64_t weight = json_get_int(entry, "weight", 1);
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        int r = add_weight(s, json_at(list, i), i, err);
 
-        s->weights[s->count].name = xstrdup(json_get_text(entry, "name"));
-        s->weights[s->count++].weight = weight != 0 ? weight : 1;
+        if (r < 0) {
+            resource_score_fini(s);
+            return r;
+        }
     }
     if (s->count > 0)
-        return;
+        return 0;
     s->weights[0] = (struct resource_weight){xstrdup("cpu"), 1};
     s->weights[1] = (struct resource_weight){xstrdup("memory"), 1};
     s->count = 2;
+    return 0;
 }
 
 void

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct amounts;
+struct error;
 struct json;
 struct names;
 struct node_view;
@@ -29,11 +30,17 @@ struct resource_score {
     bool real_requests; /* without the defaults for what is not requested */
 };
 
-/* List: [{"name", "weight"}], or NULL for CPU and memory alike. */
-void resource_score_init(struct resource_score *s,
-                         struct names *resources,
-                         const struct json *list,
-                         bool real_requests);
+/* The table of one entry of the list. */
+extern const struct record resource_weight_record;
+
+/* List: [{"name", "weight"}], or NULL for CPU and memory alike. -EINVAL: a
+ * name that is missing or comes twice, a weight beyond 1 to 100 (0: 1).
+ */
+int resource_score_init(struct resource_score *s,
+                        struct names *resources,
+                        const struct json *list,
+                        bool real_requests,
+                        struct error *err);
 void resource_score_fini(struct resource_score *s);
 
 /* For each of them; 0 and 0 for what does not count on this node. */

@@ -16,6 +16,7 @@
 #include "lib/api/node.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
+#include "lib/api/rows.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/map.h"
@@ -46,6 +47,31 @@ struct resources_fit {
     uint32_t too_many_pods, no_cpu, no_memory, no_ephemeral;
 };
 
+static const struct field shape_point_fields[] = {
+    OPAQUE(INT, "utilization", 0),
+    OPAQUE(INT, "score", 0),
+};
+static OPAQUE_RECORD(shape_point, "UtilizationShapePoint");
+
+static const struct field ratio_fields[] = {
+    OPAQUE_OBJECTS("shape", shape_point, 0),
+};
+static OPAQUE_RECORD(ratio, "RequestedToCapacityRatioParam");
+
+static const struct field strategy_fields[] = {
+    OPAQUE(STRING, "type", 0),
+    OPAQUE_OBJECTS("resources", resource_weight, 0),
+    OPAQUE_OBJECT("requestedToCapacityRatio", ratio, 0),
+};
+static OPAQUE_RECORD(strategy, "ScoringStrategy");
+
+static const struct field resources_fit_args_fields[] = {
+    OPAQUE_LIST(STRING, "ignoredResources", 0),
+    OPAQUE_LIST(STRING, "ignoredResourceGroups", 0),
+    OPAQUE_OBJECT("scoringStrategy", strategy, 0),
+};
+static OPAQUE_RECORD(resources_fit_args, "NodeResourcesFitArgs");
+
 static struct map *
 names_of(const struct json *list)
 {
@@ -72,6 +98,13 @@ read_shape(struct resources_fit *self,
 
         self->shape[i].utilization = json_get_int(point, "utilization", 0);
         self->shape[i].score = json_get_int(point, "score", 0) * 10;
+        if (self->shape[i].utilization < 0 || self->shape[i].utilization > 100
+            || self->shape[i].score < 0 || self->shape[i].score > 100)
+            return error_set(err,
+                             -EINVAL,
+                             "requestedToCapacityRatio.shape[%u]: utilization "
+                             "is from 0 to 100, score from 0 to 10",
+                             i);
         if (i > 0
             && self->shape[i].utilization <= self->shape[i - 1].utilization)
             return error_set(err,
@@ -90,11 +123,14 @@ read_strategy(struct resources_fit *self,
               struct error *err)
 {
     const char *type = json_get_text(strategy, "type");
+    int r = resource_score_init(&self->score,
+                                self->handle->resources,
+                                json_get(strategy, "resources"),
+                                false,
+                                err);
 
-    resource_score_init(&self->score,
-                        self->handle->resources,
-                        json_get(strategy, "resources"),
-                        false);
+    if (r < 0)
+        return error_wrap(err, r, "scoringStrategy");
     if (type == NULL || strcmp(type, "LeastAllocated") == 0)
         return 0;
     if (strcmp(type, "MostAllocated") == 0) {
@@ -110,7 +146,9 @@ read_strategy(struct resources_fit *self,
     }
     return error_set(err,
                      -EINVAL,
-                     "scoringStrategy.type \"%s\" is not known",
+                     "scoringStrategy.type: \"%s\" is none of "
+                     "LeastAllocated, MostAllocated and "
+                     "RequestedToCapacityRatio",
                      type);
 }
 
@@ -456,6 +494,10 @@ resources_fit_explain(void *self,
 
 const struct plugin resources_fit_plugin = {
     .name = "NodeResourcesFit",
+    .args = &resources_fit_args_record,
+    .default_args = "{\"scoringStrategy\":{\"type\":\"LeastAllocated\","
+                    "\"resources\":[{\"name\":\"cpu\",\"weight\":1},"
+                    "{\"name\":\"memory\",\"weight\":1}]}}",
     .make = resources_fit_make,
     .drop = resources_fit_drop,
     .sign = resources_fit_sign,

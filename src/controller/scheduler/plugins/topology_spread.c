@@ -9,6 +9,7 @@
  *
  * Source: kube-scheduler, plugins/podtopologyspread.
  */
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -19,8 +20,10 @@
 #include "lib/api/node.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
+#include "lib/api/rows.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/error.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
@@ -94,17 +97,77 @@ read_defaults(struct arena *arena, const struct json *list, unsigned *ret_count)
     return spec->topology_spread.items;
 }
 
+static const struct field spread_args_fields[] = {
+    OPAQUE_OBJECTS("defaultConstraints", topology_spread, 0),
+    OPAQUE(STRING, "defaultingType", 0),
+};
+static OPAQUE_RECORD(spread_args, "PodTopologySpreadArgs");
+
+static int
+check_constraint(const struct json *c, unsigned at, struct error *err)
+{
+    const char *key = json_get_text(c, "topologyKey");
+    const char *when = json_get_text(c, "whenUnsatisfiable");
+
+    if (json_get_int(c, "maxSkew", 0) < 1)
+        return error_set(err,
+                         -EINVAL,
+                         "defaultConstraints[%u].maxSkew must be above 0",
+                         at);
+    if (key == NULL || *key == '\0')
+        return error_set(err,
+                         -EINVAL,
+                         "defaultConstraints[%u].topologyKey is missing",
+                         at);
+    if (when == NULL
+        || (strcmp(when, "DoNotSchedule") != 0
+            && strcmp(when, "ScheduleAnyway") != 0))
+        return error_set(err,
+                         -EINVAL,
+                         "defaultConstraints[%u].whenUnsatisfiable must be "
+                         "DoNotSchedule or ScheduleAnyway",
+                         at);
+    if (json_get(c, "labelSelector") != NULL)
+        return error_set(err,
+                         -EINVAL,
+                         "defaultConstraints[%u].labelSelector cannot be set: "
+                         "it comes from the pod's owner",
+                         at);
+    return 0;
+}
+
+static int
+check_defaults(const char *type, const struct json *list, struct error *err)
+{
+    if (type != NULL && strcmp(type, "System") != 0
+        && strcmp(type, "List") != 0)
+        return error_set(err,
+                         -EINVAL,
+                         "defaultingType: \"%s\" is neither System nor List",
+                         type);
+    if ((type == NULL || strcmp(type, "System") == 0) && json_count(list) > 0)
+        return error_set(err,
+                         -EINVAL,
+                         "defaultConstraints need defaultingType: List");
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (check_constraint(json_at(list, i), i, err) < 0)
+            return -EINVAL;
+    return 0;
+}
+
 static int
 spread_make(struct handle *handle,
             const struct json *args,
             void **ret_self,
             struct error *err)
 {
-    struct spread *self = xnew(struct spread);
+    struct spread *self;
     const char *type = json_get_text(args, "defaultingType");
     const struct json *list = json_get(args, "defaultConstraints");
 
-    (void)err;
+    if (check_defaults(type, list, err) < 0)
+        return -EINVAL;
+    self = xnew(struct spread);
     self->handle = handle;
     self->arena = arena_new(0);
     if (type != NULL && strcmp(type, "List") == 0) {
@@ -717,6 +780,8 @@ static const struct wake wakes[] = {
 
 const struct plugin topology_spread_plugin = {
     .name = "PodTopologySpread",
+    .args = &spread_args_record,
+    .default_args = "{\"defaultingType\":\"System\"}",
     .make = spread_make,
     .drop = spread_drop,
     .sign = spread_sign,

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/election.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "controller/scheduler/kube_configuration.h"
+#include "controller/settings.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/client/leadership.h"
+#include "lib/loop/timer.h"
+
+#define TICK_MS 250
+
+struct election {
+    struct leadership *leadership; /* NULL: no leader is elected */
+    struct timer *timer;
+    char *lease;
+    election_turn_fn *gained;
+    election_turn_fn *lost;
+    void *context;
+};
+
+static void
+on_gained(void *arg)
+{
+    struct election *e = arg;
+
+    log_info("this controller holds the lease '%s'", e->lease);
+    e->gained(e->context);
+}
+
+static void
+on_lost(const char *why, void *arg)
+{
+    struct election *e = arg;
+
+    log_error("this controller has lost the lease '%s', stopping what it "
+              "stands for: %s",
+              e->lease,
+              why);
+    e->lost(e->context);
+}
+
+static void
+tick(void *arg)
+{
+    struct election *e = arg;
+
+    leadership_tick(e->leadership);
+}
+
+/* No two controllers run at a time on one state directory (it is locked), so
+ * whoever has this name and is gone was ourselves.
+ */
+static char *
+identity_of(const struct controller_settings *settings)
+{
+    char host[256] = "";
+
+    gethostname(host, sizeof(host) - 1);
+    return xasprintf("%s_%s", host, settings->state_dir);
+}
+
+struct election *
+election_new(const struct controller_settings *settings,
+             struct loop *loop,
+             struct client *client,
+             const char *lease_name,
+             atomic_bool *is_failing,
+             election_turn_fn *gained,
+             election_turn_fn *lost,
+             void *context)
+{
+    struct kube_numbers n = kube_configuration_numbers(settings->scheduling);
+    CLEANUP_FREE char *identity = identity_of(settings);
+    struct election *e = xnew(struct election);
+
+    if (!n.is_electing || !settings->leader_elect) {
+        gained(context);
+        return e;
+    }
+    if (lease_name == NULL)
+        lease_name = n.lease_name;
+    e->lease = xasprintf("%s/%s", n.lease_namespace, lease_name);
+    e->gained = gained;
+    e->lost = lost;
+    e->context = context;
+    e->leadership = leadership_new(&(struct leadership_settings){
+        .client = client,
+        .clock = &clock_system,
+        .namespace = n.lease_namespace,
+        .name = lease_name,
+        .identity = identity,
+        .lease_us = n.lease_us,
+        .renew_us = n.renew_us,
+        .retry_us = n.retry_us,
+        .gained = on_gained,
+        .lost = on_lost,
+        .context = e,
+        .is_failing = is_failing,
+    });
+    e->timer = timer_new(loop, tick, e);
+    timer_repeat(e->timer, TICK_MS);
+    leadership_tick(e->leadership);
+    return e;
+}
+
+void
+election_free(struct election *e)
+{
+    if (e == NULL)
+        return;
+    timer_free(e->timer);
+    leadership_free(e->leadership);
+    free(e->lease);
+    free(e);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* election.h - a crew works while this controller holds its Lease
+ *
+ * Where no leader is elected, it works from the beginning.
+ *
+ * Owns:    the leadership and its timer.
+ * Thread:  the crew's.
+ * See:     lib/client/leadership.h.
+ */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "lib/base/macro.h"
+
+struct client;
+struct controller_settings;
+struct election;
+struct loop;
+
+typedef void election_turn_fn(void *context);
+
+/* Gained and lost are told in the log, too. */
+
+void election_free(struct election *e);
+struct election *election_new(const struct controller_settings *settings,
+                              struct loop *loop,
+                              struct client *client,
+                              const char *lease_name, /* NULL: the file's */
+                              atomic_bool *is_failing,
+                              election_turn_fn *gained,
+                              election_turn_fn *lost,
+                              void *context) OWNED_BY(election_free);

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/client/leadership.h"
+
+#include <check.h>
+#include <stdio.h>
+
+#include "lib/api/kind.h"
+#include "lib/api/lease.h"
+#include "lib/api/object.h"
+#include "testsuite/lib/fake_client.h"
+#include "testsuite/lib/fake_clock.h"
+#include "testsuite/lib/suite.h"
+
+struct candidate {
+    struct leadership *leadership;
+    unsigned gained, lost;
+    atomic_bool is_failing;
+};
+
+static struct fake_clock fake_time = FAKE_CLOCK;
+static struct fake_client *api;
+static struct candidate a, b;
+
+static void
+count_gain(void *context)
+{
+    ((struct candidate *)context)->gained++;
+}
+
+static void
+count_loss(const char *why, void *context)
+{
+    ck_assert(*why != '\0');
+    ((struct candidate *)context)->lost++;
+}
+
+static void
+begin(struct candidate *c, const char *identity)
+{
+    c->leadership = leadership_new(&(struct leadership_settings){
+        .client = fake_client_client(api),
+        .clock = &fake_time.clock,
+        .namespace = "kube-system",
+        .name = "kube-scheduler",
+        .identity = identity,
+        .lease_us = 15 * FAKE_SECOND,
+        .renew_us = 10 * FAKE_SECOND,
+        .retry_us = 2 * FAKE_SECOND,
+        .gained = count_gain,
+        .lost = count_loss,
+        .context = c,
+        .is_failing = &c->is_failing,
+    });
+}
+
+static void
+pass(struct candidate *c, unsigned seconds)
+{
+    for (unsigned i = 0; i < seconds; i++) {
+        fake_clock_advance(&fake_time, FAKE_SECOND);
+        leadership_tick(c->leadership);
+        fake_client_run(api);
+    }
+}
+
+static void
+setup(void)
+{
+    api = fake_client_new();
+    a = b = (struct candidate){0};
+    begin(&a, "a");
+    begin(&b, "b");
+}
+
+static void
+teardown(void)
+{
+    leadership_free(a.leadership);
+    leadership_free(b.leadership);
+    fake_client_free(api);
+}
+
+static const struct lease_spec *
+lease(void)
+{
+    return &lease_of(fake_client_find(api,
+                                      &lease_kind,
+                                      "kube-system",
+                                      "kube-scheduler"))
+                ->spec;
+}
+
+START_TEST(the_first_to_ask_leads_and_the_other_waits)
+{
+    setup();
+    pass(&a, 3);
+    pass(&b, 3);
+
+    ck_assert(leadership_is_mine(a.leadership));
+    ck_assert(!leadership_is_mine(b.leadership));
+    ck_assert_str_eq(lease()->holder, "a");
+    ck_assert_int_eq(lease()->duration_s, 15);
+    ck_assert_int_eq(lease()->transitions, 0);
+    teardown();
+}
+END_TEST
+
+START_TEST(a_lease_that_is_renewed_is_never_taken)
+{
+    setup();
+    for (unsigned i = 0; i < 60; i++) {
+        pass(&a, 1);
+        pass(&b, 1);
+    }
+
+    ck_assert_uint_eq(a.gained, 1);
+    ck_assert_uint_eq(a.lost, 0);
+    ck_assert_uint_eq(b.gained, 0);
+    teardown();
+}
+END_TEST
+
+START_TEST(
+    a_lease_that_is_not_renewed_is_taken_when_it_has_run_out_and_not_before)
+{
+    setup();
+    pass(&a, 3);
+    pass(&b, 14);
+    ck_assert_uint_eq(b.gained, 0);
+    pass(&b, 4);
+
+    ck_assert_uint_eq(b.gained, 1);
+    ck_assert_str_eq(lease()->holder, "b");
+    ck_assert_int_eq(lease()->transitions, 1);
+    teardown();
+}
+END_TEST
+
+START_TEST(who_cannot_renew_stops_at_the_deadline_before_the_lease_runs_out)
+{
+    setup();
+    pass(&a, 1);
+    ck_assert(leadership_is_mine(a.leadership));
+    for (unsigned i = 0; i < 9; i++) {
+        fake_client_fail(api, CLIENT_REPLACE, NULL, 500, "InternalError");
+        fake_client_fail(api, CLIENT_GET, NULL, 500, "InternalError");
+        pass(&a, 1);
+    }
+    ck_assert_uint_eq(a.lost, 0);
+    ck_assert(atomic_load(&a.is_failing));
+    fake_clock_advance(&fake_time, FAKE_SECOND);
+    leadership_tick(a.leadership);
+
+    ck_assert_uint_eq(a.lost, 1);
+    ck_assert(!leadership_is_mine(a.leadership));
+    teardown();
+}
+END_TEST
+
+START_TEST(who_comes_back_finds_another_in_its_place_and_is_well)
+{
+    setup();
+    pass(&a, 1);
+    pass(&b, 18);
+    ck_assert(leadership_is_mine(b.leadership));
+    pass(&a, 3);
+
+    ck_assert_uint_eq(a.lost, 1);
+    ck_assert(!leadership_is_mine(a.leadership));
+    ck_assert(!atomic_load(&a.is_failing));
+    ck_assert_str_eq(lease()->holder, "b");
+    teardown();
+}
+END_TEST
+
+START_TEST(oneself_before_a_restart_is_not_waited_for)
+{
+    setup();
+    pass(&a, 1);
+    leadership_free(a.leadership);
+    begin(&a, "a");
+    pass(&a, 1);
+
+    ck_assert_uint_eq(a.gained, 2);
+    ck_assert_int_eq(lease()->transitions, 0);
+    teardown();
+}
+END_TEST
+
+SUITE("leadership",
+      the_first_to_ask_leads_and_the_other_waits,
+      a_lease_that_is_renewed_is_never_taken,
+      a_lease_that_is_not_renewed_is_taken_when_it_has_run_out_and_not_before,
+      who_cannot_renew_stops_at_the_deadline_before_the_lease_runs_out,
+      who_comes_back_finds_another_in_its_place_and_is_well,
+      oneself_before_a_restart_is_not_waited_for)
