@@ -65,7 +65,9 @@ static const char *file_by_default;
 static void
 begin(const char *const *words)
 {
-    const struct configuration c = {&options, &table, file_by_default};
+    const struct configuration c = {.options = &options,
+                                    .settings = &table,
+                                    .file = file_by_default};
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct target target = {0};
     char name[] = "kiln-thing";
@@ -207,7 +209,9 @@ START_TEST(a_reload_reads_the_file_as_it_is_now)
 {
     CLEANUP(scratch_freep) char *dir = scratch_new();
     CLEANUP_FREE char *path = write_file(dir, "port: 1\n");
-    const struct configuration c = {&options, &table, path};
+    const struct configuration c = {.options = &options,
+                                    .settings = &table,
+                                    .file = path};
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf mistakes = STRBUF_INIT;
     struct target target = {0};
