@@ -422,7 +422,7 @@ kube_configuration_read(const char *path,
                                         mistakes);
     r = file_read(path, MAX_FILE, &text, &err);
     if (r < 0) {
-        strbuf_printf(mistakes, "%s\n", err.text);
+        strbuf_printf(mistakes, "scheduler.config: %s\n", err.text);
         return r;
     }
     return kube_configuration_parse(path,
