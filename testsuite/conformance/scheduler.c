@@ -16,7 +16,7 @@
 #include "lib/json/json.h"
 #include "testsuite/conformance/cases/cases.h"
 
-#define THEMES 96
+#define THEMES 512
 
 /* What a case is of, by the start of its name. */
 static const struct family {

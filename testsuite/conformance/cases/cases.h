@@ -75,6 +75,16 @@ void want_answer(struct trial *t,
                  const struct json *wanted,
                  struct answer got);
 
+/* What the chooser of the case found, against what `expect` (of the case, or
+ * of a step of it) says; and why the other nodes would not do.
+ */
+void want_feasible(struct trial *t,
+                   const struct json *expect,
+                   const struct chooser_facts *facts);
+void want_diagnosis(struct trial *t,
+                    const struct sandbox *s,
+                    const struct json *rejected);
+
 /* The cluster of a case, under upstream's profile with its pluginConfig. */
 struct sandbox {
     struct fake_clock time;

@@ -74,27 +74,16 @@ want_plugin(struct trial *t,
     cycle_fini(&c);
 }
 
-static void
-want_choice(struct trial *t, struct sandbox *s, struct pod_view *pod)
+void
+want_diagnosis(struct trial *t,
+               const struct sandbox *s,
+               const struct json *rejected)
 {
-    const struct json *rejected = json_get(t->expect, "rejectedBy");
+    const struct diagnosis *d = chooser_diagnosis(s->chooser);
+    const char *plugins[PROFILE_MAX_PLUGINS];
     CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
-    const struct diagnosis *d;
-    struct chooser_facts facts;
-    const char *names[64];
-    struct cycle c;
+    unsigned n = 0;
 
-    cycle_init(&c, pod, &s->snapshot);
-    chooser_choose(s->chooser, s->profile, &c);
-    facts = chooser_facts(s->chooser);
-    d = chooser_diagnosis(s->chooser);
-    for (unsigned i = 0; i < facts.feasible; i++)
-        names[i] = facts.nodes[i]->name;
-    want_names(t,
-               "feasible",
-               json_get(t->expect, "feasible"),
-               names,
-               facts.feasible);
     for (unsigned i = 0; rejected != NULL && i < s->snapshot.n_nodes; i++) {
         const struct node_view *node = s->snapshot.nodes[i];
         const struct json *status = json_get(rejected, node->name);
@@ -107,23 +96,31 @@ want_choice(struct trial *t, struct sandbox *s, struct pod_view *pod)
                     "absent nodes",
                     json_get(t->expect, "absentNodes"),
                     d->absent);
-    if (facts.feasible == 0) {
-        unsigned n = 0;
+    if (chooser_facts(s->chooser).feasible > 0)
+        return;
+    diagnosis_format(d, s->handle.reasons, &message);
+    want_text(t, "message", json_get_text(t->expect, "message"), message.text);
+    for (unsigned i = 0; i < s->profile->n_entries; i++)
+        if ((d->unschedulable & PLUGIN_BIT(i)) != 0)
+            plugins[n++] = s->profile->entries[i].plugin->name;
+    want_names(t,
+               "unschedulablePlugins",
+               json_get(t->expect, "unschedulablePlugins"),
+               plugins,
+               n);
+}
 
-        diagnosis_format(d, s->handle.reasons, &message);
-        want_text(t,
-                  "message",
-                  json_get_text(t->expect, "message"),
-                  message.text);
-        for (unsigned i = 0; i < s->profile->n_entries; i++)
-            if ((d->unschedulable & PLUGIN_BIT(i)) != 0)
-                names[n++] = s->profile->entries[i].plugin->name;
-        want_names(t,
-                   "unschedulablePlugins",
-                   json_get(t->expect, "unschedulablePlugins"),
-                   names,
-                   n);
-    }
+static void
+want_choice(struct trial *t, struct sandbox *s, struct pod_view *pod)
+{
+    struct chooser_facts facts;
+    struct cycle c;
+
+    cycle_init(&c, pod, &s->snapshot);
+    chooser_choose(s->chooser, s->profile, &c);
+    facts = chooser_facts(s->chooser);
+    want_feasible(t, t->expect, &facts);
+    want_diagnosis(t, s, json_get(t->expect, "rejectedBy"));
     cycle_fini(&c);
 }
 

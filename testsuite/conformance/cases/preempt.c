@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "controller/scheduler/plugins/preemption.h"
+#include "lib/api/meta.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
@@ -13,6 +14,20 @@ static const char *
 pod_name(struct trial *t, const struct pod_view *pod)
 {
     return arena_printf(t->arena, "%s/%s", pod->namespace, pod->name);
+}
+
+/* "now" is of a pod that has not started. */
+static void
+want_start(struct trial *t, const struct json *criteria, int64_t start_us)
+{
+    char text[TIME_TEXT_SIZE] = "now";
+
+    if (start_us != INT64_MAX)
+        time_format(start_us, false, text);
+    want_text(t,
+              "earliestStart",
+              json_get_text(criteria, "earliestStart"),
+              text);
 }
 
 /* Victims in order: the most important first. */
@@ -42,19 +57,82 @@ want_victims(struct trial *t,
                 "sumOfPriorities",
                 json_get_int(criteria, "sumOfPriorities", -1),
                 (int64_t)v->sum_of_priorities);
+    want_number(t,
+                "numVictims",
+                json_get_int(criteria, "numVictims", -1),
+                v->count);
+    want_start(t, criteria, v->earliest_start_us);
+}
+
+/* By which criterion the best of the candidates stood out at last. */
+static const char *
+decided_by(const struct candidates *found, const struct victims *best)
+{
+    static const char *const names[] = {
+        "tie",
+        "startTime",
+        "numVictims",
+        "sumOfPriorities",
+        "highestPriority",
+        "pdbViolations",
+    };
+    size_t least = ARRAY_SIZE(names) - 1;
+
+    if (found->count == 1)
+        return "onlyCandidate";
+    for (unsigned i = 0; i < found->count; i++) {
+        const struct victims *v = &found->items[i];
+        size_t at = v->violations != best->violations                ? 5
+                    : v->highest_priority != best->highest_priority  ? 4
+                    : v->sum_of_priorities > best->sum_of_priorities ? 3
+                    : v->count != best->count                        ? 2
+                    : victims_compare(v, best) != 0                  ? 1
+                                                                     : 0;
+
+        if (v != best && at < least)
+            least = at;
+    }
+    return names[least];
 }
 
 static void
 want_best(struct trial *t, const struct candidates *found)
 {
     const struct victims *best = candidates_best(found);
-    const char *names[64];
+    CLEANUP_FREE const char **names =
+        xnew_array(const char *, found->count + 1);
     unsigned n = 0;
 
     for (unsigned i = 0; i < found->count; i++)
         if (victims_compare(&found->items[i], best) == 0)
             names[n++] = found->items[i].node->name;
     want_names(t, "best", json_get(t->expect, "best"), names, n);
+    if (best != NULL)
+        want_text(t,
+                  "decidedBy",
+                  json_get_text(t->expect, "decidedBy"),
+                  decided_by(found, best));
+}
+
+/* The nodes on which a dry run may help. */
+static void
+want_potential(struct trial *t,
+               const struct sandbox *s,
+               const struct diagnosis *d)
+{
+    const struct snapshot *all = &s->snapshot;
+    CLEANUP_FREE const char **names =
+        xnew_array(const char *, all->n_nodes + 1);
+    unsigned n = 0;
+
+    for (uint32_t i = 0; i < all->n_nodes; i++)
+        if (diagnosis_answer(d, all->nodes[i]).verdict == VERDICT_REJECT)
+            names[n++] = all->nodes[i]->name;
+    want_names(t,
+               "potentialNodes",
+               json_get(t->expect, "potentialNodes"),
+               names,
+               n);
 }
 
 static void
@@ -138,7 +216,9 @@ preemption_case(struct trial *t)
     cycle_init(&c, pod, &s->snapshot);
     if (chooser_choose(s->chooser, s->profile, &c) != NULL)
         mismatch(t, "the pod fits");
+    want_diagnosis(t, s, json_get(t->expect, "filter"));
     d = chooser_diagnosis(s->chooser);
+    want_potential(t, s, d);
     refusal =
         preemption_refusal(&c, d, nominator_node(s->handle.nominator, pod));
     want_number(t,

@@ -55,6 +55,8 @@ want_numbers(struct trial *t, const struct quantity *q)
         want_value(t, "value", quantity_value(q));
     if (!is_artefact && !json_is_true(json_get(t->expect, "milliOverflows")))
         want_value(t, "milliValue", quantity_milli_value(q));
+    if (json_get(t->expect, "asInt64") != NULL)
+        want_value(t, "asInt64", quantity_value(q));
     want_number(t,
                 "sign",
                 json_get_int(t->expect, "sign", 0),

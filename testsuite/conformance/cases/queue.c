@@ -37,13 +37,25 @@ static const struct named_event {
     const char *name;
     struct cluster_event event;
 } named_events[] = {
+    {"AssignedPodAdd", {EVENT_POD, ACTION_ADD, "AssignedPodAdd"}},
+    {"AssignedPodUpdate",
+     {EVENT_POD, ACTION_UPDATE_POD_LABEL, "AssignedPodUpdate"}},
     {"AssignedPodDelete", {EVENT_POD, ACTION_DELETE, "AssignedPodDelete"}},
     {"NodeAdd", {EVENT_NODE, ACTION_ADD, "NodeAdd"}},
+    {"NodeDelete", {EVENT_NODE, ACTION_DELETE, "NodeDelete"}},
+    {"NodeUpdateAllocatable",
+     {EVENT_NODE, ACTION_UPDATE_NODE_ALLOCATABLE, "NodeUpdateAllocatable"}},
+    {"NodeUpdateCondition",
+     {EVENT_NODE, ACTION_UPDATE_NODE_CONDITION, "NodeUpdateCondition"}},
     {"NodeUpdateLabel",
      {EVENT_NODE, ACTION_UPDATE_NODE_LABEL, "NodeUpdateLabel"}},
     {"NodeUpdateTaint",
      {EVENT_NODE, ACTION_UPDATE_NODE_TAINT, "NodeUpdateTaint"}},
 };
+
+#define MAX_ACTORS 24
+#define MAX_WAKES  32
+#define MAX_LISTED 512
 
 /* Plugins that reject on command and register what the case says. */
 struct stage {
@@ -53,8 +65,8 @@ struct stage {
     struct names *signatures;
     struct profile *profile;
     struct queue *queue;
-    struct plugin actors[8];
-    struct wake wakes[8][8];
+    struct plugin actors[MAX_ACTORS];
+    struct wake wakes[MAX_ACTORS][MAX_WAKES];
     unsigned n_actors;
     struct map *pods;    /* name to struct json, as last added */
     struct map *flights; /* name to struct queued_pod */
@@ -309,7 +321,7 @@ drain(struct stage *s, const struct json *step)
 
 struct listing {
     struct stage *stage;
-    const char *names[3][64];
+    const char *names[3][MAX_LISTED];
     unsigned counts[3];
 };
 
@@ -324,7 +336,7 @@ list_pod(const struct queued_pod *p, void *context)
     };
     struct listing *l = context;
 
-    if (p->state != QUEUE_IN_FLIGHT)
+    if (p->state != QUEUE_IN_FLIGHT && l->counts[place[p->state]] < MAX_LISTED)
         l->names[place[p->state]][l->counts[place[p->state]]++] = p->pod->name;
 }
 

@@ -152,7 +152,8 @@ evict(void *host,
     struct sandbox *s = host;
 
     (void)preemptor, (void)node_name;
-    s->evicted[s->n_evicted++] = pod_key(s, victim);
+    if (s->n_evicted < ARRAY_SIZE(s->evicted))
+        s->evicted[s->n_evicted++] = pod_key(s, victim);
 }
 
 static void
@@ -160,7 +161,8 @@ clear_nomination(void *host, struct pod_view *pod)
 {
     struct sandbox *s = host;
 
-    s->cleared[s->n_cleared++] = pod_key(s, pod);
+    if (s->n_cleared < ARRAY_SIZE(s->cleared))
+        s->cleared[s->n_cleared++] = pod_key(s, pod);
 }
 
 static const struct profile *

@@ -82,7 +82,8 @@ want_totals(struct trial *t,
             const struct json *expect,
             const struct chooser_facts *facts)
 {
-    const char *best[64];
+    CLEANUP_FREE const char **best =
+        xnew_array(const char *, facts->n_totals + 1);
     unsigned n = 0;
 
     want_scores(t,
@@ -97,12 +98,13 @@ want_totals(struct trial *t,
     want_names(t, "best", json_get(expect, "best"), best, n);
 }
 
-static void
+void
 want_feasible(struct trial *t,
               const struct json *expect,
               const struct chooser_facts *facts)
 {
-    const char *names[64];
+    CLEANUP_FREE const char **names =
+        xnew_array(const char *, facts->feasible + 1);
 
     for (unsigned i = 0; i < facts->feasible; i++)
         names[i] = facts->nodes[i]->name;
@@ -218,7 +220,8 @@ sequence_case(struct trial *t)
         trial_skip(t, "InterPodAffinity, PodTopologySpread");
         return;
     }
-    for (uint32_t i = 0; i < json_count(steps); i++)
+    want_number(t, "steps", json_count(steps), json_count(queue));
+    for (uint32_t i = 0; i < json_count(steps) && i < json_count(queue); i++)
         if (!run_step(t, s, sharing, json_at(queue, i), json_at(steps, i)))
             return;
 }

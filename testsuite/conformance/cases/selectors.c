@@ -132,6 +132,36 @@ is_named(const struct json *list, const char *name)
     return false;
 }
 
+/* Every set that is listed, and no other. */
+static void
+want_matches(struct trial *t, const char *text, const struct label_query *query)
+{
+    for (unsigned i = 0; i < n_label_sets; i++)
+        if (label_query_matches(query, &label_sets[i].labels)
+            != is_listed(json_get(t->expect, "matches"), i)) {
+            mismatch(t, "'%s': set %u", text, i);
+            return;
+        }
+}
+
+/* Upstream's way of writing it selects the same. A selector of nothing is
+ * written as one of everything.
+ */
+static void
+check_canonical(struct trial *t)
+{
+    const char *canonical = json_get_text(t->expect, "canonical");
+    struct label_query *query;
+    struct error err = {0};
+
+    if (canonical == NULL || json_is(json_get(t->line, "selector"), JSON_NULL))
+        return;
+    if (label_query_parse(t->arena, canonical, &query, &err) < 0)
+        mismatch(t, "'%s': %s", canonical, err.text);
+    else
+        want_matches(t, canonical, query);
+}
+
 static void
 check_label_query(struct trial *t)
 {
@@ -152,12 +182,8 @@ check_label_query(struct trial *t)
             want_text(t, in, wanted, err.text);
         return;
     }
-    for (unsigned i = 0; i < n_label_sets; i++)
-        if (label_query_matches(query, &label_sets[i].labels)
-            != is_listed(json_get(expect, "matches"), i)) {
-            mismatch(t, "'%s': set %u", in, i);
-            return;
-        }
+    want_matches(t, in, query);
+    check_canonical(t);
 }
 
 /* Pods know no field "absent"; there Kiln refuses as upstream's server does. */
@@ -202,6 +228,7 @@ check_label_selector(struct trial *t)
             mismatch(t, "set %u", i);
             return;
         }
+    check_canonical(t);
 }
 
 static void
