@@ -368,12 +368,15 @@ agent_new(const struct agent_settings *settings,
         .context = a,
     };
     a->registration = registration_new(&registration);
-    a->heartbeat = heartbeat_new(a->loop,
-                                 a->client,
-                                 &clock_system,
-                                 a->node_name,
-                                 on_lease_lost,
-                                 a);
+    a->heartbeat = heartbeat_new(&(struct heartbeat_settings){
+        .loop = a->loop,
+        .client = a->client,
+        .clock = &clock_system,
+        .node = a->node_name,
+        .every_ms = settings->heartbeat_us / 1000,
+        .lost = on_lease_lost,
+        .context = a,
+    });
     a->pods = pods_new(&a->ground);
     *ret_agent = a;
     a = NULL;

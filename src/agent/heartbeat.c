@@ -14,15 +14,14 @@
 #include "lib/json/json.h"
 #include "lib/loop/timer.h"
 
-#define AGAIN_MS 2000
+#define DEFAULT_EVERY_MS 10000
+#define AGAIN_MS         2000
+#define DURATION         4 /* intervals that a lease lasts, as a kubelet's */
 
 struct heartbeat {
-    struct client *client;
-    struct clock *clock;
+    struct heartbeat_settings s;
     struct timer *timer;
     char *node;
-    heartbeat_lost_fn *lost;
-    void *context;
     int64_t last_us;
     int64_t sent_us;
     bool creating;
@@ -35,10 +34,13 @@ make_spec(const struct heartbeat *h, struct arena *arena)
     struct json *spec = json_object(arena);
     char now[TIME_TEXT_SIZE];
 
-    time_format(clock_real_us(h->clock), true, now);
+    time_format(clock_real_us(h->s.clock), true, now);
     json_set_string(arena, spec, "renewTime", now);
     json_set_string(arena, spec, "holderIdentity", h->node);
-    json_set_int(arena, spec, "leaseDurationSeconds", HEARTBEAT_DURATION_S);
+    json_set_int(arena,
+                 spec,
+                 "leaseDurationSeconds",
+                 (h->s.every_ms * DURATION + 999) / 1000);
     return spec;
 }
 
@@ -53,7 +55,7 @@ on_answer(const struct client_reply *reply, void *context)
     if (reply->code == 404 && !h->creating) {
         send_create(h);
         if (h->last_us != 0)
-            h->lost(h->context);
+            h->s.lost(h->s.context);
         return;
     }
     if (reply->code == 200 || reply->code == 201) {
@@ -61,7 +63,7 @@ on_answer(const struct client_reply *reply, void *context)
             log_info("the controller answers again");
         h->quiet = false;
         h->last_us = h->sent_us;
-        timer_start(h->timer, HEARTBEAT_EVERY_MS);
+        timer_start(h->timer, h->s.every_ms);
         return;
     }
     client_reply_error(reply, &err);
@@ -71,7 +73,7 @@ on_answer(const struct client_reply *reply, void *context)
                     h->node,
                     err.text);
     h->quiet = true;
-    timer_start(h->timer, AGAIN_MS);
+    timer_start(h->timer, h->s.every_ms < AGAIN_MS ? h->s.every_ms : AGAIN_MS);
 }
 
 static void
@@ -94,7 +96,7 @@ send_create(struct heartbeat *h)
                     h->node);
     json_set(arena, body, "spec", make_spec(h, arena));
     h->creating = true;
-    client_call(h->client, arena, &request, on_answer, h);
+    client_call(h->s.client, arena, &request, on_answer, h);
 }
 
 static void
@@ -114,25 +116,20 @@ beat(void *context)
     json_set(arena, body, "spec", make_spec(h, arena));
     h->sent_us = clock_boottime_us();
     h->creating = false;
-    client_call(h->client, arena, &request, on_answer, h);
+    client_call(h->s.client, arena, &request, on_answer, h);
 }
 
 struct heartbeat *
-heartbeat_new(struct loop *loop,
-              struct client *client,
-              struct clock *clock,
-              const char *node,
-              heartbeat_lost_fn *lost,
-              void *context)
+heartbeat_new(const struct heartbeat_settings *settings)
 {
     struct heartbeat *h = xnew(struct heartbeat);
 
-    h->client = client;
-    h->clock = clock;
-    h->node = xstrdup(node);
-    h->lost = lost;
-    h->context = context;
-    h->timer = timer_new(loop, beat, h);
+    h->s = *settings;
+    if (h->s.every_ms == 0)
+        h->s.every_ms = DEFAULT_EVERY_MS;
+    h->node = xstrdup(settings->node);
+    h->s.node = h->node;
+    h->timer = timer_new(settings->loop, beat, h);
     return h;
 }
 

@@ -19,20 +19,23 @@ struct clock;
 struct heartbeat;
 struct loop;
 
-#define HEARTBEAT_EVERY_MS   10000
-#define HEARTBEAT_DURATION_S 40
-
 /* The Lease that was renewed before is not there any more. */
 typedef void heartbeat_lost_fn(void *context);
 
+struct heartbeat_settings {
+    struct loop *loop;
+    struct client *client;
+    struct clock *clock;
+    const char *node;
+    int64_t every_ms; /* between renewals; 0: 10,000 */
+    heartbeat_lost_fn *lost;
+    void *context;
+};
+
 /* Life. Beats from heartbeat_start on. */
 void heartbeat_free(struct heartbeat *heartbeat);
-struct heartbeat *heartbeat_new(struct loop *loop,
-                                struct client *client,
-                                struct clock *clock,
-                                const char *node,
-                                heartbeat_lost_fn *lost,
-                                void *context) OWNED_BY(heartbeat_free);
+struct heartbeat *heartbeat_new(const struct heartbeat_settings *settings)
+    OWNED_BY(heartbeat_free);
 DEFINE_CLEANUP(struct heartbeat, heartbeat_free)
 void heartbeat_start(struct heartbeat *heartbeat);
 

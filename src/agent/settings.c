@@ -9,6 +9,7 @@
 #include "lib/program/option.h"
 #include "lib/program/program.h"
 
+#define SECOND_US  1000000LL
 #define AT(member) .offset = offsetof(struct agent_settings, member)
 
 static const char *const log_levels[] = {
@@ -122,6 +123,16 @@ static const struct setting settings[] = {
      .option = "max-pods",
      .argument = "N",
      .help = "How many pods at the most."},
+    {"heartbeat",
+     SETTING_TIMESPAN,
+     AT(heartbeat_us),
+     .initial = "10s",
+     .min = SECOND_US / 10,
+     .max = 3600 * SECOND_US,
+     .option = "heartbeat",
+     .argument = "TIME",
+     .help = "How often the node says that it lives; a quarter of the "
+             "controller's nodeGrace at the most."},
     {"allowRootJobs",
      SETTING_BOOL,
      AT(allow_root_jobs),

@@ -30,6 +30,7 @@ struct agent_settings {
     const char *cgroup_base;
     const char *shepherd;
     int64_t max_pods;
+    int64_t heartbeat_us;
     bool devices; /* look for GPUs, NICs and NVMe */
     bool allow_root_jobs;
     int64_t min_uid;

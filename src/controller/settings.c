@@ -111,7 +111,8 @@ static const struct setting settings[] = {
      .max = 86400 * SECOND_US,
      .option = "node-grace",
      .argument = "TIME",
-     .help = "How long a node may be silent before it counts as not ready."},
+     .help = "How long a node may be silent before it counts as not ready; "
+             "four times the agents' heartbeat at the least."},
     {"finished.maxAge",
      SETTING_TIMESPAN,
      AT(finished_max_age_us),

@@ -129,7 +129,8 @@ stop() {
 }
 
 has_ended() {
-    ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status"
+    ! kill -0 "$1" 2>/dev/null ||
+        grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null
 }
 
 # await_end NAME: kills what has not ended after 20 s.
@@ -145,22 +146,32 @@ await_end() {
 "
 }
 
-# A munged of our own, with its own key: its socket is $munge_socket.
+# A munged of our own, with its own key, which one that is started again
+# finds: its socket is $munge_socket.
 cluster_munge() {
     need munged
     directory "$cluster/munge" 755
     directory "$cluster/munge/private" 700
-    (
+    [ -s "$cluster/munge/private/key" ] || (
         umask 077
         head -c 128 /dev/urandom >"$cluster/munge/private/key"
     )
     munge_socket=$cluster/munge/socket
-    start munged munged --foreground --socket="$munge_socket" \
-        --key-file="$cluster/munge/private/key" \
-        --pid-file="$cluster/munge/private/pid" \
-        --seed-file="$cluster/munge/private/seed"
-    wait_for 10 test -S "$munge_socket" || bail_out "munged does not start"
+    munged_beside munged "$munge_socket"
     cluster_clients
+}
+
+# munged_beside NAME SOCKET [WRAPPER...]: a munged with that key.
+munged_beside() {
+    cluster_name=$1
+    cluster_socket=$2
+    shift 2
+    start "$cluster_name" "$@" munged --foreground --force \
+        --socket="$cluster_socket" \
+        --key-file="$cluster/munge/private/key" \
+        --pid-file="$cluster/munge/private/$cluster_name.pid" \
+        --seed-file="$cluster/munge/private/$cluster_name.seed"
+    wait_for 10 test -S "$cluster_socket" || bail_out "munged does not start"
 }
 
 # cluster_controller [OPTION...]: listens on $cluster_url. State that an

@@ -24,7 +24,7 @@ struct lifecycle_settings {
     struct client *client;
     struct clock *clock;
     int64_t node_grace_ms;      /* silent after; 0: 40,000 */
-    int64_t node_check_ms;      /* 0: 5,000 */
+    int64_t node_check_ms;      /* 0: by the grace */
     int64_t finished_max_age_s; /* 0: 7 days */
     int64_t finished_max_count; /* 0: 100,000 */
 };

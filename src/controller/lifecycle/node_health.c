@@ -24,7 +24,8 @@
 #include "lib/loop/timer.h"
 
 #define DEFAULT_GRACE_MS 40000
-#define DEFAULT_CHECK_MS 5000
+#define LONGEST_CHECK_MS 5000
+#define CHECKS_PER_GRACE 8
 #define PARALLEL_NODES   64u
 /* An agent that still runs registers a deleted node again before this. */
 #define DELETED_NODE_MS  60000
@@ -357,10 +358,17 @@ on_synced(void *context)
     timer_repeat(h->timer, h->check_ms);
 }
 
+static int64_t
+shorter(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 struct node_health *
 node_health_new(const struct node_health_settings *settings)
 {
     struct node_health *h = xnew(struct node_health);
+    int64_t grace_ms;
     struct stock_listener listener = {
         .node_changed = on_node,
         .lease_changed = on_lease,
@@ -372,9 +380,11 @@ node_health_new(const struct node_health_settings *settings)
     h->client = settings->client;
     h->stock = settings->stock;
     h->clock = settings->clock;
-    h->grace_us =
-        (settings->grace_ms ? settings->grace_ms : DEFAULT_GRACE_MS) * 1000;
-    h->check_ms = settings->check_ms ? settings->check_ms : DEFAULT_CHECK_MS;
+    grace_ms = settings->grace_ms ? settings->grace_ms : DEFAULT_GRACE_MS;
+    h->grace_us = grace_ms * 1000;
+    h->check_ms = settings->check_ms
+                      ? settings->check_ms
+                      : shorter(grace_ms / CHECKS_PER_GRACE, LONGEST_CHECK_MS);
     h->heard = map_new();
     h->by_time = heap_new(heard_earlier, NULL, offsetof(struct heard, place));
     h->timer = timer_new(settings->loop, check, h);

@@ -37,7 +37,7 @@ struct node_health_settings {
     struct stock *stock;
     struct clock *clock;
     int64_t grace_ms; /* 0: 40,000 */
-    int64_t check_ms; /* 0: 5,000 */
+    int64_t check_ms; /* 0: an eighth of the grace, 5,000 at the most */
 };
 
 void node_health_free(struct node_health *health);

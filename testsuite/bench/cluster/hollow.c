@@ -336,12 +336,14 @@ connect_node(struct hollow *node)
     node->client = remote_client_new(p->loop, node->http);
     registration.client = node->client;
     node->registration = registration_new(&registration);
-    node->heartbeat = heartbeat_new(p->loop,
-                                    node->client,
-                                    &clock_system,
-                                    node->name,
-                                    on_lease_lost,
-                                    node);
+    node->heartbeat = heartbeat_new(&(struct heartbeat_settings){
+        .loop = p->loop,
+        .client = node->client,
+        .clock = &clock_system,
+        .node = node->name,
+        .lost = on_lease_lost,
+        .context = node,
+    });
     registration_start(node->registration);
 }
 

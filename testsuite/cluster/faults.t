@@ -1,0 +1,184 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What Kiln stands on fails: munged goes away, clocks differ, the disk is full,
+# a second controller wants the same state. Each is said in words that help,
+# nothing acknowledged is lost, and it goes on by itself when that is over.
+
+# shellcheck disable=SC2119,SC2317 # functions that are called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+need munged jq curl
+[ "$(id -u)" -eq 0 ] || skip_all "only root can make users and mount"
+cluster_begin
+need kiln-controller kiln-agent ksub kctl
+cluster_user kilntest1 || skip_all "only root can make users"
+cluster_munge
+
+unmount_state() { ! mountpoint -q "$cluster/state" || umount -l "$cluster/state"; }
+trap 'unmount_state; cluster_end' EXIT
+
+# The state on a disk of its own, which is soon full.
+directory "$cluster/state" 700
+on_small_disk=
+if mount -t tmpfs -o size=12m,mode=700 kiln-test "$cluster/state" 2>/dev/null
+then
+    on_small_disk=yes
+fi
+
+admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
+submit() { as kilntest1 ksub --parsable "$@"; }
+log_says() { # NAME PATTERN
+    grep -Eq "$2" "$cluster/log/$1"
+}
+state_is() { admin get job "$1" --no-headers | grep -qw "$2"; }
+node_is_ready() { # NAME
+    admin get node "$1" --no-headers | grep -qw Ready
+}
+untaint() { # NAME
+    for key in $(admin get node "$1" -o json | jq -r '.spec.taints[]?.key'); do
+        admin taint node "$1" "$key-" >/dev/null
+    done
+}
+agent() { # NAME
+    cluster_agent "$1" --topology 'package:1 core:8 pu:1' --heartbeat 500ms
+}
+cluster_controller
+agent n1
+wait_for 20 node_is_ready n1 || bail_out "no node"
+untaint n1
+
+# --- munged goes away ---------------------------------------------------------
+running=$(submit --wrap "while [ ! -e $cluster/home/kilntest1/go ]; do \
+sleep 0.05; done")
+ok "a job runs" wait_for 20 state_is "$running" Running
+stop munged KILL
+rm -f "$munge_socket"
+said=$(submit --wrap true 2>&1)
+is "without munged a submission fails" "$?" 69
+like "and says what does not answer" "$said" \
+    "MUNGE does not answer.*is munged running.*$munge_socket"
+agent n2
+ok "so does a node that enrols" wait_for 20 log_says n2 \
+    "cannot register node 'n2'.*MUNGE does not answer.*is munged running"
+like "the node that was there is still heard of" \
+    "$(sleep 1; admin get node n1 --no-headers)" '\bReady\b'
+like "the controller itself is ready" "$(curl -fsS "$cluster_url/readyz")" ok
+as kilntest1 touch go
+ok "and a job's end is reported over what is open" \
+    wait_for 20 state_is "$running" Completed
+cluster_munge
+submits() { id=$(submit --wrap true); }
+wait_for 20 submits
+like "submissions go on when munged is back" "$id" '^[0-9]+$'
+ok "and are run" wait_for 20 state_is "$id" Completed
+ok "the new node enrols by itself" wait_for 20 node_is_ready n2
+stop n2
+
+# --- clocks -------------------------------------------------------------------
+# An hour late, and early, with the right key.
+skewed() { # NAME OFFSET
+    munged_beside "$1" "$cluster/munge/$1" faketime -f "$2"
+    right=$munge_socket
+    munge_socket=$cluster/munge/$1
+    cluster_clients
+    said=$(submit --wrap true 2>&1)
+    code=$?
+    agent "$1"
+    munge_socket=$right
+    cluster_clients
+}
+if command -v faketime >/dev/null; then
+    skewed late -1h
+    is "a submission by a clock that is late is refused" "$code" 77
+    like "saying so, by how much, and what to look at" "$said" \
+        'expired.*3[56][0-9][0-9] seconds.*clock'
+    ok "and so is a node's" wait_for 20 log_says late \
+        "cannot register node 'late'.*expired.*clock"
+    skewed early +1h
+    is "a submission by a clock that is early is refused" "$code" 77
+    like "saying so, too" "$said" '3[56][0-9][0-9] seconds in the future.*clock'
+    ok "as is a node's" wait_for 20 log_says early \
+        "cannot register node 'early'.*in the future.*clock"
+    for name in late early; do
+        stop "$name"
+        stop "$name" # its munged
+    done
+else
+    skip "clocks that differ" "faketime is missing"
+fi
+empty "none of their nodes was made" \
+    "$(admin get nodes -o name | grep -E 'late|early')"
+
+# --- a second controller ------------------------------------------------------
+find_free_port
+said=$(kiln-controller --state-dir "$cluster/state" --cluster test \
+    --listen "127.0.0.1:$free_port" --munge-socket "$munge_socket" \
+    --socket "$cluster/second" 2>&1)
+is "a second controller on one state directory is refused" "$?" 75
+like "and is told who holds it" "$said" \
+    "$cluster/state.*(process|pid) $(pid_of controller)"
+ok "the first one does not notice" submit --wrap true
+
+# --- the disk is full ---------------------------------------------------------
+if [ -z "$on_small_disk" ]; then
+    skip "a disk that is full" "cannot mount a tmpfs here"
+    finish
+fi
+# Held, so that nothing but the submissions writes.
+script=$cluster/home/kilntest1/large.sh
+{
+    echo '#!/bin/sh'
+    head -c 90000 /dev/urandom | base64 | sed 's/^/# /'
+} >"$script"
+chmod 644 "$script"
+# answers NUMBER: it was acknowledged. ksub waits for a controller that is gone
+# and is not waited for.
+answers() {
+    start ksub setpriv --reuid kilntest1 --regid kilntest1 --init-groups \
+        ksub --parsable -H -J "fill-$1" "$script"
+    ksub=$(pid_of ksub)
+    while ! has_ended "$ksub" && is_running controller; do
+        sleep 0.01
+    done
+    is_running controller || kill "$ksub" 2>/dev/null
+    await_end ksub
+    mv "$cluster/log/ksub" "$cluster/said-$1"
+    [ "$stopped_with" -eq 0 ]
+}
+last=1
+# Another script each time: what is the same is kept once.
+while answers "$last" && [ "$last" -lt 500 ]; do
+    last=$((last + 1))
+    echo "# $last" >>"$script"
+done
+acknowledged=$(cat "$cluster"/said-* | grep -x '[0-9]*')
+note "$last submissions"
+like "the disk is full after some" "$last" '^[0-9]{2,}$'
+unlike "one that cannot be kept is not acknowledged" \
+    "$(cat "$cluster/said-$last")" '^[0-9]+$'
+await_end controller
+is "the controller ends, and says that it failed" "$stopped_with" 74
+ok "its log says why and where" log_says controller \
+    "store failed.*$cluster/state.*full.*free space"
+said=$(timeout 20 kiln-controller --state-dir "$cluster/state" --cluster test \
+    --listen "$cluster_address" --munge-socket "$munge_socket" 2>&1)
+is "it does not start as long as it is full" "$?" 74
+like "and says what to do" "$said" "$cluster/state.*full.*free space"
+mount -o remount,size=64m kiln-test "$cluster/state"
+cluster_controller
+ok "with space it starts again" node_is_ready n1
+empty "and has all that was acknowledged" "$(
+    for kept in $acknowledged; do
+        admin get job "$kept" -o name 2>&1 | grep -qx "job.*/job-$kept" ||
+            echo "job $kept is not there"
+    done
+)"
+is "once each" "$(admin get jobs -o json | jq -r '.items[].metadata.annotations[
+    "kiln.hpc/job-name"] // empty' | grep '^fill-' | sort | uniq -d)" ''
+submits
+is "submissions go on, with an id that was not given before" \
+    "$(printf '%s\n' "$acknowledged" "$id" | sort -n | uniq | tail -n 1)" "$id"
+ok "and run" wait_for 20 state_is "$id" Completed
+finish
