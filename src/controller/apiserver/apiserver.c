@@ -29,7 +29,7 @@ apiserver_new(const struct apiserver_settings *settings)
     for (unsigned i = 0; i < ARRAY_SIZE(server->leases); i++)
         server->leases[i] = settings->leases[i];
     list_init(&server->watches);
-    server->hub = hub_new();
+    server->hub = hub_new(server->metrics);
     server->relay = relay_new(server);
     server->membership =
         membership_new(server->loop, server->store, server->workers);

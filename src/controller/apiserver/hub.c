@@ -13,6 +13,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
+#include "lib/base/metric.h"
 #include "lib/json/json.h"
 
 /* Views that differ: few; the oldest makes room. */
@@ -33,6 +34,7 @@ struct hub {
     const struct object *object; /* of the frames; a reference */
     struct made made[FRAMES];
     unsigned n_made, next;
+    struct metric *frames_made; /* or NULL */
 };
 
 static void
@@ -64,9 +66,18 @@ hub_free(struct hub *hub)
 }
 
 struct hub *
-hub_new(void)
+hub_new(struct metric_registry *metrics)
 {
-    return xnew(struct hub);
+    struct hub *hub = xnew(struct hub);
+
+    if (metrics != NULL)
+        hub->frames_made = metric_series(
+            metric_counter(metrics,
+                           "kiln_watch_frames_made_total",
+                           "Changes written out for watchers, each once for "
+                           "all who see it alike.",
+                           NULL));
+    return hub;
 }
 
 const struct object *
@@ -137,5 +148,7 @@ hub_frame(struct hub *hub,
     made->with_columns = with_columns;
     made->frame = frame_new();
     render_event(made->frame, view, type, object, with_columns);
+    if (hub->frames_made != NULL)
+        metric_count(hub->frames_made, 1);
     return made->frame;
 }

@@ -15,13 +15,14 @@
 
 struct frame;
 struct hub;
+struct metric_registry;
 struct object;
 struct store_change;
 struct view;
 
-/* Life */
+/* Life. The registry, which may be NULL, outlives it. */
 void hub_free(struct hub *hub);
-struct hub *hub_new(void) OWNED_BY(hub_free);
+struct hub *hub_new(struct metric_registry *metrics) OWNED_BY(hub_free);
 
 /* Borrowed until the next change: what the object was, with the revision of
  * the change that took it away.

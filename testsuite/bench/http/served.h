@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* served.h - a server in a process of its own, and what it costs
+ *
+ * Called by: benches that measure a server from outside.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+
+struct served {
+    pid_t pid;
+    int port;
+};
+
+/* Life. `run` serves in the child and tells its port by served_tell_port. */
+void served_start(struct served *ret_served, void (*run)(int port_pipe));
+void served_tell_port(int port_pipe, int port);
+void served_stop(struct served *served);
+
+/* Look: CPU used so far by all its threads; bytes resident. */
+double served_cpu_us(const struct served *served);
+size_t served_resident_bytes(const struct served *served);
+
+/* A server to compare with: evhttp alone, answering one constant of 1 KiB. */
+void served_bare_run(int port_pipe);
