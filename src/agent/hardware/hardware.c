@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <sys/sysinfo.h>
 
 #include <hwloc.h>
 
@@ -27,6 +28,24 @@ read_affinity(struct bitset *ret_allowed)
         if (CPU_ISSET(cpu, &cpus))
             bitset_add(ret_allowed, cpu);
     return true;
+}
+
+/* A kernel that takes memory into use bit by bit may count too little of it in
+ * its only NUMA node; the machine's total is right from the start.
+ */
+static void
+count_all_memory(struct topology_numa *only)
+{
+    struct sysinfo machine;
+    uint64_t total, set_aside = 0;
+
+    if (sysinfo(&machine) < 0)
+        return;
+    total = (uint64_t)machine.totalram * machine.mem_unit;
+    for (unsigned i = 0; i < only->n_hugepages; i++)
+        set_aside += only->hugepages[i].page_bytes * only->hugepages[i].count;
+    if (total > set_aside && total - set_aside > only->memory_bytes)
+        only->memory_bytes = total - set_aside;
 }
 
 /* Evenly by size, so that no node of equal ones is the poor one. */
@@ -69,6 +88,8 @@ fill(hwloc_topology_t machine,
     if (r < 0)
         return r;
     t->is_virtual = wish->given != NULL;
+    if (wish->given == NULL && t->n_numa == 1)
+        count_all_memory(&t->numa[0]);
     if (wish->with_devices)
         devices_fill(machine, t);
     return reserve_memory(t, wish->reserved_memory_bytes, err);

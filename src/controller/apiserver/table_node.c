@@ -178,12 +178,21 @@ add_use(const struct object *object, void *context)
     return true;
 }
 
-/* "12Gi", "512Mi": whole numbers that people compare. */
+/* "12Gi", "1.5Gi", "512Mi", "0": what people compare. */
 static void
 format_bytes(int64_t bytes, struct strbuf *out)
 {
-    if (bytes >= (int64_t)10 << 30)
-        strbuf_printf(out, "%" PRId64 "Gi", bytes >> 30);
+    const int64_t gi = (int64_t)1 << 30;
+
+    if (bytes == 0)
+        strbuf_add_char(out, '0');
+    else if (bytes >= 10 * gi)
+        strbuf_printf(out, "%" PRId64 "Gi", bytes / gi);
+    else if (bytes >= gi)
+        strbuf_printf(out,
+                      "%" PRId64 ".%" PRId64 "Gi",
+                      bytes / gi,
+                      bytes % gi * 10 / gi);
     else
         strbuf_printf(out, "%" PRId64 "Mi", bytes >> 20);
 }

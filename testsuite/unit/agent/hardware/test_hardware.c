@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "lib/api/cpuset.h"
@@ -338,6 +339,22 @@ START_TEST(this_machine_is_sound_and_not_virtual)
 }
 END_TEST
 
+START_TEST(one_numa_node_has_all_the_memory_of_the_machine)
+{
+    struct topology *t = discover(&(struct hardware_wish){0});
+    struct sysinfo machine;
+    uint64_t bytes = t->numa[0].memory_bytes;
+
+    ck_assert_int_eq(sysinfo(&machine), 0);
+    for (unsigned i = 0; i < t->numa[0].n_hugepages; i++)
+        bytes +=
+            t->numa[0].hugepages[i].page_bytes * t->numa[0].hugepages[i].count;
+    if (t->n_numa == 1)
+        ck_assert_uint_ge(bytes, (uint64_t)machine.totalram * machine.mem_unit);
+    topology_free(t);
+}
+END_TEST
+
 START_TEST(an_agent_bound_to_one_cpu_offers_that_one)
 {
     cpu_set_t before, one;
@@ -386,5 +403,6 @@ SUITE("hardware",
       sub_numa_clusters_below_one_cache_are_told_apart,
       fast_memory_beside_the_cores_is_a_node_without_cpus,
       this_machine_is_sound_and_not_virtual,
+      one_numa_node_has_all_the_memory_of_the_machine,
       an_agent_bound_to_one_cpu_offers_that_one,
       a_variable_of_hwloc_cannot_pass_for_this_machine)
