@@ -183,6 +183,9 @@ if cluster_user kilntest1 && cluster_user kilntest2; then
     chmod 755 "$cluster/home/kilntest1"
     id=$(as kilntest1 ksub --parsable -H --wrap true)
     ok "a user submits over the network" test -n "$id"
+    ok "and is told the controller's version" \
+        sh -c 'case $1 in *"Server: v"*) ;; *) echo "$1"; false ;; esac' \
+        - "$(as kilntest1 kctl version 2>&1)"
     ok "another one sees the job" as kilntest2 kctl get job "$id"
     status_is "but may not cancel it" 77 as kilntest2 kctl cancel "$id"
     status_is "nor drain a node" 77 as kilntest2 kctl cordon n17

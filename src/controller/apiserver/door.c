@@ -471,7 +471,10 @@ door_handle(struct http_request *http, void *arg)
     v->http = http;
     v->q = request_new(server, arena_new(0));
     v->caller = arena_alloc(v->q->arena, sizeof(*v->caller));
-    if (discovery_is_public(path)) {
+    /* Who says who he is has to be right, and gets an answer he can check. */
+    if (discovery_is_public(path)
+        && (server->policy->is_conformance
+            || http_request_header(http, "Authorization") == NULL)) {
         v->caller->type = CALLER_USER;
         v->caller->name = "anybody";
         serve(v);
