@@ -137,9 +137,9 @@ set_annotation(struct arena *arena,
     json_set_string(arena, at, name, value);
 }
 
-/* Attempts made so far are not held against the job. */
+/* The attempts made so far are ended, and not held against the job. */
 static void
-excuse(struct arena *arena, struct json *patch, int64_t attempts)
+ask_requeue(struct arena *arena, struct json *patch, int64_t attempts)
 {
     if (attempts > 0)
         set_annotation(arena,
@@ -165,12 +165,12 @@ hold_patch(struct arena *arena,
            const char **done,
            struct error *err)
 {
+    (void)pods;
     if (has_finished(job))
         return refuse_finished(err);
     *done = "held";
     *ret_patch = json_object(arena);
     suspend(arena, *ret_patch, true);
-    excuse(arena, *ret_patch, attempts_of(job, pods));
     return 0;
 }
 
@@ -208,7 +208,7 @@ requeue_patch(struct arena *arena,
         return 0;
     *done = "requeued";
     *ret_patch = json_object(arena);
-    excuse(arena, *ret_patch, attempts);
+    ask_requeue(arena, *ret_patch, attempts);
     return 0;
 }
 

@@ -41,7 +41,17 @@ static const struct table_column columns[] = {
 struct sight {
     const struct job *job;
     const struct pod *pod; /* or NULL: none yet, or none any more */
-    int64_t pods;
+};
+
+/* How the pod runs, or has run; the job remembers the last one. */
+struct run {
+    const char *node_name;
+    const char *reason;
+    const char *message;
+    int64_t started_at_us; /* 0: its process has not begun */
+    int64_t finished_at_us;
+    int64_t exit_code;
+    int64_t signal;
 };
 
 static bool
@@ -50,7 +60,6 @@ look(const struct object *object, void *context)
     struct sight *sight = context;
     const struct pod *pod = pod_of(object);
 
-    sight->pods++;
     if (sight->pod == NULL
         || pod->meta.created_at_us > sight->pod->meta.created_at_us
         || (pod_is_finished(sight->pod) && !pod_is_finished(pod)))
@@ -58,16 +67,41 @@ look(const struct object *object, void *context)
     return true;
 }
 
-static const struct job_condition *
-find_condition(const struct job *job, const char *type)
+static void
+recall_run(const struct job_run *known, struct run *ret_run)
 {
-    for (unsigned i = 0; i < job->status.conditions.count; i++) {
-        const struct job_condition *c = &job->status.conditions.items[i];
+    ret_run->node_name = known->node_name;
+    ret_run->reason = known->reason;
+    ret_run->message = known->message;
+    ret_run->started_at_us = known->started_at_us;
+    ret_run->finished_at_us = known->finished_at_us;
+    ret_run->exit_code = known->exit_code;
+    ret_run->signal = known->signal;
+}
 
-        if (strcmp(c->type, type) == 0 && strcmp(c->status, "True") == 0)
-            return c;
+static struct run
+find_run(const struct sight *s)
+{
+    struct container_state state;
+    struct run run = {0};
+
+    if (s->pod == NULL) {
+        if (s->job->status.last_run != NULL)
+            recall_run(s->job->status.last_run, &run);
+        return run;
     }
-    return NULL;
+    run.node_name = s->pod->spec.node_name;
+    run.reason = s->pod->status.reason;
+    run.message = s->pod->status.message;
+    if (pod_main_state(s->pod, &state)) {
+        if (run.reason == NULL || run.reason[0] == '\0')
+            run.reason = state.reason;
+        run.started_at_us = state.started_at_us;
+        run.finished_at_us = state.finished_at_us;
+        run.exit_code = state.exit_code;
+        run.signal = state.signal;
+    }
+    return run;
 }
 
 static bool
@@ -83,18 +117,16 @@ is_phase(const struct pod *pod, const char *phase)
 static const char *
 find_end(const struct sight *s, const struct job_condition *failed)
 {
-    struct container_state state;
+    struct run run;
 
     if (failed->reason == NULL)
         return "";
-    if (strcmp(failed->reason, "BackoffLimitExceeded") != 0 || s->pod == NULL
-        || !pod_is_finished(s->pod))
+    if (strcmp(failed->reason, "BackoffLimitExceeded") != 0
+        || (s->pod != NULL && !pod_is_finished(s->pod)))
         return failed->reason;
-    if (s->pod->status.reason != NULL)
-        return s->pod->status.reason;
-    return pod_main_state(s->pod, &state) && state.reason != NULL
-               ? state.reason
-               : failed->reason;
+    run = find_run(s);
+    return run.reason != NULL && run.reason[0] != '\0' ? run.reason
+                                                       : failed->reason;
 }
 
 /* The ends that users of batch systems have a word for. */
@@ -120,13 +152,15 @@ find_failure(const char *reason)
 static const char *
 find_state(const struct sight *s, int64_t now_us)
 {
-    const struct job_condition *failed = find_condition(s->job, "Failed");
+    const struct job_condition *failed = job_find_condition(s->job, "Failed");
 
-    if (find_condition(s->job, "Complete") != NULL)
+    if (job_find_condition(s->job, "Complete") != NULL)
         return "Completed";
     if (failed != NULL)
         return find_failure(find_end(s, failed));
     if (s->job->meta.deleted_at_us != 0
+        || job_find_condition(s->job, "FailureTarget") != NULL
+        || job_find_condition(s->job, "SuccessCriteriaMet") != NULL
         || (s->pod != NULL && s->pod->meta.deleted_at_us != 0))
         return "Ending";
     if (is_phase(s->pod, "Running"))
@@ -150,17 +184,17 @@ explain_end(const struct sight *s,
             struct strbuf *buffer)
 {
     const char *reason = find_end(s, failed);
-    struct container_state state;
+    const struct run run = find_run(s);
 
-    if (strcmp(reason, "Error") == 0 && pod_main_state(s->pod, &state)) {
-        if (state.signal > 0)
-            strbuf_printf(buffer, "killed by signal %" PRId64, state.signal);
+    if (strcmp(reason, "Error") == 0) {
+        if (run.signal > 0)
+            strbuf_printf(buffer, "killed by signal %" PRId64, run.signal);
         else
-            strbuf_printf(buffer, "exit code %" PRId64, state.exit_code);
+            strbuf_printf(buffer, "exit code %" PRId64, run.exit_code);
         return buffer->text;
     }
-    if (strcmp(reason, "StartError") == 0 && s->pod->status.message != NULL)
-        return s->pod->status.message;
+    if (strcmp(reason, "StartError") == 0 && run.message != NULL)
+        return run.message;
     if (strcmp(reason, "Cancelled") == 0 && failed->message != NULL)
         return failed->message;
     return reason;
@@ -179,14 +213,16 @@ explain_wait(const struct pod_condition *scheduled, struct strbuf *buffer)
 static const char *
 find_reason(const struct sight *s, int64_t now_us, struct strbuf *buffer)
 {
-    const struct job_condition *failed = find_condition(s->job, "Failed");
+    const struct job_condition *failed = job_find_condition(s->job, "Failed");
     const struct pod_condition *scheduled;
     const char *by =
         string_map_find(&s->job->meta.annotations, "kiln.hpc/held-by");
 
+    if (failed == NULL)
+        failed = job_find_condition(s->job, "FailureTarget");
     if (failed != NULL)
         return explain_end(s, failed, buffer);
-    if (find_condition(s->job, "Complete") != NULL)
+    if (job_find_condition(s->job, "Complete") != NULL)
         return "";
     if (s->job->spec.suspend)
         return by != NULL ? "held by an operator" : "held by its user";
@@ -225,23 +261,15 @@ format_time(int64_t s, char out[32])
 }
 
 static void
-add_time(struct table_row *row, const struct sight *s)
+add_time(struct table_row *row, const struct run *run)
 {
-    struct container_state state;
+    int64_t end_us = run->finished_at_us;
     char text[32] = "";
-    int64_t end_us = row->view->now_us;
 
-    if (s->pod != NULL && pod_main_state(s->pod, &state)
-        && state.started_at_us != 0) {
-        if (state.terminated && state.finished_at_us != 0)
-            end_us = state.finished_at_us;
-        format_time((end_us - state.started_at_us) / SECOND_US, text);
-    } else if (s->pod == NULL && s->job->status.start_at_us != 0
-               && s->job->status.completion_at_us != 0)
-        format_time(
-            (s->job->status.completion_at_us - s->job->status.start_at_us)
-                / SECOND_US,
-            text);
+    if (end_us == 0)
+        end_us = row->view->now_us;
+    if (run->started_at_us != 0)
+        format_time((end_us - run->started_at_us) / SECOND_US, text);
     table_cell(row, text);
 }
 
@@ -293,6 +321,7 @@ add_cells(struct table_row *row, const struct object *object)
     const struct job *job = job_of(object);
     const struct pod_spec *spec = &job->spec.template_.spec;
     struct sight sight = {.job = job};
+    struct run run;
     CLEANUP_STRBUF struct strbuf reason = STRBUF_INIT;
 
     if (row->view->store != NULL)
@@ -302,16 +331,17 @@ add_cells(struct table_row *row, const struct object *object)
                           job->meta.uid,
                           look,
                           &sight);
+    run = find_run(&sight);
     table_cell_int(row, job->status.id);
     table_cell(row, find_name(job));
     table_cell(row, string_map_find(&job->meta.annotations, ANNOTATION_USER));
     table_cell(row,
                string_map_find(&spec->node_selector, "kiln.hpc/partition"));
     table_cell(row, find_state(&sight, row->view->now_us));
-    add_time(row, &sight);
+    add_time(row, &run);
     add_limit(row, job);
     table_cell(row, find_cpus(job));
-    table_cell(row, sight.pod != NULL ? sight.pod->spec.node_name : "");
+    table_cell(row, run.node_name);
     table_cell(row, find_reason(&sight, row->view->now_us, &reason));
     table_cell_age(row, job->meta.created_at_us);
     add_exit(row, job);

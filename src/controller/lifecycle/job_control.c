@@ -6,6 +6,8 @@
 
 #include "controller/lifecycle/job_plan.h"
 #include "controller/lifecycle/job_pod.h"
+#include "controller/lifecycle/job_tally.h"
+#include "controller/lifecycle/job_verdict.h"
 #include "controller/lifecycle/stock.h"
 #include "controller/lifecycle/workqueue.h"
 #include "lib/api/job.h"
@@ -16,7 +18,6 @@
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
-#include "lib/base/list.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/client/client.h"
@@ -27,16 +28,9 @@
 #define COUNTS_DELAY_US INT64_C(1000000)
 #define EXPECT_FOR_US   (60 * INT64_C(1000000))
 
-/* A create that was sent, until its pod is seen, or given up. */
-struct expected {
-    struct list link;
-    int64_t index;
-    int64_t attempt;
-    int64_t until_us; /* monotonic */
-};
-
+/* What is remembered of a Job between looks. */
 struct memory {
-    struct list expected;
+    struct job_tally *tally;
     int64_t counts_due_us; /* monotonic; 0: no counts wait to be written */
 };
 
@@ -58,24 +52,10 @@ struct job_control {
 
 /* ---- What is remembered of a job between passes ---- */
 
-static struct memory *
-memory_of(struct job_control *c, const char *key)
-{
-    struct memory *m = map_find(c->memories, key);
-
-    if (m == NULL) {
-        m = xnew(struct memory);
-        list_init(&m->expected);
-        map_put(c->memories, key, m);
-    }
-    return m;
-}
-
 static void
 free_memory(struct memory *m)
 {
-    list_foreach_safe(pos, &m->expected)
-        free(container_of(pos, struct expected, link));
+    job_tally_free(m->tally);
     free(m);
 }
 
@@ -88,62 +68,80 @@ forget(struct job_control *c, const char *key)
         free_memory(m);
 }
 
+struct recount {
+    struct job_tally *tally;
+    const struct job *job;
+};
+
 static void
-forget_if_empty(struct job_control *c, const char *key, struct memory *m)
+recount_pod(const struct object *object, void *context)
 {
-    if (list_is_empty(&m->expected) && m->counts_due_us == 0)
+    struct recount *r = context;
+
+    job_tally_see(r->tally, r->job, NULL, pod_of(object));
+}
+
+/* The pods that are there, and one that has just gone, or NULL. */
+static struct job_tally *
+count_pods(struct job_control *c,
+           const struct job *job,
+           const struct object *gone)
+{
+    struct recount r = {.tally = job_tally_new(job), .job = job};
+
+    stock_visit_owned(c->stock, job->meta.uid, recount_pod, &r);
+    if (gone != NULL)
+        recount_pod(gone, &r);
+    job_tally_settle(r.tally, job);
+    return r.tally;
+}
+
+/* NULL: nothing is remembered, or of another job of that name. */
+static struct memory *
+find_memory(struct job_control *c, const char *key, const struct job *job)
+{
+    struct memory *m = map_find(c->memories, key);
+
+    if (m == NULL || strcmp(m->tally->job_uid, job->meta.uid) == 0)
+        return m;
+    forget(c, key);
+    return NULL;
+}
+
+static struct memory *
+remember(struct job_control *c, const char *key, struct job_tally *tally TAKES)
+{
+    struct memory *m = xnew(struct memory);
+
+    m->tally = tally;
+    map_put(c->memories, key, m);
+    return m;
+}
+
+static struct memory *
+memory_of(struct job_control *c, const char *key, const struct job *job)
+{
+    struct memory *m = find_memory(c, key, job);
+
+    return m != NULL ? m : remember(c, key, count_pods(c, job, NULL));
+}
+
+/* A job of one pod is counted anew when something happens; only while
+ * something is not written yet, or on its way, it is worth remembering. Most
+ * jobs that wait are such.
+ */
+static void
+forget_if_quiet(struct job_control *c,
+                const char *key,
+                const struct job *job,
+                const struct job_plan *plan)
+{
+    const struct memory *m = map_find(c->memories, key);
+
+    if (job_completions(job) == 1 && !job_is_work_queue(job)
+        && plan->status == NULL && plan->n_create == 0 && m->counts_due_us == 0
+        && m->tally->n_expected == 0)
         forget(c, key);
-}
-
-static void
-expect(struct job_control *c, const char *key, int64_t index, int64_t attempt)
-{
-    struct expected *e = xnew(struct expected);
-
-    e->index = index;
-    e->attempt = attempt;
-    e->until_us = clock_monotonic_us(c->clock) + EXPECT_FOR_US;
-    list_add_last(&memory_of(c, key)->expected, &e->link);
-}
-
-/* Seen, or refused: no longer waited for. */
-static void
-stop_expecting(struct job_control *c,
-               const char *key,
-               int64_t index,
-               int64_t attempt)
-{
-    struct memory *m = map_find(c->memories, key);
-
-    if (m == NULL)
-        return;
-    list_foreach_safe(pos, &m->expected)
-    {
-        struct expected *e = container_of(pos, struct expected, link);
-
-        if (e->index == index && e->attempt == attempt) {
-            list_remove(pos);
-            free(e);
-        }
-    }
-    forget_if_empty(c, key, m);
-}
-
-static void
-add_expected(struct job_control *c, const char *key, struct job_tally *tally)
-{
-    struct memory *m = map_find(c->memories, key);
-    int64_t now = clock_monotonic_us(c->clock);
-
-    if (m == NULL)
-        return;
-    list_foreach(pos, &m->expected)
-    {
-        struct expected *e = container_of(pos, struct expected, link);
-
-        if (e->until_us > now)
-            job_tally_add_expected(tally, e->index, e->attempt);
-    }
 }
 
 /* Counts alone wait for company, up to COUNTS_DELAY_US; what ends or suspends
@@ -152,31 +150,23 @@ add_expected(struct job_control *c, const char *key, struct job_tally *tally)
 static bool
 puts_off_status(struct job_control *c,
                 const char *key,
+                struct memory *m,
                 const struct job_plan *plan)
 {
     int64_t now = clock_monotonic_us(c->clock);
-    struct memory *m;
 
-    if (plan->status == NULL || plan->status_is_urgent)
+    if (plan->status == NULL || plan->status_is_urgent) {
+        m->counts_due_us = 0;
         return false;
-    m = memory_of(c, key);
+    }
     if (m->counts_due_us == 0)
         m->counts_due_us = now + COUNTS_DELAY_US;
-    if (now >= m->counts_due_us)
+    if (now >= m->counts_due_us) {
+        m->counts_due_us = 0;
         return false;
+    }
     workqueue_add_after(c->queue, key, (m->counts_due_us - now) / 1000 + 1);
     return true;
-}
-
-static void
-forget_due_counts(struct job_control *c, const char *key)
-{
-    struct memory *m = map_find(c->memories, key);
-
-    if (m == NULL)
-        return;
-    m->counts_due_us = 0;
-    forget_if_empty(c, key, m);
 }
 
 /* ---- A pass ---- */
@@ -200,6 +190,15 @@ struct create {
 };
 
 static void
+give_up(struct job_control *c, const char *key, int64_t index, int64_t attempt)
+{
+    struct memory *m = map_find(c->memories, key);
+
+    if (m != NULL)
+        job_tally_give_up(m->tally, index, attempt);
+}
+
+static void
 on_created(const struct client_reply *reply, void *context)
 {
     struct create *create = context;
@@ -208,10 +207,7 @@ on_created(const struct client_reply *reply, void *context)
 
     /* 409: it is there from an earlier try; the watch will show it. */
     if (reply->code != 201 && reply->code != 200 && reply->code != 409) {
-        stop_expecting(pass->control,
-                       pass->key,
-                       create->index,
-                       create->attempt);
+        give_up(pass->control, pass->key, create->index, create->attempt);
         client_reply_error(reply, &err);
         log_warning("cannot make a pod of job '%s': %s, trying again",
                     pass->key,
@@ -225,6 +221,7 @@ on_created(const struct client_reply *reply, void *context)
 static void
 create_pod(struct pass *pass,
            const struct object *job,
+           struct job_tally *tally,
            const struct job_plan_pod *pod)
 {
     struct arena *arena = arena_new(8192);
@@ -239,7 +236,10 @@ create_pod(struct pass *pass,
     create->pass = pass;
     create->index = pod->index;
     create->attempt = pod->attempt;
-    expect(pass->control, pass->key, pod->index, pod->attempt);
+    job_tally_expect(tally,
+                     pod->index,
+                     pod->attempt,
+                     clock_monotonic_us(pass->control->clock) + EXPECT_FOR_US);
     pass->calls++;
     client_call(pass->control->client, arena, &request, on_created, create);
 }
@@ -302,21 +302,16 @@ write_status(struct pass *pass,
 }
 
 static void
-tally_pod(const struct object *object, void *context)
-{
-    job_tally_add(context, pod_of(object));
-}
-
-static void
 carry_out(struct pass *pass,
           const struct object *job,
+          struct job_tally *tally,
           const struct job_plan *plan,
           struct arena *arena TAKES)
 {
     struct job_control *c = pass->control;
 
     for (unsigned i = 0; i < plan->n_create; i++)
-        create_pod(pass, job, &plan->create[i]);
+        create_pod(pass, job, tally, &plan->create[i]);
     if (plan->delete_active)
         stock_visit_owned(c->stock, job->meta->uid, delete_pod, pass);
     if (plan->wake_after_us > 0)
@@ -337,6 +332,7 @@ work_on_job(const char *key, void *context)
     CLEANUP_FREE char *namespace = xstrndup(key, (size_t)(slash - key));
     const struct object *job = stock_find_job(c->stock, namespace, slash + 1);
     struct arena *arena;
+    struct memory *m;
     struct pass *pass;
     struct job_plan plan;
 
@@ -346,28 +342,24 @@ work_on_job(const char *key, void *context)
         workqueue_done(c->queue, key, WORKQUEUE_OK);
         return;
     }
-    CLEANUP(job_tally_freep)
-    struct job_tally *tally = job_tally_new(job_of(job));
-    stock_visit_owned(c->stock, job->meta->uid, tally_pod, tally);
-    add_expected(c, key, tally);
+    m = memory_of(c, key, job_of(job));
+    job_tally_expire(m->tally, clock_monotonic_us(c->clock));
     arena = arena_new(0);
     job_plan(job_of(job),
-             tally,
+             m->tally,
              clock_real_us(c->clock),
              PODS_AT_A_TIME,
              arena,
              &plan);
-    if (puts_off_status(c, key, &plan)) {
+    if (puts_off_status(c, key, m, &plan))
         plan.status = NULL;
-    } else {
-        forget_due_counts(c, key);
-    }
 
     pass = xnew(struct pass);
     pass->control = c;
     pass->key = xstrdup(key);
     pass->calls = 1;
-    carry_out(pass, job, &plan, arena);
+    carry_out(pass, job, m->tally, &plan, arena);
+    forget_if_quiet(c, key, job_of(job), &plan);
     end_call(pass);
 }
 
@@ -388,6 +380,34 @@ on_job(const struct object *old_object,
         workqueue_add(c->queue, key);
 }
 
+/* How a pod that is gone has ended is known from here alone; any other change
+ * can be counted later, too.
+ */
+static void
+tell_tally(struct job_control *c,
+           const char *key,
+           const struct owner_reference *owner,
+           const struct object *old_pod,
+           const struct object *new_pod)
+{
+    const struct object *pod = new_pod != NULL ? new_pod : old_pod;
+    const struct object *job =
+        stock_find_job(c->stock, pod->meta->namespace, owner->name);
+    struct memory *m;
+
+    if (job == NULL || strcmp(job->meta->uid, owner->uid) != 0
+        || job_is_finished(job_of(job)))
+        return;
+    m = find_memory(c, key, job_of(job));
+    if (m == NULL && new_pod == NULL)
+        m = remember(c, key, count_pods(c, job_of(job), old_pod));
+    if (m != NULL)
+        job_tally_see(m->tally,
+                      job_of(job),
+                      old_pod != NULL ? pod_of(old_pod) : NULL,
+                      new_pod != NULL ? pod_of(new_pod) : NULL);
+}
+
 static void
 on_pod(const struct object *old_object,
        const struct object *new_object,
@@ -397,15 +417,13 @@ on_pod(const struct object *old_object,
     const struct object *pod = new_object ? new_object : old_object;
     const struct owner_reference *owner = meta_controller(pod->meta);
     CLEANUP_FREE char *key = NULL;
-    int64_t index, attempt;
 
-    if (owner == NULL || strcmp(owner->kind, job_kind.name) != 0)
+    if (owner == NULL || strcmp(owner->kind, job_kind.name) != 0
+        || !stock_has_synced(c->stock))
         return;
     key = xasprintf("%s/%s", pod->meta->namespace, owner->name);
-    if (job_pod_name_parse(owner->name, pod->meta->name, &index, &attempt))
-        stop_expecting(c, key, index, attempt);
-    if (stock_has_synced(c->stock))
-        workqueue_add(c->queue, key);
+    tell_tally(c, key, owner, old_object, new_object);
+    workqueue_add(c->queue, key);
 }
 
 static void

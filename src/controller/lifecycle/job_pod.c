@@ -2,14 +2,62 @@
 #include "controller/lifecycle/job_pod.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "controller/lifecycle/job_plan.h"
 #include "lib/api/job.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
+
+char *
+job_pod_name(struct arena *arena,
+             const char *job,
+             int64_t index,
+             int64_t attempt)
+{
+    if (attempt == 0)
+        return arena_printf(arena, "%s-%" PRId64, job, index);
+    return arena_printf(arena, "%s-%" PRId64 "-r%" PRId64, job, index, attempt);
+}
+
+static bool
+take_int(const char **text, int64_t *ret)
+{
+    char *end;
+
+    if (**text < '0' || **text > '9')
+        return false;
+    *ret = strtoll(*text, &end, 10);
+    *text = end;
+    return true;
+}
+
+bool
+job_pod_name_parse(const char *job,
+                   const char *pod,
+                   int64_t *ret_index,
+                   int64_t *ret_attempt)
+{
+    size_t length = strlen(job);
+    const char *at = pod + length + 1;
+    int64_t index, attempt = 0;
+
+    if (strncmp(pod, job, length) != 0 || pod[length] != '-'
+        || !take_int(&at, &index))
+        return false;
+    if (at[0] == '-' && at[1] == 'r') {
+        at += 2;
+        if (!take_int(&at, &attempt))
+            return false;
+    }
+    if (*at != '\0')
+        return false;
+    *ret_index = index;
+    *ret_attempt = attempt;
+    return true;
+}
 
 static struct json *
 owner_of(struct arena *arena, const struct object *job)

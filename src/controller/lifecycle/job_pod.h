@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct arena;
@@ -16,3 +17,13 @@ struct json *job_pod_make(struct arena *arena,
                           const struct object *job,
                           int64_t index,
                           int64_t attempt);
+
+/* "sweep-7", "sweep-7-r2", and back: false when the name is not of the job. */
+char *job_pod_name(struct arena *arena,
+                   const char *job,
+                   int64_t index,
+                   int64_t attempt);
+bool job_pod_name_parse(const char *job,
+                        const char *pod,
+                        int64_t *ret_index,
+                        int64_t *ret_attempt);

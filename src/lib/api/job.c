@@ -73,6 +73,21 @@ static const struct field job_condition_fields[] = {
 };
 static RECORD(job_condition, job_condition, "io.k8s.api.batch.v1.JobCondition");
 
+static const struct field job_run_fields[] = {
+    STRING("podName", job_run, pod_name, 0),
+    STRING("nodeName", job_run, node_name, 0),
+    TIME("startedAt", job_run, started_at_us, KEPT,
+        HELP("When its process began.")),
+    TIME("finishedAt", job_run, finished_at_us, KEPT),
+    INT("exitCode", job_run, exit_code, 0),
+    INT("signal", job_run, signal, 0),
+    STRING("reason", job_run, reason, 0, HELP("One word on how it ended.")),
+    STRING("message", job_run, message, 0),
+    OBJECT("usage", job_run, usage, pod_usage, OPTIONAL,
+        HELP("What its process used.")),
+};
+static RECORD(job_run, job_run, "hpc.kiln.v1.JobRun", ATOMIC);
+
 static const struct field job_status_fields[] = {
     OBJECTS("conditions", job_status, conditions, job_condition, 0,
         PATCH_BY_KEY("type"), HELP("Complete, Failed, Suspended and when.")),
@@ -86,11 +101,19 @@ static const struct field job_status_fields[] = {
     OPAQUE(INT, "terminating", KEPT),
     OPAQUE_OBJECT("uncountedTerminatedPods", uncounted_terminated_pods, 0),
     INT("ready", job_status, ready, KEPT),
-    OPAQUE(STRING, "completedIndexes", 0),
+    STRING("completedIndexes", job_status, completed_indexes, 0,
+        HELP("Of an Indexed Job, the indexes that have succeeded.")),
     OPAQUE(STRING, "failedIndexes", KEPT),
     INT64("id", job_status, id, KILN,
         HELP("The number of the job in this cluster.")),
     INT("attempts", job_status, attempts, KILN, HELP("Pods made so far.")),
+    INT("excused", job_status, excused, KILN,
+        HELP("Pods that ended because the Job was held or requeued, or their "
+             "node lost; not held against it.")),
+    INT("requeued", job_status, requeued, KILN,
+        HELP("The kiln.hpc/requeue-before that was carried out last.")),
+    OBJECT("lastRun", job_status, last_run, job_run, OPTIONAL | KILN,
+        HELP("How the pod that ended last has run.")),
     INT("exitCode", job_status, exit_code, OPTIONAL | KILN,
         HELP("Of the last pod that ended.")),
 };
@@ -161,17 +184,23 @@ job_of(const struct object *object)
     return object->view;
 }
 
-bool
-job_is_finished(const struct job *job)
+const struct job_condition *
+job_find_condition(const struct job *job, const char *type)
 {
     for (unsigned i = 0; i < job->status.conditions.count; i++) {
         const struct job_condition *c = &job->status.conditions.items[i];
 
-        if ((strcmp(c->type, "Complete") == 0 || strcmp(c->type, "Failed") == 0)
-            && strcmp(c->status, "True") == 0)
-            return true;
+        if (strcmp(c->type, type) == 0 && strcmp(c->status, "True") == 0)
+            return c;
     }
-    return false;
+    return NULL;
+}
+
+bool
+job_is_finished(const struct job *job)
+{
+    return job_find_condition(job, "Complete") != NULL
+           || job_find_condition(job, "Failed") != NULL;
 }
 
 static const char *

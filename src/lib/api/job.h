@@ -3,7 +3,7 @@
  *
  * Kiln's additions: status.id (the integer that users type), spec.script and
  * spec.environment (content-addressed blobs), spec.beginTime, spec.requeue,
- * status.exitCode.
+ * status.attempts, excused, requeued, exitCode and lastRun.
  */
 #pragma once
 
@@ -46,14 +46,32 @@ struct job_condition {
     int64_t last_transition_at_us;
 };
 
+/* Kiln: how the pod that ended last has run; stays when the pod is gone. */
+struct job_run {
+    const char *pod_name;
+    const char *node_name;
+    int64_t started_at_us; /* its process; 0: never */
+    int64_t finished_at_us;
+    int64_t exit_code;
+    int64_t signal;
+    const char *reason; /* the pod's, else its container's */
+    const char *message;
+    const struct pod_usage *usage;
+};
+
 struct job_status {
     int64_t id;
     LIST_OF(struct job_condition) conditions;
     int64_t start_at_us;
     int64_t completion_at_us;
     int64_t active, succeeded, failed, ready;
-    int64_t attempts;         /* Kiln: pods made so far */
-    const int64_t *exit_code; /* Kiln: of the last pod that ended */
+    const char *completed_indexes; /* "0-3,5" */
+    /* Kiln */
+    int64_t attempts;         /* pods made so far */
+    int64_t excused;          /* those that ended by no fault of theirs */
+    int64_t requeued;         /* the last requeue that was carried out */
+    const int64_t *exit_code; /* of the last pod that ended */
+    const struct job_run *last_run;
 };
 
 struct job {
@@ -66,3 +84,7 @@ extern const struct record job_record;
 
 const struct job *job_of(const struct object *object);
 bool job_is_finished(const struct job *job);
+
+/* The condition of that type when its status is True, or NULL. */
+const struct job_condition *job_find_condition(const struct job *job,
+                                               const char *type);

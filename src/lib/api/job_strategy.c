@@ -343,6 +343,8 @@ job_validate_status(struct causes *c,
         "ready",
         "terminating",
         "attempts",
+        "excused",
+        "requeued",
     };
     const struct json *status = json_get(job, "status");
     unsigned at;

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "controller/lifecycle/job_tally.h"
 #include "lib/api/job.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
@@ -33,7 +34,9 @@ parse(const struct kind *kind, const char *text)
     return object;
 }
 
-/* A Job named "j" with those members of spec and status. */
+/* A Job named "j" with those members of spec and status; of one pod, when it
+ * does not say how many, as the server's defaults have it.
+ */
 static void
 given_job(const char *annotations, const char *spec, const char *status)
 {
@@ -43,11 +46,12 @@ given_job(const char *annotations, const char *spec, const char *status)
                   "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
                   "\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
                   "\"uid\":\"u\",\"annotations\":{%s}},"
-                  "\"spec\":{%s%s\"template\":{\"spec\":{\"containers\":"
+                  "\"spec\":{%s%s%s\"template\":{\"spec\":{\"containers\":"
                   "[{\"name\":\"main\"}]}}},\"status\":{%s}}",
                   annotations,
                   spec,
                   *spec ? "," : "",
+                  strstr(spec, "parallelism") ? "" : "\"completions\":1,",
                   status);
     arena = arena_new(0);
     job = parse(&job_kind, text.text);
@@ -55,20 +59,36 @@ given_job(const char *annotations, const char *spec, const char *status)
 }
 
 static void
-given_pod(const char *name, const char *status)
+given_pod_with(const char *metadata, const char *name, const char *status)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const struct object *pod;
 
     strbuf_printf(&text,
                   "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":"
-                  "{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":"
-                  "{\"containers\":[{\"name\":\"main\"}]},\"status\":{%s}}",
+                  "{\"name\":\"%s\",\"namespace\":\"default\"%s},\"spec\":"
+                  "{\"nodeName\":\"n1\",\"containers\":[{\"name\":"
+                  "\"main\"}]},\"status\":{%s}}",
                   name,
+                  metadata,
                   status);
     pod = parse(&pod_kind, text.text);
-    job_tally_add(tally, pod_of(pod));
+    job_tally_see(tally, job_of(job), NULL, pod_of(pod));
     object_unref(pod);
+}
+
+static void
+given_pod(const char *name, const char *status)
+{
+    given_pod_with("", name, status);
+}
+
+static void
+given_deleted_pod(const char *name, const char *status)
+{
+    given_pod_with(",\"deletionTimestamp\":\"2023-11-14T22:13:20Z\"",
+                   name,
+                   status);
 }
 
 static struct job_plan
@@ -76,6 +96,7 @@ plan_at(int64_t now)
 {
     struct job_plan plan;
 
+    job_tally_settle(tally, job_of(job));
     job_plan(job_of(job), tally, now, 10, arena, &plan);
     return plan;
 }
@@ -125,7 +146,7 @@ END_TEST
 START_TEST(a_pod_that_was_asked_for_is_not_asked_for_again)
 {
     given_job("", "", "");
-    job_tally_add_expected(tally, 0, 0);
+    job_tally_expect(tally, 0, 0, NOW);
 
     ck_assert_uint_eq(plan_at(NOW).n_create, 0);
     done();
@@ -219,41 +240,67 @@ END_TEST
 
 START_TEST(a_requeued_job_ends_its_pod_and_runs_again)
 {
-    given_job("\"kiln.hpc/requeue-before\":\"1\"",
-              "\"backoffLimit\":0",
-              "\"attempts\":1,\"active\":1");
+    static const char asked[] = "\"kiln.hpc/requeue-before\":\"1\"";
+
+    given_job(asked, "\"backoffLimit\":0", "\"attempts\":1,\"active\":1");
     given_pod("j-0", "\"phase\":\"Running\"");
 
     struct job_plan ending = plan_at(NOW);
 
     ck_assert(ending.delete_active);
     ck_assert_uint_eq(ending.n_create, 0);
+    ck_assert_ptr_null(json_get(ending.status, "requeued"));
     done();
 
-    given_job("\"kiln.hpc/requeue-before\":\"1\"",
+    given_job(asked, "\"backoffLimit\":0", "\"attempts\":1,\"active\":1");
+
+    struct job_plan ended = plan_at(NOW);
+
+    ck_assert(ended.status_is_urgent);
+    ck_assert_int_eq(json_get_int(ended.status, "requeued", 0), 1);
+    ck_assert_int_eq(json_get_int(ended.status, "excused", 0), 1);
+    ck_assert_uint_eq(ended.n_create, 0);
+    done();
+
+    given_job(asked,
               "\"backoffLimit\":0",
-              "\"attempts\":1,\"active\":1");
+              "\"attempts\":1,\"excused\":1,\"requeued\":1");
 
     struct job_plan again = plan_at(NOW);
 
     ck_assert(!has_condition(again.status, "Failed"));
     ck_assert_uint_eq(again.n_create, 1);
+    ck_assert_int_eq(again.create[0].attempt, 1);
     done();
 }
 END_TEST
 
-START_TEST(a_cancelled_job_fails_and_ends_its_pods)
+START_TEST(a_cancelled_job_has_failed_when_its_pods_are_gone)
 {
-    given_job("\"kiln.hpc/cancel\":\"alice\"",
-              "\"backoffLimit\":6,\"suspend\":true",
-              "\"attempts\":1,\"active\":1");
+    static const char asked[] = "\"kiln.hpc/cancel\":\"alice\"";
+    static const char spec[] = "\"backoffLimit\":6,\"suspend\":true";
+
+    given_job(asked, spec, "\"attempts\":1,\"active\":1");
     given_pod("j-0", "\"phase\":\"Running\"");
 
-    struct job_plan plan = plan_at(NOW);
+    struct job_plan ending = plan_at(NOW);
 
-    ck_assert(plan.delete_active);
-    ck_assert_uint_eq(plan.n_create, 0);
-    ck_assert(has_condition(plan.status, "Failed"));
+    ck_assert(ending.delete_active);
+    ck_assert_uint_eq(ending.n_create, 0);
+    ck_assert(has_condition(ending.status, "FailureTarget"));
+    ck_assert(!has_condition(ending.status, "Failed"));
+    done();
+
+    given_job(asked,
+              spec,
+              "\"attempts\":1,\"active\":1,\"conditions\":[{\"type\":"
+              "\"FailureTarget\",\"status\":\"True\",\"reason\":"
+              "\"Cancelled\"}]");
+
+    struct job_plan ended = plan_at(NOW);
+
+    ck_assert(has_condition(ended.status, "FailureTarget"));
+    ck_assert(has_condition(ended.status, "Failed"));
     done();
 }
 END_TEST
@@ -280,6 +327,96 @@ START_TEST(a_held_job_has_no_pods)
     ck_assert_uint_eq(plan.n_create, 0);
     ck_assert(plan.delete_active);
     ck_assert(has_condition(plan.status, "Suspended"));
+    done();
+}
+END_TEST
+
+/* The whole way of a pod that is ended because its job was suspended. */
+START_TEST(a_pod_that_is_held_is_not_held_against_its_job)
+{
+    static const char suspended[] =
+        "\"attempts\":1,\"active\":1,\"conditions\":[{\"type\":"
+        "\"Suspended\",\"status\":\"True\"}]";
+
+    /* Killed, and not yet gone. */
+    given_job("", "\"suspend\":true,\"backoffLimit\":0", suspended);
+    given_deleted_pod("j-0", FAILED_WITH("143"));
+
+    struct job_plan killed = plan_at(NOW);
+
+    ck_assert(!has_condition(killed.status, "FailureTarget"));
+    ck_assert_int_eq(json_get_int(killed.status, "excused", 0), 1);
+    done();
+
+    /* Gone, without a word. */
+    given_job("", "\"suspend\":true,\"backoffLimit\":0", suspended);
+
+    struct job_plan gone = plan_at(NOW);
+
+    ck_assert(!has_condition(gone.status, "FailureTarget"));
+    ck_assert_int_eq(json_get_int(gone.status, "excused", 0), 1);
+    done();
+
+    /* Released before it was gone: the job waits until it is. */
+    given_job("", "\"backoffLimit\":0", suspended);
+    given_deleted_pod("j-0", "\"phase\":\"Running\"");
+
+    struct job_plan early = plan_at(NOW);
+
+    ck_assert_uint_eq(early.n_create, 0);
+    ck_assert_ptr_null(json_get(early.status, "conditions"));
+    done();
+
+    given_job("", "\"backoffLimit\":0", suspended);
+
+    struct job_plan released = plan_at(NOW);
+
+    ck_assert(released.status_is_urgent);
+    ck_assert(!has_condition(released.status, "Suspended"));
+    ck_assert(!has_condition(released.status, "FailureTarget"));
+    ck_assert_uint_eq(released.n_create, 0);
+    done();
+
+    given_job("",
+              "\"backoffLimit\":0",
+              "\"attempts\":1,\"excused\":1,\"conditions\":[{\"type\":"
+              "\"Suspended\",\"status\":\"False\"}]");
+
+    struct job_plan again = plan_at(NOW);
+
+    ck_assert_uint_eq(again.n_create, 1);
+    ck_assert_int_eq(again.create[0].attempt, 1);
+    done();
+}
+END_TEST
+
+START_TEST(how_the_last_pod_has_run_is_kept_with_the_job)
+{
+    given_job("", "\"backoffLimit\":0", "\"attempts\":1");
+    given_pod("j-0", FAILED_WITH("3"));
+
+    const struct json *run = json_get(plan_at(NOW).status, "lastRun");
+
+    ck_assert_str_eq(json_get_text(run, "podName"), "j-0");
+    ck_assert_str_eq(json_get_text(run, "nodeName"), "n1");
+    ck_assert_str_eq(json_get_text(run, "finishedAt"), "2023-11-14T22:13:20Z");
+    ck_assert_int_eq(json_get_int(run, "exitCode", 0), 3);
+    done();
+}
+END_TEST
+
+START_TEST(an_index_that_is_done_stays_done_without_its_pod)
+{
+    given_job("",
+              "\"completionMode\":\"Indexed\",\"parallelism\":2,"
+              "\"completions\":4",
+              "\"attempts\":2,\"succeeded\":2,\"completedIndexes\":\"0,2\"");
+
+    struct job_plan plan = plan_at(NOW);
+
+    ck_assert_uint_eq(plan.n_create, 2);
+    ck_assert_int_eq(plan.create[0].index, 1);
+    ck_assert_int_eq(plan.create[1].index, 3);
     done();
 }
 END_TEST
@@ -350,26 +487,10 @@ START_TEST(a_job_past_its_deadline_fails_and_ends_its_pods)
     struct job_plan after = plan_at(NOW + 60 * INT64_C(1000000));
 
     ck_assert_int_eq(before.wake_after_us, 1000000);
-    ck_assert(has_condition(after.status, "Failed"));
+    ck_assert(has_condition(after.status, "FailureTarget"));
+    ck_assert(!has_condition(after.status, "Failed"));
     ck_assert(after.delete_active);
     done();
-}
-END_TEST
-
-START_TEST(names_of_pods_are_read_back)
-{
-    CLEANUP(arena_freep) struct arena *a = arena_new(0);
-    int64_t index, attempt;
-
-    ck_assert_str_eq(job_pod_name(a, "job-7", 3, 0), "job-7-3");
-    ck_assert_str_eq(job_pod_name(a, "job-7", 3, 2), "job-7-3-r2");
-    ck_assert(job_pod_name_parse("job-7", "job-7-3-r2", &index, &attempt));
-    ck_assert_int_eq(index, 3);
-    ck_assert_int_eq(attempt, 2);
-    ck_assert(!job_pod_name_parse("job-7", "job-70-3", &index, &attempt));
-    ck_assert(!job_pod_name_parse("job-7", "job-7-x", &index, &attempt));
-    ck_assert(!job_pod_name_parse("job-7", "job-7-3-r", &index, &attempt));
-    ck_assert(!job_pod_name_parse("job-7", "job", &index, &attempt));
 }
 END_TEST
 
@@ -383,11 +504,13 @@ SUITE("job_plan",
       a_pod_lost_with_its_node_fails_the_job_otherwise,
       a_pod_that_was_made_and_is_gone_has_failed,
       a_requeued_job_ends_its_pod_and_runs_again,
-      a_cancelled_job_fails_and_ends_its_pods,
+      a_cancelled_job_has_failed_when_its_pods_are_gone,
       a_job_that_succeeded_before_it_was_cancelled_is_complete,
       a_held_job_has_no_pods,
+      a_pod_that_is_held_is_not_held_against_its_job,
+      how_the_last_pod_has_run_is_kept_with_the_job,
+      an_index_that_is_done_stays_done_without_its_pod,
       a_job_with_a_begin_time_waits_for_it,
       parallelism_and_completions_bound_the_pods,
       an_indexed_job_fills_the_indexes_that_are_missing,
-      a_job_past_its_deadline_fails_and_ends_its_pods,
-      names_of_pods_are_read_back)
+      a_job_past_its_deadline_fails_and_ends_its_pods)

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* index_set.h - a set of a Job's indexes, as the ranges that they make
+ *
+ * A million indexes that are done in order are one range, so what a set costs
+ * is how scattered it is. Plain data: zeroed is empty.
+ *
+ * Owns:       its ranges.
+ * Invariant:  ranges ascend, and there is a gap between any two.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct strbuf;
+
+struct index_range { /* both ends belong to it */
+    int64_t first, last;
+};
+
+struct index_set {
+    struct index_range *ranges;
+    size_t count;
+    size_t room;
+};
+
+/* Life */
+void index_set_fini(struct index_set *set);
+
+/* Change. Indexes are not negative. */
+void index_set_add(struct index_set *set, int64_t index);
+void index_set_add_range(struct index_set *set, int64_t first, int64_t last);
+void index_set_remove(struct index_set *set, int64_t index);
+
+/* Look. Gap: the smallest that is >= from and not in the set. */
+bool index_set_has(const struct index_set *set, int64_t index);
+int64_t index_set_count(const struct index_set *set);
+int64_t index_set_gap(const struct index_set *set, int64_t from);
+
+/* Text, as upstream's status.completedIndexes: "0-2,5,7,8". Parse adds, and
+ * is false, with what came before added, where the text is not such a list.
+ */
+void index_set_format(const struct index_set *set, struct strbuf *out);
+bool index_set_parse(struct index_set *set, const char *text);

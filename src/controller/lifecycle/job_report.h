@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_report.h - the changes of a Job's status, as a merge patch
+ *
+ * Each call adds what differs from the status that the Job has; conditions
+ * are written as a whole once one of them changes.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct arena;
+struct job;
+struct job_tally;
+struct job_verdict;
+struct json;
+
+struct job_report {
+    struct arena *arena;
+    const struct job *job;
+    int64_t now_us;
+    struct json *status;     /* the patch; with no members: no change */
+    struct json *conditions; /* NULL: none has changed */
+    bool is_urgent;          /* more than counts has changed */
+};
+
+struct job_report
+job_report(struct arena *arena, const struct job *job, int64_t now_us);
+
+/* What is counted of the pods, and how the last one has run. */
+void job_report_counts(struct job_report *r, const struct job_tally *tally);
+void job_report_start(struct job_report *r);
+
+/* The verdict; then, when no pod is left, the end. */
+void job_report_verdict(struct job_report *r, const struct job_verdict *v);
+void job_report_end(struct job_report *r, const struct job_verdict *v);
+
+void job_report_suspended(struct job_report *r, bool is_suspended);
+void job_report_requeued(struct job_report *r, int64_t before);

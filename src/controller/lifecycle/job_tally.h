@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_tally.h - what became of the pods of one Job, kept up to date
+ *
+ * Begun from the Job's status and the pods that are there; from then on each
+ * change of a pod is noted in constant time, whatever the number of indexes.
+ * Counts are of all pods that were ever made: one that was made and is gone,
+ * and of whose end nobody knows, has failed.
+ *
+ * Except for those that are excused: while a job is suspended or requeued
+ * (job_tally_excuses), the pods that are ended for it are not held against it;
+ * nor are those lost with their node, where spec.requeue says so.
+ *
+ * Pods are numbered per index: attempt 0, 1, ... A job of one completion has
+ * the index 0; a NonIndexed job of several gives each new pod a new index.
+ *
+ * Owns:       copies of all that it knows; it holds no object.
+ * Invariant:  made + expected = active + succeeded + failed + excused, where
+ *             `made` are the pods that have been seen, or counted in the
+ *             Job's status.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/lifecycle/index_set.h"
+#include "lib/base/list.h"
+#include "lib/base/macro.h"
+
+struct job;
+struct pod;
+
+/* How the pod that ended last has run: struct job_run, owned. */
+struct tally_run {
+    char *pod_name; /* NULL: none has ended */
+    char *node_name;
+    char *reason;
+    char *message;
+    int64_t started_at_us;
+    int64_t finished_at_us;
+    bool has_exit_code;
+    int64_t exit_code;
+    int64_t signal;
+    bool has_usage;
+    int64_t peak_memory_bytes, user_cpu_us, system_cpu_us;
+};
+
+struct tally_slot;
+
+struct job_tally {
+    char *job_uid;
+    bool is_numbered; /* pods are of indexes; else they are only counted */
+
+    int64_t made, active, ready, succeeded, failed, excused;
+    int64_t deleting; /* pods that are asked to go and are not gone */
+    int64_t next_index;
+    int64_t last_failure_us;
+    struct tally_run run;
+
+    struct index_set done;    /* the indexes that have succeeded */
+    struct index_set taken;   /* and those that have a pod */
+    struct tally_slot *slots; /* of indexes that are not done, ascending */
+    size_t n_slots, n_stale_slots, slot_room;
+
+    struct list expected; /* creates whose pods have not been seen yet */
+    int64_t n_expected;
+};
+
+/* Life: from the status; then job_tally_see for each pod that is there, then
+ * job_tally_settle, which counts those that are not.
+ */
+void job_tally_free(struct job_tally *tally);
+struct job_tally *job_tally_new(const struct job *job) OWNED_BY(job_tally_free);
+DEFINE_CLEANUP(struct job_tally, job_tally_free)
+void job_tally_settle(struct job_tally *tally, const struct job *job);
+
+/* Change: a pod from one state to the next; NULL when it was not there yet,
+ * or is no more.
+ */
+void job_tally_see(struct job_tally *tally,
+                   const struct job *job,
+                   const struct pod *old_pod,
+                   const struct pod *new_pod);
+
+/* A create that was sent counts as a pod until it is seen, given up, or its
+ * time is over. Give up does nothing for one that has been seen.
+ */
+void job_tally_expect(struct job_tally *tally,
+                      int64_t index,
+                      int64_t attempt,
+                      int64_t until_us);
+void job_tally_give_up(struct job_tally *tally, int64_t index, int64_t attempt);
+void job_tally_expire(struct job_tally *tally, int64_t now_us);
+
+/* Look. Next attempt: the number of the index's next pod. */
+int64_t job_tally_next_attempt(const struct job_tally *tally, int64_t index);
+
+/* What the status says of the job being held, or asked to begin anew. */
+bool job_tally_is_suspended(const struct job *job);
+bool job_tally_is_requeued(const struct job *job, int64_t *ret_before);
+bool job_tally_excuses(const struct job *job);

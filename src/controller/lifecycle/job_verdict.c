@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/job_verdict.h"
+
+#include <string.h>
+
+#include "controller/lifecycle/job_tally.h"
+#include "lib/api/job.h"
+
+#define DEFAULT_BACKOFF_LIMIT 6
+
+bool
+job_is_indexed(const struct job *job)
+{
+    return job->spec.completion_mode != NULL
+           && strcmp(job->spec.completion_mode, "Indexed") == 0;
+}
+
+/* Without completions and with parallelism above 1, one success ends it. */
+bool
+job_is_work_queue(const struct job *job)
+{
+    return job->spec.completions == NULL;
+}
+
+int64_t
+job_completions(const struct job *job)
+{
+    return job->spec.completions != NULL ? *job->spec.completions : 1;
+}
+
+int64_t
+job_parallelism(const struct job *job)
+{
+    return job->spec.parallelism != NULL ? *job->spec.parallelism : 1;
+}
+
+static int64_t
+backoff_limit_of(const struct job *job)
+{
+    return job->spec.backoff_limit != NULL ? *job->spec.backoff_limit
+                                           : DEFAULT_BACKOFF_LIMIT;
+}
+
+static bool
+is_past_deadline(const struct job *job, int64_t now_us)
+{
+    const int64_t *limit = job->spec.active_deadline_seconds;
+
+    return limit != NULL && job->status.start_at_us > 0 && !job->spec.suspend
+           && now_us - job->status.start_at_us >= *limit * 1000000;
+}
+
+static bool
+is_complete(const struct job *job, const struct job_tally *t)
+{
+    if (t->is_numbered)
+        return index_set_gap(&t->done, 0) >= job_completions(job);
+    if (job_is_work_queue(job))
+        return t->succeeded > 0 && t->active == 0;
+    return t->succeeded >= job_completions(job);
+}
+
+/* What was decided at an earlier look. */
+static bool
+recall(const struct job *job,
+       const char *type,
+       enum job_outcome outcome,
+       struct job_verdict *ret_verdict)
+{
+    const struct job_condition *c = job_find_condition(job, type);
+
+    if (c == NULL)
+        return false;
+    ret_verdict->outcome = outcome;
+    ret_verdict->reason = c->reason != NULL ? c->reason : "";
+    ret_verdict->message = c->message != NULL ? c->message : "";
+    return true;
+}
+
+struct job_verdict
+job_judge(const struct job *job, const struct job_tally *t, int64_t now_us)
+{
+    struct job_verdict verdict;
+
+    if (recall(job, "FailureTarget", JOB_FAILED, &verdict)
+        || recall(job, "SuccessCriteriaMet", JOB_COMPLETE, &verdict))
+        return verdict;
+    if (is_past_deadline(job, now_us))
+        return (struct job_verdict){
+            JOB_FAILED,
+            "DeadlineExceeded",
+            "Job was active longer than specified deadline",
+        };
+    if (is_complete(job, t))
+        return (struct job_verdict){
+            JOB_COMPLETE,
+            "CompletionsReached",
+            "Reached expected number of succeeded pods",
+        };
+    if (string_map_find(&job->meta.annotations, ANNOTATION_CANCEL) != NULL)
+        return (struct job_verdict){
+            JOB_FAILED,
+            "Cancelled",
+            "Cancelled by a user",
+        };
+    if (t->failed > backoff_limit_of(job))
+        return (struct job_verdict){
+            JOB_FAILED,
+            "BackoffLimitExceeded",
+            "Job has reached the specified backoff limit",
+        };
+    return (struct job_verdict){JOB_GOES_ON, NULL, NULL};
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_verdict.h - whether a Job has ended, and how: a pure function
+ *
+ * A verdict, once it stands in the status (SuccessCriteriaMet, FailureTarget),
+ * is not changed by what comes after; the Job has ended (Complete, Failed)
+ * when none of its pods is left running.
+ *
+ * See: upstream's completions, backoffLimit and activeDeadlineSeconds of 1.32,
+ * and ANNOTATION_CANCEL.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct job;
+struct job_tally;
+
+enum job_outcome { JOB_GOES_ON, JOB_COMPLETE, JOB_FAILED };
+
+struct job_verdict {
+    enum job_outcome outcome;
+    const char *reason; /* borrowed from the Job, or for good */
+    const char *message;
+};
+
+struct job_verdict
+job_judge(const struct job *job, const struct job_tally *tally, int64_t now_us);
+
+/* How many of the Job's pods must succeed, and how many may run. */
+bool job_is_indexed(const struct job *job);
+bool job_is_work_queue(const struct job *job);
+int64_t job_completions(const struct job *job);
+int64_t job_parallelism(const struct job *job);
