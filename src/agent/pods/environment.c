@@ -15,10 +15,12 @@
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
 #include "lib/api/quantity.h"
+#include "lib/api/topology.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/map.h"
+#include "lib/base/strbuf.h"
 
 #define MAX_VARIABLES 65536u
 
@@ -153,6 +155,103 @@ add_placement(struct variables *v, const struct pod *pod)
         set_number(v, "OMP_NUM_THREADS", cpus > 0 ? cpus : 1);
 }
 
+static bool
+has_device(const struct allocation *a, const char *name)
+{
+    for (unsigned i = 0; a != NULL && i < a->devices.count; i++)
+        if (strcmp(a->devices.items[i], name) == 0)
+            return true;
+    return false;
+}
+
+static bool
+has_prefix(const char *text, const char *prefix)
+{
+    return text != NULL && strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* By its device file, or what it is called. */
+static bool
+is_for_rocm(const struct topology_device *d)
+{
+    return has_prefix(d->path, "/dev/dri/") || has_prefix(d->model, "AMD")
+           || has_prefix(d->model, "Radeon");
+}
+
+/* The pod's GPUs by their place among those of their make, in the order of
+ * their PCI addresses, as the drivers count. Set also when there is none: it
+ * then sees none. A node without GPUs of the make sets nothing.
+ */
+static void
+add_gpus(struct variables *v,
+         const struct topology *t,
+         const struct allocation *a,
+         bool rocm)
+{
+    const char *name = rocm ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES";
+    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
+    unsigned place = 0;
+
+    for (unsigned i = 0; i < t->n_devices; i++) {
+        const struct topology_device *d = &t->devices[i];
+
+        if (strcmp(d->type, "gpu") != 0 || is_for_rocm(d) != rocm)
+            continue;
+        if (has_device(a, d->name))
+            strbuf_printf(&list, "%s%u", list.length > 0 ? "," : "", place);
+        place++;
+    }
+    if (place == 0)
+        return;
+    set(v, name, list.length > 0 ? list.text : "");
+    if (!rocm)
+        set(v, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+}
+
+static void
+add_devices(struct variables *v,
+            const struct topology *t,
+            const struct allocation *a)
+{
+    CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
+
+    add_gpus(v, t, a, false);
+    add_gpus(v, t, a, true);
+    for (unsigned i = 0; a != NULL && i < a->devices.count; i++)
+        strbuf_printf(&names, "%s%s", i > 0 ? "," : "", a->devices.items[i]);
+    if (names.length > 0)
+        set(v, "KILN_DEVICES", names.text);
+}
+
+/* Threads of an OpenMP program stay each on its core. Only for a job of one
+ * task: several would all begin on the same core. What the user says about it,
+ * in any runtime's words, stands.
+ */
+static void
+add_thread_places(struct variables *v, const struct compose_input *in)
+{
+    static const char *const own[] = {"OMP_PLACES",
+                                      "OMP_PROC_BIND",
+                                      "GOMP_CPU_AFFINITY",
+                                      "KMP_AFFINITY"};
+    const struct pod *pod = pod_of(in->pod);
+    const struct allocation *a = pod->status.allocation;
+    const struct placement *p = pod->spec.placement;
+    const char *tasks = find(v, "KILN_NTASKS");
+    bool is_packed = p == NULL || p->distribution == NULL
+                     || strcmp(p->distribution, "pack") == 0;
+
+    if (a == NULL || a->cpus == NULL || in->ground->topology->is_virtual
+        || (tasks != NULL && strcmp(tasks, "1") != 0))
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+        if (find(v, own[i]) != NULL)
+            return;
+    set(v, "OMP_PLACES", "cores");
+    set(v, "OMP_PROC_BIND", is_packed ? "close" : "spread");
+    set(v, "GOMP_CPU_AFFINITY", a->cpus);
+}
+
 static void
 add_own(struct variables *v, const struct compose_input *in)
 {
@@ -166,6 +265,8 @@ add_own(struct variables *v, const struct compose_input *in)
     set(v, "KILN_POD_NAME", pod->meta->name);
     set(v, "KILN_NODE_NAME", in->ground->node);
     add_placement(v, pod_of(pod));
+    add_thread_places(v, in);
+    add_devices(v, in->ground->topology, pod_of(pod)->status.allocation);
 }
 
 int

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cli/ksub/accelerators.h"
 #include "cli/ksub/duration.h"
 #include "cli/ksub/memory_size.h"
 #include "cli/ksub/moment.h"
@@ -130,6 +131,9 @@ static const struct choice memory_policies[] = {{"bind", NULL},
                                                 {"preferred", NULL},
                                                 {"interleave", NULL},
                                                 {NULL, NULL}};
+static const struct choice gpu_bindings[] = {{"closest", NULL},
+                                             {"none", NULL},
+                                             {NULL, NULL}};
 static const struct choice distributions[] = {
     {"pack", NULL},
     {"scatter", NULL},
@@ -137,6 +141,36 @@ static const struct choice distributions[] = {
     {"block", "pack"},
     {NULL, NULL},
 };
+
+static int
+set_gpus(const struct option_spec *option,
+         const char *value,
+         void *target,
+         struct error *err)
+{
+    (void)option;
+    return accelerators_parse_gpus(value, target, err);
+}
+
+static int
+set_gres(const struct option_spec *option,
+         const char *value,
+         void *target,
+         struct error *err)
+{
+    (void)option;
+    return accelerators_parse_gres(value, target, err);
+}
+
+static int
+set_hugepages(const struct option_spec *option,
+              const char *value,
+              void *target,
+              struct error *err)
+{
+    (void)option;
+    return accelerators_parse_hugepages(value, target, err);
+}
 
 static int
 set_open_mode(const struct option_spec *option,
@@ -355,6 +389,13 @@ static const struct option_spec rows[] = {
              "KEY=VALUE",
      .type = OPTION_TEXT,
      PLACE(constraint)},
+    {.name = "cores-per-socket",
+     .argument = "N",
+     .help = "at most so many cores of each package",
+     .type = OPTION_INT,
+     .min = 1,
+     .max = MOST_CPUS,
+     PLACE(cores_per_socket)},
     {.name = "cpus-per-task",
      .letter = 'c',
      .argument = "N",
@@ -400,13 +441,35 @@ static const struct option_spec rows[] = {
              "NAME=value (ALL)",
      .type = OPTION_TEXT,
      PLACE(exported)},
-    {.name = "gpus", .letter = 'G', LATER("jobs with GPUs")},
-    {.name = "gres", LATER("jobs with GPUs and other devices")},
+    {.name = "gpu-bind",
+     .argument = "HOW",
+     .help = "closest: GPUs beside the cores (what is done); none: anywhere",
+     .type = OPTION_CALL,
+     .set = set_choice,
+     .data = gpu_bindings,
+     PLACE(gpu_binding)},
+    {.name = "gpus",
+     .letter = 'G',
+     .argument = "N[:TYPE]",
+     .help = "GPUs, of any model or of one that is so called: 2, 1:a100",
+     .type = OPTION_CALL,
+     .set = set_gpus},
+    {.name = "gres",
+     .argument = "gpu[:TYPE][:N]",
+     .help = "as --gpus, the way Slurm writes it",
+     .type = OPTION_CALL,
+     .set = set_gres},
     {.name = "hold",
      .letter = 'H',
      .help = "submit it held; 'kctl release' lets it start",
      .type = OPTION_FLAG,
      PLACE(hold)},
+    {.name = "hugepages",
+     .argument = "SIZE[:PAGE]",
+     .help = "memory in huge pages, besides --mem: 1G (of 2M each), 4G:1G; "
+             "several with commas",
+     .type = OPTION_CALL,
+     .set = set_hugepages},
     {.name = "input",
      .letter = 'i',
      .argument = "FILE",
@@ -426,19 +489,19 @@ static const struct option_spec rows[] = {
      .type = OPTION_CALL,
      .set = set_memory,
      PLACE(memory_bytes)},
-    {.name = "mem-per-cpu",
-     .argument = "SIZE",
-     .help = "memory for each CPU, instead of --mem",
-     .type = OPTION_CALL,
-     .set = set_memory,
-     PLACE(memory_per_cpu_bytes)},
-    {.name = "memory-policy",
+    {.name = "mem-bind",
      .argument = "HOW",
      .help = "where memory may come from: bind, preferred or interleave",
      .type = OPTION_CALL,
      .set = set_choice,
      .data = memory_policies,
      PLACE(memory_policy)},
+    {.name = "mem-per-cpu",
+     .argument = "SIZE",
+     .help = "memory for each CPU, instead of --mem",
+     .type = OPTION_CALL,
+     .set = set_memory,
+     PLACE(memory_per_cpu_bytes)},
     {.name = "no-requeue",
      .help = "the opposite of --requeue",
      .type = OPTION_CALL,

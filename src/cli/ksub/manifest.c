@@ -113,6 +113,20 @@ add_environment(struct arena *arena,
 
 /* What it runs on */
 
+static void
+add_hugepages(struct arena *arena,
+              struct json *list,
+              const struct submission_pages *pages)
+{
+    CLEANUP_STRBUF struct strbuf name = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf bytes = STRBUF_INIT;
+
+    strbuf_add_text(&name, "hugepages-");
+    memory_size_format(pages->page_bytes, &name);
+    memory_size_format(pages->bytes, &bytes);
+    json_set_string(arena, list, name.text, bytes.text);
+}
+
 static struct json *
 amounts(struct arena *arena, const struct submission *s)
 {
@@ -129,6 +143,13 @@ amounts(struct arena *arena, const struct submission *s)
         memory_size_format(bytes, &text);
         json_set_string(arena, list, "memory", text.text);
     }
+    if (s->gpus > 0)
+        json_set(arena,
+                 list,
+                 "kiln.hpc/gpu",
+                 json_stringf(arena, "%lld", (long long)s->gpus));
+    for (unsigned i = 0; i < s->n_hugepages; i++)
+        add_hugepages(arena, list, &s->hugepages[i]);
     return list;
 }
 
@@ -144,8 +165,13 @@ placement(struct arena *arena, const struct submission *s)
     set_text(arena, p, "numaPolicy", s->numa_policy);
     if (s->threads_per_core > 0)
         json_set_int(arena, p, "threadsPerCore", s->threads_per_core);
+    if (s->cores_per_socket > 0)
+        json_set_int(arena, p, "coresPerSocket", s->cores_per_socket);
     set_text(arena, p, "distribution", s->distribution);
     set_text(arena, p, "memoryPolicy", s->memory_policy);
+    set_text(arena, p, "gpuBinding", s->gpu_binding);
+    if (s->gpu_type[0] != '\0')
+        json_set_string(arena, p, "gpuType", s->gpu_type);
     if (s->exclusive)
         json_set_bool(arena, p, "wholeNode", true);
     return p;

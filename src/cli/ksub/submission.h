@@ -16,6 +16,11 @@ struct submission_signal {
     bool batch_only;
 };
 
+struct submission_pages {
+    int64_t page_bytes;
+    int64_t bytes;
+};
+
 struct submission {
     /* What to run, and under whose account */
     const char *script_path; /* NULL: standard input, or wrapped */
@@ -43,7 +48,15 @@ struct submission {
     const char *numa_policy;
     const char *memory_policy;
     int64_t threads_per_core;
+    int64_t cores_per_socket;
     const char *distribution;
+
+    /* Devices and huge pages */
+    int64_t gpus;
+    char gpu_type[64]; /* "": any */
+    const char *gpu_binding;
+    struct submission_pages hugepages[4];
+    unsigned n_hugepages;
 
     /* When, and what happens then */
     bool hold;

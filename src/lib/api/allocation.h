@@ -13,8 +13,9 @@
 struct error;
 
 struct allocation_memory {
-    int64_t node;      /* OS index */
-    const char *bytes; /* a quantity */
+    int64_t node;          /* OS index */
+    const char *bytes;     /* a quantity */
+    const char *page_size; /* of huge pages, a quantity; or NULL */
 };
 
 struct allocation {

@@ -117,6 +117,8 @@ struct placement {
     int64_t cores_per_socket;
     const char *distribution;  /* pack, scatter, cyclic */
     const char *memory_policy; /* bind, preferred, interleave */
+    const char *gpu_binding;   /* closest, none */
+    const char *gpu_type;      /* words of its model */
     bool whole_node;           /* --exclusive */
 };
 

@@ -18,13 +18,18 @@ static const struct field placement_fields[] = {
     INT("threadsPerCore", placement, threads_per_core, 0,
         HELP("How many hardware threads of each core to use.")),
     INT("coresPerSocket", placement, cores_per_socket, 0,
-        HELP("How many cores of each package to use.")),
+        HELP("At most so many cores of each package.")),
     STRING("distribution", placement, distribution, 0,
         ONE_OF("pack", "scatter", "cyclic"),
         HELP("Cores close together, far apart, or in turn.")),
     STRING("memoryPolicy", placement, memory_policy, 0,
         ONE_OF("bind", "preferred", "interleave"),
         HELP("How memory is taken from the NUMA nodes.")),
+    STRING("gpuBinding", placement, gpu_binding, 0,
+        ONE_OF("closest", "none"),
+        HELP("GPUs and other devices beside the cores, or anywhere.")),
+    STRING("gpuType", placement, gpu_type, 0,
+        HELP("Words of the model that its GPUs must have, as a100.")),
     BOOL("wholeNode", placement, whole_node, 0,
         HELP("No other pod on the node.")),
 };
@@ -71,6 +76,8 @@ static const struct field allocation_memory_fields[] = {
     INT("node", allocation_memory, node, ALWAYS | REQUIRED,
         HELP("The operating system's number of the NUMA node.")),
     QUANTITY("bytes", allocation_memory, bytes, REQUIRED),
+    QUANTITY("pageSize", allocation_memory, page_size, 0,
+        HELP("Of huge pages; none: ordinary memory.")),
 };
 static RECORD(allocation_memory, allocation_memory, "hpc.kiln.v1.NodeMemory");
 

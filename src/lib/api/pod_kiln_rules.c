@@ -8,6 +8,25 @@
 #include "lib/api/pod_rules.h"
 #include "lib/json/json.h"
 
+#define GPU_WORDS \
+    "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+/* A text without a word would be any model. */
+static void
+check_gpu_type(struct causes *c, const struct json *placement)
+{
+    const char *text = check_text(placement, "gpuType");
+
+    if (json_get(placement, "gpuType") != NULL
+        && (strpbrk(text, GPU_WORDS) == NULL || strlen(text) > 63))
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "gpuType",
+                   json_get(placement, "gpuType"),
+                   "must be words of a GPU's model, as in a100, of at most 63 "
+                   "characters");
+}
+
 static void
 check_placement(struct causes *c, const struct json *placement)
 {
@@ -26,6 +45,8 @@ check_placement(struct causes *c, const struct json *placement)
                  placement,
                  "distribution",
                  CHECK_VALUES("pack", "scatter", "cyclic"));
+    check_one_of(c, placement, "gpuBinding", CHECK_VALUES("closest", "none"));
+    check_gpu_type(c, placement);
     check_one_of(c,
                  placement,
                  "memoryPolicy",

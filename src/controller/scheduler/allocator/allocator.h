@@ -17,26 +17,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "controller/scheduler/allocator/silicon.h"
 #include "lib/base/bitset.h"
 #include "lib/base/macro.h"
 
-struct allocation;
 struct arena;
 struct demand;
 struct holding;
 struct json;
 struct occupancy;
-struct silicon;
 
 enum allocator_answer {
     ALLOCATOR_FITS,
-    ALLOCATOR_NO_CORES,    /* not enough free whole cores */
-    ALLOCATOR_NO_SHARED,   /* the shared pool is too small */
-    ALLOCATOR_NO_MEMORY,   /* not enough free memory */
-    ALLOCATOR_NO_DEVICES,  /* not enough free devices */
-    ALLOCATOR_NOT_ALIGNED, /* enough of all, but not as the policy wants */
-    ALLOCATOR_NOT_EMPTY,   /* a whole node is wanted, something runs */
-    ALLOCATOR_TOO_SMALL,   /* not even on this node empty */
+    ALLOCATOR_NO_CORES,     /* not enough free whole cores */
+    ALLOCATOR_NO_SHARED,    /* the shared pool is too small */
+    ALLOCATOR_NO_MEMORY,    /* not enough free memory */
+    ALLOCATOR_NO_DEVICES,   /* not enough free devices */
+    ALLOCATOR_NO_HUGEPAGES, /* not enough free huge pages */
+    ALLOCATOR_NOT_ALIGNED,  /* enough of all, but not as the policy wants */
+    ALLOCATOR_NOT_EMPTY,    /* a whole node is wanted, something runs */
+    ALLOCATOR_TOO_SMALL,    /* not even on this node empty */
 };
 
 /* Where it would go, as far as a score needs it. */
@@ -62,6 +62,7 @@ struct grant {
     struct bitset devices;
     uint64_t memory_nodes;
     int64_t memory[64];
+    int64_t huge[SILICON_MAX_PAGES][64]; /* by the silicon's page sizes */
     int64_t shared_milli;
     bool is_shared;
 };

@@ -4,9 +4,12 @@
 #include <string.h>
 
 #include "lib/api/pod.h"
+#include "lib/api/quantity.h"
 #include "lib/base/bitset.h"
 
-#define DEVICE_PREFIX "kiln.hpc/"
+#define DEVICE_PREFIX    "kiln.hpc/"
+#define HUGEPAGES_PREFIX "hugepages-"
+#define GPU_TYPE         "gpu"
 
 static bool
 says(const char *text, const char *word)
@@ -50,11 +53,15 @@ memory_policy_of(const char *text)
  * holds them, and sums stay small.
  */
 static unsigned
+at_most_pus(int64_t count)
+{
+    return count > (int64_t)BITSET_BITS ? BITSET_BITS + 1 : (unsigned)count;
+}
+
+static unsigned
 whole_cpus(int64_t cpu_milli)
 {
-    int64_t cpus = cpu_milli / 1000;
-
-    return cpus > (int64_t)BITSET_BITS ? BITSET_BITS + 1 : (unsigned)cpus;
+    return at_most_pus(cpu_milli / 1000);
 }
 
 void
@@ -72,6 +79,10 @@ demand_init(struct demand *demand,
     demand->distribution = distribution_of(placement->distribution);
     demand->memory_policy = memory_policy_of(placement->memory_policy);
     demand->is_whole_node = placement->whole_node;
+    demand->has_far_devices = says(placement->gpu_binding, "none");
+    demand->gpu_model = placement->gpu_type;
+    if (placement->cores_per_socket > 0)
+        demand->cores_per_package = at_most_pus(placement->cores_per_socket);
     if (placement->threads_per_core > 0
         && placement->threads_per_core < (int64_t)BITSET_BITS)
         demand->threads_per_core = (unsigned)placement->threads_per_core;
@@ -99,6 +110,31 @@ demand_add_device(struct demand *demand, const char *type, unsigned count)
 {
     if (count == 0 || demand->n_devices == DEMAND_MAX_DEVICES)
         return;
-    demand->devices[demand->n_devices++] =
-        (struct demand_device){.type = type, .count = count};
+    demand->devices[demand->n_devices++] = (struct demand_device){
+        .type = type,
+        .model = strcmp(type, GPU_TYPE) == 0 ? demand->gpu_model : NULL,
+        .count = count,
+    };
+}
+
+int64_t
+demand_page_bytes(const char *resource_name)
+{
+    size_t length = strlen(HUGEPAGES_PREFIX);
+
+    return strncmp(resource_name, HUGEPAGES_PREFIX, length) == 0
+               ? quantity_text_value(resource_name + length)
+               : 0;
+}
+
+void
+demand_add_hugepages(struct demand *demand, int64_t page_bytes, int64_t bytes)
+{
+    if (page_bytes <= 0 || bytes <= 0
+        || demand->n_hugepages == DEMAND_MAX_HUGEPAGES)
+        return;
+    demand->hugepages[demand->n_hugepages++] = (struct demand_hugepages){
+        .page_bytes = (uint64_t)page_bytes,
+        .bytes = bytes,
+    };
 }

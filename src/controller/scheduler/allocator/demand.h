@@ -33,11 +33,18 @@ enum memory_policy {
     MEMORY_INTERLEAVE,
 };
 
-#define DEMAND_MAX_DEVICES 8u
+#define DEMAND_MAX_DEVICES   8u
+#define DEMAND_MAX_HUGEPAGES 4u
 
 struct demand_device {
-    const char *type; /* "gpu"; borrowed from the pod */
+    const char *type;  /* "gpu"; borrowed from the pod */
+    const char *model; /* words of the device's model, or NULL; so too */
     unsigned count;
+};
+
+struct demand_hugepages {
+    uint64_t page_bytes;
+    int64_t bytes;
 };
 
 struct demand {
@@ -46,12 +53,17 @@ struct demand {
     enum memory_policy memory_policy;
     bool is_exclusive;
     bool is_whole_node;
-    unsigned pus;              /* exclusive ones; 0 in the shared pool */
-    unsigned threads_per_core; /* 0: all that a core has */
+    bool has_far_devices;       /* devices may be anywhere */
+    unsigned pus;               /* exclusive ones; 0 in the shared pool */
+    unsigned threads_per_core;  /* 0: all that a core has */
+    unsigned cores_per_package; /* at most; 0: any number */
     int64_t shared_milli;
     int64_t memory_bytes;
+    const char *gpu_model; /* of its GPUs, or NULL; borrowed */
     struct demand_device devices[DEMAND_MAX_DEVICES];
     unsigned n_devices;
+    struct demand_hugepages hugepages[DEMAND_MAX_HUGEPAGES];
+    unsigned n_hugepages;
 };
 
 /* Placement may be NULL. */
@@ -65,3 +77,8 @@ void demand_init(struct demand *demand,
  */
 const char *demand_device_type(const char *resource_name);
 void demand_add_device(struct demand *demand, const char *type, unsigned count);
+
+/* The page size of a resource such as "hugepages-2Mi", or 0. */
+int64_t demand_page_bytes(const char *resource_name);
+void
+demand_add_hugepages(struct demand *demand, int64_t page_bytes, int64_t bytes);

@@ -4,14 +4,8 @@
 
 #include "controller/scheduler/allocator/allocator.h"
 #include "controller/scheduler/allocator/demand.h"
-#include "controller/scheduler/allocator/holding.h"
 #include "controller/scheduler/allocator/occupancy.h"
 #include "controller/scheduler/allocator/silicon.h"
-#include "lib/api/cpuset.h"
-#include "lib/api/quantity.h"
-#include "lib/base/arena.h"
-#include "lib/base/strbuf.h"
-#include "lib/json/json.h"
 
 /* The cores still to be had while a grant is made. */
 struct pick {
@@ -20,7 +14,8 @@ struct pick {
     struct grant *grant;
     struct bitset free; /* cores */
     uint16_t group_free[BITSET_BITS];
-    unsigned wanted; /* PUs */
+    uint16_t package_left[BITSET_BITS]; /* cores it may still take there */
+    unsigned wanted;                    /* PUs */
 };
 
 static bool
@@ -40,6 +35,7 @@ take_core(struct pick *p, unsigned core)
 
     bitset_remove(&p->free, core);
     p->group_free[s->cores[core].group]--;
+    p->package_left[s->groups[s->cores[core].group].package]--;
     bitset_add(&p->grant->cores, core);
     bitset_foreach(pu, &s->topology->cores[core].pus)
     {
@@ -64,21 +60,37 @@ core_yield(const struct pick *p, unsigned core)
     return threads > 0 && threads < n ? threads : n;
 }
 
+/* Cores that may still be taken of the group. */
+static unsigned
+group_left(const struct pick *p, unsigned group)
+{
+    unsigned left = p->package_left[p->o->silicon->groups[group].package];
+
+    return left < p->group_free[group] ? left : p->group_free[group];
+}
+
 static unsigned
 group_yield(const struct pick *p, unsigned group)
 {
     const struct silicon *s = p->o->silicon;
-    unsigned threads = p->d->threads_per_core, sum = 0;
+    unsigned threads = p->d->threads_per_core, sum = 0, left;
 
     if (threads == 1)
-        return p->group_free[group];
+        return group_left(p, group);
     if (s->is_uniform)
-        return p->group_free[group]
+        return group_left(p, group)
                * (threads > 0 && threads < s->max_threads ? threads
                                                           : s->max_threads);
-    bitset_foreach(core,
-                   &s->groups[group].cores) if (bitset_has(&p->free, core))
+    left = group_left(p, group);
+    bitset_foreach(core, &s->groups[group].cores)
+    {
+        if (left == 0)
+            break;
+        if (!bitset_has(&p->free, core))
+            continue;
         sum += core_yield(p, core);
+        left--;
+    }
     return sum;
 }
 
@@ -126,7 +138,7 @@ take_packed(struct pick *p, unsigned numa, unsigned pus)
 
         if (group == UINT16_MAX)
             return pus;
-        while (pus > 0 && p->group_free[group] > 0) {
+        while (pus > 0 && group_left(p, group) > 0) {
             unsigned core = first_free_core(p, group);
             unsigned yield = core_yield(p, core);
 
@@ -149,11 +161,11 @@ take_one(struct pick *p, unsigned numa)
     for (unsigned i = 0; i < n->n_groups; i++) {
         unsigned group = n->first_group + i;
 
-        if (p->group_free[group] == 0)
+        if (group_left(p, group) == 0)
             continue;
         if (best == UINT16_MAX
             || (p->d->distribution == DISTRIBUTION_SCATTER
-                && p->group_free[group] > p->group_free[best]))
+                && group_left(p, group) > group_left(p, best)))
             best = group;
     }
     if (best == UINT16_MAX)
@@ -224,6 +236,10 @@ grant_cores(const struct occupancy *o,
     memcpy(p.group_free,
            o->group_free,
            o->silicon->n_groups * sizeof(*p.group_free));
+    for (unsigned i = 0; i < o->silicon->n_packages; i++)
+        p.package_left[i] = d->cores_per_package > 0
+                                ? (uint16_t)d->cores_per_package
+                                : UINT16_MAX;
     if (d->is_whole_node) {
         grant->cores = o->core_set;
         grant->cpus = o->silicon->topology->pus;
@@ -336,19 +352,65 @@ grant_memory(const struct occupancy *o,
     }
 }
 
+/* An even share of the huge pages of one size for each of the nodes, in whole
+ * pages, then wherever there are some: first on these nodes, then anywhere.
+ */
+static void
+grant_pages(const struct occupancy *o,
+            unsigned page,
+            int64_t bytes,
+            uint64_t nodes,
+            struct grant *g)
+{
+    int64_t size = (int64_t)o->silicon->page_bytes[page];
+    int64_t count = __builtin_popcountll(nodes);
+    int64_t each = count > 0 ? (bytes / size + count - 1) / count * size : 0;
+    uint64_t sets[] = {nodes, nodes, UINT64_MAX};
+
+    bytes = (bytes + size - 1) / size * size;
+    for (unsigned round = 0; round < ARRAY_SIZE(sets); round++)
+        for (unsigned i = 0; i < o->silicon->n_numa; i++) {
+            int64_t left = o->numa[i].free_huge[page] - g->huge[page][i];
+            int64_t most = round == 0 && each < bytes ? each : bytes;
+            int64_t some = most < left ? most : left;
+
+            if (!in_set(sets[round], i) || some <= 0)
+                continue;
+            g->huge[page][i] += some;
+            g->memory_nodes |= UINT64_C(1) << i;
+            bytes -= some;
+        }
+}
+
+static void
+grant_hugepages(const struct occupancy *o,
+                const struct demand *d,
+                uint64_t set,
+                struct grant *g)
+{
+    uint64_t nodes = g->memory_nodes != 0 ? g->memory_nodes & set : set;
+
+    for (unsigned i = 0; i < d->n_hugepages; i++)
+        grant_pages(o,
+                    silicon_find_page(o->silicon, d->hugepages[i].page_bytes),
+                    d->hugepages[i].bytes,
+                    nodes,
+                    g);
+}
+
 static bool
 take_device(const struct occupancy *o,
             struct grant *g,
-            const char *type,
+            const struct demand_device *wanted,
             uint64_t set)
 {
     const struct topology *t = o->silicon->topology;
 
     for (unsigned i = 0; i < t->n_devices; i++)
         if (o->device_holders[i] == 0 && !bitset_has(&g->devices, i)
-            && strcmp(t->devices[i].type, type) == 0
             && (t->devices[i].numa == TOPOLOGY_NONE
-                || in_set(set, t->devices[i].numa))) {
+                || in_set(set, t->devices[i].numa))
+            && silicon_device_is(o->silicon, i, wanted->type, wanted->model)) {
             bitset_add(&g->devices, i);
             return true;
         }
@@ -361,10 +423,13 @@ grant_devices(const struct occupancy *o,
               uint64_t set,
               struct grant *g)
 {
+    uint64_t beside = nodes_of_cores(o->silicon, &g->cores);
+
     for (unsigned i = 0; i < d->n_devices; i++)
         for (unsigned n = 0; n < d->devices[i].count; n++)
-            if (!take_device(o, g, d->devices[i].type, set))
-                take_device(o, g, d->devices[i].type, UINT64_MAX);
+            if (!take_device(o, g, &d->devices[i], beside)
+                && !take_device(o, g, &d->devices[i], set))
+                take_device(o, g, &d->devices[i], UINT64_MAX);
 }
 
 enum allocator_answer
@@ -384,104 +449,6 @@ allocator_grant(const struct occupancy *o,
         grant_cores(o, d, choice.numa, ret_grant);
     grant_devices(o, d, choice.numa, ret_grant);
     grant_memory(o, d, choice.numa, ret_grant);
+    grant_hugepages(o, d, choice.numa, ret_grant);
     return ALLOCATOR_FITS;
-}
-
-struct holding *
-grant_holding(const struct grant *grant, const struct silicon *silicon)
-{
-    unsigned n_memory = 0, c = 0, d = 0, m = 0;
-    struct holding *h;
-
-    for (unsigned i = 0; i < silicon->n_numa; i++)
-        n_memory += grant->memory[i] > 0;
-    h = holding_new(bitset_count(&grant->cores),
-                    bitset_count(&grant->devices),
-                    n_memory);
-    h->shared_milli = grant->shared_milli;
-    h->is_shared = grant->is_shared;
-    h->charged_milli = 1000
-                       * (int64_t)(bitset_count(&grant->cpus)
-                                   + bitset_count(&grant->withheld));
-    bitset_foreach(core, &grant->cores) h->cores[c++] = (uint16_t)core;
-    bitset_foreach(device, &grant->devices) h->devices[d++] = (uint16_t)device;
-    for (unsigned i = 0; i < silicon->n_numa; i++)
-        if (grant->memory[i] > 0)
-            h->memory[m++] = (struct holding_memory){.numa = (uint16_t)i,
-                                                     .bytes = grant->memory[i]};
-    return h;
-}
-
-static void
-set_list(struct arena *arena,
-         struct json *object,
-         const char *name,
-         const struct bitset *set)
-{
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-
-    if (bitset_is_empty(set))
-        return;
-    cpuset_format(set, &text);
-    json_set_string(arena, object, name, text.text);
-}
-
-static void
-set_memory(struct arena *arena,
-           struct json *object,
-           const struct grant *g,
-           const struct silicon *s)
-{
-    struct json *list = json_array(arena);
-    struct bitset nodes = {0};
-
-    for (unsigned i = 0; i < s->n_numa; i++) {
-        unsigned node = s->topology->numa[i].os_index;
-        struct quantity q = quantity_of(g->memory[i], QUANTITY_BINARY_SI);
-        char bytes[QUANTITY_TEXT_SIZE];
-        struct json *entry;
-
-        if (in_set(g->memory_nodes, i))
-            bitset_add(&nodes, node);
-        if (g->memory[i] == 0)
-            continue;
-        quantity_format(&q, bytes);
-        entry = json_object(arena);
-        json_set_int(arena, entry, "node", node);
-        json_set_string(arena, entry, "bytes", bytes);
-        json_append(arena, list, entry);
-    }
-    set_list(arena, object, "memoryNodes", &nodes);
-    if (json_count(list) > 0)
-        json_set(arena, object, "memory", list);
-}
-
-struct json *
-grant_encode(const struct grant *grant,
-             const struct silicon *silicon,
-             struct arena *arena)
-{
-    struct json *object = json_object(arena);
-    struct json *devices = json_array(arena);
-
-    set_list(arena, object, "cpus", &grant->cpus);
-    set_list(arena, object, "withheld", &grant->withheld);
-    bitset_foreach(device, &grant->devices) json_append(
-        arena,
-        devices,
-        json_string(arena, silicon->topology->devices[device].name));
-    if (json_count(devices) > 0)
-        json_set(arena, object, "devices", devices);
-    set_memory(arena, object, grant, silicon);
-    if (grant->is_shared) {
-        struct quantity q = {
-            .nano = (__int128)grant->shared_milli * 1000000,
-            .format = QUANTITY_DECIMAL_SI,
-        };
-        char cpu[QUANTITY_TEXT_SIZE];
-
-        quantity_format(&q, cpu);
-        json_set_string(arena, object, "sharedCpu", cpu);
-    }
-    return object;
 }

@@ -63,6 +63,7 @@ holding_equals(const struct holding *a, const struct holding *b)
         return false;
     for (unsigned i = 0; i < a->n_memory; i++)
         if (a->memory[i].numa != b->memory[i].numa
+            || a->memory[i].page != b->memory[i].page
             || a->memory[i].bytes != b->memory[i].bytes)
             return false;
     return true;
@@ -118,14 +119,19 @@ add_memory(struct holding *h,
 
     h->n_memory = 0;
     for (unsigned i = 0; i < a->memory.count; i++) {
+        const char *size = a->memory.items[i].page_size;
         unsigned numa = silicon_find_numa(s, a->memory.items[i].node);
+        unsigned page = HOLDING_PLAIN;
 
-        if (numa == TOPOLOGY_NONE) {
+        if (size != NULL)
+            page = silicon_find_page(s, (uint64_t)quantity_text_value(size));
+        if (numa == TOPOLOGY_NONE || page == SILICON_MAX_PAGES) {
             unknown++;
             continue;
         }
         h->memory[h->n_memory++] = (struct holding_memory){
             .numa = (uint16_t)numa,
+            .page = (uint16_t)page,
             .bytes = quantity_text_value(a->memory.items[i].bytes),
         };
     }

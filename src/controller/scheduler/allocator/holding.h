@@ -16,8 +16,11 @@ struct allocation;
 struct error;
 struct silicon;
 
+#define HOLDING_PLAIN UINT16_MAX
+
 struct holding_memory {
     uint16_t numa; /* place in the topology */
+    uint16_t page; /* place of the huge page's size, or HOLDING_PLAIN */
     int64_t bytes;
 };
 

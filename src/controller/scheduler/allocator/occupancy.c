@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "controller/scheduler/allocator/holding.h"
-#include "controller/scheduler/allocator/silicon.h"
 #include "lib/base/alloc.h"
 
 /* One block, so that a copy is one memcpy: the arrays stand behind the
@@ -34,12 +33,16 @@ occupancy_new(struct silicon *silicon)
     o->free_cores = s->n_cores;
     o->free_pus = s->n_pus;
     o->free_memory = (int64_t)s->memory_bytes;
-    for (unsigned i = 0; i < s->n_numa; i++)
+    for (unsigned i = 0; i < s->n_numa; i++) {
         o->numa[i] = (struct occupancy_numa){
             .free_cores = s->numa[i].n_cores,
             .free_pus = s->numa[i].n_pus,
             .free_memory = (int64_t)s->topology->numa[i].memory_bytes,
         };
+        memcpy(o->numa[i].free_huge,
+               s->numa[i].huge_bytes,
+               sizeof(o->numa[i].free_huge));
+    }
     for (unsigned g = 0; g < s->n_groups; g++)
         o->group_free[g] = s->groups[g].n_cores;
     for (unsigned core = 0; core < s->n_cores; core++)
@@ -93,12 +96,17 @@ count_core(struct occupancy *o, unsigned core, bool is_free)
  * good.
  */
 static void
-count_memory(struct occupancy *o, unsigned numa, int64_t bytes)
+count_memory(struct occupancy *o, const struct holding_memory *m, int64_t bytes)
 {
-    int64_t before = o->numa[numa].free_memory;
+    struct occupancy_numa *numa = &o->numa[m->numa];
+    int64_t before = numa->free_memory;
     int64_t after = before + bytes;
 
-    o->numa[numa].free_memory = after;
+    if (m->page != HOLDING_PLAIN) {
+        numa->free_huge[m->page] += bytes;
+        return;
+    }
+    numa->free_memory = after;
     o->free_memory += (after > 0 ? after : 0) - (before > 0 ? before : 0);
 }
 
@@ -111,7 +119,7 @@ occupancy_take(struct occupancy *o, const struct holding *holding)
     for (unsigned i = 0; i < holding->n_devices; i++)
         o->device_holders[holding->devices[i]]++;
     for (unsigned i = 0; i < holding->n_memory; i++)
-        count_memory(o, holding->memory[i].numa, -holding->memory[i].bytes);
+        count_memory(o, &holding->memory[i], -holding->memory[i].bytes);
     o->shared_milli += holding->shared_milli;
     o->n_shared += holding->is_shared;
 }
@@ -125,7 +133,7 @@ occupancy_release(struct occupancy *o, const struct holding *holding)
     for (unsigned i = 0; i < holding->n_devices; i++)
         o->device_holders[holding->devices[i]]--;
     for (unsigned i = 0; i < holding->n_memory; i++)
-        count_memory(o, holding->memory[i].numa, holding->memory[i].bytes);
+        count_memory(o, &holding->memory[i], holding->memory[i].bytes);
     o->shared_milli -= holding->shared_milli;
     o->n_shared -= holding->is_shared;
 }

@@ -10,16 +10,17 @@
 
 #include <stdint.h>
 
+#include "controller/scheduler/allocator/silicon.h"
 #include "lib/base/bitset.h"
 #include "lib/base/macro.h"
 
 struct holding;
-struct silicon;
 
 struct occupancy_numa {
     uint32_t free_cores;
     uint32_t free_pus;
     int64_t free_memory;
+    int64_t free_huge[SILICON_MAX_PAGES];
 };
 
 struct occupancy {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/allocator/silicon.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -31,13 +32,18 @@ shelved_of(struct silicon *silicon)
 
 /* Groups are numbered NUMA node by NUMA node, in the order of L3 caches. */
 static uint16_t
-group_of(struct silicon *s, uint16_t *l3_of, uint16_t numa, uint16_t l3)
+group_of(struct silicon *s,
+         uint16_t *l3_of,
+         uint16_t numa,
+         uint16_t l3,
+         uint16_t package)
 {
     for (unsigned g = s->numa[numa].first_group; g < s->n_groups; g++)
-        if (l3_of[g] == l3)
+        if (l3_of[g] == l3 && s->groups[g].package == package)
             return (uint16_t)g;
     l3_of[s->n_groups] = l3;
     s->groups[s->n_groups].numa = numa;
+    s->groups[s->n_groups].package = package;
     s->numa[numa].n_groups++;
     return (uint16_t)s->n_groups++;
 }
@@ -51,7 +57,7 @@ add_core(struct silicon *s, unsigned core, uint16_t *l3_of)
 
     c->numa = t->pu[pu].numa;
     c->n_pus = (uint16_t)bitset_count(&t->cores[core].pus);
-    c->group = group_of(s, l3_of, c->numa, t->pu[pu].l3);
+    c->group = group_of(s, l3_of, c->numa, t->pu[pu].l3, t->pu[pu].package);
     bitset_add(&s->groups[c->group].cores, core);
     s->groups[c->group].n_cores++;
     s->numa[c->numa].n_cores++;
@@ -59,6 +65,28 @@ add_core(struct silicon *s, unsigned core, uint16_t *l3_of)
     s->n_pus += c->n_pus;
     if (c->n_pus > s->max_threads)
         s->max_threads = c->n_pus;
+    if (s->min_threads == 0 || c->n_pus < s->min_threads)
+        s->min_threads = c->n_pus;
+}
+
+/* Sizes beyond the last place are not offered. */
+static void
+add_hugepages(struct silicon *s, unsigned numa)
+{
+    const struct topology_numa *n = &s->topology->numa[numa];
+
+    for (unsigned i = 0; i < n->n_hugepages; i++) {
+        uint64_t size = n->hugepages[i].page_bytes;
+        unsigned page = silicon_find_page(s, size);
+
+        if (page == SILICON_MAX_PAGES && s->n_pages < SILICON_MAX_PAGES) {
+            page = s->n_pages++;
+            s->page_bytes[page] = size;
+        }
+        if (page < SILICON_MAX_PAGES)
+            s->numa[numa].huge_bytes[page] +=
+                (int64_t)(size * n->hugepages[i].count);
+    }
 }
 
 static void
@@ -76,6 +104,7 @@ derive(struct silicon *s)
     for (uint16_t numa = 0; numa < t->n_numa; numa++) {
         s->numa[numa].first_group = (uint16_t)s->n_groups;
         s->memory_bytes += t->numa[numa].memory_bytes;
+        add_hugepages(s, numa);
         for (unsigned core = 0; core < t->n_cores; core++) {
             unsigned pu = bitset_next(&t->cores[core].pus, 0);
 
@@ -196,4 +225,60 @@ silicon_find_numa(const struct silicon *silicon, int64_t os_index)
         if (silicon->topology->numa[i].os_index == os_index)
             return i;
     return TOPOLOGY_NONE;
+}
+
+unsigned
+silicon_find_page(const struct silicon *silicon, uint64_t page_bytes)
+{
+    for (unsigned i = 0; i < silicon->n_pages; i++)
+        if (silicon->page_bytes[i] == page_bytes)
+            return i;
+    return SILICON_MAX_PAGES;
+}
+
+/* The word at *text, which goes behind it; its length, 0 at the end. */
+static size_t
+next_word(const char **text, const char **ret_word)
+{
+    const char *p = *text;
+    const char *end;
+
+    while (*p != '\0' && !isalnum((unsigned char)*p))
+        p++;
+    end = p;
+    while (isalnum((unsigned char)*end))
+        end++;
+    *ret_word = p;
+    *text = end;
+    return (size_t)(end - p);
+}
+
+static bool
+has_words(const char *text, const char *words)
+{
+    const char *wanted, *there;
+    size_t length = next_word(&words, &wanted);
+
+    while (length > 0) {
+        size_t n = next_word(&text, &there);
+
+        if (n == 0)
+            return false;
+        if (n == length && strncasecmp(wanted, there, n) == 0)
+            length = next_word(&words, &wanted);
+    }
+    return true;
+}
+
+bool
+silicon_device_is(const struct silicon *silicon,
+                  unsigned device,
+                  const char *type,
+                  const char *model)
+{
+    const struct topology_device *d = &silicon->topology->devices[device];
+
+    return strcmp(d->type, type) == 0
+           && (model == NULL
+               || (d->model != NULL && has_words(d->model, model)));
 }

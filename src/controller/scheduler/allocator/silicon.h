@@ -28,9 +28,12 @@ struct silicon_core {
     uint16_t n_pus;
 };
 
+#define SILICON_MAX_PAGES 4u /* sizes of huge pages on one machine */
+
 struct silicon_group {
     struct bitset cores; /* by place in the topology's cores */
     uint16_t numa;
+    uint16_t package;
     uint16_t n_cores;
 };
 
@@ -39,6 +42,7 @@ struct silicon_numa {
     uint16_t n_groups;
     uint16_t n_cores;
     uint16_t n_pus;
+    int64_t huge_bytes[SILICON_MAX_PAGES]; /* by the silicon's page sizes */
 };
 
 struct silicon {
@@ -48,9 +52,12 @@ struct silicon {
     struct silicon_numa *numa;
     unsigned n_cores, n_groups, n_numa, n_pus;
     unsigned max_threads; /* PUs of the core that has most */
+    unsigned min_threads; /* and of the one with fewest */
     unsigned n_packages;
     bool is_uniform;       /* every core has max_threads PUs */
     uint64_t memory_bytes; /* of all NUMA nodes */
+    uint64_t page_bytes[SILICON_MAX_PAGES];
+    unsigned n_pages;
 };
 
 /* The shelf keeps one silicon for each topology in use. */
@@ -79,3 +86,14 @@ DEFINE_CLEANUP(struct silicon, silicon_unref)
 unsigned
 silicon_distance(const struct silicon *silicon, unsigned a, unsigned b);
 unsigned silicon_find_numa(const struct silicon *silicon, int64_t os_index);
+
+/* The place of that size of huge page, or SILICON_MAX_PAGES. */
+unsigned silicon_find_page(const struct silicon *silicon, uint64_t page_bytes);
+
+/* Whether the words of `model` ("a100", "A100 SXM4") stand in the model of the
+ * device ("NVIDIA A100-SXM4-80GB"), in that order; NULL: always.
+ */
+bool silicon_device_is(const struct silicon *silicon,
+                       unsigned device,
+                       const char *type,
+                       const char *model);

@@ -175,9 +175,10 @@ read_demand(struct pod_view *v, const struct names *resources)
                 v->requests.memory_bytes);
     for (uint32_t i = 0; i < v->requests.n_scalars; i++) {
         const struct amount *a = &v->requests.scalars[i];
-        const char *type =
-            demand_device_type(names_text(resources, a->resource));
+        const char *name = names_text(resources, a->resource);
+        const char *type = demand_device_type(name);
 
+        demand_add_hugepages(&v->demand, demand_page_bytes(name), a->value);
         if (type != NULL && a->value > 0)
             demand_add_device(&v->demand,
                               type,

@@ -31,6 +31,7 @@ static const char *const reason_texts[] = {
     [ALLOCATOR_NO_MEMORY] =
         "node(s) didn't have enough free memory in their NUMA nodes",
     [ALLOCATOR_NO_DEVICES] = "node(s) didn't have enough free devices",
+    [ALLOCATOR_NO_HUGEPAGES] = "node(s) didn't have enough free huge pages",
     [ALLOCATOR_NOT_ALIGNED] =
         "node(s) couldn't align cores, memory and devices to NUMA nodes",
     [ALLOCATOR_NOT_EMPTY] = "node(s) were not empty",
@@ -61,18 +62,29 @@ numa_fit_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 
     (void)self;
     strbuf_printf(out,
-                  "%d %d %d %d %d %u %u %lld %lld",
+                  "%d %d %d %d %d %d %u %u %u %lld %lld",
                   (int)d->numa_policy,
                   (int)d->distribution,
                   (int)d->memory_policy,
                   d->is_exclusive,
                   d->is_whole_node,
+                  d->has_far_devices,
                   d->pus,
                   d->threads_per_core,
+                  d->cores_per_package,
                   (long long)d->shared_milli,
                   (long long)d->memory_bytes);
     for (unsigned i = 0; i < d->n_devices; i++)
-        strbuf_printf(out, " %s:%u", d->devices[i].type, d->devices[i].count);
+        strbuf_printf(out,
+                      " %s:%u:%s",
+                      d->devices[i].type,
+                      d->devices[i].count,
+                      d->devices[i].model != NULL ? d->devices[i].model : "");
+    for (unsigned i = 0; i < d->n_hugepages; i++)
+        strbuf_printf(out,
+                      " %llu:%lld",
+                      (unsigned long long)d->hugepages[i].page_bytes,
+                      (long long)d->hugepages[i].bytes);
     return true;
 }
 

@@ -105,6 +105,101 @@ START_TEST(an_order_says_all_that_the_pod_says)
 }
 END_TEST
 
+/* Two NVIDIA GPUs and one of AMD, in an order that mixes them. */
+static char names[][5] = {"gpu0", "gpu1", "nic0", "gpu2"};
+static char gpu[] = "gpu", nic[] = "nic", a100[] = "NVIDIA A100";
+static char nvidia0[] = "/dev/nvidia0", amd1[] = "/dev/dri/renderD129";
+static struct topology_device gpus[] = {
+    {.name = names[0], .type = gpu, .path = nvidia0},
+    {.name = names[1], .type = gpu, .path = amd1},
+    {.name = names[2], .type = nic},
+    {.name = names[3], .type = gpu, .model = a100},
+};
+static struct topology gpu_topology = {
+    .devices = gpus,
+    .n_devices = ARRAY_SIZE(gpus),
+};
+
+#define PLACED_POD(devices, distribution)                                \
+    "{\"metadata\":{\"name\":\"p\",\"namespace\":\"a\",\"uid\":\"u\"},"  \
+    "\"spec\":{\"securityContext\":{\"runAsUser\":1001},\"placement\":{" \
+    "\"distribution\":\"" distribution "\"},\"containers\":[{\"name\":"  \
+    "\"main\",\"command\":[\"true\"]}]},\"status\":{\"allocation\":{"    \
+    "\"cpus\":\"2-3,8\",\"devices\":[" devices "]}}}"
+
+START_TEST(gpus_that_are_not_the_pods_are_not_seen)
+{
+    static const struct {
+        const char *pod, *cuda, *rocr, *all;
+    } rows[] = {
+        {PLACED_POD("\"gpu2\"", "pack"), "1", "", "gpu2"},
+        {PLACED_POD("\"gpu0\",\"gpu1\",\"gpu2\"", "pack"),
+         "0,1",
+         "0",
+         "gpu0,gpu1,gpu2"},
+        {PLACED_POD("\"nic0\"", "pack"), "", "", "nic0"},
+        {PLACED_POD("", "pack"), "", "", NULL},
+    };
+    static const char environment[] = "CUDA_VISIBLE_DEVICES=0,1,2,3";
+    struct ground box = ground;
+
+    box.topology = &gpu_topology;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        const struct object *pod = parse(rows[i].pod);
+        struct compose_input in = {
+            .ground = &box,
+            .pod = pod,
+            .environment = environment,
+            .environment_length = sizeof(environment),
+        };
+        struct order o;
+
+        ck_assert_int_eq(compose_order(&in, arena, &o, NULL), 0);
+        ck_assert_str_eq(variable(&o, "CUDA_VISIBLE_DEVICES"), rows[i].cuda);
+        ck_assert_str_eq(variable(&o, "ROCR_VISIBLE_DEVICES"), rows[i].rocr);
+        ck_assert_str_eq(variable(&o, "CUDA_DEVICE_ORDER"), "PCI_BUS_ID");
+        ck_assert_pstr_eq(variable(&o, "KILN_DEVICES"), rows[i].all);
+        object_unref(pod);
+    }
+}
+END_TEST
+
+START_TEST(threads_of_one_task_have_places_unless_the_user_says_so)
+{
+    static const struct {
+        const char *pod, *environment, *places, *bind, *affinity;
+    } rows[] = {
+        {PLACED_POD("", "pack"), "A=1", "cores", "close", "2-3,8"},
+        {PLACED_POD("", "scatter"), "A=1", "cores", "spread", "2-3,8"},
+        {PLACED_POD("", "pack"), "KILN_NTASKS=1", "cores", "close", "2-3,8"},
+        {PLACED_POD("", "pack"), "KILN_NTASKS=3", NULL, NULL, NULL},
+        {PLACED_POD("", "pack"), "OMP_PLACES=threads", "threads", NULL, NULL},
+        {PLACED_POD("", "pack"), "OMP_PROC_BIND=false", NULL, "false", NULL},
+        {PLACED_POD("", "pack"), "GOMP_CPU_AFFINITY=3", NULL, NULL, "3"},
+        {PLACED_POD("", "pack"), "KMP_AFFINITY=compact", NULL, NULL, NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        const struct object *pod = parse(rows[i].pod);
+        struct compose_input in = {
+            .ground = &ground,
+            .pod = pod,
+            .environment = rows[i].environment,
+            .environment_length = strlen(rows[i].environment),
+        };
+        struct order o;
+
+        ck_assert_int_eq(compose_order(&in, arena, &o, NULL), 0);
+        ck_assert_pstr_eq(variable(&o, "OMP_PLACES"), rows[i].places);
+        ck_assert_pstr_eq(variable(&o, "OMP_PROC_BIND"), rows[i].bind);
+        ck_assert_pstr_eq(variable(&o, "GOMP_CPU_AFFINITY"), rows[i].affinity);
+        object_unref(pod);
+    }
+}
+END_TEST
+
 START_TEST(a_virtual_node_binds_nothing)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -123,6 +218,7 @@ START_TEST(a_virtual_node_binds_nothing)
 
     ck_assert_ptr_null(o.cpus);
     ck_assert_ptr_null(o.memory_nodes);
+    ck_assert_ptr_null(variable(&o, "GOMP_CPU_AFFINITY"));
     object_unref(pod);
 }
 END_TEST
@@ -212,6 +308,8 @@ END_TEST
 
 SUITE("compose",
       an_order_says_all_that_the_pod_says,
+      gpus_that_are_not_the_pods_are_not_seen,
+      threads_of_one_task_have_places_unless_the_user_says_so,
       a_virtual_node_binds_nothing,
       a_script_without_an_interpreter_is_refused,
       what_this_node_must_not_run_is_refused,

@@ -150,7 +150,7 @@ START_TEST(a_mistake_is_refused_with_its_place)
         {"#!/bin/sh\n#KSUB -N x\n", "not a number of nodes"},
         {"#!/bin/sh\n#KSUB -a 1-10\n", "job arrays come in a later release"},
         {"#!/bin/sh\n#KSUB -d afterok:1\n", "dependencies"},
-        {"#!/bin/sh\n#KSUB --gres=gpu:1\n", "GPUs"},
+        {"#!/bin/sh\n#KSUB --gres=fpga:1\n", "only gpu"},
         {"#!/bin/sh\n#KSUB -n 0\n", "--ntasks"},
         {"#!/bin/sh\n#KSUB -c -1\n", "--cpus-per-task"},
         {"#!/bin/sh\n#KSUB -n 1e999\n", "--ntasks"},

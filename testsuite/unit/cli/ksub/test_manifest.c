@@ -105,6 +105,12 @@ START_TEST(every_option_has_its_place_in_the_job)
         .numa_policy = "single-numa-node",
         .memory_policy = "bind",
         .threads_per_core = 1,
+        .cores_per_socket = 4,
+        .gpus = 2,
+        .gpu_type = "a100",
+        .gpu_binding = "none",
+        .hugepages = {{.page_bytes = 2 << 20, .bytes = INT64_C(1) << 30}},
+        .n_hugepages = 1,
         .distribution = "pack",
         .hold = true,
         .begin_at_us = INT64_C(1795185000000000),
@@ -175,9 +181,13 @@ START_TEST(every_option_has_its_place_in_the_job)
         "        resources:\n"
         "          limits:\n"
         "            cpu: \"8\"\n"
+        "            hugepages-2Mi: 1Gi\n"
+        "            kiln.hpc/gpu: \"2\"\n"
         "            memory: 4Gi\n"
         "          requests:\n"
         "            cpu: \"8\"\n"
+        "            hugepages-2Mi: 1Gi\n"
+        "            kiln.hpc/gpu: \"2\"\n"
         "            memory: 4Gi\n"
         "        workingDir: /scratch\n"
         "      execution:\n"
@@ -192,8 +202,11 @@ START_TEST(every_option_has_its_place_in_the_job)
         "      nodeSelector:\n"
         "        kiln.hpc/partition: long\n"
         "      placement:\n"
+        "        coresPerSocket: 4\n"
         "        cpuPolicy: exclusive\n"
         "        distribution: pack\n"
+        "        gpuBinding: none\n"
+        "        gpuType: a100\n"
         "        memoryPolicy: bind\n"
         "        numaPolicy: single-numa-node\n"
         "        threadsPerCore: 1\n"

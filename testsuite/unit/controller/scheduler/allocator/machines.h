@@ -70,7 +70,10 @@ machine(unsigned numa,
                           t > 0 ? "," : "",
                           t * n + i * cores,
                           t * n + (i + 1) * cores - 1);
-        strbuf_printf(&s, "\",\"memory\":\"%uGi\"}", gib);
+        strbuf_printf(&s,
+                      "\",\"memory\":\"%uGi\",\"hugepages\":{\"2Mi\":"
+                      "\"128\"}}",
+                      gib);
     }
     strbuf_add_text(&s, "],\"devices\":[");
     for (unsigned i = 0; i < numa; i++)

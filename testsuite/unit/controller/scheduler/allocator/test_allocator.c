@@ -305,22 +305,50 @@ random_demand(struct random_source *r)
         d.is_exclusive = true;
         d.pus = 1 + (unsigned)random_below(r, 12);
     }
+    if (random_below(r, 4) == 0)
+        d.cores_per_package = 1 + (unsigned)random_below(r, 6);
+    if (random_below(r, 5) == 0)
+        demand_add_hugepages(&d, 2 << 20, (int64_t)random_below(r, 300) << 20);
+    d.has_far_devices = random_below(r, 8) == 0;
     if (random_below(r, 5) == 0)
         demand_add_device(&d, "gpu", 1 + (unsigned)random_below(r, 2));
     return d;
 }
 
 static void
+check_packages(const struct silicon *s, const struct tenant *t)
+{
+    const struct topology *topology = s->topology;
+
+    for (unsigned p = 0; p < s->n_packages; p++) {
+        unsigned cores = 0;
+
+        bitset_foreach(core, &t->grant.cores) cores +=
+            bitset_intersects(&topology->cores[core].pus,
+                              &topology->packages[p].pus);
+        if (t->demand.cores_per_package > 0)
+            ck_assert_uint_le(cores, t->demand.cores_per_package);
+    }
+}
+
+static void
 check_grant(const struct silicon *s, const struct tenant *t)
 {
     const struct demand *d = &t->demand;
-    int64_t memory = 0;
+    int64_t memory = 0, huge = 0, wanted = 0;
 
-    for (unsigned i = 0; i < s->n_numa; i++)
+    for (unsigned i = 0; i < s->n_numa; i++) {
         memory += t->grant.memory[i];
+        huge += t->grant.huge[0][i];
+    }
+    for (unsigned i = 0; i < d->n_hugepages; i++)
+        wanted += d->hugepages[i].bytes;
     ck_assert_int_eq(memory, d->memory_bytes);
+    ck_assert_int_ge(huge, wanted);
+    ck_assert_int_lt(huge, wanted + (2 << 20));
     if (d->is_exclusive)
         ck_assert_uint_eq(bitset_count(&t->grant.cpus), d->pus);
+    check_packages(s, t);
     ck_assert(!bitset_intersects(&t->grant.cpus, &t->grant.withheld));
     if (d->numa_policy == NUMA_SINGLE)
         ck_assert_uint_le(__builtin_popcountll(t->grant.memory_nodes), 1);
@@ -331,7 +359,7 @@ check_all(const struct occupancy *o, struct tenant *const *tenants, unsigned n)
 {
     const struct silicon *s = o->silicon;
     struct bitset taken = {0}, devices = {0};
-    int64_t memory[64] = {0}, shared = 0;
+    int64_t memory[64] = {0}, huge[64] = {0}, shared = 0;
     unsigned cores = 0;
 
     for (unsigned i = 0; i < n; i++) {
@@ -344,8 +372,10 @@ check_all(const struct occupancy *o, struct tenant *const *tenants, unsigned n)
         bitset_or(&devices, &tenants[i]->grant.devices);
         cores += tenants[i]->holding->n_cores;
         shared += tenants[i]->grant.shared_milli;
-        for (unsigned m = 0; m < s->n_numa; m++)
+        for (unsigned m = 0; m < s->n_numa; m++) {
             memory[m] += tenants[i]->grant.memory[m];
+            huge[m] += tenants[i]->grant.huge[0][m];
+        }
     }
     for (unsigned core = 0; core < s->n_cores; core++) {
         const struct bitset *pus = &s->topology->cores[core].pus;
@@ -361,6 +391,9 @@ check_all(const struct occupancy *o, struct tenant *const *tenants, unsigned n)
         ck_assert_int_ge(o->numa[m].free_memory, 0);
         ck_assert_int_eq(o->numa[m].free_memory + memory[m],
                          (int64_t)s->topology->numa[m].memory_bytes);
+        ck_assert_int_ge(o->numa[m].free_huge[0], 0);
+        ck_assert_int_eq(o->numa[m].free_huge[0] + huge[m],
+                         s->numa[m].huge_bytes[0]);
     }
 }
 
@@ -416,7 +449,8 @@ START_TEST(random_allocations_never_overlap_nor_split_cores_nor_lose_memory)
         machine(8, 3, 4, 2, 3),
         machine_of("{\"cpus\":\"0-2,4,6-7\",\"packages\":[\"0-2,4,6-7\"],"
                    "\"cores\":[\"0,4\",\"1\",\"2,6\",\"7\"],\"numaNodes\":["
-                   "{\"node\":0,\"cpus\":\"0-1,4\",\"memory\":\"4Gi\"},"
+                   "{\"node\":0,\"cpus\":\"0-1,4\",\"memory\":\"4Gi\","
+                   "\"hugepages\":{\"2Mi\":\"256\"}},"
                    "{\"node\":3,\"cpus\":\"2,6-7\",\"memory\":\"2Gi\"},"
                    "{\"node\":5,\"cpus\":\"\",\"memory\":\"8Gi\"}]}"),
     };

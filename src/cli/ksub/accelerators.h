@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* accelerators.h - GPUs and huge pages, the way users write them */
+#pragma once
+
+struct error;
+struct submission;
+
+/* "2", "2:a100", and Slurm's "a100:2". */
+int accelerators_parse_gpus(const char *text,
+                            struct submission *submission,
+                            struct error *err);
+
+/* "gpu", "gpu:2", "gpu:a100", "gpu:a100:2"; other kinds are refused. */
+int accelerators_parse_gres(const char *text,
+                            struct submission *submission,
+                            struct error *err);
+
+/* "1G" (in pages of 2 MiB), "1G:2M,4G:1G". Replaces what was said before. */
+int accelerators_parse_hugepages(const char *text,
+                                 struct submission *submission,
+                                 struct error *err);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* numa_search.h - the best set of so many NUMA nodes that holds a demand
+ *
+ * The closest to each other, and of equally close ones those that the demand
+ * fills best. Exact up to a number of sets that every machine of up to 16 NUMA
+ * nodes stays below for up to 4 of them; then the best so far.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct demand;
+struct occupancy;
+
+struct numa_search {
+    const struct occupancy *o;
+    const struct demand *d;
+    unsigned width;
+    unsigned pus[64];
+    int64_t memory[64];
+    unsigned most_pus;
+    int64_t most_memory;
+    unsigned visits;
+    bool has_found;
+    uint64_t best;
+    unsigned best_distance; /* sum over pairs */
+    unsigned best_left;     /* PUs that stay free on them */
+};
+
+void numa_search_init(struct numa_search *s,
+                      const struct occupancy *o,
+                      const struct demand *d);
+
+/* False: no set of that width holds it. */
+bool numa_search_run(struct numa_search *s, unsigned width);
+
+/* PUs that a demand for so many threads of each core can use there. */
+unsigned
+numa_search_usable(const struct occupancy *o, unsigned numa, unsigned threads);
+
+/* Whether these NUMA nodes have free what it asks of that kind. */
+bool numa_search_has_devices(const struct occupancy *o,
+                             const struct demand *d,
+                             uint64_t set);
+bool numa_search_has_hugepages(const struct occupancy *o,
+                               const struct demand *d,
+                               uint64_t set);
