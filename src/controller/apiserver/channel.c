@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/apiserver/channel.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "controller/apiserver/frame.h"
@@ -11,11 +12,17 @@
 #include "lib/base/log.h"
 #include "lib/http/http_request.h"
 #include "lib/http/http_stream.h"
+#include "lib/loop/loop.h"
 
 /* Bytes handed to HTTP ahead of the client; the rest waits as frames, which
  * share their bytes.
  */
 #define AHEAD_BYTES (256u << 10)
+
+/* Frames that go to HTTP in one send. So many wait no longer for the end of
+ * the turn.
+ */
+#define AT_ONCE 64
 
 struct channel {
     struct http_stream *stream; /* NULL once it has closed */
@@ -23,48 +30,100 @@ struct channel {
     struct channel_callbacks callbacks;
     struct frame **queue; /* a ring */
     size_t capacity, first, count;
+    struct loop *loop;
+    bool is_planned; /* a flush, at the end of the turn */
+    bool is_freed;   /* but for that */
 };
+
+static struct frame *
+take_first(struct channel *c)
+{
+    struct frame *frame = c->queue[c->first];
+
+    c->first = (c->first + 1) % c->capacity;
+    c->count--;
+    return frame;
+}
 
 static void
 drop_queue(struct channel *c)
 {
-    for (; c->count > 0; c->count--) {
-        frame_unref(c->queue[c->first]);
-        c->first = (c->first + 1) % c->capacity;
-    }
+    while (c->count > 0)
+        frame_unref(take_first(c));
 }
 
-static void
-send_now(struct channel *c, struct frame *frame)
+/* What the next frames, `n` of them, are made of, with their seals. */
+static size_t
+gather(struct channel *c,
+       struct frame *const *frames,
+       size_t n,
+       char (*seals)[AUTH_FRAME_SIZE],
+       struct http_piece *pieces)
 {
-    char seal[AUTH_FRAME_SIZE];
     bool sealed = c->grant != NULL && auth_grant_seals_frames(c->grant);
-    struct http_piece *pieces;
-    size_t count;
+    size_t count = 0;
 
-    pieces = frame_take_pieces(frame, sealed ? 1 : 0, &count);
-    if (sealed) {
-        pieces[0].length = auth_grant_frame(c->grant,
-                                            frame_digest(frame),
-                                            frame_length(frame),
-                                            seal);
-        pieces[0].bytes = seal;
+    for (size_t i = 0; i < n; i++) {
+        if (sealed)
+            pieces[count++] = (struct http_piece){
+                .bytes = seals[i],
+                .length = auth_grant_frame(c->grant,
+                                           frame_digest(frames[i]),
+                                           frame_length(frames[i]),
+                                           seals[i]),
+            };
+        frame_take_pieces(frames[i], &pieces[count]);
+        count += frame_count_pieces(frames[i]);
     }
-    http_stream_send(c->stream, pieces, count);
+    return count;
+}
+
+/* Several at once: a chunk and a system call for each would cost more than
+ * they do.
+ */
+static void
+send_some(struct channel *c, size_t room)
+{
+    char seals[AT_ONCE][AUTH_FRAME_SIZE];
+    struct frame *frames[AT_ONCE];
+    struct http_piece *pieces;
+    size_t n = 0, n_pieces = 0, bytes = 0;
+
+    while (c->count > 0 && n < AT_ONCE && bytes < room) {
+        frames[n] = take_first(c);
+        bytes += frame_length(frames[n]);
+        n_pieces += 1 + frame_count_pieces(frames[n++]);
+    }
+    pieces = xnew_array(struct http_piece, n_pieces);
+    n_pieces = gather(c, frames, n, seals, pieces);
+    http_stream_send(c->stream, pieces, n_pieces);
     free(pieces);
+    for (size_t i = 0; i < n; i++)
+        frame_unref(frames[i]);
 }
 
 static void
 flush(struct channel *c)
 {
-    while (c->count > 0 && http_stream_queued(c->stream) < AHEAD_BYTES) {
-        struct frame *frame = c->queue[c->first];
+    while (c->stream != NULL && c->count > 0) {
+        size_t queued = http_stream_queued(c->stream);
 
-        c->first = (c->first + 1) % c->capacity;
-        c->count--;
-        send_now(c, frame);
-        frame_unref(frame);
+        if (queued >= AHEAD_BYTES)
+            return;
+        send_some(c, AHEAD_BYTES - queued);
     }
+}
+
+static void
+end_turn(void *arg)
+{
+    struct channel *c = arg;
+
+    c->is_planned = false;
+    if (c->is_freed)
+        free(c);
+    else
+        flush(c);
 }
 
 static void
@@ -109,7 +168,8 @@ add_seal(const char *name,
 }
 
 struct channel *
-channel_open(struct http_request *http TAKES,
+channel_open(struct loop *loop,
+             struct http_request *http TAKES,
              struct auth_grant *grant TAKES,
              const char *content_type,
              const struct channel_callbacks *callbacks)
@@ -122,6 +182,7 @@ channel_open(struct http_request *http TAKES,
         .arg = c,
     };
 
+    c->loop = loop;
     c->grant = grant;
     c->callbacks = *callbacks;
     if (grant != NULL) {
@@ -141,14 +202,8 @@ channel_free(struct channel *c)
     if (c == NULL)
         return;
     if (c->stream != NULL) {
-        while (c->count > 0) {
-            struct frame *frame = c->queue[c->first];
-
-            c->first = (c->first + 1) % c->capacity;
-            c->count--;
-            send_now(c, frame);
-            frame_unref(frame);
-        }
+        while (c->count > 0)
+            send_some(c, SIZE_MAX);
         if (c->grant != NULL && auth_grant_end(c->grant, seal) > 0)
             http_stream_send_text(c->stream, seal, strlen(seal));
         http_stream_end(c->stream);
@@ -157,7 +212,10 @@ channel_free(struct channel *c)
     if (c->grant != NULL)
         auth_grant_free(c->grant);
     free(c->queue);
-    free(c);
+    c->queue = NULL;
+    c->is_freed = true;
+    if (!c->is_planned)
+        free(c);
 }
 
 static void
@@ -182,7 +240,12 @@ channel_send(struct channel *c, struct frame *frame)
     if (c->count == c->capacity)
         grow(c);
     c->queue[(c->first + c->count++) % c->capacity] = frame_ref(frame);
-    flush(c);
+    if (c->count >= AT_ONCE)
+        flush(c);
+    else if (!c->is_planned) {
+        c->is_planned = true;
+        loop_defer(c->loop, end_turn, c);
+    }
 }
 
 size_t

@@ -3,7 +3,8 @@
  * asks for that
  *
  * Keeps in order what the client has not taken yet, and sends it as there is
- * room. How much may wait is for its user to say.
+ * room: what is given in one turn of the loop goes together, at its end. How
+ * much may wait is for its user to say.
  *
  * Owns:    the http_stream, the grant, and the frames in its queue.
  * Thread:  the loop's.
@@ -19,6 +20,7 @@ struct auth_grant;
 struct channel;
 struct frame;
 struct http_request;
+struct loop;
 
 struct channel_callbacks {
     void (*closed)(void *context);  /* the client went, or was too slow; the
@@ -31,7 +33,8 @@ struct channel_callbacks {
  * ends the stream; what is queued is still delivered.
  */
 void channel_free(struct channel *channel);
-struct channel *channel_open(struct http_request *http TAKES,
+struct channel *channel_open(struct loop *loop,
+                             struct http_request *http TAKES,
                              struct auth_grant *grant TAKES,
                              const char *content_type,
                              const struct channel_callbacks *callbacks);

@@ -100,10 +100,10 @@ content_type(const struct visit *v)
 static void
 send_frame(struct visit *v)
 {
-    struct http_piece *pieces;
-    size_t count;
+    size_t count = frame_count_pieces(v->frame);
+    struct http_piece *pieces = xnew_array(struct http_piece, count + 1);
 
-    pieces = frame_take_pieces(v->frame, 0, &count);
+    frame_take_pieces(v->frame, pieces);
     http_request_reply_pieces(v->http,
                               v->q->reply.code,
                               content_type(v),

@@ -28,14 +28,21 @@ struct frame {
     bool has_digest;
 };
 
+static void
+drop_parts(struct frame *frame)
+{
+    for (size_t i = 0; i < frame->n_parts; i++)
+        if (frame->parts[i].object != NULL)
+            object_unref(frame->parts[i].object);
+    frame->n_parts = 0;
+}
+
 void
 frame_unref(struct frame *frame)
 {
     if (frame == NULL || --frame->references > 0)
         return;
-    for (size_t i = 0; i < frame->n_parts; i++)
-        if (frame->parts[i].object != NULL)
-            object_unref(frame->parts[i].object);
+    drop_parts(frame);
     free(frame->parts);
     strbuf_fini(&frame->text);
     free(frame);
@@ -144,6 +151,21 @@ frame_copy(const struct frame *frame, struct strbuf *out)
                    frame->parts[i].length);
 }
 
+void
+frame_flatten(struct frame *frame)
+{
+    struct strbuf text = STRBUF_INIT;
+
+    if (frame->n_parts < 2)
+        return;
+    strbuf_reserve(&text, frame->length);
+    frame_copy(frame, &text);
+    drop_parts(frame);
+    strbuf_fini(&frame->text);
+    frame->text = text;
+    frame->parts[frame->n_parts++] = (struct part){.length = text.length};
+}
+
 const struct digest *
 frame_digest(struct frame *frame)
 {
@@ -170,18 +192,20 @@ release(const void *bytes, size_t length, void *arg)
     frame_unref(arg);
 }
 
-struct http_piece *
-frame_take_pieces(struct frame *frame, size_t spare, size_t *ret_count)
+size_t
+frame_count_pieces(const struct frame *frame)
 {
-    struct http_piece *pieces =
-        xnew_array(struct http_piece, spare + frame->n_parts + 1);
+    return frame->n_parts;
+}
 
-    for (size_t i = 0; i < frame->n_parts; i++) {
-        pieces[spare + i].bytes = part_bytes(frame, &frame->parts[i]);
-        pieces[spare + i].length = frame->parts[i].length;
-        pieces[spare + i].release = release;
-        pieces[spare + i].arg = frame_ref(frame);
-    }
-    *ret_count = spare + frame->n_parts;
-    return pieces;
+void
+frame_take_pieces(struct frame *frame, struct http_piece *ret_pieces)
+{
+    for (size_t i = 0; i < frame->n_parts; i++)
+        ret_pieces[i] = (struct http_piece){
+            .bytes = part_bytes(frame, &frame->parts[i]),
+            .length = frame->parts[i].length,
+            .release = release,
+            .arg = frame_ref(frame),
+        };
 }

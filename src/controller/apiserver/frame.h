@@ -26,7 +26,9 @@ struct frame *frame_ref(struct frame *frame);
 struct frame *frame_new(void) OWNED_BY(frame_unref);
 DEFINE_CLEANUP(struct frame, frame_unref)
 
-/* Build. A slice is of the object's own text. */
+/* Build. A slice is of the object's own text. Flatten makes one run of a
+ * frame that many will be sent, which is cheaper than sending each its parts.
+ */
 void frame_add(struct frame *frame, const char *text);
 void frame_add_bytes(struct frame *frame, const void *bytes, size_t length);
 void frame_printf(struct frame *frame, const char *format, ...) PRINTF(2, 3);
@@ -34,14 +36,15 @@ void frame_add_slice(struct frame *frame,
                      const struct object *object,
                      const char *from,
                      size_t length);
+void frame_flatten(struct frame *frame);
 
 /* Look. The digest is made once. */
 size_t frame_length(const struct frame *frame);
 const struct digest *frame_digest(struct frame *frame);
 void frame_copy(const struct frame *frame, struct strbuf *out);
 
-/* Send: the pieces, each with a reference that its release drops; free() the
- * array. `spare` leaves that many at the start for the caller to fill.
+/* Send: fills as many pieces as it has, each with a reference that its release
+ * drops.
  */
-struct http_piece *
-frame_take_pieces(struct frame *frame, size_t spare, size_t *ret_count);
+size_t frame_count_pieces(const struct frame *frame);
+void frame_take_pieces(struct frame *frame, struct http_piece *ret_pieces);

@@ -148,6 +148,7 @@ hub_frame(struct hub *hub,
     made->with_columns = with_columns;
     made->frame = frame_new();
     render_event(made->frame, view, type, object, with_columns);
+    frame_flatten(made->frame);
     if (hub->frames_made != NULL)
         metric_count(hub->frames_made, 1);
     return made->frame;

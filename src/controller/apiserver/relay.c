@@ -275,7 +275,11 @@ start_agent(struct request *q,
     agent->q = q;
     list_init(&agent->readers);
     callbacks.context = agent;
-    agent->channel = channel_open(http, grant, "application/json", &callbacks);
+    agent->channel = channel_open(q->server->loop,
+                                  http,
+                                  grant,
+                                  "application/json",
+                                  &callbacks);
     map_put(relay->agents, q->route.name, agent);
 }
 
@@ -515,7 +519,8 @@ pass_on(struct reader *reader, const struct request *q)
     if (reader->channel == NULL) {
         timer_stop(reader->timer);
         http_request_on_close(reader->http, NULL, NULL);
-        reader->channel = channel_open(reader->http,
+        reader->channel = channel_open(q->server->loop,
+                                       reader->http,
                                        reader->grant,
                                        "text/plain; charset=utf-8",
                                        &callbacks);

@@ -199,7 +199,11 @@ watch_start(struct request *q TAKES,
     w->end = timer_new(q->server->loop, end, w);
     w->ends_at_ms = loop_now_ms() + timeout_s * 1000;
     list_add_last(&q->server->watches, &w->link);
-    w->channel = channel_open(http, grant, "application/json", &callbacks);
+    w->channel = channel_open(q->server->loop,
+                              http,
+                              grant,
+                              "application/json",
+                              &callbacks);
     timer_start(w->end, timeout_s * 1000);
     if (feed_open(q, tell, w, &revision, &w->feed) < 0) {
         send_expired(w);
