@@ -38,7 +38,7 @@ struct controller {
     const struct controller_settings *settings;
     struct loop *loop;
     struct metric_registry *metrics;
-    struct sigwatch *signals[2];
+    struct sigwatch *signals[3];
     struct policy policy;
     struct workers *workers;
     struct notary *notary;
@@ -118,6 +118,14 @@ asked_to_stop(int signal_number, void *arg)
         loop_stop(c->loop);
 }
 
+static void
+asked_to_debug(UNUSED int signal_number, void *arg)
+{
+    struct controller *c = arg;
+
+    crews_debug_scheduler(c->scheduler);
+}
+
 static int
 start_loop(struct controller *c, struct error *err)
 {
@@ -126,6 +134,7 @@ start_loop(struct controller *c, struct error *err)
     c->metrics = metric_registry_new();
     c->signals[0] = sigwatch_new(c->loop, SIGTERM, asked_to_stop, c);
     c->signals[1] = sigwatch_new(c->loop, SIGINT, asked_to_stop, c);
+    c->signals[2] = sigwatch_new(c->loop, SIGUSR2, asked_to_debug, c);
     c->flush = timer_new(c->loop, stop_now, c);
     return 0;
 }
@@ -136,6 +145,7 @@ free_loop(struct controller *c)
     timer_free(c->flush);
     sigwatch_free(c->signals[0]);
     sigwatch_free(c->signals[1]);
+    sigwatch_free(c->signals[2]);
     loop_drain(c->loop);
     loop_free(c->loop);
     metric_registry_free(c->metrics);
@@ -330,6 +340,7 @@ static void
 stop_scheduler(struct controller *c)
 {
     crew_free(c->scheduler);
+    c->scheduler = NULL;
     loop_drain(c->loop); /* its last words to the API */
 }
 

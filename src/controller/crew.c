@@ -12,6 +12,12 @@ struct crew {
     struct crew_settings s;
     struct loop *loop;
     pthread_t thread;
+    void *room; /* the crew's thread alone looks at it */
+};
+
+struct message {
+    const struct crew *crew;
+    void (*tell)(void *room);
 };
 
 static void *
@@ -19,10 +25,11 @@ work(void *arg)
 {
     struct crew *c = arg;
     struct client *client = apiserver_client_new(c->s.api, c->loop, c->s.room);
-    void *room = c->s.begin(c->loop, client, c->s.context);
 
+    c->room = c->s.begin(c->loop, client, c->s.context);
     loop_run(c->loop);
-    c->s.end(room);
+    c->s.end(c->room);
+    c->room = NULL;
     client_free(client);
     loop_drain(c->loop);
     return NULL;
@@ -39,6 +46,26 @@ crew_new(const struct crew_settings *settings)
         abort();
     (void)pthread_setname_np(c->thread, settings->name);
     return c;
+}
+
+static void
+deliver(void *arg)
+{
+    struct message *e = arg;
+
+    if (e->crew->room != NULL)
+        e->tell(e->crew->room);
+    free(e);
+}
+
+void
+crew_tell(struct crew *c, void (*tell)(void *room))
+{
+    struct message *e = xnew(struct message);
+
+    e->crew = c;
+    e->tell = tell;
+    loop_post(c->loop, deliver, e);
 }
 
 void

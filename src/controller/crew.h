@@ -31,3 +31,6 @@ struct crew_settings {
 /* Life. New returns when the thread runs; free when it has ended. */
 void crew_free(struct crew *crew);
 struct crew *crew_new(const struct crew_settings *settings) OWNED_BY(crew_free);
+
+/* Runs on the crew's thread, with its room. */
+void crew_tell(struct crew *crew, void (*tell)(void *room));

@@ -142,6 +142,21 @@ crews_start_scheduler(struct apiserver *api,
     });
 }
 
+static void
+debug_scheduling(void *room)
+{
+    const struct scheduling *s = room;
+
+    scheduler_debug(s->scheduler);
+}
+
+void
+crews_debug_scheduler(struct crew *scheduler)
+{
+    if (scheduler != NULL)
+        crew_tell(scheduler, debug_scheduling);
+}
+
 /* The lifecycle loops, while this controller leads. */
 struct caring {
     const struct controller_settings *settings;

@@ -20,6 +20,11 @@ struct crew *crews_start_scheduler(struct apiserver *api,
                                    const struct controller_settings *settings,
                                    struct metric_registry *metrics,
                                    atomic_bool *is_failing);
+
+/* What the scheduler has in hand, and how that differs from the API, to the
+ * log. NULL: there is none.
+ */
+void crews_debug_scheduler(struct crew *scheduler);
 struct crew *crews_start_lifecycle(struct apiserver *api,
                                    const struct controller_settings *settings,
                                    atomic_bool *is_failing);

@@ -58,6 +58,28 @@ assignments_free(struct assignments *as)
     free(as);
 }
 
+static void
+begin_stage(const struct assignments *as,
+            struct assignment *a,
+            enum assignment_stage stage)
+{
+    a->stage = stage;
+    a->stage_at_us = clock_monotonic_us(as->settings.clock);
+}
+
+static void
+end_stage(const struct assignments *as,
+          const struct assignment *a,
+          enum verdict verdict)
+{
+    if (as->settings.passed != NULL)
+        as->settings.passed(a,
+                            verdict,
+                            clock_monotonic_us(as->settings.clock)
+                                - a->stage_at_us,
+                            as->settings.context);
+}
+
 static struct answer
 answer_of(unsigned plugin, enum verdict verdict, uint32_t reason)
 {
@@ -71,6 +93,7 @@ answer_of(unsigned plugin, enum verdict verdict, uint32_t reason)
 static void
 end(struct assignments *as, struct assignment *a, struct answer answer)
 {
+    end_stage(as, a, answer.verdict);
     list_remove(&a->link);
     map_remove(as->by_pod, a->queued->key);
     as->settings.ended(a, answer, as->settings.context);
@@ -104,7 +127,8 @@ finish(struct assignments *as, struct assignment *a)
 static void
 bind(struct assignments *as, struct assignment *a)
 {
-    a->stage = ASSIGNMENT_BIND;
+    end_stage(as, a, VERDICT_OK);
+    begin_stage(as, a, ASSIGNMENT_BIND);
     for (a->turn = 0; plugin_of(a) != PLUGIN_NONE; a->turn++) {
         const struct profile_entry *e = &a->profile->entries[plugin_of(a)];
         uint32_t reason = NAME_NONE;
@@ -131,7 +155,6 @@ bind(struct assignments *as, struct assignment *a)
 static void
 prebind(struct assignments *as, struct assignment *a)
 {
-    a->stage = ASSIGNMENT_PREBIND;
     for (; plugin_of(a) != PLUGIN_NONE; a->turn++) {
         const struct profile_entry *e = &a->profile->entries[plugin_of(a)];
         uint32_t reason = NAME_NONE;
@@ -148,6 +171,14 @@ prebind(struct assignments *as, struct assignment *a)
     as->settings.leaving(a, as->settings.context);
     a->has_left = true;
     bind(as, a);
+}
+
+static void
+begin_prebind(struct assignments *as, struct assignment *a)
+{
+    end_stage(as, a, VERDICT_OK);
+    begin_stage(as, a, ASSIGNMENT_PREBIND);
+    prebind(as, a);
 }
 
 /* One that says no ends it; those that say wait are waited for together. */
@@ -170,6 +201,7 @@ ask_permit(struct assignments *as,
             e->plugin->permit(e->self, &a->cycle, node, &timeout_us, &reason);
         if (verdict == VERDICT_WAIT) {
             a->waiting |= PLUGIN_BIT(i);
+            a->has_waited = true;
             if (timeout_us > longest_us)
                 longest_us = timeout_us;
         } else if (verdict != VERDICT_OK) {
@@ -193,11 +225,11 @@ assignments_start(struct assignments *as,
     list_add_last(&as->all, &a->link);
     map_put(as->by_pod, a->queued->key, a);
     a->owner = as;
-    a->stage = ASSIGNMENT_PERMIT;
+    begin_stage(as, a, ASSIGNMENT_PERMIT);
     if (!ask_permit(as, a, node, &refusal))
         end(as, a, refusal);
     else if (a->waiting == 0)
-        prebind(as, a);
+        begin_prebind(as, a);
 }
 
 void
@@ -221,7 +253,7 @@ assignments_allow(struct assignments *as, struct assignment *a, unsigned plugin)
 {
     a->waiting &= ~PLUGIN_BIT(plugin);
     if (a->waiting == 0)
-        prebind(as, a);
+        begin_prebind(as, a);
 }
 
 void

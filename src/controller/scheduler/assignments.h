@@ -34,6 +34,11 @@ struct assignments_settings {
     struct handle *handle;
     void (*leaving)(struct assignment *a, void *context);
     void (*ended)(struct assignment *a, struct answer answer, void *context);
+    /* A stage is over, with that; may be NULL. */
+    void (*passed)(const struct assignment *a,
+                   enum verdict verdict,
+                   int64_t took_us,
+                   void *context);
     void *context;
 };
 

@@ -473,3 +473,18 @@ cache_find_pod(const struct cache *cache, const struct pod_view *like)
 
     return p != NULL ? p->pod : NULL;
 }
+
+void
+cache_visit_pods(const struct cache *cache,
+                 cache_visit_fn *visit,
+                 void *context)
+{
+    size_t at = 0;
+    void *value;
+
+    while (map_next(cache->pods, &at, NULL, &value)) {
+        const struct cached_pod *p = value;
+
+        visit(p->pod, p->is_assumed, context);
+    }
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What happens in the cluster, told to the queue and the cache. */
+#include <stdio.h>
 #include <string.h>
 
 #include "controller/scheduler/adoption.h"
@@ -11,12 +12,14 @@
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/meters.h"
 #include "controller/scheduler/queue.h"
 #include "controller/scheduler/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
+#include "lib/base/clock.h"
 #include "lib/base/map.h"
 
 static bool
@@ -147,6 +150,36 @@ room_freed(struct scheduler *s, const struct object *object)
     queue_event(s->queue, &event_assigned_pod_delete, object, NULL);
 }
 
+static const char *
+event_name(const struct object *old_object, const struct object *new_object)
+{
+    return old_object == NULL   ? "Add"
+           : new_object == NULL ? "Delete"
+                                : "Update";
+}
+
+/* How long it took to take note of that, under the name of its kind. */
+static void
+handled(const struct scheduler *s,
+        const char *kind,
+        const struct object *old_object,
+        const struct object *new_object,
+        int64_t began_us)
+{
+    char name[64];
+
+    if (s->meters == NULL)
+        return;
+    snprintf(name,
+             sizeof(name),
+             "%s%s",
+             kind,
+             event_name(old_object, new_object));
+    meters_event_handled(s->meters,
+                         name,
+                         clock_monotonic_us(s->settings.clock) - began_us);
+}
+
 void
 scheduler_pod_changed(struct scheduler *s,
                       const struct object *old_object,
@@ -156,6 +189,7 @@ scheduler_pod_changed(struct scheduler *s,
     bool is_waiting = waits_here(s, new_object);
     bool had_room = holds_room(old_object);
     bool has_room = holds_room(new_object);
+    int64_t began_us = clock_monotonic_us(s->settings.clock);
 
     if (was_waiting && !is_waiting)
         waiting_ended(s, new_object != NULL ? new_object : old_object);
@@ -165,12 +199,17 @@ scheduler_pod_changed(struct scheduler *s,
         room_freed(s, old_object);
     if (is_waiting)
         waiting_changed(s, was_waiting ? old_object : NULL, new_object);
+    handled(s,
+            had_room || has_room ? "AssignedPod" : "UnscheduledPod",
+            old_object,
+            new_object,
+            began_us);
 }
 
-void
-scheduler_node_changed(struct scheduler *s,
-                       const struct object *old_object,
-                       const struct object *new_object)
+static void
+node_changed(struct scheduler *s,
+             const struct object *old_object,
+             const struct object *new_object)
 {
     struct cluster_event events[EVENTS_OF_UPDATE];
     unsigned n;
@@ -193,6 +232,17 @@ scheduler_node_changed(struct scheduler *s,
             adoption_add_node(s->adoption, new_object->meta->name);
         queue_event(s->queue, &events[i], old_object, new_object);
     }
+}
+
+void
+scheduler_node_changed(struct scheduler *s,
+                       const struct object *old_object,
+                       const struct object *new_object)
+{
+    int64_t began_us = clock_monotonic_us(s->settings.clock);
+
+    node_changed(s, old_object, new_object);
+    handled(s, "Node", old_object, new_object, began_us);
 }
 
 void

@@ -9,6 +9,7 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/snapshot.h"
+#include "controller/scheduler/steps.h"
 #include "lib/base/alloc.h"
 #include "lib/base/list.h"
 #include "lib/base/random.h"
@@ -53,6 +54,13 @@ chooser_new(const struct chooser_settings *settings)
         ch->settings.board_bytes = (size_t)64 << 20;
     list_init(&ch->boards);
     return ch;
+}
+
+static void
+mark(const struct chooser *ch, enum step step)
+{
+    if (ch->settings.steps != NULL)
+        steps_mark(ch->settings.steps, step);
 }
 
 static void
@@ -286,6 +294,7 @@ make_totals(struct chooser *ch,
         (const struct node_view *const *)ch->feasible;
 
     profile_prescore(profile, c, nodes, count);
+    mark(ch, STEP_PRESCORE);
     memset(ch->totals, 0, count * sizeof(*ch->totals));
     for (unsigned p = 0; p < profile->n_entries; p++) {
         if ((profile->scores & ~c->skipped_scores & PLUGIN_BIT(p)) == 0)
@@ -295,6 +304,7 @@ make_totals(struct chooser *ch,
         for (unsigned i = 0; i < count; i++)
             ch->totals[i] += ch->scores[i] * profile->entries[p].weight;
     }
+    mark(ch, STEP_SCORE);
 }
 
 static struct node_view *
@@ -342,6 +352,7 @@ choose_by_search(struct chooser *ch,
         else
             search_all(&s);
     }
+    mark(ch, STEP_FILTER);
     ch->facts.evaluated = s.found + s.rejected;
     ch->facts.feasible = s.found;
     ch->facts.nodes = ch->feasible;
@@ -433,6 +444,7 @@ choose_by_board(struct chooser *ch,
     board = find_board(ch, profile, signature);
     if (!board_update(board, c))
         return false;
+    mark(ch, STEP_FILTER);
     bound_boards(ch, board);
     ch->facts.by_board = true;
     ch->facts.evaluated = board_evaluated(board);
@@ -457,6 +469,7 @@ chooser_choose(struct chooser *ch,
 
     start_diagnosis(ch, c);
     answer = profile_prefilter(profile, c, &narrowing, &narrowers);
+    mark(ch, STEP_PREFILTER);
     if (answer.verdict != VERDICT_OK) {
         clear_answers(ch, c->snapshot);
         ch->diagnosis.answers = ch->answers;

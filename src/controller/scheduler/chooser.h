@@ -26,12 +26,14 @@ struct handle;
 struct names;
 struct node_view;
 struct profile;
+struct steps;
 
 struct chooser_settings {
     struct handle *handle;
     struct names *signatures;
-    bool is_sharing;    /* keep boards */
-    size_t board_bytes; /* of all boards together; 0: 64 MiB */
+    struct steps *steps; /* where the time goes; or NULL */
+    bool is_sharing;     /* keep boards */
+    size_t board_bytes;  /* of all boards together; 0: 64 MiB */
 };
 
 void chooser_free(struct chooser *ch);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a pod waits, and what the scheduler has in hand, in words. */
+/* Why a pod waits, in words. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -107,49 +107,4 @@ scheduler_explain(struct scheduler *s,
     else
         explain_now(s, queued, out);
     return 0;
-}
-
-static const char *const state_names[] = {
-    [QUEUE_ACTIVE] = "active",
-    [QUEUE_BACKOFF] = "backing off",
-    [QUEUE_SLEEPING] = "unschedulable",
-    [QUEUE_GATED] = "gated",
-    [QUEUE_IN_FLIGHT] = "in flight",
-};
-
-static void
-dump_pod(const struct queued_pod *pod, void *context)
-{
-    strbuf_printf(context,
-                  "pod %s: %s, attempts %u, priority %lld\n",
-                  pod->key,
-                  state_names[pod->state],
-                  pod->attempts,
-                  (long long)pod->pod->priority);
-}
-
-static void
-dump_node(const struct node_view *node, struct strbuf *out)
-{
-    strbuf_printf(out,
-                  "node %s: %u pods, %lld of %lld milli-CPUs and %lld of "
-                  "%lld bytes requested, generation %llu\n",
-                  node->name,
-                  node->pods.count,
-                  (long long)node->requested.cpu_milli,
-                  (long long)node->allocatable.cpu_milli,
-                  (long long)node->requested.memory_bytes,
-                  (long long)node->allocatable.memory_bytes,
-                  (unsigned long long)node->generation);
-}
-
-void
-scheduler_dump(const struct scheduler *s, struct strbuf *out)
-{
-    struct snapshot snapshot = {0};
-
-    cache_update_snapshot(s->cache, &snapshot);
-    for (uint32_t i = 0; i < snapshot.n_nodes; i++)
-        dump_node(snapshot.nodes[i], out);
-    queue_visit(s->queue, dump_pod, out);
 }

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/meters.h"
 
+#include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/scheduler.h"
+#include "controller/scheduler/steps.h"
 #include "lib/base/alloc.h"
 #include "lib/base/metric.h"
+
+/* Resolved once: cycles are many. */
+struct point_series {
+    const char *profile;
+    struct metric *series;
+};
 
 struct meters {
     struct metric_family *attempts;
@@ -11,8 +19,17 @@ struct meters {
     struct metric *algorithm_seconds;
     struct metric *pod_attempts;
     struct metric_family *pod_seconds;
+    struct metric_family *point_seconds;
+    struct metric_family *permit_seconds;
+    struct metric_family *incoming;
+    struct metric_family *event_seconds;
+    struct metric_family *rejections;
+    struct metric *victims;
+    struct metric *preemptions;
+    struct metric *binding;
     struct metric *pending[4];
     struct metric *cache_size[3];
+    struct point_series steps[STEPS]; /* of the profile seen last */
 };
 
 static const char *const result_names[] = {
@@ -67,6 +84,77 @@ make_histograms(struct meters *m, struct metric_registry *registry)
                          ARRAY_SIZE(waits));
 }
 
+static void
+make_framework(struct meters *m, struct metric_registry *registry)
+{
+    double points[12], permits[15], events[12];
+
+    metric_exponential_bounds(0.0001, 2, points, ARRAY_SIZE(points));
+    metric_exponential_bounds(0.001, 2, permits, ARRAY_SIZE(permits));
+    metric_exponential_bounds(0.00001, 4, events, ARRAY_SIZE(events));
+    m->point_seconds =
+        metric_histogram(registry,
+                         "scheduler_framework_extension_point_duration_seconds",
+                         "Latency for running all plugins of a specific "
+                         "extension point.",
+                         "extension_point,status,profile",
+                         points,
+                         ARRAY_SIZE(points));
+    m->permit_seconds =
+        metric_histogram(registry,
+                         "scheduler_permit_wait_duration_seconds",
+                         "Duration of waiting on permit.",
+                         "result",
+                         permits,
+                         ARRAY_SIZE(permits));
+    m->event_seconds =
+        metric_histogram(registry,
+                         "scheduler_event_handling_duration_seconds",
+                         "Event handling latency in seconds.",
+                         "event",
+                         events,
+                         ARRAY_SIZE(events));
+    m->incoming = metric_counter(registry,
+                                 "scheduler_queue_incoming_pods_total",
+                                 "Number of pods added to scheduling queues by "
+                                 "event and queue type.",
+                                 "queue,event");
+    m->rejections = metric_gauge(registry,
+                                 "scheduler_unschedulable_pods",
+                                 "The number of unschedulable pods broken down "
+                                 "by plugin name. A pod will increment the "
+                                 "gauge for all plugins that caused it to not "
+                                 "schedule.",
+                                 "plugin,profile");
+}
+
+static void
+make_preemption(struct meters *m, struct metric_registry *registry)
+{
+    double victims[7];
+
+    metric_exponential_bounds(1, 2, victims, ARRAY_SIZE(victims));
+    m->victims =
+        metric_series(metric_histogram(registry,
+                                       "scheduler_preemption_victims",
+                                       "Number of selected preemption victims",
+                                       NULL,
+                                       victims,
+                                       ARRAY_SIZE(victims)));
+    m->preemptions = metric_series(
+        metric_counter(registry,
+                       "scheduler_preemption_attempts_total",
+                       "Total preemption attempts in the cluster till now",
+                       NULL));
+    m->binding = metric_series(
+        metric_gauge(registry,
+                     "scheduler_goroutines",
+                     "Number of running goroutines split by the work they do "
+                     "such as binding.",
+                     "operation"),
+        "binding");
+}
+
 struct meters *
 meters_new(struct metric_registry *registry)
 {
@@ -84,6 +172,8 @@ meters_new(struct metric_registry *registry)
         "'error' means an internal scheduler problem.",
         "result,profile");
     make_histograms(m, registry);
+    make_framework(m, registry);
+    make_preemption(m, registry);
     pending = metric_gauge(registry,
                            "scheduler_pending_pods",
                            "Number of pending pods, by the queue type.",
@@ -152,4 +242,88 @@ meters_counts(struct meters *m, const struct scheduler_counts *c)
     metric_set(m->cache_size[0], (double)c->nodes);
     metric_set(m->cache_size[1], (double)c->pods);
     metric_set(m->cache_size[2], (double)c->assumed);
+    metric_set(m->binding, (double)c->binding);
+}
+
+void
+meters_steps(struct meters *m, const char *profile, const struct steps *s)
+{
+    if (m == NULL)
+        return;
+    for (unsigned i = STEP_PREFILTER; i < STEPS; i++) {
+        struct point_series *p = &m->steps[i];
+
+        if ((s->done & (1u << i)) == 0)
+            continue;
+        if (p->profile != profile)
+            *p = (struct point_series){
+                profile,
+                metric_series(m->point_seconds,
+                              step_name(i),
+                              verdict_name(VERDICT_OK),
+                              profile),
+            };
+        metric_observe(p->series, (double)s->took_us[i] / 1e6);
+    }
+}
+
+void
+meters_point(struct meters *m,
+             const char *profile,
+             const char *point,
+             enum verdict verdict,
+             int64_t took_us)
+{
+    if (m != NULL)
+        metric_observe(metric_series(m->point_seconds,
+                                     point,
+                                     verdict_name(verdict),
+                                     profile),
+                       (double)took_us / 1e6);
+}
+
+void
+meters_permit_wait(struct meters *m, const char *result, int64_t waited_us)
+{
+    if (m != NULL)
+        metric_observe(metric_series(m->permit_seconds, result),
+                       (double)waited_us / 1e6);
+}
+
+void
+meters_incoming(struct meters *m, const char *queue, const char *event)
+{
+    if (m != NULL)
+        metric_count(metric_series(m->incoming, queue, event), 1);
+}
+
+void
+meters_preemption(struct meters *m, unsigned victims)
+{
+    if (m == NULL)
+        return;
+    metric_count(m->preemptions, 1);
+    if (victims > 0)
+        metric_observe(m->victims, victims);
+}
+
+void
+meters_event_handled(struct meters *m, const char *event, int64_t took_us)
+{
+    if (m != NULL)
+        metric_observe(metric_series(m->event_seconds, event),
+                       (double)took_us / 1e6);
+}
+
+void
+meters_rejections(struct meters *m, const struct profile *profile)
+{
+    if (m == NULL)
+        return;
+    for (unsigned i = 0; i < profile->n_entries; i++)
+        if (profile->has_rejected[i])
+            metric_set(metric_series(m->rejections,
+                                     profile->entries[i].plugin->name,
+                                     profile->scheduler_name),
+                       profile->rejected[i]);
 }

@@ -2,16 +2,20 @@
 /* meters.h - the scheduler's metrics, under kube-scheduler's names
  *
  * Thread: the scheduler's; Prometheus reads them from any.
+ * Source: kube-scheduler, metrics/metrics.go.
  */
 #pragma once
 
 #include <stdint.h>
 
+#include "controller/scheduler/framework/verdict.h"
 #include "lib/base/macro.h"
 
 struct meters;
 struct metric_registry;
+struct profile;
 struct scheduler_counts;
+struct steps;
 
 enum meter_result {
     METER_SCHEDULED,
@@ -24,10 +28,38 @@ void meters_free(struct meters *m);
 struct meters *meters_new(struct metric_registry *registry);
 DEFINE_CLEANUP(struct meters, meters_free)
 
+/* An attempt has ended: a placed pod's with its binding. */
 void meters_attempt(struct meters *m,
                     const char *profile,
                     enum meter_result result,
                     int64_t took_us);
 void meters_algorithm(struct meters *m, int64_t took_us);
+
+/* The extension points a cycle went through; and one of those that run in the
+ * background ("PreBind").
+ */
+void meters_steps(struct meters *m, const char *profile, const struct steps *s);
+void meters_point(struct meters *m,
+                  const char *profile,
+                  const char *point,
+                  enum verdict verdict,
+                  int64_t took_us);
+
+/* How long a pod waited to be permitted: "allowed", "rejected" or "timeout". */
+void
+meters_permit_wait(struct meters *m, const char *result, int64_t waited_us);
+
+/* A pod came to a queue ("active") by an event ("NodeAdd"). */
+void meters_incoming(struct meters *m, const char *queue, const char *event);
+
+/* Room was made, or not, by ending so many pods. */
+void meters_preemption(struct meters *m, unsigned victims);
+
+/* Something that happened in the cluster was taken note of. */
+void meters_event_handled(struct meters *m, const char *event, int64_t took_us);
+
 void meters_placed(struct meters *m, unsigned attempts, int64_t waited_us);
 void meters_counts(struct meters *m, const struct scheduler_counts *counts);
+
+/* How many waiting pods each plugin of the profile has rejected. */
+void meters_rejections(struct meters *m, const struct profile *profile);

@@ -36,6 +36,7 @@ struct queue {
     struct list gated;
     size_t n_gated;
     uint64_t arrivals;
+    const char *event; /* what the change under way comes from */
 };
 
 /* What a hint answers, over all plugins that rejected a pod. */
@@ -207,10 +208,37 @@ take_out(struct queue *q, struct queued_pod *p)
     }
 }
 
+/* Keeps the profile's count of what each plugin has rejected. */
+static void
+count_rejectors(struct queued_pod *p, plugin_set rejectors)
+{
+    plugin_set changed = p->counted ^ rejectors;
+
+    for (; changed != 0; changed &= changed - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(changed);
+
+        if ((rejectors & PLUGIN_BIT(i)) != 0)
+            p->profile->rejected[i]++;
+        else
+            p->profile->rejected[i]--;
+        p->profile->has_rejected[i] = true;
+    }
+    p->counted = rejectors;
+}
+
+static void
+entered(const struct queue *q, struct queued_pod *p, const char *where)
+{
+    count_rejectors(p, p->unschedulable);
+    if (q->settings.entered != NULL)
+        q->settings.entered(where, q->event, q->settings.context);
+}
+
 static void
 put_active(struct queue *q, struct queued_pod *p)
 {
     p->state = QUEUE_ACTIVE;
+    entered(q, p, "active");
     if (p->first_at_us == 0)
         p->first_at_us = now_us(q);
     heap_push(q->active, p);
@@ -222,6 +250,7 @@ static void
 put_gated(struct queue *q, struct queued_pod *p)
 {
     p->state = QUEUE_GATED;
+    entered(q, p, "gated");
     list_add_last(&q->gated, &p->link);
     q->n_gated++;
 }
@@ -272,6 +301,7 @@ put_asleep(struct queue *q, struct queued_pod *p)
     if (signature == SIGNATURE_NONE && p->family != NULL)
         wake_next(q, p);
     p->state = QUEUE_SLEEPING;
+    entered(q, p, "unschedulable");
     sleepers_add(q->sleepers, p, signature);
     list_add_last(&q->sleeping, &p->link);
 }
@@ -280,6 +310,7 @@ static void
 put_backoff(struct queue *q, struct queued_pod *p)
 {
     p->state = QUEUE_BACKOFF;
+    entered(q, p, "backoff");
     p->backoff_end_us = backoff_end_us(q, p);
     heap_push(q->backoff, p);
 }
@@ -378,6 +409,7 @@ queue_add(struct queue *q, struct pod_view *pod, struct profile *profile)
     list_init(&p->link);
     list_init(&p->mark.link);
     map_put(q->pods, p->key, p);
+    q->event = "PodAdd";
     enter(q, p);
 }
 
@@ -418,6 +450,7 @@ update_waiting(struct queue *q,
     bool was_gated = p->state == QUEUE_GATED;
     enum strategy strategy = STRATEGY_SKIP;
 
+    q->event = "PodUpdate";
     take_out(q, p);
     wake_next(q, p);
     set_pod(p, pod);
@@ -471,7 +504,9 @@ queue_remove(struct queue *q, const char *namespace, const char *name)
         p->is_deleted = true;
         return;
     }
+    q->event = "PodDelete";
     take_out(q, p);
+    count_rejectors(p, 0);
     wake_next(q, p);
     queued_pod_free(p);
 }
@@ -485,6 +520,7 @@ queue_pop(struct queue *q)
         return NULL;
     p->state = QUEUE_IN_FLIGHT;
     p->attempts++;
+    count_rejectors(p, 0);
     p->unschedulable = 0;
     p->pending = 0;
     in_flight_begin(q->in_flight, p);
@@ -535,6 +571,7 @@ queue_fail(struct queue *q, struct queued_pod *pod TAKES)
     else
         in_flight_visit(q->in_flight, p, replay_event, &replay);
     in_flight_end(q->in_flight, p);
+    q->event = "ScheduleAttemptFailure";
     requeue(q, p, replay.strategy);
 }
 
@@ -542,6 +579,7 @@ void
 queue_leave(struct queue *q, struct queued_pod *pod)
 {
     in_flight_end(q->in_flight, pod);
+    q->event = "PodScheduled";
     wake_next(q, pod);
     if (!pod->is_deleted)
         map_remove(q->pods, pod->key);
@@ -557,6 +595,7 @@ queue_return(struct queue *q, struct queued_pod *pod TAKES)
     }
     map_put(q->pods, pod->key, pod);
     pod->failed_at_us = now_us(q);
+    q->event = "ScheduleAttemptFailure";
     requeue(q,
             pod,
             (pod->unschedulable | pod->pending) == 0 ? STRATEGY_AFTER_BACKOFF
@@ -603,6 +642,7 @@ queue_event(struct queue *q,
 {
     struct wake_call call = {q, event, old_object, new_object};
 
+    q->event = event->label;
     in_flight_add(q->in_flight, event, old_object, new_object);
     sleepers_visit(q->sleepers, event, wake_family, &call);
 }
@@ -622,6 +662,7 @@ queue_activate(struct queue *q, const char *namespace, const char *name)
                       p->pod->object);
         return;
     }
+    q->event = event_force_activate.label;
     take_out(q, p);
     enter(q, p);
 }
@@ -631,6 +672,7 @@ queue_flush_backoff(struct queue *q)
 {
     struct queued_pod *p;
 
+    q->event = "BackoffComplete";
     while ((p = heap_top(q->backoff)) != NULL
            && p->backoff_end_us <= now_us(q)) {
         heap_pop(q->backoff);
@@ -655,6 +697,7 @@ queue_flush_leftover(struct queue *q)
     if ((!list_is_empty(&q->sleeping) && is_leftover(q, q->sleeping.next))
         || (!list_is_empty(&q->gated) && is_leftover(q, q->gated.next)))
         in_flight_add(q->in_flight, &event_unschedulable_timeout, NULL, NULL);
+    q->event = event_unschedulable_timeout.label;
     list_foreach_safe(link, &q->sleeping)
     {
         struct queued_pod *p = container_of(link, struct queued_pod, link);

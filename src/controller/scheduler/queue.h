@@ -45,8 +45,11 @@ struct queue_settings {
      */
     bool is_sharing;
 
-    /* Runs when a pod becomes active. May be NULL. */
+    /* Activated: a pod became active. Entered: one came to "active", "backoff",
+     * "unschedulable" or "gated", by what happened. Either may be NULL.
+     */
     void (*activated)(void *context);
+    void (*entered)(const char *queue, const char *event, void *context);
     void *context;
 };
 

@@ -11,6 +11,7 @@
 #include "controller/scheduler/bind_call.h"
 #include "controller/scheduler/cache.h"
 #include "controller/scheduler/chooser.h"
+#include "controller/scheduler/debugger.h"
 #include "controller/scheduler/evictions.h"
 #include "controller/scheduler/feature_gate.h"
 #include "controller/scheduler/framework/assignment.h"
@@ -57,6 +58,7 @@ begin_assignment(struct scheduler *s, struct queued_pod *queued)
     list_init(&a->link);
     a->queued = queued;
     a->profile = queued->profile;
+    a->began_us = s->steps.began_us;
     cycle_init(&a->cycle, queued->pod, &s->snapshot);
     return a;
 }
@@ -74,6 +76,33 @@ return_to_queue(struct scheduler *s, struct assignment *a)
         queue_fail(s->queue, queued);
 }
 
+static void
+attempt_ended(struct scheduler *s,
+              const struct assignment *a,
+              enum meter_result result)
+{
+    meters_attempt(s->meters,
+                   a->profile->scheduler_name,
+                   result,
+                   now_us(s) - a->began_us);
+}
+
+static void
+make_way(struct scheduler *s,
+         struct assignment *a,
+         const struct diagnosis *d,
+         const char **ret_nominated,
+         struct strbuf *message)
+{
+    uint64_t before = s->evicted;
+
+    if (a->profile->orders[POINT_POSTFILTER].count == 0)
+        return;
+    profile_postfilter(a->profile, &a->cycle, d, ret_nominated, message);
+    steps_mark(&s->steps, STEP_POSTFILTER);
+    meters_preemption(s->meters, (unsigned)(s->evicted - before));
+}
+
 /* It fits nowhere now. Postfilter may make room for it. */
 static void
 give_up(struct scheduler *s, struct assignment *a)
@@ -88,7 +117,7 @@ give_up(struct scheduler *s, struct assignment *a)
     queued->unschedulable = d->unschedulable;
     queued->pending = d->pending;
     if (d->absent.verdict != VERDICT_ERROR)
-        profile_postfilter(a->profile, &a->cycle, d, &nominated, &more);
+        make_way(s, a, d, &nominated, &more);
     if (more.length > 0)
         strbuf_printf(&message, " %s", more.text);
     if (nominated != NULL
@@ -101,6 +130,7 @@ give_up(struct scheduler *s, struct assignment *a)
                                                        : "Unschedulable",
                     message.text);
     s->unschedulable++;
+    attempt_ended(s, a, METER_UNSCHEDULABLE);
     return_to_queue(s, a);
     assignment_free(a);
 }
@@ -143,6 +173,7 @@ fail(struct scheduler *s, struct assignment *a, struct answer answer)
         s->errors++;
     else
         s->unschedulable++;
+    attempt_ended(s, a, is_error ? METER_ERROR : METER_UNSCHEDULABLE);
 }
 
 static void
@@ -164,6 +195,7 @@ assume(struct scheduler *s, struct assignment *a, struct node_view *node)
     }
     nominator_remove(s->handle.nominator, a->cycle.pod);
     answer = profile_reserve(a->profile, &a->cycle, node);
+    steps_mark(&s->steps, STEP_RESERVE);
     if (answer.verdict == VERDICT_OK) {
         assignments_start(s->assignments, a, node);
         return;
@@ -182,9 +214,25 @@ should_skip(const struct scheduler *s, const struct queued_pod *queued)
 }
 
 static void
+tell_if_slow(const struct scheduler *s, const char *key)
+{
+    CLEANUP_STRBUF struct strbuf steps = STRBUF_INIT;
+
+    if (steps_total_us(&s->steps) <= SLOW_CYCLE_US)
+        return;
+    steps_format(&s->steps, &steps);
+    log_warning("pod '%s' took %lld ms to place among %u nodes: %s",
+                key,
+                (long long)(steps_total_us(&s->steps) / 1000),
+                s->snapshot.n_nodes,
+                steps.text);
+}
+
+static void
 schedule_one(struct scheduler *s, struct queued_pod *queued)
 {
-    int64_t began_us = now_us(s), took_us;
+    CLEANUP_FREE char *key = NULL;
+    const struct profile *profile = queued->profile;
     struct assignment *a;
     struct node_view *node;
 
@@ -194,24 +242,19 @@ schedule_one(struct scheduler *s, struct queued_pod *queued)
         return;
     }
     s->attempts++;
+    key = xstrdup(queued->key);
+    steps_begin(&s->steps, s->settings.clock);
     cache_update_snapshot(s->cache, &s->snapshot);
+    steps_mark(&s->steps, STEP_SNAPSHOT);
     a = begin_assignment(s, queued);
     node = chooser_choose(s->chooser, a->profile, &a->cycle);
-    took_us = now_us(s) - began_us;
-    meters_algorithm(s->meters, took_us);
-    meters_attempt(s->meters,
-                   a->profile->scheduler_name,
-                   node != NULL ? METER_SCHEDULED : METER_UNSCHEDULABLE,
-                   took_us);
-    if (took_us > SLOW_CYCLE_US)
-        log_warning("pod '%s' took %lld ms to place among %u nodes",
-                    queued->key,
-                    (long long)(took_us / 1000),
-                    s->snapshot.n_nodes);
+    meters_algorithm(s->meters, steps_total_us(&s->steps));
     if (node == NULL)
         give_up(s, a);
     else
         assume(s, a, node);
+    meters_steps(s->meters, profile->scheduler_name, &s->steps);
+    tell_if_slow(s, key);
 }
 
 bool
@@ -262,6 +305,7 @@ assignment_ended(struct assignment *a, struct answer answer, void *context)
     if (answer.verdict == VERDICT_OK) {
         cache_finish_binding(s->cache, a->cycle.pod);
         tell_scheduled(s, a);
+        attempt_ended(s, a, METER_SCHEDULED);
         meters_placed(s->meters,
                       a->queued->attempts,
                       now_us(s) - a->queued->first_at_us);
@@ -271,6 +315,38 @@ assignment_ended(struct assignment *a, struct answer answer, void *context)
     forget(s, a);
     fail(s, a, answer);
     return_to_queue(s, a);
+}
+
+static const char *
+permit_result(enum verdict verdict, const struct assignment *a, int64_t now)
+{
+    if (verdict == VERDICT_OK)
+        return "allowed";
+    return now >= a->deadline_us ? "timeout" : "rejected";
+}
+
+static void
+assignment_passed(const struct assignment *a,
+                  enum verdict verdict,
+                  int64_t took_us,
+                  void *context)
+{
+    static const char *const names[] = {
+        [ASSIGNMENT_PERMIT] = "Permit",
+        [ASSIGNMENT_PREBIND] = "PreBind",
+        [ASSIGNMENT_BIND] = "Bind",
+    };
+    const struct scheduler *s = context;
+
+    meters_point(s->meters,
+                 a->profile->scheduler_name,
+                 names[a->stage],
+                 verdict,
+                 took_us);
+    if (a->stage == ASSIGNMENT_PERMIT && a->has_waited)
+        meters_permit_wait(s->meters,
+                           permit_result(verdict, a, now_us(s)),
+                           took_us);
 }
 
 static void
@@ -382,6 +458,7 @@ host_evict(void *host,
     struct scheduler *s = host;
     struct assignment *a = assignments_find_waiting(s->assignments, victim);
 
+    s->evicted++;
     if (a != NULL)
         assignments_reject(s->assignments,
                            a,
@@ -437,6 +514,8 @@ scheduler_tick(struct scheduler *s)
     recorder_flush(s->recorder);
     counts = scheduler_count(s);
     meters_counts(s->meters, &counts);
+    for (unsigned i = 0; i < s->n_profiles; i++)
+        meters_rejections(s->meters, s->profiles[i]);
 }
 
 int64_t
@@ -508,6 +587,14 @@ pod_activated(void *context)
 }
 
 static void
+pod_entered(const char *queue, const char *event, void *context)
+{
+    const struct scheduler *s = context;
+
+    meters_incoming(s->meters, queue, event);
+}
+
+static void
 make_rooms(struct scheduler *s)
 {
     const struct scheduler_settings *set = &s->settings;
@@ -521,6 +608,7 @@ make_rooms(struct scheduler *s)
         .leftover_us = set->max_sleep_us,
         .is_sharing = !set->without_sharing,
         .activated = pod_activated,
+        .entered = pod_entered,
         .context = s,
     });
     s->cache = cache_new(&(struct cache_settings){
@@ -531,6 +619,7 @@ make_rooms(struct scheduler *s)
     s->chooser = chooser_new(&(struct chooser_settings){
         .handle = &s->handle,
         .signatures = s->signatures,
+        .steps = &s->steps,
         .is_sharing = !set->without_sharing,
     });
     s->assignments = assignments_new(&(struct assignments_settings){
@@ -538,7 +627,14 @@ make_rooms(struct scheduler *s)
         .handle = &s->handle,
         .leaving = assignment_leaving,
         .ended = assignment_ended,
+        .passed = assignment_passed,
         .context = s,
+    });
+    s->debugger = debugger_new(&(struct debugger_settings){
+        .client = set->client,
+        .cache = s->cache,
+        .queue = s->queue,
+        .nominator = s->handle.nominator,
     });
     s->recorder = recorder_new(&(struct recorder_settings){
         .client = set->client,
@@ -597,6 +693,7 @@ scheduler_free(struct scheduler *s)
 {
     if (s == NULL)
         return;
+    debugger_free(s->debugger);
     assignments_free(s->assignments);
     evictions_free(s->evictions);
     recorder_free(s->recorder);
@@ -650,4 +747,10 @@ scheduler_count(const struct scheduler *s)
         .pods = c.pods,
         .assumed = c.assumed,
     };
+}
+
+void
+scheduler_debug(struct scheduler *s)
+{
+    debugger_run(s->debugger);
 }

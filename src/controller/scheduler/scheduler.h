@@ -109,5 +109,5 @@ int scheduler_explain(struct scheduler *s,
                       const char *name,
                       struct strbuf *out);
 
-/* Queue and cache in words, for the log. */
-void scheduler_dump(const struct scheduler *s, struct strbuf *out);
+/* Queue and cache to the log, and how they differ from the API (debugger.h). */
+void scheduler_debug(struct scheduler *s);

@@ -9,12 +9,14 @@
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/snapshot.h"
 #include "controller/scheduler/scheduler.h"
+#include "controller/scheduler/steps.h"
 #include "lib/base/random.h"
 
 struct adoption;
 struct assignments;
 struct cache;
 struct chooser;
+struct debugger;
 struct evictions;
 struct map;
 struct meters;
@@ -40,10 +42,13 @@ struct scheduler {
     struct adoption *adoption;
     struct evictions *evictions;
     struct meters *meters;
+    struct debugger *debugger;
+    struct steps steps;  /* of the cycle under way */
     struct map *objects; /* of further kinds: name of kind to a map by key */
     bool is_synced;
     int64_t next_leftover_us;
     uint64_t attempts, scheduled, unschedulable, errors;
+    uint64_t evicted; /* pods that were told to make room */
 };
 
 /* The profile that schedules the pod, or NULL: another scheduler does. */

@@ -20,6 +20,7 @@ static const struct watched {
 } watched[] = {
     {&node_kind, scheduler_node_changed},
     {&namespace_kind, scheduler_object_changed},
+    {&pod_disruption_budget_kind, scheduler_object_changed},
     {&pod_kind, scheduler_pod_changed},
 };
 

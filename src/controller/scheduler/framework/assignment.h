@@ -33,7 +33,10 @@ struct assignment {
     enum assignment_stage stage;
     unsigned turn;       /* in the order of prebind or bind */
     plugin_set waiting;  /* in permit: who has not allowed it yet */
+    bool has_waited;     /* in permit */
     bool has_left;       /* the queue */
+    int64_t began_us;    /* the attempt */
+    int64_t stage_at_us; /* when this stage began */
     int64_t deadline_us; /* of permit */
     struct client_call *call;
     char *error; /* the API's words when it refused; or NULL */

@@ -60,6 +60,12 @@ struct profile {
     struct point_order orders[POINTS];
     plugin_set filters; /* those that filter here */
     plugin_set scores;
+
+    /* The queue's: how many waiting pods each has rejected; and whether it
+     * ever did.
+     */
+    uint32_t rejected[PROFILE_MAX_PLUGINS];
+    bool has_rejected[PROFILE_MAX_PLUGINS];
 };
 
 /* Life. Fails when a plugin refuses its arguments (named in `err`), or is to

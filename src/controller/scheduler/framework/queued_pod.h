@@ -48,6 +48,7 @@ struct queued_pod {
     int64_t first_at_us;      /* when it first became active; 0: not yet */
     plugin_set unschedulable; /* who rejected it */
     plugin_set pending;       /* who waits for something */
+    plugin_set counted;       /* in its profile, as having rejected it */
     uint32_t gate_reason;
     uint64_t order;   /* of arrival, when all else is equal */
     size_t place;     /* in a heap */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* debugger.h - what the scheduler has in hand, and how that differs from what
+ * the API says
+ *
+ * The dump: every node with what is asked of it and who is on it, every
+ * waiting pod with its place in the queue, every nomination. The comparison:
+ * which nodes and bound or waiting pods of the API the scheduler does not
+ * know, and which it knows that are not there. Something that changed in
+ * between may show as a difference and be none a moment later.
+ *
+ * Called by:  the scheduler, on SIGUSR2.
+ * Thread:     the scheduler's.
+ * Source:     kube-scheduler, backend/cache/debugger (comparer, dumper).
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "lib/base/macro.h"
+
+struct cache;
+struct client;
+struct debugger;
+struct nominator;
+struct object;
+struct queue;
+struct strbuf;
+
+struct debugger_settings {
+    struct client *client;
+    struct cache *cache;
+    const struct queue *queue;
+    const struct nominator *nominator;
+};
+
+/* Life. Free cancels a comparison under way. */
+void debugger_free(struct debugger *d);
+struct debugger *debugger_new(const struct debugger_settings *settings)
+    OWNED_BY(debugger_free);
+DEFINE_CLEANUP(struct debugger, debugger_free)
+
+/* The dump now, to the log; the comparison when the API has answered. */
+void debugger_run(struct debugger *d);
+
+/* The texts by themselves: a line each. Compare: nothing when all is well. */
+void debugger_dump(const struct debugger *d, struct strbuf *out);
+void debugger_compare_nodes(const struct debugger *d,
+                            const struct object *const *nodes,
+                            size_t count,
+                            struct strbuf *out);
+void debugger_compare_pods(const struct debugger *d,
+                           const struct object *const *pods,
+                           size_t count,
+                           struct strbuf *out);
