@@ -23,6 +23,7 @@
 #include "agent/pods/pods.h"
 #include "agent/registration.h"
 #include "agent/settings.h"
+#include "agent/standing.h"
 #include "lib/api/cpuset.h"
 #include "lib/api/quantity.h"
 #include "lib/api/topology.h"
@@ -69,6 +70,7 @@ struct agent {
     struct ground ground;
     struct registration *registration;
     struct heartbeat *heartbeat;
+    struct standing *standing;
     struct pods *pods;
     struct requests *requests;
     struct sigwatch *on_term, *on_int;
@@ -299,7 +301,7 @@ on_anew(enum registration_manner manner, void *context)
 }
 
 static void
-on_lease_lost(void *context)
+on_doubt(void *context)
 {
     struct agent *a = context;
 
@@ -314,6 +316,12 @@ on_ready(void *context)
     log_info("node '%s' is registered", a->node_name);
     readiness_status("node %s registered", a->node_name);
     heartbeat_start(a->heartbeat);
+    a->standing = standing_new(&(struct standing_settings){
+        .client = a->client,
+        .node = a->node_name,
+        .doubted = on_doubt,
+        .context = a,
+    });
     pods_start(a->pods);
     a->requests = requests_new(&a->ground, a->http, a->pods, a->output_program);
 }
@@ -374,7 +382,7 @@ agent_new(const struct agent_settings *settings,
         .clock = &clock_system,
         .node = a->node_name,
         .every_ms = settings->heartbeat_us / 1000,
-        .lost = on_lease_lost,
+        .lost = on_doubt,
         .context = a,
     });
     a->pods = pods_new(&a->ground);
@@ -406,6 +414,7 @@ agent_free(struct agent *a)
     }
     requests_free(a->requests);
     pods_free(a->pods);
+    standing_free(a->standing);
     heartbeat_free(a->heartbeat);
     registration_free(a->registration);
     if (a->client != NULL)

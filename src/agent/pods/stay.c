@@ -52,6 +52,7 @@ struct stay {
     unsigned busy; /* work and calls under way that come back to us */
     bool freed;    /* by its owner; the last of them really frees */
     bool vanished;
+    bool overruled; /* the API has given the pod up, as its node's was */
 
     /* The process. */
     int pidfd;
@@ -74,6 +75,7 @@ struct stay {
     /* The telling. */
     enum told wanted, told;
     bool telling;
+    bool doubted;    /* the API says otherwise than it was told */
     bool confirming; /* the deletion */
     struct timer *tell_timer;
     int64_t tell_ms;
@@ -234,7 +236,8 @@ on_told(const struct client_reply *reply, void *context)
     if (!come_back(s))
         return;
     if (reply->code == 200) {
-        s->told = what;
+        s->told = s->doubted ? TOLD_NOTHING : what;
+        s->doubted = false;
         s->tell_ms = 0;
     } else if (reply->code == 404 || reply->code == 409) {
         s->vanished = reply->code == 404;
@@ -344,13 +347,6 @@ set_end(struct stay *s, const char *reason, const char *message)
     s->end_message = message != NULL ? xstrdup(message) : NULL;
 }
 
-static void
-be_done(struct stay *s)
-{
-    move(s, STAY_DONE);
-    want(s, TOLD_END);
-}
-
 /* It was to be deleted before it ran, or was over before we came: nothing is
  * said of how it went.
  */
@@ -360,6 +356,17 @@ be_done_silently(struct stay *s)
     move(s, STAY_DONE);
     s->wanted = s->told = TOLD_END;
     tell(s);
+}
+
+static void
+be_done(struct stay *s)
+{
+    if (s->overruled) {
+        be_done_silently(s);
+        return;
+    }
+    move(s, STAY_DONE);
+    want(s, TOLD_END);
 }
 
 void
@@ -545,9 +552,9 @@ note_deletion(struct stay *s)
                         ? *meta->deletion_grace_s * 1000000
                         : grace_us(s->pod);
 
-    if (meta->deleted_at_us == 0 && !s->vanished)
+    if (meta->deleted_at_us == 0 && !s->vanished && !s->overruled)
         return;
-    if (s->vanished)
+    if (s->vanished || s->overruled)
         grace = 0;
     if (s->deadline.delete_us == DEADLINE_NEVER)
         s->deadline.delete_us = clock_monotonic_us(s->s.ground->clock);
@@ -672,7 +679,7 @@ start_on_worker(struct starting *st)
     struct stay *s = st->stay;
     const struct ground *g = s->s.ground;
 
-    if (s->pod->meta->deleted_at_us != 0 || s->vanished) {
+    if (s->pod->meta->deleted_at_us != 0 || s->vanished || s->overruled) {
         end_starting(st);
         if (come_back(s))
             be_done_silently(s);
@@ -838,12 +845,50 @@ stay_resume(struct stay *s)
 
 /* ---- What the API says ---- */
 
+static bool
+is_unknown(const struct object *pod)
+{
+    const char *phase = pod_of(pod)->status.phase;
+
+    return phase != NULL && strcmp(phase, "Unknown") == 0;
+}
+
+/* The node was not heard of for a while, and the pod was marked so. */
+static void
+tell_again(struct stay *s)
+{
+    if (s->telling) {
+        s->doubted = true;
+        return;
+    }
+    s->told = TOLD_NOTHING;
+    tell(s);
+}
+
+/* The node was given up, and the pod with it: it may run elsewhere. */
+static void
+be_overruled(struct stay *s)
+{
+    if (s->overruled)
+        return;
+    s->overruled = true;
+    s->wanted = s->told = TOLD_END;
+    log_warning("pod '%s/%s' was given up by the controller, ending what is "
+                "left of it",
+                s->pod->meta->namespace,
+                s->pod->meta->name);
+}
+
 void
 stay_update(struct stay *s, const struct object *pod)
 {
     object_unref(s->pod);
     s->pod = object_ref(pod);
-    if (pod->meta->deleted_at_us == 0)
+    if (pod_is_finished(pod_of(pod)) && s->phase != STAY_DONE)
+        be_overruled(s);
+    else if (s->phase == STAY_RUNNING && is_unknown(pod))
+        tell_again(s);
+    if (pod->meta->deleted_at_us == 0 && !s->overruled)
         return;
     note_deletion(s);
     if (s->pidfd >= 0)

@@ -38,6 +38,7 @@ admission_rule_fn system_class_admit;
 admission_rule_fn default_tolerations_admit;
 admission_rule_fn taint_new_node_admit;
 admission_rule_fn allocation_admit;
+admission_rule_fn finished_pod_admit;
 
 /* admission_owner.c */
 admission_rule_fn owner_admit;

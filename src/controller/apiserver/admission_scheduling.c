@@ -13,6 +13,7 @@
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
+#include "lib/api/pod.h"
 #include "lib/api/priority_class.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -308,5 +309,30 @@ allocation_admit(struct request *q,
                     q->route.kind,
                     q->route.name,
                     "status.allocation is set by the binding alone");
+    return false;
+}
+
+/* How a pod ended is said once: a node that comes back after it was fenced has
+ * nothing to say of a pod that was given up, and may run elsewhere by now.
+ */
+bool
+finished_pod_admit(struct request *q,
+                   struct json *tree,
+                   const struct object *old_object)
+{
+    const struct pod *pod = pod_of(old_object);
+    const char *phase = json_path_text(tree, "status.phase");
+
+    if (q->route.subresource != SUBRESOURCE_STATUS || !pod_is_finished(pod)
+        || (phase != NULL && strcmp(phase, pod->status.phase) == 0))
+        return true;
+    reply_conflict(&q->reply,
+                   q->route.kind,
+                   "",
+                   q->route.name,
+                   "the pod has ended as %s%s%s, which stays so",
+                   pod->status.phase,
+                   pod->status.reason != NULL ? ": " : "",
+                   pod->status.reason != NULL ? pod->status.reason : "");
     return false;
 }

@@ -58,10 +58,18 @@ class_default(const struct object *object, char buffer[64])
     return priority_class_of(object)->global_default ? "default" : NULL;
 }
 
+static const char *
+node_name(const struct object *object, char buffer[64])
+{
+    (void)buffer;
+    return object->meta->name;
+}
+
 const struct store_index apiserver_indexes[N_INDEXES] = {
     [INDEX_PODS_BY_NODE] = {&pod_kind, pod_node},
     [INDEX_PODS_BY_JOB] = {&pod_kind, pod_job},
     [INDEX_JOBS_BY_KEY] = {&job_kind, job_key},
     [INDEX_EVENTS_BY_NAME] = {&event_kind, event_name},
     [INDEX_CLASS_BY_DEFAULT] = {&priority_class_kind, class_default},
+    [INDEX_NODES_BY_NAME] = {&node_kind, node_name},
 };

@@ -13,6 +13,7 @@ enum index {
     INDEX_JOBS_BY_KEY,      /* "UID/SUBMISSION-KEY" */
     INDEX_EVENTS_BY_NAME,   /* of the object they are about */
     INDEX_CLASS_BY_DEFAULT, /* "default": the global one */
+    INDEX_NODES_BY_NAME,    /* so that each agent watches its own for nothing */
     N_INDEXES,
 };
 

@@ -20,6 +20,7 @@ static const struct {
 } fields[] = {
     {&pod_kind, "spec.nodeName", INDEX_PODS_BY_NODE},
     {&event_kind, "involvedObject.name", INDEX_EVENTS_BY_NAME},
+    {&node_kind, "metadata.name", INDEX_NODES_BY_NAME},
 };
 
 struct walk {

@@ -145,10 +145,43 @@ START_TEST(an_allocation_is_not_reported_but_bound)
 }
 END_TEST
 
+START_TEST(how_a_pod_ended_is_said_once)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    world_code(&w, &alice, HTTP_POST, PODS, POD("p"));
+    world_code(&w,
+               &admin,
+               HTTP_PATCH,
+               PODS "/p/status",
+               "{\"status\":{\"phase\":\"Failed\",\"reason\":\"NodeLost\"}}");
+
+    {
+        CLEANUP_ANSWER struct answer a =
+            world_ask(&w,
+                      &admin,
+                      HTTP_PATCH,
+                      PODS "/p/status",
+                      "{\"status\":{\"phase\":\"Succeeded\"}}");
+
+        ck_assert_int_eq(a.code, 409);
+        ck_assert_ptr_nonnull(strstr(a.text, "ended as Failed: NodeLost"));
+    }
+    ck_assert_int_eq(world_code(&w,
+                                &admin,
+                                HTTP_PATCH,
+                                PODS "/p/status",
+                                "{\"status\":{\"message\":\"more\"}}"),
+                     200);
+}
+END_TEST
+
 SUITE("update",
       a_stale_version_is_a_conflict,
       a_change_of_nothing_keeps_the_version,
       spec_and_status_change_apart,
       a_client_that_does_not_know_kilns_fields_keeps_them,
       whose_it_is_stays,
-      an_allocation_is_not_reported_but_bound)
+      an_allocation_is_not_reported_but_bound,
+      how_a_pod_ended_is_said_once)

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* standing.h - how this node stands in the API, as others have left it
+ *
+ * Follows the node's own Node. The controller marks a node that it did not
+ * hear of; only the agent can say that the node is well after all, and says so
+ * as soon as it sees the mark. A Node that is gone is noticed in the same way.
+ *
+ * Owns:    the watch.
+ * Thread:  the loop's.
+ */
+#pragma once
+
+#include "lib/base/macro.h"
+
+struct client;
+struct object;
+struct standing;
+
+struct standing_settings {
+    struct client *client;
+    const char *node;
+    /* What the API says of this node is out of date, or it says nothing. */
+    void (*doubted)(void *context);
+    void *context;
+};
+
+/* Life. Follows from the start on. */
+void standing_free(struct standing *standing);
+struct standing *standing_new(const struct standing_settings *settings)
+    OWNED_BY(standing_free);
+DEFINE_CLEANUP(struct standing, standing_free)
