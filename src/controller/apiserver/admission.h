@@ -40,6 +40,11 @@ admission_rule_fn taint_new_node_admit;
 admission_rule_fn allocation_admit;
 admission_rule_fn finished_pod_admit;
 
+/* admission_storage.c */
+admission_rule_fn volume_in_use_admit;
+admission_rule_fn claim_in_use_admit;
+admission_rule_fn default_storage_admit;
+
 /* admission_owner.c */
 admission_rule_fn owner_admit;
 admission_rule_fn root_jobs_admit;

@@ -78,6 +78,7 @@ priority_admit(struct request *q,
     struct json *spec = json_make_object(q->arena, tree, "spec");
     const struct object *object;
     const char *policy = "PreemptLowerPriority";
+    const char *given;
     int64_t value = 0;
 
     (void)old_object;
@@ -110,9 +111,23 @@ priority_admit(struct request *q,
         return false;
     }
     json_set_int(q->arena, spec, "priority", value);
-    if (json_get(spec, "preemptionPolicy") == NULL)
-        json_set_string(q->arena, spec, "preemptionPolicy", policy);
-    return true;
+    given = json_get_text(spec, "preemptionPolicy");
+    if (given == NULL || q->caller->type == CALLER_LIFECYCLE) {
+        if (given == NULL)
+            json_set_string(q->arena, spec, "preemptionPolicy", policy);
+        return true;
+    }
+    if (strcmp(given, policy) == 0)
+        return true;
+    reply_forbidden(&q->reply,
+                    q->route.kind,
+                    json_path_text(tree, "metadata.name"),
+                    "the string value of PreemptionPolicy (%s) must not be "
+                    "provided in pod spec; priority admission controller "
+                    "computed %s from the given PriorityClass name",
+                    given,
+                    policy);
+    return false;
 }
 
 /* A number of its own is for operators to give; users have the classes. */

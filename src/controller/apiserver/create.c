@@ -73,7 +73,7 @@ exists(struct request *q, const char *name)
 {
     return store_find(q->server->store,
                       STORE_PENDING,
-                      q->route.kind,
+                      kind_stored(q->route.kind),
                       q->route.namespace,
                       name)
            != NULL;
@@ -145,7 +145,7 @@ validate(struct request *q, struct json *tree)
     if (causes.count == 0)
         return true;
     reply_invalid(&q->reply,
-                  kind->group,
+                  kind_stored(kind)->group,
                   kind->name,
                   name != NULL ? name : "",
                   &causes);
@@ -158,7 +158,7 @@ check_absent(struct request *q, const struct json *tree)
     const char *name = json_path_text(tree, "metadata.name");
     const struct object *object = store_find(q->server->store,
                                              STORE_PENDING,
-                                             q->route.kind,
+                                             kind_stored(q->route.kind),
                                              q->route.namespace,
                                              name);
 
@@ -290,7 +290,10 @@ make(struct request *q, struct json *tree)
                      json_make_object(q->arena, tree, "status"),
                      "id",
                      q->job_id);
-    return validate(q, tree) && check_absent(q, tree);
+    if (!validate(q, tree) || !check_absent(q, tree))
+        return false;
+    write_warn(q, tree, NULL);
+    return true;
 }
 
 static bool

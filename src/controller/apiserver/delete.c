@@ -225,7 +225,7 @@ static void
 keep(struct deletion *d)
 {
     struct request *q = d->q;
-    struct json *old_tree = object_tree(d->object, q->arena);
+    struct json *old_tree = write_tree(q, d->object);
 
     if (json_equals(old_tree, d->tree))
         reply_object(&q->reply, 200, d->object);
@@ -262,7 +262,7 @@ drop(struct deletion *d)
             write_put(q,
                       begin(d),
                       json_dup(q->arena, d->tree),
-                      object_tree(d->object, q->arena));
+                      write_tree(q, d->object));
         write_remove(q, begin(d), d->object, d->tree);
     }
     reply_gone(d);
@@ -317,7 +317,7 @@ delete_object(struct deletion *d)
 {
     int64_t now_us = clock_real_us(d->q->server->clock);
 
-    d->tree = object_tree(d->object, d->q->arena);
+    d->tree = write_tree(d->q, d->object);
     d->meta = json_get(d->tree, "metadata");
     set_propagation(d);
     if (d->q->route.kind == &pod_kind)
@@ -382,7 +382,7 @@ verb_delete_collection(struct request *q)
 
         d.object = store_find(q->server->store,
                               STORE_PENDING,
-                              q->route.kind,
+                              kind_stored(q->route.kind),
                               meta->namespace,
                               meta->name);
         q->route.name = meta->name;

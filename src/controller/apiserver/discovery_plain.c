@@ -109,8 +109,7 @@ text_list(struct arena *a, const char *const *texts)
 static struct json *
 version_hash(struct arena *a, const struct kind *kind)
 {
-    const struct kind *stored =
-        kind->stored_as != NULL ? kind->stored_as : kind;
+    const struct kind *stored = kind_stored(kind);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf base64 = STRBUF_INIT;
     struct digest digest;

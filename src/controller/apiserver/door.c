@@ -335,6 +335,7 @@ serve_api(struct visit *v)
         answer_not_found(v, result);
         return;
     }
+    v->view.kind = q->route.kind;
     q->submission_key = http_request_header(v->http, "Idempotency-Key");
     set_include(v, parameter_find(parameters, n_parameters, "includeObject"));
     v->view.accept.is_pretty =

@@ -9,6 +9,7 @@
 #include "controller/apiserver/selection.h"
 #include "controller/apiserver/server.h"
 #include "controller/store/store.h"
+#include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
@@ -99,7 +100,7 @@ feed_open(struct request *q,
     if (since > store_revision(store))
         since = store_revision(store);
     r = store_watch(store,
-                    q->route.kind,
+                    kind_stored(q->route.kind),
                     since,
                     index,
                     value,

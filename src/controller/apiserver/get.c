@@ -3,6 +3,7 @@
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/verbs.h"
 #include "controller/store/store.h"
+#include "lib/api/kind.h"
 
 void
 verb_get(struct request *q)
@@ -10,7 +11,7 @@ verb_get(struct request *q)
     const struct route *route = &q->route;
     const struct object *object = store_find(q->server->store,
                                              STORE_PUBLISHED,
-                                             route->kind,
+                                             kind_stored(route->kind),
                                              route->namespace,
                                              route->name);
 

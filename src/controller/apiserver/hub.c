@@ -22,6 +22,7 @@
 struct made {
     const char *type;
     struct accept accept;
+    const struct kind *kind;
     bool is_whole;
     bool with_columns;
     struct frame *frame;
@@ -132,7 +133,7 @@ hub_frame(struct hub *hub,
     for (unsigned i = 0; i < hub->n_made; i++) {
         made = &hub->made[i];
         if (made->type == type && made->is_whole == is_whole
-            && made->with_columns == with_columns
+            && made->with_columns == with_columns && made->kind == view->kind
             && is_same_accept(&made->accept, &view->accept))
             return made->frame;
     }
@@ -144,6 +145,7 @@ hub_frame(struct hub *hub,
     hub->next = (hub->next + 1) % FRAMES;
     made->type = type;
     made->accept = view->accept;
+    made->kind = view->kind;
     made->is_whole = is_whole;
     made->with_columns = with_columns;
     made->frame = frame_new();

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "controller/store/store.h"
 #include "lib/api/event.h"
@@ -65,6 +66,25 @@ node_name(const struct object *object, char buffer[64])
     return object->meta->name;
 }
 
+static const char *
+storage_default(const struct object *object, char buffer[64])
+{
+    static const char *const names[] = {
+        "storageclass.kubernetes.io/is-default-class",
+        "storageclass.beta.kubernetes.io/is-default-class",
+    };
+
+    (void)buffer;
+    for (unsigned i = 0; i < 2; i++) {
+        const char *text =
+            string_map_find(&object->meta->annotations, names[i]);
+
+        if (text != NULL && strcmp(text, "true") == 0)
+            return "default";
+    }
+    return NULL;
+}
+
 const struct store_index apiserver_indexes[N_INDEXES] = {
     [INDEX_PODS_BY_NODE] = {&pod_kind, pod_node},
     [INDEX_PODS_BY_JOB] = {&pod_kind, pod_job},
@@ -72,4 +92,5 @@ const struct store_index apiserver_indexes[N_INDEXES] = {
     [INDEX_EVENTS_BY_NAME] = {&event_kind, event_name},
     [INDEX_CLASS_BY_DEFAULT] = {&priority_class_kind, class_default},
     [INDEX_NODES_BY_NAME] = {&node_kind, node_name},
+    [INDEX_STORAGE_BY_DEFAULT] = {&storage_class_kind, storage_default},
 };

@@ -192,6 +192,7 @@ render_text(struct call *call)
     CLEANUP(frame_unrefp) struct frame *frame = frame_new();
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct view view = {
+        .kind = q->route.kind,
         .caller = q->caller,
         .store = q->server->store,
         .now_us = clock_real_us(q->server->clock),

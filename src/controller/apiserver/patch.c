@@ -74,7 +74,7 @@ verb_patch(struct request *q)
         request_finish_durably(q);
         return;
     }
-    old_tree = object_tree(old_object, q->arena);
+    old_tree = write_tree(q, old_object);
     tree = apply(q, json_dup(q->arena, old_tree));
     if (tree == NULL || !body_normalize_patched(q, tree)) {
         request_finish_durably(q);

@@ -87,10 +87,14 @@ add_metadata(struct frame *out, const struct object *object)
 static void
 add_object(struct frame *out,
            const struct view *view,
-           const struct object *object,
+           const struct object *stored,
            bool metadata_alone,
            bool with_kind)
 {
+    CLEANUP(object_unrefp)
+    const struct object *object =
+        object_as(stored, view->kind != NULL ? view->kind : stored->kind);
+
     if (!authorization_reads_whole(view->caller, object))
         add_redacted(out, object, metadata_alone, with_kind);
     else if (metadata_alone)

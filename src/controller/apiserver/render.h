@@ -22,6 +22,7 @@ struct store;
 
 struct view {
     struct accept accept;
+    const struct kind *kind; /* in whose words objects are shown, or NULL */
     const struct caller *caller;
     struct store *store; /* what the cells of Kiln's columns look up */
     int64_t now_us;

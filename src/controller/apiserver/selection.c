@@ -21,6 +21,7 @@ static const struct {
     {&pod_kind, "spec.nodeName", INDEX_PODS_BY_NODE},
     {&event_kind, "involvedObject.name", INDEX_EVENTS_BY_NAME},
     {&node_kind, "metadata.name", INDEX_NODES_BY_NAME},
+    {&event_kind, "regarding.name", INDEX_EVENTS_BY_NAME},
 };
 
 struct walk {
@@ -85,7 +86,7 @@ selection_find_index(const struct request *q, const char **ret_value)
     for (unsigned i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         const char *value;
 
-        if (fields[i].kind != q->route.kind)
+        if (fields[i].kind != kind_stored(q->route.kind))
             continue;
         value = field_query_demands(q->options.fields, fields[i].field);
         if (value == NULL)
@@ -136,7 +137,7 @@ visit_named(struct walk *walk)
         return false;
     object = store_find(q->server->store,
                         STORE_PUBLISHED,
-                        q->route.kind,
+                        kind_stored(q->route.kind),
                         q->route.namespace,
                         name);
     if (object != NULL && walk->after == NULL)
@@ -169,7 +170,7 @@ selection_visit(const struct request *q,
             return 0;
     }
     return store_list(q->server->store,
-                      q->route.kind,
+                      kind_stored(q->route.kind),
                       q->route.namespace,
                       after,
                       revision,

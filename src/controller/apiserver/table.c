@@ -50,8 +50,10 @@ static const struct table plain_table = {
 };
 
 static const struct table *
-find_table(const struct view *view, const struct kind *kind)
+find_table(const struct view *view, const struct kind *shown)
 {
+    const struct kind *kind = kind_stored(shown);
+
     if (view->accept.is_kiln)
         for (unsigned i = 0; i < ARRAY_SIZE(kiln_tables); i++)
             if (kiln_tables[i]->kind == kind)

@@ -38,7 +38,14 @@ check_names(struct request *q, const struct json *tree)
     const char *name = json_path_text(tree, "metadata.name");
     const char *namespace = json_path_text(tree, "metadata.namespace");
 
-    if (name != NULL && name[0] != '\0' && strcmp(name, q->route.name) != 0) {
+    if (name == NULL || name[0] == '\0') {
+        reply_bad_request(&q->reply,
+                          "the name of the object (%s based on URL) was "
+                          "undeterminable: name must be provided",
+                          q->route.name);
+        return false;
+    }
+    if (strcmp(name, q->route.name) != 0) {
         reply_bad_request(&q->reply,
                           "the name of the object (%s) does not match the "
                           "name on the URL (%s)",
@@ -80,7 +87,7 @@ check_version(struct request *q,
                    "must be specified for an update");
         reply_invalid(&q->reply,
                       kind->group,
-                      kind->name,
+                      kind->plural,
                       q->route.name,
                       &causes);
         return false;
@@ -237,7 +244,11 @@ validate(struct request *q,
         kind->validate(&causes, tree, old_tree);
     if (causes.count == 0)
         return true;
-    reply_invalid(&q->reply, kind->group, kind->name, q->route.name, &causes);
+    reply_invalid(&q->reply,
+                  kind_stored(kind)->group,
+                  kind->name,
+                  q->route.name,
+                  &causes);
     return false;
 }
 
@@ -310,8 +321,11 @@ change(struct request *q,
         kind->prepare(q->arena, tree, old_tree);
     record_normalize(kind->record, q->arena, tree, NULL, NULL);
     count_generation(q, tree, old_tree);
-    return validate(q, tree, old_tree)
-           && authorization_check_change(q, old_object, tree);
+    if (!validate(q, tree, old_tree)
+        || !authorization_check_change(q, old_object, tree))
+        return false;
+    write_warn(q, tree, old_tree);
+    return true;
 }
 
 void
@@ -364,5 +378,5 @@ verb_replace(struct request *q)
         request_finish_durably(q);
         return;
     }
-    update_finish(q, old_object, object_tree(old_object, q->arena), q->body);
+    update_finish(q, old_object, write_tree(q, old_object), q->body);
 }

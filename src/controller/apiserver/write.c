@@ -4,10 +4,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "controller/apiserver/caller.h"
 #include "controller/apiserver/nodes.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/store/store.h"
+#include "lib/api/causes.h"
 #include "lib/api/job.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
@@ -24,13 +26,48 @@ write_find(struct request *q)
 {
     const struct object *object = store_find(q->server->store,
                                              STORE_PENDING,
-                                             q->route.kind,
+                                             kind_stored(q->route.kind),
                                              q->route.namespace,
                                              q->route.name);
 
     if (object == NULL)
         reply_not_found(&q->reply, q->route.kind, q->route.name);
     return object;
+}
+
+/* As it is kept. */
+static struct json *
+stored_tree(struct request *q, struct json *tree)
+{
+    const struct kind *kind = q->route.kind;
+
+    if (kind->stored_as == NULL)
+        return tree;
+    tree = kind->to_stored(q->arena, tree);
+    record_normalize(kind->stored_as->record, q->arena, tree, NULL, NULL);
+    return tree;
+}
+
+struct json *
+write_tree(struct request *q, const struct object *object)
+{
+    return object_tree_as(object, q->route.kind, q->arena);
+}
+
+void
+write_warn(struct request *q,
+           const struct json *tree,
+           const struct json *old_tree)
+{
+    struct causes causes;
+
+    if (q->route.kind->warn == NULL || q->caller->type == CALLER_LIFECYCLE
+        || q->route.subresource != SUBRESOURCE_NONE)
+        return;
+    causes_init(&causes, q->arena);
+    q->route.kind->warn(&causes, tree, old_tree);
+    for (unsigned i = 0; i < causes.count; i++)
+        reply_warn(&q->reply, "%s", causes.items[i].message);
 }
 
 static const struct object *
@@ -49,7 +86,7 @@ make_object(struct request *q, struct store_txn *txn, struct json *tree)
         q->route.kind->set_defaults(q->arena, tree);
     if (record_normalize(q->route.kind->record, q->arena, tree, NULL, &err) < 0)
         log_error("%s", err.text);
-    return object_new(q->route.kind, tree);
+    return object_new(kind_stored(q->route.kind), stored_tree(q, tree));
 }
 
 const struct object *
@@ -61,7 +98,7 @@ write_put(struct request *q,
     const struct object *object = make_object(q, txn, tree);
     CLEANUP_STRBUF struct strbuf delta = STRBUF_INIT;
 
-    if (old_tree != NULL) {
+    if (old_tree != NULL && q->route.kind->stored_as == NULL) {
         const struct json *diff = json_merge_diff(q->arena, old_tree, tree);
 
         if (diff != NULL)

@@ -13,8 +13,16 @@ struct object;
 struct request;
 struct store_txn;
 
-/* The pending state of what the route names, or NULL and a 404. */
+/* The pending state of what the route names, or NULL and a 404. Tree: in the
+ * words of the route's kind, free to edit.
+ */
 const struct object *write_find(struct request *q);
+struct json *write_tree(struct request *q, const struct object *object);
+
+/* Tells the caller what is accepted and hardly meant. */
+void write_warn(struct request *q,
+                const struct json *tree,
+                const struct json *old_tree);
 
 /* Gives the tree the next revision and puts it; the object is borrowed from
  * the store. `old_tree`: the pending state, to find what changed; NULL at

@@ -139,6 +139,23 @@ causes_add(struct causes *c,
     causes_leave(c, length);
 }
 
+void
+causes_warn(struct causes *c, const char *name, const char *format, ...)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    unsigned length = causes_enter(c, name);
+    struct cause *cause = next_cause(c);
+    va_list args;
+
+    va_start(args, format);
+    strbuf_vprintf(&words, format, args);
+    va_end(args);
+    cause->reason = CAUSE_INVALID;
+    cause->field = arena_strdup(c->arena, c->path);
+    cause->message = arena_printf(c->arena, "%s: %s", cause->field, words.text);
+    causes_leave(c, length);
+}
+
 const char *
 cause_reason_name(enum cause_reason reason)
 {

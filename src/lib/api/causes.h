@@ -61,4 +61,8 @@ void causes_add(struct causes *c,
                 const struct json *value,
                 const char *format,
                 ...) PRINTF(5, 6);
+
+/* No mistake, but worth a word: the message is "PATH: WORDS". */
+void causes_warn(struct causes *c, const char *name, const char *format, ...)
+    PRINTF(3, 4);
 const char *cause_reason_name(enum cause_reason reason);

@@ -88,7 +88,7 @@ validate(struct causes *c, const struct json *map, const struct json *old)
     if (bytes > DATA_BYTES_MAX)
         causes_add(c,
                    CAUSE_TOO_LONG,
-                   "",
+                   "[]", /* upstream's empty path */
                    NULL,
                    "may not be more than %u bytes",
                    DATA_BYTES_MAX);

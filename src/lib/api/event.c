@@ -87,6 +87,19 @@ static const struct selectable_field selectable[] = {
     {"type", select_type},
 };
 
+const struct selectable_field event_regarding[N_EVENT_REGARDING] = {
+    {"regarding.kind", select_kind},
+    {"regarding.namespace", select_namespace},
+    {"regarding.name", select_name},
+    {"regarding.uid", select_uid},
+    {"regarding.apiVersion", select_api_version},
+    {"regarding.resourceVersion", select_resource_version},
+    {"regarding.fieldPath", select_field_path},
+    {"reason", select_reason},
+    {"reportingController", select_reporting_component},
+    {"type", select_type},
+};
+
 static void
 prepare(struct arena *arena, struct json *event, const struct json *old)
 {

@@ -2,6 +2,7 @@
 /* event.h - something happened to an object (core/v1 Event) */
 #pragma once
 
+#include "lib/api/kind.h"
 #include "lib/api/meta.h"
 
 struct object;
@@ -33,5 +34,9 @@ struct event {
 
 extern const struct record event_record;
 extern const struct record object_reference_record;
+
+/* What events.k8s.io calls what can be selected by. */
+#define N_EVENT_REGARDING 10
+extern const struct selectable_field event_regarding[N_EVENT_REGARDING];
 
 const struct event *event_of(const struct object *object);

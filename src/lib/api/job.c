@@ -238,6 +238,7 @@ const struct kind job_kind = {
     .prepare = job_prepare,
     .validate = job_validate,
     .validate_status = job_validate_status,
+    .warn = job_warn,
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
 };

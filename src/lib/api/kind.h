@@ -64,6 +64,11 @@ struct kind {
                             const struct json *object,
                             const struct json *old);
 
+    /* Adds what is accepted and hardly meant (causes_warn). */
+    void (*warn)(struct causes *causes,
+                 const struct json *object,
+                 const struct json *old);
+
     const struct selectable_field *selectable;
     unsigned n_selectable; /* beyond metadata.name and metadata.namespace */
 
@@ -75,6 +80,13 @@ struct kind {
     struct json *(*to_stored)(struct arena *arena, const struct json *object);
     struct json *(*from_stored)(struct arena *arena, const struct json *object);
 };
+
+/* The kind that objects of this one are kept as: mostly itself. */
+static inline const struct kind *
+kind_stored(const struct kind *kind)
+{
+    return kind->stored_as != NULL ? kind->stored_as : kind;
+}
 
 /* All kinds that are stored, in order of discovery; and those that are only
  * answered (KIND_ANSWERED): questions about the caller.

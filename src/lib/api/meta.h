@@ -81,6 +81,9 @@ void meta_prepare(const struct kind *kind,
 #define ANNOTATION_SCRIPT      "kiln.hpc/script"      /* on pods: digest */
 #define ANNOTATION_ENVIRONMENT "kiln.hpc/environment" /* likewise */
 #define ANNOTATION_INDEX       "batch.kubernetes.io/job-completion-index"
+/* Keep claims and volumes while somebody uses them. */
+#define FINALIZER_CLAIM        "kubernetes.io/pvc-protection"
+#define FINALIZER_VOLUME       "kubernetes.io/pv-protection"
 #define TAINT_NOT_READY        "node.kubernetes.io/not-ready"
 #define TAINT_UNREACHABLE      "node.kubernetes.io/unreachable"
 #define TAINT_UNSCHEDULABLE    "node.kubernetes.io/unschedulable"

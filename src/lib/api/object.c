@@ -14,6 +14,7 @@
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
+#include "lib/json/record.h"
 
 /* One allocation: the head, the view, what the view points to, the text. */
 struct published {
@@ -145,6 +146,31 @@ struct json *
 object_tree(const struct object *object, struct arena *arena)
 {
     return json_parse(arena, object->text, object->length, NULL, NULL);
+}
+
+struct json *
+object_tree_as(const struct object *object,
+               const struct kind *kind,
+               struct arena *arena)
+{
+    struct json *tree = object_tree(object, arena);
+
+    if (kind == object->kind || kind->stored_as != object->kind)
+        return tree;
+    tree = kind->from_stored(arena, tree);
+    record_normalize(kind->record, arena, tree, NULL, NULL);
+    return tree;
+}
+
+const struct object *
+object_as(const struct object *object, const struct kind *kind)
+{
+    CLEANUP(arena_freep) struct arena *arena = NULL;
+
+    if (kind == object->kind || kind->stored_as != object->kind)
+        return object_ref(object);
+    arena = arena_new(8 * object->length);
+    return object_new(kind, object_tree_as(object, kind, arena));
 }
 
 size_t

@@ -54,8 +54,15 @@ const struct object *object_ref(const struct object *object);
 void object_unref(const struct object *object);
 void object_unrefp(const struct object **object);
 
-/* The tree of its text, in the arena: free to edit. */
+/* The tree of its text, in the arena: free to edit. As: in the words of a kind
+ * that is stored as the object's; the second is an object of its own.
+ */
 struct json *object_tree(const struct object *object, struct arena *arena);
+struct json *object_tree_as(const struct object *object,
+                            const struct kind *kind,
+                            struct arena *arena);
+const struct object *object_as(const struct object *object,
+                               const struct kind *kind);
 
 /* Bytes held, for accounting. */
 size_t object_bytes(const struct object *object);

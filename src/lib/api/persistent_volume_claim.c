@@ -126,26 +126,66 @@ check_storage(struct causes *c, const struct json *spec)
     causes_leave(c, at);
 }
 
-/* Only more storage may be asked for, and once the claim is bound. */
+/* Asking for less takes back a growth that failed, down to what there is. */
 static void
-check_changes(struct causes *c, const struct json *spec, const struct json *old)
+check_size_change(struct causes *c,
+                  const struct json *claim,
+                  const struct json *old)
 {
-    struct json *is = json_dup(c->arena, spec);
-    struct json *was = json_dup(c->arena, old);
+    static const char path[] = "resources.requests";
+    struct quantity is, was, real = {0};
+    const char *capacity =
+        check_text(json_get_path(old, "status.capacity"), "storage");
+    const struct json *requests =
+        json_get_path(claim, "spec.resources.requests");
+    const char *given = check_text(requests, "storage");
+    const char *before =
+        check_text(json_get_path(old, "spec.resources.requests"), "storage");
+    unsigned at = causes_enter(c, path);
 
-    json_remove(json_get(is, "resources"), "requests");
-    json_remove(json_get(was, "resources"), "requests");
-    if (*check_text(old, "volumeName") == '\0') {
+    if (quantity_parse(given, &is) == 0 && quantity_parse(before, &was) == 0
+        && quantity_compare(&is, &was) < 0
+        && (*capacity == '\0' || quantity_parse(capacity, &real) == 0)
+        && quantity_compare(&is, &real) <= 0)
+        causes_add(c,
+                   CAUSE_FORBIDDEN,
+                   "storage",
+                   NULL,
+                   "field can not be less than status.capacity");
+    causes_leave(c, at);
+}
+
+/* What may change is made what it was: the volume and the class, once; of a
+ * bound claim, the size.
+ */
+static void
+check_changes(struct causes *c,
+              const struct json *claim,
+              const struct json *old)
+{
+    struct json *is = json_dup(c->arena, json_get(claim, "spec"));
+    struct json *was = json_dup(c->arena, json_get(old, "spec"));
+    struct json *requests = json_get_path(is, "resources.requests");
+    struct json *before = json_get_path(was, "resources.requests");
+
+    if (*check_text(was, "volumeName") == '\0') {
         json_remove(is, "volumeName");
         json_remove(was, "volumeName");
     }
-    if (!json_equals(is, was)
-        || (*check_text(old, "volumeName") == '\0'
-            && !json_equals(json_get(spec, "resources"),
-                            json_get(old, "resources"))))
+    if (!check_is_set(was, "storageClassName"))
+        json_remove(is, "storageClassName");
+    if (strcmp(check_text(json_get(old, "status"), "phase"), "Bound") == 0) {
+        if (requests != NULL && before != NULL) {
+            json_remove(requests, "storage");
+            json_remove(before, "storage");
+        }
+        json_remove(is, "volumeAttributesClassName");
+        json_remove(was, "volumeAttributesClassName");
+    }
+    if (!json_equals(is, was))
         causes_add(c,
                    CAUSE_FORBIDDEN,
-                   "",
+                   "spec",
                    NULL,
                    "spec is immutable after creation except "
                    "resources.requests and volumeAttributesClassName for "
@@ -172,8 +212,10 @@ validate(struct causes *c, const struct json *claim, const struct json *old)
         check_name(c, spec, "storageClassName", NAME_DNS_SUBDOMAIN);
     check_one_of(c, spec, "volumeMode", CHECK_VALUES("Block", "Filesystem"));
     if (old != NULL)
-        check_changes(c, spec, json_get(old, "spec"));
+        check_size_change(c, claim, old);
     causes_leave(c, at);
+    if (old != NULL)
+        check_changes(c, claim, old);
 }
 
 const struct kind persistent_volume_claim_kind = {

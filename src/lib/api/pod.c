@@ -172,6 +172,7 @@ const struct kind pod_kind = {
     .prepare = pod_prepare,
     .validate = pod_validate,
     .validate_status = pod_validate_status,
+    .warn = pod_warn_of,
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
 };

@@ -178,6 +178,86 @@ check_gated_selector(struct causes *c,
     take_over(c->arena, spec, old, "nodeSelector");
 }
 
+static bool
+begins_with(const struct json *list, const struct json *first)
+{
+    if (json_count(first) > json_count(list))
+        return false;
+    for (uint32_t i = 0; i < json_count(first); i++)
+        if (!json_equals(json_at(list, i), json_at(first, i)))
+            return false;
+    return true;
+}
+
+/* An empty term matches nothing, and so more would not narrow it. */
+static bool
+narrows(const struct json *term, const struct json *old)
+{
+    const struct json *was_labels = json_get(old, "matchExpressions");
+    const struct json *was_fields = json_get(old, "matchFields");
+    const struct json *labels = json_get(term, "matchExpressions");
+    const struct json *fields = json_get(term, "matchFields");
+
+    if (json_count(was_labels) + json_count(was_fields) == 0)
+        return json_count(labels) + json_count(fields) == 0;
+    return begins_with(labels, was_labels) && begins_with(fields, was_fields);
+}
+
+static void
+check_gated_terms(struct causes *c,
+                  const struct json *affinity,
+                  const struct json *old)
+{
+    static const char path[] =
+        "requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
+    const struct json *was = json_get_path(old, path);
+    const struct json *is = json_get_path(affinity, path);
+
+    if (json_count(was) == 0)
+        return;
+    if (json_count(was) != json_count(is)) {
+        causes_add(c,
+                   CAUSE_INVALID,
+                   path,
+                   is,
+                   "no additions/deletions to non-empty NodeSelectorTerms "
+                   "list are allowed");
+        return;
+    }
+    for (uint32_t i = 0; i < was->count; i++) {
+        unsigned at = causes_enter_index(c, path, i);
+
+        if (!narrows(json_at(is, i), json_at(was, i)))
+            causes_add(c,
+                       CAUSE_INVALID,
+                       "",
+                       json_at(is, i),
+                       "only additions are allowed (no mutations or "
+                       "deletions)");
+        causes_leave(c, at);
+    }
+}
+
+static void
+check_gated_affinity(struct causes *c,
+                     struct json *spec,
+                     const struct json *old)
+{
+    struct json *affinity = json_get(spec, "affinity");
+    const struct json *was = json_get_path(old, "affinity.nodeAffinity");
+    unsigned at = causes_enter(c, "affinity.nodeAffinity");
+
+    if (was != NULL)
+        check_gated_terms(c, json_get(affinity, "nodeAffinity"), was);
+    causes_leave(c, at);
+    if (affinity == NULL && was == NULL)
+        return;
+    affinity = json_make_object(c->arena, spec, "affinity");
+    take_over(c->arena, affinity, json_get(old, "affinity"), "nodeAffinity");
+    if (json_count(affinity) == 0 && json_get(old, "affinity") == NULL)
+        json_remove(spec, "affinity");
+}
+
 /* Everything that may change is made what it was; then nothing may differ. */
 static void
 check_rest(struct causes *c, const struct json *spec, const struct json *old)
@@ -194,8 +274,10 @@ check_rest(struct causes *c, const struct json *spec, const struct json *old)
     take_over(c->arena, rest, old, "activeDeadlineSeconds");
     take_over(c->arena, rest, old, "schedulingGates");
     take_over(c->arena, rest, old, "tolerations");
-    if (json_count(json_get(old, "schedulingGates")) > 0)
+    if (json_count(json_get(old, "schedulingGates")) > 0) {
         check_gated_selector(c, rest, old);
+        check_gated_affinity(c, rest, old);
+    }
     if (!json_equals(rest, old))
         causes_add(c,
                    CAUSE_FORBIDDEN,

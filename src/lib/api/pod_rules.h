@@ -68,6 +68,11 @@ void tolerations_check(struct causes *c, const struct json *spec);
 void topology_spread_check(struct causes *c, const struct json *spec);
 void pod_kiln_check(struct causes *c, const struct json *spec);
 
+/* What is accepted and hardly meant; the walk stands at what has a metadata and
+ * a spec.
+ */
+void pod_warn(struct causes *c, const struct json *pod);
+
 /* Access modes of volumes and claims. */
 void access_modes_check(struct causes *c, const struct json *spec);
 

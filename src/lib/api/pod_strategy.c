@@ -378,6 +378,25 @@ pod_validate(struct causes *c, const struct json *pod, const struct json *old)
         pod_changes_check(c, json_get(pod, "spec"), json_get(old, "spec"));
 }
 
+/* Of new ones alone: updates of pods are many, and few are made by people. */
+void
+pod_warn_of(struct causes *c, const struct json *pod, const struct json *old)
+{
+    const char *why =
+        name_refuse(NAME_DNS_LABEL,
+                    check_text(json_get(pod, "metadata"), "name"));
+
+    if (old != NULL)
+        return;
+    if (why != NULL)
+        causes_warn(c,
+                    "metadata.name",
+                    "this is used in the Pod's hostname, which can result in "
+                    "surprising behavior; a DNS label is recommended: [%s]",
+                    why);
+    pod_warn(c, pod);
+}
+
 /* --- status --------------------------------------------------------------- */
 
 static void
@@ -393,6 +412,43 @@ check_conditions(struct causes *c, const struct json *status)
     }
 }
 
+/* What ended stays ended, unless the pod's containers are started again. */
+static void
+check_ended(struct causes *c,
+            const struct json *status,
+            const struct json *was,
+            const char *name,
+            const char *policy)
+{
+    const struct json *old_list = json_get(was, name);
+    const struct json *list = json_get(status, name);
+
+    if (strcmp(policy, "Always") == 0)
+        return;
+    for (uint32_t i = 0; i < json_count(old_list); i++) {
+        const struct json *old = json_at(old_list, i);
+        const struct json *end = json_get_path(old, "state.terminated");
+        unsigned at;
+
+        if (end == NULL
+            || (json_get_int(end, "exitCode", 0) != 0
+                && strcmp(policy, "OnFailure") == 0))
+            continue;
+        at = causes_enter_index(c, name, i);
+        for (uint32_t j = 0; j < json_count(list); j++)
+            if (strcmp(check_text(json_at(list, j), "name"),
+                       check_text(old, "name"))
+                    == 0
+                && json_get_path(json_at(list, j), "state.terminated") == NULL)
+                causes_add(c,
+                           CAUSE_FORBIDDEN,
+                           "state",
+                           NULL,
+                           "may not be transitioned to non-terminated state");
+        causes_leave(c, at);
+    }
+}
+
 void
 pod_validate_status(struct causes *c,
                     const struct json *pod,
@@ -400,6 +456,7 @@ pod_validate_status(struct causes *c,
 {
     const struct json *status = json_get(pod, "status");
     const struct json *was = json_get(old, "status");
+    const char *policy = check_text(json_get(old, "spec"), "restartPolicy");
     unsigned at;
 
     meta_check(c, &pod_kind, NAME_DNS_SUBDOMAIN, pod, old);
@@ -414,6 +471,9 @@ pod_validate_status(struct causes *c,
                    "may not be changed directly");
     if (*check_text(status, "nominatedNodeName") != '\0')
         check_name(c, status, "nominatedNodeName", NAME_DNS_SUBDOMAIN);
+    check_ended(c, status, was, "containerStatuses", policy);
+    check_ended(c, status, was, "initContainerStatuses", policy);
+    check_ended(c, status, was, "ephemeralContainerStatuses", "Never");
     check_conditions(c, status);
     if (check_is_set(was, "allocation"))
         check_immutable(c, status, was, "allocation");

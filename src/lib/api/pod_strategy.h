@@ -17,6 +17,9 @@ void pod_validate_status(struct causes *c,
                          const struct json *pod,
                          const struct json *old);
 
+void
+pod_warn_of(struct causes *c, const struct json *pod, const struct json *old);
+
 void pod_spec_drop_disabled(struct arena *arena,
                             struct json *spec,
                             const struct json *old);

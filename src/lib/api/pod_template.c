@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pod_template.c - a pod spec kept for use by others (kind PodTemplate) */
+#include "lib/api/causes.h"
 #include "lib/api/job.h"
 #include "lib/api/job_rules.h"
 #include "lib/api/kind.h"
@@ -42,6 +43,16 @@ validate(struct causes *c, const struct json *object, const struct json *old)
     pod_template_check(c, object, "template");
 }
 
+static void
+warn(struct causes *c, const struct json *object, const struct json *old)
+{
+    unsigned at = causes_enter(c, "template");
+
+    (void)old;
+    pod_warn(c, json_get(object, "template"));
+    causes_leave(c, at);
+}
+
 const struct kind pod_template_kind = {
     .group = "",
     .version = "v1",
@@ -55,4 +66,5 @@ const struct kind pod_template_kind = {
     .set_defaults = set_defaults,
     .prepare = prepare,
     .validate = validate,
+    .warn = warn,
 };

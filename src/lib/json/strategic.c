@@ -104,6 +104,33 @@ find(const struct json *list, const struct json *item, const char *key)
     return -1;
 }
 
+/* Where elements stood before the merge, as upstream sees it when an order is
+ * asked for: its merge edits in place, so what it removed leaves its place to
+ * those behind, and what it added takes the places at the end that are free.
+ */
+struct places {
+    struct json *seen; /* as many as there were */
+    uint32_t count;    /* in use */
+    bool is_edited;
+};
+
+static void
+places_remove(struct places *p, uint32_t at)
+{
+    if (!p->is_edited || at >= p->count)
+        return;
+    for (uint32_t i = at; i + 1 < p->count; i++)
+        p->seen->items[i] = p->seen->items[i + 1];
+    p->count--;
+}
+
+static void
+places_add(struct places *p, struct json *item)
+{
+    if (p->is_edited && p->count < p->seen->count)
+        p->seen->items[p->count++] = item;
+}
+
 /* Puts the list in order: the elements that `order` names as it names them,
  * the others where they stood among them.
  */
@@ -159,7 +186,8 @@ static int
 merge_element(struct strategic *s,
               const struct field *field,
               struct json *list,
-              const struct json *item)
+              const struct json *item,
+              struct places *places)
 {
     const char *key = key_of(field);
     int64_t at;
@@ -170,12 +198,14 @@ merge_element(struct strategic *s,
     if (says(item, "delete")) {
         while (at >= 0) {
             json_remove_at(list, (uint32_t)at);
+            places_remove(places, (uint32_t)at);
             at = find(list, item, key);
         }
         return 0;
     }
     if (at < 0) {
         json_append(s->arena, list, plain_copy(s, item));
+        places_add(places, list->items[list->count - 1]);
         return 0;
     }
     return merge_object(s, field->of, list->items[at], item);
@@ -199,6 +229,53 @@ find_replacement(struct strategic *s, const struct json *patch)
     return rest;
 }
 
+/* What the patch lists stands in the order that it asks for. */
+static int
+check_order(struct strategic *s,
+            const struct json *patch,
+            const struct json *order,
+            const char *key)
+{
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < json_count(patch); i++) {
+        const struct json *item = patch->items[i];
+
+        if (key != NULL && json_get(item, "$patch") != NULL)
+            continue;
+        while (at < json_count(order) && !is_same(order->items[at], item, key))
+            at++;
+        if (at++ == json_count(order))
+            return error_set(s->err,
+                             -EINVAL,
+                             "the order in the patch list does not match its "
+                             "$setElementOrder list");
+    }
+    return 0;
+}
+
+/* Deletions come first, whatever their place. */
+static int
+merge_elements(struct strategic *s,
+               const struct field *field,
+               struct json *list,
+               const struct json *patch,
+               struct places *places)
+{
+    for (int round = 0; round < 2; round++)
+        for (uint32_t i = 0; i < json_count(patch); i++) {
+            const struct json *item = patch->items[i];
+            int r;
+
+            if (says(item, "delete") != (round == 0))
+                continue;
+            r = merge_element(s, field, list, item, places);
+            if (r < 0)
+                return r;
+        }
+    return 0;
+}
+
 static int
 merge_list(struct strategic *s,
            const struct field *field,
@@ -209,8 +286,18 @@ merge_list(struct strategic *s,
     struct json *list = json_get(target, field->name);
     bool by_key = field->patch == MERGE_BY_KEY && field->of != NULL;
     const char *key = by_key ? key_of(field) : NULL;
-    const struct json *before;
+    struct places places;
+    int r;
 
+    if (order != NULL) {
+        r = check_order(s, patch, order, key);
+        if (r < 0)
+            return r;
+    }
+    if (patch != NULL && field->patch == MERGE_ATOMIC && list != NULL) {
+        json_set(s->arena, target, field->name, json_dup(s->arena, patch));
+        return 0;
+    }
     if (patch != NULL && (field->patch == MERGE_ATOMIC || list == NULL)) {
         json_set(s->arena,
                  target,
@@ -225,21 +312,22 @@ merge_list(struct strategic *s,
                  json_dup(s->arena, find_replacement(s, patch)));
         return 0;
     }
-    before = json_dup(s->arena, list != NULL ? list : json_array(s->arena));
-    for (uint32_t i = 0; i < json_count(patch); i++) {
-        const struct json *item = patch->items[i];
-        int r = 0;
-
-        if (by_key)
-            r = merge_element(s, field, list, item);
-        else if (find(list, item, NULL) < 0)
-            json_append(s->arena, list, json_dup(s->arena, item));
+    places.seen =
+        json_dup(s->arena,
+                 json_is(list, JSON_ARRAY) ? list : json_array(s->arena));
+    places.count = places.seen->count;
+    places.is_edited = order != NULL;
+    if (by_key) {
+        r = merge_elements(s, field, list, patch, &places);
         if (r < 0)
             return r;
     }
+    for (uint32_t i = 0; i < json_count(patch) && !by_key; i++)
+        if (find(list, patch->items[i], NULL) < 0)
+            json_append(s->arena, list, json_dup(s->arena, patch->items[i]));
     if (json_is(list, JSON_ARRAY) && field->patch != MERGE_ATOMIC
         && (order != NULL || patch != NULL))
-        sort_list(s, list, before, order != NULL ? order : patch, key);
+        sort_list(s, list, places.seen, order != NULL ? order : patch, key);
     return 0;
 }
 

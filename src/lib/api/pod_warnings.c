@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pod_warnings.c - what is accepted in a pod, and hardly meant
+ *
+ * Source: k8s.io/kubernetes/pkg/api/pod, warnings of 1.32.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/api/check.h"
+#include "lib/api/pod_rules.h"
+#include "lib/api/quantity.h"
+#include "lib/base/arena.h"
+#include "lib/json/json.h"
+
+static const struct old_label {
+    const char *name;
+    const char *since;
+    const char *instead;
+} old_labels[] = {
+    {"beta.kubernetes.io/arch", "v1.14", "kubernetes.io/arch"},
+    {"beta.kubernetes.io/os", "v1.14", "kubernetes.io/os"},
+    {"failure-domain.beta.kubernetes.io/region",
+     "v1.17",
+     "topology.kubernetes.io/region"},
+    {"failure-domain.beta.kubernetes.io/zone",
+     "v1.17",
+     "topology.kubernetes.io/zone"},
+    {"beta.kubernetes.io/instance-type",
+     "v1.17",
+     "node.kubernetes.io/instance-type"},
+};
+
+static const struct {
+    const char *volume;
+    const char *words;
+} old_volumes[] = {
+    {"photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"},
+    {"gitRepo", "deprecated in v1.11"},
+    {"scaleIO", "deprecated in v1.16, non-functional in v1.22+"},
+    {"flocker", "deprecated in v1.22, non-functional in v1.25+"},
+    {"storageos", "deprecated in v1.22, non-functional in v1.25+"},
+    {"quobyte", "deprecated in v1.22, non-functional in v1.25+"},
+    {"glusterfs", "deprecated in v1.25, non-functional in v1.26+"},
+    {"cephfs", "deprecated in v1.28, non-functional in v1.31+"},
+    {"rbd", "deprecated in v1.28, non-functional in v1.31+"},
+};
+
+static const struct {
+    const char *annotation;
+    const char *words;
+} old_annotations[] = {
+    {"scheduler.alpha.kubernetes.io/critical-pod",
+     "non-functional in v1.16+; use the \"priorityClassName\" field instead"},
+    {"seccomp.security.alpha.kubernetes.io/pod",
+     "non-functional in v1.27+; use the \"seccompProfile\" field instead"},
+    {"security.alpha.kubernetes.io/sysctls",
+     "non-functional in v1.11+; use the \"sysctls\" field instead"},
+    {"security.alpha.kubernetes.io/unsafe-sysctls",
+     "non-functional in v1.11+; use the \"sysctls\" field instead"},
+};
+
+static const struct old_label *
+find_old_label(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(old_labels); i++)
+        if (strcmp(old_labels[i].name, name) == 0)
+            return &old_labels[i];
+    return NULL;
+}
+
+/* `name` of the member that holds the label. */
+static void
+warn_of_label(struct causes *c, const struct json *object, const char *name)
+{
+    const struct old_label *l = find_old_label(check_text(object, name));
+
+    if (l != NULL)
+        causes_warn(c,
+                    name,
+                    "%s is deprecated since %s; use \"%s\" instead",
+                    l->name,
+                    l->since,
+                    l->instead);
+}
+
+static void
+warn_of_annotations(struct causes *c, const struct json *meta)
+{
+    const struct json *annotations = json_get(meta, "annotations");
+
+    for (size_t i = 0; i < ARRAY_SIZE(old_annotations); i++)
+        if (json_get(annotations, old_annotations[i].annotation) != NULL) {
+            unsigned at = causes_enter_key(c,
+                                           "metadata.annotations",
+                                           old_annotations[i].annotation);
+
+            causes_warn(c, "", "%s", old_annotations[i].words);
+            causes_leave(c, at);
+        }
+}
+
+static void
+warn_of_node_selector(struct causes *c, const struct json *spec)
+{
+    const struct json *selector = json_get(spec, "nodeSelector");
+
+    for (uint32_t i = 0; i < json_count(selector); i++) {
+        const struct old_label *l = find_old_label(selector->members[i].name);
+        unsigned at;
+
+        if (l == NULL)
+            continue;
+        at = causes_enter_key(c, "nodeSelector", l->name);
+        causes_warn(c,
+                    "",
+                    "deprecated since %s; use \"%s\" instead",
+                    l->since,
+                    l->instead);
+        causes_leave(c, at);
+    }
+}
+
+static void
+warn_of_term(struct causes *c, const struct json *term)
+{
+    const struct json *list = json_get(term, "matchExpressions");
+
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        unsigned at = causes_enter_index(c, "matchExpressions", i);
+
+        warn_of_label(c, json_at(list, i), "key");
+        causes_leave(c, at);
+    }
+}
+
+static void
+warn_of_node_affinity(struct causes *c, const struct json *affinity)
+{
+    static const char required[] =
+        "requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
+    static const char preferred[] =
+        "preferredDuringSchedulingIgnoredDuringExecution";
+    const struct json *list = json_get_path(affinity, required);
+
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        unsigned at = causes_enter_index(c, required, i);
+
+        warn_of_term(c, json_at(list, i));
+        causes_leave(c, at);
+    }
+    list = json_get(affinity, preferred);
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        unsigned at = causes_enter_index(c, preferred, i);
+        unsigned inside = causes_enter(c, "preference");
+
+        warn_of_term(c, json_get(json_at(list, i), "preference"));
+        causes_leave(c, inside);
+        causes_leave(c, at);
+    }
+}
+
+static void
+warn_of_selector(struct causes *c, const struct json *object)
+{
+    if (!check_is_set(object, "labelSelector"))
+        causes_warn(c,
+                    "labelSelector",
+                    "a null labelSelector results in matching no pod");
+}
+
+static void
+warn_of_pod_affinity(struct causes *c,
+                     const struct json *affinity,
+                     const char *name)
+{
+    static const char required[] =
+        "requiredDuringSchedulingIgnoredDuringExecution";
+    static const char preferred[] =
+        "preferredDuringSchedulingIgnoredDuringExecution";
+    const struct json *part = json_get(affinity, name);
+    const struct json *list = json_get(part, required);
+    unsigned in_part = causes_enter(c, name);
+
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        unsigned at = causes_enter_index(c, required, i);
+
+        warn_of_selector(c, json_at(list, i));
+        causes_leave(c, at);
+    }
+    list = json_get(part, preferred);
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        unsigned at = causes_enter_index(c, preferred, i);
+        unsigned inside = causes_enter(c, "podAffinityTerm");
+
+        warn_of_selector(c, json_get(json_at(list, i), "podAffinityTerm"));
+        causes_leave(c, inside);
+        causes_leave(c, at);
+    }
+    causes_leave(c, in_part);
+}
+
+static void
+warn_of_affinity(struct causes *c, const struct json *spec)
+{
+    const struct json *affinity = json_get(spec, "affinity");
+    unsigned at = causes_enter(c, "affinity");
+    unsigned inside = causes_enter(c, "nodeAffinity");
+
+    warn_of_node_affinity(c, json_get(affinity, "nodeAffinity"));
+    causes_leave(c, inside);
+    warn_of_pod_affinity(c, affinity, "podAffinity");
+    warn_of_pod_affinity(c, affinity, "podAntiAffinity");
+    causes_leave(c, at);
+}
+
+static void
+warn_of_spread(struct causes *c, const struct json *spec)
+{
+    const struct json *list = json_get(spec, "topologySpreadConstraints");
+
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        unsigned at = causes_enter_index(c, "topologySpreadConstraints", i);
+
+        warn_of_label(c, json_at(list, i), "topologyKey");
+        warn_of_selector(c, json_at(list, i));
+        causes_leave(c, at);
+    }
+}
+
+/* Bytes come whole. */
+static void
+warn_of_fraction(struct causes *c, const struct json *object, const char *name)
+{
+    const char *text = check_text(object, name);
+    struct quantity q;
+
+    if (*text != '\0' && quantity_parse(text, &q) == 0
+        && q.nano % 1000000000 != 0)
+        causes_warn(c,
+                    "",
+                    "fractional byte value \"%s\" is invalid, must be an "
+                    "integer",
+                    text);
+}
+
+static void
+warn_of_volumes(struct causes *c, const struct json *spec)
+{
+    const struct json *list = json_get(spec, "volumes");
+
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        const struct json *volume = json_at(list, i);
+        unsigned at = causes_enter_index(c, "volumes", i);
+        unsigned inside;
+
+        for (size_t k = 0; k < ARRAY_SIZE(old_volumes); k++)
+            if (check_is_set(volume, old_volumes[k].volume))
+                causes_warn(c,
+                            old_volumes[k].volume,
+                            "%s",
+                            old_volumes[k].words);
+        inside = causes_enter(c, "emptyDir.sizeLimit");
+        warn_of_fraction(c, json_get(volume, "emptyDir"), "sizeLimit");
+        causes_leave(c, inside);
+        causes_leave(c, at);
+    }
+}
+
+/* Elements that say what one before them says. */
+static bool
+is_second(const struct json *list, uint32_t at, const char *name)
+{
+    for (uint32_t i = 0; i < at; i++)
+        if (strcmp(check_text(json_at(list, i), name),
+                   check_text(json_at(list, at), name))
+            == 0)
+            return true;
+    return false;
+}
+
+static void
+warn_of_duplicates(struct causes *c,
+                   const struct json *spec,
+                   const char *list_name,
+                   const char *name)
+{
+    const struct json *list = json_get(spec, list_name);
+
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        unsigned at = causes_enter_index(c, list_name, i);
+
+        if (is_second(list, i, name))
+            causes_warn(c,
+                        name,
+                        "duplicate %s \"%s\"",
+                        name,
+                        check_text(json_at(list, i), name));
+        else if (strcmp(name, "name") == 0
+                 && *check_text(json_at(list, i), name) == '\0')
+            causes_warn(c, name, "invalid empty name \"\"");
+        causes_leave(c, at);
+    }
+}
+
+static void
+warn_of_env(struct causes *c, const struct json *container)
+{
+    const struct json *list = json_get(container, "env");
+
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        const struct json *item = json_at(list, i);
+        const char *name = check_text(item, "name");
+        const char *value = check_text(item, "value");
+        const char *ref = arena_printf(c->arena, "$(%s)", name);
+        unsigned at = causes_enter_index(c, "env", i);
+
+        if (is_second(list, i, "name")
+            && (check_is_set(item, "valueFrom") || strcmp(value, ref) == 0
+                || strstr(value, ref) == NULL))
+            causes_warn(c,
+                        "",
+                        "hides previous definition of \"%s\", which may be "
+                        "dropped when using apply",
+                        name);
+        causes_leave(c, at);
+    }
+}
+
+static void
+warn_of_resources(struct causes *c, const struct json *container)
+{
+    static const char *const lists[] = {"limits", "requests"};
+    static const char *const names[] = {"memory", "ephemeral-storage"};
+    const struct json *resources = json_get(container, "resources");
+    unsigned at = causes_enter(c, "resources");
+
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+        for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
+            unsigned inside = causes_enter_key(c, lists[i], names[k]);
+
+            warn_of_fraction(c, json_get(resources, lists[i]), names[k]);
+            causes_leave(c, inside);
+        }
+    causes_leave(c, at);
+}
+
+static void
+warn_of_containers(struct causes *c, const struct json *spec, const char *name)
+{
+    const struct json *list = json_get(spec, name);
+
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        unsigned at = causes_enter_index(c, name, i);
+
+        warn_of_env(c, json_at(list, i));
+        warn_of_resources(c, json_at(list, i));
+        causes_leave(c, at);
+    }
+}
+
+void
+pod_warn(struct causes *c, const struct json *pod)
+{
+    const struct json *spec = json_get(pod, "spec");
+    unsigned at;
+
+    warn_of_annotations(c, json_get(pod, "metadata"));
+    at = causes_enter(c, "spec");
+    warn_of_node_selector(c, spec);
+    warn_of_affinity(c, spec);
+    warn_of_spread(c, spec);
+    warn_of_volumes(c, spec);
+    warn_of_duplicates(c, spec, "hostAliases", "ip");
+    warn_of_duplicates(c, spec, "imagePullSecrets", "name");
+    warn_of_containers(c, spec, "initContainers");
+    warn_of_containers(c, spec, "containers");
+    if (json_get_int(spec, "terminationGracePeriodSeconds", 0) < 0)
+        causes_warn(c,
+                    "terminationGracePeriodSeconds",
+                    "must be >= 0; negative values are invalid and will be "
+                    "treated as 1");
+    causes_leave(c, at);
+}
