@@ -106,6 +106,17 @@ like "and the environment" \
     '^200 .*secret-of-environment'
 like "and the output" "$(api kilntest1 GET "$pod/log")" '^200 .*secret-of-output'
 
+lost=$(as kilntest1 ksub --parsable -o /nowhere/secret-of-path --wrap true)
+ok "a job whose output cannot be opened fails" wait_for 10 state_is "$lost" Failed
+like "its owner is told the path" "$(as kilntest1 kctl get job "$lost")" \
+    'secret-of-path'
+for how in "get job $lost" "get job $lost -o wide" "get pod job-$lost-0 -o yaml" \
+    "describe job $lost" "describe pod job-$lost-0" "why $lost" \
+    "get events" "get pods -o json"; do
+    # shellcheck disable=SC2086 # words
+    unlike "others are not: kctl $how" "$(as kilntest2 kctl $how 2>&1)" \
+        'secret-of'
+done
 hold='{"spec":{"suspend":true}}'
 forbidden "others do not hold it" kilntest2 PATCH "$job" "$hold" $merge
 forbidden "nor cancel it" kilntest2 PATCH "$job" \

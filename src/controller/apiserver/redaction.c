@@ -24,6 +24,8 @@ static const char *const of_pod_spec[] = {
     "subdomain",
 };
 
+static const char *const of_pod_status[] = {"message"};
+
 static const char *const of_job_spec[] = {"script", "environment"};
 
 static const char *const of_container[] = {
@@ -114,6 +116,8 @@ redaction_tree(struct arena *arena, const struct object *object)
         redact_pod_spec(json_get(template, "spec"));
     } else {
         redact_pod_spec(json_get(tree, "spec"));
+        /* where the agent names the paths that it could not open */
+        drop(json_get(tree, "status"), of_pod_status, ARRAY_SIZE(of_pod_status));
         redact_states(json_get_path(tree, "status.containerStatuses"));
         redact_states(json_get_path(tree, "status.initContainerStatuses"));
     }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "controller/apiserver/authorization.h"
 #include "controller/apiserver/indexes.h"
 #include "controller/apiserver/table.h"
 #include "controller/store/store.h"
@@ -41,6 +42,7 @@ static const struct table_column columns[] = {
 struct sight {
     const struct job *job;
     const struct pod *pod; /* or NULL: none yet, or none any more */
+    bool is_whole;         /* whoever looks may know what it runs */
 };
 
 /* How the pod runs, or has run; the job remembers the last one. */
@@ -194,7 +196,7 @@ explain_end(const struct sight *s,
         return buffer->text;
     }
     if (strcmp(reason, "StartError") == 0 && run.message != NULL)
-        return run.message;
+        return s->is_whole ? run.message : "it could not be started";
     if (strcmp(reason, "Cancelled") == 0 && failed->message != NULL)
         return failed->message;
     return reason;
@@ -320,7 +322,10 @@ add_cells(struct table_row *row, const struct object *object)
 {
     const struct job *job = job_of(object);
     const struct pod_spec *spec = &job->spec.template_.spec;
-    struct sight sight = {.job = job};
+    struct sight sight = {
+        .job = job,
+        .is_whole = authorization_reads_whole(row->view->caller, object),
+    };
     struct run run;
     CLEANUP_STRBUF struct strbuf reason = STRBUF_INIT;
 
