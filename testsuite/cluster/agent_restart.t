@@ -35,6 +35,7 @@ starts_of() { wc -l <"$home/starts-$1"; }
 cat >"$home/patient.sh" <<'TXT'
 #!/bin/sh
 echo $$ >>starts-$KILN_JOB_ID
+echo patience
 while [ ! -e end-$1 ]; do sleep 0.05; done
 exit "$(cat end-$1)"
 TXT
@@ -65,7 +66,15 @@ submit a && stays=$id
 submit b && ends=$id
 submit c && dies=$id
 submit t -t 0:06 && late=$id
+as kilntest1 kctl logs -f "$stays" >"$cluster/followed" 2>&1 &
+follower=$!
+follows() { grep -q patience "$cluster/followed"; }
+ok "a user follows what a job writes" wait_for 20 follows
 stop n1 KILL
+wait "$follower"
+is "who is told, when the agent dies, that this was not its end" "$?" 69
+like "in words" "$(cat "$cluster/followed")" \
+    '^kctl: logs: .*broke off.*again'
 end b 7
 kill -KILL "$(process_of "$dies")"
 kill -0 "$(process_of "$stays")"

@@ -151,6 +151,7 @@ query_of(const struct logs_options *o, struct arena *arena)
 
 struct sink {
     int result;
+    bool has_begun;
 };
 
 static void
@@ -158,6 +159,7 @@ take_piece(const void *bytes, size_t length, void *context)
 {
     struct sink *sink = context;
 
+    sink->has_begun = true;
     if (sink->result == 0)
         sink->result = fd_write_all(STDOUT_FILENO, bytes, length);
 }
@@ -187,6 +189,11 @@ stream(struct kctl *kctl,
     if (r < 0)
         return r;
     r = errand_run(kctl_client(kctl), NULL, &request, &errand, err);
+    if (r < 0 && r != -EKEYREJECTED && sink.has_begun)
+        return error_set(err,
+                         r,
+                         "the output broke off before its end: the agent of "
+                         "its node or the controller went away; ask again");
     if (r < 0)
         return errand.code == 0 ? connection_advise(r, err) : r;
     if (sink.result < 0)

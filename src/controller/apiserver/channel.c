@@ -218,6 +218,17 @@ channel_free(struct channel *c)
         free(c);
 }
 
+void
+channel_cut(struct channel *c)
+{
+    if (c == NULL)
+        return;
+    if (c->stream != NULL)
+        http_stream_cut(c->stream);
+    c->stream = NULL;
+    channel_free(c);
+}
+
 static void
 grow(struct channel *c)
 {

@@ -30,9 +30,11 @@ struct channel_callbacks {
 };
 
 /* Life. Open answers the request with a stream. The grant may be NULL. Free
- * ends the stream; what is queued is still delivered.
+ * ends the stream; what is queued is still delivered. Cut frees it, and its
+ * client sees that there was more to come.
  */
 void channel_free(struct channel *channel);
+void channel_cut(struct channel *channel);
 struct channel *channel_open(struct loop *loop,
                              struct http_request *http TAKES,
                              struct auth_grant *grant TAKES,

@@ -220,6 +220,8 @@ agent_free(struct agent *agent)
             container_of(agent->readers.next, struct reader, link);
 
         fail_reader(reader, 500, "the agent of the node went away");
+        channel_cut(reader->channel);
+        reader->channel = NULL;
         reader_free(reader);
     }
     channel_free(agent->channel);

@@ -441,6 +441,26 @@ send_refusal(const struct http_connection *c)
     (void)ignored;
 }
 
+/* Past the bufferevent, which lets nobody else write what it holds. */
+static void
+send_rest(const struct http_connection *c)
+{
+    struct evbuffer *output = bufferevent_get_output(c->bev);
+    struct evbuffer_iovec pieces[16];
+    int n = evbuffer_peek(output, -1, NULL, pieces, ARRAY_SIZE(pieces));
+
+    for (int i = 0; i < n && i < (int)ARRAY_SIZE(pieces); i++) {
+        ssize_t sent = send(c->fd,
+                            pieces[i].iov_base,
+                            pieces[i].iov_len,
+                            MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        if (sent != (ssize_t)pieces[i].iov_len)
+            break;
+    }
+    (void)shutdown(c->fd, SHUT_WR);
+}
+
 void
 http_connection_cut_doomed(struct http_server *server)
 {
@@ -453,7 +473,9 @@ http_connection_cut_doomed(struct http_server *server)
             server->counts.dropped_streams++;
         else
             server->counts.cut_connections++;
-        if (c->doom != HTTP_TOO_SLOW && c->phase == HTTP_RECEIVING)
+        if (c->doom == HTTP_CUT_SHORT)
+            send_rest(c);
+        else if (c->doom != HTTP_TOO_SLOW && c->phase == HTTP_RECEIVING)
             send_refusal(c);
         http_connection_cut(c);
     }

@@ -44,6 +44,7 @@ enum http_doom {
     HTTP_TOO_LARGE,
     HTTP_TOO_MUCH_IN_FLIGHT,
     HTTP_TOO_SLOW,
+    HTTP_CUT_SHORT, /* by its producer */
 };
 
 struct http_peer_count {

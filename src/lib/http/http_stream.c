@@ -111,6 +111,19 @@ http_stream_end(struct http_stream *s)
         free(s);
 }
 
+/* Not at once: whoever cuts it may stand in one of evhttp's callbacks. */
+void
+http_stream_cut(struct http_stream *s)
+{
+    if (s->connection == NULL) {
+        http_stream_end(s);
+        return;
+    }
+    s->callbacks = (struct http_stream_callbacks){0};
+    s->is_ended = true;
+    http_connection_doom(s->connection, HTTP_CUT_SHORT);
+}
+
 void
 http_stream_closed(struct http_stream *s, enum http_stream_end_reason reason)
 {
@@ -120,9 +133,10 @@ http_stream_closed(struct http_stream *s, enum http_stream_end_reason reason)
     s->connection = NULL;
     http_request_bury(c, s->ev);
     s->ev = NULL;
-    if (s->callbacks.closed == NULL)
+    if (s->callbacks.closed == NULL && !s->is_ended)
         return; /* its producer ends it some time */
-    s->callbacks.closed(s, reason, s->callbacks.arg);
+    if (s->callbacks.closed != NULL)
+        s->callbacks.closed(s, reason, s->callbacks.arg);
     free(s);
 }
 

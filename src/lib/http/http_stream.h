@@ -5,7 +5,8 @@
  * dropped when more than the server's `queued_bytes` wait for it.
  *
  * Thread:     the server's loop.
- * Invariant:  a stream ends once: by http_stream_end, or by `closed`.
+ * Invariant:  a stream ends once: by http_stream_end, http_stream_cut or
+ *             `closed`.
  */
 #pragma once
 
@@ -39,7 +40,10 @@ struct http_stream_callbacks {
 
 /* Change. Send: 0, or -EPIPE once the peer has gone or was dropped by this
  * very call (`closed` follows); the pieces are released in any case. End: the
- * rest is still delivered; the stream is gone and `closed` never comes.
+ * rest is still delivered; the stream is gone and `closed` never comes. Cut:
+ * as end, but the connection closes before the stream's proper end, so that the
+ * peer knows that something is missing; what the socket has no room for is not
+ * delivered.
  */
 void http_stream_set_callbacks(struct http_stream *s,
                                const struct http_stream_callbacks *callbacks);
@@ -49,6 +53,7 @@ int http_stream_send(struct http_stream *s,
 int
 http_stream_send_text(struct http_stream *s, const void *text, size_t length);
 void http_stream_end(struct http_stream *s TAKES);
+void http_stream_cut(struct http_stream *s TAKES);
 
 /* Look: bytes not yet taken by the kernel. */
 size_t http_stream_queued(const struct http_stream *s);

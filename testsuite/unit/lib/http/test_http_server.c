@@ -569,6 +569,36 @@ START_TEST(a_stream_comes_in_chunks_and_the_connection_goes_on)
 }
 END_TEST
 
+static void
+cut_stream(void *arg)
+{
+    struct host *h = arg;
+
+    http_stream_send_text(h->stream, "last", 4);
+    http_stream_cut(h->stream);
+    h->stream = NULL;
+}
+
+START_TEST(a_stream_that_is_cut_delivers_what_it_had_and_no_end)
+{
+    struct host *h = host_start(NULL);
+    struct strbuf answer = STRBUF_INIT;
+    int fd = site_connect(&h->site);
+
+    site_send(fd, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
+    await(&h->is_kept, 1);
+    site_call(&h->site, cut_stream, h);
+    ck_assert(!site_read_until(fd, &answer, "0\r\n\r\n"));
+
+    ck_assert_ptr_nonnull(strstr(answer.text, "4\r\nlast\r\n"));
+    ck_assert_uint_eq(h->closes, 0);
+    ck_assert_uint_eq(site_counts(&h->site).streams, 0);
+    close(fd);
+    strbuf_fini(&answer);
+    host_stop(h);
+}
+END_TEST
+
 START_TEST(a_stream_is_told_when_its_peer_goes)
 {
     struct host *h = host_start(NULL);
@@ -686,6 +716,7 @@ main(void)
     tcase_add_test(tcase,
                    a_request_that_outlives_its_server_can_still_be_answered);
     tcase_add_test(tcase, a_stream_comes_in_chunks_and_the_connection_goes_on);
+    tcase_add_test(tcase, a_stream_that_is_cut_delivers_what_it_had_and_no_end);
     tcase_add_test(tcase, a_stream_is_told_when_its_peer_goes);
     tcase_add_test(tcase, a_stream_to_a_client_that_has_gone_is_told_so);
     tcase_add_test(tcase, a_server_that_ends_tells_its_streams);
