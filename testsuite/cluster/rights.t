@@ -110,7 +110,8 @@ lost=$(as kilntest1 ksub --parsable -o /nowhere/secret-of-path --wrap true)
 ok "a job whose output cannot be opened fails" wait_for 10 state_is "$lost" Failed
 like "its owner is told the path" "$(as kilntest1 kctl get job "$lost")" \
     'secret-of-path'
-for how in "get job $lost" "get job $lost -o wide" "get pod job-$lost-0 -o yaml" \
+for how in "get job $lost" "get job $lost -o wide" "get job $lost -o yaml" \
+    "get pod job-$lost-0 -o yaml" \
     "describe job $lost" "describe pod job-$lost-0" "why $lost" \
     "get events" "get pods -o json"; do
     # shellcheck disable=SC2086 # words

@@ -223,8 +223,11 @@ channel_cut(struct channel *c)
 {
     if (c == NULL)
         return;
-    if (c->stream != NULL)
+    if (c->stream != NULL) {
+        while (c->count > 0)
+            send_some(c, SIZE_MAX);
         http_stream_cut(c->stream);
+    }
     c->stream = NULL;
     channel_free(c);
 }

@@ -24,7 +24,8 @@ static const char *const of_pod_spec[] = {
     "subdomain",
 };
 
-static const char *const of_pod_status[] = {"message"};
+/* Where the agent names the paths that it could not open. */
+static const char *const of_end[] = {"message"};
 
 static const char *const of_job_spec[] = {"script", "environment"};
 
@@ -114,10 +115,10 @@ redaction_tree(struct arena *arena, const struct object *object)
         drop(json_get(tree, "spec"), of_job_spec, ARRAY_SIZE(of_job_spec));
         redact_meta(arena, template);
         redact_pod_spec(json_get(template, "spec"));
+        drop(json_get_path(tree, "status.lastRun"), of_end, ARRAY_SIZE(of_end));
     } else {
         redact_pod_spec(json_get(tree, "spec"));
-        /* where the agent names the paths that it could not open */
-        drop(json_get(tree, "status"), of_pod_status, ARRAY_SIZE(of_pod_status));
+        drop(json_get(tree, "status"), of_end, ARRAY_SIZE(of_end));
         redact_states(json_get_path(tree, "status.containerStatuses"));
         redact_states(json_get_path(tree, "status.initContainerStatuses"));
     }
