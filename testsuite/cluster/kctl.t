@@ -96,6 +96,14 @@ runs() {
 }
 id=$(ksub --parsable --wrap 'echo one; sleep 1; echo two; sleep 100')
 ok "a job starts" runs "job-$id-0"
+told() { # JOB WORD...: events of the job with these reasons, in this order
+    kctl events --for "$1" --no-headers | awk -v words="$2" '
+        BEGIN { n = split(words, want, " "); at = 1 }
+        { for (i = 1; i <= NF; i++) if ($i == want[at]) { at++; break } }
+        END { exit at <= n }'
+}
+ok "what happens to its pods is told with it" \
+    wait_for 20 told "$id" "SuccessfulCreate Scheduled"
 ok "a number is a job" sh -c "kctl get $id 2>/dev/null || kctl get job $id"
 ok "it is in the picture of its node" \
     sh -c "kctl topology n17 | grep -q 'default/job-$id-0'"
@@ -117,6 +125,15 @@ ok "a job is cancelled" kctl cancel "$id"
 ok "and has failed then" \
     kctl wait --for condition=Failed --timeout 20s job "$id"
 ok "which is shown" sh -c "kctl get jobs | grep -q '^$id .*Cancelled'"
+ok "and what happened to it is told" wait_for 10 told "$id" \
+    "SuccessfulCreate Requeued SuccessfulDelete Suspended Resumed Cancelled"
+ok "warnings alone, too" \
+    sh -c "kctl events --for $id --types Warning | grep -q Cancelled"
+ok "a description has the same" \
+    sh -c "kctl describe $id | grep -q 'Suspended .*job-controller'"
+says "events are Normal or Warning" "neither Normal nor Warning" \
+    kctl events --types Bad
+says "of an object that --for names" "--for 1042" kctl events 1042
 ok "its record goes when it is deleted" kctl delete --wait "$id"
 says "and is not there any more" "not found" kctl get job "$id"
 says "a job that never was cannot be cancelled" "job 999 not found" \

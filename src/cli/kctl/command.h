@@ -57,6 +57,7 @@ extern const struct command create_command;
 extern const struct command delete_command;
 extern const struct command describe_command;
 extern const struct command drain_command;
+extern const struct command events_command;
 extern const struct command explain_command;
 extern const struct command fence_command;
 extern const struct command get_command;

@@ -2,17 +2,13 @@
 #include "cli/kctl/facts.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "cli/kctl/kctl.h"
 #include "cli/print/grid.h"
 #include "cli/print/human.h"
 #include "cli/print/ink.h"
-#include "lib/api/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
-#include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
@@ -217,9 +213,8 @@ facts_age(struct arena *arena, const char *time)
     return arena_strdup(arena, text);
 }
 
-/* Behind two spaces. */
-static void
-add_grid(struct strbuf *out, struct grid *grid)
+void
+facts_add_grid(struct strbuf *out, struct grid *grid)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
@@ -261,108 +256,5 @@ facts_add_conditions(struct strbuf *out, const struct json *conditions)
         grid_add_row(grid, cells);
     }
     strbuf_add_text(out, "Conditions:\n");
-    add_grid(out, grid);
-}
-
-/* Events */
-
-static const char *
-time_of_event(const struct json *event)
-{
-    static const char *const names[] = {"lastTimestamp",
-                                        "eventTime",
-                                        "firstTimestamp"};
-
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        const char *time = json_get_text(event, names[i]);
-
-        if (time != NULL)
-            return time;
-    }
-    return json_path_text(event, "metadata.creationTimestamp");
-}
-
-static int
-compare_events(const void *a, const void *b)
-{
-    const char *x = time_of_event(*(const struct json *const *)a);
-    const char *y = time_of_event(*(const struct json *const *)b);
-    int64_t left = 0;
-    int64_t right = 0;
-
-    if (x != NULL)
-        time_parse(x, &left);
-    if (y != NULL)
-        time_parse(y, &right);
-    return (left > right) - (left < right);
-}
-
-static void
-add_event_row(struct arena *arena, struct grid *grid, const struct json *event)
-{
-    const char *from = json_path_text(event, "source.component");
-    const int64_t count = json_get_int(event, "count", 1);
-    const char *age = facts_age(arena, time_of_event(event));
-    const char *cells[5];
-
-    if (from == NULL || from[0] == '\0')
-        from = json_get_text(event, "reportingComponent");
-    if (count > 1)
-        age = arena_printf(arena, "%s (x%lld)", age, (long long)count);
-    cells[0] = json_get_text(event, "type");
-    cells[1] = json_get_text(event, "reason");
-    cells[2] = age;
-    cells[3] = from;
-    cells[4] = json_get_text(event, "message");
-    grid_add_row(grid, cells);
-}
-
-int
-facts_add_events(struct kctl *kctl,
-                 const struct target_object *object,
-                 unsigned limit,
-                 struct strbuf *out,
-                 struct error *err)
-{
-    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    CLEANUP(grid_freep) struct grid *grid = grid_new(ink_is_wanted());
-    static const char *const columns[] = {"Type",
-                                          "Reason",
-                                          "Age",
-                                          "From",
-                                          "Message"};
-    const struct target_object events = {
-        .kind = &event_kind,
-        .namespace = object->namespace != NULL ? object->namespace : "default",
-    };
-    struct json *items = NULL;
-    uint32_t first = 0;
-    int r = kctl_list(kctl,
-                      &events,
-                      NULL,
-                      arena_printf(arena,
-                                   "involvedObject.kind=%s,"
-                                   "involvedObject.name=%s",
-                                   object->kind->name,
-                                   object->name),
-                      arena,
-                      &items,
-                      err);
-
-    if (r < 0)
-        return r;
-    if (json_count(items) == 0) {
-        facts_add(out, 0, "Events", "<none>");
-        return 0;
-    }
-    qsort(items->items, items->count, sizeof(*items->items), compare_events);
-    if (limit > 0 && items->count > limit)
-        first = items->count - limit;
-    for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-        grid_add_column(grid, columns[i]);
-    for (uint32_t i = first; i < items->count; i++)
-        add_event_row(arena, grid, items->items[i]);
-    strbuf_add_text(out, "Events:\n");
-    add_grid(out, grid);
-    return 0;
+    facts_add_grid(out, grid);
 }

@@ -5,11 +5,9 @@
 #include "lib/base/macro.h"
 
 struct arena;
-struct error;
+struct grid;
 struct json;
-struct kctl;
 struct strbuf;
-struct target_object;
 
 /* One line; the value's text is made fit for a terminal. Without a name it
  * goes on with what the line above names.
@@ -27,14 +25,8 @@ facts_add_tree(struct strbuf *out, unsigned indent, const struct json *object);
 /* The conditions as a table; nothing when there are none. */
 void facts_add_conditions(struct strbuf *out, const struct json *conditions);
 
-/* What happened to the object, oldest first, at most `limit` events (0: all):
- * a table, or "<none>".
- */
-int facts_add_events(struct kctl *kctl,
-                     const struct target_object *object,
-                     unsigned limit,
-                     struct strbuf *out,
-                     struct error *err);
+/* A table, behind two spaces. */
+void facts_add_grid(struct strbuf *out, struct grid *grid);
 
 /* How long ago an RFC 3339 time was: "3m5s"; "" for none. In the arena. */
 const char *facts_age(struct arena *arena, const char *time);

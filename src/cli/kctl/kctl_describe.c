@@ -6,6 +6,7 @@
 #include "cli/kctl/command.h"
 #include "cli/kctl/essence.h"
 #include "cli/kctl/facts.h"
+#include "cli/kctl/happenings.h"
 #include "cli/kctl/kctl.h"
 #include "cli/kctl/resource.h"
 #include "cli/kctl/summary.h"
@@ -213,7 +214,7 @@ describe(struct kctl *kctl,
     if (target->kind == &job_kind || target->kind == &node_kind)
         r = add_pods(kctl, target, arena, out, err);
     if (r == 0 && target->kind != &event_kind)
-        r = facts_add_events(kctl, target, 0, out, err);
+        r = happenings_tell(kctl, target, 0, out, err);
     return r;
 }
 

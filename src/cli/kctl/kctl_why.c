@@ -5,6 +5,7 @@
 
 #include "cli/kctl/command.h"
 #include "cli/kctl/facts.h"
+#include "cli/kctl/happenings.h"
 #include "cli/kctl/job_pods.h"
 #include "cli/kctl/kctl.h"
 #include "cli/kctl/resource.h"
@@ -220,23 +221,6 @@ add_pod(struct arena *arena, struct strbuf *out, const struct json *pod)
 }
 
 static int
-add_events(struct kctl *kctl,
-           const struct target_object *job,
-           const struct json *pods,
-           struct strbuf *out,
-           struct error *err)
-{
-    struct target_object about = *job;
-    const uint32_t n = json_count(pods);
-
-    if (n > 0) {
-        about.kind = &pod_kind;
-        about.name = json_path_text(json_at(pods, n - 1), "metadata.name");
-    }
-    return facts_add_events(kctl, &about, EVENTS, out, err);
-}
-
-static int
 explain(struct kctl *kctl,
         const struct target_object *target,
         struct error *err)
@@ -261,7 +245,7 @@ explain(struct kctl *kctl,
         facts_add(&out, 0, "Why", "the controller has not taken it up yet");
     for (uint32_t i = 0; i < json_count(pods); i++)
         add_pod(arena, &out, json_at(pods, i));
-    r = add_events(kctl, target, pods, &out, err);
+    r = happenings_tell(kctl, target, EVENTS, &out, err);
     if (r == 0)
         fwrite(out.text, 1, out.length, stdout);
     return r;

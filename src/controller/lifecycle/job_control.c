@@ -4,8 +4,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "controller/lifecycle/announcer.h"
+#include "controller/lifecycle/job_pass.h"
 #include "controller/lifecycle/job_plan.h"
-#include "controller/lifecycle/job_pod.h"
 #include "controller/lifecycle/job_tally.h"
 #include "controller/lifecycle/job_verdict.h"
 #include "controller/lifecycle/stock.h"
@@ -17,11 +18,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
-#include "lib/base/error.h"
-#include "lib/base/log.h"
 #include "lib/base/map.h"
-#include "lib/client/client.h"
-#include "lib/json/json.h"
 
 #define PARALLEL_JOBS   256u
 #define PODS_AT_A_TIME  64u
@@ -34,19 +31,12 @@ struct memory {
     int64_t counts_due_us; /* monotonic; 0: no counts wait to be written */
 };
 
-/* One look at a Job: the calls it has under way. */
-struct pass {
-    struct job_control *control;
-    char *key;
-    unsigned calls;
-    bool failed;
-};
-
 struct job_control {
-    struct client *client;
     struct stock *stock;
     struct clock *clock;
+    struct announcer *announcer;
     struct workqueue *queue;
+    struct job_pass_means means;
     struct map *memories; /* by job key */
 };
 
@@ -78,7 +68,7 @@ recount_pod(const struct object *object, void *context)
 {
     struct recount *r = context;
 
-    job_tally_see(r->tally, r->job, NULL, pod_of(object));
+    job_tally_see(r->tally, r->job, pod_of(object));
 }
 
 /* The pods that are there, and one that has just gone, or NULL. */
@@ -172,156 +162,45 @@ puts_off_status(struct job_control *c,
 /* ---- A pass ---- */
 
 static void
-end_call(struct pass *pass)
+on_refused(const struct object *job,
+           int64_t index,
+           int64_t attempt,
+           void *context)
 {
-    if (--pass->calls > 0)
-        return;
-    workqueue_done(pass->control->queue,
-                   pass->key,
-                   pass->failed ? WORKQUEUE_FAILED : WORKQUEUE_OK);
-    free(pass->key);
-    free(pass);
-}
+    struct job_control *c = context;
+    char key[OBJECT_KEY_SIZE];
+    struct memory *m;
 
-struct create {
-    struct pass *pass;
-    int64_t index;
-    int64_t attempt;
-};
-
-static void
-give_up(struct job_control *c, const char *key, int64_t index, int64_t attempt)
-{
-    struct memory *m = map_find(c->memories, key);
-
+    object_key(job, key);
+    m = map_find(c->memories, key);
     if (m != NULL)
         job_tally_give_up(m->tally, index, attempt);
 }
 
 static void
-on_created(const struct client_reply *reply, void *context)
+on_pass_done(const struct object *job, bool has_failed, void *context)
 {
-    struct create *create = context;
-    struct pass *pass = create->pass;
-    struct error err = {0};
+    struct job_control *c = context;
+    char key[OBJECT_KEY_SIZE];
 
-    /* 409: it is there from an earlier try; the watch will show it. */
-    if (reply->code != 201 && reply->code != 200 && reply->code != 409) {
-        give_up(pass->control, pass->key, create->index, create->attempt);
-        client_reply_error(reply, &err);
-        log_warning("cannot make a pod of job '%s': %s, trying again",
-                    pass->key,
-                    err.text);
-        pass->failed = true;
+    object_key(job, key);
+    workqueue_done(c->queue, key, has_failed ? WORKQUEUE_FAILED : WORKQUEUE_OK);
+}
+
+static void
+create_pods(struct job_control *c,
+            struct job_pass *pass,
+            struct job_tally *tally,
+            const struct job_plan *plan)
+{
+    int64_t until_us = clock_monotonic_us(c->clock) + EXPECT_FOR_US;
+
+    for (unsigned i = 0; i < plan->n_create; i++) {
+        const struct job_plan_pod *pod = &plan->create[i];
+
+        job_tally_expect(tally, pod->index, pod->attempt, until_us);
+        job_pass_create(pass, pod->index, pod->attempt);
     }
-    free(create);
-    end_call(pass);
-}
-
-static void
-create_pod(struct pass *pass,
-           const struct object *job,
-           struct job_tally *tally,
-           const struct job_plan_pod *pod)
-{
-    struct arena *arena = arena_new(8192);
-    struct create *create = xnew(struct create);
-    struct client_request request = {
-        .verb = CLIENT_CREATE,
-        .kind = &pod_kind,
-        .namespace = job->meta->namespace,
-        .body = job_pod_make(arena, job, pod->index, pod->attempt),
-    };
-
-    create->pass = pass;
-    create->index = pod->index;
-    create->attempt = pod->attempt;
-    job_tally_expect(tally,
-                     pod->index,
-                     pod->attempt,
-                     clock_monotonic_us(pass->control->clock) + EXPECT_FOR_US);
-    pass->calls++;
-    client_call(pass->control->client, arena, &request, on_created, create);
-}
-
-static void
-on_written(const struct client_reply *reply, void *context)
-{
-    struct pass *pass = context;
-    struct error err = {0};
-
-    if (reply->code == 0 || (reply->code >= 400 && reply->code != 404)) {
-        client_reply_error(reply, &err);
-        log_debug("job '%s': %s, trying again", pass->key, err.text);
-        pass->failed = true;
-    }
-    end_call(pass);
-}
-
-static void
-delete_pod(const struct object *object, void *context)
-{
-    struct pass *pass = context;
-    struct client_request request = {
-        .verb = CLIENT_DELETE,
-        .kind = &pod_kind,
-        .namespace = object->meta->namespace,
-        .name = object->meta->name,
-    };
-
-    if (pod_is_finished(pod_of(object)) || object->meta->deleted_at_us != 0)
-        return;
-    pass->calls++;
-    client_call(pass->control->client, NULL, &request, on_written, pass);
-}
-
-/* The revision goes along: a Job that changed since is looked at again. */
-static void
-write_status(struct pass *pass,
-             const struct object *job,
-             struct arena *arena TAKES,
-             struct json *status)
-{
-    struct json *body = json_object(arena);
-    struct client_request request = {
-        .verb = CLIENT_MERGE_PATCH,
-        .kind = &job_kind,
-        .namespace = job->meta->namespace,
-        .name = job->meta->name,
-        .subresource = "status",
-        .body = body,
-    };
-
-    json_set_string(arena,
-                    json_make_object(arena, body, "metadata"),
-                    "resourceVersion",
-                    job->meta->resource_version);
-    json_set(arena, body, "status", status);
-    pass->calls++;
-    client_call(pass->control->client, arena, &request, on_written, pass);
-}
-
-static void
-carry_out(struct pass *pass,
-          const struct object *job,
-          struct job_tally *tally,
-          const struct job_plan *plan,
-          struct arena *arena TAKES)
-{
-    struct job_control *c = pass->control;
-
-    for (unsigned i = 0; i < plan->n_create; i++)
-        create_pod(pass, job, tally, &plan->create[i]);
-    if (plan->delete_active)
-        stock_visit_owned(c->stock, job->meta->uid, delete_pod, pass);
-    if (plan->wake_after_us > 0)
-        workqueue_add_after(c->queue,
-                            pass->key,
-                            plan->wake_after_us / 1000 + 1);
-    if (plan->status != NULL)
-        write_status(pass, job, arena, plan->status);
-    else
-        arena_free(arena);
 }
 
 static void
@@ -333,7 +212,7 @@ work_on_job(const char *key, void *context)
     const struct object *job = stock_find_job(c->stock, namespace, slash + 1);
     struct arena *arena;
     struct memory *m;
-    struct pass *pass;
+    struct job_pass *pass;
     struct job_plan plan;
 
     if (job == NULL || job->meta->deleted_at_us != 0
@@ -354,13 +233,18 @@ work_on_job(const char *key, void *context)
     if (puts_off_status(c, key, m, &plan))
         plan.status = NULL;
 
-    pass = xnew(struct pass);
-    pass->control = c;
-    pass->key = xstrdup(key);
-    pass->calls = 1;
-    carry_out(pass, job, m->tally, &plan, arena);
+    pass = job_pass_begin(&c->means, job);
+    create_pods(c, pass, m->tally, &plan);
+    if (plan.delete_active)
+        job_pass_delete_active(pass);
+    if (plan.wake_after_us > 0)
+        workqueue_add_after(c->queue, key, plan.wake_after_us / 1000 + 1);
+    if (plan.status != NULL)
+        job_pass_write(pass, arena, plan.status, &plan.news);
+    else
+        arena_free(arena);
     forget_if_quiet(c, key, job_of(job), &plan);
-    end_call(pass);
+    job_pass_end(pass);
 }
 
 /* ---- What changes ---- */
@@ -401,11 +285,10 @@ tell_tally(struct job_control *c,
     m = find_memory(c, key, job_of(job));
     if (m == NULL && new_pod == NULL)
         m = remember(c, key, count_pods(c, job_of(job), old_pod));
-    if (m != NULL)
-        job_tally_see(m->tally,
-                      job_of(job),
-                      old_pod != NULL ? pod_of(old_pod) : NULL,
-                      new_pod != NULL ? pod_of(new_pod) : NULL);
+    if (m != NULL && new_pod != NULL)
+        job_tally_see(m->tally, job_of(job), pod_of(new_pod));
+    else if (m != NULL)
+        job_tally_see_gone(m->tally, job_of(job), pod_of(old_pod));
 }
 
 static void
@@ -454,9 +337,17 @@ job_control_new(struct loop *loop,
         .context = c,
     };
 
-    c->client = client;
     c->stock = stock;
     c->clock = clock;
+    c->announcer = announcer_new(client, clock, "job-controller");
+    c->means = (struct job_pass_means){
+        .client = client,
+        .stock = stock,
+        .announcer = c->announcer,
+        .refused = on_refused,
+        .done = on_pass_done,
+        .context = c,
+    };
     c->memories = map_new();
     c->queue = workqueue_new(loop, PARALLEL_JOBS, work_on_job, c);
     stock_listen(stock, &listener);
@@ -472,6 +363,7 @@ job_control_free(struct job_control *c)
     if (c == NULL)
         return;
     workqueue_free(c->queue);
+    announcer_free(c->announcer);
     while (map_next(c->memories, &at, NULL, &m))
         free_memory(m);
     map_free(c->memories);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/lifecycle/job_plan.h"
 
-#include "controller/lifecycle/job_report.h"
 #include "controller/lifecycle/job_tally.h"
 #include "controller/lifecycle/job_verdict.h"
 #include "lib/api/job.h"
@@ -141,7 +140,7 @@ job_plan(const struct job *job,
 {
     struct job_plan plan = {0};
     struct job_report report = job_report(arena, job, now_us);
-    struct job_verdict verdict = job_judge(job, t, now_us);
+    struct job_verdict verdict = job_judge(job, t, now_us, arena);
     int64_t backoff = backoff_left_us(t, now_us);
 
     job_report_counts(&report, t);
@@ -162,5 +161,6 @@ job_plan(const struct job *job,
     }
     plan.status = json_count(report.status) > 0 ? report.status : NULL;
     plan.status_is_urgent = report.is_urgent;
+    plan.news = report.news;
     *ret_plan = plan;
 }

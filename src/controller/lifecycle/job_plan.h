@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "controller/lifecycle/job_report.h"
+
 struct arena;
 struct job;
 struct job_tally;
@@ -33,6 +35,7 @@ struct job_plan {
     int64_t wake_after_us; /* look again then; 0: when something changes */
     struct json *status;   /* a merge patch's "status", or NULL: no change */
     bool status_is_urgent; /* more than counts: not to be put off */
+    struct job_news news;  /* of the status, once it is written */
 };
 
 /* At most `limit` pods are planned at a time. `now_us` is real time. */

@@ -105,6 +105,9 @@ job_report_end(struct job_report *r, const struct job_verdict *v)
     bool is_complete = v->outcome == JOB_COMPLETE;
 
     set_condition(r, is_complete ? "Complete" : "Failed", v);
+    r->news = is_complete
+                  ? (struct job_news){false, "Completed", "Job completed"}
+                  : (struct job_news){true, v->reason, v->message};
     job_report_start(r);
     if (is_complete)
         set_time(r->arena, r->status, "completionTime", r->now_us);
@@ -113,6 +116,9 @@ job_report_end(struct job_report *r, const struct job_verdict *v)
 void
 job_report_suspended(struct job_report *r, bool is_suspended)
 {
+    r->news = is_suspended
+                  ? (struct job_news){false, "Suspended", "Job suspended"}
+                  : (struct job_news){false, "Resumed", "Job resumed"};
     begin_conditions(r);
     add_condition(r,
                   "Suspended",
@@ -275,5 +281,6 @@ void
 job_report_requeued(struct job_report *r, int64_t before)
 {
     r->is_urgent = true;
+    r->news = (struct job_news){false, "Requeued", "Job starts anew"};
     json_set_int(r->arena, r->status, "requeued", before);
 }

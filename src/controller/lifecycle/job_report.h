@@ -15,6 +15,13 @@ struct job_tally;
 struct job_verdict;
 struct json;
 
+/* What users are to be told when it is written; no reason: nothing. */
+struct job_news {
+    bool is_warning;
+    const char *reason;
+    const char *message;
+};
+
 struct job_report {
     struct arena *arena;
     const struct job *job;
@@ -22,6 +29,7 @@ struct job_report {
     struct json *status;     /* the patch; with no members: no change */
     struct json *conditions; /* NULL: none has changed */
     bool is_urgent;          /* more than counts has changed */
+    struct job_news news;
 };
 
 struct job_report

@@ -8,6 +8,7 @@
 #include "lib/api/job.h"
 #include "lib/api/pod.h"
 #include "lib/base/alloc.h"
+#include "lib/base/map.h"
 
 /* An index that has had a pod and is not done. */
 struct tally_slot {
@@ -300,6 +301,7 @@ job_tally_new(const struct job *job)
     t->job_uid = xstrdup(job->meta.uid);
     t->is_numbered =
         is_indexed(job) || (completions != NULL && *completions == 1);
+    t->pods = map_new();
     list_init(&t->expected);
     recall_run(&t->run, status);
     if (is_indexed(job) && status->completed_indexes != NULL) {
@@ -318,6 +320,7 @@ job_tally_free(struct job_tally *t)
         return;
     list_foreach_safe(pos, &t->expected)
         free(container_of(pos, struct expected, link));
+    map_free(t->pods);
     index_set_fini(&t->done);
     index_set_fini(&t->taken);
     fini_run(&t->run);
@@ -455,24 +458,12 @@ job_tally_expire(struct job_tally *t, int64_t now_us)
 /* ---- Pods ---- */
 
 static bool
-is_active(const struct pod *pod)
-{
-    return pod != NULL && !pod_is_finished(pod);
-}
-
-static bool
 is_ready(const struct pod *pod)
 {
-    const struct pod_condition *ready =
-        is_active(pod) ? pod_find_condition(pod, "Ready") : NULL;
+    const struct pod_condition *ready = pod_find_condition(pod, "Ready");
 
-    return ready != NULL && strcmp(ready->status, "True") == 0;
-}
-
-static bool
-is_deleting(const struct pod *pod)
-{
-    return pod != NULL && pod->meta.deleted_at_us != 0;
+    return !pod_is_finished(pod) && ready != NULL
+           && strcmp(ready->status, "True") == 0;
 }
 
 /* Lost with its node, or pushed out by others. */
@@ -489,7 +480,7 @@ note_failure(struct job_tally *t, const struct job *job, const struct pod *pod)
 {
     struct container_state state;
 
-    if ((is_deleting(pod) && job_tally_excuses(job))
+    if ((pod->meta.deleted_at_us != 0 && job_tally_excuses(job))
         || (job->spec.requeue && is_disrupted(pod))) {
         t->excused++;
         return;
@@ -540,31 +531,68 @@ note_made(struct job_tally *t, int64_t index, int64_t attempt)
         note_numbers(t, index, attempt);
 }
 
-void
-job_tally_see(struct job_tally *t,
-              const struct job *job,
-              const struct pod *old_pod,
-              const struct pod *new_pod)
+/* A pod as it was seen last, in the place of a pointer of the map. */
+enum sight {
+    SEEN = 1,
+    SEEN_ACTIVE = 2,
+    SEEN_READY = 4,
+    SEEN_DELETING = 8,
+};
+
+static unsigned
+sight_of(const struct pod *pod)
 {
-    bool was_active = is_active(old_pod);
-    bool now_active = is_active(new_pod);
+    return SEEN | (pod_is_finished(pod) ? 0u : SEEN_ACTIVE)
+           | (is_ready(pod) ? SEEN_READY : 0u)
+           | (pod->meta.deleted_at_us != 0 ? SEEN_DELETING : 0u);
+}
+
+static int
+change(unsigned was, unsigned is, unsigned what)
+{
+    return ((is & what) != 0) - ((was & what) != 0);
+}
+
+static void
+recount(struct job_tally *t, unsigned was, unsigned is, int64_t index)
+{
+    t->active += change(was, is, SEEN_ACTIVE);
+    t->ready += change(was, is, SEEN_READY);
+    t->deleting += change(was, is, SEEN_DELETING);
+    if (index >= 0 && change(was, is, SEEN_ACTIVE) > 0)
+        take_index(t, index);
+    else if (index >= 0 && change(was, is, SEEN_ACTIVE) < 0)
+        release_index(t, index);
+}
+
+void
+job_tally_see(struct job_tally *t, const struct job *job, const struct pod *pod)
+{
+    unsigned was = (unsigned)(uintptr_t)map_find(t->pods, pod->meta.name);
+    unsigned is = sight_of(pod);
     int64_t index = -1, attempt = 0;
 
-    job_pod_name_parse(job->meta.name,
-                       new_pod ? new_pod->meta.name : old_pod->meta.name,
-                       &index,
-                       &attempt);
-    if (old_pod == NULL)
+    job_pod_name_parse(job->meta.name, pod->meta.name, &index, &attempt);
+    if (was == 0)
         note_made(t, index, attempt);
-    t->active += now_active - was_active;
-    t->ready += is_ready(new_pod) - is_ready(old_pod);
-    t->deleting += is_deleting(new_pod) - is_deleting(old_pod);
-    if (index >= 0 && now_active && !was_active)
-        take_index(t, index);
-    if (index >= 0 && was_active && !now_active)
-        release_index(t, index);
-    if (new_pod != NULL && !now_active && (old_pod == NULL || was_active))
-        note_end(t, job, new_pod, index);
-    else if (new_pod == NULL && was_active)
-        note_gone(t, job, old_pod);
+    recount(t, was, is, index);
+    map_put(t->pods, pod->meta.name, (void *)(uintptr_t)is);
+    if ((is & SEEN_ACTIVE) == 0 && (was == 0 || (was & SEEN_ACTIVE) != 0))
+        note_end(t, job, pod, index);
+}
+
+void
+job_tally_see_gone(struct job_tally *t,
+                   const struct job *job,
+                   const struct pod *last)
+{
+    int64_t index = -1, attempt = 0;
+    unsigned was;
+
+    job_tally_see(t, job, last);
+    was = (unsigned)(uintptr_t)map_remove(t->pods, last->meta.name);
+    job_pod_name_parse(job->meta.name, last->meta.name, &index, &attempt);
+    recount(t, was, 0, index);
+    if ((was & SEEN_ACTIVE) != 0)
+        note_gone(t, job, last);
 }

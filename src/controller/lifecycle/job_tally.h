@@ -28,6 +28,7 @@
 #include "lib/base/macro.h"
 
 struct job;
+struct map;
 struct pod;
 
 /* How the pod that ended last has run: struct job_run, owned. */
@@ -57,6 +58,7 @@ struct job_tally {
     int64_t last_failure_us;
     struct tally_run run;
 
+    struct map *pods;         /* those that are there, to how they were */
     struct index_set done;    /* the indexes that have succeeded */
     struct index_set taken;   /* and those that have a pod */
     struct tally_slot *slots; /* of indexes that are not done, ascending */
@@ -74,13 +76,13 @@ struct job_tally *job_tally_new(const struct job *job) OWNED_BY(job_tally_free);
 DEFINE_CLEANUP(struct job_tally, job_tally_free)
 void job_tally_settle(struct job_tally *tally, const struct job *job);
 
-/* Change: a pod from one state to the next; NULL when it was not there yet,
- * or is no more.
- */
+/* Change: a pod as it is now; or as it was last, when it is gone. */
 void job_tally_see(struct job_tally *tally,
                    const struct job *job,
-                   const struct pod *old_pod,
-                   const struct pod *new_pod);
+                   const struct pod *pod);
+void job_tally_see_gone(struct job_tally *tally,
+                        const struct job *job,
+                        const struct pod *last);
 
 /* A create that was sent counts as a pod until it is seen, given up, or its
  * time is over. Give up does nothing for one that has been seen.

@@ -5,6 +5,7 @@
 
 #include "controller/lifecycle/job_tally.h"
 #include "lib/api/job.h"
+#include "lib/base/arena.h"
 
 #define DEFAULT_BACKOFF_LIMIT 6
 
@@ -78,8 +79,13 @@ recall(const struct job *job,
 }
 
 struct job_verdict
-job_judge(const struct job *job, const struct job_tally *t, int64_t now_us)
+job_judge(const struct job *job,
+          const struct job_tally *t,
+          int64_t now_us,
+          struct arena *arena)
 {
+    const char *cancelled_by =
+        string_map_find(&job->meta.annotations, ANNOTATION_CANCEL);
     struct job_verdict verdict;
 
     if (recall(job, "FailureTarget", JOB_FAILED, &verdict)
@@ -97,11 +103,11 @@ job_judge(const struct job *job, const struct job_tally *t, int64_t now_us)
             "CompletionsReached",
             "Reached expected number of succeeded pods",
         };
-    if (string_map_find(&job->meta.annotations, ANNOTATION_CANCEL) != NULL)
+    if (cancelled_by != NULL)
         return (struct job_verdict){
             JOB_FAILED,
             "Cancelled",
-            "Cancelled by a user",
+            arena_printf(arena, "Cancelled by %.100s", cancelled_by),
         };
     if (t->failed > backoff_limit_of(job))
         return (struct job_verdict){

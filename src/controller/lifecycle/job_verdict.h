@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct arena;
 struct job;
 struct job_tally;
 
@@ -20,12 +21,14 @@ enum job_outcome { JOB_GOES_ON, JOB_COMPLETE, JOB_FAILED };
 
 struct job_verdict {
     enum job_outcome outcome;
-    const char *reason; /* borrowed from the Job, or for good */
-    const char *message;
+    const char *reason;  /* borrowed from the Job, or for good */
+    const char *message; /* likewise, or in the arena */
 };
 
-struct job_verdict
-job_judge(const struct job *job, const struct job_tally *tally, int64_t now_us);
+struct job_verdict job_judge(const struct job *job,
+                             const struct job_tally *tally,
+                             int64_t now_us,
+                             struct arena *arena);
 
 /* How many of the Job's pods must succeed, and how many may run. */
 bool job_is_indexed(const struct job *job);

@@ -73,7 +73,7 @@ given_pod_with(const char *metadata, const char *name, const char *status)
                   metadata,
                   status);
     pod = parse(&pod_kind, text.text);
-    job_tally_see(tally, job_of(job), NULL, pod_of(pod));
+    job_tally_see(tally, job_of(job), pod_of(pod));
     object_unref(pod);
 }
 

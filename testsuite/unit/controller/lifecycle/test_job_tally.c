@@ -84,7 +84,7 @@ count_anew(const struct life *l)
     struct job_tally *t = job_tally_new(job_of(l->job));
 
     for (int i = 0; i < l->n_pods; i++)
-        job_tally_see(t, job_of(l->job), NULL, pod_of(l->pods[i]));
+        job_tally_see(t, job_of(l->job), pod_of(l->pods[i]));
     job_tally_settle(t, job_of(l->job));
     return t;
 }
@@ -119,6 +119,18 @@ agree(const struct job_plan *kept, const struct job_plan *anew)
     ck_assert(kept->delete_active == anew->delete_active);
 }
 
+static void
+see(struct job_tally *t,
+    const struct job *job,
+    const struct object *was,
+    const struct object *is)
+{
+    if (is != NULL)
+        job_tally_see(t, job, pod_of(is));
+    else
+        job_tally_see_gone(t, job, pod_of(was));
+}
+
 /* A pod's change goes to both; their plans agree, then and after what is
  * planned has been written.
  */
@@ -131,14 +143,8 @@ change_pod(struct life *l, int i, const struct object *pod)
     const struct job *job = job_of(l->job);
     struct job_plan kept_plan, anew_plan;
 
-    job_tally_see(l->tally,
-                  job,
-                  was ? pod_of(was) : NULL,
-                  pod ? pod_of(pod) : NULL);
-    job_tally_see(anew,
-                  job,
-                  was ? pod_of(was) : NULL,
-                  pod ? pod_of(pod) : NULL);
+    see(l->tally, job, was, pod);
+    see(anew, job, was, pod);
     if (was == NULL)
         l->n_pods++;
     l->pods[i] = pod;
@@ -322,7 +328,7 @@ START_TEST(a_million_indexes_done_in_order_cost_little)
         const char *name = job_pod_name(l->arena, "j", i, 0);
         const struct object *pod = make_pod(l, name, "Succeeded", false);
 
-        job_tally_see(l->tally, job, NULL, pod_of(pod));
+        job_tally_see(l->tally, job, pod_of(pod));
         object_unref(pod);
     }
 

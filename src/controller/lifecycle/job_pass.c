@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/job_pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/lifecycle/announcer.h"
+#include "controller/lifecycle/job_pod.h"
+#include "controller/lifecycle/job_report.h"
+#include "controller/lifecycle/stock.h"
+#include "lib/api/job.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/client/client.h"
+#include "lib/json/json.h"
+
+struct job_pass {
+    const struct job_pass_means *means;
+    const struct object *job;
+    unsigned calls; /* under way, and one until job_pass_end */
+    bool has_failed;
+};
+
+struct job_pass *
+job_pass_begin(const struct job_pass_means *means, const struct object *job)
+{
+    struct job_pass *pass = xnew(struct job_pass);
+
+    pass->means = means;
+    pass->job = object_ref(job);
+    pass->calls = 1;
+    return pass;
+}
+
+static void
+end_call(struct job_pass *pass)
+{
+    if (--pass->calls > 0)
+        return;
+    pass->means->done(pass->job, pass->has_failed, pass->means->context);
+    object_unref(pass->job);
+    free(pass);
+}
+
+void
+job_pass_end(struct job_pass *pass)
+{
+    end_call(pass);
+}
+
+/* ---- Creates ---- */
+
+struct create {
+    struct job_pass *pass;
+    int64_t index;
+    int64_t attempt;
+};
+
+static char *
+name_of_created(const struct create *create)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    return xstrdup(job_pod_name(arena,
+                                create->pass->job->meta->name,
+                                create->index,
+                                create->attempt));
+}
+
+/* A pod of that name may be there from an earlier try: the watch shows it. It
+ * may also be somebody else's.
+ */
+static bool
+is_made_already(const struct create *create, const char *name)
+{
+    const struct object *job = create->pass->job;
+    const struct object *pod =
+        stock_find_pod(create->pass->means->stock, job->meta->namespace, name);
+    const struct owner_reference *owner =
+        pod != NULL ? meta_controller(pod->meta) : NULL;
+
+    return pod == NULL
+           || (owner != NULL && strcmp(owner->uid, job->meta->uid) == 0);
+}
+
+static void
+refuse_create(struct create *create, const struct client_reply *reply)
+{
+    struct job_pass *pass = create->pass;
+    struct error err = {0};
+    CLEANUP_FREE char *message = NULL;
+
+    pass->means->refused(pass->job,
+                         create->index,
+                         create->attempt,
+                         pass->means->context);
+    client_reply_error(reply, &err);
+    log_warning("cannot make a pod of job '%s': %s, trying again",
+                pass->job->meta->name,
+                err.text);
+    message = xasprintf("Error creating: %.500s", err.text);
+    announcer_say(pass->means->announcer,
+                  pass->job,
+                  ANNOUNCE_WARNING,
+                  "FailedCreate",
+                  message);
+    pass->has_failed = true;
+}
+
+static void
+on_created(const struct client_reply *reply, void *context)
+{
+    struct create *create = context;
+    struct job_pass *pass = create->pass;
+    CLEANUP_FREE char *name = name_of_created(create);
+
+    if (reply->code == 201 || reply->code == 200) {
+        CLEANUP_FREE char *message = xasprintf("Created pod: %s", name);
+
+        announcer_say(pass->means->announcer,
+                      pass->job,
+                      ANNOUNCE_STEP,
+                      "SuccessfulCreate",
+                      message);
+    } else if (reply->code != 409 || !is_made_already(create, name)) {
+        refuse_create(create, reply);
+    }
+    free(create);
+    end_call(pass);
+}
+
+void
+job_pass_create(struct job_pass *pass, int64_t index, int64_t attempt)
+{
+    struct arena *arena = arena_new(8192);
+    struct create *create = xnew(struct create);
+    struct client_request request = {
+        .verb = CLIENT_CREATE,
+        .kind = &pod_kind,
+        .namespace = pass->job->meta->namespace,
+        .body = job_pod_make(arena, pass->job, index, attempt),
+    };
+
+    create->pass = pass;
+    create->index = index;
+    create->attempt = attempt;
+    pass->calls++;
+    client_call(pass->means->client, arena, &request, on_created, create);
+}
+
+/* ---- Deletes and the status ---- */
+
+/* False: it is to be tried again. */
+static bool
+check_written(struct job_pass *pass, const struct client_reply *reply)
+{
+    struct error err = {0};
+
+    if (reply->code != 0 && (reply->code < 400 || reply->code == 404))
+        return true;
+    client_reply_error(reply, &err);
+    log_debug("job '%s': %s, trying again", pass->job->meta->name, err.text);
+    pass->has_failed = true;
+    return false;
+}
+
+struct removal {
+    struct job_pass *pass;
+    char *pod_name;
+};
+
+static void
+on_deleted(const struct client_reply *reply, void *context)
+{
+    struct removal *removal = context;
+    struct job_pass *pass = removal->pass;
+    CLEANUP_FREE char *message =
+        xasprintf("Deleted pod: %s", removal->pod_name);
+
+    if (check_written(pass, reply) && reply->code != 404)
+        announcer_say(pass->means->announcer,
+                      pass->job,
+                      ANNOUNCE_STEP,
+                      "SuccessfulDelete",
+                      message);
+    free(removal->pod_name);
+    free(removal);
+    end_call(pass);
+}
+
+static void
+delete_pod(const struct object *object, void *context)
+{
+    struct job_pass *pass = context;
+    struct removal *removal;
+    struct client_request request = {
+        .verb = CLIENT_DELETE,
+        .kind = &pod_kind,
+        .namespace = object->meta->namespace,
+        .name = object->meta->name,
+    };
+
+    if (pod_is_finished(pod_of(object)) || object->meta->deleted_at_us != 0)
+        return;
+    removal = xnew(struct removal);
+    removal->pass = pass;
+    removal->pod_name = xstrdup(object->meta->name);
+    pass->calls++;
+    client_call(pass->means->client, NULL, &request, on_deleted, removal);
+}
+
+void
+job_pass_delete_active(struct job_pass *pass)
+{
+    stock_visit_owned(pass->means->stock,
+                      pass->job->meta->uid,
+                      delete_pod,
+                      pass);
+}
+
+/* The status, and what is to be told once it stands. */
+struct writing {
+    struct job_pass *pass;
+    bool is_warning;
+    char *reason; /* NULL: nothing */
+    char *message;
+};
+
+static void
+on_written(const struct client_reply *reply, void *context)
+{
+    struct writing *writing = context;
+    struct job_pass *pass = writing->pass;
+
+    if (check_written(pass, reply) && writing->reason != NULL)
+        announcer_say(pass->means->announcer,
+                      pass->job,
+                      writing->is_warning ? ANNOUNCE_WARNING : ANNOUNCE_NORMAL,
+                      writing->reason,
+                      writing->message);
+    free(writing->reason);
+    free(writing->message);
+    free(writing);
+    end_call(pass);
+}
+
+void
+job_pass_write(struct job_pass *pass,
+               struct arena *arena TAKES,
+               struct json *status,
+               const struct job_news *news)
+{
+    struct json *body = json_object(arena);
+    struct writing *writing = xnew(struct writing);
+    struct client_request request = {
+        .verb = CLIENT_MERGE_PATCH,
+        .kind = &job_kind,
+        .namespace = pass->job->meta->namespace,
+        .name = pass->job->meta->name,
+        .subresource = "status",
+        .body = body,
+    };
+
+    json_set_string(arena,
+                    json_make_object(arena, body, "metadata"),
+                    "resourceVersion",
+                    pass->job->meta->resource_version);
+    json_set(arena, body, "status", status);
+    writing->pass = pass;
+    if (news->reason != NULL) {
+        writing->is_warning = news->is_warning;
+        writing->reason = xstrdup(news->reason);
+        writing->message = xstrdup(news->message);
+    }
+    pass->calls++;
+    client_call(pass->means->client, arena, &request, on_written, writing);
+}
