@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_json.c - any bytes as JSON: parsed or refused, and printed as parsed */
+/* fuzz_json.c - any bytes as JSON: parsed or refused, and printed as parsed;
+ * what the quick parser takes is what the other makes of it
+ */
 #include <stdlib.h>
 
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
+#include "lib/json/quick.h"
 #include "testsuite/fuzz/fuzz.h"
 
 int
@@ -13,10 +16,19 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     struct json_notes notes;
+    struct json *quick = quick_parse(arena, (const char *)bytes, length);
     struct json *v =
         json_parse(arena, (const char *)bytes, length, &notes, NULL);
     struct json *again;
 
+    if (quick != NULL
+        && !json_equals(quick,
+                        json_parse_by_events(arena,
+                                             (const char *)bytes,
+                                             length,
+                                             NULL,
+                                             NULL)))
+        abort();
     if (v == NULL)
         return 0;
     json_print(v, &out);

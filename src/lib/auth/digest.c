@@ -106,28 +106,63 @@ base64_encode(struct strbuf *out, const void *bytes, size_t length)
     }
 }
 
+/* The bits that a character of base64 stands for, plus one; 0: none. */
+static const unsigned char bits_of[256] = {
+    ['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,
+    ['G'] = 7,  ['H'] = 8,  ['I'] = 9,  ['J'] = 10, ['K'] = 11, ['L'] = 12,
+    ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16, ['Q'] = 17, ['R'] = 18,
+    ['S'] = 19, ['T'] = 20, ['U'] = 21, ['V'] = 22, ['W'] = 23, ['X'] = 24,
+    ['Y'] = 25, ['Z'] = 26, ['a'] = 27, ['b'] = 28, ['c'] = 29, ['d'] = 30,
+    ['e'] = 31, ['f'] = 32, ['g'] = 33, ['h'] = 34, ['i'] = 35, ['j'] = 36,
+    ['k'] = 37, ['l'] = 38, ['m'] = 39, ['n'] = 40, ['o'] = 41, ['p'] = 42,
+    ['q'] = 43, ['r'] = 44, ['s'] = 45, ['t'] = 46, ['u'] = 47, ['v'] = 48,
+    ['w'] = 49, ['x'] = 50, ['y'] = 51, ['z'] = 52, ['0'] = 53, ['1'] = 54,
+    ['2'] = 55, ['3'] = 56, ['4'] = 57, ['5'] = 58, ['6'] = 59, ['7'] = 60,
+    ['8'] = 61, ['9'] = 62, ['+'] = 63, ['/'] = 64,
+};
+
+/* Four characters to three bytes, or to fewer with padding at the end. */
+static bool
+decode_group(const unsigned char *text, size_t padding, unsigned char *out)
+{
+    uint32_t bits = 0;
+
+    for (size_t i = 0; i < 4; i++) {
+        unsigned char six = i < 4 - padding ? bits_of[text[i]] : 1;
+
+        if (six == 0)
+            return false;
+        bits = bits << 6 | (uint32_t)(six - 1);
+    }
+    out[0] = (unsigned char)(bits >> 16);
+    out[1] = (unsigned char)(bits >> 8);
+    out[2] = (unsigned char)bits;
+    return (bits & ((UINT32_C(1) << 8 * padding) - 1)) == 0;
+}
+
+/* Ours, as nettle's goes from byte to byte by a call each: an environment of
+ * 4 KiB took 40 us, a tenth of a submission.
+ */
 int
 base64_decode(struct strbuf *out, const char *text, size_t length)
 {
-    struct base64_decode_ctx context;
+    const unsigned char *from = (const unsigned char *)text;
     size_t before = out->length;
+    size_t padding = 0;
+    unsigned char *to;
 
-    base64_decode_init(&context);
-    while (length > 0) {
-        uint8_t bytes[BASE64_DECODE_LENGTH(1024)];
-        size_t part = length < 1024 ? length : 1024;
-        size_t n = sizeof(bytes);
-
-        if (memchr(text, '\n', part) != NULL
-            || base64_decode_update(&context, &n, bytes, part, text) == 0)
-            goto bad;
-        strbuf_add(out, bytes, n);
-        text += part;
-        length -= part;
-    }
-    if (base64_decode_final(&context) != 0)
-        return 0;
-bad:
-    strbuf_truncate(out, before);
-    return -EINVAL;
+    if (length % 4 != 0)
+        return -EINVAL;
+    while (padding < 2 && padding < length && text[length - 1 - padding] == '=')
+        padding++;
+    strbuf_reserve(out, length / 4 * 3);
+    to = (unsigned char *)out->text + before;
+    for (size_t i = 0; i < length; i += 4, to += 3)
+        if (!decode_group(from + i, i + 4 == length ? padding : 0, to)) {
+            strbuf_truncate(out, before);
+            return -EINVAL;
+        }
+    out->length = before + length / 4 * 3 - padding;
+    out->text[out->length] = '\0';
+    return 0;
 }

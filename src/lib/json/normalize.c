@@ -107,6 +107,16 @@ has_micros(const char *text)
     return dot != NULL && strspn(dot + 1, "0123456789") == 6;
 }
 
+/* Of a time that has been parsed: as time_format() would write it. */
+static bool
+is_canonical(const struct json *v, bool micro)
+{
+    size_t length = micro ? sizeof("2006-01-02T15:04:05.000000Z") - 1
+                          : sizeof("2006-01-02T15:04:05Z") - 1;
+
+    return v->count == length && v->text[length - 1] == 'Z';
+}
+
 static int
 check_time(struct walk *w, const struct place *at, struct json *v, bool micro)
 {
@@ -119,9 +129,10 @@ check_time(struct walk *w, const struct place *at, struct json *v, bool micro)
     if (v->type != JSON_STRING)
         return wrong_type(w, at, v, "a time");
     if (time_parse(v->text, &us) == 0 && (!micro || has_micros(v->text))) {
+        if (is_canonical(v, micro))
+            return 0;
         time_format(us, micro, text);
-        if (strcmp(text, v->text) != 0)
-            *v = *json_string(w->arena, text);
+        *v = *json_string(w->arena, text);
         return 0;
     }
     add_path(at, &path);

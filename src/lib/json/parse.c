@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* parse.c - JSON text to a tree, over yajl's event parser
  *
+ * Only what the quick parser (quick.h) leaves to it comes here.
  * yajl checks the grammar and the UTF-8; the tree, the depth and members
  * given twice are ours. Open containers keep their values on one stack and
  * are copied to the arena at their exact size when they close.
@@ -17,6 +18,7 @@
 #include "lib/base/error.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
+#include "lib/json/quick.h"
 
 /* From here on a map finds duplicates instead of a look at each member. */
 #define MANY_MEMBERS 16u
@@ -301,21 +303,17 @@ explain(struct parser *p,
 }
 
 struct json *
-json_parse(struct arena *arena,
-           const char *text,
-           size_t length,
-           struct json_notes *notes,
-           struct error *err)
+json_parse_by_events(struct arena *arena,
+                     const char *text,
+                     size_t length,
+                     struct json_notes *notes,
+                     struct error *err)
 {
     struct parser p;
     yajl_handle handle;
     yajl_status status;
     struct json *root;
 
-    if (length > UINT32_MAX / 2) {
-        error_set(err, -EINVAL, "%zu bytes are too much JSON", length);
-        return NULL;
-    }
     memset(&p, 0, offsetof(struct parser, open));
     p.depth = 0;
     p.notes = notes;
@@ -323,8 +321,6 @@ json_parse(struct arena *arena,
     p.too_deep = false;
     p.nul_in_name = false;
     p.arena = arena;
-    if (notes != NULL)
-        *notes = (struct json_notes){0};
 
     handle = yajl_alloc(&callbacks, NULL, &p);
     status = yajl_parse(handle, (const unsigned char *)text, length);
@@ -338,4 +334,24 @@ json_parse(struct arena *arena,
     free(p.stack);
     yajl_free(handle);
     return root;
+}
+
+struct json *
+json_parse(struct arena *arena,
+           const char *text,
+           size_t length,
+           struct json_notes *notes,
+           struct error *err)
+{
+    struct json *root;
+
+    if (length > UINT32_MAX / 2) {
+        error_set(err, -EINVAL, "%zu bytes are too much JSON", length);
+        return NULL;
+    }
+    if (notes != NULL)
+        *notes = (struct json_notes){0};
+    root = quick_parse(arena, text, length);
+    return root != NULL ? root
+                        : json_parse_by_events(arena, text, length, notes, err);
 }

@@ -73,6 +73,9 @@ START_TEST(base64_goes_there_and_back)
         bytes[i] = (char)(i * 7);
     base64_encode(&text, "foob", 4);
     ck_assert_str_eq(text.text, "Zm9vYg==");
+    strbuf_add_text(&back, "before ");
+    ck_assert_int_eq(base64_decode(&back, text.text, text.length), 0);
+    ck_assert_str_eq(back.text, "before foob");
     for (size_t length = 0; length < sizeof(bytes); length += 613) {
         strbuf_truncate(&text, 0);
         strbuf_truncate(&back, 0);
@@ -88,8 +91,18 @@ END_TEST
 
 START_TEST(what_is_not_base64_is_refused)
 {
-    static const char *const bad[] =
-        {"Zg", "Zg=", "Zg==Zg==", "Z!==", "Zg==\n", "===="};
+    static const char *const bad[] = {"Zg",
+                                      "Zg=",
+                                      "Zg==Zg==",
+                                      "Z!==",
+                                      "Zg==\n",
+                                      "====",
+                                      "Z===",
+                                      "Zm9=", /* bits that say nothing */
+                                      "Zh==",
+                                      "Zm 9",
+                                      "Zm9v\x80m9v",
+                                      "Zm9v\n\n\n\n"};
     struct strbuf out = STRBUF_INIT;
 
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
