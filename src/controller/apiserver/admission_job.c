@@ -143,7 +143,7 @@ job_pod_admit(struct request *q,
     if (!is_bound_by_rules(q))
         return true;
     if (old_object != NULL) {
-        old_meta = json_get(object_tree(old_object, q->arena), "metadata");
+        old_meta = json_get(request_old_tree(q, old_object), "metadata");
         old_owners = json_get(old_meta, "ownerReferences");
     }
     if ((names_job(owners) || names_job(old_owners))

@@ -15,7 +15,6 @@
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
 #include "lib/api/priority_class.h"
-#include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
@@ -136,7 +135,6 @@ job_priority_admit(struct request *q,
                    struct json *tree,
                    const struct object *old_object)
 {
-    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *spec = admission_pod_spec(q, tree);
     const struct json *given = json_get(spec, "priority");
     const struct json *before = NULL;
@@ -146,7 +144,7 @@ job_priority_admit(struct request *q,
     if (q->caller->type != CALLER_USER || given == NULL)
         return true;
     if (old_object != NULL)
-        before = json_get_path(object_tree(old_object, arena),
+        before = json_get_path(request_old_tree(q, old_object),
                                "spec.template.spec.priority");
     if (before != NULL && json_equals(given, before))
         return true;
@@ -304,15 +302,13 @@ allocation_admit(struct request *q,
                  struct json *tree,
                  const struct object *old_object)
 {
-    CLEANUP(arena_freep) struct arena *arena = NULL;
     struct json *status = json_get(tree, "status");
     struct json *given = json_get(status, "allocation");
     const struct json *kept;
 
     if (q->route.subresource != SUBRESOURCE_STATUS)
         return true;
-    arena = arena_new(0);
-    kept = json_get_path(object_tree(old_object, arena), "status.allocation");
+    kept = json_get_path(request_old_tree(q, old_object), "status.allocation");
     if (given == NULL && kept != NULL)
         json_set(q->arena,
                  json_make_object(q->arena, tree, "status"),

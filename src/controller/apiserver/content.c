@@ -167,7 +167,7 @@ content_admit(struct request *q,
     const struct json *old_spec = NULL;
 
     if (old_object != NULL)
-        old_spec = json_get(object_tree(old_object, q->arena), "spec");
+        old_spec = json_get(request_old_tree(q, old_object), "spec");
     for (unsigned i = 0; i < ARRAY_SIZE(parts); i++) {
         if (old_object != NULL ? !keep(q, tree, &parts[i], old_spec)
                                : !take_out(q, tree, &parts[i], &q->contents[i]))

@@ -9,6 +9,7 @@
 #include "controller/apiserver/verbs.h"
 #include "controller/store/store.h"
 #include "lib/api/kind.h"
+#include "lib/api/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 
@@ -53,6 +54,14 @@ request_new(struct apiserver *server, struct arena *arena TAKES)
     q->arena = arena;
     reply_init(&q->reply, arena);
     return q;
+}
+
+const struct json *
+request_old_tree(struct request *q, const struct object *old_object)
+{
+    if (q->old_tree == NULL)
+        q->old_tree = object_tree(old_object, q->arena);
+    return q->old_tree;
 }
 
 void

@@ -53,6 +53,7 @@ struct request {
     size_t length;
     struct json *body;          /* parsed; of a create, replace or patch */
     struct json_notes notes;    /* what the parser noticed */
+    struct json *old_tree;      /* of what is changed, once it was parsed */
     const char *submission_key; /* of the create of a Job, or NULL */
     struct content contents[2]; /* that admission took out */
     int64_t job_id;             /* of a Job being created */
@@ -72,6 +73,12 @@ struct request *request_new(struct apiserver *server, struct arena *arena TAKES)
 void request_start(struct request *q,
                    const struct parameter *parameters,
                    size_t n_parameters);
+
+/* The tree of the object that the request changes, parsed once; not to be
+ * edited.
+ */
+const struct json *request_old_tree(struct request *q,
+                                    const struct object *old_object);
 
 /* For the verbs: the reply is made. Durably: it tells of the pending head, so
  * it waits until that is on disk.

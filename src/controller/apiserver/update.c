@@ -334,6 +334,7 @@ update_finish(struct request *q,
               struct json *old_tree,
               struct json *tree)
 {
+    q->old_tree = old_tree;
     if (check_names(q, tree) && change(q, old_object, old_tree, tree))
         put(q, old_object, old_tree, tree);
     else
