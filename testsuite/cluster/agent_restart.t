@@ -130,6 +130,44 @@ empty "and none was started twice" \
 $(starts_of "$storm_id") starts"
     done)"
 
+# --- kill -9 of a shepherd ----------------------------------------------------
+shepherd_of() { # ID: the parent of the job's first process
+    awk '/^PPid:/ { print $2 }' "/proc/$(process_of "$1")/status"
+}
+cat >"$home/brood.sh" <<'TXT'
+#!/bin/sh
+setsid sh -c 'echo $$ >>brood-$KILN_JOB_ID; exec sleep 1000' &
+setsid setsid sh -c 'echo $$ >>brood-$KILN_JOB_ID; exec sleep 1000' &
+echo $$ >>starts-$KILN_JOB_ID
+wait
+TXT
+chown kilntest1: "$home/brood.sh"
+has_brood() { [ "$(wc -l <"$home/brood-$1")" -eq 2 ]; }
+id=$(as kilntest1 ksub --parsable brood.sh)
+wait_for 20 started "$id" && wait_for 20 has_brood "$id"
+kill -KILL "$(shepherd_of "$id")"
+ok "a job whose shepherd is killed has failed" wait_for 20 state_is "$id" Failed
+like "and is said to have lost it" "$(pod_of_job "$id" .status.reason)" \
+    ShepherdLost
+like "in words" "$(admin describe job "$id")" 'watched over .* was killed'
+for process in $(cat "$home/starts-$id" "$home/brood-$id"); do
+    has_ended "$process"
+    is "process $process of it has ended by then" "$?" 0
+done
+id=$(as kilntest1 ksub --parsable brood.sh)
+wait_for 20 started "$id" && wait_for 20 has_brood "$id"
+stop n1 KILL
+kill -KILL "$(shepherd_of "$id")"
+agent
+ok "so has one whose shepherd is killed without an agent" \
+    wait_for 20 state_is "$id" Failed
+for process in $(cat "$home/starts-$id" "$home/brood-$id"); do
+    has_ended "$process"
+    is "process $process of it has ended, too" "$?" 0
+done
+id=$(as kilntest1 ksub --parsable -n 8 --wrap true)
+ok "their cores are free again" wait_for 20 state_is "$id" Completed
+
 # --- without a controller -----------------------------------------------------
 submit d && ends=$id
 submit e && stays=$id
