@@ -308,6 +308,23 @@ on_doubt(void *context)
     registration_update(a->registration);
 }
 
+static bool
+disown(const char *pod_uid, void *context)
+{
+    struct agent *a = context;
+
+    return pods_disown(a->pods, pod_uid);
+}
+
+static void
+on_left(void *context)
+{
+    struct agent *a = context;
+
+    if (a->standing != NULL)
+        standing_look(a->standing);
+}
+
 static void
 on_ready(void *context)
 {
@@ -317,9 +334,11 @@ on_ready(void *context)
     readiness_status("node %s registered", a->node_name);
     heartbeat_start(a->heartbeat);
     a->standing = standing_new(&(struct standing_settings){
+        .loop = a->loop,
         .client = a->client,
         .node = a->node_name,
         .doubted = on_doubt,
+        .disown = disown,
         .context = a,
     });
     pods_start(a->pods);
@@ -385,7 +404,7 @@ agent_new(const struct agent_settings *settings,
         .lost = on_doubt,
         .context = a,
     });
-    a->pods = pods_new(&a->ground);
+    a->pods = pods_new(&a->ground, on_left, a);
     *ret_agent = a;
     a = NULL;
     return 0;

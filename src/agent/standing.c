@@ -7,12 +7,23 @@
 #include "lib/api/node.h"
 #include "lib/api/object.h"
 #include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/client/client.h"
 #include "lib/client/informer.h"
+#include "lib/json/json.h"
+#include "lib/loop/timer.h"
+
+#define AGAIN_MS 2000
 
 struct standing {
     struct standing_settings s;
+    char *node;
     struct informer *informer;
+    struct timer *again;
+    bool releasing;
+    bool changed; /* while a call was under way */
 };
 
 static bool
@@ -24,6 +35,76 @@ is_given_up(const struct object *node)
     return ready != NULL && strcmp(ready->status, "Unknown") == 0;
 }
 
+/* ---- Remnants ---- */
+
+static void
+on_released(const struct client_reply *reply, void *context)
+{
+    struct standing *s = context;
+    bool changed = s->changed;
+    struct error err = {0};
+
+    s->releasing = s->changed = false;
+    if (reply->code != 200 && reply->code != 404) {
+        client_reply_error(reply, &err);
+        log_warning("cannot say that deleted pods are gone: %s, trying again",
+                    err.text);
+        timer_start(s->again, AGAIN_MS);
+    } else if (changed)
+        standing_look(s);
+}
+
+static void
+release(struct standing *s, struct arena *arena TAKES, struct json *body)
+{
+    struct client_request request = {
+        .verb = CLIENT_MERGE_PATCH,
+        .kind = &node_kind,
+        .name = s->node,
+        .subresource = "status",
+        .body = body,
+    };
+
+    s->releasing = true;
+    client_call(s->s.client, arena, &request, on_released, s);
+}
+
+void
+standing_look(struct standing *s)
+{
+    const struct object *object = informer_find(s->informer, NULL, s->node);
+    const struct node *node = object != NULL ? node_of(object) : NULL;
+    struct arena *arena;
+    struct json *body, *gone;
+
+    s->changed = s->releasing;
+    if (node == NULL || node->status.remnants.count == 0 || s->releasing)
+        return;
+    arena = arena_new(0);
+    body = json_object(arena);
+    gone = json_make_object(arena,
+                            json_make_object(arena, body, "status"),
+                            "remnants");
+    for (unsigned i = 0; i < node->status.remnants.count; i++) {
+        const char *uid = node->status.remnants.items[i].key;
+
+        if (s->s.disown(uid, s->s.context))
+            json_set(arena, gone, uid, json_null(arena));
+    }
+    if (json_count(gone) > 0)
+        release(s, arena, body);
+    else
+        arena_free(arena);
+}
+
+static void
+look_again(void *context)
+{
+    standing_look(context);
+}
+
+/* ---- What others wrote ---- */
+
 static void
 on_node(const struct object *old_object,
         const struct object *new_object,
@@ -31,6 +112,8 @@ on_node(const struct object *old_object,
 {
     struct standing *s = context;
 
+    if (new_object != NULL)
+        timer_start(s->again, 0);
     if (new_object != NULL && !is_given_up(new_object))
         return;
     if (new_object != NULL && (old_object == NULL || !is_given_up(old_object)))
@@ -53,6 +136,8 @@ standing_new(const struct standing_settings *settings)
     };
 
     s->s = *settings;
+    s->node = xstrdup(settings->node);
+    s->again = timer_new(settings->loop, look_again, s);
     s->informer = informer_new(&informer);
     free(selector);
     return s;
@@ -64,5 +149,7 @@ standing_free(struct standing *s)
     if (s == NULL)
         return;
     informer_free(s->informer);
+    timer_free(s->again);
+    free(s->node);
     free(s);
 }

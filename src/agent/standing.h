@@ -4,23 +4,31 @@
  * Follows the node's own Node. The controller marks a node that it did not
  * hear of; only the agent can say that the node is well after all, and says so
  * as soon as it sees the mark. A Node that is gone is noticed in the same way.
+ * What pods deleted by force left here (status.remnants) is given back when
+ * nothing of them is here any more.
  *
  * Owns:    the watch.
  * Thread:  the loop's.
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "lib/base/macro.h"
 
 struct client;
+struct loop;
 struct object;
 struct standing;
 
 struct standing_settings {
+    struct loop *loop;
     struct client *client;
     const char *node;
     /* What the API says of this node is out of date, or it says nothing. */
     void (*doubted)(void *context);
+    /* Whether nothing of that pod is here, nor will be. */
+    bool (*disown)(const char *pod_uid, void *context);
     void *context;
 };
 
@@ -29,3 +37,6 @@ void standing_free(struct standing *standing);
 struct standing *standing_new(const struct standing_settings *settings)
     OWNED_BY(standing_free);
 DEFINE_CLEANUP(struct standing, standing_free)
+
+/* A pod has left: look what can be given back. */
+void standing_look(struct standing *standing);

@@ -135,4 +135,56 @@ for job in $again $id; do
 done
 ok "the one that was run again was started twice in all" \
     started_times "$again" 2
+
+# --- deleted by force -----------------------------------------------------------
+hold() { # a job on all of n1 is running, its id in $id
+    id=$(as kilntest1 ksub --parsable -w n1 -n 8 patient.sh held)
+    wait_for 20 started_times "$id" 1
+}
+left() { admin get node n1 -o json | jq -r '.status.remnants[]?.name'; }
+nothing_is_left() { [ -z "$(left)" ]; }
+hold
+pod=$(pods_of "$id" .metadata.name)
+signal n1 STOP
+admin delete job "$id" >/dev/null
+admin delete pod "$pod" --force --grace-period=0 >/dev/null 2>&1
+not_ok "a pod that is deleted by force is gone" admin get pod "$pod"
+is "its node keeps what it was given" "$(left)" "$pod"
+like "which shows" "$(admin describe node n1)" "$pod  since .*CPUs 0-7"
+like "in the picture, too" "$(admin topology n1)" \
+    "$pod .*CPUs 0-7.*deleted by force"
+next=$(as kilntest1 ksub --parsable -w n1 --wrap true)
+stop controller KILL
+controller
+is "another controller knows it" "$(left)" "$pod"
+kill -0 "$(process_of "$id")"
+is "as long as its process runs" "$?" 0
+like "nobody gets its cores" "$(sleep 1; admin get job "$next")" Pending
+signal n1 CONT
+ok "when its process is gone" wait_for 20 has_ended "$(process_of "$id")"
+ok "they are free" wait_for 20 nothing_is_left
+ok "and taken" wait_for 20 state_is "$next" Completed
+
+hold
+pod=$(pods_of "$id" .metadata.name)
+stop n1 KILL
+admin delete job "$id" >/dev/null
+admin delete pod "$pod" --force --grace-period=0 >/dev/null 2>&1
+next=$(as kilntest1 ksub --parsable -w n1 --wrap true)
+cluster_agent n1 --topology 'package:1 core:8 pu:1' --heartbeat 300ms
+ok "an agent that was not there ends such a pod, too" \
+    wait_for 20 has_ended "$(process_of "$id")"
+ok "and its cores are taken" wait_for 20 state_is "$next" Completed
+
+hold
+pod=$(pods_of "$id" .metadata.name)
+signal n1 STOP
+admin delete job "$id" >/dev/null
+admin delete pod "$pod" --force --grace-period=0 >/dev/null 2>&1
+is "something is left of a third" "$(left)" "$pod"
+admin fence node n1 --yes >/dev/null
+ok "and nothing of it on a node that is fenced" wait_for 20 nothing_is_left
+signal n1 CONT
+ok "its process ends when the node is back" \
+    wait_for 20 has_ended "$(process_of "$id")"
 finish

@@ -22,7 +22,10 @@ struct pods {
     const struct ground *ground;
     struct blobs *blobs;
     struct informer *informer;
-    struct map *stays; /* by uid of the pod */
+    struct map *stays;    /* by uid of the pod */
+    struct map *disowned; /* uids */
+    void (*left)(void *context);
+    void *context;
 };
 
 static void
@@ -36,6 +39,7 @@ on_over(struct stay *stay, void *context)
     else
         site_settle(p->ground, stay_uid(stay));
     stay_free(stay);
+    p->left(p->context);
 }
 
 static struct stay *
@@ -105,6 +109,7 @@ on_change(const struct object *old_object,
     struct stay *former;
 
     if (new_object == NULL) {
+        map_remove(p->disowned, pod->meta->uid);
         if (stay != NULL)
             stay_vanish(stay);
         else
@@ -122,6 +127,8 @@ on_change(const struct object *old_object,
         stay_update(stay, pod);
     else if (pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0)
         return; /* its end was told; its output stays as long as it does */
+    else if (map_find(p->disowned, pod->meta->uid) != NULL)
+        return;
     else if (pod_of(pod)->status.allocation != NULL
              || pod->meta->deleted_at_us != 0)
         admit(p, pod);
@@ -209,13 +216,18 @@ take_up(const char *uid, const char *text, size_t length, void *context)
 }
 
 struct pods *
-pods_new(const struct ground *ground)
+pods_new(const struct ground *ground,
+         void (*left)(void *context),
+         void *context)
 {
     struct pods *p = xnew(struct pods);
 
     p->ground = ground;
     p->blobs = blobs_new(ground->client);
     p->stays = map_new();
+    p->disowned = map_new();
+    p->left = left;
+    p->context = context;
     return p;
 }
 
@@ -254,8 +266,21 @@ pods_free(struct pods *p)
     while (map_next(p->stays, &at, NULL, &stay))
         stay_free(stay);
     map_free(p->stays);
+    map_free(p->disowned);
     blobs_free(p->blobs);
     free(p);
+}
+
+bool
+pods_disown(struct pods *p, const char *uid)
+{
+    const struct stay *stay = map_find(p->stays, uid);
+
+    if (stay != NULL && stay_holds_cores(stay))
+        return false;
+    if (stay == NULL)
+        map_put(p->disowned, uid, p);
+    return true;
 }
 
 const struct object *

@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "lib/base/macro.h"
@@ -21,13 +22,20 @@ struct object;
 struct pods;
 
 /* Life. Take_up looks at the disk; start begins to follow the API. Freeing
- * leaves running pods to their shepherds.
+ * leaves running pods to their shepherds. `left`: a stay is over.
  */
 void pods_free(struct pods *pods);
-struct pods *pods_new(const struct ground *ground) OWNED_BY(pods_free);
+struct pods *pods_new(const struct ground *ground,
+                      void (*left)(void *context),
+                      void *context) OWNED_BY(pods_free);
 DEFINE_CLEANUP(struct pods, pods_free)
 void pods_take_up(struct pods *pods);
 void pods_start(struct pods *pods);
+
+/* The API has forgotten the pod: whether nothing of it is here. Then it is not
+ * started any more, either, though what is known of it may lag behind.
+ */
+bool pods_disown(struct pods *pods, const char *uid);
 
 /* Look. Find: what the API has of a pod of this node, finished ones too, or
  * NULL; borrowed until the next change. Count: stays that hold cores.

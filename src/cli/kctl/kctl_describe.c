@@ -189,6 +189,30 @@ add_pods(struct kctl *kctl,
     return 0;
 }
 
+/* What pods deleted by force still hold of a node. */
+static void
+add_remnants(struct strbuf *out, const struct json *remnants)
+{
+    if (json_count(remnants) == 0)
+        return;
+    strbuf_add_text(out, "Deleted by force, but not gone yet:\n");
+    for (uint32_t i = 0; i < json_count(remnants); i++) {
+        const struct json *remnant = remnants->members[i].value;
+        const char *cpus = json_path_text(remnant, "allocation.cpus");
+        const char *since = json_get_text(remnant, "leftAt");
+
+        strbuf_printf(out,
+                      "  %s/%s",
+                      json_get_text(remnant, "namespace"),
+                      json_get_text(remnant, "name"));
+        if (since != NULL)
+            strbuf_printf(out, "  since %s", since);
+        if (cpus != NULL)
+            strbuf_printf(out, ", CPUs %s", cpus);
+        strbuf_add_char(out, '\n');
+    }
+}
+
 static int
 describe(struct kctl *kctl,
          const struct target_object *target,
@@ -197,12 +221,14 @@ describe(struct kctl *kctl,
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *object = NULL;
-    struct json *conditions;
+    struct json *conditions, *remnants;
     int r = kctl_get(kctl, target, arena, &object, err);
 
     if (r < 0)
         return r;
     conditions = json_get_path(object, "status.conditions");
+    remnants = json_get_path(object, "status.remnants");
+    json_remove(json_get(object, "status"), "remnants");
     essence_extract(object);
     add_metadata(arena, out, object);
     add_owner(out, object);
@@ -213,6 +239,7 @@ describe(struct kctl *kctl,
     facts_add_conditions(out, conditions);
     if (target->kind == &job_kind || target->kind == &node_kind)
         r = add_pods(kctl, target, arena, out, err);
+    add_remnants(out, remnants);
     if (r == 0 && target->kind != &event_kind)
         r = happenings_tell(kctl, target, 0, out, err);
     return r;

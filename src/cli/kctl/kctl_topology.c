@@ -55,9 +55,37 @@ cpus_of(const struct json *pod, const char *path)
     return set;
 }
 
+static void
+add_tenant(struct view *v, struct json *pod)
+{
+    json_append(v->arena, v->pods, pod);
+    v->tenants[v->n_tenants].cpus = cpus_of(pod, "status.allocation.cpus");
+    v->tenants[v->n_tenants++].withheld =
+        cpus_of(pod, "status.allocation.withheld");
+}
+
+/* What pods deleted by force still hold, as pods. */
+static void
+add_remnants(struct view *v, const struct json *remnants)
+{
+    for (uint32_t i = 0; i < json_count(remnants); i++) {
+        struct json *remnant = remnants->members[i].value;
+        struct json *pod = json_object(v->arena);
+
+        json_set(v->arena, pod, "metadata", remnant);
+        json_set(v->arena,
+                 json_make_object(v->arena, pod, "status"),
+                 "allocation",
+                 json_get(remnant, "allocation"));
+        json_set_bool(v->arena, pod, "isRemnant", true);
+        add_tenant(v, pod);
+    }
+}
+
 static int
 find_tenants(struct kctl *kctl,
              const struct target_object *node,
+             const struct json *remnants,
              struct view *v,
              struct error *err)
 {
@@ -77,18 +105,16 @@ find_tenants(struct kctl *kctl,
     if (r < 0)
         return r;
     v->pods = json_array(v->arena);
-    v->tenants =
-        arena_new_array(v->arena, struct picture_tenant, json_count(pods) + 1);
+    v->tenants = arena_new_array(v->arena,
+                                 struct picture_tenant,
+                                 json_count(pods) + json_count(remnants) + 1);
     for (uint32_t i = 0; i < json_count(pods); i++) {
         struct json *pod = json_at(pods, i);
 
-        if (json_get_path(pod, "status.allocation") == NULL)
-            continue;
-        json_append(v->arena, v->pods, pod);
-        v->tenants[v->n_tenants].cpus = cpus_of(pod, "status.allocation.cpus");
-        v->tenants[v->n_tenants++].withheld =
-            cpus_of(pod, "status.allocation.withheld");
+        if (json_get_path(pod, "status.allocation") != NULL)
+            add_tenant(v, pod);
     }
+    add_remnants(v, remnants);
     return 0;
 }
 
@@ -142,6 +168,8 @@ add_legend(struct strbuf *out, const struct view *v)
             strbuf_add_text(out, "  shared CPUs");
         if (nodes != NULL)
             strbuf_printf(out, "  memory of node %s", nodes);
+        if (json_is_true(json_get(pod, "isRemnant")))
+            strbuf_add_text(out, "  (deleted by force, but not gone yet)");
         strbuf_add_char(out, '\n');
     }
 }
@@ -167,7 +195,11 @@ draw(struct kctl *kctl, const struct target_object *node, struct error *err)
                          kctl_label(node, arena));
     r = topology_decode(wire, &topology, err);
     if (r == 0)
-        r = find_tenants(kctl, node, &view, err);
+        r = find_tenants(kctl,
+                         node,
+                         json_get_path(object, "status.remnants"),
+                         &view,
+                         err);
     if (r < 0)
         return r;
     add_title(&out, node->name, topology);

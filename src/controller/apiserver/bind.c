@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "controller/apiserver/body.h"
+#include "controller/apiserver/remnants.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/verbs.h"
@@ -159,14 +160,22 @@ static bool
 check_disjoint(struct request *q, const struct binding *binding)
 {
     struct neighbours n = {.q = q, .binding = binding, .is_disjoint = true};
+    struct error err = {0};
 
-    if (binding->allocation != NULL)
-        store_visit_index(q->server->store,
-                          INDEX_PODS_BY_NODE,
-                          STORE_PENDING,
-                          binding->target.name,
-                          check_neighbour,
-                          &n);
+    if (binding->allocation == NULL)
+        return true;
+    if (remnants_check_disjoint(q,
+                                binding->target.name,
+                                binding->allocation,
+                                &err)
+        < 0)
+        return refuse(q, err.text);
+    store_visit_index(q->server->store,
+                      INDEX_PODS_BY_NODE,
+                      STORE_PENDING,
+                      binding->target.name,
+                      check_neighbour,
+                      &n);
     return n.is_disjoint;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "controller/apiserver/admission.h"
+#include "controller/apiserver/remnants.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/selection.h"
 #include "controller/apiserver/server.h"
@@ -257,6 +258,8 @@ drop(struct deletion *d)
     struct request *q = d->q;
 
     if (!q->options.is_dry_run) {
+        if (q->route.kind == &pod_kind && remnants_expected(q, d->object))
+            remnants_leave(q, begin(d), d->object);
         /* Watchers of a pod that was going see that it has no time left. */
         if (q->route.kind == &pod_kind && d->object->meta->deleted_at_us != 0)
             write_put(q,

@@ -160,6 +160,14 @@ count_cpus(const char *list)
     return bitset_count(&set);
 }
 
+static void
+add_allocation(const struct allocation *a, struct use *use)
+{
+    use->cpus += count_cpus(a->cpus) + count_cpus(a->withheld);
+    for (unsigned i = 0; i < a->memory.count; i++)
+        use->memory_bytes += quantity_text_value(a->memory.items[i].bytes);
+}
+
 static bool
 add_use(const struct object *object, void *context)
 {
@@ -170,11 +178,8 @@ add_use(const struct object *object, void *context)
     if (pod_is_finished(pod))
         return true;
     use->pods++;
-    if (a == NULL)
-        return true;
-    use->cpus += count_cpus(a->cpus) + count_cpus(a->withheld);
-    for (unsigned i = 0; i < a->memory.count; i++)
-        use->memory_bytes += quantity_text_value(a->memory.items[i].bytes);
+    if (a != NULL)
+        add_allocation(a, use);
     return true;
 }
 
@@ -226,6 +231,10 @@ add_kiln_cells(struct table_row *row, const struct object *object)
                           node->meta.name,
                           add_use,
                           &use);
+    for (unsigned i = 0; i < node->status.remnants.count; i++)
+        if (node->status.remnants.items[i].value.allocation != NULL)
+            add_allocation(node->status.remnants.items[i].value.allocation,
+                           &use);
     table_cell(row, node->meta.name);
     format_status(node, &text);
     table_cell(row, text.text);

@@ -278,23 +278,44 @@ patch(struct pass *pass,
     client_call(pass->health->client, arena, &request, on_written, pass);
 }
 
+/* What is wanted, or nothing. */
 static void
-write_node(struct pass *pass, const struct object *node, bool silent)
+write_wanted(struct pass *pass,
+             const struct object *object,
+             const char *subresource,
+             struct arena *arena TAKES,
+             struct json *body)
 {
-    struct arena *arena = arena_new(0);
-    int64_t now = clock_real_us(pass->health->clock);
-    struct json *body = node_verdict_status(arena, node_of(node), silent, now);
+    if (body != NULL)
+        patch(pass, object, subresource, arena, body);
+    else
+        arena_free(arena);
+}
 
-    if (body != NULL)
-        patch(pass, node, "status", arena, body);
-    else
-        arena_free(arena);
+static void
+write_node(struct pass *pass, const struct object *object, bool silent)
+{
+    const struct node *node = node_of(object);
+    int64_t now = clock_real_us(pass->health->clock);
+    struct arena *arena = arena_new(0);
+
+    write_wanted(pass,
+                 object,
+                 "status",
+                 arena,
+                 node_verdict_status(arena, node, silent, now));
     arena = arena_new(0);
-    body = node_verdict_taints(arena, node_of(node), silent, now);
-    if (body != NULL)
-        patch(pass, node, NULL, arena, body);
-    else
-        arena_free(arena);
+    write_wanted(pass,
+                 object,
+                 "status",
+                 arena,
+                 node_verdict_remnants(arena, node));
+    arena = arena_new(0);
+    write_wanted(pass,
+                 object,
+                 NULL,
+                 arena,
+                 node_verdict_taints(arena, node, silent, now));
 }
 
 static void
@@ -311,10 +332,7 @@ write_pod(const struct object *pod, void *context)
                                          n != NULL && n->silent,
                                          clock_real_us(h->clock));
 
-    if (body != NULL)
-        patch(pass, pod, "status", arena, body);
-    else
-        arena_free(arena);
+    write_wanted(pass, pod, "status", arena, body);
 }
 
 static void
@@ -336,7 +354,7 @@ work_on_node(const char *key, void *context)
     if (node != NULL)
         write_node(pass, node, n != NULL && n->silent);
     if (node == NULL || (n != NULL && n->silent)
-        || node_verdict_is_fenced(node_of(node)))
+        || node_is_fenced(node_of(node)))
         stock_visit_on_node(h->stock, key, write_pod, pass);
     end_call(pass);
 }

@@ -29,8 +29,6 @@ struct loop;
 struct node_health;
 struct stock;
 
-#define TAINT_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
-
 struct node_health_settings {
     struct loop *loop;
     struct client *client;

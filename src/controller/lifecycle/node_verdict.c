@@ -26,17 +26,10 @@ find_taint(const struct node *node, const char *key, const char *effect)
     for (unsigned i = 0; i < node->spec.taints.count; i++) {
         const struct taint *t = &node->spec.taints.items[i];
 
-        if (strcmp(t->key, key) == 0
-            && (effect == NULL || strcmp(t->effect, effect) == 0))
+        if (strcmp(t->key, key) == 0 && strcmp(t->effect, effect) == 0)
             return t;
     }
     return NULL;
-}
-
-bool
-node_verdict_is_fenced(const struct node *node)
-{
-    return find_taint(node, TAINT_OUT_OF_SERVICE, NULL) != NULL;
 }
 
 static struct json *
@@ -157,6 +150,25 @@ node_verdict_taints(struct arena *arena,
     return body;
 }
 
+struct json *
+node_verdict_remnants(struct arena *arena, const struct node *node)
+{
+    struct json *body, *remnants;
+
+    if (node->status.remnants.count == 0 || !node_is_fenced(node))
+        return NULL;
+    body = json_object(arena);
+    remnants = json_make_object(arena,
+                                json_make_object(arena, body, "status"),
+                                "remnants");
+    for (unsigned i = 0; i < node->status.remnants.count; i++)
+        json_set(arena,
+                 remnants,
+                 node->status.remnants.items[i].key,
+                 json_null(arena));
+    return body;
+}
+
 /* The pod's conditions with one more, which replaces its like. */
 static struct json *
 with_condition(struct arena *arena,
@@ -203,7 +215,7 @@ node_verdict_pod(struct arena *arena,
                  bool silent,
                  int64_t now_us)
 {
-    bool lost = node == NULL || node_verdict_is_fenced(node);
+    bool lost = node == NULL || node_is_fenced(node);
     const char *phase = pod->status.phase ? pod->status.phase : "Pending";
     struct json *body, *status;
 

@@ -14,8 +14,6 @@ struct json;
 struct node;
 struct pod;
 
-bool node_verdict_is_fenced(const struct node *node);
-
 /* Ready=Unknown for a silent node; what is heard speaks for itself. */
 struct json *node_verdict_status(struct arena *arena,
                                  const struct node *node,
@@ -29,6 +27,10 @@ struct json *node_verdict_taints(struct arena *arena,
                                  const struct node *node,
                                  bool silent,
                                  int64_t now_us);
+
+/* Nothing is left of pods on a fenced node. */
+struct json *node_verdict_remnants(struct arena *arena,
+                                   const struct node *node);
 
 /* Unknown for a running pod of a silent node, Failed for one of a fenced node,
  * with the condition DisruptionTarget. `node` NULL: the node was deleted.

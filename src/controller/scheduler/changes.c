@@ -13,6 +13,7 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/meters.h"
+#include "controller/scheduler/phantom.h"
 #include "controller/scheduler/queue.h"
 #include "controller/scheduler/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
@@ -146,6 +147,7 @@ room_freed(struct scheduler *s, const struct object *object)
     struct pod_view *pod = pod_view_new(object, s->resources);
 
     cache_remove_pod(s->cache, pod);
+    phantom_rise(s, object);
     adoption_forget(s->adoption, pod);
     queue_event(s->queue, &event_assigned_pod_delete, object, NULL);
 }
@@ -215,18 +217,21 @@ node_changed(struct scheduler *s,
     unsigned n;
 
     if (new_object == NULL) {
+        phantom_follow(s, old_object, NULL);
         cache_remove_node(s->cache, old_object->meta->name);
         queue_event(s->queue, &event_node_delete, old_object, NULL);
         return;
     }
     if (old_object == NULL) {
         cache_set_node(s->cache, new_object);
+        phantom_follow(s, NULL, new_object);
         adoption_add_node(s->adoption, new_object->meta->name);
         queue_event(s->queue, &event_node_add, NULL, new_object);
         return;
     }
     n = events_of_node_update(old_object, new_object, events);
     cache_set_node(s->cache, new_object);
+    phantom_follow(s, old_object, new_object);
     for (unsigned i = 0; i < n; i++) {
         if (events[i].actions == ACTION_UPDATE_NODE_ALLOCATABLE)
             adoption_add_node(s->adoption, new_object->meta->name);

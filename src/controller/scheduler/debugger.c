@@ -12,6 +12,7 @@
 #include "controller/scheduler/framework/snapshot.h"
 #include "controller/scheduler/queue.h"
 #include "lib/api/kind.h"
+#include "lib/api/node.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
 #include "lib/base/alloc.h"
@@ -169,13 +170,27 @@ debugger_compare_nodes(const struct debugger *d,
     ledger_close(&l);
 }
 
+/* What a pod deleted by force has left is not in the API's list. */
+struct cached {
+    const struct cache *cache;
+    struct ledger *ledger;
+};
+
 static void
 add_cached(const struct pod_view *pod, bool is_assumed, void *context)
 {
-    CLEANUP_FREE char *key = xasprintf("%s/%s", pod->namespace, pod->name);
+    const struct cached *c = context;
+    const char *node_name = pod->pod->spec.node_name;
+    const struct node_view *v = is_assumed || node_name == NULL
+                                    ? NULL
+                                    : cache_find_node(c->cache, node_name);
+    CLEANUP_FREE char *key = NULL;
 
-    (void)is_assumed;
-    ledger_add(context, key);
+    if (v != NULL && v->node != NULL && pod->uid != NULL
+        && node_find_remnant(v->node, pod->uid) != NULL)
+        return;
+    key = xasprintf("%s/%s", pod->namespace, pod->name);
+    ledger_add(c->ledger, key);
 }
 
 static void
@@ -196,7 +211,9 @@ debugger_compare_pods(const struct debugger *d,
     struct ledger l = {.known = map_new(), .what = "pod", .out = out};
     char key[OBJECT_KEY_SIZE];
 
-    cache_visit_pods(d->settings.cache, add_cached, &l);
+    cache_visit_pods(d->settings.cache,
+                     add_cached,
+                     &(struct cached){d->settings.cache, &l});
     queue_visit(d->settings.queue, add_queued, &l);
     for (size_t i = 0; i < count; i++) {
         const struct pod *pod = pod_of(pods[i]);

@@ -132,6 +132,18 @@ static const struct field node_image_fields[] = {
 };
 static RECORD(node_image, node_image, "io.k8s.api.core.v1.ContainerImage");
 
+static const struct field remnant_fields[] = {
+    STRING("namespace", remnant, namespace, ALWAYS | REQUIRED),
+    STRING("name", remnant, name, ALWAYS | REQUIRED),
+    TIME("leftAt", remnant, left_at_us, 0,
+        HELP("When the pod was deleted by force.")),
+    MAP(QUANTITY, "requests", remnant, requests, 0,
+        HELP("What it asked for.")),
+    OBJECT("allocation", remnant, allocation, allocation, OPTIONAL,
+        HELP("What it holds until its process is gone.")),
+};
+static RECORD(remnant, remnant, "hpc.kiln.v1.Remnant");
+
 static const struct field node_status_fields[] = {
     MAP(QUANTITY, "capacity", node_status, capacity, 0,
         HELP("What the machine has.")),
@@ -153,6 +165,10 @@ static const struct field node_status_fields[] = {
     OPAQUE_OBJECTS("volumesAttached", attached_volume, 0),
     ANY("topology", node_status, topology, KILN,
         HELP("Packages, NUMA nodes, caches, cores and devices.")),
+    MAP_ROW(OBJECT, "remnants", AT(node_status, remnants), KILN,
+        .of = &remnant_record, .merge = MERGE_BY_KEY,
+        HELP("Pods deleted by force, by uid, whose processes may run yet: "
+             "what they hold is not free.")),
 };
 static RECORD(node_status, node_status, "io.k8s.api.core.v1.NodeStatus");
 
@@ -217,3 +233,21 @@ const struct kind node_kind = {
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
 };
+
+const struct remnant *
+node_find_remnant(const struct node *node, const char *pod_uid)
+{
+    for (unsigned i = 0; i < node->status.remnants.count; i++)
+        if (strcmp(node->status.remnants.items[i].key, pod_uid) == 0)
+            return &node->status.remnants.items[i].value;
+    return NULL;
+}
+
+bool
+node_is_fenced(const struct node *node)
+{
+    for (unsigned i = 0; i < node->spec.taints.count; i++)
+        if (strcmp(node->spec.taints.items[i].key, TAINT_OUT_OF_SERVICE) == 0)
+            return true;
+    return false;
+}

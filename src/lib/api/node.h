@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node.h - a machine that runs pods
  *
- * Kiln's addition is status.topology (topology.h holds it as a struct).
+ * Kiln's additions are status.topology (topology.h holds it as a struct) and
+ * status.remnants.
  */
 #pragma once
 
+#include "lib/api/allocation.h"
 #include "lib/api/meta.h"
 
 struct object;
@@ -52,6 +54,18 @@ struct node_image {
     int64_t size_bytes;
 };
 
+/* What is left on the node of a pod that was deleted by force: the API has
+ * forgotten it, its process may run yet, and what it holds is not free before
+ * the agent says so.
+ */
+struct remnant {
+    const char *namespace;
+    const char *name;
+    int64_t left_at_us;
+    struct string_map requests; /* of the pod, all in all */
+    const struct allocation *allocation;
+};
+
 struct node_status {
     struct string_map capacity; /* name to quantity */
     struct string_map allocatable;
@@ -59,7 +73,8 @@ struct node_status {
     LIST_OF(struct node_address) addresses;
     struct node_info info;
     LIST_OF(struct node_image) images;
-    const struct json *topology; /* as it came, or NULL */
+    const struct json *topology;     /* as it came, or NULL */
+    MAP_OF(struct remnant) remnants; /* by the uid of the pod */
 };
 
 struct node {
@@ -74,3 +89,9 @@ const struct node *node_of(const struct object *object);
 const struct node_condition *node_find_condition(const struct node *node,
                                                  const char *type);
 bool node_is_ready(const struct node *node);
+const struct remnant *node_find_remnant(const struct node *node,
+                                        const char *pod_uid);
+
+/* Fenced: an administrator said that nothing runs there (kctl fence). */
+#define TAINT_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
+bool node_is_fenced(const struct node *node);

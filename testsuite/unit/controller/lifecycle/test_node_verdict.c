@@ -141,7 +141,24 @@ START_TEST(pods_of_a_silent_node_are_unknown_and_of_a_fenced_one_failed)
 }
 END_TEST
 
+START_TEST(nothing_is_left_of_pods_on_a_fenced_node)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const char *left = "\"remnants\":{\"u\":{\"namespace\":\"default\","
+                       "\"name\":\"a\"}}";
+    const struct object *fenced = make(&node_kind, FENCED, left);
+    const struct object *other = make(&node_kind, UNREACHABLE, left);
+    struct json *patch = node_verdict_remnants(arena, node_of(fenced));
+
+    ck_assert(json_is(json_get_path(patch, "status.remnants.u"), JSON_NULL));
+    ck_assert_ptr_null(node_verdict_remnants(arena, node_of(other)));
+    object_unref(fenced);
+    object_unref(other);
+}
+END_TEST
+
 SUITE("node_verdict",
       a_silent_node_becomes_unknown_once,
       taints_are_there_exactly_when_they_should_be,
-      pods_of_a_silent_node_are_unknown_and_of_a_fenced_one_failed)
+      pods_of_a_silent_node_are_unknown_and_of_a_fenced_one_failed,
+      nothing_is_left_of_pods_on_a_fenced_node)

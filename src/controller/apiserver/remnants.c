@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/remnants.h"
+
+#include <errno.h>
+
+#include "controller/apiserver/caller.h"
+#include "controller/apiserver/request.h"
+#include "controller/apiserver/server.h"
+#include "controller/apiserver/write.h"
+#include "controller/store/store.h"
+#include "lib/api/allocation.h"
+#include "lib/api/kind.h"
+#include "lib/api/node.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/api/quantity.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/json/json.h"
+
+static const struct object *
+find_node(const struct request *q, const char *name)
+{
+    return name != NULL && name[0] != '\0' ? store_find(q->server->store,
+                                                        STORE_PENDING,
+                                                        &node_kind,
+                                                        NULL,
+                                                        name)
+                                           : NULL;
+}
+
+bool
+remnants_expected(const struct request *q, const struct object *object)
+{
+    const struct pod *pod = pod_of(object);
+    const struct object *node;
+
+    if (q->caller->type == CALLER_AGENT || pod->status.allocation == NULL
+        || pod_is_finished(pod))
+        return false;
+    node = find_node(q, pod->spec.node_name);
+    return node != NULL && !node_is_fenced(node_of(node));
+}
+
+static void
+add_requests(struct request *q,
+             struct json *sums,
+             const struct string_map *requests)
+{
+    for (unsigned i = 0; i < requests->count; i++) {
+        const struct string_entry *r = &requests->items[i];
+        const char *so_far = json_get_text(sums, r->key);
+        struct quantity sum, more;
+        char text[QUANTITY_TEXT_SIZE];
+
+        if (quantity_parse(r->value, &sum) < 0)
+            continue;
+        if (so_far != NULL && quantity_parse(so_far, &more) == 0)
+            quantity_add(&sum, &more);
+        quantity_format(&sum, text);
+        json_set_string(q->arena, sums, r->key, text);
+    }
+}
+
+static struct json *
+make_remnant(struct request *q, const struct object *object)
+{
+    const struct pod *pod = pod_of(object);
+    struct json *remnant = json_object(q->arena);
+    struct json *requests;
+    char now[TIME_TEXT_SIZE];
+
+    json_set_string(q->arena, remnant, "namespace", pod->meta.namespace);
+    json_set_string(q->arena, remnant, "name", pod->meta.name);
+    time_format(clock_real_us(q->server->clock), false, now);
+    json_set_string(q->arena, remnant, "leftAt", now);
+    requests = json_make_object(q->arena, remnant, "requests");
+    for (unsigned i = 0; i < pod->spec.containers.count; i++)
+        add_requests(q,
+                     requests,
+                     &pod->spec.containers.items[i].resources.requests);
+    json_set(q->arena,
+             remnant,
+             "allocation",
+             json_dup(q->arena,
+                      json_get_path(object_tree(object, q->arena),
+                                    "status.allocation")));
+    return remnant;
+}
+
+void
+remnants_leave(struct request *q,
+               struct store_txn *txn,
+               const struct object *pod)
+{
+    const struct object *node = find_node(q, pod_of(pod)->spec.node_name);
+    const struct kind *kind = q->route.kind;
+    struct json *tree = object_tree(node, q->arena);
+    struct json *status = json_make_object(q->arena, tree, "status");
+
+    json_set(q->arena,
+             json_make_object(q->arena, status, "remnants"),
+             pod->meta->uid,
+             make_remnant(q, pod));
+    q->route.kind = &node_kind; /* of what is written */
+    write_put(q, txn, tree, object_tree(node, q->arena));
+    q->route.kind = kind;
+}
+
+int
+remnants_check_disjoint(const struct request *q,
+                        const char *node_name,
+                        const struct allocation *allocation,
+                        struct error *err)
+{
+    const struct object *node = find_node(q, node_name);
+    const struct node *n = node != NULL ? node_of(node) : NULL;
+
+    for (unsigned i = 0; n != NULL && i < n->status.remnants.count; i++) {
+        const struct remnant *left = &n->status.remnants.items[i].value;
+
+        if (left->allocation != NULL
+            && allocation_check_disjoint(allocation, left->allocation, err) < 0)
+            return error_wrap(err,
+                              -EEXIST,
+                              "what is left of pod %s/%s, which was deleted by "
+                              "force",
+                              left->namespace,
+                              left->name);
+    }
+    return 0;
+}

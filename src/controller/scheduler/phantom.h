@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* phantom.h - pods that the API has forgotten and whose nodes have not
+ *
+ * A pod deleted by force leaves its entry in its node's status.remnants until
+ * its process is gone. In the cache it is a pod that is being deleted, which
+ * holds what it held, under the uid that it had; nothing preempts it.
+ *
+ * Thread: the scheduler's.
+ */
+#pragma once
+
+struct object;
+struct scheduler;
+
+/* The node says that more is left, or less. Either may be NULL. */
+void phantom_follow(struct scheduler *s,
+                    const struct object *old_node,
+                    const struct object *new_node);
+
+/* The pod has gone from the API, perhaps by force. */
+void phantom_rise(struct scheduler *s, const struct object *pod);
