@@ -165,12 +165,25 @@ open_cgroups(struct agent *a)
     a->pool = cgpool_new(a->cgroups, prefix);
 }
 
+/* Names in the API have no capitals; host names may. */
+static char *
+name_after_host(const char *hostname)
+{
+    char *name = xstrdup(hostname);
+
+    for (char *c = name; *c != '\0'; c++)
+        if (*c >= 'A' && *c <= 'Z')
+            *c = (char)(*c - 'A' + 'a');
+    return name;
+}
+
 static void
 gather_facts(struct agent *a)
 {
     const struct agent_settings *s = a->settings;
 
-    a->node_name = xstrdup(s->node_name ? s->node_name : a->machine->hostname);
+    a->node_name = s->node_name != NULL ? xstrdup(s->node_name)
+                                        : name_after_host(a->machine->hostname);
     a->facts.name = a->node_name;
     a->facts.machine = a->machine;
     a->facts.topology = a->topology;

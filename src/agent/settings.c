@@ -1,10 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/settings.h"
 
+#include <errno.h>
+#include <pwd.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "agent/hardware/hardware.h"
+#include "lib/api/cpuset.h"
+#include "lib/api/name.h"
+#include "lib/api/quantity.h"
+#include "lib/api/topology.h"
+#include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/http/http_address.h"
 #include "lib/program/configuration.h"
 #include "lib/program/option.h"
 #include "lib/program/program.h"
@@ -20,10 +31,98 @@ static const char *const log_levels[] = {
     NULL,
 };
 
+/* What is wrong with a value is told with its place in the file. */
+
+static int
+check_url(const char *url, struct error *err)
+{
+    struct http_address address = {0};
+
+    if (http_address_parse(url, &address, err) < 0)
+        return -EINVAL;
+    http_address_fini(&address);
+    return 0;
+}
+
+static int
+check_user(const char *user, struct error *err)
+{
+    if (getpwnam(user) != NULL || user[strspn(user, "0123456789")] == '\0')
+        return 0;
+    return error_set(err, -EINVAL, "no user '%s' on this machine", user);
+}
+
+static int
+check_name(const char *name, struct error *err)
+{
+    const char *why = name_refuse(NAME_DNS_SUBDOMAIN, name);
+
+    return why == NULL ? 0 : error_set(err, -EINVAL, "'%s': %s", name, why);
+}
+
+static int
+check_label(const char *pair, struct error *err)
+{
+    const char *equals = strchr(pair, '=');
+    CLEANUP_FREE char *key = xstrndup(pair, (size_t)(equals - pair));
+    const char *why = name_refuse(NAME_QUALIFIED, key);
+
+    if (why == NULL)
+        why = name_refuse(NAME_LABEL_VALUE, equals + 1);
+    return why == NULL ? 0 : error_set(err, -EINVAL, "'%s': %s", pair, why);
+}
+
+static int
+check_path(const char *path, struct error *err)
+{
+    return path[0] == '/'
+               ? 0
+               : error_set(err, -EINVAL, "'%s' does not begin with '/'", path);
+}
+
+static int
+check_program(const char *path, struct error *err)
+{
+    if (access(path, X_OK) == 0)
+        return 0;
+    return error_set(err, -EINVAL, "'%s': %s", path, strerror(errno));
+}
+
+static int
+check_topology(const char *given, struct error *err)
+{
+    const struct hardware_wish wish = {.given = given};
+    struct topology *topology = NULL;
+
+    if (hardware_discover(&wish, &topology, err) < 0)
+        return -EINVAL;
+    topology_free(topology);
+    return 0;
+}
+
+static int
+check_cpus(const char *list, struct error *err)
+{
+    struct bitset cpus;
+
+    return cpuset_parse(list, &cpus, err) < 0 ? -EINVAL : 0;
+}
+
+static int
+check_memory(const char *text, struct error *err)
+{
+    struct quantity memory;
+
+    if (quantity_parse(text, &memory) == 0 && quantity_value(&memory) >= 0)
+        return 0;
+    return error_set(err, -EINVAL, "'%s' is not a size such as 4Gi", text);
+}
+
 static const struct setting settings[] = {
     {"controller",
      SETTING_TEXT,
      AT(controller),
+     .check = check_url,
      .option = "controller",
      .argument = "URL",
      .help = "The API: http://HOST:PORT, or http+unix:///PATH on the "
@@ -38,6 +137,7 @@ static const struct setting settings[] = {
     {"serviceUser",
      SETTING_TEXT,
      AT(service_user),
+     .check = check_user,
      .initial = "kiln",
      .option = "service-user",
      .argument = "USER",
@@ -52,9 +152,11 @@ static const struct setting settings[] = {
     {"nodeName",
      SETTING_TEXT,
      AT(node_name),
+     .check = check_name,
      .option = "node-name",
      .argument = "NAME",
-     .help = "The node's name in the API; the host's name unless given."},
+     .help =
+         "The node's name in the API; the host's name, in lower case, unless given."},
     {"address",
      SETTING_TEXT,
      AT(address),
@@ -64,6 +166,7 @@ static const struct setting settings[] = {
     {"labels",
      SETTING_PAIRS,
      AT(labels),
+     .check = check_label,
      .option = "label",
      .argument = "KEY=VALUE",
      .help = "Labels of the node; the option may be given again."},
@@ -86,6 +189,7 @@ static const struct setting settings[] = {
     {"tmpDir",
      SETTING_TEXT,
      AT(tmp_dir),
+     .check = check_path,
      .initial = "/tmp",
      .option = "tmp-dir",
      .argument = "DIR",
@@ -93,6 +197,7 @@ static const struct setting settings[] = {
     {"topology",
      SETTING_TEXT,
      AT(topology),
+     .check = check_topology,
      .option = "topology",
      .argument = "TOPOLOGY",
      .help = "Makes a virtual node: an hwloc synthetic string or XML file in "
@@ -105,12 +210,14 @@ static const struct setting settings[] = {
     {"reserved.cpus",
      SETTING_TEXT,
      AT(reserved_cpus),
+     .check = check_cpus,
      .option = "reserved-cpus",
      .argument = "LIST",
      .help = "CPUs kept for the system, as \"0,64\"."},
     {"reserved.memory",
      SETTING_TEXT,
      AT(reserved_memory),
+     .check = check_memory,
      .option = "reserved-memory",
      .argument = "QUANTITY",
      .help = "Memory kept for the system, as 4Gi."},
@@ -149,6 +256,7 @@ static const struct setting settings[] = {
     {"cgroupBase",
      SETTING_TEXT,
      AT(cgroup_base),
+     .check = check_path,
      .initial = "/kiln-jobs",
      .option = "cgroup-base",
      .argument = "PATH",
@@ -156,6 +264,7 @@ static const struct setting settings[] = {
     {"shepherd",
      SETTING_TEXT,
      AT(shepherd),
+     .check = check_program,
      .initial = LIBEXECDIR "/kiln/kiln-shepherd",
      .option = "shepherd",
      .argument = "PATH",

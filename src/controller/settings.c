@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "controller/apiserver/apiserver.h"
+#include "controller/apiserver/policy.h"
 #include "controller/scheduler/kube_configuration.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -28,6 +30,32 @@ static const char *const log_levels[] = {
     NULL,
 };
 
+/* Somebody whom the system knows. */
+static int
+check_people(const char *name, struct error *err)
+{
+    CLEANUP(policy_people_fini) struct policy_people people = {0};
+
+    return policy_people_add(&people, name, err) < 0 ? -EINVAL : 0;
+}
+
+static int
+check_feature(const char *pair, struct error *err)
+{
+    struct feature_gates gates;
+
+    feature_gates_init(&gates);
+    return feature_gates_set(&gates, pair, err) < 0 ? -EINVAL : 0;
+}
+
+static int
+check_readable(const char *path, struct error *err)
+{
+    if (access(path, R_OK) == 0)
+        return 0;
+    return error_set(err, -EINVAL, "reading '%s': %s", path, strerror(errno));
+}
+
 static const struct setting settings[] = {
     {"stateDir",
      SETTING_TEXT,
@@ -40,6 +68,7 @@ static const struct setting settings[] = {
     {"listen",
      SETTING_TEXTS,
      AT(listen),
+     .check = apiserver_check_address,
      .option = "listen",
      .argument = "ADDR:PORT",
      .help = "Where nodes and users on other machines reach the API: "
@@ -67,6 +96,7 @@ static const struct setting settings[] = {
     {"administrators",
      SETTING_TEXTS,
      AT(administrators),
+     .check = check_people,
      .option = "administrators",
      .argument = "LIST",
      .help = "Users, and groups as \"@group\", who may do everything; root "
@@ -74,6 +104,7 @@ static const struct setting settings[] = {
     {"operators",
      SETTING_TEXTS,
      AT(operators),
+     .check = check_people,
      .option = "operators",
      .argument = "LIST",
      .help = "Users and groups who may cordon, drain, taint and label nodes, "
@@ -148,6 +179,7 @@ static const struct setting settings[] = {
     {"scheduler.config",
      SETTING_TEXT,
      AT(scheduler_config),
+     .check = check_readable,
      .option = "scheduler-config",
      .argument = "FILE",
      .help = "The scheduler's profiles and plugins: a "
@@ -155,6 +187,7 @@ static const struct setting settings[] = {
     {"scheduler.featureGates",
      SETTING_PAIRS,
      AT(feature_pairs),
+     .check = check_feature,
      .option = "feature-gates",
      .argument = "LIST",
      .help = "What of the scheduler is switched on or off: NAME=true, "

@@ -63,10 +63,9 @@ refuse_key(const char *key, struct error *err)
     if (near != NULL)
         return error_set(err,
                          -EINVAL,
-                         "unknown key '%s' (did you mean '%s'?)",
-                         key,
+                         "unknown key (did you mean '%s'?)",
                          near);
-    return error_set(err, -EINVAL, "unknown key '%s'", key);
+    return error_set(err, -EINVAL, "unknown key");
 }
 
 /* A user may be a number, which is no string in YAML. */
@@ -83,27 +82,47 @@ take_member(struct client_settings *s,
     if (json_is(value, JSON_NULL))
         return 0;
     if (!json_is(value, JSON_STRING) && !json_is(value, JSON_NUMBER))
-        return error_set(err, -EINVAL, "%s: must be a text", member->name);
+        return error_set(err, -EINVAL, "must be a text");
+    if (value->text[0] == '\0')
+        return error_set(err, -EINVAL, "must not be empty");
     *place = xstrdup(value->text);
     return 0;
 }
 
 static int
 read_text(struct client_settings *s,
+          const char *path,
           const struct strbuf *text,
           struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(yaml_reader_freep)
+    struct yaml_reader *reader = yaml_reader_new(text->text, text->length);
     struct json *document = NULL;
-    int r = yaml_parse(arena, text->text, text->length, &document, err);
+    int r = yaml_reader_next(reader, arena, &document, NULL, err);
 
-    if (r < 0 || json_is(document, JSON_NULL))
-        return r;
+    if (r < 0)
+        return error_wrap(err, r, "%s", path);
+    if (document == NULL || json_is(document, JSON_NULL))
+        return 0;
     if (!json_is(document, JSON_OBJECT))
-        return error_set(err, -EINVAL, "not a list of 'key: value' lines");
-    for (uint32_t i = 0; i < document->count && r == 0; i++)
-        r = take_member(s, &document->members[i], err);
-    return r;
+        return error_set(err,
+                         -EINVAL,
+                         "%s: not a list of 'key: value' lines",
+                         path);
+    for (uint32_t i = 0; i < document->count; i++) {
+        const struct json_member *member = &document->members[i];
+
+        r = take_member(s, member, err);
+        if (r < 0)
+            return error_wrap(err,
+                              r,
+                              "%s:%u: %s",
+                              path,
+                              yaml_reader_line(reader, member->value),
+                              member->name);
+    }
+    return 0;
 }
 
 int
@@ -118,6 +137,5 @@ client_settings_read(struct client_settings *ret_settings, struct error *err)
         return 0;
     if (r < 0)
         return error_set(err, r, "%s", unread.text);
-    r = read_text(ret_settings, &text, err);
-    return r < 0 ? error_wrap(err, r, "%s", path) : 0;
+    return read_text(ret_settings, path, &text, err);
 }

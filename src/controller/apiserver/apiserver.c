@@ -62,6 +62,12 @@ apiserver_free(struct apiserver *server)
 }
 
 int
+apiserver_check_address(const char *address, struct error *err)
+{
+    return http_server_check_address(address, err);
+}
+
+int
 apiserver_listen(struct apiserver *server,
                  const char *address,
                  struct error *err)

@@ -56,7 +56,10 @@ struct apiserver *apiserver_new(const struct apiserver_settings *settings)
     OWNED_BY(apiserver_free);
 void apiserver_stop(struct apiserver *server);
 
-/* Change. Several may be open. Close: no new connections, not ready. */
+/* Change. Several may be open. Close: no new connections, not ready. Check:
+ * -EINVAL for what is no address to listen on.
+ */
+int apiserver_check_address(const char *address, struct error *err);
 int apiserver_listen(struct apiserver *server,
                      const char *address,
                      struct error *err);

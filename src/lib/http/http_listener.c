@@ -5,6 +5,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -68,6 +69,16 @@ start(struct loop *loop,
     return 0;
 }
 
+/* getaddrinfo would take 99999 for 34463. */
+static bool
+is_port(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+
+    return digits > 0 && digits <= 5 && text[digits] == '\0'
+           && atoi(text) <= UINT16_MAX;
+}
+
 /* "HOST:PORT", "[V6]:PORT" or "*:PORT", cut in two; the host NULL for "*". */
 static int
 split(const char *address, char **ret_host, char **ret_port, struct error *err)
@@ -82,6 +93,12 @@ split(const char *address, char **ret_host, char **ret_port, struct error *err)
                          "address '%s' is not HOST:PORT (as in "
                          "'127.0.0.1:6820', '[::]:6820' or '*:6820')",
                          address);
+    if (!is_port(colon + 1))
+        return error_set(err,
+                         -EINVAL,
+                         "address '%s': '%s' is not a port from 0 to 65535",
+                         address,
+                         colon + 1);
     if (host[0] == '[' && host[length - 1] == ']') {
         host++;
         length -= 2;
@@ -174,6 +191,15 @@ bind_named(const char *host, const char *port, int *ret_fd, struct error *err)
 }
 
 int
+http_listener_check(const char *address, struct error *err)
+{
+    CLEANUP_FREE char *host = NULL;
+    CLEANUP_FREE char *port = NULL;
+
+    return split(address, &host, &port, err);
+}
+
+int
 http_listener_open(struct loop *loop,
                    struct evhttp *evhttp,
                    struct list *listeners,
@@ -206,13 +232,21 @@ http_listener_open(struct loop *loop,
                      r == -EADDRINUSE ? " (is another one running?)" : "");
 }
 
-/* A socket file that nobody listens on is left from a crash. */
+/* A socket file that nobody listens on is left from a crash. Connecting to any
+ * other file is refused, too, and that one is not ours to remove.
+ */
 static int
 clear_stale(const struct sockaddr_un *at)
 {
+    struct stat file;
     int r = 0;
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd;
 
+    if (lstat(at->sun_path, &file) < 0)
+        return errno == ENOENT ? 0 : -errno;
+    if (!S_ISSOCK(file.st_mode))
+        return -EEXIST;
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;
     if (connect(fd, (const struct sockaddr *)at, sizeof(*at)) == 0)

@@ -30,6 +30,7 @@ int http_listener_open_unix(struct loop *loop,
                             const char *path,
                             mode_t mode,
                             struct error *err);
+int http_listener_check(const char *address, struct error *err);
 void http_listener_resume_all(struct list *listeners);
 void http_listener_close_all(struct list *listeners);
 

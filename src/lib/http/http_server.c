@@ -177,6 +177,12 @@ http_server_free(struct http_server *server)
 }
 
 int
+http_server_check_address(const char *address, struct error *err)
+{
+    return http_listener_check(address, err);
+}
+
+int
 http_server_listen(struct http_server *server,
                    const char *address,
                    struct error *err)

@@ -63,7 +63,9 @@ void http_server_word_refusals(struct http_server *server, http_refusal_fn fn);
  * port 0 for any free one; or on a Unix socket with the given mode, which
  * replaces a socket that nobody listens on. Several may be open. 0 or a
  * negative errno. Pause stops accepting; those connected are still served.
+ * Check: -EINVAL for what listen would refuse by its form alone.
  */
+int http_server_check_address(const char *address, struct error *err);
 int http_server_listen(struct http_server *server,
                        const char *address,
                        struct error *err);

@@ -135,6 +135,41 @@ set_choice(const struct setting *s,
     return error_set(err, -EINVAL, "'%s' is not one of %s", text, all.text);
 }
 
+int
+setting_check(const struct setting *s, const char *text, struct error *err)
+{
+    if (s->type == SETTING_PAIRS && strchr(text, '=') == NULL)
+        return error_set(err,
+                         -EINVAL,
+                         "'%s' is not of the form KEY=VALUE",
+                         text);
+    if (text == s->initial || s->check == NULL)
+        return 0;
+    return s->check(text, err);
+}
+
+static int
+set_text(const struct setting *s,
+         struct arena *arena,
+         const char *text,
+         void *target,
+         struct error *err)
+{
+    const char **place = setting_place(s, target);
+    int r;
+
+    if (*text == '\0' && s->initial != NULL)
+        return error_set(err, -EINVAL, "must not be empty");
+    if (*text == '\0') {
+        *place = NULL;
+        return 0;
+    }
+    r = setting_check(s, text, err);
+    if (r == 0)
+        *place = arena_strdup(arena, text);
+    return r;
+}
+
 /* "a,b": a list on a command line. */
 static int
 add_texts(const struct setting *s,
@@ -158,12 +193,8 @@ add_texts(const struct setting *s,
 
         if (length > 0)
             items[count++] = arena_strndup(arena, text, length);
-        if (length > 0 && s->type == SETTING_PAIRS
-            && strchr(items[count - 1], '=') == NULL)
-            return error_set(err,
-                             -EINVAL,
-                             "'%s' is not of the form KEY=VALUE",
-                             items[count - 1]);
+        if (length > 0 && setting_check(s, items[count - 1], err) < 0)
+            return -EINVAL;
         text += length + (text[length] == ',');
     }
     *texts = (struct setting_texts){items, count};
@@ -206,9 +237,7 @@ setting_set(const struct setting *s,
     case SETTING_CHOICE:
         return set_choice(s, text, target, err);
     case SETTING_TEXT:
-        *(const char **)setting_place(s, target) =
-            *text != '\0' ? arena_strdup(arena, text) : NULL;
-        return 0;
+        return set_text(s, arena, text, target, err);
     case SETTING_TEXTS:
     case SETTING_PAIRS:
         *(struct setting_texts *)setting_place(s, target) =

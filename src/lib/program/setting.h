@@ -23,7 +23,8 @@ struct strbuf;
 enum setting_type {
     SETTING_BOOL,     /* bool */
     SETTING_INT,      /* int64_t, from min to max */
-    SETTING_TEXT,     /* const char *; NULL where it is empty */
+    SETTING_TEXT,     /* const char *; NULL where it is empty, which one that
+                         has an initial text may not be */
     SETTING_TEXTS,    /* struct setting_texts */
     SETTING_PAIRS,    /* the same, each "key=value"; in the file a mapping */
     SETTING_CHOICE,   /* int: the place among the choices */
@@ -37,6 +38,11 @@ struct setting_texts {
     size_t count;
 };
 
+/* Whether a text that was given, not the initial one, will do: 0, or -EINVAL
+ * with words that do not name the setting.
+ */
+typedef int setting_check_fn(const char *text, struct error *err);
+
 struct setting {
     const char *key;
     enum setting_type type;
@@ -49,6 +55,7 @@ struct setting {
     const char *option;         /* the long option that overrides, or NULL */
     char letter;                /* of the option, or 0 */
     const char *argument;       /* of the option: "DIR"; NULL: a flag */
+    setting_check_fn *check;    /* of texts, of each in a list; or NULL */
 };
 
 struct setting_table {
@@ -64,6 +71,11 @@ setting_place(const struct setting *setting, void *target)
 
 /* Whether it binds a struct setting_texts. */
 bool setting_is_list(const struct setting *setting);
+
+/* What stands in a list of `setting`, or is its text, has to pass. */
+int setting_check(const struct setting *setting,
+                  const char *text,
+                  struct error *err);
 
 /* Fills the members of the table, or the one, with what is initial; the rest
  * of the target is left alone.

@@ -50,6 +50,7 @@ static void PRINTF(4, 5) add_mistake(struct reading *r,
 static void
 read_list(struct reading *r, const struct setting *s, const struct json *value)
 {
+    struct error err = {0};
     const char **items;
 
     if (!json_is(value, JSON_ARRAY)) {
@@ -65,6 +66,8 @@ read_list(struct reading *r, const struct setting *s, const struct json *value)
             return;
         }
         items[i] = arena_strdup(r->arena, text);
+        if (setting_check(s, items[i], &err) < 0)
+            add_mistake(r, value->items[i], s->key, "%s", err.text);
     }
     *(struct setting_texts *)setting_place(s, r->target) =
         (struct setting_texts){items, value->count};
@@ -74,6 +77,7 @@ read_list(struct reading *r, const struct setting *s, const struct json *value)
 static void
 read_pairs(struct reading *r, const struct setting *s, const struct json *value)
 {
+    struct error err = {0};
     const char **items;
 
     if (!json_is(value, JSON_OBJECT)) {
@@ -90,6 +94,8 @@ read_pairs(struct reading *r, const struct setting *s, const struct json *value)
         }
         items[i] =
             arena_printf(r->arena, "%s=%s", m->name, json_text(m->value));
+        if (setting_check(s, items[i], &err) < 0)
+            add_mistake(r, m->value, s->key, "%s", err.text);
     }
     *(struct setting_texts *)setting_place(s, r->target) =
         (struct setting_texts){items, value->count};

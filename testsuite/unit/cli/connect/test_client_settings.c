@@ -56,14 +56,17 @@ START_TEST(an_empty_file_says_nothing)
 }
 END_TEST
 
-START_TEST(a_mistake_is_refused_with_file_and_key)
+START_TEST(a_mistake_is_refused_with_file_line_and_key)
 {
     static const struct {
         const char *text;
         const char *words;
     } cases[] = {
-        {"servr: x\n", "unknown key 'servr' (did you mean 'server'?)"},
-        {"server: [a]\n", "server: must be a text"},
+        {"cluster: a\nservr: x\n",
+         "client.yaml:2: servr: unknown key (did you mean 'server'?)"},
+        {"bogus: x\n", "client.yaml:1: bogus: unknown key"},
+        {"\nserver: [a]\n", "client.yaml:2: server: must be a text"},
+        {"cluster: ''\n", "client.yaml:1: cluster: must not be empty"},
         {"- a\n", "not a list of"},
         {"server: 'a\n", "client.yaml"},
     };
@@ -95,5 +98,5 @@ END_TEST
 SUITE("client_settings",
       the_file_says_where_the_controller_is,
       an_empty_file_says_nothing,
-      a_mistake_is_refused_with_file_and_key,
+      a_mistake_is_refused_with_file_line_and_key,
       a_file_that_was_named_must_be_there)

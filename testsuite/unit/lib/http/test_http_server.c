@@ -10,10 +10,12 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
+#include "lib/base/fd.h"
 #include "lib/http/http_request.h"
 #include "lib/http/http_stream.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/timer.h"
+#include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/lib/http/site.h"
 
@@ -674,11 +676,37 @@ START_TEST(a_taken_address_is_named)
     ck_assert_int_eq(http_server_listen_unix(second, h->site.path, 0600, &err),
                      -EADDRINUSE);
     ck_assert_int_eq(http_server_listen(second, "6820", &err), -EINVAL);
+    ck_assert_int_eq(http_server_listen(second, "127.0.0.1:65536", &err),
+                     -EINVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, "'65536'"));
+    ck_assert_int_eq(http_server_check_address("[::]:6820", &err), 0);
+    ck_assert_int_eq(http_server_check_address("[::]:x", &err), -EINVAL);
     ck_assert_int_eq(http_server_listen(second, "*:0", &err), 0);
 
     http_server_free(second);
     loop_free(loop);
     host_stop(h);
+}
+END_TEST
+
+/* Nor does it matter that connecting to such a file is refused, as to a socket
+ * that was left behind.
+ */
+START_TEST(a_file_that_is_no_socket_is_not_replaced)
+{
+    CLEANUP(scratch_freep) char *directory = scratch_new();
+    CLEANUP_FREE char *path = xasprintf("%s/precious", directory);
+    struct loop *loop = loop_new();
+    struct http_server *server = http_server_new(loop, NULL, handle, NULL);
+    struct error err = {0};
+
+    ck_assert_int_eq(file_write_atomic(path, 0600, "x", 1, NULL), 0);
+    ck_assert_int_eq(http_server_listen_unix(server, path, 0600, &err),
+                     -EEXIST);
+
+    ck_assert_int_eq(access(path, F_OK), 0);
+    http_server_free(server);
+    loop_free(loop);
 }
 END_TEST
 
@@ -721,6 +749,7 @@ main(void)
     tcase_add_test(tcase, a_stream_to_a_client_that_has_gone_is_told_so);
     tcase_add_test(tcase, a_server_that_ends_tells_its_streams);
     tcase_add_test(tcase, a_taken_address_is_named);
+    tcase_add_test(tcase, a_file_that_is_no_socket_is_not_replaced);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);

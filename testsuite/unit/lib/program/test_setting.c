@@ -28,10 +28,20 @@ static const char *const policies[] = {"easy", "conservative", NULL};
 
 #define AT(member) .offset = offsetof(struct target, member)
 
+static int
+check_lower(const char *text, struct error *err)
+{
+    for (const char *c = text; *c != '\0'; c++)
+        if (*c >= 'A' && *c <= 'Z')
+            return error_set(err, -EINVAL, "'%s' shouts", text);
+    return 0;
+}
+
 static const struct setting settings[] = {
     {"stateDir",
      SETTING_TEXT,
      AT(state_dir),
+     .check = check_lower,
      .initial = "/var/lib/kiln",
      .help = "Where the state is kept."},
     {"port",
@@ -45,6 +55,7 @@ static const struct setting settings[] = {
     {"access.admins",
      SETTING_TEXTS,
      AT(admins),
+     .check = check_lower,
      .initial = "root,ops",
      .help = "Users who may do everything."},
     {"store.batch.delay",
@@ -68,7 +79,11 @@ static const struct setting settings[] = {
      .choices = policies,
      .help = "How to backfill."},
     {"profiles", SETTING_TREE, AT(profiles), .help = "As upstream's."},
-    {"labels", SETTING_PAIRS, AT(labels), .help = "Labels."},
+    {"labels",
+     SETTING_PAIRS,
+     AT(labels),
+     .check = check_lower,
+     .help = "Labels."},
 };
 
 static const struct setting_table table = {settings, ARRAY_SIZE(settings)};
@@ -215,6 +230,12 @@ START_TEST(every_mistake_has_its_line_and_key)
         {"labels: [a=b]\n", "kiln.yaml:1: labels: must hold keys and values\n"},
         {"labels:\n  a: b\n  c: 1\n",
          "kiln.yaml:3: labels: 'c' must have a text\n"},
+        {"port: 1\nstateDir: /Srv\n", "kiln.yaml:2: stateDir: '/Srv' shouts\n"},
+        {"stateDir: ''\n", "kiln.yaml:1: stateDir: must not be empty\n"},
+        {"access:\n  admins:\n  - a\n  - B\n  - C\n",
+         "kiln.yaml:4: access.admins: 'B' shouts\n"
+         "kiln.yaml:5: access.admins: 'C' shouts\n"},
+        {"labels:\n  a: b\n  c: D\n", "kiln.yaml:3: labels: 'c=D' shouts\n"},
         {"policy: fast\n",
          "kiln.yaml:1: policy: 'fast' is not one of easy, conservative\n"},
         {"port: 1\nport: 2\n",
@@ -260,7 +281,11 @@ START_TEST(the_command_line_sets_one_at_a_time)
 
     ck_assert_int_eq(setting_set(&settings[2], arena, NULL, &got, &err), 0);
     ck_assert_int_eq(setting_set(&settings[3], arena, "a,,b,", &got, &err), 0);
-    ck_assert_int_eq(setting_set(&settings[0], arena, "", &got, &err), 0);
+    ck_assert_int_eq(setting_set(&settings[0], arena, "", &got, &err), -EINVAL);
+    ck_assert_str_eq(err.text, "must not be empty");
+    ck_assert_int_eq(setting_add(&settings[3], arena, "X", &got, &err),
+                     -EINVAL);
+    ck_assert_str_eq(err.text, "'X' shouts");
     ck_assert_int_eq(setting_add(&settings[3], arena, "c", &got, &err), 0);
     ck_assert_int_eq(setting_set(&settings[8], arena, "x", &got, &err),
                      -EINVAL);

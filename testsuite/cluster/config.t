@@ -1,0 +1,98 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A mistake in a configuration is told with file, line and key, by
+# --check-config and at the start alike, before anything is done.
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+cluster_begin
+need kiln-controller kiln-agent kctl
+cd "$cluster" || bail_out "no directory"
+
+# wrong PROGRAM WORDS: c.yaml is; WORDS are a pattern.
+wrong() {
+    wrong_said=$("$1" --check-config --config c.yaml 2>&1)
+    is "$1 does not take $(tr '\n' ' ' <c.yaml)" "$?" 78
+    like "... and says where and why" "$wrong_said" "^$1: c.yaml:$2"
+}
+# each PROGRAM: lines "WORDS<tab>CONFIGURATION", \n for a new line.
+each() {
+    while IFS='	' read -r words text; do
+        printf '%b\n' "$text" >c.yaml
+        wrong "$1" "$words"
+    done
+}
+
+each kiln-controller <<'TXT'
+1: bogus: unknown key	bogus: 1
+3: finished.maxCout: .*maxCount	cluster: a\nfinished:\n  maxCout: 3
+1: listen: must be a list	listen: 127.0.0.1:6820
+2: listen: .*'6820' is not HOST:PORT	listen:\n- "6820"
+3: listen: .*'99999'	listen:\n- 127.0.0.1:0\n- 127.0.0.1:99999
+1: administrators: no user 'nobody-there'	administrators: [root, nobody-there]
+1: operators: no group 'nobody-there'	operators: ["@nobody-there"]
+1: cluster: must not be empty	cluster: ""
+1: stateDir: must not be empty	stateDir: ""
+1: nodeGrace: .*'soon'	nodeGrace: soon
+1: scheduler.config: reading '/nowhere'	scheduler: {config: /nowhere}
+3: scheduler.featureGates: .*'Foo'	scheduler:\n  featureGates:\n    Foo: "true"
+1: watchLog.bytes: .*not a size	watchLog: {bytes: lots}
+1: minUid: .*not a number	minUid: few
+1: allowRootJobs: must be true or false	allowRootJobs: perhaps
+1: logLevel: .*not one of	logLevel: loud
+TXT
+each kiln-agent <<'TXT'
+1: controller: .*unknown scheme	controller: head
+1: controller: .*port	controller: http://head:99999
+1: serviceUser: no user 'nobody-there'	serviceUser: nobody-there
+1: nodeName: 'Bad_Name'	nodeName: Bad_Name
+3: labels: 'bad key=x'	labels:\n  a: b\n  bad key: x
+1: tmpDir: .*does not begin with	tmpDir: tmp
+1: cgroupBase: .*does not begin with	cgroupBase: jobs
+1: topology: 	topology: "package:x"
+1: reserved.cpus: 	reserved: {cpus: "0-"}
+2: reserved.memory: 'lots'	reserved:\n  memory: lots
+1: shepherd: '/nowhere'	shepherd: /nowhere
+1: maxPods: .*not a number	maxPods: -1
+1: heartbeat: .*not a time	heartbeat: -1s
+TXT
+echo 'listen: [x]' >c.yaml
+like "a start tells the same" \
+    "$(kiln-controller --state-dir state --config c.yaml 2>&1)" \
+    '^kiln-controller: c.yaml:1: listen: '
+not_ok "and leaves nothing behind" test -e state
+like "an option's mistake has the option's name" \
+    "$(kiln-controller --state-dir state --listen x 2>&1)" '--listen: .*HOST:PORT'
+echo precious >file
+not_ok "a file in the place of the socket is refused" \
+    kiln-controller --state-dir state --socket "$cluster/file"
+is "and kept" "$(cat file)" precious
+
+printf 'cluster: a\nservr: x\n' >client.yaml
+like "clients tell file, line and key, too" \
+    "$(KILN_CONFIG=$cluster/client.yaml kctl get nodes 2>&1)" \
+    "client.yaml:2: servr: .*did you mean 'server'"
+
+# --- the name of a node -------------------------------------------------------
+if [ "$(id -u)" -ne 0 ] || ! unshare --uts true 2>/dev/null; then
+    skip "a host's name with capitals" "only root can change it"
+    finish
+    exit
+fi
+need munged
+cluster_munge
+cluster_controller
+cat >"$cluster/bin/elsewhere" <<'SH'
+#!/bin/sh
+echo Node01 >/proc/sys/kernel/hostname && exec "$@"
+SH
+chmod 755 "$cluster/bin/elsewhere"
+start agent unshare --uts elsewhere kiln-agent --controller "$cluster_url" \
+    --cluster test --service-user "$(id -un)" --munge-socket "$munge_socket" \
+    --state-dir "$cluster/agent" --run-dir "$cluster/run" \
+    --topology 'package:1 core:2 pu:1' \
+    --shepherd "$cluster/bin/kiln-shepherd"
+is_there() { kctl --server "http+unix://$cluster/state/socket" get node node01; }
+ok "a host's name with capitals is a node's without" wait_for 20 is_there
+finish
