@@ -74,8 +74,8 @@ parse_patch(struct request *q)
     if (!json_is(q->body, wanted)) {
         reply_bad_request(
             &q->reply,
-            "error decoding patch: json: cannot unmarshal %s into Go value "
-            "of type %s",
+            "%sjson: cannot unmarshal %s into Go value of type %s",
+            q->format == BODY_MERGE_PATCH ? "error decoding patch: " : "",
             json_type_name(q->body->type),
             wanted == JSON_ARRAY ? "jsonpatch.Patch"
                                  : "map[string]interface {}");

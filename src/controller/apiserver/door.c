@@ -196,6 +196,14 @@ answer_not_found(struct visit *v, enum route_result result)
     answer(v);
 }
 
+/* Elsewhere nothing is negotiated: there is nothing. */
+static bool
+is_below_api(const char *path)
+{
+    return strncmp(path, "/api", 4) == 0
+           || strncmp(path, "/conformance/", 13) == 0;
+}
+
 static enum body_format
 find_format(const char *type)
 {
@@ -369,8 +377,11 @@ serve(struct visit *v)
     q->format = find_format(http_request_header(v->http, "Content-Type"));
     q->text = http_request_body(v->http, &q->length);
     q->is_verbose = http_request_query(v->http, "verbose") != NULL;
-    if (discovery_serve(q, &asked)
-        || !accept_parse(asked.accept, &v->view.accept, &q->reply))
+    if (discovery_serve(q, &asked))
+        answer(v);
+    else if (!is_below_api(asked.path))
+        answer_not_found(v, ROUTE_NO_PATH);
+    else if (!accept_parse(asked.accept, &v->view.accept, &q->reply))
         answer(v);
     else if (!conformance_serve(q, http_request_path(v->http)))
         serve_api(v);

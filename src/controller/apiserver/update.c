@@ -319,6 +319,9 @@ change(struct request *q,
         return false;
     if (kind->prepare != NULL && q->route.subresource == SUBRESOURCE_NONE)
         kind->prepare(q->arena, tree, old_tree);
+    if (kind->prepare_status != NULL
+        && q->route.subresource == SUBRESOURCE_STATUS)
+        kind->prepare_status(q->arena, tree, old_tree);
     record_normalize(kind->record, q->arena, tree, NULL, NULL);
     count_generation(q, tree, old_tree);
     if (!validate(q, tree, old_tree)

@@ -50,13 +50,17 @@ struct kind {
 
     /* All on normalized trees. Defaults fills in what upstream's API
      * defaulting does. Prepare drops what a client may not set at creation
-     * (status) or keeps what an update may not change. Validate adds what is
+     * (status) or keeps what an update may not change, of the whole or by its
+     * status. Validate adds what is
      * wrong; `old` is NULL at creation. Any may be NULL.
      */
     void (*set_defaults)(struct arena *arena, struct json *object);
     void (*prepare)(struct arena *arena,
                     struct json *object,
                     const struct json *old);
+    void (*prepare_status)(struct arena *arena,
+                           struct json *object,
+                           const struct json *old);
     void (*validate)(struct causes *causes,
                      const struct json *object,
                      const struct json *old);

@@ -170,6 +170,7 @@ const struct kind pod_kind = {
     .record = &pod_record,
     .set_defaults = pod_set_defaults,
     .prepare = pod_prepare,
+    .prepare_status = pod_prepare_status,
     .validate = pod_validate,
     .validate_status = pod_validate_status,
     .warn = pod_warn_of,

@@ -253,6 +253,21 @@ pod_prepare(struct arena *arena, struct json *pod, const struct json *old)
     apply_label_keys(arena, pod);
 }
 
+/* A status without the class of service keeps the one there is. */
+void
+pod_prepare_status(struct arena *arena,
+                   struct json *pod,
+                   const struct json *old)
+{
+    const char *was = json_path_text(old, "status.qosClass");
+
+    if (was != NULL && json_path_text(pod, "status.qosClass") == NULL)
+        json_set_string(arena,
+                        json_make_object(arena, pod, "status"),
+                        "qosClass",
+                        was);
+}
+
 /* --- validating ----------------------------------------------------------- */
 
 static bool

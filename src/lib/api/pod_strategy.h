@@ -11,6 +11,9 @@ struct json;
 
 void pod_set_defaults(struct arena *arena, struct json *pod);
 void pod_prepare(struct arena *arena, struct json *pod, const struct json *old);
+void pod_prepare_status(struct arena *arena,
+                        struct json *pod,
+                        const struct json *old);
 void
 pod_validate(struct causes *c, const struct json *pod, const struct json *old);
 void pod_validate_status(struct causes *c,

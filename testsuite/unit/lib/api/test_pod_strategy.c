@@ -47,6 +47,22 @@ START_TEST(quality_of_service_follows_requests_and_limits)
 }
 END_TEST
 
+START_TEST(a_status_without_its_class_keeps_the_one_there_is)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *old = tree(arena, "{'status':{'qosClass':'Guaranteed'}}");
+    struct json *silent = tree(arena, "{'status':{'phase':'Running'}}");
+    struct json *other = tree(arena, "{'status':{'qosClass':'Burstable'}}");
+
+    pod_prepare_status(arena, silent, old);
+    pod_prepare_status(arena, other, old);
+
+    ck_assert_str_eq(printed(arena, silent),
+                     "{'status':{'phase':'Running','qosClass':'Guaranteed'}}");
+    ck_assert_str_eq(json_path_text(other, "status.qosClass"), "Burstable");
+}
+END_TEST
+
 START_TEST(a_status_from_a_client_is_dropped_at_creation)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -176,6 +192,7 @@ END_TEST
 
 SUITE("pod_strategy",
       quality_of_service_follows_requests_and_limits,
+      a_status_without_its_class_keeps_the_one_there_is,
       a_status_from_a_client_is_dropped_at_creation,
       a_client_that_knows_nothing_of_kiln_loses_nothing,
       another_placement_is_refused,
