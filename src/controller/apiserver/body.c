@@ -4,13 +4,17 @@
 #include <string.h>
 
 #include "controller/apiserver/request.h"
+#include "lib/api/binding.h"
 #include "lib/api/causes.h"
+#include "lib/api/delete_options.h"
 #include "lib/api/kind.h"
+#include "lib/api/pod_disruption_budget.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
+#include "lib/protobuf/protobuf.h"
 #include "lib/yaml/yaml.h"
 
 #define SHOWN 24 /* bytes of a bad body that the message repeats */
@@ -31,6 +35,16 @@ refuse_text(struct request *q, const char *why)
                       q->route.kind->name,
                       why,
                       shown);
+}
+
+static void
+refuse_bytes(struct request *q, const char *why)
+{
+    reply_bad_request(&q->reply,
+                      "the object provided is unrecognized (must be of type "
+                      "%s): %s",
+                      q->route.kind->name,
+                      why);
 }
 
 static bool
@@ -84,6 +98,64 @@ parse_patch(struct request *q)
     return true;
 }
 
+/* What the body of this request is, beside the kind's own. */
+static const struct record *
+find_record(const struct request *q)
+{
+    if (q->route.verb == VERB_DELETE || q->route.verb == VERB_DELETE_COLLECTION)
+        return &delete_options_record;
+    if (q->route.subresource == SUBRESOURCE_BINDING)
+        return &binding_record;
+    if (q->route.subresource == SUBRESOURCE_EVICTION)
+        return &eviction_record;
+    return q->route.kind->record;
+}
+
+static struct json *
+read_protobuf(struct request *q, struct error *err)
+{
+    struct protobuf_envelope envelope;
+    struct json *tree;
+
+    if (protobuf_open(q->arena, q->text, q->length, &envelope, err) < 0)
+        return NULL;
+    tree = protobuf_decode(q->arena,
+                           find_record(q),
+                           envelope.message,
+                           envelope.length,
+                           err);
+    if (tree != NULL && envelope.kind[0] != '\0')
+        json_set_string(q->arena, tree, "kind", envelope.kind);
+    if (tree != NULL && envelope.api_version[0] != '\0')
+        json_set_string(q->arena, tree, "apiVersion", envelope.api_version);
+    return tree;
+}
+
+static struct json *
+read_yaml(struct request *q, struct error *err)
+{
+    struct yaml_reader *reader = yaml_reader_new(q->text, q->length);
+    struct json *tree = NULL;
+
+    if (yaml_reader_next(reader, q->arena, &tree, &q->notes, err) <= 0)
+        tree = NULL;
+    yaml_reader_free(reader);
+    return tree;
+}
+
+static struct json *
+read_body(struct request *q, struct error *err)
+{
+    switch (q->format) {
+    case BODY_YAML:
+        return read_yaml(q, err);
+    case BODY_PROTOBUF:
+        return read_protobuf(q, err);
+    default:
+        return json_parse(q->arena, q->text, q->length, &q->notes, err);
+    }
+}
+
 /* DeleteOptions, if there is a body at all. */
 static bool
 parse_delete(struct request *q)
@@ -94,7 +166,7 @@ parse_delete(struct request *q)
     if (q->body == NULL && q->length == 0)
         return true;
     if (q->body == NULL)
-        q->body = json_parse(q->arena, q->text, q->length, NULL, &err);
+        q->body = read_body(q, &err);
     if (!json_is(q->body, JSON_OBJECT)) {
         reply_internal(&q->reply,
                        "couldn't get version/kind; json parse error: %s",
@@ -112,35 +184,23 @@ parse_delete(struct request *q)
     return true;
 }
 
-static struct json *
-read_text(struct request *q, struct error *err)
-{
-    struct yaml_reader *reader;
-    struct json *tree = NULL;
-
-    if (q->format != BODY_YAML)
-        return json_parse(q->arena, q->text, q->length, &q->notes, err);
-    reader = yaml_reader_new(q->text, q->length);
-    if (yaml_reader_next(reader, q->arena, &tree, &q->notes, err) <= 0)
-        tree = NULL;
-    yaml_reader_free(reader);
-    return tree;
-}
-
 static bool
 parse_object(struct request *q)
 {
     struct error err = {0};
 
     if (q->format != BODY_JSON && q->format != BODY_NONE
-        && q->format != BODY_YAML)
+        && q->format != BODY_YAML && q->format != BODY_PROTOBUF)
         return refuse_format(q);
     if (q->body == NULL) {
-        q->body = read_text(q, &err);
+        q->body = read_body(q, &err);
         if (q->body == NULL) {
-            refuse_text(q,
-                        q->length == 0 ? "unexpected end of JSON input"
-                                       : err.text);
+            if (q->format == BODY_PROTOBUF)
+                refuse_bytes(q, err.text);
+            else
+                refuse_text(q,
+                            q->length == 0 ? "unexpected end of JSON input"
+                                           : err.text);
             return false;
         }
     }

@@ -213,6 +213,7 @@ find_format(const char *type)
     } formats[] = {
         {"application/json", BODY_JSON},
         {"application/yaml", BODY_YAML},
+        {"application/vnd.kubernetes.protobuf", BODY_PROTOBUF},
         {"application/merge-patch+json", BODY_MERGE_PATCH},
         {"application/strategic-merge-patch+json", BODY_STRATEGIC_PATCH},
         {"application/json-patch+json", BODY_JSON_PATCH},

@@ -31,6 +31,7 @@ enum body_format {
     BODY_NONE,
     BODY_JSON,
     BODY_YAML,
+    BODY_PROTOBUF,
     BODY_MERGE_PATCH,
     BODY_STRATEGIC_PATCH,
     BODY_JSON_PATCH,

@@ -159,10 +159,20 @@ json_set(struct arena *arena,
 {
     struct json_member *m = find_member(object, name);
 
-    if (m != NULL) {
+    if (m != NULL)
         m->value = value;
-        return;
-    }
+    else
+        json_add(arena, object, name, value);
+}
+
+void
+json_add(struct arena *arena,
+         struct json *object,
+         const char *name,
+         struct json *value)
+{
+    struct json_member *m;
+
     if (object->count == object->capacity)
         object->members =
             grown(arena, object, object->members, sizeof(*object->members));

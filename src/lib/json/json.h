@@ -89,10 +89,15 @@ struct json *json_array(struct arena *arena);
 struct json *json_object(struct arena *arena);
 struct json *json_dup(struct arena *arena, const struct json *value);
 
-/* Change. Set replaces in place or appends; names are copied. Remove returns
- * whether it was there. Insert moves what stands at `at` and after.
+/* Change. Set replaces in place or appends; names are copied. Add appends a
+ * member that is known not to be there. Remove returns whether it was there.
+ * Insert moves what stands at `at` and after.
  */
 void json_set(struct arena *arena,
+              struct json *object,
+              const char *name,
+              struct json *value);
+void json_add(struct arena *arena,
               struct json *object,
               const char *name,
               struct json *value);

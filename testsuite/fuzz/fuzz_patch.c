@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_patch.c - any bytes as an object and a patch of it: applied as the API
+ * does, or refused
+ *
+ * A line with the kind's name, a line with how the patch is meant ("merge",
+ * "strategic", "json"), a line with the object, and the rest is the patch.
+ */
+#include <string.h>
+
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/base/arena.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/json_patch.h"
+#include "lib/json/merge.h"
+#include "lib/json/strategic.h"
+#include "testsuite/fuzz/fuzz.h"
+
+/* The line at *at, without its end, copied; *at moves behind it. */
+static const char *
+next_line(struct arena *arena, const char **at, const char *end)
+{
+    const char *from = *at;
+    const char *stop = memchr(from, '\n', (size_t)(end - from));
+
+    *at = stop != NULL ? stop + 1 : end;
+    return arena_strndup(arena,
+                         from,
+                         (size_t)((stop != NULL ? stop : end) - from));
+}
+
+static struct json *
+apply(struct arena *arena,
+      const struct record *record,
+      const char *how,
+      struct json *object,
+      struct json *patch)
+{
+    if (strcmp(how, "json") == 0)
+        return json_is(patch, JSON_ARRAY)
+                       && json_patch_apply(arena, &object, patch, NULL) == 0
+                   ? object
+                   : NULL;
+    if (!json_is(patch, JSON_OBJECT))
+        return NULL;
+    if (strcmp(how, "strategic") == 0)
+        return strategic_merge(arena, record, object, patch, NULL) == 0 ? object
+                                                                        : NULL;
+    return json_merge(arena, object, patch);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const char *at = (const char *)bytes, *end = at + length;
+    const struct kind *kind = kind_find_any_name(next_line(arena, &at, end));
+    const char *how = next_line(arena, &at, end);
+    const char *original = next_line(arena, &at, end);
+    struct json *object, *patch, *result;
+
+    if (kind == NULL)
+        return 0;
+    object = json_parse(arena, original, strlen(original), NULL, NULL);
+    patch = json_parse(arena, at, (size_t)(end - at), NULL, NULL);
+    if (!json_is(object, JSON_OBJECT) || patch == NULL
+        || record_normalize(kind->record, arena, object, NULL, NULL) < 0)
+        return 0;
+    result = apply(arena, kind->record, how, object, patch);
+    if (!json_is(result, JSON_OBJECT)
+        || record_normalize(kind->record, arena, result, NULL, NULL) < 0)
+        return 0;
+    if (kind->set_defaults != NULL)
+        kind->set_defaults(arena, result);
+    json_print(result, &text);
+    return 0;
+}
