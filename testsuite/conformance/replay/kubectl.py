@@ -46,7 +46,7 @@ UNTOLD = (
     (re.compile(r"\n +core\.PodSpec\{\n.*", re.S), ""),
     (re.compile(r"(Resource Version: +)\d+"), r"\g<1>1"),
 )
-# Evictions end in any order.
+# Evictions end in any order, and are tried again.
 ANY_ORDER = re.compile(r"^kubectl (drain|delete)")
 
 
@@ -88,7 +88,7 @@ def lines_of(text, words):
         text = shown.sub(instead, text)
     lines = [re.sub(r"[ \t]+", " ", x).rstrip() for x in text.splitlines()]
     lines = [re.sub(r"^-[- ]+$", "---", x) for x in lines]
-    return sorted(lines) if ANY_ORDER.match(words) else lines
+    return sorted(set(lines)) if ANY_ORDER.match(words) else lines
 
 
 def compare(what, expected, actual, words, is_whole):
