@@ -78,6 +78,16 @@ ended_as "one that is killed" "$(ksub --parsable --wrap 'kill -9 $$')" \
     Failed 'killed by signal 9'
 like "a description tells it too" "$(kctl describe job "$id")" 'n1'
 
+# --- cancelled while it waited ---------------------------------------------------
+metric() {
+    curl -fsS --unix-socket "$KILN_SERVER" http://kiln/metrics | grep -qx "$1"
+}
+waiting='scheduler_pending_pods{queue="unschedulable"}'
+large=$(ksub --parsable -c 9999 --wrap true)
+ok "a job that fits nowhere waits" wait_for 20 metric "$waiting 1"
+ok "it is cancelled" kctl cancel "$large"
+ok "and the scheduler waits with it no longer" wait_for 20 metric "$waiting 0"
+
 # --- and over a restart of the controller ---------------------------------------
 stop controller
 cluster_controller --allow-root-jobs

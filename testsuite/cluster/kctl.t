@@ -77,10 +77,14 @@ ok "a node is labelled" kctl label node n17 zone=east
 says "not over another value" "--overwrite" kctl label node n17 zone=west
 ok "but when told to" kctl label node n17 zone=west --overwrite
 is "labels select" "$(kctl get nodes -l zone=west -o name)" "node/n17"
+is "one that is there already is no change" \
+    "$(kctl label node n17 zone=west)" "node/n17 unchanged"
+ok "labels are listed" sh -c 'kctl label node n17 --list | grep -q zone=west'
 ok "a label is taken off" kctl label node n17 zone-
+is "which is none twice" "$(kctl label node n17 zone-)" "node/n17 unchanged"
 ok "a node is annotated" kctl annotate node n17 note='a b'
 ok "a node is tainted" kctl taint n17 dedicated=x:NoSchedule
-ok "and no more" kctl taint n17 dedicated-
+ok "and no more" kctl taint --all dedicated-
 says "a taint has an effect" "NoExecute" kctl taint n17 dedicated=x:Nothing
 ok "a node is cordoned" kctl cordon --reason 'bad fan' n17
 ok "which is shown" sh -c 'kctl get nodes | grep -q SchedulingDisabled'
@@ -138,6 +142,23 @@ ok "its record goes when it is deleted" kctl delete --wait "$id"
 says "and is not there any more" "not found" kctl get job "$id"
 says "a job that never was cannot be cancelled" "job 999 not found" \
     kctl cancel 999
+id=$(ksub --parsable -H --wrap true)
+says "one that is not there is told" "job 999 not found" kctl get jobs "$id" 999
+like "and does not spare the other" "$(kctl get jobs "$id" 999 2>/dev/null)" \
+    "^$id "
+ok "a wait for one to be gone that is gone is over" \
+    kctl wait --for delete job 999
+is "jobs are cancelled by their user" "$(kctl cancel -u root)" \
+    "job/$id cancelled"
+is "nobody has none" "$(kctl cancel -u nobody 2>&1)" "No resources found"
+wait_for 20 kctl wait --for condition=Failed job "$id"
+is "and those that have ended are not told of" "$(kctl cancel --all)" ""
+says "a wait that takes too long gives up" "timed out" \
+    kctl wait --for condition=Ready --timeout 1s job "$id"
+says "--timeout is of --wait" "--wait" kctl delete --timeout 1s "$id"
+ok "kctl help is --help" sh -c 'kctl help drain | grep -q -e --evict'
+ok "versions are told as YAML" \
+    sh -c 'kctl version -o yaml | grep -q "gitVersion: v1"'
 
 # --- objects from files ------------------------------------------------------
 
@@ -164,6 +185,14 @@ is "and changes what has changed" "$(kctl apply -f a.yaml | head -n 1)" \
 is "removes what is gone, and leaves what is others'" \
     "$(kctl get ns physics -o json | jq -c '.metadata.labels | [.a, .b, .other]')" \
     '["3",null,"theirs"]'
+mkdir d && printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c1}\n' \
+    >d/1.yaml
+echo '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c2"}}' >d/2.json
+echo 'no document' >d/README
+is "a directory is the documents in it" "$(kctl apply -f d | tr '\n' ' ')" \
+    "configmap/c1 created configmap/c2 created "
+ok "also where they are deleted" kctl delete -f d
+says "a directory without any says so" "no files *.yaml" kctl apply -f /proc/self
 says "create does not replace" "already exists" kctl create -f a.yaml
 says "a field nobody knows is refused" 'unknown field "valeu"' \
     sh -c 'sed -e "1,/---/d" -e s/value/valeu/ -e s/urgent/new/ a.yaml | kctl create -f -'

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/kctl/documents.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/api/kind.h"
@@ -170,6 +173,84 @@ read_file(const char *file, struct strbuf *text, struct error *err)
     return r < 0 ? error_wrap(err, r, "reading the standard input") : 0;
 }
 
+static int
+take_file(struct kctl *kctl,
+          struct arena *arena,
+          struct documents *all,
+          const char *file,
+          struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    int r = read_file(file, &text, err);
+
+    if (r < 0)
+        return r;
+    return take_text(kctl,
+                     arena,
+                     all,
+                     &text,
+                     strcmp(file, "-") == 0 ? "standard input" : file,
+                     err);
+}
+
+static int
+is_document(const struct dirent *entry)
+{
+    static const char *const endings[] = {".yaml", ".yml", ".json"};
+    const size_t length = strlen(entry->d_name);
+
+    for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
+        const size_t n = strlen(endings[i]);
+
+        if (length > n && strcmp(entry->d_name + length - n, endings[i]) == 0)
+            return entry->d_name[0] != '.';
+    }
+    return 0;
+}
+
+static bool
+is_directory(const char *file)
+{
+    struct stat st;
+
+    return strcmp(file, "-") != 0 && stat(file, &st) == 0
+           && S_ISDIR(st.st_mode);
+}
+
+static int
+take_directory(struct kctl *kctl,
+               struct arena *arena,
+               struct documents *all,
+               const char *directory,
+               struct error *err)
+{
+    struct dirent **entries = NULL;
+    int n = scandir(directory, &entries, is_document, alphasort);
+    int r = 0;
+
+    if (n < 0) {
+        r = -errno;
+        return error_wrap(err, r, "reading '%s'", directory);
+    }
+    if (n == 0)
+        r = error_set(err,
+                      -ENOENT,
+                      "'%s' has no files *.yaml, *.yml or *.json",
+                      directory);
+    for (int i = 0; i < n; i++) {
+        if (r == 0)
+            r = take_file(
+                kctl,
+                arena,
+                all,
+                arena_printf(arena, "%s/%s", directory, entries[i]->d_name),
+                err);
+        free(entries[i]);
+    }
+    free(entries);
+    return r;
+}
+
 int
 documents_read(struct kctl *kctl,
                const struct option_texts *files,
@@ -185,19 +266,14 @@ documents_read(struct kctl *kctl,
                          -EINVAL,
                          "-f FILE is needed ('-' reads the "
                          "standard input)");
-    for (size_t i = 0; i < files->count && r == 0; i++) {
-        CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-
-        r = read_file(files->items[i], &text, err);
-        if (r == 0)
-            r = take_text(kctl,
-                          arena,
-                          ret_documents,
-                          &text,
-                          strcmp(files->items[i], "-") == 0 ? "standard input"
-                                                            : files->items[i],
-                          err);
-    }
+    for (size_t i = 0; i < files->count && r == 0; i++)
+        r = is_directory(files->items[i])
+                ? take_directory(kctl,
+                                 arena,
+                                 ret_documents,
+                                 files->items[i],
+                                 err)
+                : take_file(kctl, arena, ret_documents, files->items[i], err);
     if (r == 0 && ret_documents->count == 0)
         return error_set(err, -EINVAL, "no objects are in the files");
     return r;

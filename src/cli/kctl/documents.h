@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* documents.h - the objects in the files of -f: YAML or JSON, several in one,
- * "-" for the standard input; items of a List one by one
+ * "-" for the standard input; a directory stands for its *.yaml, *.yml and
+ * *.json, by name; items of a List one by one
  */
 #pragma once
 

@@ -128,11 +128,26 @@ list_names(struct kctl *kctl,
     return n;
 }
 
+/* Those that the server has named: their numbers have no neighbours that
+ * could be meant.
+ */
+static bool
+is_numbered_job(const struct client_request *request)
+{
+    return request->kind == &job_kind && strncmp(request->name, "job-", 4) == 0
+           && request->name[4] != '\0'
+           && request->name[4 + strspn(request->name + 4, "0123456789")]
+                  == '\0';
+}
+
 static int
 refuse_missing(struct kctl *kctl,
                const struct client_request *request,
                struct error *err)
 {
+    if (is_numbered_job(request))
+        return error_set(err, -ENOENT, "job %s not found", request->name + 4);
+
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const char **names = arena_new_array(arena, const char *, MAX_CANDIDATES);
     const size_t n = list_names(kctl, request, arena, names);

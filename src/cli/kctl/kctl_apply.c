@@ -35,8 +35,8 @@ static const struct option_spec rows[] = {
     {.name = "filename",
      .letter = 'f',
      .argument = "FILE",
-     .help = "YAML or JSON, several documents in one; '-' is the standard "
-             "input; may be given again",
+     .help = "YAML or JSON, several documents in one; a directory of such "
+             "files; '-' is the standard input; may be given again",
      .type = OPTION_TEXTS,
      .offset = offsetof(struct apply_options, files)},
 };

@@ -12,6 +12,7 @@
 #include "lib/api/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
+#include "lib/base/timespan.h"
 #include "lib/json/json.h"
 #include "lib/program/option.h"
 
@@ -19,6 +20,7 @@
 
 struct delete_options {
     struct common_options common;
+    const char *timeout;
     struct option_texts files;
     const char *label_selector;
     const char *grace; /* a number, kept as it came to tell 0 from none */
@@ -67,6 +69,11 @@ static const struct option_spec rows[] = {
      .help = "those with these labels",
      .type = OPTION_TEXT,
      PLACE(label_selector)},
+    {.name = "timeout",
+     .argument = "TIME",
+     .help = "with --wait: give up after this long: 90s, 2h (never)",
+     .type = OPTION_TEXT,
+     PLACE(timeout)},
     {.name = "wait",
      .help = "return when they are gone",
      .type = OPTION_FLAG,
@@ -86,6 +93,28 @@ static const struct option_table table = {
             "  kctl delete 1042\n"
             "  kctl delete pod job-7-0 --grace-period=0 --force",
 };
+
+/* What the options mean. */
+struct manner {
+    int64_t grace_s;    /* NO_GRACE_GIVEN: the object's own */
+    int64_t timeout_us; /* 0: never */
+};
+
+static int
+timeout_of(const struct delete_options *o, int64_t *ret_us, struct error *err)
+{
+    *ret_us = 0;
+    if (o->timeout == NULL)
+        return 0;
+    if (!o->waits)
+        return error_set(err, -EINVAL, "--timeout is for --wait");
+    if (timespan_parse(o->timeout, ret_us) < 0)
+        return error_set(err,
+                         -EINVAL,
+                         "--timeout: '%s' is not a time (90s, 2h)",
+                         o->timeout);
+    return 0;
+}
 
 static int
 grace_of(const struct delete_options *o,
@@ -133,7 +162,7 @@ static int
 delete_one(struct kctl *kctl,
            const struct delete_options *o,
            const struct target_object *target,
-           int64_t grace,
+           const struct manner *how,
            struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -142,7 +171,7 @@ delete_one(struct kctl *kctl,
         .kind = target->kind,
         .namespace = target->namespace,
         .name = target->name,
-        .body = delete_body(arena, grace),
+        .body = delete_body(arena, how->grace_s),
     };
     int r = kctl_call(kctl, &request, arena, NULL, err);
 
@@ -152,13 +181,13 @@ delete_one(struct kctl *kctl,
         return r;
     printf("%s deleted\n", kctl_label(target, arena));
     fflush(stdout);
-    return o->waits ? until_gone(kctl, target, 0, err) : 0;
+    return o->waits ? until_gone(kctl, target, how->timeout_us, err) : 0;
 }
 
 static int
 delete_files(struct kctl *kctl,
              const struct delete_options *o,
-             int64_t grace,
+             const struct manner *how,
              struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -166,7 +195,7 @@ delete_files(struct kctl *kctl,
     int r = documents_read(kctl, &o->files, arena, &documents, err);
 
     for (size_t i = 0; r == 0 && i < documents.count; i++)
-        r = delete_one(kctl, o, &documents.items[i].target, grace, err);
+        r = delete_one(kctl, o, &documents.items[i].target, how, err);
     return r;
 }
 
@@ -180,13 +209,15 @@ delete_run(struct kctl *kctl,
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct delete_options *o = options;
     struct resources resources;
-    int64_t grace;
-    int result = grace_of(o, &grace, err);
+    struct manner how;
+    int result = grace_of(o, &how.grace_s, err);
 
+    if (result == 0)
+        result = timeout_of(o, &how.timeout_us, err);
     if (result < 0)
         return result;
     if (o->files.count > 0) {
-        result = delete_files(kctl, o, grace, err);
+        result = delete_files(kctl, o, &how, err);
         free(o->files.items);
         return result;
     }
@@ -206,7 +237,7 @@ delete_run(struct kctl *kctl,
     /* One that is not there does not spare the others. */
     for (size_t i = 0; i < resources.count; i++) {
         struct error each = {0};
-        int r = delete_one(kctl, o, &resources.items[i], grace, &each);
+        int r = delete_one(kctl, o, &resources.items[i], &how, &each);
 
         if (r < 0 && result < 0)
             fprintf(stderr, "kctl: delete: %s\n", err->text);

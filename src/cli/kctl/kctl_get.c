@@ -261,7 +261,7 @@ are_of_several_kinds(const struct resources *resources)
 }
 
 /* Several names of one kind make one table, and other forms one after the
- * other.
+ * other. One that is not there does not spare the others.
  */
 static int
 show_names(struct kctl *kctl,
@@ -279,13 +279,19 @@ show_names(struct kctl *kctl,
         struct client_request request =
             request_of(o, style, &resources->items[i]);
         const char *version = NULL;
+        struct error each = {0};
         size_t count = 0;
-        int r = fill(kctl, o, &request, listing, arena, &count, &version, err);
+        int r =
+            fill(kctl, o, &request, listing, arena, &count, &version, &each);
 
-        if (r < 0 && !(r == -ENOENT && o->ignores_missing))
-            result = r;
+        if (r == 0 || (r == -ENOENT && o->ignores_missing))
+            continue;
+        if (result < 0)
+            fprintf(stderr, "kctl: get: %s\n", err->text);
+        result = error_set(err, r, "%s", each.text);
     }
     listing_print(listing);
+    fflush(stdout); /* before what is said of the others */
     return result;
 }
 

@@ -23,53 +23,30 @@
 struct hold_options {
     struct common_options common;
     const char *label_selector;
+    const char *user;
     bool all;
 };
+
+#define PLACE(member) .offset = offsetof(struct hold_options, member)
 
 static const struct option_spec rows[] = {
     COMMON_OPTIONS,
     {.name = "all",
-     .help = "all jobs of the namespace",
+     .help = "all jobs of the namespace that have not ended",
      .type = OPTION_FLAG,
-     .offset = offsetof(struct hold_options, all)},
+     PLACE(all)},
     {.name = "selector",
      .letter = 'l',
      .argument = "LIST",
-     .help = "the jobs with these labels: kiln.hpc/user=alice",
+     .help = "the jobs with these labels",
      .type = OPTION_TEXT,
-     .offset = offsetof(struct hold_options, label_selector)},
-};
-
-static const struct option_table hold_table = {
-    .name = "kctl hold",
-    .usage = "[OPTION]... JOB...",
-    .summary = "Keep jobs from starting; one that runs is stopped and starts "
-               "anew when it is released.",
-    OPTION_ROWS(rows),
-    .more = "Example: kctl hold 1042",
-};
-static const struct option_table release_table = {
-    .name = "kctl release",
-    .usage = "[OPTION]... JOB...",
-    .summary = "Let held jobs start.",
-    OPTION_ROWS(rows),
-    .more = "Example: kctl release 1042",
-};
-static const struct option_table requeue_table = {
-    .name = "kctl requeue",
-    .usage = "[OPTION]... JOB...",
-    .summary = "Stop jobs and start them anew, from the beginning.",
-    OPTION_ROWS(rows),
-    .more = "Example: kctl requeue 1042",
-};
-static const struct option_table cancel_table = {
-    .name = "kctl cancel",
-    .usage = "[OPTION]... JOB...",
-    .summary = "End jobs for good; what is known of them stays.",
-    OPTION_ROWS(rows),
-    .more = "Examples:\n"
-            "  kctl cancel 1042 1043\n"
-            "  kctl cancel -l kiln.hpc/user=alice",
+     PLACE(label_selector)},
+    {.name = "user",
+     .letter = 'u',
+     .argument = "NAME",
+     .help = "this user's jobs",
+     .type = OPTION_TEXT,
+     PLACE(user)},
 };
 
 /* Makes the patch of a job with those pods; NULL and 0: there is nothing to
@@ -83,7 +60,7 @@ typedef int patch_fn(struct arena *arena,
                      struct error *err);
 
 static bool
-has_finished(const struct json *job)
+has_condition(const struct json *job, const char *wanted)
 {
     const struct json *all = json_get_path(job, "status.conditions");
 
@@ -92,10 +69,16 @@ has_finished(const struct json *job)
         const char *status = json_get_text(json_at(all, i), "status");
 
         if (type != NULL && status != NULL && strcmp(status, "True") == 0
-            && (strcmp(type, "Complete") == 0 || strcmp(type, "Failed") == 0))
+            && strcmp(type, wanted) == 0)
             return true;
     }
     return false;
+}
+
+static bool
+has_finished(const struct json *job)
+{
+    return has_condition(job, "Complete") || has_condition(job, "Failed");
 }
 
 static int
@@ -227,6 +210,9 @@ cancel_patch(struct arena *arena,
     *done = "has ended already";
     if (has_finished(job))
         return 0;
+    *done = "is ending already";
+    if (has_condition(job, "FailureTarget"))
+        return 0;
     *done = "cancelled";
     *ret_patch = json_object(arena);
     set_annotation(arena,
@@ -254,6 +240,7 @@ static int
 change(struct kctl *kctl,
        const struct target_object *target,
        patch_fn *make,
+       bool is_selected,
        struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -267,6 +254,9 @@ change(struct kctl *kctl,
         r = job_pods(kctl, target, arena, &pods, err);
     if (r < 0)
         return r;
+    /* Whoever selects means what there is to do. */
+    if (is_selected && has_finished(job))
+        return 0;
     r = make(arena, job, pods, &patch, &done, err);
     if (r == 0 && patch != NULL)
         r = kctl_patch(kctl, target, patch, arena, NULL, err);
@@ -276,23 +266,37 @@ change(struct kctl *kctl,
     return 0;
 }
 
+/* -u is a label, as the server puts it on jobs. */
+static const char *
+selector_of(const struct hold_options *o, struct arena *arena)
+{
+    if (o->user == NULL)
+        return o->label_selector;
+    return arena_printf(arena,
+                        "%s%s" LABEL_USER "=%s",
+                        o->label_selector != NULL ? o->label_selector : "",
+                        o->label_selector != NULL ? "," : "",
+                        o->user);
+}
+
 /* One that is refused does not spare the others. */
 static int
 change_all(struct kctl *kctl,
            const struct hold_options *o,
            int n_operands,
            char **operands,
-           const struct option_table *table,
+           const char *verb,
            patch_fn *make,
            struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const char *selector = selector_of(o, arena);
     struct resources jobs;
     int result = resource_select(kctl,
                                  &job_kind,
                                  n_operands,
                                  operands,
-                                 o->label_selector,
+                                 selector,
                                  o->all,
                                  arena,
                                  &jobs,
@@ -305,108 +309,65 @@ change_all(struct kctl *kctl,
     for (size_t i = 0; i < jobs.count; i++) {
         struct error each = {0};
         int r = jobs.items[i].kind == &job_kind
-                    ? change(kctl, &jobs.items[i], make, &each)
+                    ? change(kctl,
+                             &jobs.items[i],
+                             make,
+                             selector != NULL || o->all,
+                             &each)
                     : error_set(&each,
                                 -EINVAL,
                                 "%s is not a job",
                                 kctl_label(&jobs.items[i], arena));
 
         if (r < 0 && result < 0)
-            fprintf(stderr, "kctl: %s: %s\n", table->name + 5, err->text);
+            fprintf(stderr, "kctl: %s: %s\n", verb, err->text);
         if (r < 0)
             result = error_set(err, r, "%s", each.text);
     }
     return result;
 }
 
-static int
-hold_run(struct kctl *kctl,
-         const void *options,
-         int n_operands,
-         char **operands,
-         struct error *err)
-{
-    return change_all(kctl,
-                      options,
-                      n_operands,
-                      operands,
-                      &hold_table,
-                      hold_patch,
-                      err);
-}
+/* Four verbs of one shape. */
+#define JOB_VERB(verb, words, examples)                     \
+    static const struct option_table verb##_table = {       \
+        .name = "kctl " #verb,                              \
+        .usage = "[OPTION]... JOB...\n"                     \
+                 "[OPTION]... (-u NAME | -l LIST | --all)", \
+        .summary = words,                                   \
+        OPTION_ROWS(rows),                                  \
+        .more = examples,                                   \
+    };                                                      \
+    static int verb##_run(struct kctl *kctl,                \
+                          const void *options,              \
+                          int n_operands,                   \
+                          char **operands,                  \
+                          struct error *err)                \
+    {                                                       \
+        return change_all(kctl,                             \
+                          options,                          \
+                          n_operands,                       \
+                          operands,                         \
+                          #verb,                            \
+                          verb##_patch,                     \
+                          err);                             \
+    }                                                       \
+    const struct command verb##_command = {                 \
+        .name = #verb,                                      \
+        .options = &verb##_table,                           \
+        .options_size = sizeof(struct hold_options),        \
+        .run = verb##_run,                                  \
+    }
 
-static int
-release_run(struct kctl *kctl,
-            const void *options,
-            int n_operands,
-            char **operands,
-            struct error *err)
-{
-    return change_all(kctl,
-                      options,
-                      n_operands,
-                      operands,
-                      &release_table,
-                      release_patch,
-                      err);
-}
-
-static int
-requeue_run(struct kctl *kctl,
-            const void *options,
-            int n_operands,
-            char **operands,
-            struct error *err)
-{
-    return change_all(kctl,
-                      options,
-                      n_operands,
-                      operands,
-                      &requeue_table,
-                      requeue_patch,
-                      err);
-}
-
-static int
-cancel_run(struct kctl *kctl,
-           const void *options,
-           int n_operands,
-           char **operands,
-           struct error *err)
-{
-    return change_all(kctl,
-                      options,
-                      n_operands,
-                      operands,
-                      &cancel_table,
-                      cancel_patch,
-                      err);
-}
-
-const struct command hold_command = {
-    .name = "hold",
-    .options = &hold_table,
-    .options_size = sizeof(struct hold_options),
-    .run = hold_run,
-};
-
-const struct command release_command = {
-    .name = "release",
-    .options = &release_table,
-    .options_size = sizeof(struct hold_options),
-    .run = release_run,
-};
-
-const struct command requeue_command = {
-    .name = "requeue",
-    .options = &requeue_table,
-    .options_size = sizeof(struct hold_options),
-    .run = requeue_run,
-};
-
-const struct command cancel_command = {
-    .name = "cancel",
-    .options = &cancel_table,
-    .options_size = sizeof(struct hold_options),
-    .run = cancel_run,
-};
+JOB_VERB(hold,
+         "Keep jobs from starting; one that runs is stopped and starts anew "
+         "when it is released.",
+         "Example: kctl hold 1042");
+JOB_VERB(release, "Let held jobs start.", "Example: kctl release 1042");
+JOB_VERB(requeue,
+         "Stop jobs and start them anew, from the beginning.",
+         "Example: kctl requeue 1042");
+JOB_VERB(cancel,
+         "End jobs for good; what is known of them stays.",
+         "Examples:\n"
+         "  kctl cancel 1042 1043\n"
+         "  kctl cancel -u alice");

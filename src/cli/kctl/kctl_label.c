@@ -15,6 +15,7 @@ struct label_options {
     struct common_options common;
     const char *label_selector;
     bool all;
+    bool lists;
     bool overwrites;
 };
 
@@ -26,6 +27,10 @@ static const struct option_spec rows[] = {
      .help = "all of the type in the namespace",
      .type = OPTION_FLAG,
      PLACE(all)},
+    {.name = "list",
+     .help = "show those that are there",
+     .type = OPTION_FLAG,
+     PLACE(lists)},
     {.name = "overwrite",
      .help = "change one that has another value",
      .type = OPTION_FLAG,
@@ -105,7 +110,8 @@ add_change(struct arena *arena,
 
     if (equals == NULL) {
         key = arena_strndup(arena, text, strlen(text) - 1);
-        json_set(arena, map, key, json_null(arena));
+        if (json_get(current, key) != NULL)
+            json_set(arena, map, key, json_null(arena));
         return 0;
     }
     key = arena_strndup(arena, text, (size_t)(equals - text));
@@ -117,7 +123,8 @@ add_change(struct arena *arena,
                          "changes it",
                          key,
                          old);
-    json_set_string(arena, map, key, equals + 1);
+    if (old == NULL || strcmp(old, equals + 1) != 0)
+        json_set_string(arena, map, key, equals + 1);
     return 0;
 }
 
@@ -144,12 +151,38 @@ change(struct kctl *kctl,
         r = add_change(arena, map, current, c->changes[i], c->overwrites, err);
     if (r < 0)
         return error_wrap(err, r, "%s", kctl_label(target, arena));
+    if (json_count(map) == 0) {
+        printf("%s unchanged\n", kctl_label(target, arena));
+        return 0;
+    }
     r = kctl_patch(kctl, target, patch, arena, NULL, err);
     if (r == 0)
         printf("%s %s\n",
                kctl_label(target, arena),
                c->field[0] == 'l' ? "labeled" : "annotated");
     return r;
+}
+
+static int
+list(struct kctl *kctl,
+     const struct target_object *target,
+     const char *field,
+     struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *object = NULL;
+    const struct json *map;
+    int r = kctl_get(kctl, target, arena, &object, err);
+
+    if (r < 0)
+        return r;
+    map = json_get(json_get(object, "metadata"), field);
+    printf("%s:\n", kctl_label(target, arena));
+    for (uint32_t i = 0; i < json_count(map); i++)
+        printf("  %s=%s\n",
+               map->members[i].name,
+               json_get_text(map, map->members[i].name));
+    return 0;
 }
 
 static int
@@ -163,7 +196,7 @@ change_all(struct kctl *kctl,
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct resources resources;
     struct change c = {.field = field, .overwrites = o->overwrites};
-    int at = split(n_operands, operands, err);
+    int at = o->lists ? n_operands : split(n_operands, operands, err);
     int r;
 
     if (at < 0)
@@ -180,7 +213,8 @@ change_all(struct kctl *kctl,
                         &resources,
                         err);
     for (size_t i = 0; r == 0 && i < resources.count; i++)
-        r = change(kctl, &resources.items[i], &c, err);
+        r = o->lists ? list(kctl, &resources.items[i], field, err)
+                     : change(kctl, &resources.items[i], &c, err);
     return r;
 }
 

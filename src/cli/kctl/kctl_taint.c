@@ -23,6 +23,7 @@
 struct taint_options {
     struct common_options common;
     const char *label_selector;
+    bool all;
     bool overwrites;
     bool is_sure;
 };
@@ -31,6 +32,7 @@ struct taint_options {
 
 static const struct option_spec taint_rows[] = {
     COMMON_OPTIONS,
+    {.name = "all", .help = "all nodes", .type = OPTION_FLAG, PLACE(all)},
     {.name = "overwrite",
      .help = "change one that has another value",
      .type = OPTION_FLAG,
@@ -276,7 +278,7 @@ taint_run(struct kctl *kctl,
                             at,
                             operands,
                             o->label_selector,
-                            false,
+                            o->all,
                             arena,
                             &nodes,
                             err);

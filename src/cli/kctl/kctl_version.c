@@ -2,18 +2,23 @@
 /* kctl version - of this program, and of the controller */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/connect/connection.h"
 #include "cli/kctl/command.h"
 #include "cli/kctl/kctl.h"
+#include "cli/kctl/listing.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
+#include "lib/base/strbuf.h"
 #include "lib/http/http_client.h"
 #include "lib/json/json.h"
 #include "lib/loop/loop.h"
+#include "lib/yaml/yaml.h"
 
 struct version_options {
     struct common_options common;
+    const char *form;
     bool client_only;
 };
 
@@ -23,6 +28,12 @@ static const struct option_spec rows[] = {
      .help = "of this program alone",
      .type = OPTION_FLAG,
      .offset = offsetof(struct version_options, client_only)},
+    {.name = "output",
+     .letter = 'o',
+     .argument = "FORM",
+     .help = "json or yaml",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct version_options, form)},
 };
 
 static const struct option_table table = {
@@ -34,6 +45,8 @@ static const struct option_table table = {
 
 struct question {
     struct loop *loop;
+    struct arena *arena;
+    struct json *version; /* what came */
     struct error *err;
     int result;
 };
@@ -41,9 +54,7 @@ struct question {
 static void
 answered(const struct http_answer *answer, const struct error *err, void *arg)
 {
-    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct question *q = arg;
-    const struct json *version;
 
     if (answer == NULL)
         q->result = error_set(q->err, err->code, "%s", err->text);
@@ -52,14 +63,58 @@ answered(const struct http_answer *answer, const struct error *err, void *arg)
                               -EREMOTEIO,
                               "the server answered with HTTP status %d",
                               answer->status);
-    else {
-        version = json_parse(arena, answer->body, answer->length, NULL, NULL);
-        printf("Server: %s\n",
-               json_get_text(version, "gitVersion") != NULL
-                   ? json_get_text(version, "gitVersion")
-                   : "unknown");
-    }
+    else
+        q->version =
+            json_parse(q->arena, answer->body, answer->length, NULL, q->err);
     loop_stop(q->loop);
+}
+
+static int
+ask(struct kctl *kctl,
+    struct arena *arena,
+    struct json **ret_version,
+    struct error *err)
+{
+    struct question q = {.arena = arena, .err = err};
+    const struct http_question http = {
+        .method = HTTP_GET,
+        .target = "/version",
+        .done = answered,
+        .arg = &q,
+    };
+    int r = kctl_open(kctl, err);
+
+    if (r < 0)
+        return r;
+    q.loop = kctl_client(kctl)->loop;
+    http_client_call(connection_http(kctl->connection), &http);
+    loop_run(q.loop);
+    if (q.result == 0 && q.version == NULL)
+        q.result = error_wrap(err, -EPROTO, "the server's version");
+    *ret_version = q.version;
+    return connection_advise(q.result, err);
+}
+
+/* As kubectl prints it. */
+static void
+print_tree(struct arena *arena, enum listing_form form, struct json *server)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct json *both = json_object(arena);
+
+    json_set_string(arena,
+                    json_make_object(arena, both, "clientVersion"),
+                    "gitVersion",
+                    "v" PACKAGE_VERSION);
+    if (server != NULL)
+        json_set(arena, both, "serverVersion", server);
+    if (form == LISTING_JSON) {
+        json_print_indented(both, &text);
+        strbuf_add_char(&text, '\n');
+    } else {
+        yaml_print(both, &text);
+    }
+    fwrite(text.text, 1, text.length, stdout);
 }
 
 static int
@@ -69,28 +124,34 @@ version_run(struct kctl *kctl,
             char **operands,
             struct error *err)
 {
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct version_options *o = options;
-    struct question q = {.err = err};
-    const struct http_question http = {
-        .method = HTTP_GET,
-        .target = "/version",
-        .done = answered,
-        .arg = &q,
-    };
-    int r;
+    enum listing_form form = LISTING_TABLE;
+    struct json *server = NULL;
+    int r = 0;
 
     if (n_operands > 0)
         return error_set(err, -EINVAL, "'%s' is not expected", operands[0]);
-    printf("Client: v%s\n", PACKAGE_VERSION);
-    if (o->client_only)
-        return 0;
-    r = kctl_open(kctl, err);
-    if (r < 0)
-        return r;
-    q.loop = kctl_client(kctl)->loop;
-    http_client_call(connection_http(kctl->connection), &http);
-    loop_run(q.loop);
-    return connection_advise(q.result, err);
+    if (o->form != NULL && strcmp(o->form, "json") != 0
+        && strcmp(o->form, "yaml") != 0)
+        return error_set(err,
+                         -EINVAL,
+                         "-o '%s' is neither json nor yaml",
+                         o->form);
+    if (o->form != NULL)
+        form = o->form[0] == 'j' ? LISTING_JSON : LISTING_YAML;
+    if (form == LISTING_TABLE)
+        printf("Client: v%s\n", PACKAGE_VERSION);
+    if (!o->client_only)
+        r = ask(kctl, arena, &server, err);
+    if (form != LISTING_TABLE)
+        print_tree(arena, form, server);
+    else if (server != NULL)
+        printf("Server: %s\n",
+               json_get_text(server, "gitVersion") != NULL
+                   ? json_get_text(server, "gitVersion")
+                   : "unknown");
+    return r;
 }
 
 const struct command version_command = {

@@ -37,7 +37,8 @@ static const struct option_spec rows[] = {
      PLACE(all)},
     {.name = "for",
      .argument = "WHAT",
-     .help = "condition=NAME[=VALUE], jsonpath={.PATH}[=VALUE], or delete",
+     .help = "condition=NAME[=VALUE], jsonpath={.PATH}[=VALUE], create or "
+             "delete",
      .type = OPTION_TEXT,
      PLACE(wanted)},
     {.name = "selector",
@@ -68,6 +69,7 @@ static const struct option_table table = {
 enum want_type {
     WANT_CONDITION,
     WANT_PATH,
+    WANT_CREATE,
     WANT_DELETE,
 };
 
@@ -122,13 +124,17 @@ parse_want(const char *text, struct want *w, struct error *err)
         w->type = WANT_DELETE;
         return 0;
     }
+    if (strcmp(text, "create") == 0) {
+        w->type = WANT_CREATE;
+        return 0;
+    }
     if (strncmp(text, "jsonpath=", 9) == 0)
         return parse_path(text + 9, w, err);
     if (strncmp(text, "condition=", 10) != 0 || text[10] == '\0')
         return error_set(err,
                          -EINVAL,
                          "--for: '%s' is none of condition=NAME, "
-                         "jsonpath={.PATH}=VALUE and delete",
+                         "jsonpath={.PATH}=VALUE, create and delete",
                          text);
     text += 10;
     equals = strchrnul(text, '=');
@@ -181,16 +187,20 @@ is_met(const struct json *object, void *context)
 
     if (object == NULL) {
         a->is_gone = a->want->type != WANT_DELETE;
-        return true;
+        return a->want->type != WANT_CREATE;
     }
     switch (a->want->type) {
     case WANT_CONDITION:
         return has_condition(object, a->want);
     case WANT_PATH:
         return has_value(object, a->want);
-    default:
-        return false;
+    case WANT_CREATE:
+        a->is_gone = false;
+        return true;
+    case WANT_DELETE:
+        break;
     }
+    return false;
 }
 
 static int

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kctl why - why a job does not run, or how it ended */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #include "lib/api/refusals.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
+#include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
@@ -251,6 +253,39 @@ explain(struct kctl *kctl,
     return r;
 }
 
+/* A pod stands for its job. */
+static int
+find_job(struct kctl *kctl,
+         struct target_object *target,
+         struct arena *arena,
+         struct error *err)
+{
+    const struct json *owner;
+    struct json *pod = NULL;
+    int r;
+
+    if (target->kind == &job_kind)
+        return 0;
+    if (target->kind != &pod_kind)
+        return error_set(err,
+                         -EINVAL,
+                         "%s is neither a job nor a pod",
+                         kctl_label(target, arena));
+    r = kctl_get(kctl, target, arena, &pod, err);
+    if (r < 0)
+        return r;
+    owner = json_at(json_get_path(pod, "metadata.ownerReferences"), 0);
+    if (owner == NULL || json_get_text(owner, "kind") == NULL
+        || strcmp(json_get_text(owner, "kind"), job_kind.name) != 0)
+        return error_set(err,
+                         -EINVAL,
+                         "%s is of no job; 'kctl describe' tells of it",
+                         kctl_label(target, arena));
+    target->kind = &job_kind;
+    target->name = json_get_text(owner, "name");
+    return 0;
+}
+
 static int
 why_run(struct kctl *kctl,
         const void *options,
@@ -272,7 +307,9 @@ why_run(struct kctl *kctl,
     for (size_t i = 0; r == 0 && i < jobs.count; i++) {
         if (i > 0)
             putchar('\n');
-        r = explain(kctl, &jobs.items[i], err);
+        r = find_job(kctl, &jobs.items[i], arena, err);
+        if (r == 0)
+            r = explain(kctl, &jobs.items[i], err);
     }
     return r;
 }

@@ -103,6 +103,23 @@ run_command(const struct command *command,
     return (int)status;
 }
 
+/* "kctl help", "kctl help drain" */
+static int
+help(const struct option_table *table, int n_operands, char **operands)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const struct command *command = NULL;
+
+    if (n_operands > 0) {
+        command = find_command(operands[0]);
+        if (command == NULL)
+            refuse_command(table, operands[0]);
+    }
+    option_format_help(command != NULL ? command->options : table, &text);
+    fwrite(text.text, 1, text.length, stdout);
+    return 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -124,6 +141,8 @@ main(int argc, char **argv)
 
     if (at == argc)
         program_refuse(&table, "a command is missing");
+    if (strcmp(argv[at], "help") == 0)
+        return help(&table, argc - at - 1, argv + at + 1);
     command = find_command(argv[at]);
     if (command == NULL)
         refuse_command(&table, argv[at]);

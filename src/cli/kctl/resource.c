@@ -85,8 +85,10 @@ find_job(struct parse *p, struct target_object *object, struct error *err)
     if (r < 0)
         return r;
     job = json_at(jobs, 0);
-    if (job == NULL)
-        return error_set(err, -ENOENT, "job %s not found", id);
+    if (job == NULL) {
+        *object = usual; /* the verb finds that it is not there */
+        return 0;
+    }
     object->name = json_path_text(job, "metadata.name");
     object->namespace = json_path_text(job, "metadata.namespace");
     return 0;

@@ -179,10 +179,19 @@ print_cell(const struct grid *grid,
         strbuf_printf(out, "%s%s%s", ink_start(ink), text, ink_end);
     else
         strbuf_add_text(out, text);
-    if (at + 1 < grid->n_columns)
-        strbuf_printf(out, "%*s", (int)(column->width - width + GAP), "");
-    else
-        strbuf_add_char(out, '\n');
+    strbuf_printf(out, "%*s", (int)(column->width - width + GAP), "");
+}
+
+/* Nothing stands behind the last word of a line. */
+static void
+end_line(struct strbuf *out)
+{
+    size_t length = out->length;
+
+    while (length > 0 && out->text[length - 1] == ' ')
+        length--;
+    strbuf_truncate(out, length);
+    strbuf_add_char(out, '\n');
 }
 
 void
@@ -192,6 +201,11 @@ grid_print(struct grid *grid, bool with_headings, struct strbuf *out)
         return;
     for (size_t i = 0; with_headings && i < grid->n_columns; i++)
         print_cell(grid, i, grid->columns[i].name, true, out);
-    for (size_t i = 0; i < grid->n_cells; i++)
+    if (with_headings)
+        end_line(out);
+    for (size_t i = 0; i < grid->n_cells; i++) {
         print_cell(grid, i % grid->n_columns, grid->cells[i], false, out);
+        if ((i + 1) % grid->n_columns == 0)
+            end_line(out);
+    }
 }

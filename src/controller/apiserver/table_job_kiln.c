@@ -195,6 +195,8 @@ explain_end(const struct sight *s,
             strbuf_printf(buffer, "exit code %" PRId64, run.exit_code);
         return buffer->text;
     }
+    if (strcmp(reason, REASON_POD_DELETED) == 0)
+        return "its pod was deleted";
     if (strcmp(reason, "StartError") == 0 && run.message != NULL)
         return s->is_whole ? run.message : "it could not be started";
     if (strcmp(reason, "Cancelled") == 0 && failed->message != NULL)

@@ -517,6 +517,8 @@ note_gone(struct job_tally *t, const struct job *job, const struct pod *pod)
     else
         note_failure(t, job, pod);
     note_run(t, pod);
+    if (t->run.reason == NULL && strcmp(t->run.pod_name, pod->meta.name) == 0)
+        t->run.reason = xstrdup(REASON_POD_DELETED);
 }
 
 static void

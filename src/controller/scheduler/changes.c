@@ -187,7 +187,11 @@ scheduler_pod_changed(struct scheduler *s,
                       const struct object *old_object,
                       const struct object *new_object)
 {
-    bool was_waiting = waits_here(s, old_object);
+    /* One that is gone may be told of as it was at its very end, on its way
+     * out; it waited all the same.
+     */
+    bool was_waiting = waits_here(s, old_object)
+                       || (new_object == NULL && !is_on_a_node(old_object));
     bool is_waiting = waits_here(s, new_object);
     bool had_room = holds_room(old_object);
     bool has_room = holds_room(new_object);

@@ -59,6 +59,9 @@ struct job_run {
     const struct pod_usage *usage;
 };
 
+/* The reason of a run whose pod was deleted before it told of an end. */
+#define REASON_POD_DELETED "PodDeleted"
+
 struct job_status {
     int64_t id;
     LIST_OF(struct job_condition) conditions;
