@@ -202,12 +202,26 @@ extend(struct numa_search *s,
     }
 }
 
+/* What extend does for a width of one, without its steps: most pods are asked
+ * of most nodes so.
+ */
+static void
+try_each(struct numa_search *s)
+{
+    for (unsigned i = 0; i < s->o->silicon->n_numa; i++)
+        if (s->pus[i] >= s->d->pus && s->memory[i] >= s->d->memory_bytes)
+            weigh(s, UINT64_C(1) << i, s->pus[i], 0);
+}
+
 bool
 numa_search_run(struct numa_search *s, unsigned width)
 {
     s->width = width;
     s->visits = 0;
     s->has_found = false;
-    extend(s, 0, 0, 0, 0, 0, 0);
+    if (width == 1)
+        try_each(s);
+    else
+        extend(s, 0, 0, 0, 0, 0, 0);
     return s->has_found;
 }

@@ -113,29 +113,30 @@ numa_fit_filter(void *self,
     }
 }
 
-/* Seventy for few NUMA nodes close together, thirty for filling those that it
- * takes: what stays free on them is then of little use to others.
+/* Forty for few NUMA nodes close together, thirty for filling those that it
+ * takes, thirty for filling the node: what stays free elsewhere stays whole.
  */
 static int64_t
 numa_fit_score_one(void *self,
                    const struct cycle *c,
                    const struct node_view *node)
 {
+    const struct occupancy *o = node->occupancy;
     const struct demand *d = &c->pod->demand;
     struct allocator_choice choice;
-    int64_t span, full;
+    int64_t pus = d->pus, span, full, fuller;
 
     (void)self;
-    if (node->occupancy == NULL
-        || allocator_choose(node->occupancy, d, &choice) != ALLOCATOR_FITS)
+    if (o == NULL || allocator_choose(o, d, &choice) != ALLOCATOR_FITS)
         return 0;
     if (!d->is_exclusive)
         return SCORE_MAX / 2;
-    span = 700
+    span = 400
            / (int64_t)(choice.width
                        * (choice.distance > 10 ? choice.distance : 10));
-    full = 30 * (int64_t)d->pus / (int64_t)(d->pus + choice.left_pus);
-    return span + full;
+    full = pus > 0 ? 30 * pus / (pus + choice.left_pus) : 0;
+    fuller = 30 - 30 * (o->free_pus - pus) / o->silicon->n_pus;
+    return span + full + fuller;
 }
 
 static enum verdict

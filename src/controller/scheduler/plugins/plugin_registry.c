@@ -48,7 +48,7 @@ const struct profile_plugin default_profile[] = {
     {.plugin = &node_affinity_plugin, .weight = 2},
     {.plugin = &node_ports_plugin},
     {.plugin = &resources_fit_plugin, .weight = 1},
-    {.plugin = &numa_fit_plugin, .weight = 4},
+    {.plugin = &numa_fit_plugin, .weight = 10},
     {.plugin = &topology_spread_plugin, .weight = 2},
     {.plugin = &interpod_affinity_plugin, .weight = 2},
     {.plugin = &preemption_plugin},

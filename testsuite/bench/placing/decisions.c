@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "testsuite/bench/placing/decisions.h"
+
+#include <stdint.h>
+
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/random.h"
+#include "testsuite/bench/placing/yard.h"
+
+#define ROUNDS 20u
+
+static const struct yard_shape shape = {
+    .packages = 2,
+    .numa = 8,
+    .cores = 16,
+    .threads = 2,
+    .gib = 64,
+    .cores_per_l3 = 8,
+};
+
+static const unsigned sizes[] = {4, 8, 2, 16, 6, 12, 24, 32};
+
+static int64_t
+now_us(void)
+{
+    return clock_monotonic_us(&clock_system);
+}
+
+static struct pod_view *
+make_pod(struct yard *y, unsigned kind)
+{
+    unsigned cpus = sizes[kind % ARRAY_SIZE(sizes)];
+    unsigned other = kind / ARRAY_SIZE(sizes); /* no other asks for that */
+
+    return yard_pod(y,
+                    &(struct yard_request){
+                        .cpus = cpus,
+                        .gib = cpus / 2 + other,
+                        .numa_policy = "single-numa-node",
+                    });
+}
+
+/* Pods of all sizes until half of the CPUs are theirs. */
+static unsigned
+fill_half(struct yard *y, unsigned nodes, struct pod_view **pods, unsigned most)
+{
+    struct random_source dice = {3};
+    unsigned cpus = 0, count = 0;
+
+    while (cpus < nodes * 128 && count < most) {
+        unsigned kind = (unsigned)random_below(&dice, ARRAY_SIZE(sizes));
+        struct pod_view *pod = make_pod(y, kind);
+
+        if (yard_place(y, pod) == NULL) {
+            pod_view_unref(pod);
+            break;
+        }
+        pods[count++] = pod;
+        cpus += sizes[kind];
+    }
+    return count;
+}
+
+static double
+look_ns(struct yard *y, unsigned nodes)
+{
+    struct pod_view *pod = make_pod(y, 0);
+    int64_t began_us = now_us();
+
+    for (unsigned i = 0; i < ROUNDS; i++)
+        yard_look(y, pod);
+    began_us = now_us() - began_us;
+    pod_view_unref(pod);
+    return (double)began_us * 1000 / (ROUNDS * nodes);
+}
+
+/* Each pod in place of one that leaves, so that it stays half full. */
+struct decisions_result
+decisions_run(unsigned nodes, unsigned pods, unsigned kinds)
+{
+    struct decisions_result result = {0};
+    struct yard *y = yard_new(&shape, nodes);
+    struct random_source dice = {5};
+    unsigned most = nodes * 64, n, placed = 0;
+    struct pod_view **there = xnew_array(struct pod_view *, most);
+    struct pod_view **next = xnew_array(struct pod_view *, pods);
+    int64_t began_us, spent_us = 0;
+
+    n = fill_half(y, nodes, there, most);
+    result.look_ns = look_ns(y, nodes);
+    for (unsigned i = 0; i < pods; i++)
+        next[i] = make_pod(y, i % kinds);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        struct pod_view *pod = make_pod(y, i + ARRAY_SIZE(sizes));
+
+        began_us = now_us();
+        yard_place(y, pod);
+        result.alone_per_s += (double)(now_us() - began_us);
+        yard_remove(y, pod);
+        pod_view_unref(pod);
+    }
+    result.alone_per_s = 1e6 * ROUNDS / result.alone_per_s;
+    for (unsigned i = 0; i < pods; i++) {
+        unsigned leaves = (unsigned)random_below(&dice, n);
+
+        yard_remove(y, there[leaves]);
+        pod_view_unref(there[leaves]);
+        began_us = now_us();
+        placed += yard_place(y, next[i]) != NULL;
+        spent_us += now_us() - began_us;
+        there[leaves] = next[i];
+    }
+    result.per_s = 1e6 * pods / (double)spent_us;
+    result.placed = placed;
+    result.refused = yard_refusals(y);
+    for (unsigned i = 0; i < n; i++) {
+        yard_remove(y, there[i]);
+        pod_view_unref(there[i]);
+    }
+    free(there);
+    free(next);
+    yard_free(y);
+    return result;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* decisions.h - how long a decision takes, on nodes of 8 NUMA nodes, 128 cores
+ * and 256 PUs each, half of their cores taken
+ */
+#pragma once
+
+struct decisions_result {
+    double look_ns;     /* NumaFit's filter and score, each node */
+    double per_s;       /* decisions: choose, assume, reserve */
+    double alone_per_s; /* the same when the pod is the only one of its kind */
+    unsigned placed, refused;
+};
+
+/* `kinds` different sizes in turn. */
+struct decisions_result
+decisions_run(unsigned nodes, unsigned pods, unsigned kinds);
