@@ -77,7 +77,7 @@ are_plain(const char *p)
 static bool
 is_plain(char c)
 {
-    return c >= 0x20 && c != '"' && c != '\\';
+    return (unsigned char)(c - 0x20) < 0x60 && c != '"' && c != '\\';
 }
 
 /* The first byte from p that is not plain. */
