@@ -72,6 +72,21 @@ is_patch(enum body_format format)
            || format == BODY_JSON_PATCH || format == BODY_APPLY;
 }
 
+static struct json *
+read_text(struct request *q, struct error *err)
+{
+    struct yaml_reader *reader;
+    struct json *tree = NULL;
+
+    if (q->format != BODY_YAML && q->format != BODY_APPLY)
+        return json_parse(q->arena, q->text, q->length, &q->notes, err);
+    reader = yaml_reader_new(q->text, q->length);
+    if (yaml_reader_next(reader, q->arena, &tree, &q->notes, err) <= 0)
+        tree = NULL;
+    yaml_reader_free(reader);
+    return tree;
+}
+
 static bool
 parse_patch(struct request *q)
 {
@@ -80,7 +95,9 @@ parse_patch(struct request *q)
         q->format == BODY_JSON_PATCH ? JSON_ARRAY : JSON_OBJECT;
 
     if (q->body == NULL)
-        q->body = json_parse(q->arena, q->text, q->length, NULL, &err);
+        q->body = q->format == BODY_APPLY
+                      ? read_text(q, &err)
+                      : json_parse(q->arena, q->text, q->length, NULL, &err);
     if (q->body == NULL) {
         reply_bad_request(&q->reply, "%s", err.text);
         return false;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "controller/apiserver/admission.h"
+#include "controller/apiserver/apply.h"
 #include "controller/apiserver/body.h"
 #include "controller/apiserver/caller.h"
 #include "controller/apiserver/policy.h"
@@ -37,7 +38,6 @@ static const char *const system_fields[] = {
     "deletionTimestamp",
     "deletionGracePeriodSeconds",
     "generation",
-    "managedFields",
     "selfLink",
 };
 
@@ -304,6 +304,7 @@ decode(struct request *q, struct json *tree)
         return false;
     if (q->route.kind->set_defaults != NULL)
         q->route.kind->set_defaults(q->arena, tree);
+    apply_note(q, tree, NULL);
     return true;
 }
 

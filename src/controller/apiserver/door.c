@@ -327,6 +327,20 @@ check_size(struct visit *v)
     return false;
 }
 
+/* "kubectl/v1.32 (linux/amd64)" is kubectl. */
+static const char *
+agent_of(struct visit *v)
+{
+    const char *header = http_request_header(v->http, "User-Agent");
+    size_t length = header != NULL ? strcspn(header, "/") : 0;
+
+    if (length == 0)
+        return NULL;
+    return arena_strndup(v->q->arena,
+                         header,
+                         length > MANAGER_MAX ? MANAGER_MAX : length);
+}
+
 static void
 serve_api(struct visit *v)
 {
@@ -345,6 +359,7 @@ serve_api(struct visit *v)
         return;
     }
     v->view.kind = q->route.kind;
+    q->agent = agent_of(v);
     q->submission_key = http_request_header(v->http, "Idempotency-Key");
     set_include(v, parameter_find(parameters, n_parameters, "includeObject"));
     v->view.accept.is_pretty =

@@ -251,13 +251,40 @@ parse_dry_run(struct parse *p, const char *value)
 }
 
 static void
+parse_manager(struct parse *p, const char *name)
+{
+    if (name == NULL || name[0] == '\0')
+        return;
+    p->options->field_manager = name;
+    if (strlen(name) > MANAGER_MAX)
+        causes_add(&p->causes,
+                   CAUSE_TOO_LONG,
+                   "fieldManager",
+                   NULL,
+                   "may not be more than %d bytes",
+                   MANAGER_MAX);
+    for (size_t i = 0; name[i] != '\0'; i++)
+        if ((unsigned char)name[i] < ' ' || name[i] == 0x7f) {
+            causes_add(&p->causes,
+                       CAUSE_INVALID,
+                       "fieldManager",
+                       json_string(p->arena, name),
+                       "should only contain printable characters (%zu-nth "
+                       "character)",
+                       i);
+            return;
+        }
+}
+
+static void
 parse_write(struct parse *p)
 {
     const char *validation = find(p, "fieldValidation");
 
     parse_dry_run(p, find(p, "dryRun"));
-    if (p->route->verb == VERB_PATCH && find(p, "force") != NULL)
-        forbid(p, "force", "may not be specified for non-apply patch");
+    parse_manager(p, find(p, "fieldManager"));
+    p->options->says_force = find(p, "force") != NULL;
+    p->options->is_forced = is_true(find(p, "force"));
     if (validation == NULL || strcmp(validation, "Warn") == 0)
         p->options->validation = VALIDATION_WARN;
     else if (strcmp(validation, "Ignore") == 0)

@@ -23,6 +23,8 @@ struct parameter {
     const char *value;
 };
 
+#define MANAGER_MAX 128 /* bytes of a field manager's name */
+
 enum field_validation {
     VALIDATION_WARN, /* the API's default */
     VALIDATION_IGNORE,
@@ -43,6 +45,9 @@ struct options {
     int64_t timeout_s;          /* 0: not said */
     const char *include_object; /* of Tables: "Metadata" */
 
+    const char *field_manager; /* NULL: not said */
+    bool says_force;           /* in any way */
+    bool is_forced;
     bool is_dry_run;
     enum field_validation validation;
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* patch.c - PATCH: the pending object, changed as the body says */
+#include "controller/apiserver/apply.h"
 #include "controller/apiserver/body.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/update.h"
 #include "controller/apiserver/verbs.h"
 #include "controller/apiserver/write.h"
+#include "lib/api/causes.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/base/error.h"
@@ -53,23 +55,68 @@ apply(struct request *q, struct json *tree)
         }
         return tree;
     default:
-        reply_fail(&q->reply,
-                   &(struct reply_failure){
-                       .code = 415,
-                       .reason = "UnsupportedMediaType",
-                       .message = "server-side apply is not supported yet; "
-                                  "send a merge patch",
-                   });
         return NULL;
     }
+}
+
+static bool
+check_options(struct request *q)
+{
+    bool applies = q->format == BODY_APPLY;
+    struct causes causes;
+
+    causes_init(&causes, q->arena);
+    if (applies && q->options.field_manager == NULL)
+        causes_add(&causes,
+                   CAUSE_REQUIRED,
+                   "fieldManager",
+                   NULL,
+                   "is required for apply patch");
+    if (!applies && q->options.says_force)
+        causes_add(&causes,
+                   CAUSE_FORBIDDEN,
+                   "force",
+                   NULL,
+                   "may not be specified for non-apply patch");
+    if (causes.count == 0)
+        return true;
+    reply_invalid(&q->reply, "meta.k8s.io", "PatchOptions", "", &causes);
+    return false;
+}
+
+/* Alone among patches it may make what is not there. */
+static void
+apply_patch(struct request *q)
+{
+    const struct object *old_object;
+
+    if (!apply_check(q)) {
+        request_finish(q);
+        return;
+    }
+    old_object = write_find(q);
+    if ((old_object == NULL && q->route.subresource != SUBRESOURCE_NONE)
+        || (old_object != NULL && !authorization_covers(q, old_object)))
+        request_finish_durably(q);
+    else
+        apply_configuration(q, old_object);
 }
 
 void
 verb_patch(struct request *q)
 {
-    const struct object *old_object = write_find(q);
+    const struct object *old_object;
     struct json *old_tree, *tree;
 
+    if (!check_options(q)) {
+        request_finish(q);
+        return;
+    }
+    if (q->format == BODY_APPLY) {
+        apply_patch(q);
+        return;
+    }
+    old_object = write_find(q);
     if (old_object == NULL || !authorization_covers(q, old_object)) {
         request_finish_durably(q);
         return;

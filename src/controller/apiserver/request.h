@@ -55,6 +55,8 @@ struct request {
     struct json *body;          /* parsed; of a create, replace or patch */
     struct json_notes notes;    /* what the parser noticed */
     struct json *old_tree;      /* of what is changed, once it was parsed */
+    const char *agent;          /* of the User-Agent, or NULL */
+    bool is_applied;            /* its managedFields are made */
     const char *submission_key; /* of the create of a Job, or NULL */
     struct content contents[2]; /* that admission took out */
     int64_t job_id;             /* of a Job being created */

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "controller/apiserver/admission.h"
+#include "controller/apiserver/apply.h"
 #include "controller/apiserver/body.h"
+#include "controller/apiserver/managers.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/verbs.h"
@@ -280,7 +282,9 @@ put(struct request *q,
 {
     struct store_txn *txn;
 
-    if (json_equals(tree, old_tree)) {
+    if (json_equals(tree, old_tree)
+        || (q->is_applied
+            && managers_same_but_times(q->arena, tree, old_tree))) {
         reply_object(&q->reply, 200, old_object);
         request_finish_durably(q);
         return;
@@ -315,6 +319,7 @@ change(struct request *q,
         keep_additions(q, kind->record, tree, old_tree);
     if (kind->set_defaults != NULL)
         kind->set_defaults(q->arena, tree);
+    apply_note(q, tree, old_tree);
     if (!admission_update(q, tree, old_object))
         return false;
     if (kind->prepare != NULL && q->route.subresource == SUBRESOURCE_NONE)
@@ -345,8 +350,8 @@ update_finish(struct request *q,
 }
 
 /* A PUT may make what is not there. Its body has been looked at already. */
-static void
-create_instead(struct request *q)
+void
+update_create_instead(struct request *q)
 {
     const char *name = q->route.name;
 
@@ -375,7 +380,7 @@ verb_replace(struct request *q)
     }
     old_object = write_find(q);
     if (old_object == NULL && q->route.kind->flags & KIND_CREATE_ON_UPDATE) {
-        create_instead(q);
+        update_create_instead(q);
         return;
     }
     if (old_object == NULL || !authorization_covers(q, old_object)) {

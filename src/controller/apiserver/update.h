@@ -15,3 +15,6 @@ void update_finish(struct request *q,
                    const struct object *old_object,
                    struct json *old_tree,
                    struct json *tree);
+
+/* Creates what the route names and is not there, from q->body. */
+void update_create_instead(struct request *q);

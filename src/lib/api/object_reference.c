@@ -17,7 +17,7 @@ RECORD(object_reference, object_reference,
        "io.k8s.api.core.v1.ObjectReference", ATOMIC);
 
 static const struct field local_object_reference_fields[] = {
-    OPAQUE(STRING, "name", 0),
+    OPAQUE(STRING, "name", 0, AS_ABSENT("")),
 };
 OPAQUE_RECORD(local_object_reference,
        "io.k8s.api.core.v1.LocalObjectReference", ATOMIC);

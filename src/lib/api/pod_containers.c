@@ -60,7 +60,7 @@ static const struct field container_port_fields[] = {
     INT("hostPort", container_port, host_port, 0),
     INT("containerPort", container_port, container_port, ALWAYS | REQUIRED),
     STRING("protocol", container_port, protocol, 0,
-        ONE_OF("SCTP", "TCP", "UDP")),
+        ONE_OF("SCTP", "TCP", "UDP"), AS_ABSENT("TCP")),
     STRING("hostIP", container_port, host_ip, 0),
 };
 static RECORD(container_port, container_port,

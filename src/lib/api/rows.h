@@ -115,6 +115,7 @@ enum row_flag {
 #define BY_KEY(key) \
     .merge = MERGE_BY_KEY, .patch = MERGE_BY_KEY, .merge_keys = (key)
 #define BY_KEYS(keys, key) BY_KEY(keys), .patch_key = (key)
+#define AS_ABSENT(text)    .absent_key = (text)
 #define APPLY_BY_KEY(keys) .merge = MERGE_BY_KEY, .merge_keys = (keys)
 #define PATCH_BY_KEY(key)  .patch = MERGE_BY_KEY, .patch_key = (key)
 #define SET                .merge = MERGE_SET, .patch = MERGE_SET

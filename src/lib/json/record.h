@@ -88,6 +88,7 @@ struct field {
     enum field_merge patch;    /* strategic merge: patchStrategy */
     const char *merge_keys;    /* "containerPort,protocol" */
     const char *patch_key;     /* strategic merge's own key, if it differs */
+    const char *absent_key;    /* of a merge key: what its absence means */
     const char *const *values; /* allowed strings, NULL-terminated; or NULL */
     const char *const *common; /* texts so frequent that a struct need not
                                   hold a copy of them; NULL-terminated */

@@ -12,6 +12,7 @@ import tempfile
 import time
 
 TOKEN = "Bearer conformance"
+AGENT = "golden/v1"
 JSON = "application/json"
 
 
@@ -91,6 +92,7 @@ class Server:
             "127.0.0.1", self.port, timeout=timeout)
         try:
             connection.putrequest(method, path, skip_accept_encoding=True)
+            connection.putheader("User-Agent", AGENT)
             for name, value in headers.items():
                 connection.putheader(name, value)
             if body is not None:
