@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/lifecycle/lifecycle.h"
 
+#include "controller/lifecycle/disruption.h"
 #include "controller/lifecycle/garbage.h"
 #include "controller/lifecycle/job_control.h"
 #include "controller/lifecycle/node_health.h"
 #include "controller/lifecycle/retention.h"
 #include "controller/lifecycle/stock.h"
+#include "controller/lifecycle/taint_eviction.h"
 #include "lib/base/alloc.h"
 
 struct lifecycle {
@@ -14,6 +16,8 @@ struct lifecycle {
     struct node_health *nodes;
     struct retention *retention;
     struct garbage *garbage;
+    struct taint_eviction *taints;
+    struct disruption *disruption;
 };
 
 struct lifecycle *
@@ -40,6 +44,13 @@ lifecycle_new(const struct lifecycle_settings *s)
         .max_count = s->finished_max_count,
     });
     l->garbage = garbage_new(s->loop, s->client, l->stock);
+    l->taints = taint_eviction_new(&(struct taint_eviction_settings){
+        .loop = s->loop,
+        .client = s->client,
+        .stock = l->stock,
+        .clock = s->clock,
+    });
+    l->disruption = disruption_new(s->loop, s->client, l->stock, s->clock);
     stock_start(l->stock);
     return l;
 }
@@ -49,6 +60,8 @@ lifecycle_free(struct lifecycle *l)
 {
     if (l == NULL)
         return;
+    disruption_free(l->disruption);
+    taint_eviction_free(l->taints);
     garbage_free(l->garbage);
     retention_free(l->retention);
     node_health_free(l->nodes);

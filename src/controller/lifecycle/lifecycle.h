@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lifecycle.h - the loops that move objects toward what they should be
  *
- * Job to pods, silent nodes, retention, garbage: each one is a file pair, all
+ * Job to pods, silent nodes, NoExecute taints, disruption budgets, retention,
+ * garbage: each one is a file pair, all
  * share one stock of what is known and reach the API through the client they
  * are handed.
  *

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/lifecycle/stock.h"
 
+#include <string.h>
+
 #include "lib/api/kind.h"
 #include "lib/api/lease.h"
 #include "lib/api/object.h"
@@ -17,6 +19,7 @@ enum stocked {
     STOCKED_NODES,
     STOCKED_LEASES,
     STOCKED_JOBS,
+    STOCKED_BUDGETS,
     STOCKED_PODS,
     N_STOCKED,
 };
@@ -160,6 +163,8 @@ listener_slot(const struct stock_listener *l, enum stocked which)
         return l->job_changed;
     case STOCKED_PODS:
         return l->pod_changed;
+    case STOCKED_BUDGETS:
+        return l->budget_changed;
     case N_STOCKED:
         break;
     }
@@ -222,6 +227,7 @@ stock_start(struct stock *s)
     start_one(s, STOCKED_NODES, &node_kind);
     start_one(s, STOCKED_LEASES, &lease_kind);
     start_one(s, STOCKED_JOBS, &job_kind);
+    start_one(s, STOCKED_BUDGETS, &pod_disruption_budget_kind);
     start_one(s, STOCKED_PODS, &pod_kind);
 }
 
@@ -262,6 +268,18 @@ const struct object *
 stock_find_namespace(const struct stock *s, const char *name)
 {
     return find(s, STOCKED_NAMESPACES, NULL, name);
+}
+
+const struct object *
+stock_find_budget(const struct stock *s, const char *key)
+{
+    const char *slash = strchr(key, '/');
+    CLEANUP_FREE char *namespace = NULL;
+
+    if (slash == NULL)
+        return NULL;
+    namespace = xstrndup(key, (size_t)(slash - key));
+    return find(s, STOCKED_BUDGETS, namespace, slash + 1);
 }
 
 size_t
@@ -320,4 +338,10 @@ void
 stock_visit_nodes(const struct stock *s, stock_visit_fn *visit, void *context)
 {
     informer_visit(s->kinds[STOCKED_NODES].informer, visit, context);
+}
+
+void
+stock_visit_budgets(const struct stock *s, stock_visit_fn *visit, void *context)
+{
+    informer_visit(s->kinds[STOCKED_BUDGETS].informer, visit, context);
 }

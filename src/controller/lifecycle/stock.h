@@ -30,6 +30,7 @@ struct stock_listener {
     stock_change_fn *node_changed;
     stock_change_fn *lease_changed;
     stock_change_fn *namespace_changed;
+    stock_change_fn *budget_changed;
     stock_synced_fn *synced; /* all kinds are here */
     void *context;
 };
@@ -53,6 +54,8 @@ const struct object *stock_find_node(const struct stock *stock,
                                      const char *name);
 const struct object *stock_find_namespace(const struct stock *stock,
                                           const char *name);
+const struct object *stock_find_budget(const struct stock *stock,
+                                       const char *key);
 size_t stock_count_nodes(const struct stock *stock);
 
 /* Visits the pods whose controlling owner has that uid, or that are bound to
@@ -76,3 +79,6 @@ void stock_visit_pods(const struct stock *stock,
 void stock_visit_nodes(const struct stock *stock,
                        stock_visit_fn *visit,
                        void *context);
+void stock_visit_budgets(const struct stock *stock,
+                         stock_visit_fn *visit,
+                         void *context);

@@ -372,6 +372,68 @@ START_TEST(nobody_is_evicted_for_a_pod_that_would_not_fit_even_so)
 }
 END_TEST
 
+#define DELETED_BIG                                                              \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"big\","    \
+    "\"namespace\":\"default\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"}," \
+    "\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":\"host\"}]}}"
+
+START_TEST(a_waiting_pod_that_is_deleted_at_once_leaves_the_queue)
+{
+    struct world *w = world_new(NULL);
+    const struct object *last = NULL;
+
+    world_add_node(w, "n1", 4);
+    world_add_pod(w, "big", "64", "1Gi", "");
+    world_settle(w);
+    ck_assert_uint_eq(scheduler_count(w->scheduler).sleeping, 1);
+    ck_assert_int_eq(
+        object_parse(&pod_kind, DELETED_BIG, strlen(DELETED_BIG), &last, NULL),
+        0);
+    scheduler_pod_changed(w->scheduler, last, NULL);
+
+    ck_assert_uint_eq(scheduler_count(w->scheduler).sleeping, 0);
+    object_unref(last);
+    world_free(w);
+}
+END_TEST
+
+/* Every way in which a waiting pod may go: straight away, by way of a
+ * deletionTimestamp, and between two attempts.
+ */
+START_TEST(a_waiting_pod_that_goes_leaves_the_queue)
+{
+    static const int64_t waits_ms[] = {0, 300, 1500, 4000};
+
+    for (size_t i = 0; i < 2 * ARRAY_SIZE(waits_ms); i++) {
+        struct world *w = world_new(NULL);
+        bool is_told = i % 2 == 1;
+
+        world_add_node(w, "n1", 4);
+        world_add_pod(w, "big", "64", "1Gi", "");
+        world_settle(w);
+        world_advance(w, waits_ms[i / 2]);
+        world_add_pod(w, "other", "1", "1Gi", "");
+        world_settle(w);
+        if (is_told)
+            fake_client_put(
+                w->api,
+                &pod_kind,
+                "{\"metadata\":{\"name\":\"big\",\"namespace\":\"default\","
+                "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{"
+                "\"containers\":[{\"name\":\"main\",\"image\":\"host\"}]}}");
+        fake_client_remove(w->api, &pod_kind, "default", "big");
+        world_settle(w);
+        fake_client_remove(w->api, &pod_kind, "default", "other");
+        world_advance(w, 2000);
+
+        ck_assert_uint_eq(scheduler_count(w->scheduler).sleeping, 0);
+        ck_assert_uint_eq(scheduler_count(w->scheduler).backoff, 0);
+        ck_assert_uint_eq(scheduler_count(w->scheduler).active, 0);
+        world_free(w);
+    }
+}
+END_TEST
+
 SUITE("scheduler",
       a_pod_gets_whole_cores_on_one_numa_node,
       a_pod_without_placement_runs_in_the_shared_pool,
@@ -387,6 +449,8 @@ SUITE("scheduler",
       a_gated_pod_waits_for_its_gates,
       a_pod_that_fails_often_makes_one_event_with_a_count,
       explain_names_what_is_missing_on_the_nearest_nodes,
+      a_waiting_pod_that_goes_leaves_the_queue,
+      a_waiting_pod_that_is_deleted_at_once_leaves_the_queue,
       equal_pods_start_in_the_order_they_came,
       a_more_important_pod_makes_room_and_gets_exact_cores,
       nobody_is_evicted_for_a_pod_that_would_not_fit_even_so)

@@ -1,0 +1,205 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Scheduling as an administrator meets it: its configuration, leases, gates,
+# priorities, taints and budgets, and what it tells of itself.
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+cluster_begin
+need munged kiln-controller kiln-agent kctl curl python3
+cluster_munge
+
+# --- the configuration --------------------------------------------------------
+cat >"$cluster/scheduler.yaml" <<'TXT'
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection:
+  leaseDuration: 3s
+  renewDeadline: 2s
+  retryPeriod: 500ms
+profiles:
+- schedulerName: default-scheduler
+- schedulerName: packed
+  pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      apiVersion: kubescheduler.config.k8s.io/v1
+      kind: NodeResourcesFitArgs
+      scoringStrategy:
+        type: MostAllocated
+        resources: [{name: cpu, weight: 1}]
+TXT
+sed 's/MostAllocated/MostOften/' "$cluster/scheduler.yaml" >"$cluster/bad.yaml"
+sed 's/profiles:/profile:/' "$cluster/scheduler.yaml" >"$cluster/worse.yaml"
+check() { # FILE
+    kiln-controller --state-dir "$cluster/unused" --check-config \
+        --scheduler-config "$1" 2>&1
+}
+ok "a good configuration passes" check "$cluster/scheduler.yaml"
+out=$(check "$cluster/bad.yaml")
+is "one with a strategy nobody knows does not" "$?" 78
+like "and it says where" "$out" 'MostOften'
+out=$(check "$cluster/worse.yaml")
+is "nor one with a misspelt field" "$?" 78
+like "and it says which" "$out" 'profile'
+
+ok "what is in effect can be written" kiln-controller \
+    --state-dir "$cluster/unused" --scheduler-config "$cluster/scheduler.yaml" \
+    --write-config-to "$cluster/effective.yaml"
+like "with all that was left out" "$(cat "$cluster/effective.yaml")" \
+    'podInitialBackoffSeconds: 1'
+ok "and is a configuration itself" check "$cluster/effective.yaml"
+
+# --- a cluster by that configuration ------------------------------------------
+cluster_controller --allow-root-jobs --scheduler-config "$cluster/scheduler.yaml"
+cluster_agent n1 --allow-root-jobs --topology 'package:1 core:4 pu:1'
+socket=$cluster/state/socket
+admin() { kctl --server "http+unix://$socket" "$@"; }
+get() { curl -fsS --unix-socket "$socket" "http://localhost$1"; }
+node_is_ready() { admin get nodes | grep -qw Ready; }
+ok "a node is ready" wait_for 20 node_is_ready
+
+like "/configz shows both profiles" "$(get /configz)" '"schedulerName":"packed"'
+# What stands at a path in an object: "spec nodeName"; of a list of conditions,
+# the one whose type that is: "status conditions PodScheduled reason".
+at() { # URL-PATH KEY...
+    at_path=$1
+    shift
+    get "$at_path" 2>/dev/null | python3 -c '
+import json, sys
+o = json.load(sys.stdin)
+for key in sys.argv[1:]:
+    if isinstance(o, list):
+        o = next((c for c in o if c.get("type") == key), {})
+    else:
+        o = o.get(key, {})
+print(o if o != {} else "")' "$@"
+}
+holder() { # NAME
+    at "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/$1" \
+        spec holderIdentity
+}
+has_holder() { [ -n "$(holder "$1")" ]; }
+ok "the scheduler holds its lease" wait_for 10 has_holder kube-scheduler
+ok "the lifecycle loops hold theirs" \
+    wait_for 10 has_holder kube-controller-manager
+
+# --- pods ---------------------------------------------------------------------
+# A pod that would run for long; $2: more of its spec, $3: more of its metadata.
+pod() { # NAME CPU SPEC METADATA
+    cat <<TXT
+apiVersion: v1
+kind: Pod
+metadata:
+  name: $1
+  labels: {app: $1}
+${4:-}
+spec:
+  restartPolicy: Never
+  terminationGracePeriodSeconds: 1
+  tolerations: [{operator: Exists, effect: NoSchedule}]
+${3:-}
+  containers:
+  - name: main
+    image: host
+    command: [sleep, "600"]
+    resources: {requests: {cpu: "$2"}}
+TXT
+}
+field() { # NAME KEY...
+    field_of=$1
+    shift
+    at "/api/v1/namespaces/default/pods/$field_of" "$@"
+}
+condition() { # NAME
+    field "$1" status conditions PodScheduled reason
+}
+is_on_a_node() { [ "$(field "$1" spec nodeName)" = n1 ]; }
+is_gone() { ! admin get pod "$1" >/dev/null 2>&1; }
+says() { [ "$(condition "$1")" = "$2" ]; }
+
+pod gated 100m '  schedulingGates: [{name: example.com/wait}]' | admin apply -f - \
+    >/dev/null
+ok "a gated pod is told so" wait_for 10 says gated SchedulingGated
+ungate() {
+    curl -fsS --unix-socket "$socket" -X PATCH \
+        -H 'Content-Type: application/merge-patch+json' \
+        -d '{"spec":{"schedulingGates":null}}' \
+        http://localhost/api/v1/namespaces/default/pods/gated
+}
+ok "its gates are taken away" ungate
+ok "and it starts" wait_for 20 is_on_a_node gated
+admin delete pod gated >/dev/null
+
+pod packed 100m '  schedulerName: packed' | admin apply -f - >/dev/null
+ok "the second profile schedules its pods" wait_for 20 is_on_a_node packed
+pod nobody 100m '  schedulerName: nobody' | admin apply -f - >/dev/null
+pod big 64 '' | admin apply -f - >/dev/null
+ok "a pod that fits nowhere is told so" wait_for 10 says big Unschedulable
+is "one of another scheduler is left alone" "$(field nobody spec nodeName)" \
+    ""
+like "kctl why says what is missing" "$(admin why pod/big 2>&1)" 'cpu'
+admin delete pod nobody big packed >/dev/null
+
+# --- priority -----------------------------------------------------------------
+admin apply -f - >/dev/null <<'TXT'
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: urgent}
+value: 1000
+TXT
+pod low 3 '' | admin apply -f - >/dev/null
+ok "a pod takes most of the node" wait_for 20 is_on_a_node low
+is_running_pod() { [ "$(field "$1" status phase)" = Running ]; }
+ok "and runs" wait_for 20 is_running_pod low
+pod high 3 '  priorityClassName: urgent' | admin apply -f - >/dev/null
+ok "a more important one makes it go" wait_for 20 is_gone low
+ok "and takes its place" wait_for 20 is_on_a_node high
+events() { admin get events --no-headers; }
+has_event() { events | grep -q "$1"; }
+ok "the victim's event names who it was for" wait_for 10 \
+    has_event 'Preempted.*default/high'
+
+# --- budgets ------------------------------------------------------------------
+admin apply -f - >/dev/null <<'TXT'
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: keep}
+spec: {minAvailable: 1, selector: {matchLabels: {app: high}}}
+TXT
+budget() { # KEY
+    at /apis/policy/v1/namespaces/default/poddisruptionbudgets/keep status "$1"
+}
+counts() { [ "$(budget currentHealthy)" = "$1" ]; }
+ok "a budget counts its healthy pods" wait_for 20 counts 1
+is "and allows none to go" "$(budget disruptionsAllowed)" 0
+out=$(curl -sS --unix-socket "$socket" -H 'Content-Type: application/json' \
+    -d '{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"high"}}' \
+    http://localhost/api/v1/namespaces/default/pods/high/eviction)
+like "so that an eviction is refused" "$out" 'disruption budget'
+
+# --- taints -------------------------------------------------------------------
+pod stays 100m '' | sed 's/tolerations: .*/tolerations: [{operator: Exists}]/' |
+    admin apply -f - >/dev/null
+ok "a pod that tolerates all is there" wait_for 20 is_on_a_node stays
+ok "a taint drives pods out" admin taint nodes n1 away=now:NoExecute
+ok "those that do not tolerate it go" wait_for 20 is_gone high
+ok "those that do stay" is_on_a_node stays
+
+# --- what it tells ------------------------------------------------------------
+get /metrics >"$cluster/metrics"
+for name in scheduler_schedule_attempts_total scheduler_pending_pods \
+    scheduler_preemption_victims scheduler_framework_extension_point_duration_seconds \
+    scheduler_queue_incoming_pods_total scheduler_event_handling_duration_seconds; do
+    ok "there is a metric $name" grep -q "^$name" "$cluster/metrics"
+done
+signal controller USR2
+has_compared() {
+    grep -q 'comparison: the [0-9]* pods' "$cluster/log/controller" &&
+        grep -q 'comparison: the [0-9]* nodes' "$cluster/log/controller"
+}
+ok "SIGUSR2 compares what is known with the API" wait_for 10 has_compared
+ok "and tells what is known" \
+    grep -q 'node n1: pod default/stays' "$cluster/log/controller"
+finish
