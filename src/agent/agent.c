@@ -321,6 +321,14 @@ on_doubt(void *context)
     registration_update(a->registration);
 }
 
+static void
+on_renewed(int64_t sent_us, void *context)
+{
+    struct agent *a = context;
+
+    pods_note_heard(a->pods, sent_us);
+}
+
 static bool
 disown(const char *pod_uid, void *context)
 {
@@ -415,6 +423,7 @@ agent_new(const struct agent_settings *settings,
         .node = a->node_name,
         .every_ms = settings->heartbeat_us / 1000,
         .lost = on_doubt,
+        .renewed = on_renewed,
         .context = a,
     });
     a->pods = pods_new(&a->ground, on_left, a);

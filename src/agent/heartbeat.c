@@ -22,8 +22,8 @@ struct heartbeat {
     struct heartbeat_settings s;
     struct timer *timer;
     char *node;
-    int64_t last_us;
     int64_t sent_us;
+    bool was_renewed;
     bool creating;
     bool quiet; /* the failure that goes on has been logged */
 };
@@ -54,7 +54,7 @@ on_answer(const struct client_reply *reply, void *context)
 
     if (reply->code == 404 && !h->creating) {
         send_create(h);
-        if (h->last_us != 0)
+        if (h->was_renewed)
             h->s.lost(h->s.context);
         return;
     }
@@ -62,7 +62,9 @@ on_answer(const struct client_reply *reply, void *context)
         if (h->quiet)
             log_info("the controller answers again");
         h->quiet = false;
-        h->last_us = h->sent_us;
+        h->was_renewed = true;
+        if (h->s.renewed != NULL)
+            h->s.renewed(h->sent_us, h->s.context);
         timer_start(h->timer, h->s.every_ms);
         return;
     }
@@ -147,10 +149,4 @@ void
 heartbeat_start(struct heartbeat *h)
 {
     timer_start(h->timer, 0);
-}
-
-int64_t
-heartbeat_last_us(const struct heartbeat *h)
-{
-    return h->last_us;
 }

@@ -3,8 +3,7 @@
  *
  * The Lease of the node's name in kube-node-lease, as upstream's kubelets
  * hold. Made when it is missing; it goes with its Node, so one that is gone
- * says that the Node may be. A renewal that fails is tried again soon; how
- * long ago the last one succeeded is what self-fencing looks at.
+ * says that the Node may be. A renewal that fails is tried again soon.
  *
  * Thread: the loop's.
  */
@@ -22,6 +21,9 @@ struct loop;
 /* The Lease that was renewed before is not there any more. */
 typedef void heartbeat_lost_fn(void *context);
 
+/* The renewal sent at that CLOCK_BOOTTIME was acknowledged. */
+typedef void heartbeat_renewed_fn(int64_t sent_us, void *context);
+
 struct heartbeat_settings {
     struct loop *loop;
     struct client *client;
@@ -29,6 +31,7 @@ struct heartbeat_settings {
     const char *node;
     int64_t every_ms; /* between renewals; 0: 10,000 */
     heartbeat_lost_fn *lost;
+    heartbeat_renewed_fn *renewed; /* or NULL */
     void *context;
 };
 
@@ -38,6 +41,3 @@ struct heartbeat *heartbeat_new(const struct heartbeat_settings *settings)
     OWNED_BY(heartbeat_free);
 DEFINE_CLEANUP(struct heartbeat, heartbeat_free)
 void heartbeat_start(struct heartbeat *heartbeat);
-
-/* CLOCK_BOOTTIME of the last renewal that was acknowledged; 0: none yet. */
-int64_t heartbeat_last_us(const struct heartbeat *heartbeat);

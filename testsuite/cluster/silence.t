@@ -102,6 +102,34 @@ as kilntest1 touch end-d
 ok "to its end" wait_for 20 state_is "$waits" Completed
 is "each was started once" "$(cat "$home"/starts-* | wc -l)" 4
 
+# --- fenced by itself -----------------------------------------------------------
+admin cordon n2 >/dev/null
+submit f --requeue --fence-after 0:02 && fences=$id
+submit g && stays=$id
+wait_for 20 started_times "$fences" 1 && wait_for 20 started_times "$stays" 1
+admin uncordon n2 >/dev/null
+first=$(process_of "$fences")
+stop n1 KILL
+ok "a job that asked for it ends when its node is cut off, without an agent" \
+    wait_for 20 has_ended "$first"
+kill -0 "$(process_of "$stays")"
+is "another one runs on" "$?" 0
+is "it is not run again before the node is taken to have ended it" \
+    "$(wc -l <"$home/starts-$fences")" 1
+ok "it is run again" wait_for 40 started_times "$fences" 2
+like "on another node" "$(tail -n 1 "$home/starts-$fences")" ' n2$'
+like "which is said" "$(pods_of "$fences" .status.message)" fenceAfterSeconds
+ok "the other one is Unknown" phase_is "$stays" Unknown
+cluster_agent n1 --topology 'package:1 core:8 pu:1' --heartbeat 300ms
+ok "and runs on when the agent is back" wait_for 20 phase_is "$stays" Running
+for word in f g; do
+    as kilntest1 touch "end-$word"
+done
+ok "both complete" wait_for 20 state_is "$fences" Completed
+ok "in the end" wait_for 20 state_is "$stays" Completed
+is "each as often as it should have" "$(cat "$home/starts-$fences" \
+    "$home/starts-$stays" | wc -l)" 3
+
 # --- fenced -------------------------------------------------------------------
 signal n1 STOP
 wait_for 20 phase_is "$again" Unknown

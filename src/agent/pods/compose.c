@@ -256,12 +256,14 @@ compose_order(const struct compose_input *in,
     o->job_cgroup = in->job_cgroup;
     o->shepherd_cgroup = in->shepherd_cgroup;
     o->kill_wait_ms = KILL_WAIT_MS;
+    o->heard_path = arena_printf(arena, GROUND_HEARD, g->run_dir);
     o->work_dir = work_dir_of(in->pod);
     o->umask = umask_of(e);
     o->stdout_path = compose_output_path(g, in->pod, arena);
     if (e != NULL) {
         o->stdin_path = path_of(g, in->pod, arena, e->stdin_path);
         o->stderr_path = path_of(g, in->pod, arena, e->stderr_path);
+        o->fence_after_ms = e->fence_after_s * 1000;
         o->append = e->open_mode != NULL && strcmp(e->open_mode, "append") == 0;
     }
     set_placement(in, o);

@@ -17,6 +17,9 @@ struct loop;
 struct topology;
 struct workers;
 
+/* In run_dir: when the controller was last heard of (agent/shepherd/fence.h). */
+#define GROUND_HEARD "%s/heard"
+
 struct ground {
     struct loop *loop;
     struct workers *workers;

@@ -8,6 +8,7 @@
 #include "agent/pods/ground.h"
 #include "agent/pods/site.h"
 #include "agent/pods/stay.h"
+#include "agent/shepherd/fence.h"
 #include "lib/api/allocation.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
@@ -269,6 +270,16 @@ pods_free(struct pods *p)
     map_free(p->disowned);
     blobs_free(p->blobs);
     free(p);
+}
+
+void
+pods_note_heard(struct pods *p, int64_t heard_us)
+{
+    CLEANUP_FREE char *path = xasprintf(GROUND_HEARD, p->ground->run_dir);
+    struct error err = {0};
+
+    if (fence_note(path, heard_us, &err) < 0)
+        log_warning("%s; pods with fenceAfterSeconds may end", err.text);
 }
 
 bool

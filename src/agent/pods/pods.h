@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/base/macro.h"
 
@@ -31,6 +32,9 @@ struct pods *pods_new(const struct ground *ground,
 DEFINE_CLEANUP(struct pods, pods_free)
 void pods_take_up(struct pods *pods);
 void pods_start(struct pods *pods);
+
+/* The controller has acknowledged what was sent at that CLOCK_BOOTTIME. */
+void pods_note_heard(struct pods *pods, int64_t heard_us);
 
 /* The API has forgotten the pod: whether nothing of it is here. Then it is not
  * started any more, either, though what is known of it may lag behind.

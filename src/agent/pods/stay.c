@@ -448,6 +448,13 @@ clean_done(void *arg)
                 "the process that watched over this pod was killed, and with "
                 "it the record of how the pod ended");
         s->is_disruption = true;
+    } else if (s->ending != NULL && s->ending->was_fenced
+               && s->end_reason == NULL) {
+        set_end(s,
+                "NodeLost",
+                "its node was cut off from the controller for longer than "
+                "fenceAfterSeconds, and ended it");
+        s->is_disruption = true;
     } else if (s->deadline_exceeded && s->end_reason == NULL) {
         set_end(s,
                 "DeadlineExceeded",

@@ -41,6 +41,7 @@ static const struct field fields[] = {
     FIELD(NUMBER, signal),
     FIELD(SWITCH, has_core),
     FIELD(SWITCH, was_oom),
+    FIELD(SWITCH, was_fenced),
     FIELD(NUMBER, started_at_us),
     FIELD(NUMBER, ended_at_us),
     FIELD(NUMBER, elapsed_us),

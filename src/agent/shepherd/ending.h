@@ -26,7 +26,8 @@ struct ending {
     int64_t exit_code; /* 128 + signal for one killed, 125 to 127 not started */
     int64_t signal;    /* 0: it exited */
     bool has_core;
-    bool was_oom; /* killed for memory: the job or a process of it */
+    bool was_oom;    /* killed for memory: the job or a process of it */
+    bool was_fenced; /* killed because its node was cut off (fence.h) */
 
     int64_t started_at_us; /* real time; 0: never */
     int64_t ended_at_us;

@@ -56,6 +56,8 @@ static const struct field fields[] = {
     FIELD(NUMBER, oom_score_adj, false),
     FIELD(NUMBER, ignored_signals, false),
     FIELD(NUMBER, kill_wait_ms, false),
+    FIELD(NUMBER, fence_after_ms, false),
+    FIELD(PATH, heard_path, false),
 };
 
 void
@@ -267,7 +269,8 @@ check_ranges(const struct order *o, struct error *err)
         return error_set(err, -EINVAL, "the order has nothing to run");
     if (o->umask < 0 || o->umask > 0777 || o->oom_score_adj < -1000
         || o->oom_score_adj > 1000 || o->groups_timeout_ms < 1
-        || o->kill_wait_ms < 0)
+        || o->kill_wait_ms < 0 || o->fence_after_ms < 0
+        || (o->fence_after_ms > 0 && o->heard_path == NULL))
         return error_set(err, -ERANGE, "a number of the order is absurd");
     return 0;
 }

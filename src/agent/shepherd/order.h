@@ -72,6 +72,10 @@ struct order {
 
     int64_t kill_wait_ms; /* for what the job leaves behind to be gone */
 
+    /* Self-fencing (fence.h). */
+    int64_t fence_after_ms; /* 0: never */
+    const char *heard_path; /* the agent's note */
+
     char *bytes; /* a decoded order's own; the texts above are in it */
 };
 

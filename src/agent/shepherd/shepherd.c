@@ -289,6 +289,11 @@ outfit(struct shepherd *s, struct error *err)
 static int
 watch(struct shepherd *s, struct error *err)
 {
+    s->vigil.fence = (struct fence){
+        .path = s->order.heard_path,
+        .after_us = s->order.fence_after_ms * 1000,
+        .began_us = clock_boottime_us(),
+    };
     return vigil_begin(&s->vigil, err);
 }
 
@@ -545,6 +550,7 @@ take_status(struct shepherd *s)
 
     e->started_at_us = s->live.started_at_us;
     e->ended_at_us = clock_real_us(&clock_system);
+    e->was_fenced = s->vigil.is_fenced;
     e->elapsed_us = clock_monotonic_us(&clock_system) - s->began_us;
     if (WIFSIGNALED(status)) {
         e->signal = WTERMSIG(status);

@@ -136,11 +136,18 @@ void
 vigil_wait_end(struct vigil *v)
 {
     struct pollfd fd = {.fd = v->signal_fd, .events = POLLIN};
+    int wait_ms;
 
     listen(v);
-    while (!v->is_over)
-        if (poll(&fd, 1, -1) > 0)
+    while (!v->is_over) {
+        wait_ms = v->is_fenced ? -1 : fence_wait_ms(&v->fence);
+        if (wait_ms == 0) {
+            v->is_fenced = true;
+            signal_all(v, SIGKILL);
+        } else if (poll(&fd, 1, wait_ms) > 0) {
             listen(v);
+        }
+    }
 }
 
 static bool

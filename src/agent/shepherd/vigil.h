@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/shepherd/fence.h"
+
 struct cgroup;
 struct error;
 struct ladder_report;
@@ -18,9 +20,11 @@ struct vigil {
     int signal_fd;
     pid_t job;                   /* 0 before there is one */
     const struct cgroup *cgroup; /* of the job, or NULL */
-    bool is_over;                /* the job was reaped; its status: */
+    struct fence fence;
+    bool is_over; /* the job was reaped; its status: */
     int status;
     bool is_childless;
+    bool is_fenced; /* that is why it was killed */
 };
 
 /* Blocks all signals and adopts orphans, so that it cannot miss one. */
@@ -31,7 +35,7 @@ bool vigil_wait_start(const struct vigil *v,
                       int report_fd,
                       struct ladder_report *ret_report);
 
-/* Until the job's first process has ended. */
+/* Until the job's first process has ended, by the fence perhaps. */
 void vigil_wait_end(struct vigil *v);
 
 /* Kills what is left, and waits as long for it to be gone. */

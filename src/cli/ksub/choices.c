@@ -27,10 +27,9 @@ set_duration(const struct option_spec *option,
              void *target,
              struct error *err)
 {
-    struct submission *s = target;
+    int64_t *seconds = (int64_t *)((char *)target + option->offset);
 
-    (void)option;
-    return duration_parse(value, &s->time_limit_s, err);
+    return duration_parse(value, seconds, err);
 }
 
 /* --mem and --mem-per-cpu replace each other. */
@@ -441,6 +440,13 @@ static const struct option_spec rows[] = {
              "NAME=value (ALL)",
      .type = OPTION_TEXT,
      PLACE(exported)},
+    {.name = "fence-after",
+     .argument = "TIME",
+     .help = "end the job when its node is cut off for so long, so that it "
+             "can be started elsewhere; times as of -t",
+     .type = OPTION_CALL,
+     .set = set_duration,
+     PLACE(fence_after_s)},
     {.name = "gpu-bind",
      .argument = "HOW",
      .help = "closest: GPUs beside the cores (what is done); none: anywhere",
@@ -599,7 +605,8 @@ static const struct option_spec rows[] = {
      .help = "limit of the run: minutes, mm:ss, hh:mm:ss, d-hh, d-hh:mm, "
              "d-hh:mm:ss",
      .type = OPTION_CALL,
-     .set = set_duration},
+     .set = set_duration,
+     PLACE(time_limit_s)},
     {.name = "wait",
      .letter = 'W',
      .help = "wait for the end of the job, and exit as it did",

@@ -62,6 +62,7 @@ struct submission {
     bool hold;
     int64_t begin_at_us;
     bool requeue;
+    int64_t fence_after_s; /* 0: never */
     bool has_signal;
     struct submission_signal signal;
 

@@ -318,21 +318,41 @@ write_node(struct pass *pass, const struct object *object, bool silent)
                  node_verdict_taints(arena, node, silent, now));
 }
 
+/* Since it was last heard of; 0 for one that is not silent. */
+static int64_t
+silence_us(const struct node_health *h, const char *node)
+{
+    const struct heard *n = map_find(h->heard, node);
+
+    return n != NULL && n->silent ? clock_monotonic_us(h->clock) - n->at_us : 0;
+}
+
 static void
 write_pod(const struct object *pod, void *context)
 {
     struct pass *pass = context;
     struct node_health *h = pass->health;
-    const struct heard *n = map_find(h->heard, pass->node);
     const struct object *node = stock_find_node(h->stock, pass->node);
+    int64_t silent_us = silence_us(h, pass->node);
+    int64_t left_us = node_verdict_fence_left_us(pod_of(pod), silent_us);
     struct arena *arena = arena_new(0);
-    struct json *body = node_verdict_pod(arena,
-                                         node != NULL ? node_of(node) : NULL,
-                                         pod_of(pod),
-                                         n != NULL && n->silent,
-                                         clock_real_us(h->clock));
 
-    write_wanted(pass, pod, "status", arena, body);
+    /* It may be us who are cut off: then its time is told later. */
+    if (left_us == 0 && h->braked) {
+        left_us = h->check_ms * 1000;
+        silent_us = 1;
+    }
+    if (left_us > 0 && !pod_is_finished(pod_of(pod)))
+        workqueue_add_after(h->queue, pass->node, left_us / 1000 + 1);
+    write_wanted(pass,
+                 pod,
+                 "status",
+                 arena,
+                 node_verdict_pod(arena,
+                                  node != NULL ? node_of(node) : NULL,
+                                  pod_of(pod),
+                                  silent_us,
+                                  clock_real_us(h->clock)));
 }
 
 static void

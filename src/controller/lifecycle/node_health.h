@@ -6,7 +6,8 @@
  * taints node.kubernetes.io/unreachable; its running pods become Unknown and
  * keep what they were given. They are ended (Failed, NodeLost) only when
  * fenced: an administrator put the taint node.kubernetes.io/out-of-service on
- * the node (kctl fence). A node that came back under another boot id reports
+ * the node (kctl fence), or they asked to be ended by their node when it is cut
+ * off (execution.fenceAfterSeconds). A node that came back under another boot id reports
  * the end of its pods itself.
  *
  * Clocks begin when this controller is ready, on its monotonic clock, and

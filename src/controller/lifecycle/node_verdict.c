@@ -208,18 +208,35 @@ with_condition(struct arena *arena,
     return list;
 }
 
+int64_t
+node_verdict_fence_left_us(const struct pod *pod, int64_t silent_us)
+{
+    const struct execution *e = pod->spec.execution;
+    int64_t left_us;
+
+    if (silent_us == 0 || e == NULL || e->fence_after_s == 0)
+        return -1;
+    left_us = (e->fence_after_s + FENCE_MARGIN_S) * 1000000 - silent_us;
+    return left_us > 0 ? left_us : 0;
+}
+
 struct json *
 node_verdict_pod(struct arena *arena,
                  const struct node *node,
                  const struct pod *pod,
-                 bool silent,
+                 int64_t silent_us,
                  int64_t now_us)
 {
-    bool lost = node == NULL || node_is_fenced(node);
+    bool has_fenced_itself = node_verdict_fence_left_us(pod, silent_us) == 0;
+    bool lost = node == NULL || node_is_fenced(node) || has_fenced_itself;
     const char *phase = pod->status.phase ? pod->status.phase : "Pending";
+    const char *why = has_fenced_itself
+                          ? "Its node has not been heard of for longer than "
+                            "fenceAfterSeconds, and has ended it by itself."
+                          : "Its node was declared out of service.";
     struct json *body, *status;
 
-    if (pod_is_finished(pod) || (!lost && !silent))
+    if (pod_is_finished(pod) || (!lost && silent_us == 0))
         return NULL;
     if (!lost && strcmp(phase, "Running") != 0)
         return NULL;
@@ -230,7 +247,7 @@ node_verdict_pod(struct arena *arena,
     json_set_string(arena,
                     status,
                     "message",
-                    lost ? "Its node was declared out of service."
+                    lost ? why
                          : "Its node is not heard of; the pod keeps what it "
                            "was given until the node is back or fenced.");
     json_set(arena,
@@ -241,7 +258,7 @@ node_verdict_pod(struct arena *arena,
                                    "DisruptionTarget",
                                    "True",
                                    "NodeLost",
-                                   "Its node was declared out of service.",
+                                   why,
                                    now_us)
                   : with_condition(arena,
                                    pod,

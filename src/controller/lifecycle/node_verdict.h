@@ -32,11 +32,18 @@ struct json *node_verdict_taints(struct arena *arena,
 struct json *node_verdict_remnants(struct arena *arena,
                                    const struct node *node);
 
-/* Unknown for a running pod of a silent node, Failed for one of a fenced node,
- * with the condition DisruptionTarget. `node` NULL: the node was deleted.
+/* silent_us: since a silent node was last heard of; 0 for another one. A pod of a silent node that fences itself has done so FENCE_MARGIN_S after its
+ * time; fence_left: how long until that, 0 when it is over, -1 when it never is.
+ */
+#define FENCE_MARGIN_S 10
+int64_t node_verdict_fence_left_us(const struct pod *pod, int64_t silent_us);
+
+/* Unknown for a running pod of a silent node, Failed for one of a fenced node
+ * or one that has fenced itself, with the condition DisruptionTarget. `node`
+ * NULL: the node was deleted.
  */
 struct json *node_verdict_pod(struct arena *arena,
                               const struct node *node,
                               const struct pod *pod,
-                              bool silent,
+                              int64_t silent_us,
                               int64_t now_us);

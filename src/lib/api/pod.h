@@ -143,6 +143,7 @@ struct execution {
     const char *umask;       /* "0022" */
     LIST_OF(struct rlimit_value) limits;
     const struct limit_signal *signal;
+    int64_t fence_after_s; /* 0: never */
 };
 
 struct scheduling_gate {

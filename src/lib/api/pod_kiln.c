@@ -64,6 +64,9 @@ static const struct field execution_fields[] = {
     OBJECTS("limits", execution, limits, rlimit_value, 0, BY_KEY("name")),
     OBJECT("signal", execution, signal, limit_signal, OPTIONAL,
         HELP("A warning before the time limit ends the process.")),
+    INT("fenceAfterSeconds", execution, fence_after_s, 0,
+        HELP("End it when its node is cut off from the controller for so "
+             "long, so that it can run elsewhere; 0: never.")),
 };
 RECORD(execution, execution, "hpc.kiln.v1.Execution");
 

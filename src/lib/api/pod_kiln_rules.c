@@ -144,6 +144,7 @@ check_execution(struct causes *c, const struct json *execution)
     check_one_of(c, execution, "openMode", CHECK_VALUES("truncate", "append"));
     check_umask(c, execution);
     check_limits(c, execution);
+    check_not_negative(c, execution, "fenceAfterSeconds");
     at = causes_enter(c, "signal");
     check_signal(c, json_get(execution, "signal"));
     causes_leave(c, at);

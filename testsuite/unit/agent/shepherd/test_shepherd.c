@@ -6,6 +6,7 @@
 #include "agent/cgroup/cgroot.h"
 #include "agent/cgroup/cgroup.h"
 #include "agent/cgroup/hierarchy.h"
+#include "agent/shepherd/fence.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/agent/shepherd/pasture.h"
 
@@ -406,6 +407,28 @@ START_TEST(daemons_do_not_outlive_the_job)
     ck_assert_int_eq(e->exit_code, 0);
     ck_assert(!e->has_left_behind);
     ck_assert(!is_alive(below(&p, "daemon")));
+    ending_free(e);
+    pasture_fini(&p);
+}
+END_TEST
+
+START_TEST(a_job_that_asked_for_it_ends_when_its_node_is_cut_off)
+{
+    struct pasture p;
+    CLEANUP_FREE char *note = NULL;
+    struct ending *e;
+
+    pasture_init(&p);
+    note = xasprintf("%s/heard", p.order.run_dir);
+    ck_assert_int_eq(fence_note(note, 1, NULL), 0);
+    p.order.fence_after_ms = 1;
+    p.order.heard_path = note;
+    pasture_shell(&p, "sleep 1000");
+
+    e = pasture_run(&p);
+
+    ck_assert(e->was_fenced);
+    ck_assert_int_eq(e->signal, SIGKILL);
     ending_free(e);
     pasture_fini(&p);
 }
@@ -819,6 +842,7 @@ SUITE("shepherd",
       a_script_of_four_mebibytes_runs,
       a_megabyte_of_environment_arrives,
       daemons_do_not_outlive_the_job,
+      a_job_that_asked_for_it_ends_when_its_node_is_cut_off,
       a_signal_goes_to_whom_it_is_meant_for,
       a_job_that_hangs_in_opening_its_output_can_be_killed,
       a_signal_sent_at_once_is_not_lost_on_the_shepherd,

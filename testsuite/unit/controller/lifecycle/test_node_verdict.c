@@ -128,7 +128,7 @@ START_TEST(pods_of_a_silent_node_are_unknown_and_of_a_fenced_one_failed)
         patch = node_verdict_pod(arena,
                                  node ? node_of(node) : NULL,
                                  pod_of(pod),
-                                 cases[i].silent,
+                                 cases[i].silent ? 40000000 : 0,
                                  1);
         if (cases[i].wanted == NULL)
             ck_assert_ptr_null(patch);
@@ -138,6 +138,44 @@ START_TEST(pods_of_a_silent_node_are_unknown_and_of_a_fenced_one_failed)
         object_unref(node);
         object_unref(pod);
     }
+}
+END_TEST
+
+START_TEST(a_pod_that_fences_itself_is_lost_some_time_after)
+{
+    static const struct {
+        const char *spec;
+        int64_t silent_s;
+        int64_t left_s; /* -1: never */
+        const char *phase;
+    } cases[] = {
+        {"\"execution\":{\"fenceAfterSeconds\":60}", 0, -1, NULL},
+        {"\"execution\":{\"fenceAfterSeconds\":60}", 40, 30, "Unknown"},
+        {"\"execution\":{\"fenceAfterSeconds\":60}", 60, 10, "Unknown"},
+        {"\"execution\":{\"fenceAfterSeconds\":60}", 70, 0, "Failed"},
+        {"\"execution\":{}", 7000, -1, "Unknown"},
+    };
+    const struct object *node = make(&node_kind, "", "");
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        const struct object *pod =
+            make(&pod_kind, cases[i].spec, "\"phase\":\"Running\"");
+        int64_t silent_us = cases[i].silent_s * 1000000;
+        int64_t left_us = node_verdict_fence_left_us(pod_of(pod), silent_us);
+        struct json *patch =
+            node_verdict_pod(arena, node_of(node), pod_of(pod), silent_us, 1);
+
+        ck_assert_int_eq(left_us,
+                         cases[i].left_s < 0 ? -1 : cases[i].left_s * 1000000);
+        if (cases[i].phase == NULL)
+            ck_assert_ptr_null(patch);
+        else
+            ck_assert_str_eq(json_path_text(patch, "status.phase"),
+                             cases[i].phase);
+        object_unref(pod);
+    }
+    object_unref(node);
 }
 END_TEST
 
@@ -161,4 +199,5 @@ SUITE("node_verdict",
       a_silent_node_becomes_unknown_once,
       taints_are_there_exactly_when_they_should_be,
       pods_of_a_silent_node_are_unknown_and_of_a_fenced_one_failed,
+      a_pod_that_fences_itself_is_lost_some_time_after,
       nothing_is_left_of_pods_on_a_fenced_node)
