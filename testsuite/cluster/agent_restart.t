@@ -142,6 +142,7 @@ echo $$ >>starts-$KILN_JOB_ID
 wait
 TXT
 chown kilntest1: "$home/brood.sh"
+all_of() { cat "$home/starts-$1" "$home/brood-$1"; }
 has_brood() { [ "$(wc -l <"$home/brood-$1")" -eq 2 ]; }
 id=$(as kilntest1 ksub --parsable brood.sh)
 wait_for 20 started "$id" && wait_for 20 has_brood "$id"
@@ -150,7 +151,7 @@ ok "a job whose shepherd is killed has failed" wait_for 20 state_is "$id" Failed
 like "and is said to have lost it" "$(pod_of_job "$id" .status.reason)" \
     ShepherdLost
 like "in words" "$(admin describe job "$id")" 'watched over .* was killed'
-for process in $(cat "$home/starts-$id" "$home/brood-$id"); do
+for process in $(all_of "$id"); do
     has_ended "$process"
     is "process $process of it has ended by then" "$?" 0
 done
@@ -161,7 +162,7 @@ kill -KILL "$(shepherd_of "$id")"
 agent
 ok "so has one whose shepherd is killed without an agent" \
     wait_for 20 state_is "$id" Failed
-for process in $(cat "$home/starts-$id" "$home/brood-$id"); do
+for process in $(all_of "$id"); do
     has_ended "$process"
     is "process $process of it has ended, too" "$?" 0
 done
