@@ -10,8 +10,10 @@
 #include "cli/print/grid.h"
 #include "cli/print/human.h"
 #include "cli/print/ink.h"
+#include "lib/api/cpuset.h"
 #include "lib/api/kind.h"
 #include "lib/api/quantity.h"
+#include "lib/api/topology.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -42,10 +44,17 @@ static const struct option_table table = {
     .more = "Example: kctl top nodes -l kiln.hpc/partition=long",
 };
 
+struct memory_hold { /* by one pod, of one NUMA node */
+    int64_t node, bytes;
+    struct memory_hold *next;
+};
+
 struct load {
     int64_t mcpu;
     int64_t memory_bytes;
     unsigned pods;
+    struct bitset cpus; /* that pods have to themselves, or keep idle */
+    struct memory_hold *memory;
 };
 
 static int64_t
@@ -57,6 +66,63 @@ amount(const struct json *list, const char *name, bool milli)
 }
 
 static void
+add_cpus(struct load *load, const char *list)
+{
+    struct bitset set = {0};
+
+    if (list != NULL && cpuset_parse(list, &set, NULL) == 0)
+        bitset_or(&load->cpus, &set);
+}
+
+static void
+add_allocation(struct load *load,
+               struct arena *arena,
+               const struct json *allocation)
+{
+    const struct json *memory = json_get(allocation, "memory");
+
+    add_cpus(load, json_get_text(allocation, "cpus"));
+    add_cpus(load, json_get_text(allocation, "withheld"));
+    for (uint32_t i = 0; i < json_count(memory); i++) {
+        const struct json *part = json_at(memory, i);
+        struct memory_hold *hold;
+
+        if (json_get(part, "pageSize") != NULL)
+            continue;
+        hold = arena_alloc(arena, sizeof(*hold));
+        hold->node = json_get_int(part, "node", -1);
+        hold->bytes = amount(part, "bytes", false);
+        hold->next = load->memory;
+        load->memory = hold;
+    }
+}
+
+static struct load *
+load_of(struct map *loads, struct arena *arena, const char *node)
+{
+    struct load *load = map_find(loads, node);
+
+    if (load == NULL) {
+        load = arena_alloc(arena, sizeof(*load));
+        map_put(loads, node, load);
+    }
+    return load;
+}
+
+/* What pods deleted by force still hold. */
+static void
+add_remnants(struct map *loads, struct arena *arena, const struct json *node)
+{
+    const struct json *remnants = json_get_path(node, "status.remnants");
+
+    for (uint32_t i = 0; i < json_count(remnants); i++)
+        add_allocation(
+            load_of(loads, arena, json_path_text(node, "metadata.name")),
+            arena,
+            json_get(remnants->members[i].value, "allocation"));
+}
+
+static void
 add_pod(struct map *loads, struct arena *arena, const struct json *pod)
 {
     const char *node = json_path_text(pod, "spec.nodeName");
@@ -65,12 +131,9 @@ add_pod(struct map *loads, struct arena *arena, const struct json *pod)
 
     if (node == NULL)
         return;
-    load = map_find(loads, node);
-    if (load == NULL) {
-        load = arena_alloc(arena, sizeof(*load));
-        map_put(loads, node, load);
-    }
+    load = load_of(loads, arena, node);
     load->pods++;
+    add_allocation(load, arena, json_get_path(pod, "status.allocation"));
     for (uint32_t i = 0; i < json_count(containers); i++) {
         const struct json *requests =
             json_get_path(json_at(containers, i), "resources.requests");
@@ -109,6 +172,58 @@ bytes_text(struct arena *arena, int64_t bytes)
     return arena_strdup(arena, text);
 }
 
+static unsigned
+free_cores(const struct topology *t, unsigned numa, const struct load *load)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < t->n_cores; i++)
+        count += bitset_contains(&t->numa[numa].pus, &t->cores[i].pus)
+                 && !bitset_intersects(&load->cpus, &t->cores[i].pus);
+    return count;
+}
+
+static int64_t
+free_bytes(const struct topology *t, unsigned numa, const struct load *load)
+{
+    int64_t bytes = (int64_t)t->numa[numa].memory_bytes;
+
+    for (const struct memory_hold *h = load->memory; h != NULL; h = h->next)
+        if (h->node == t->numa[numa].os_index)
+            bytes -= h->bytes;
+    return bytes > 0 ? bytes : 0;
+}
+
+/* The cores and memory free in the NUMA node that has most: "14 cores, 48Gi" */
+static const char *
+largest_hole(struct arena *arena,
+             const struct json *node,
+             const struct load *load)
+{
+    CLEANUP(topology_freep) struct topology *t = NULL;
+    const struct json *wire = json_get_path(node, "status.topology");
+    unsigned best_cores = 0;
+    int64_t best_bytes = 0;
+
+    if (wire == NULL || json_is(wire, JSON_NULL)
+        || topology_decode(wire, &t, NULL) < 0)
+        return "-";
+    for (unsigned i = 0; i < t->n_numa; i++) {
+        unsigned cores = free_cores(t, i, load);
+        int64_t bytes = free_bytes(t, i, load);
+
+        if (cores < best_cores || (cores == best_cores && bytes <= best_bytes))
+            continue;
+        best_cores = cores;
+        best_bytes = bytes;
+    }
+    return arena_printf(arena,
+                        "%u core%s, %s",
+                        best_cores,
+                        best_cores == 1 ? "" : "s",
+                        bytes_text(arena, best_bytes));
+}
+
 static void
 add_node(struct grid *grid,
          struct arena *arena,
@@ -121,7 +236,7 @@ add_node(struct grid *grid,
     const struct load *load = map_find(loads, name);
     const int64_t mcpu = amount(there, "cpu", true);
     const int64_t memory = amount(there, "memory", false);
-    const char *cells[8];
+    const char *cells[9];
 
     if (load == NULL)
         load = &nothing;
@@ -133,6 +248,7 @@ add_node(struct grid *grid,
     cells[5] = bytes_text(arena, memory);
     cells[6] = percent(arena, load->memory_bytes, memory);
     cells[7] = arena_printf(arena, "%u", load->pods);
+    cells[8] = largest_hole(arena, node, load);
     grid_add_row(grid, cells);
 }
 
@@ -171,6 +287,8 @@ collect(struct kctl *kctl,
                       err);
     for (uint32_t i = 0; i < json_count(items); i++)
         add_pod(loads, arena, json_at(items, i));
+    for (uint32_t i = 0; i < json_count(*ret_nodes); i++)
+        add_remnants(loads, arena, json_at(*ret_nodes, i));
     return r;
 }
 
@@ -180,8 +298,15 @@ show(struct kctl *kctl,
      const struct resources *wanted,
      struct error *err)
 {
-    static const char *const columns[] =
-        {"Name", "CPU", "of", "CPU%", "Memory", "of", "Memory%", "Pods"};
+    static const char *const columns[] = {"Name",
+                                          "CPU",
+                                          "of",
+                                          "CPU%",
+                                          "Memory",
+                                          "of",
+                                          "Memory%",
+                                          "Pods",
+                                          "Free in one NUMA node"};
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(map_freep) struct map *loads = map_new();
     CLEANUP(grid_freep) struct grid *grid = grid_new(ink_is_wanted());

@@ -7,6 +7,7 @@
 #include "cli/kctl/command.h"
 #include "cli/kctl/kctl.h"
 #include "cli/kctl/resource.h"
+#include "cli/print/floorplan.h"
 #include "cli/print/human.h"
 #include "cli/print/ink.h"
 #include "cli/print/picture.h"
@@ -21,9 +22,18 @@
 
 struct topology_options {
     struct common_options common;
+    const char *svg;
 };
 
-static const struct option_spec rows[] = {COMMON_OPTIONS};
+static const struct option_spec rows[] = {
+    COMMON_OPTIONS,
+    {.name = "svg",
+     .argument = "FILE",
+     .help = "draw one node as an SVG picture into this file; - is the "
+             "standard output",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct topology_options, svg)},
+};
 
 static const struct option_table table = {
     .name = "kctl topology",
@@ -58,10 +68,21 @@ cpus_of(const struct json *pod, const char *path)
 static void
 add_tenant(struct view *v, struct json *pod)
 {
+    struct picture_tenant *tenant = &v->tenants[v->n_tenants++];
+    const struct json *devices =
+        json_get_path(pod, "status.allocation.devices");
+    const char **names =
+        arena_new_array(v->arena, const char *, json_count(devices) + 1);
+
     json_append(v->arena, v->pods, pod);
-    v->tenants[v->n_tenants].cpus = cpus_of(pod, "status.allocation.cpus");
-    v->tenants[v->n_tenants++].withheld =
-        cpus_of(pod, "status.allocation.withheld");
+    for (uint32_t i = 0; i < json_count(devices); i++)
+        names[i] = json_text(json_at(devices, i));
+    *tenant = (struct picture_tenant){
+        .cpus = cpus_of(pod, "status.allocation.cpus"),
+        .withheld = cpus_of(pod, "status.allocation.withheld"),
+        .devices = names,
+        .n_devices = json_count(devices),
+    };
 }
 
 /* What pods deleted by force still hold, as pods. */
@@ -129,7 +150,7 @@ add_title(struct strbuf *out, const char *name, const struct topology *t)
     human_bytes((int64_t)memory, text);
     strbuf_printf(out,
                   "node %s: %u package%s, %u NUMA node%s, %u core%s, %u CPU%s, "
-                  "%s%s\n",
+                  "%s%s",
                   name,
                   t->n_packages,
                   t->n_packages == 1 ? "" : "s",
@@ -143,40 +164,84 @@ add_title(struct strbuf *out, const char *name, const struct topology *t)
                   t->is_virtual ? " (virtual: nothing is bound)" : "");
 }
 
-/* "A  default/job-7-0  alice  CPUs 0-3  memory node 0" */
+/* "default/job-7-0  alice  CPUs 0-3  memory of node 0  gpu0" */
 static void
-add_legend(struct strbuf *out, const struct view *v)
+describe_tenant(struct strbuf *out,
+                const struct json *pod,
+                const struct picture_tenant *tenant)
 {
-    for (uint32_t i = 0; i < json_count(v->pods); i++) {
-        const struct json *pod = json_at(v->pods, i);
-        const char *user =
-            json_get_text(json_get_path(pod, "metadata.annotations"),
-                          ANNOTATION_USER);
-        const char *cpus = json_path_text(pod, "status.allocation.cpus");
-        const char *nodes =
-            json_path_text(pod, "status.allocation.memoryNodes");
+    const char *user = json_get_text(json_get_path(pod, "metadata.annotations"),
+                                     ANNOTATION_USER);
+    const char *cpus = json_path_text(pod, "status.allocation.cpus");
+    const char *nodes = json_path_text(pod, "status.allocation.memoryNodes");
 
-        strbuf_printf(out,
-                      "%c  %s/%s  %s",
-                      picture_mark(i),
-                      json_path_text(pod, "metadata.namespace"),
-                      json_path_text(pod, "metadata.name"),
-                      user != NULL ? user : "");
-        if (cpus != NULL)
-            strbuf_printf(out, "  CPUs %s", cpus);
-        else
-            strbuf_add_text(out, "  shared CPUs");
-        if (nodes != NULL)
-            strbuf_printf(out, "  memory of node %s", nodes);
-        if (json_is_true(json_get(pod, "isRemnant")))
-            strbuf_add_text(out, "  (deleted by force, but not gone yet)");
-        strbuf_add_char(out, '\n');
+    strbuf_printf(out,
+                  "%s/%s  %s",
+                  json_path_text(pod, "metadata.namespace"),
+                  json_path_text(pod, "metadata.name"),
+                  user != NULL ? user : "");
+    if (cpus != NULL)
+        strbuf_printf(out, "  CPUs %s", cpus);
+    else
+        strbuf_add_text(out, "  shared CPUs");
+    if (nodes != NULL)
+        strbuf_printf(out, "  memory of node %s", nodes);
+    for (size_t i = 0; i < tenant->n_devices; i++)
+        strbuf_printf(out, "%s%s", i > 0 ? "," : "  ", tenant->devices[i]);
+    if (json_is_true(json_get(pod, "isRemnant")))
+        strbuf_add_text(out, "  (deleted by force, but not gone yet)");
+}
+
+static void
+label_tenants(struct view *v)
+{
+    for (size_t i = 0; i < v->n_tenants; i++) {
+        CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+        describe_tenant(&text, json_at(v->pods, (uint32_t)i), &v->tenants[i]);
+        v->tenants[i].label = arena_strdup(v->arena, text.text);
     }
 }
 
 static int
-draw(struct kctl *kctl, const struct target_object *node, struct error *err)
+save(const char *path, const struct strbuf *text, struct error *err)
 {
+    bool is_stdout = strcmp(path, "-") == 0;
+    FILE *f = is_stdout ? stdout : fopen(path, "we");
+    bool is_whole;
+
+    if (f == NULL)
+        return error_set(err, -errno, "%s: %s", path, strerror(errno));
+    is_whole = fwrite(text->text, 1, text->length, f) == text->length
+               && fflush(f) == 0;
+    if (!is_stdout && fclose(f) != 0)
+        is_whole = false;
+    return is_whole ? 0
+                    : error_set(err,
+                                -EIO,
+                                "%s: the picture could not be written",
+                                path);
+}
+
+static void
+print(const struct view *v,
+      const char *title,
+      const struct topology *topology,
+      struct strbuf *out)
+{
+    strbuf_printf(out, "%s\n", title);
+    picture_print(topology, v->tenants, v->n_tenants, ink_is_wanted(), out);
+    for (size_t i = 0; i < v->n_tenants; i++)
+        strbuf_printf(out, "%c  %s\n", picture_mark(i), v->tenants[i].label);
+}
+
+static int
+draw(struct kctl *kctl,
+     const struct target_object *node,
+     const char *svg,
+     struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf title = STRBUF_INIT;
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(topology_freep) struct topology *topology = NULL;
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
@@ -202,25 +267,28 @@ draw(struct kctl *kctl, const struct target_object *node, struct error *err)
                          err);
     if (r < 0)
         return r;
-    add_title(&out, node->name, topology);
-    picture_print(topology,
-                  view.tenants,
-                  view.n_tenants,
-                  ink_is_wanted(),
-                  &out);
-    add_legend(&out, &view);
-    fwrite(out.text, 1, out.length, stdout);
-    return 0;
+    label_tenants(&view);
+    add_title(&title, node->name, topology);
+    if (svg != NULL)
+        floorplan_print(topology,
+                        title.text,
+                        view.tenants,
+                        view.n_tenants,
+                        &out);
+    else
+        print(&view, title.text, topology, &out);
+    return save(svg != NULL ? svg : "-", &out, err);
 }
 
 static int
 topology_run(struct kctl *kctl,
-             const void *options,
+             const void *chosen,
              int n_operands,
              char **operands,
              struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct topology_options *options = chosen;
     struct resources nodes;
     int r = resource_parse(kctl,
                            &node_kind,
@@ -230,11 +298,12 @@ topology_run(struct kctl *kctl,
                            &nodes,
                            err);
 
-    (void)options;
+    if (r == 0 && options->svg != NULL && nodes.count != 1)
+        return error_set(err, -EINVAL, "--svg draws one node; name one");
     for (size_t i = 0; r == 0 && i < nodes.count; i++) {
         if (i > 0)
             putchar('\n');
-        r = draw(kctl, &nodes.items[i], err);
+        r = draw(kctl, &nodes.items[i], options->svg, err);
     }
     return r;
 }

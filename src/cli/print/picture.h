@@ -23,6 +23,9 @@ struct topology;
 struct picture_tenant {
     struct bitset cpus;
     struct bitset withheld;
+    const char *label; /* for floorplan.h; or NULL */
+    const char *const *devices;
+    size_t n_devices;
 };
 
 /* The mark of the i-th tenant: A to Z, a to z, 0 to 9, then '*'. */

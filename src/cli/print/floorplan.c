@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/print/floorplan.h"
+
+#include <string.h>
+
+#include "cli/print/human.h"
+#include "cli/print/picture.h"
+#include "lib/api/topology.h"
+#include "lib/base/bitset.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+
+/* All in pixels. */
+#define CORE        24u
+#define GAP         4u
+#define PAD         10u
+#define LABEL       18u
+#define DEVICE      20u
+#define LETTER      7u /* about the width of one */
+#define CORES_WIDE  8u
+#define NUMA_WIDTH  460u
+#define PAGE_WIDTH  1000u
+#define GOLDEN_TURN 137u /* degrees: neighbours in the list look different */
+
+struct size {
+    unsigned width, height;
+};
+
+struct plan {
+    const struct topology *t;
+    const struct picture_tenant *tenants;
+    size_t n_tenants;
+    struct strbuf *out; /* NULL: only measure */
+};
+
+/* Boxes one beside the other, in lines of at most so wide. */
+struct flow {
+    unsigned left, x, y, line, most_width, limit;
+};
+
+static void
+add_escaped(struct strbuf *out, const char *text)
+{
+    for (; *text != '\0'; text++)
+        switch (*text) {
+        case '&':
+            strbuf_add_text(out, "&amp;");
+            break;
+        case '<':
+            strbuf_add_text(out, "&lt;");
+            break;
+        case '>':
+            strbuf_add_text(out, "&gt;");
+            break;
+        case '"':
+            strbuf_add_text(out, "&quot;");
+            break;
+        default:
+            if ((unsigned char)*text >= ' ')
+                strbuf_add_char(out, *text);
+        }
+}
+
+static void
+draw_text(const struct plan *p,
+          unsigned x,
+          unsigned y,
+          const char *style,
+          const char *text)
+{
+    if (p->out == NULL)
+        return;
+    strbuf_printf(p->out, "<text x=\"%u\" y=\"%u\" class=\"%s\">", x, y, style);
+    add_escaped(p->out, text);
+    strbuf_add_text(p->out, "</text>\n");
+}
+
+static void
+draw_box(const struct plan *p,
+         unsigned x,
+         unsigned y,
+         struct size size,
+         const char *style)
+{
+    if (p->out != NULL)
+        strbuf_printf(p->out,
+                      "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" "
+                      "rx=\"3\" class=\"%s\"/>\n",
+                      x,
+                      y,
+                      size.width,
+                      size.height,
+                      style);
+}
+
+static struct size
+flow_place(struct flow *f, struct size size)
+{
+    struct size at;
+
+    if (f->x > f->left && f->x + size.width > f->left + f->limit) {
+        f->x = f->left;
+        f->y += f->line + GAP;
+        f->line = 0;
+    }
+    at = (struct size){f->x, f->y};
+    f->x += size.width + GAP;
+    if (f->x - f->left - GAP > f->most_width)
+        f->most_width = f->x - f->left - GAP;
+    if (size.height > f->line)
+        f->line = size.height;
+    return at;
+}
+
+/* Cores */
+
+static unsigned
+hue(size_t tenant)
+{
+    return (unsigned)(tenant * GOLDEN_TURN + 210) % 360;
+}
+
+static void
+draw_thread(const struct plan *p,
+            unsigned pu,
+            unsigned x,
+            unsigned y,
+            struct size size)
+{
+    const char *who = "free";
+    bool is_idle = false;
+    size_t i = 0;
+
+    while (i < p->n_tenants && !bitset_has(&p->tenants[i].cpus, pu)
+           && !bitset_has(&p->tenants[i].withheld, pu))
+        i++;
+    strbuf_printf(p->out,
+                  "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" ",
+                  x,
+                  y,
+                  size.width,
+                  size.height);
+    if (i < p->n_tenants) {
+        is_idle = !bitset_has(&p->tenants[i].cpus, pu);
+        who = p->tenants[i].label != NULL ? p->tenants[i].label : "";
+        strbuf_printf(p->out,
+                      "fill=\"hsl(%u,65%%,%s)\"",
+                      hue(i),
+                      is_idle ? "88%" : "60%");
+    } else if (bitset_has(&p->t->reserved, pu)) {
+        who = "the system's";
+        strbuf_add_text(p->out, "fill=\"#999\"");
+    } else {
+        strbuf_add_text(p->out, "fill=\"#fff\"");
+    }
+    strbuf_printf(p->out, "><title>CPU %u: ", pu);
+    add_escaped(p->out, who);
+    strbuf_printf(p->out, "%s</title></rect>\n", is_idle ? " (idle)" : "");
+}
+
+static void
+draw_core(const struct plan *p, unsigned core, unsigned x, unsigned y)
+{
+    const struct bitset *pus = &p->t->cores[core].pus;
+    unsigned count = bitset_count(pus), i = 0;
+
+    if (p->out == NULL)
+        return;
+    bitset_foreach(pu, pus)
+    {
+        unsigned from = CORE * i / count, to = CORE * (i + 1) / count;
+
+        draw_thread(p, pu, x + from, y, (struct size){to - from, CORE});
+        i++;
+    }
+    draw_box(p, x, y, (struct size){CORE, CORE}, "core");
+}
+
+static struct size
+lay_cores(const struct plan *p,
+          const struct bitset *set,
+          unsigned x,
+          unsigned y)
+{
+    struct flow f = {
+        .left = x,
+        .x = x,
+        .y = y,
+        .limit = CORES_WIDE * (CORE + GAP) - GAP,
+    };
+
+    for (unsigned i = 0; i < p->t->n_cores; i++) {
+        struct size at;
+
+        if (!bitset_intersects(&p->t->cores[i].pus, set))
+            continue;
+        at = flow_place(&f, (struct size){CORE, CORE});
+        draw_core(p, i, at.width, at.height);
+    }
+    return (struct size){f.most_width, f.y - y + f.line};
+}
+
+/* Caches */
+
+static struct size
+lay_cache(const struct plan *p,
+          const struct bitset *set,
+          unsigned x,
+          unsigned y)
+{
+    struct plan measure = *p;
+    struct size inner, size;
+
+    measure.out = NULL;
+    inner = lay_cores(&measure, set, 0, 0);
+    size = (struct size){inner.width + 2 * GAP, inner.height + LABEL + GAP};
+    draw_box(p, x, y, size, "l3");
+    draw_text(p, x + GAP, y + LABEL - 5, "small", "L3");
+    lay_cores(p, set, x + GAP, y + LABEL);
+    return size;
+}
+
+static void
+place_cache(const struct plan *p, struct flow *f, const struct bitset *set)
+{
+    struct plan measure = *p;
+    struct size at;
+
+    measure.out = NULL;
+    at = flow_place(f, lay_cache(&measure, set, 0, 0));
+    lay_cache(p, set, at.width, at.height);
+}
+
+static void
+place_caches(const struct plan *p, struct flow *f, const struct bitset *set)
+{
+    struct bitset rest = *set;
+    struct size at, size;
+    struct plan measure = *p;
+
+    for (unsigned i = 0; i < p->t->n_l3; i++) {
+        struct bitset part = p->t->l3[i].pus;
+
+        bitset_and(&part, set);
+        if (bitset_is_empty(&part))
+            continue;
+        place_cache(p, f, &part);
+        bitset_and_not(&rest, &part);
+    }
+    if (bitset_is_empty(&rest))
+        return;
+    measure.out = NULL;
+    size = lay_cores(&measure, &rest, 0, 0);
+    at = flow_place(f, size);
+    lay_cores(p, &rest, at.width, at.height);
+}
+
+/* Devices */
+
+static size_t
+tenant_of_device(const struct plan *p, const char *name)
+{
+    for (size_t i = 0; i < p->n_tenants; i++)
+        for (size_t d = 0; d < p->tenants[i].n_devices; d++)
+            if (strcmp(p->tenants[i].devices[d], name) == 0)
+                return i;
+    return p->n_tenants;
+}
+
+static void
+draw_device(const struct plan *p,
+            const struct topology_device *d,
+            unsigned x,
+            unsigned y,
+            struct size size)
+{
+    size_t tenant = tenant_of_device(p, d->name);
+
+    if (p->out == NULL)
+        return;
+    strbuf_printf(p->out,
+                  "<g><title>%s: ",
+                  tenant < p->n_tenants ? "given" : "free");
+    add_escaped(p->out, d->model != NULL ? d->model : d->type);
+    strbuf_printf(p->out,
+                  "</title><rect x=\"%u\" y=\"%u\" width=\"%u\" "
+                  "height=\"%u\" rx=\"8\" stroke=\"#555\" ",
+                  x,
+                  y,
+                  size.width,
+                  size.height);
+    if (tenant < p->n_tenants)
+        strbuf_printf(p->out, "fill=\"hsl(%u,65%%,60%%)\"/>\n", hue(tenant));
+    else
+        strbuf_add_text(p->out, "fill=\"#fff\"/>\n");
+    draw_text(p, x + 8, y + DEVICE - 6, "small", d->name);
+    strbuf_add_text(p->out, "</g>\n");
+}
+
+static void
+place_devices(const struct plan *p, struct flow *f, unsigned numa)
+{
+    bool is_first = true;
+
+    for (unsigned i = 0; i < p->t->n_devices; i++) {
+        const struct topology_device *d = &p->t->devices[i];
+        struct size size = {(unsigned)strlen(d->name) * LETTER + 16, DEVICE};
+        struct size at;
+
+        if (d->numa != numa)
+            continue;
+        if (is_first && f->line > 0) {
+            f->x = f->left;
+            f->y += f->line + GAP;
+            f->line = 0;
+        }
+        is_first = false;
+        at = flow_place(f, size);
+        draw_device(p, d, at.width, at.height, size);
+    }
+}
+
+/* NUMA nodes, packages */
+
+static unsigned
+draw_numa_label(const struct plan *p, unsigned place, unsigned x, unsigned y)
+{
+    const struct topology_numa *numa = &p->t->numa[place];
+    CLEANUP_STRBUF struct strbuf label = STRBUF_INIT;
+    char memory[HUMAN_TEXT_SIZE];
+
+    human_bytes((int64_t)numa->memory_bytes, memory);
+    strbuf_printf(&label,
+                  "NUMA node %u, %s%s",
+                  numa->os_index,
+                  memory,
+                  bitset_is_empty(&numa->pus) ? ", memory only" : "");
+    draw_text(p, x + PAD, y + LABEL - 3, "label", label.text);
+    return (unsigned)label.length * LETTER;
+}
+
+static struct size
+lay_numa_inside(const struct plan *p, unsigned place, unsigned x, unsigned y)
+{
+    struct flow f = {
+        .left = x + PAD,
+        .x = x + PAD,
+        .y = y + LABEL + GAP,
+        .limit = NUMA_WIDTH,
+    };
+    unsigned label = draw_numa_label(p, place, x, y);
+
+    place_caches(p, &f, &p->t->numa[place].pus);
+    place_devices(p, &f, place);
+    return (struct size){
+        (f.most_width > label ? f.most_width : label) + 2 * PAD,
+        f.y - y + f.line + PAD,
+    };
+}
+
+static struct size
+lay_numa(const struct plan *p, unsigned place, unsigned x, unsigned y)
+{
+    struct plan measure = *p;
+    struct size size;
+
+    measure.out = NULL;
+    size = lay_numa_inside(&measure, place, x, y);
+    draw_box(p, x, y, size, "numa");
+    if (p->out != NULL)
+        lay_numa_inside(p, place, x, y);
+    return size;
+}
+
+/* Those of one package, or of none in particular. */
+static void
+place_numas(const struct plan *p, struct flow *f, unsigned package)
+{
+    struct plan measure = *p;
+
+    measure.out = NULL;
+    for (unsigned i = 0; i < p->t->n_numa; i++) {
+        struct size at;
+
+        if (p->t->numa[i].package != package)
+            continue;
+        at = flow_place(f, lay_numa(&measure, i, 0, 0));
+        lay_numa(p, i, at.width, at.height);
+    }
+}
+
+static struct size
+lay_package_inside(const struct plan *p,
+                   unsigned package,
+                   unsigned x,
+                   unsigned y)
+{
+    CLEANUP_STRBUF struct strbuf label = STRBUF_INIT;
+    struct flow f = {
+        .left = x + PAD,
+        .x = x + PAD,
+        .y = y + LABEL + GAP,
+        .limit = PAGE_WIDTH,
+    };
+
+    strbuf_printf(&label, "package %u", package);
+    draw_text(p, x + PAD, y + LABEL - 3, "label", label.text);
+    place_numas(p, &f, package);
+    return (struct size){
+        (f.most_width > 80 ? f.most_width : 80) + 2 * PAD,
+        f.y - y + f.line + PAD,
+    };
+}
+
+static struct size
+lay_package(const struct plan *p, unsigned package, unsigned x, unsigned y)
+{
+    struct plan measure = *p;
+    struct size size;
+
+    measure.out = NULL;
+    size = lay_package_inside(&measure, package, x, y);
+    draw_box(p, x, y, size, "package");
+    if (p->out != NULL)
+        lay_package_inside(p, package, x, y);
+    return size;
+}
+
+static void
+draw_legend(const struct plan *p, unsigned x, unsigned y)
+{
+    for (size_t i = 0; i < p->n_tenants; i++) {
+        unsigned at = y + (unsigned)i * (CORE - 4);
+
+        if (p->out == NULL)
+            return;
+        strbuf_printf(p->out,
+                      "<rect x=\"%u\" y=\"%u\" width=\"14\" height=\"14\" "
+                      "fill=\"hsl(%u,65%%,60%%)\" stroke=\"#555\"/>\n",
+                      x,
+                      at,
+                      hue(i));
+        draw_text(p,
+                  x + 22,
+                  at + 12,
+                  "label",
+                  p->tenants[i].label != NULL ? p->tenants[i].label : "");
+    }
+}
+
+/* Packages below each other, what belongs to none, then the legend. */
+static struct size
+lay_page(const struct plan *p)
+{
+    unsigned y = PAD + LABEL + GAP, width = 0;
+    struct flow loose;
+
+    for (unsigned i = 0; i < p->t->n_packages; i++) {
+        struct size size = lay_package(p, i, PAD, y);
+
+        if (size.width > width)
+            width = size.width;
+        y += size.height + GAP;
+    }
+    loose = (struct flow){.left = PAD, .x = PAD, .y = y, .limit = PAGE_WIDTH};
+    place_numas(p, &loose, TOPOLOGY_NONE);
+    place_devices(p, &loose, TOPOLOGY_NONE);
+    if (loose.most_width > width)
+        width = loose.most_width;
+    y = loose.y + loose.line + PAD;
+    draw_legend(p, PAD, y);
+    for (size_t i = 0; i < p->n_tenants; i++)
+        if (p->tenants[i].label != NULL
+            && strlen(p->tenants[i].label) * LETTER + 30 > width)
+            width = (unsigned)strlen(p->tenants[i].label) * LETTER + 30;
+    y += (unsigned)p->n_tenants * (CORE - 4);
+    return (struct size){width + 2 * PAD, y + PAD};
+}
+
+void
+floorplan_print(const struct topology *topology,
+                const char *title,
+                const struct picture_tenant *tenants,
+                size_t n_tenants,
+                struct strbuf *out)
+{
+    struct plan p = {
+        .t = topology,
+        .tenants = tenants,
+        .n_tenants = n_tenants,
+    };
+    struct size page = lay_page(&p);
+    unsigned title_width = (unsigned)strlen(title) * LETTER + 2 * PAD;
+
+    if (title_width > page.width)
+        page.width = title_width;
+    strbuf_printf(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" "
+        "height=\"%u\" viewBox=\"0 0 %u %u\" font-family=\"sans-serif\">\n"
+        "<style>.label{font-size:13px}.small{font-size:11px;fill:#444}"
+        ".package{fill:#e8ecf1;stroke:#667}.numa{fill:#f6f3ea;stroke:#886}"
+        ".l3{fill:#eee;stroke:#aaa}.core{fill:none;stroke:#444}</style>\n"
+        "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+        page.width,
+        page.height,
+        page.width,
+        page.height);
+    p.out = out;
+    draw_text(&p, PAD, PAD + LABEL - 5, "label", title);
+    lay_page(&p);
+    strbuf_add_text(out, "</svg>\n");
+}
