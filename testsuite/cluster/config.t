@@ -82,6 +82,7 @@ if [ "$(id -u)" -ne 0 ] || ! unshare --uts true 2>/dev/null; then
 fi
 need munged
 cluster_munge
+# shellcheck disable=SC2119 # no arguments of ours
 cluster_controller
 cat >"$cluster/bin/elsewhere" <<'SH'
 #!/bin/sh
