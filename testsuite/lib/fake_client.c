@@ -398,6 +398,14 @@ do_write(struct fake_client *fake, struct fake_call *c)
         answer_object(c, c->verb == CLIENT_CREATE ? 201 : 200, object);
 }
 
+static void
+failure_free(struct failure *f)
+{
+    free(f->subresource);
+    free(f->reason);
+    free(f);
+}
+
 static bool
 do_failure(struct fake_client *fake, struct fake_call *c)
 {
@@ -412,9 +420,7 @@ do_failure(struct fake_client *fake, struct fake_call *c)
             continue;
         list_remove(&f->link);
         answer_failure(c, f->code, f->reason);
-        free(f->subresource);
-        free(f->reason);
-        free(f);
+        failure_free(f);
         return true;
     }
     return false;
@@ -564,6 +570,8 @@ fake_client_free(struct fake_client *fake)
         call_free(container_of(link, struct fake_call, link));
     list_foreach_safe(link, &fake->watches)
         fake_stop(&container_of(link, struct fake_watch, link)->watch);
+    list_foreach_safe(link, &fake->failures)
+        failure_free(container_of(link, struct failure, link));
     while (map_next(fake->objects, &at, NULL, &value))
         object_unref(value);
     map_free(fake->objects);
