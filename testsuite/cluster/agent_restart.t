@@ -151,16 +151,10 @@ ok "a job whose shepherd is killed has failed" wait_for 20 state_is "$id" Failed
 like "and is said to have lost it" "$(pod_of_job "$id" .status.reason)" \
     ShepherdLost
 like "in words" "$(admin describe job "$id")" 'watched over .* was killed'
-<<<<<<< HEAD
 for process in $(all_of "$id"); do
-=======
-while read -r process; do
->>>>>>> 76c2efc (testsuite, man: what the lints found in the tests of faults, and --heartbeat in the manual)
     has_ended "$process"
     is "process $process of it has ended by then" "$?" 0
-done <<EOF
-$(cat "$home/starts-$id" "$home/brood-$id")
-EOF
+done
 id=$(as kilntest1 ksub --parsable brood.sh)
 wait_for 20 started "$id" && wait_for 20 has_brood "$id"
 stop n1 KILL
@@ -168,16 +162,10 @@ kill -KILL "$(shepherd_of "$id")"
 agent
 ok "so has one whose shepherd is killed without an agent" \
     wait_for 20 state_is "$id" Failed
-<<<<<<< HEAD
 for process in $(all_of "$id"); do
-=======
-while read -r process; do
->>>>>>> 76c2efc (testsuite, man: what the lints found in the tests of faults, and --heartbeat in the manual)
     has_ended "$process"
     is "process $process of it has ended, too" "$?" 0
-done <<EOF
-$(cat "$home/starts-$id" "$home/brood-$id")
-EOF
+done
 id=$(as kilntest1 ksub --parsable -n 8 --wrap true)
 ok "their cores are free again" wait_for 20 state_is "$id" Completed
 
