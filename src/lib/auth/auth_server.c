@@ -135,9 +135,21 @@ inquiry_free(struct inquiry *i)
     free(i);
 }
 
-/* On a worker. The name and groups of the user are looked up here too, where
- * that may block.
- */
+/* On a worker, as it may block: a directory may be far away. */
+static const struct user *
+user_of(struct auth_server *server, uid_t uid, gid_t gid)
+{
+    int64_t now_us = clock_monotonic_us(server->clock);
+    const struct user *user = users_find(server->users, uid, gid, now_us);
+
+    if (user == NULL) {
+        user = user_lookup(uid, gid);
+        users_put(server->users, user, now_us);
+    }
+    return user;
+}
+
+/* On a worker. */
 static void
 find_out(void *arg)
 {
@@ -153,7 +165,7 @@ find_out(void *arg)
         i->uid = i->credential.uid;
         i->gid = i->credential.gid;
     }
-    i->user = user_lookup(i->uid, i->gid);
+    i->user = user_of(i->server, i->uid, i->gid);
 }
 
 static void
@@ -284,9 +296,7 @@ static void
 conclude_local(void *arg)
 {
     struct inquiry *i = arg;
-    struct auth_server *server = i->server;
 
-    users_put(server->users, i->user, clock_monotonic_us(server->clock));
     i->check_fn(auth_grant_new_local(i->user, i->uid, i->gid), NULL, i->arg);
     inquiry_free(i);
 }
@@ -297,12 +307,15 @@ check_local(struct auth_server *server,
             auth_check_fn fn,
             void *arg)
 {
-    const struct user *user =
-        users_find(server->users, q->uid, clock_monotonic_us(server->clock));
+    const struct user *user = users_find(server->users,
+                                         q->uid,
+                                         q->gid,
+                                         clock_monotonic_us(server->clock));
     struct inquiry *i;
 
     if (user != NULL) {
         fn(auth_grant_new_local(user, q->uid, q->gid), NULL, arg);
+        user_unref(user);
         return;
     }
     i = inquiry_new(server, q, arg);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/auth/users.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 #include "lib/auth/user.h"
@@ -16,6 +17,7 @@ struct entry {
 };
 
 struct users {
+    pthread_mutex_t lock;
     struct map *by_uid;
 };
 
@@ -55,6 +57,7 @@ users_free(struct users *u)
         return;
     forget_all(u);
     map_free(u->by_uid);
+    pthread_mutex_destroy(&u->lock);
     free(u);
 }
 
@@ -63,6 +66,7 @@ users_new(void)
 {
     struct users *u = xnew(struct users);
 
+    pthread_mutex_init(&u->lock, NULL);
     u->by_uid = map_new();
     return u;
 }
@@ -73,20 +77,33 @@ users_put(struct users *u, const struct user *user, int64_t now_us)
     struct entry *entry = xnew(struct entry);
     char key[KEY_SIZE];
 
-    if (map_count(u->by_uid) >= MOST_USERS)
-        forget_all(u);
     entry->user = user_ref(user);
     entry->since_us = now_us;
+    pthread_mutex_lock(&u->lock);
+    if (map_count(u->by_uid) >= MOST_USERS)
+        forget_all(u);
     entry_free(map_put(u->by_uid, key_of(user->uid, key), entry));
+    pthread_mutex_unlock(&u->lock);
+}
+
+static bool
+is_good(const struct entry *entry, gid_t gid, int64_t now_us)
+{
+    return entry != NULL && now_us - entry->since_us <= GOOD_FOR_US
+           && (entry->user->is_known || entry->user->gid == gid);
 }
 
 const struct user *
-users_find(const struct users *u, uid_t uid, int64_t now_us)
+users_find(struct users *u, uid_t uid, gid_t gid, int64_t now_us)
 {
+    const struct user *user = NULL;
+    const struct entry *entry;
     char key[KEY_SIZE];
-    const struct entry *entry = map_find(u->by_uid, key_of(uid, key));
 
-    if (entry == NULL || now_us - entry->since_us > GOOD_FOR_US)
-        return NULL;
-    return entry->user;
+    pthread_mutex_lock(&u->lock);
+    entry = map_find(u->by_uid, key_of(uid, key));
+    if (is_good(entry, gid, now_us))
+        user = user_ref(entry->user);
+    pthread_mutex_unlock(&u->lock);
+    return user;
 }

@@ -4,7 +4,7 @@
  * Entries are good for five minutes; past a bound all are forgotten.
  *
  * Owns:   a reference to each user.
- * Thread: the loop's.
+ * Thread: any; it has a lock of its own.
  */
 #pragma once
 
@@ -24,5 +24,8 @@ DEFINE_CLEANUP(struct users, users_free)
 /* Change: takes a reference of its own. */
 void users_put(struct users *u, const struct user *user, int64_t now_us);
 
-/* Look: borrowed until the next change, or NULL. */
-const struct user *users_find(const struct users *u, uid_t uid, int64_t now_us);
+/* Look: a reference for the caller, or NULL. Of a uid that the system does not
+ * know, only what was found for the same gid.
+ */
+const struct user *
+users_find(struct users *u, uid_t uid, gid_t gid, int64_t now_us);
