@@ -249,7 +249,8 @@ open_login(struct agent *a, struct error *err)
 static int
 open_client(struct agent *a, struct error *err)
 {
-    struct http_client_settings settings = {.connections = 8};
+    struct http_client_settings settings = {.connections = 8,
+                                            .resolve = http_resolve};
     int r;
 
     if (strncmp(a->settings->controller, "http+unix:", 10) != 0) {

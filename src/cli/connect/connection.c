@@ -2,7 +2,6 @@
 #include "cli/connect/connection.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/connect/client_settings.h"
+#include "cli/connect/getent.h"
 #include "lib/auth/auth_client.h"
 #include "lib/auth/notary.h"
 #include "lib/base/alloc.h"
@@ -95,24 +95,25 @@ service_uid(const struct client_settings *settings,
 {
     const char *name =
         settings->service_user != NULL ? settings->service_user : DEFAULT_USER;
-    const struct passwd *entry;
     char *end;
     unsigned long number = strtoul(name, &end, 10);
+    int r;
 
     if (end != name && *end == '\0') {
         *ret_uid = (uid_t)number;
         return 0;
     }
-    entry = getpwnam(name);
-    if (entry == NULL)
-        return error_set(err,
-                         -EHOSTDOWN,
-                         "the user '%s' that the controller runs as is not "
-                         "known on this machine; serviceUser: in %s names it",
-                         name,
-                         client_settings_path());
-    *ret_uid = entry->pw_uid;
-    return 0;
+    r = getent_find_user(&getent_system_files, name, ret_uid);
+    if (r == 0)
+        return 0;
+    return error_set(err,
+                     -EHOSTDOWN,
+                     "the user '%s' that the controller runs as is not known "
+                     "on this machine%s%s; serviceUser: in %s names it",
+                     name,
+                     r != -ENOENT ? ", where getent cannot be asked: " : "",
+                     r != -ENOENT ? strerror(-r) : "",
+                     client_settings_path());
 }
 
 static int
@@ -162,7 +163,9 @@ connection_open(const char *server,
     struct connection *c = xnew(struct connection);
     /* A watch keeps one for itself, and kctl proxy may have many. */
     struct http_client_settings settings = {
-        .connections = use == CONNECTION_ONCE ? 1 : 256};
+        .connections = use == CONNECTION_ONCE ? 1 : 256,
+        .resolve = getent_resolve,
+    };
     int r;
 
     r = find_server(c, server, err);

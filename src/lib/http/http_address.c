@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -12,6 +13,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
+#include "lib/http/http_place.h"
 
 static const char tcp_scheme[] = "http://";
 static const char unix_scheme[] = "http+unix://";
@@ -119,22 +121,25 @@ http_address_parse(const char *url,
 
 int
 http_address_resolve(const struct http_address *a,
-                     struct addrinfo **ret_found,
+                     http_resolve_fn *resolve,
+                     struct http_places *places,
                      struct error *err)
 {
-    struct addrinfo hints = {
-        .ai_socktype = SOCK_STREAM,
-        .ai_flags = AI_NUMERICSERV,
-    };
-    int r = getaddrinfo(a->host, a->port, &hints, ret_found);
+    in_port_t port = htons((uint16_t)strtoul(a->port, NULL, 10));
+    int r = 0;
 
-    if (r == 0)
-        return 0;
-    return error_set(err,
-                     -EHOSTUNREACH,
-                     "host '%s': %s",
-                     a->host,
-                     gai_strerror(r));
+    if (!http_places_add(places, a->host))
+        r = resolve != NULL ? resolve(a->host, places, err)
+                            : error_set(err,
+                                        -EHOSTUNREACH,
+                                        "host '%s': not an address in figures",
+                                        a->host);
+    for (size_t i = 0; i < places->count; i++)
+        if (places->items[i].at.any.sa_family == AF_INET6)
+            places->items[i].at.v6.sin6_port = port;
+        else
+            places->items[i].at.v4.sin_port = port;
+    return r;
 }
 
 static int
@@ -155,10 +160,10 @@ start_connect(int family, const void *at, socklen_t length, int *ret_fd)
 }
 
 int
-http_address_connect_tcp(const struct addrinfo *at, int *ret_fd)
+http_address_connect_tcp(const struct http_place *at, int *ret_fd)
 {
     static const int on = 1;
-    int r = start_connect(at->ai_family, at->ai_addr, at->ai_addrlen, ret_fd);
+    int r = start_connect(at->at.any.sa_family, &at->at, at->length, ret_fd);
 
     if (r < 0)
         return r;

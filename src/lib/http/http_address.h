@@ -7,11 +7,12 @@
  */
 #pragma once
 
-#include <netdb.h>
-
 #include "lib/base/macro.h"
+#include "lib/http/http_client.h"
 
 struct error;
+struct http_place;
+struct http_places;
 
 struct http_address {
     char *url;  /* as given */
@@ -27,12 +28,14 @@ int http_address_parse(const char *url,
                        struct http_address *ret_address,
                        struct error *err);
 
-/* Resolve: the places to try in turn, freed with freeaddrinfo; may block, on
- * any thread; 0 or a negative errno with words. Not for a Unix socket.
+/* Resolve: the places to try in turn, added; may block, on any thread; 0 or a
+ * negative errno with words. Not for a Unix socket. Without `resolve`, an
+ * address in figures is all that is understood.
  * Connect: starts connecting and gives the socket; a negative errno.
  */
 int http_address_resolve(const struct http_address *a,
-                         struct addrinfo **ret_found,
+                         http_resolve_fn *resolve,
+                         struct http_places *places,
                          struct error *err);
-int http_address_connect_tcp(const struct addrinfo *at, int *ret_fd);
+int http_address_connect_tcp(const struct http_place *at, int *ret_fd);
 int http_address_connect_unix(const struct http_address *a, int *ret_fd);

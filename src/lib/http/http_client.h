@@ -24,8 +24,19 @@ struct error;
 struct http_call;
 struct http_client;
 struct http_login;
+struct http_places;
 struct loop;
 struct workers;
+
+/* Finds the addresses of a host's name (http_place.h), and adds them; may
+ * block, on any thread. 0 with one at least, or a negative errno with words
+ * that name the host. Resolve: by the C library, as nsswitch.conf(5) says.
+ */
+typedef int http_resolve_fn(const char *host,
+                            struct http_places *places,
+                            struct error *err);
+int
+http_resolve(const char *host, struct http_places *places, struct error *err);
 
 struct http_client_settings {
     unsigned connections;       /* 0: 8 */
@@ -34,7 +45,8 @@ struct http_client_settings {
     size_t body_bytes;          /* 0: 256 MiB; a larger answer is an error */
     const char *server_program; /* for messages; NULL: "kiln-controller" */
     struct http_login *login;   /* http_login.h; NULL: none */
-    struct workers *workers;    /* look names up; NULL: on the spot, blocking */
+    http_resolve_fn *resolve;   /* a host's name; NULL: only addresses */
+    struct workers *workers;    /* for that; NULL: on the spot, blocking */
 };
 
 /* What came back; borrowed while the callback runs. Header names compare

@@ -11,6 +11,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/http/http_address.h"
+#include "lib/http/http_place.h"
 #include "lib/loop/base.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/workers.h"
@@ -21,7 +22,8 @@
 struct lookup {
     struct http_dial *dial; /* NULL once it is freed */
     struct http_address address;
-    struct addrinfo *found;
+    http_resolve_fn *resolve;
+    struct http_places found;
     struct error error;
     int r;
 };
@@ -31,8 +33,8 @@ struct http_dial {
     http_dial_fn fn;
     void *arg;
     struct lookup *lookup; /* or NULL */
-    struct addrinfo *found;
-    const struct addrinfo *next; /* to try if the present one fails */
+    struct http_places found;
+    size_t next; /* of them, to try if the present one fails */
     struct bufferevent *bev;
 };
 
@@ -84,12 +86,8 @@ try_next(struct http_dial *d, int failed)
     if (d->bev != NULL)
         bufferevent_free(d->bev);
     d->bev = NULL;
-    while (d->next != NULL && fd < 0) {
-        const struct addrinfo *at = d->next;
-
-        d->next = at->ai_next;
-        r = http_address_connect_tcp(at, &fd);
-    }
+    while (d->next < d->found.count && fd < 0)
+        r = http_address_connect_tcp(&d->found.items[d->next++], &fd);
     if (fd >= 0)
         watch(d, fd);
     else
@@ -113,7 +111,7 @@ look_up(void *arg)
 {
     struct lookup *l = arg;
 
-    l->r = http_address_resolve(&l->address, &l->found, &l->error);
+    l->r = http_address_resolve(&l->address, l->resolve, &l->found, &l->error);
 }
 
 static void
@@ -123,12 +121,10 @@ looked_up(void *arg)
     struct http_dial *d = l->dial;
 
     if (d == NULL) {
-        if (l->found != NULL)
-            freeaddrinfo(l->found);
+        http_places_fini(&l->found);
     } else {
         d->lookup = NULL;
         d->found = l->found;
-        d->next = l->found;
         if (l->address.path != NULL)
             begin_unix(d, l);
         else if (l->r < 0)
@@ -143,6 +139,7 @@ looked_up(void *arg)
 struct http_dial *
 http_dial_new(struct loop *loop,
               struct workers *workers,
+              http_resolve_fn *resolve,
               const struct http_address *address,
               http_dial_fn fn,
               void *arg)
@@ -156,6 +153,7 @@ http_dial_new(struct loop *loop,
     d->arg = arg;
     d->lookup = l;
     l->dial = d;
+    l->resolve = resolve;
     if (is_unix) {
         l->address.path = xstrdup(address->path);
     } else {
@@ -179,8 +177,7 @@ http_dial_free(struct http_dial *d)
         return;
     if (d->lookup != NULL)
         d->lookup->dial = NULL;
-    if (d->found != NULL)
-        freeaddrinfo(d->found);
+    http_places_fini(&d->found);
     if (d->bev != NULL)
         bufferevent_free(d->bev);
     free(d);

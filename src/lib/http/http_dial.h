@@ -10,6 +10,7 @@
 #pragma once
 
 #include "lib/base/macro.h"
+#include "lib/http/http_client.h"
 
 struct bufferevent;
 struct http_address;
@@ -29,6 +30,7 @@ typedef void (*http_dial_fn)(struct bufferevent *bev TAKES,
 void http_dial_free(struct http_dial *d);
 struct http_dial *http_dial_new(struct loop *loop,
                                 struct workers *workers,
+                                http_resolve_fn *resolve,
                                 const struct http_address *address,
                                 http_dial_fn fn,
                                 void *arg) OWNED_BY(http_dial_free);

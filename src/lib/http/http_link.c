@@ -566,6 +566,7 @@ http_link_open(struct http_client *client)
     allow(l, client->settings.connect_ms);
     l->dial = http_dial_new(client->loop,
                             client->settings.workers,
+                            client->settings.resolve,
                             &client->address,
                             dialled,
                             l);

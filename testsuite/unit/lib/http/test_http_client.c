@@ -236,7 +236,8 @@ END_TEST
 START_TEST(a_name_is_looked_up_by_a_worker)
 {
     struct workers *workers = workers_new(1);
-    struct http_client_settings settings = {.workers = workers};
+    struct http_client_settings settings = {.workers = workers,
+                                            .resolve = http_resolve};
     struct site s;
     struct caller c;
     char url[64];
@@ -383,6 +384,7 @@ END_TEST
 
 START_TEST(nobody_listening_is_said_with_the_remedy)
 {
+    const struct http_client_settings settings = {.resolve = http_resolve};
     static const struct {
         const char *url, *words;
     } cases[] = {
@@ -398,7 +400,7 @@ START_TEST(nobody_listening_is_said_with_the_remedy)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct caller c;
 
-        caller_init(&c, cases[i].url, NULL);
+        caller_init(&c, cases[i].url, &settings);
         c.wanted = 3;
         for (int n = 0; n < 3; n++)
             start(&c, HTTP_GET, "/x");
