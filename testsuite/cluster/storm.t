@@ -92,7 +92,12 @@ while [ "$restarts" -lt "$kills" ]; do
     cluster_controller --socket "$cluster/socket"
     restarts=$((restarts + 1))
 done
-sleep 0.2
+# However slow the machine is.
+enough() {
+    [ "$(cat "$acks/a" "$acks/b" "$acks/c" "$acks/k" | wc -l)" -gt \
+        $((kills * 10)) ]
+}
+wait_for 120 enough
 touch "$acks/stop"
 for worker in a b c k; do
     wait_for 20 has_ended "$(pid_of "$worker")"

@@ -246,11 +246,24 @@ cluster_end() {
     while [ -n "$(printf '%s' "$cluster_daemons" | tr -d '[:space:]')" ]; do
         stop "$(printf '%s' "$cluster_daemons" | awk 'NF { print $1; exit }')"
     done
+    cluster_sanitizers || cluster_status=1
     if [ "$tap_failed" -gt 0 ] || [ "$cluster_status" -ne 0 ]; then
         cluster_keep_logs
     fi
     rm -rf "$cluster"
     exit "$cluster_status"
+}
+
+# Fails when a program that was built with a sanitizer had something to say.
+cluster_sanitizers() {
+    cluster_said=$(grep -lE \
+        '(Address|Leak|Thread)Sanitizer|runtime error:' "$cluster"/log/* \
+        2>/dev/null) || return 0
+    note "a sanitizer found something in: $cluster_said"
+    # shellcheck disable=SC2086 # one word per log
+    grep -hE -A 12 '(Address|Leak|Thread)Sanitizer|runtime error:' \
+        $cluster_said | head -n 60 | note
+    return 1
 }
 
 cluster_keep_logs() {
