@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cleaning.c - the end of a stay: how it went, and nothing left of it */
+#include "agent/cgroup/cgpool.h"
+#include "agent/cgroup/cgroup.h"
+#include "agent/pods/ground.h"
+#include "agent/pods/site.h"
+#include "agent/pods/stay_state.h"
+#include "agent/shepherd/ending.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/loop/timer.h"
+#include "lib/loop/workers.h"
+
+#define AGAIN_MS 500
+
+/* On a worker. */
+struct cleaning {
+    struct stay *stay;
+    const struct ground *ground;
+    char *uid;
+    struct cgroup *cgroup; /* lent */
+    struct ending *ending;
+    bool read_ending;
+    bool is_clean;
+    char *trouble;
+};
+
+static void
+clean_work(void *arg)
+{
+    struct cleaning *c = arg;
+    struct error err = {0};
+    int r;
+
+    if (c->read_ending)
+        c->ending = site_read_ending(c->ground, c->uid);
+    if (c->cgroup != NULL) {
+        r = cgroup_is_empty(c->cgroup);
+        if (r == 0) {
+            (void)cgroup_kill(c->cgroup, NULL);
+            return; /* looked at again */
+        }
+    }
+    r = site_leave(c->ground, c->uid, &err);
+    if (r < 0)
+        c->trouble = xstrdup(err.text);
+    c->is_clean = true;
+}
+
+static void
+clean_done(void *arg)
+{
+    struct cleaning *c = arg;
+    struct stay *s = c->stay;
+
+    if (c->trouble != NULL)
+        log_warning("cleaning up after pod '%s': %s", c->uid, c->trouble);
+    if (c->ending != NULL && s->ending == NULL) {
+        s->ending = c->ending;
+        c->ending = NULL;
+    }
+    ending_free(c->ending);
+    free(c->trouble);
+    free(c->uid);
+    bool is_clean = c->is_clean;
+    free(c);
+    if (!stay_come_back(s))
+        return;
+    if (!is_clean) {
+        timer_start(s->clean_timer, AGAIN_MS);
+        return;
+    }
+    if (s->cgroup != NULL) {
+        cgpool_retire(s->s.ground->pool, s->cgroup);
+        s->cgroup = NULL;
+        site_sweep(s->s.ground);
+    }
+    if (s->ending == NULL && s->end_reason == NULL) {
+        stay_set_end(
+            s,
+            "ShepherdLost",
+            "the process that watched over this pod was killed, and with "
+            "it the record of how the pod ended");
+        s->is_disruption = true;
+    } else if (s->ending != NULL && s->ending->was_fenced
+               && s->end_reason == NULL) {
+        stay_set_end(s,
+                     "NodeLost",
+                     "its node was cut off from the controller for longer than "
+                     "fenceAfterSeconds, and ended it");
+        s->is_disruption = true;
+    } else if (s->deadline_exceeded && s->end_reason == NULL) {
+        stay_set_end(s,
+                     "DeadlineExceeded",
+                     "Pod was active on the node longer than the specified "
+                     "deadline");
+    }
+    stay_be_done(s);
+}
+
+void
+cleaning_begin(struct stay *s)
+{
+    struct cleaning *c = xnew(struct cleaning);
+
+    c->stay = s;
+    c->ground = s->s.ground;
+    c->uid = xstrdup(s->uid);
+    c->cgroup = s->cgroup;
+    c->read_ending = s->ending == NULL;
+    s->busy++;
+    workers_submit(s->s.ground->workers,
+                   s->s.ground->loop,
+                   clean_work,
+                   clean_done,
+                   c);
+}
+
+void
+cleaning_now(void *context)
+{
+    cleaning_begin(context);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* following.c - a stay while its shepherd lives: its start, its deadline, its
+ * deletion
+ */
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/pods/ground.h"
+#include "agent/pods/site.h"
+#include "agent/pods/stay_state.h"
+#include "agent/shepherd/launch.h"
+#include "agent/shepherd/live.h"
+#include "lib/api/meta.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/base/clock.h"
+#include "lib/loop/fdwatch.h"
+#include "lib/loop/timer.h"
+
+#define DEFAULT_GRACE_S 30
+#define LOOK_FIRST_MS   10
+#define LOOK_LAST_MS    500
+
+void
+following_act(void *context)
+{
+    struct stay *s = context;
+    int64_t now = clock_monotonic_us(s->s.ground->clock);
+    int64_t next = DEADLINE_NEVER;
+    const struct execution *e = pod_of(s->pod)->spec.execution;
+
+    for (;;) {
+        switch (deadline_next(&s->deadline, now, &next)) {
+        case DEADLINE_WARN:
+            s->deadline.warned = true;
+            launch_signal(s->pidfd,
+                          e->signal->batch_only ? LAUNCH_MAIN : LAUNCH_ALL,
+                          site_signal_number(e->signal->name),
+                          NULL);
+            break;
+        case DEADLINE_TERMINATE:
+            s->deadline.terminated = true;
+            s->deadline_exceeded = deadline_is_exceeded(&s->deadline, now);
+            launch_signal(s->pidfd, LAUNCH_ALL, SIGTERM, NULL);
+            break;
+        case DEADLINE_KILL:
+            s->deadline.terminated = s->deadline.killed = true;
+            s->deadline_exceeded =
+                s->deadline_exceeded || deadline_is_exceeded(&s->deadline, now);
+            launch_signal(s->pidfd, LAUNCH_ALL, SIGKILL, NULL);
+            break;
+        case DEADLINE_WAIT:
+            if (next != DEADLINE_NEVER)
+                timer_start(s->deadline_timer, (next - now) / 1000 + 1);
+            return;
+        }
+    }
+}
+
+static int64_t
+grace_us(const struct object *pod)
+{
+    const int64_t *s = pod_of(pod)->spec.termination_grace_seconds;
+
+    return (s != NULL ? *s : DEFAULT_GRACE_S) * 1000000;
+}
+
+void
+following_note_deletion(struct stay *s)
+{
+    const struct meta *meta = s->pod->meta;
+    int64_t grace = meta->deletion_grace_s != NULL
+                        ? *meta->deletion_grace_s * 1000000
+                        : grace_us(s->pod);
+
+    if (meta->deleted_at_us == 0 && !s->vanished && !s->overruled)
+        return;
+    if (s->vanished || s->overruled)
+        grace = 0;
+    if (s->deadline.delete_us == DEADLINE_NEVER)
+        s->deadline.delete_us = clock_monotonic_us(s->s.ground->clock);
+    if (grace < s->deadline.delete_grace_us)
+        s->deadline.delete_grace_us = grace;
+}
+
+/* The start is known by real time alone (the shepherd's); what has passed
+ * since is taken off the monotonic clock now.
+ */
+static void
+begin_deadline(struct stay *s)
+{
+    const struct pod *pod = pod_of(s->pod);
+    const struct ground *g = s->s.ground;
+    int64_t ago = clock_real_us(g->clock) - s->live->started_at_us;
+
+    s->deadline.started_us = clock_monotonic_us(g->clock) - (ago > 0 ? ago : 0);
+    if (pod->spec.active_deadline_seconds != NULL)
+        s->deadline.limit_us = *pod->spec.active_deadline_seconds * 1000000;
+    if (pod->spec.execution != NULL && pod->spec.execution->signal != NULL)
+        s->deadline.warn_us =
+            pod->spec.execution->signal->seconds_before * 1000000;
+    s->deadline.grace_us = grace_us(s->pod);
+    following_act(s);
+}
+
+/* A file in /run: cheap, and asked for with growing pauses. A job that is over
+ * before the first look is never told to be running.
+ */
+void
+following_look(void *context)
+{
+    struct stay *s = context;
+
+    live_free(s->live);
+    s->live = site_read_live(s->s.ground, s->uid);
+    if (s->live == NULL || s->live->phase < LIVE_RUNNING) {
+        s->look_ms =
+            s->look_ms * 2 > LOOK_LAST_MS ? LOOK_LAST_MS : s->look_ms * 2;
+        timer_start(s->look, s->look_ms);
+        return;
+    }
+    stay_move(s, STAY_RUNNING);
+    begin_deadline(s);
+    telling_want(s, TOLD_RUNNING);
+}
+
+static void
+on_shepherd_ended(UNUSED int fd, UNUSED unsigned ready, void *context)
+{
+    struct stay *s = context;
+    siginfo_t info;
+
+    fdwatch_free(s->end_watch);
+    s->end_watch = NULL;
+    (void)waitid(P_PIDFD, (id_t)s->pidfd, &info, WEXITED | WNOHANG);
+    close(s->pidfd);
+    s->pidfd = -1;
+    timer_stop(s->look);
+    timer_stop(s->deadline_timer);
+    stay_move(s, STAY_ENDED);
+    cleaning_begin(s);
+}
+
+void
+following_begin(struct stay *s)
+{
+    s->end_watch = fdwatch_new(s->s.ground->loop,
+                               s->pidfd,
+                               FDWATCH_READ,
+                               on_shepherd_ended,
+                               s);
+    s->look_ms = LOOK_FIRST_MS;
+    timer_start(s->look, s->look_ms);
+    following_note_deletion(s);
+    if (s->deadline.delete_us != DEADLINE_NEVER)
+        following_act(s);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stay_state.h - what the files of a stay share
+ *
+ * stay.c has the phases and what the API says, starting.c the way to a
+ * shepherd, following.c the time while it runs, cleaning.c the end, telling.c
+ * what the API is told.
+ *
+ * Thread: the loop's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/pods/deadline.h"
+#include "agent/pods/stay.h"
+
+struct cgroup;
+struct ending;
+struct fdwatch;
+struct live;
+struct object;
+struct timer;
+
+enum told { TOLD_NOTHING, TOLD_RUNNING, TOLD_END };
+
+struct stay {
+    struct stay_settings s;
+    const struct object *pod;
+    char *uid;
+    enum stay_phase phase;
+    unsigned busy; /* work and calls under way that come back to us */
+    bool freed;    /* by its owner; the last of them really frees */
+    bool vanished;
+    bool overruled; /* the API has given the pod up, as its node's was */
+
+    /* The process. */
+    int pidfd;
+    struct fdwatch *end_watch;
+    struct cgroup *cgroup;
+    struct timer *look; /* for the first sign that the job runs */
+    int64_t look_ms;
+    struct live *live;
+    struct deadline deadline;
+    struct timer *deadline_timer;
+    bool deadline_exceeded;
+
+    /* The end. */
+    struct ending *ending;
+    char *end_reason;
+    char *end_message;
+    bool is_disruption;
+    struct timer *clean_timer;
+
+    /* The telling. */
+    enum told wanted, told;
+    bool telling;
+    bool doubted;    /* the API says otherwise than it was told */
+    bool confirming; /* the deletion */
+    struct timer *tell_timer;
+    int64_t tell_ms;
+};
+
+/* stay.c. Move aborts on a move that no table allows. Come_back ends a piece
+ * of work that came back; false when the stay is gone. Check_over: says that
+ * it is, when it is.
+ */
+void stay_move(struct stay *s, enum stay_phase to);
+bool stay_come_back(struct stay *s);
+void stay_check_over(struct stay *s);
+void stay_set_end(struct stay *s, const char *reason, const char *message);
+void stay_be_done(struct stay *s);
+void stay_be_done_silently(struct stay *s);
+
+/* starting.c: fetches the blobs and starts a shepherd. */
+void starting_begin(struct stay *s);
+
+/* following.c: until the shepherd ends. Act: does what its deadline and its
+ * deletion demand; look: for the first sign that the job runs; both of a
+ * timer.
+ */
+void following_begin(struct stay *s);
+void following_note_deletion(struct stay *s);
+void following_act(void *stay);
+void following_look(void *stay);
+
+/* cleaning.c: reads how it went and removes what is left; now: of a timer. */
+void cleaning_begin(struct stay *s);
+void cleaning_now(void *stay);
+
+/* telling.c: go sends what is wanted and not told yet; now: of a timer. */
+void telling_want(struct stay *s, enum told what);
+void telling_go(struct stay *s);
+void telling_now(void *stay);
