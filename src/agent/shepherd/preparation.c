@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* preparation.c - the steps before there is a job, each with a name that a
+ * failure is reported by
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/cgroup/cgroup.h"
+#include "agent/shepherd/fuse.h"
+#include "agent/shepherd/handover.h"
+#include "agent/shepherd/person.h"
+#include "agent/shepherd/roster.h"
+#include "agent/shepherd/shepherd_state.h"
+#include "agent/shepherd/spool.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+
+/* A shepherd killed for want of memory could not say how its job went. */
+static void
+shield_from_oom(void)
+{
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    if (write(fd, "-1000", 5) < 0) {
+        /* Rootless, it takes its chance with everybody else. */
+    }
+    close(fd);
+}
+
+static int
+stand_alone(struct shepherd *s, struct error *err)
+{
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    umask(077);
+    setsid();
+    if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0
+        || dup2(nothing, STDOUT_FILENO) < 0 || chdir("/") < 0)
+        return error_set(err, -errno, "detaching: %s", strerror(errno));
+    close(nothing);
+    shield_from_oom();
+    return live_write(&s->live, s->order.run_dir, err);
+}
+
+static int
+take_cgroups(struct shepherd *s, struct error *err)
+{
+    const struct order *o = &s->order;
+    int r = 0;
+
+    if (o->shepherd_cgroup != NULL)
+        r = cgroup_parse(o->shepherd_cgroup, &s->own, err);
+    if (r == 0 && s->own != NULL)
+        r = cgroup_add(s->own, 0, err);
+    if (r == 0 && o->job_cgroup != NULL)
+        r = cgroup_parse(o->job_cgroup, &s->cgroup, err);
+    s->vigil.cgroup = s->cgroup;
+    return r;
+}
+
+static int
+check_user(struct shepherd *s, struct error *err)
+{
+    const struct order *o = &s->order;
+
+    if (o->uid == 0 && !o->allow_root)
+        return error_set(err,
+                         -EPERM,
+                         "jobs of root are refused on this node; an "
+                         "administrator may set allowRootJobs");
+    if (geteuid() != 0 && o->uid != (int64_t)geteuid())
+        return error_set(err,
+                         -EPERM,
+                         "a rootless agent of uid %u cannot run jobs of uid "
+                         "%lld",
+                         geteuid(),
+                         (long long)o->uid);
+    return 0;
+}
+
+/* What the fuse leaves if the directory of users never answers. */
+static void
+foresee_silence(struct shepherd *s, struct strbuf *text)
+{
+    struct ending e = s->ending;
+    CLEANUP_FREE char *message =
+        xasprintf("looking up uid %lld took longer than %lld ms; does the "
+                  "node's directory of users answer? ('getent passwd %lld')",
+                  (long long)s->order.uid,
+                  (long long)s->order.groups_timeout_ms,
+                  (long long)s->order.uid);
+    char step[] = "user";
+
+    e.failed_step = step;
+    e.message = message;
+    e.error_number = ETIMEDOUT;
+    e.exit_code = 125;
+    e.ended_at_us =
+        clock_real_us(&clock_system) + s->order.groups_timeout_ms * 1000;
+    ending_format(&e, text);
+}
+
+static int
+find_user(struct shepherd *s, struct error *err)
+{
+    const struct order *o = &s->order;
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    CLEANUP_FREE char *final = xasprintf("%s/exit", o->state_dir);
+    CLEANUP_FREE char *temporary = xasprintf("%s/exit.late", o->state_dir);
+    struct fuse late = {
+        .directory = o->state_dir,
+        .temporary = temporary,
+        .final = final,
+    };
+    int r;
+
+    if (o->users_dir != NULL
+        && roster_find(o->users_dir, (uid_t)o->uid, (gid_t)o->gid, &s->person)
+               == 0)
+        return 0;
+    foresee_silence(s, &text);
+    late.bytes = text.text;
+    late.length = text.length;
+    r = fuse_light(&late, o->groups_timeout_ms);
+    if (r < 0)
+        return error_set(err, r, "setting a timer: %s", strerror(-r));
+    r = person_find((uid_t)o->uid, (gid_t)o->gid, &s->person, err);
+    fuse_cut();
+    if (r == 0 && o->users_dir != NULL)
+        roster_keep(o->users_dir, (gid_t)o->gid, s->person);
+    return r;
+}
+
+static int
+spool(struct shepherd *s, struct error *err)
+{
+    const struct order *o = &s->order;
+    uid_t uid = s->person->uid;
+    gid_t gid = s->person->gid;
+    int r = 0;
+
+    if (o->script_bytes >= 0) {
+        s->script = xasprintf("%s/script", o->state_dir);
+        r = spool_script(s->script,
+                         HANDOVER_SCRIPT_FD,
+                         o->script_bytes,
+                         uid,
+                         gid,
+                         err);
+        close(HANDOVER_SCRIPT_FD);
+    }
+    if (r == 0 && o->tmp_dir != NULL)
+        r = spool_directory(o->tmp_dir, uid, gid, err);
+    return r;
+}
+
+static int
+outfit(struct shepherd *s, struct error *err)
+{
+    return outfit_prepare(&s->outfit, &s->order, s->person, s->script, err);
+}
+
+static int
+watch(struct shepherd *s, struct error *err)
+{
+    s->vigil.fence = (struct fence){
+        .path = s->order.heard_path,
+        .after_us = s->order.fence_after_ms * 1000,
+        .began_us = clock_boottime_us(),
+    };
+    return vigil_begin(&s->vigil, err);
+}
+
+/* From here on an agent must not launch the pod again on its own. */
+static int
+announce(struct shepherd *s, struct error *err)
+{
+    s->live.phase = LIVE_STARTING;
+    return live_write(&s->live, s->order.run_dir, err);
+}
+
+static const struct step {
+    const char *name;
+    int (*take)(struct shepherd *s, struct error *err);
+} steps[] = {
+    {"shepherd", stand_alone},
+    {"shepherd cgroup", take_cgroups},
+    {"user allowed", check_user},
+    {"signals", watch},
+    {"user", find_user},
+    {"spool", spool},
+    {"outfit", outfit},
+    {"live state", announce},
+};
+
+int
+preparation_make(struct shepherd *s)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+        struct error err = {0};
+        int r = steps[i].take(s, &err);
+
+        if (r < 0)
+            return shepherd_fail(s, steps[i].name, r, xstrdup(err.text));
+    }
+    return 0;
+}
