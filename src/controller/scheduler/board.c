@@ -39,11 +39,13 @@ struct board {
     struct answer *answers;
     struct node_view **views; /* by slot, NULL: no node */
     int64_t *raw;             /* by slot and scoring plugin */
+    int64_t *flat;            /* by slot: the sum of what is not normalized */
     struct bout *bouts;       /* 1 is the root, leaves from n_leaves */
     uint8_t scorers[PROFILE_MAX_PLUGINS];
     unsigned n_scorers;
     struct spectrum *spectra; /* one for each scorer that is normalized */
     plugin_set filters;
+    plugin_set scoring;
     plugin_set skipped; /* of the cycles it was made with */
     unsigned feasible;
     unsigned evaluated;
@@ -62,8 +64,10 @@ board_new(const struct profile *profile)
         if (plugin->depends_on_others)
             continue;
         b->filters |= profile->filters & PLUGIN_BIT(i);
-        if ((profile->scores & PLUGIN_BIT(i)) != 0)
+        if ((profile->scores & PLUGIN_BIT(i)) != 0) {
             b->scorers[b->n_scorers++] = (uint8_t)i;
+            b->scoring |= PLUGIN_BIT(i);
+        }
     }
     b->spectra = xnew_array(struct spectrum, b->n_scorers + 1);
     return b;
@@ -77,6 +81,7 @@ board_free(struct board *b)
     free(b->answers);
     free(b->views);
     free(b->raw);
+    free(b->flat);
     free(b->bouts);
     free(b->spectra);
     free(b);
@@ -88,7 +93,7 @@ board_bytes(const struct board *b)
     return sizeof(*b) + b->n_scorers * sizeof(struct spectrum)
            + b->n_slots
                  * (sizeof(*b->answers) + sizeof(struct node_view *)
-                    + b->n_scorers * sizeof(*b->raw))
+                    + (b->n_scorers + 1) * sizeof(*b->raw))
            + (size_t)b->n_leaves * 2 * sizeof(*b->bouts);
 }
 
@@ -244,13 +249,19 @@ score_batch(struct board *b,
 {
     int64_t scores[BATCH];
 
+    for (unsigned n = 0; n < count; n++)
+        b->flat[nodes[n]->slot] = 0;
     for (unsigned i = 0; i < b->n_scorers; i++) {
+        int64_t weight = is_normalized(b, i) ? 0 : entry_of(b, i)->weight;
+
         if ((b->skipped & PLUGIN_BIT(b->scorers[i])) != 0)
             memset(scores, 0, count * sizeof(*scores));
         else
             profile_score(b->profile, b->scorers[i], c, nodes, count, scores);
-        for (unsigned n = 0; n < count; n++)
+        for (unsigned n = 0; n < count; n++) {
             b->raw[(size_t)nodes[n]->slot * b->n_scorers + i] = scores[n];
+            b->flat[nodes[n]->slot] += scores[n] * weight;
+        }
     }
     for (unsigned n = 0; n < count; n++)
         learn_slot(b, nodes[n]->slot);
@@ -299,6 +310,7 @@ make_room(struct board *b, uint32_t n_slots)
     b->raw = xrealloc_array(b->raw,
                             (size_t)n_slots * b->n_scorers + 1,
                             sizeof(*b->raw));
+    b->flat = xrealloc_array(b->flat, n_slots + 1, sizeof(*b->flat));
     if (n_leaves != b->n_leaves) {
         b->n_leaves = n_leaves;
         b->bouts =
@@ -338,7 +350,7 @@ make_all(struct board *b, const struct cycle *c)
     memset(b->spectra, 0, b->n_scorers * sizeof(*b->spectra));
     b->feasible = 0;
     b->is_overfull = false;
-    b->skipped = c->skipped_scores;
+    b->skipped = c->skipped_scores & b->scoring;
     for (uint32_t at = 0; at < s->n_nodes; at += BATCH)
         evaluate(b,
                  c,
@@ -399,7 +411,7 @@ board_update(struct board *b, const struct cycle *c)
     b->evaluated = 0;
     if (b->n_slots != s->n_slots || b->n_leaves == 0
         || b->removal_generation != s->removal_generation
-        || b->skipped != c->skipped_scores || b->is_overfull)
+        || b->skipped != (c->skipped_scores & b->scoring) || b->is_overfull)
         make_all(b, c);
     else if (b->generation != s->generation)
         make_changed(b, c);
@@ -456,4 +468,41 @@ unsigned
 board_evaluated(const struct board *b)
 {
     return b->evaluated;
+}
+
+static void
+add_scorer(const struct board *b,
+           unsigned scorer,
+           const struct node_view *const *nodes,
+           unsigned count,
+           int64_t *totals)
+{
+    const struct profile_entry *e = entry_of(b, scorer);
+    const int64_t *raw = b->raw + scorer;
+    unsigned stride = b->n_scorers;
+    bool is_reversed = e->plugin->normalization == NORMALIZE_REVERSED;
+    int64_t most = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        if (raw[(size_t)nodes[i]->slot * stride] > most)
+            most = raw[(size_t)nodes[i]->slot * stride];
+    for (unsigned i = 0; i < count; i++)
+        totals[i] += e->weight
+                     * normalize_one(raw[(size_t)nodes[i]->slot * stride],
+                                     most,
+                                     is_reversed);
+}
+
+void
+board_totals(const struct board *b,
+             const struct node_view *const *nodes,
+             unsigned count,
+             int64_t *totals)
+{
+    for (unsigned i = 0; i < count; i++)
+        totals[i] = b->flat[nodes[i]->slot];
+    for (unsigned i = 0; i < b->n_scorers; i++)
+        if (is_normalized(b, i)
+            && (b->skipped & PLUGIN_BIT(b->scorers[i])) == 0)
+            add_scorer(b, i, nodes, count, totals);
 }

@@ -8,7 +8,8 @@
  * are kept raw; when the largest changes all totals are made again.
  *
  * Plugins whose answers depend on other nodes' pods (depends_on_others) take
- * no part: a pod that they have something to say about does not use a board.
+ * no part: where they have something to say, they are asked of the nodes that
+ * are feasible here, and the totals are made of both.
  *
  * Owns:       its arrays; the views are the cache's.
  * Thread:     the scheduler's.
@@ -48,6 +49,12 @@ struct node_view *board_pick(const struct board *b,
                              struct random_source *random,
                              int64_t *ret_total);
 const struct answer *board_answers(const struct board *b);
+
+/* The totals that these feasible nodes have among themselves. */
+void board_totals(const struct board *b,
+                  const struct node_view *const *nodes,
+                  unsigned count,
+                  int64_t *totals);
 int64_t board_total(const struct board *b, const struct node_view *node);
 size_t board_bytes(const struct board *b);
 

@@ -263,6 +263,8 @@ scheduler_object_changed(struct scheduler *s,
     struct map *objects = map_find(s->objects, object->kind->name);
     char key[OBJECT_KEY_SIZE];
 
+    if (object->kind == &namespace_kind)
+        s->handle.namespaces_version++;
     if (objects == NULL) {
         objects = map_new();
         map_put(s->objects, object->kind->name, objects);

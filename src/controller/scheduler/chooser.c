@@ -16,6 +16,7 @@
 #include "lib/base/strbuf.h"
 
 #define BATCH               256u
+#define ALL_PLUGINS         (~(plugin_set)0)
 #define MIN_FEASIBLE        100u
 #define MIN_PERCENTAGE      5u
 #define ADAPTIVE_PERCENTAGE 50u
@@ -293,7 +294,7 @@ make_totals(struct chooser *ch,
     const struct node_view *const *nodes =
         (const struct node_view *const *)ch->feasible;
 
-    profile_prescore(profile, c, nodes, count);
+    profile_prescore(profile, ALL_PLUGINS, c, nodes, count);
     mark(ch, STEP_PRESCORE);
     memset(ch->totals, 0, count * sizeof(*ch->totals));
     for (unsigned p = 0; p < profile->n_entries; p++) {
@@ -310,20 +311,19 @@ make_totals(struct chooser *ch,
 static struct node_view *
 pick_best(struct chooser *ch, unsigned count)
 {
-    struct random_source *random = ch->settings.handle->random;
-    unsigned best = 0, ties = 1;
+    unsigned ties = 0, at = 0;
+    int64_t best = INT64_MIN;
+    uint64_t which;
 
-    for (unsigned i = 1; i < count; i++) {
-        if (ch->totals[i] > ch->totals[best]) {
-            best = i;
-            ties = 1;
-        } else if (ch->totals[i] == ch->totals[best]
-                   && random_below(random, ++ties) == 0) {
-            best = i;
-        }
-    }
-    ch->facts.total = ch->totals[best];
-    return ch->feasible[best];
+    for (unsigned i = 0; i < count; i++)
+        best = ch->totals[i] > best ? ch->totals[i] : best;
+    for (unsigned i = 0; i < count; i++)
+        ties += ch->totals[i] == best;
+    which = random_below(ch->settings.handle->random, ties);
+    while (ch->totals[at] != best || which-- > 0)
+        at++;
+    ch->facts.total = best;
+    return ch->feasible[at];
 }
 
 static struct node_view *
@@ -371,19 +371,16 @@ choose_by_search(struct chooser *ch,
 
 /* With a board */
 
-/* Who looks at other nodes' pods has nothing to say about this one. */
-static bool
-is_local(const struct profile *profile, struct cycle *c)
+/* Who looks at other nodes' pods and has something to say about this one. */
+static plugin_set
+find_others(const struct profile *profile, struct cycle *c)
 {
-    plugin_set others = 0;
+    plugin_set others = profile->others;
 
-    for (unsigned i = 0; i < profile->n_entries; i++)
-        if (profile->entries[i].plugin->depends_on_others)
-            others |= PLUGIN_BIT(i);
-    if ((others & profile->filters & ~c->skipped_filters) != 0)
-        return false;
-    profile_prescore(profile, c, NULL, 0);
-    return (others & profile->scores & ~c->skipped_scores) == 0;
+    profile_prescore(profile, ALL_PLUGINS, c, NULL, 0);
+    return others
+           & ((profile->filters & ~c->skipped_filters)
+              | (profile->scores & ~c->skipped_scores));
 }
 
 static struct board *
@@ -425,6 +422,118 @@ bound_boards(struct chooser *ch, const struct board *used)
         drop_board(ch, container_of(ch->boards.prev, struct kept_board, link));
 }
 
+/* Of what is feasible by the board, what is by the others too. */
+static unsigned
+filter_others(struct chooser *ch,
+              const struct profile *profile,
+              const struct cycle *c,
+              const struct answer *answers)
+{
+    const struct snapshot *s = c->snapshot;
+    unsigned passed = 0;
+
+    for (uint32_t at = 0; at < s->n_nodes;) {
+        struct node_view *nodes[BATCH];
+        struct answer given[BATCH];
+        unsigned count = 0;
+
+        for (; at < s->n_nodes && count < BATCH; at++) {
+            struct answer answer = answers[s->nodes[at]->slot];
+
+            if (answer.verdict == VERDICT_OK)
+                nodes[count++] = s->nodes[at];
+            else
+                ch->answers[s->nodes[at]->slot] = answer;
+        }
+        profile_filter(profile,
+                       profile->others,
+                       c,
+                       (const struct node_view *const *)nodes,
+                       count,
+                       given);
+        for (unsigned i = 0; i < count; i++)
+            if (given[i].verdict == VERDICT_OK)
+                ch->feasible[passed++] = nodes[i];
+            else
+                ch->answers[nodes[i]->slot] = given[i];
+    }
+    return passed;
+}
+
+static void
+add_others(struct chooser *ch,
+           const struct profile *profile,
+           struct cycle *c,
+           unsigned count)
+{
+    const struct node_view *const *nodes =
+        (const struct node_view *const *)ch->feasible;
+
+    profile_prescore(profile, profile->others, c, nodes, count);
+    mark(ch, STEP_PRESCORE);
+    for (unsigned p = 0; p < profile->n_entries; p++) {
+        if ((profile->others & profile->scores & ~c->skipped_scores
+             & PLUGIN_BIT(p))
+            == 0)
+            continue;
+        profile_score(profile, p, c, nodes, count, ch->scores);
+        profile_normalize(profile, p, c, nodes, count, ch->scores);
+        for (unsigned i = 0; i < count; i++)
+            ch->totals[i] += ch->scores[i] * profile->entries[p].weight;
+    }
+}
+
+static struct node_view *
+choose_with_others(struct chooser *ch,
+                   const struct profile *profile,
+                   struct cycle *c,
+                   const struct board *board)
+{
+    unsigned count;
+
+    clear_answers(ch, c->snapshot);
+    ch->diagnosis.answers = ch->answers;
+    count = filter_others(ch, profile, c, board_answers(board));
+    mark(ch, STEP_FILTER);
+    ch->facts.evaluated = c->snapshot->n_nodes;
+    ch->facts.feasible = count;
+    ch->facts.nodes = ch->feasible;
+    if (count == 0) {
+        note_rejectors(ch, c->snapshot);
+        return NULL;
+    }
+    if (count == 1)
+        return ch->feasible[0];
+    board_totals(board,
+                 (const struct node_view *const *)ch->feasible,
+                 count,
+                 ch->totals);
+    add_others(ch, profile, c, count);
+    mark(ch, STEP_SCORE);
+    ch->facts.totals = ch->totals;
+    ch->facts.n_totals = count;
+    return pick_best(ch, count);
+}
+
+static struct node_view *
+choose_on_board(struct chooser *ch,
+                const struct profile *profile,
+                const struct cycle *c,
+                const struct board *board)
+{
+    struct node_view *node;
+
+    ch->facts.by_board = true;
+    ch->facts.evaluated = board_evaluated(board);
+    ch->facts.feasible = board_feasible(board);
+    node = board_pick(board, profile->handle->random, &ch->facts.total);
+    if (node == NULL) {
+        ch->diagnosis.answers = board_answers(board);
+        note_rejectors(ch, c->snapshot);
+    }
+    return node;
+}
+
 static bool
 choose_by_board(struct chooser *ch,
                 const struct profile *profile,
@@ -433,10 +542,14 @@ choose_by_board(struct chooser *ch,
 {
     struct board *board;
     uint32_t signature;
+    plugin_set others;
 
     if (!ch->settings.is_sharing || profile->percentage_of_nodes != 100
         || nominator_count(profile->handle->nominator) > 0
-        || c->snapshot->n_nodes == 0 || !is_local(profile, c))
+        || c->snapshot->n_nodes == 0)
+        return false;
+    others = find_others(profile, c);
+    if (others != 0 && !profile->others_filter_last)
         return false;
     signature = profile_sign(profile, c->pod, ch->settings.signatures);
     if (signature == SIGNATURE_NONE)
@@ -446,14 +559,8 @@ choose_by_board(struct chooser *ch,
         return false;
     mark(ch, STEP_FILTER);
     bound_boards(ch, board);
-    ch->facts.by_board = true;
-    ch->facts.evaluated = board_evaluated(board);
-    ch->facts.feasible = board_feasible(board);
-    *ret_node = board_pick(board, profile->handle->random, &ch->facts.total);
-    if (*ret_node == NULL) {
-        ch->diagnosis.answers = board_answers(board);
-        note_rejectors(ch, c->snapshot);
-    }
+    *ret_node = others != 0 ? choose_with_others(ch, profile, c, board)
+                            : choose_on_board(ch, profile, c, board);
     return true;
 }
 

@@ -38,6 +38,7 @@ struct handle {
     struct clock *clock;
     struct random_source *random;
     struct nominator *nominator;
+    uint64_t namespaces_version; /* rises when a Namespace changes */
     void *host;
 
     /* Objects of other kinds (namespaces, budgets, services). */

@@ -233,12 +233,29 @@ pods_find(const struct pod_list *pods, const struct pod_view *pod)
     return NULL;
 }
 
+/* What other pods go by: its labels, and whether it will stay. */
+static bool
+counts_alike(const struct pod_view *a, const struct pod_view *b)
+{
+    const struct string_map *la = &a->pod->meta.labels;
+    const struct string_map *lb = &b->pod->meta.labels;
+
+    if (pod_view_is_terminating(a) != pod_view_is_terminating(b)
+        || la->count != lb->count)
+        return false;
+    for (unsigned i = 0; i < la->count; i++)
+        if (strcmp(la->items[i].key, lb->items[i].key) != 0
+            || strcmp(la->items[i].value, lb->items[i].value) != 0)
+            return false;
+    return true;
+}
+
 bool
 node_view_replace_pod(struct node_view *v, struct pod_view *pod)
 {
     struct pod_view *old = pods_find(&v->pods, pod);
 
-    if (old == NULL || !is_same_load(old, pod)
+    if (old == NULL || !is_same_load(old, pod) || !counts_alike(old, pod)
         || old->has_affinity != pod->has_affinity
         || old->has_required_anti_affinity != pod->has_required_anti_affinity)
         return false;

@@ -68,6 +68,6 @@ void node_view_add_pod(struct node_view *v, struct pod_view *pod);
 bool node_view_remove_pod(struct node_view *v, const struct pod_view *pod);
 
 /* The pod is known anew (its status changed, say). False when that changes
- * what is free here: then nothing was done, and it must be removed and added.
+ * what is free here, or for whom it counts: then nothing was done, and it must be removed and added.
  */
 bool node_view_replace_pod(struct node_view *v, struct pod_view *pod);

@@ -83,6 +83,23 @@ check_prepared(const struct profile *p,
     return 0;
 }
 
+static void
+find_others(struct profile *p)
+{
+    plugin_set seen = 0;
+
+    for (unsigned i = 0; i < p->n_entries; i++)
+        if (p->entries[i].plugin->depends_on_others)
+            p->others |= PLUGIN_BIT(i);
+    p->others_filter_last = true;
+    profile_foreach(at, p, POINT_FILTER)
+    {
+        if ((p->others & PLUGIN_BIT(at)) == 0 && (seen & p->others) != 0)
+            p->others_filter_last = false;
+        seen |= PLUGIN_BIT(at);
+    }
+}
+
 int
 profile_new(const struct profile_settings *settings,
             struct profile **ret_profile,
@@ -108,6 +125,7 @@ profile_new(const struct profile_settings *settings,
     make_orders(p, settings->orders);
     p->filters = set_of(p, POINT_FILTER);
     p->scores = set_of(p, POINT_SCORE);
+    find_others(p);
     if (check_prepared(p, POINT_PREFILTER, POINT_FILTER, err) < 0
         || check_prepared(p, POINT_PRESCORE, POINT_SCORE, err) < 0)
         return -EINVAL;
@@ -448,15 +466,18 @@ profile_postfilter(const struct profile *p,
 
 void
 profile_prescore(const struct profile *p,
+                 plugin_set among,
                  struct cycle *c,
                  const struct node_view *const *nodes,
                  unsigned count)
 {
-    c->skipped_scores = 0;
+    c->skipped_scores &= ~among;
     profile_foreach(i, p, POINT_PRESCORE)
     {
         const struct profile_entry *e = &p->entries[i];
 
+        if ((among & PLUGIN_BIT(i)) == 0)
+            continue;
         if (e->plugin->prescore(e->self, c, nodes, count) == VERDICT_SKIP)
             c->skipped_scores |= PLUGIN_BIT(i);
     }

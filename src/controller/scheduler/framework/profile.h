@@ -60,6 +60,8 @@ struct profile {
     struct point_order orders[POINTS];
     plugin_set filters; /* those that filter here */
     plugin_set scores;
+    plugin_set others; /* those that depend on pods of other nodes */
+    bool others_filter_last;
 
     /* The queue's: how many waiting pods each has rejected; and whether it
      * ever did.
@@ -140,10 +142,11 @@ enum verdict profile_postfilter(const struct profile *p,
                                 const char **ret_nominated_node,
                                 struct strbuf *message);
 
-/* Choosing. Prescore marks who has nothing to say. Score: the raw scores of
+/* Choosing. Prescore (of these plugins) marks who has nothing to say. Score: the raw scores of
  * one plugin; normalize makes them 0 to 100.
  */
 void profile_prescore(const struct profile *p,
+                      plugin_set among,
                       struct cycle *c,
                       const struct node_view *const *nodes,
                       unsigned count);

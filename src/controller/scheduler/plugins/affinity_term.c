@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "controller/scheduler/framework/framework.h"
+#include "controller/scheduler/plugins/selector_sign.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
 #include "lib/base/alloc.h"
+#include "lib/base/strbuf.h"
 
 static bool
 is_empty(const struct label_selector *s)
@@ -120,4 +122,17 @@ affinity_terms(const struct pod_view *pod,
     for (unsigned i = 0; i < n; i++)
         affinity_term_at(pod, kind, i, &terms[i]);
     return terms;
+}
+
+void
+affinity_term_sign(const struct affinity_term *t, struct strbuf *out)
+{
+    strbuf_printf(out,
+                  "\n%lld %s ",
+                  (long long)t->weight,
+                  t->term->topology_key);
+    for (unsigned i = 0; i < t->term->namespaces.count; i++)
+        strbuf_printf(out, "%s,", t->term->namespaces.items[i]);
+    label_selector_sign(t->term->namespace_selector, out);
+    label_selector_sign(t->term->label_selector, out);
 }

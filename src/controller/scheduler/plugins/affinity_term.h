@@ -14,6 +14,7 @@
 struct handle;
 struct pod_affinity_term;
 struct pod_view;
+struct strbuf;
 struct string_map;
 
 struct affinity_term {
@@ -33,6 +34,9 @@ bool affinity_term_matches_all(const struct affinity_term *terms,
                                const struct pod_view *pod,
                                const struct string_map *namespace_labels);
 
+/* What the term means, as text. */
+void affinity_term_sign(const struct affinity_term *t, struct strbuf *out);
+
 /* The labels of the pod's namespace, or NULL. */
 const struct string_map *namespace_labels(const struct handle *handle,
                                           const struct pod_view *pod);
@@ -44,6 +48,7 @@ enum affinity_kind {
     AFFINITY_PREFERRED,
     ANTI_AFFINITY_PREFERRED,
 };
+#define AFFINITY_KINDS 4
 struct affinity_term *affinity_terms(const struct pod_view *pod,
                                      enum affinity_kind kind,
                                      unsigned *ret_count);

@@ -15,6 +15,8 @@
 
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/plugins/affinity_term.h"
+#include "controller/scheduler/plugins/headcount.h"
+#include "controller/scheduler/plugins/selector_sign.h"
 #include "controller/scheduler/plugins/tally.h"
 #include "lib/api/meta.h"
 #include "lib/api/node.h"
@@ -31,15 +33,28 @@ struct interpod {
     int64_t hard_weight;
     bool ignores_existing;
     uint32_t no_affinity, anti_affinity, existing_anti_affinity;
+    struct headcounts *headcounts;
 };
 
-/* What prefilter found. */
+#define HEADCOUNTS 128 /* kept at most */
+
+/* What a column of a headcount counts, each by its label. */
+enum purpose {
+    MATCHING,    /* pods that match all affinity terms */
+    UNWANTED,    /* pods that match an anti-affinity term */
+    UNWELCOMING, /* anti-affinity of others to this pod */
+    SCORE,
+};
+
+/* What prefilter found: a headcount that is kept between cycles, or, in copies
+ * on which pods come and go, tallies.
+ */
 struct filter_note {
     struct affinity_term *affinity, *anti;
     unsigned n_affinity, n_anti;
-    struct tally *matching;    /* pods that match all affinity terms */
-    struct tally *unwanted;    /* pods that match an anti-affinity term */
-    struct tally *unwelcoming; /* anti-affinity of others to this pod */
+    struct headcount *headcount; /* or NULL, and then: */
+    struct tally *tallies[SCORE];
+    bool is_first; /* of its like, going by the headcount */
 };
 
 static const char filter_key;
@@ -68,6 +83,7 @@ interpod_make(struct handle *handle,
     self = xnew(struct interpod);
     self->handle = handle;
     self->hard_weight = hard_weight;
+    self->headcounts = headcounts_new(HEADCOUNTS);
     self->ignores_existing =
         json_is_true(json_get(args, "ignorePreferredTermsOfExistingPods"));
     self->no_affinity =
@@ -82,16 +98,70 @@ interpod_make(struct handle *handle,
 }
 
 static void
+interpod_drop(void *arg)
+{
+    struct interpod *self = arg;
+
+    headcounts_free(self->headcounts);
+    free(self);
+}
+
+/* Headcounts */
+
+struct census {
+    const struct interpod *me;
+    const struct pod_view *pod;
+    const struct filter_note *note; /* of one for filtering */
+    bool looks_at_all;              /* of one for scoring */
+};
+
+/* What they depend on in the pod. */
+static struct headcount *
+get_headcount(const struct interpod *me, const struct pod_view *pod, char what)
+{
+    CLEANUP_STRBUF struct strbuf key = STRBUF_INIT;
+    struct affinity_term term;
+
+    strbuf_printf(&key, "%c%s\n", what, pod->namespace);
+    labels_sign(&pod->pod->meta.labels, &key);
+    for (unsigned kind = 0; pod->has_affinity && kind < AFFINITY_KINDS;
+         kind++) {
+        strbuf_add_char(&key, '\n');
+        for (unsigned i = 0; affinity_term_at(pod, kind, i, &term); i++)
+            affinity_term_sign(&term, &key);
+    }
+    return headcounts_get(me->headcounts, key.text);
+}
+
+/* Filtering */
+
+static void
 filter_note_free(void *value)
 {
     struct filter_note *note = value;
 
     free(note->affinity);
     free(note->anti);
-    tally_free(note->matching);
-    tally_free(note->unwanted);
-    tally_free(note->unwelcoming);
+    for (unsigned i = 0; i < SCORE; i++)
+        tally_free(note->tallies[i]);
     free(note);
+}
+
+static void
+tallies_of_headcount(struct filter_note *note, const struct headcount *h)
+{
+    for (unsigned i = 0; i < SCORE; i++)
+        note->tallies[i] = tally_new();
+    for (unsigned i = 0; h != NULL && i < headcount_columns(h); i++) {
+        const struct headcount_column *c = headcount_at(h, i);
+
+        for (uint32_t id = 1; id <= c->n_ids; id++)
+            if (c->sums[id] != 0)
+                tally_add_pair(note->tallies[c->purpose],
+                               c->label,
+                               c->values[id],
+                               c->sums[id]);
+    }
 }
 
 static void *
@@ -105,44 +175,45 @@ filter_note_dup(const void *value)
         copy->affinity = xmemdup(note->affinity, note->n_affinity * size);
     if (note->anti != NULL)
         copy->anti = xmemdup(note->anti, note->n_anti * size);
-    copy->matching = tally_dup(note->matching);
-    copy->unwanted = tally_dup(note->unwanted);
-    copy->unwelcoming = tally_dup(note->unwelcoming);
+    copy->headcount = NULL;
+    if (note->headcount != NULL)
+        tallies_of_headcount(copy, note->headcount);
+    else
+        for (unsigned i = 0; i < SCORE; i++)
+            copy->tallies[i] = tally_dup(note->tallies[i]);
     return copy;
 }
+
+/* Where a pod that counts is counted. */
+typedef void
+found_fn(void *where, enum purpose purpose, const char *label, int64_t by);
 
 /* Counts one pod of a node in or out. */
 static void
 count_pod(const struct interpod *me,
-          struct filter_note *note,
+          const struct filter_note *note,
           const struct pod_view *other,
-          const struct node_view *node,
-          int64_t by)
+          int64_t by,
+          found_fn *found,
+          void *where)
 {
-    const struct string_map *labels = &node->node->meta.labels;
     const struct string_map *ns = namespace_labels(me->handle, other);
 
     if (affinity_term_matches_all(note->affinity, note->n_affinity, other, ns))
         for (unsigned i = 0; i < note->n_affinity; i++)
-            tally_add(note->matching,
-                      labels,
-                      note->affinity[i].term->topology_key,
-                      by);
+            found(where, MATCHING, note->affinity[i].term->topology_key, by);
     for (unsigned i = 0; i < note->n_anti; i++)
         if (affinity_term_matches(&note->anti[i], other, ns))
-            tally_add(note->unwanted,
-                      labels,
-                      note->anti[i].term->topology_key,
-                      by);
+            found(where, UNWANTED, note->anti[i].term->topology_key, by);
 }
 
 static void
 count_unwelcoming(const struct interpod *me,
-                  struct filter_note *note,
                   const struct pod_view *pod,
                   const struct pod_view *other,
-                  const struct node_view *node,
-                  int64_t by)
+                  int64_t by,
+                  found_fn *found,
+                  void *where)
 {
     const struct string_map *ns = namespace_labels(me->handle, pod);
     struct affinity_term term;
@@ -151,31 +222,63 @@ count_unwelcoming(const struct interpod *me,
          affinity_term_at(other, ANTI_AFFINITY_REQUIRED, i, &term);
          i++)
         if (affinity_term_matches(&term, pod, ns))
-            tally_add(note->unwelcoming,
-                      &node->node->meta.labels,
-                      term.term->topology_key,
-                      by);
+            found(where, UNWELCOMING, term.term->topology_key, by);
+}
+
+struct spot {
+    struct headcount *headcount;
+    const struct node_view *node;
+};
+
+static void
+found_on_spot(void *where, enum purpose purpose, const char *label, int64_t by)
+{
+    const struct spot *spot = where;
+    unsigned column = headcount_column(spot->headcount, (int)purpose, label);
+
+    headcount_include(spot->headcount, column, spot->node);
+    headcount_add(spot->headcount, column, spot->node, by);
 }
 
 static void
-count_cluster(const struct interpod *me,
-              struct filter_note *note,
-              const struct cycle *c)
+count_into(struct headcount *h, const struct node_view *node, void *context)
 {
-    const struct snapshot *s = c->snapshot;
+    const struct census *census = context;
+    const struct filter_note *note = census->note;
+    const struct pod_list *unwelcoming = &node->with_required_anti_affinity;
+    struct spot spot = {h, node};
 
-    for (uint32_t i = 0; i < s->n_with_required_anti_affinity; i++) {
-        const struct node_view *node = s->with_required_anti_affinity[i];
-        const struct pod_list *pods = &node->with_required_anti_affinity;
-
-        for (uint32_t p = 0; p < pods->count; p++)
-            count_unwelcoming(me, note, c->pod, pods->items[p], node, 1);
-    }
+    /* A node must have these labels, whatever is counted. */
+    for (unsigned i = 0; i < note->n_affinity; i++)
+        (void)headcount_column(h,
+                               MATCHING,
+                               note->affinity[i].term->topology_key);
+    for (uint32_t i = 0; i < unwelcoming->count; i++)
+        count_unwelcoming(census->me,
+                          census->pod,
+                          unwelcoming->items[i],
+                          1,
+                          found_on_spot,
+                          &spot);
     if (note->n_affinity == 0 && note->n_anti == 0)
         return;
-    for (uint32_t i = 0; i < s->n_nodes; i++)
-        for (uint32_t p = 0; p < s->nodes[i]->pods.count; p++)
-            count_pod(me, note, s->nodes[i]->pods.items[p], s->nodes[i], 1);
+    for (uint32_t i = 0; i < node->pods.count; i++)
+        count_pod(census->me,
+                  note,
+                  node->pods.items[i],
+                  1,
+                  found_on_spot,
+                  &spot);
+}
+
+static bool
+has_any(const struct headcount *h, enum purpose purpose)
+{
+    for (unsigned i = 0; i < headcount_columns(h); i++)
+        if (headcount_at(h, i)->purpose == (int)purpose
+            && headcount_at(h, i)->n_not_zero > 0)
+            return true;
+    return false;
 }
 
 static enum verdict
@@ -186,6 +289,7 @@ interpod_prefilter(void *self,
 {
     const struct interpod *me = self;
     struct filter_note *note;
+    struct census census;
 
     (void)ret_narrowing, (void)ret_reason;
     if (!c->pod->has_affinity
@@ -195,17 +299,39 @@ interpod_prefilter(void *self,
     note->affinity =
         affinity_terms(c->pod, AFFINITY_REQUIRED, &note->n_affinity);
     note->anti = affinity_terms(c->pod, ANTI_AFFINITY_REQUIRED, &note->n_anti);
-    note->matching = tally_new();
-    note->unwanted = tally_new();
-    note->unwelcoming = tally_new();
-    count_cluster(me, note, c);
-    if (tally_is_empty(note->unwelcoming) && note->n_affinity == 0
+    note->headcount = get_headcount(me, c->pod, 'F');
+    census = (struct census){.me = me, .pod = c->pod, .note = note};
+    headcount_update(note->headcount,
+                     c->snapshot,
+                     me->handle->namespaces_version,
+                     count_into,
+                     &census);
+    if (!has_any(note->headcount, UNWELCOMING) && note->n_affinity == 0
         && note->n_anti == 0) {
         filter_note_free(note);
         return VERDICT_SKIP;
     }
+    note->is_first =
+        !has_any(note->headcount, MATCHING)
+        && affinity_term_matches_all(note->affinity,
+                                     note->n_affinity,
+                                     c->pod,
+                                     namespace_labels(me->handle, c->pod));
     cycle_put(c, &filter_key, note, filter_note_free, filter_note_dup);
     return VERDICT_OK;
+}
+
+struct tallied {
+    struct filter_note *note;
+    const struct string_map *labels;
+};
+
+static void
+found_in_tally(void *where, enum purpose purpose, const char *label, int64_t by)
+{
+    const struct tallied *t = where;
+
+    tally_add(t->note->tallies[purpose], t->labels, label, by);
 }
 
 static void
@@ -216,9 +342,10 @@ change_pod(const struct interpod *me,
            int64_t by)
 {
     struct filter_note *note = cycle_get(c, &filter_key);
+    struct tallied t = {note, &node->node->meta.labels};
 
-    count_pod(me, note, other, node, by);
-    count_unwelcoming(me, note, c->pod, other, node, by);
+    count_pod(me, note, other, by, found_in_tally, &t);
+    count_unwelcoming(me, c->pod, other, by, found_in_tally, &t);
 }
 
 static void
@@ -245,7 +372,7 @@ is_first_of_its_like(const struct interpod *me,
                      const struct filter_note *note,
                      const struct pod_view *pod)
 {
-    return tally_is_empty(note->matching)
+    return tally_is_empty(note->tallies[MATCHING])
            && affinity_term_matches_all(note->affinity,
                                         note->n_affinity,
                                         pod,
@@ -266,7 +393,7 @@ has_wanted(const struct interpod *me,
 
         if (value == NULL)
             return false;
-        if (tally_of(note->matching, key, value) <= 0)
+        if (tally_of(note->tallies[MATCHING], key, value) <= 0)
             are_there = false;
     }
     return are_there || is_first_of_its_like(me, note, pod);
@@ -275,13 +402,15 @@ has_wanted(const struct interpod *me,
 static bool
 has_unwanted(const struct filter_note *note, const struct string_map *labels)
 {
-    if (tally_is_empty(note->unwanted))
+    const struct tally *unwanted = note->tallies[UNWANTED];
+
+    if (tally_is_empty(unwanted))
         return false;
     for (unsigned i = 0; i < note->n_anti; i++) {
         const char *key = note->anti[i].term->topology_key;
         const char *value = string_map_find(labels, key);
 
-        if (value != NULL && tally_of(note->unwanted, key, value) > 0)
+        if (value != NULL && tally_of(unwanted, key, value) > 0)
             return true;
     }
     return false;
@@ -290,122 +419,156 @@ has_unwanted(const struct filter_note *note, const struct string_map *labels)
 static bool
 is_unwelcome(const struct filter_note *note, const struct string_map *labels)
 {
-    if (tally_is_empty(note->unwelcoming))
+    const struct tally *unwelcoming = note->tallies[UNWELCOMING];
+
+    if (tally_is_empty(unwelcoming))
         return false;
     for (unsigned i = 0; i < labels->count; i++)
-        if (tally_of(note->unwelcoming,
-                     labels->items[i].key,
-                     labels->items[i].value)
+        if (tally_of(unwelcoming, labels->items[i].key, labels->items[i].value)
             > 0)
             return true;
     return false;
 }
 
-static enum verdict
-interpod_filter_one(void *self,
-                    const struct cycle *c,
-                    const struct node_view *node,
-                    uint32_t *ret_reason)
+static struct answer
+reject(enum verdict verdict, uint32_t reason)
+{
+    return (struct answer){.verdict = (uint8_t)verdict, .reason = reason};
+}
+
+static struct answer
+answer_by_tallies(const struct interpod *me,
+                  const struct filter_note *note,
+                  const struct pod_view *pod,
+                  const struct node_view *node)
+{
+    const struct string_map *labels = &node->node->meta.labels;
+
+    if (!has_wanted(me, note, pod, labels))
+        return reject(VERDICT_NEVER, me->no_affinity);
+    if (has_unwanted(note, labels))
+        return reject(VERDICT_REJECT, me->anti_affinity);
+    if (is_unwelcome(note, labels))
+        return reject(VERDICT_REJECT, me->existing_anti_affinity);
+    return ANSWER_OK;
+}
+
+/* One column, over the nodes that have passed those before it. */
+static void
+filter_by_column(const struct interpod *me,
+                 const struct filter_note *note,
+                 const struct headcount_column *column,
+                 const struct node_view *const *nodes,
+                 unsigned count,
+                 struct answer *answers)
+{
+    struct answer rejection =
+        column->purpose == UNWANTED
+            ? reject(VERDICT_REJECT, me->anti_affinity)
+            : reject(VERDICT_REJECT, me->existing_anti_affinity);
+
+    if (column->purpose != MATCHING && column->n_not_zero == 0)
+        return;
+    for (unsigned n = 0; n < count; n++) {
+        uint32_t id = column->ids[nodes[n]->slot];
+
+        if (answers[n].verdict != VERDICT_OK)
+            continue;
+        if (column->purpose != MATCHING) {
+            if (id != 0 && column->sums[id] > 0)
+                answers[n] = rejection;
+        } else if (id == 0 || (column->sums[id] <= 0 && !note->is_first)) {
+            answers[n] = reject(VERDICT_NEVER, me->no_affinity);
+        }
+    }
+}
+
+static void
+interpod_filter(void *self,
+                const struct cycle *c,
+                const struct node_view *const *nodes,
+                unsigned count,
+                struct answer *answers)
 {
     const struct interpod *me = self;
     const struct filter_note *note = cycle_get(c, &filter_key);
-    const struct string_map *labels = &node->node->meta.labels;
 
-    if (!has_wanted(me, note, c->pod, labels)) {
-        *ret_reason = me->no_affinity;
-        return VERDICT_NEVER;
+    if (note->headcount == NULL) {
+        for (unsigned n = 0; n < count; n++)
+            answers[n] = answer_by_tallies(me, note, c->pod, nodes[n]);
+        return;
     }
-    if (has_unwanted(note, labels)) {
-        *ret_reason = me->anti_affinity;
-        return VERDICT_REJECT;
-    }
-    if (is_unwelcome(note, labels)) {
-        *ret_reason = me->existing_anti_affinity;
-        return VERDICT_REJECT;
-    }
-    return VERDICT_OK;
+    for (unsigned purpose = MATCHING; purpose < SCORE; purpose++)
+        for (unsigned i = 0; i < headcount_columns(note->headcount); i++)
+            if (headcount_at(note->headcount, i)->purpose == (int)purpose)
+                filter_by_column(me,
+                                 note,
+                                 headcount_at(note->headcount, i),
+                                 nodes,
+                                 count,
+                                 answers);
 }
 
 /* Scoring: sums by topology value. */
-struct score_note {
-    struct tally *sums;
-    const char **keys; /* that have sums, borrowed from the pods' terms */
-    unsigned n_keys, capacity;
-};
 
 static void
-score_note_free(void *value)
+add_score(const struct spot *spot, const char *label, int64_t by)
 {
-    struct score_note *note = value;
+    unsigned column = headcount_column(spot->headcount, SCORE, label);
 
-    tally_free(note->sums);
-    free((void *)note->keys);
-    free(note);
-}
-
-static void
-add_score(struct score_note *note,
-          const struct string_map *labels,
-          const char *key,
-          int64_t by)
-{
-    unsigned i = 0;
-
-    if (string_map_find(labels, key) == NULL)
-        return;
-    tally_add(note->sums, labels, key, by);
-    while (i < note->n_keys && strcmp(note->keys[i], key) != 0)
-        i++;
-    if (i < note->n_keys)
-        return;
-    xgrow(note->keys, note->n_keys, note->capacity);
-    note->keys[note->n_keys++] = key;
+    headcount_include(spot->headcount, column, spot->node);
+    headcount_add(spot->headcount, column, spot->node, by);
 }
 
 /* Every term of `of` that means `pod` counts for its weight, or the one
  * given.
  */
 static void
-add_terms(struct score_note *note,
+add_terms(const struct spot *spot,
           const struct pod_view *of,
           enum affinity_kind kind,
           const struct pod_view *pod,
           const struct string_map *ns,
-          const struct string_map *labels,
           int64_t weight)
 {
     struct affinity_term term;
 
     for (unsigned i = 0; affinity_term_at(of, kind, i, &term); i++)
         if (affinity_term_matches(&term, pod, ns))
-            add_score(note,
-                      labels,
+            add_score(spot,
                       term.term->topology_key,
                       term.weight != 0 ? term.weight * weight : weight);
 }
 
 static void
 score_pod(const struct interpod *me,
-          struct score_note *note,
+          const struct spot *spot,
           const struct pod_view *pod,
           const struct string_map *pod_ns,
-          const struct pod_view *other,
-          const struct string_map *labels)
+          const struct pod_view *other)
 {
     const struct string_map *other_ns = namespace_labels(me->handle, other);
 
-    add_terms(note, pod, AFFINITY_PREFERRED, other, other_ns, labels, 1);
-    add_terms(note, pod, ANTI_AFFINITY_PREFERRED, other, other_ns, labels, -1);
+    add_terms(spot, pod, AFFINITY_PREFERRED, other, other_ns, 1);
+    add_terms(spot, pod, ANTI_AFFINITY_PREFERRED, other, other_ns, -1);
     if (me->hard_weight > 0)
-        add_terms(note,
-                  other,
-                  AFFINITY_REQUIRED,
-                  pod,
-                  pod_ns,
-                  labels,
-                  me->hard_weight);
-    add_terms(note, other, AFFINITY_PREFERRED, pod, pod_ns, labels, 1);
-    add_terms(note, other, ANTI_AFFINITY_PREFERRED, pod, pod_ns, labels, -1);
+        add_terms(spot, other, AFFINITY_REQUIRED, pod, pod_ns, me->hard_weight);
+    add_terms(spot, other, AFFINITY_PREFERRED, pod, pod_ns, 1);
+    add_terms(spot, other, ANTI_AFFINITY_PREFERRED, pod, pod_ns, -1);
+}
+
+static void
+score_into(struct headcount *h, const struct node_view *node, void *context)
+{
+    const struct census *census = context;
+    const struct pod_list *pods =
+        census->looks_at_all ? &node->pods : &node->with_affinity;
+    const struct string_map *ns =
+        namespace_labels(census->me->handle, census->pod);
+    struct spot spot = {h, node};
+
+    for (uint32_t i = 0; i < pods->count; i++)
+        score_pod(census->me, &spot, census->pod, ns, pods->items[i]);
 }
 
 static bool
@@ -415,6 +578,16 @@ has_preferences(const struct pod_view *pod)
 
     return affinity_term_at(pod, AFFINITY_PREFERRED, 0, &term)
            || affinity_term_at(pod, ANTI_AFFINITY_PREFERRED, 0, &term);
+}
+
+/* Whether some node is in a domain of some column. */
+static bool
+has_sums(const struct headcount *h)
+{
+    for (unsigned i = 0; i < headcount_columns(h); i++)
+        if (headcount_at(h, i)->n_inhabited > 0)
+            return true;
+    return false;
 }
 
 /* A pod with preferences looks at all pods, another only at those that have
@@ -429,54 +602,46 @@ interpod_prescore(void *self,
     const struct interpod *me = self;
     const struct snapshot *s = c->snapshot;
     bool prefers = has_preferences(c->pod);
-    const struct string_map *ns = namespace_labels(me->handle, c->pod);
-    uint32_t n = prefers ? s->n_nodes : s->n_with_affinity;
-    struct score_note *note;
+    struct census census = {
+        .me = me,
+        .pod = c->pod,
+        .looks_at_all = prefers,
+    };
+    struct headcount *h;
 
     (void)nodes, (void)count;
-    if (n == 0 || (me->ignores_existing && !prefers))
+    if ((prefers ? s->n_nodes : s->n_with_affinity) == 0
+        || (me->ignores_existing && !prefers))
         return VERDICT_SKIP;
-    note = xnew(struct score_note);
-    note->sums = tally_new();
-    for (uint32_t i = 0; i < n; i++) {
-        const struct node_view *node =
-            prefers ? s->nodes[i] : s->with_affinity[i];
-        const struct pod_list *pods =
-            prefers ? &node->pods : &node->with_affinity;
-
-        for (uint32_t p = 0; p < pods->count; p++)
-            score_pod(me,
-                      note,
-                      c->pod,
-                      ns,
-                      pods->items[p],
-                      &node->node->meta.labels);
-    }
-    if (note->n_keys == 0) {
-        score_note_free(note);
+    h = get_headcount(me, c->pod, 'S');
+    headcount_update(h, s, me->handle->namespaces_version, score_into, &census);
+    if (!has_sums(h))
         return VERDICT_SKIP;
-    }
-    cycle_put(c, &score_key, note, score_note_free, NULL);
+    cycle_put(c, &score_key, h, NULL, NULL);
     return VERDICT_OK;
 }
 
-static int64_t
-interpod_score_one(void *self,
-                   const struct cycle *c,
-                   const struct node_view *node)
+static void
+interpod_score(void *self,
+               const struct cycle *c,
+               const struct node_view *const *nodes,
+               unsigned count,
+               int64_t *scores)
 {
-    const struct score_note *note = cycle_get(c, &score_key);
-    int64_t sum = 0;
+    const struct headcount *h = cycle_get(c, &score_key);
 
     (void)self;
-    for (unsigned i = 0; i < note->n_keys; i++) {
-        const char *value =
-            string_map_find(&node->node->meta.labels, note->keys[i]);
+    memset(scores, 0, count * sizeof(*scores));
+    for (unsigned i = 0; i < headcount_columns(h); i++) {
+        const struct headcount_column *column = headcount_at(h, i);
 
-        if (value != NULL)
-            sum += tally_of(note->sums, note->keys[i], value);
+        for (unsigned n = 0; n < count; n++) {
+            uint32_t id = column->ids[nodes[n]->slot];
+
+            if (id != 0)
+                scores[n] += column->sums[id];
+        }
     }
-    return sum;
 }
 
 static void
@@ -582,14 +747,14 @@ const struct plugin interpod_affinity_plugin = {
     .default_args = "{\"hardPodAffinityWeight\":1,"
                     "\"ignorePreferredTermsOfExistingPods\":false}",
     .make = interpod_make,
-    .drop = free,
+    .drop = interpod_drop,
     .depends_on_others = true,
     .prefilter = interpod_prefilter,
     .add_pod = interpod_add_pod,
     .remove_pod = interpod_remove_pod,
-    .filter_one = interpod_filter_one,
+    .filter = interpod_filter,
     .prescore = interpod_prescore,
-    .score_one = interpod_score_one,
+    .score = interpod_score,
     .normalization = NORMALIZE_CUSTOM,
     .normalize = interpod_normalize,
     .wakes = wakes,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "controller/scheduler/framework/framework.h"
+#include "controller/scheduler/plugins/selector_sign.h"
 #include "lib/api/meta.h"
 #include "lib/api/node.h"
 #include "lib/api/object.h"
@@ -94,48 +95,16 @@ required_of(const struct pod_view *pod)
     return a != NULL ? a->required : NULL;
 }
 
-static void
-sign_requirement(const struct selector_requirement *r, struct strbuf *out)
-{
-    strbuf_printf(out, "%s %s", r->key, r->operator_);
-    for (unsigned i = 0; i < r->values.count; i++)
-        strbuf_printf(out, " %s", r->values.items[i]);
-    strbuf_add_char(out, ',');
-}
-
-static void
-sign_term(const struct node_selector_term *t, struct strbuf *out)
-{
-    for (unsigned i = 0; i < t->match_expressions.count; i++)
-        sign_requirement(&t->match_expressions.items[i], out);
-    strbuf_add_char(out, '|');
-    for (unsigned i = 0; i < t->match_fields.count; i++)
-        sign_requirement(&t->match_fields.items[i], out);
-    strbuf_add_char(out, ';');
-}
-
 static bool
 node_affinity_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 {
-    const struct string_map *selector = &pod->pod->spec.node_selector;
     const struct node_affinity *a = affinity_of(pod);
 
     (void)self;
-    for (unsigned i = 0; i < selector->count; i++)
-        strbuf_printf(out,
-                      "%s=%s,",
-                      selector->items[i].key,
-                      selector->items[i].value);
-    if (a == NULL)
-        return true;
-    if (a->required != NULL) {
-        strbuf_add_char(out, '!');
-        for (unsigned i = 0; i < a->required->terms.count; i++)
-            sign_term(&a->required->terms.items[i], out);
-    }
-    for (unsigned i = 0; i < a->preferred.count; i++) {
+    required_nodes_sign(&pod->pod->spec, out);
+    for (unsigned i = 0; a != NULL && i < a->preferred.count; i++) {
         strbuf_printf(out, "?%lld ", (long long)a->preferred.items[i].weight);
-        sign_term(&a->preferred.items[i].preference, out);
+        node_term_sign(&a->preferred.items[i].preference, out);
     }
     return true;
 }

@@ -127,12 +127,15 @@ try_nodes(struct candidates *found,
 {
     CLEANUP(budgets_freep) struct budgets *budgets = budgets_new(p->handle);
     unsigned first = (unsigned)random_below(p->handle->random, count);
+    uint32_t nobody =
+        handle_reason(p->handle,
+                      "No preemption victims found for incoming pod");
     bool has_harmless = false;
 
     for (unsigned i = 0; i < count; i++) {
         const struct node_view *node = nodes[(first + i) % count];
         struct victims v = {0};
-        struct answer answer = victims_find(p, c, node, budgets, &v);
+        struct answer answer = victims_find(p, c, node, budgets, nobody, &v);
 
         found->answers[node->slot] = answer;
         if (answer.verdict != VERDICT_OK || v.count == 0) {

@@ -5,12 +5,14 @@
 
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/framework/taints.h"
+#include "controller/scheduler/plugins/selector_sign.h"
 #include "lib/api/meta.h"
 #include "lib/api/node.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
 static bool
@@ -351,4 +353,33 @@ spread_rules_cover(const struct spread_rules *rules,
         if (string_map_find(labels, rules->items[i].topology_key) == NULL)
             return false;
     return true;
+}
+
+void
+spread_rules_sign(const struct spread_rules *rules,
+                  const struct pod_view *pod,
+                  struct strbuf *out)
+{
+    bool honors_affinity = false, honors_taints = false;
+
+    strbuf_add_text(out, pod->namespace);
+    for (unsigned i = 0; i < rules->count; i++) {
+        const struct spread_rule *rule = &rules->items[i];
+
+        strbuf_printf(out,
+                      "\n%s %d%d ",
+                      rule->topology_key,
+                      rule->honors_affinity,
+                      rule->honors_taints);
+        labels_sign(&rule->same, out);
+        label_selector_sign(rule->selector, out);
+        honors_affinity |= rule->honors_affinity;
+        honors_taints |= rule->honors_taints;
+    }
+    strbuf_add_char(out, '\n');
+    if (honors_affinity)
+        required_nodes_sign(&pod->pod->spec, out);
+    strbuf_add_char(out, '\n');
+    if (honors_taints)
+        tolerations_sign(&pod->pod->spec, out);
 }

@@ -15,6 +15,7 @@ struct handle;
 struct label_selector;
 struct node_view;
 struct pod_view;
+struct strbuf;
 struct topology_spread;
 
 struct spread_rule {
@@ -66,6 +67,11 @@ int64_t spread_rule_count(const struct spread_rule *rule,
 bool spread_rule_includes(const struct spread_rule *rule,
                           const struct pod_view *pod,
                           const struct node_view *node);
+
+/* What the rules count, as text; the rules are the pod's own. */
+void spread_rules_sign(const struct spread_rules *rules,
+                       const struct pod_view *pod,
+                       struct strbuf *out);
 
 /* The node has the labels of all rules. */
 bool spread_rules_cover(const struct spread_rules *rules,

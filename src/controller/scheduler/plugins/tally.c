@@ -61,17 +61,14 @@ pair_of(const char *label, const char *value, char out[PAIR_SIZE])
 }
 
 void
-tally_add(struct tally *t,
-          const struct string_map *labels,
-          const char *label,
-          int64_t by)
+tally_add_pair(struct tally *t,
+               const char *label,
+               const char *value,
+               int64_t by)
 {
-    const char *value = string_map_find(labels, label);
     char pair[PAIR_SIZE];
     int64_t *count, before;
 
-    if (value == NULL)
-        return;
     pair_of(label, value, pair);
     count = map_find(t->counts, pair);
     if (count == NULL) {
@@ -81,6 +78,18 @@ tally_add(struct tally *t,
     before = *count;
     *count += by;
     t->n_not_zero += (*count != 0) - (before != 0);
+}
+
+void
+tally_add(struct tally *t,
+          const struct string_map *labels,
+          const char *label,
+          int64_t by)
+{
+    const char *value = string_map_find(labels, label);
+
+    if (value != NULL)
+        tally_add_pair(t, label, value, by);
 }
 
 int64_t

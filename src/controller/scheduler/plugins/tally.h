@@ -28,6 +28,12 @@ void tally_add(struct tally *t,
                const char *label,
                int64_t by);
 
+/* To a pair by name. */
+void tally_add_pair(struct tally *t,
+                    const char *label,
+                    const char *value,
+                    int64_t by);
+
 /* Look: 0 for a pair that is not there. */
 int64_t tally_of(const struct tally *t, const char *label, const char *value);
 bool tally_is_empty(const struct tally *t); /* of pairs that are not 0 */

@@ -15,6 +15,7 @@
 
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/framework/taints.h"
+#include "controller/scheduler/plugins/headcount.h"
 #include "controller/scheduler/plugins/spread_rule.h"
 #include "lib/api/meta.h"
 #include "lib/api/node.h"
@@ -31,6 +32,7 @@
 #define MUST_SPREAD "DoNotSchedule"
 #define MAY_SPREAD  "ScheduleAnyway"
 #define NOT_A_SCORE INT64_C(-1)
+#define HEADCOUNTS  64 /* kept at most */
 #define ZONE_LABEL  "topology.kubernetes.io/zone"
 
 struct spread {
@@ -39,6 +41,7 @@ struct spread {
     struct spread_defaults defaults;
     bool is_system; /* the defaults are those of the system */
     uint32_t no_label, uneven;
+    struct headcounts *headcounts;
 };
 
 static const struct topology_spread system_defaults[] = {
@@ -69,14 +72,21 @@ struct domains {
     struct critical fewest[2];
 };
 
+/* Pods with rules of their own go by a headcount, kept between cycles and read
+ * at once. Copies, on which pods come and go, and the default rules, which
+ * look at services and owners, have domains of their own.
+ */
 struct filter_note {
     struct spread_rules rules;
+    struct headcount *headcount; /* or NULL: these domains */
     struct domains domains[SPREAD_RULES];
+    bool selects_itself[SPREAD_RULES];
     bool owns_rules; /* copies borrow them */
 };
 
 struct score_note {
     struct spread_rules rules;
+    struct headcount *headcount;
     struct domains domains[SPREAD_RULES];
     double weights[SPREAD_RULES];
     bool requires_all; /* nodes without all labels score nothing */
@@ -169,6 +179,7 @@ spread_make(struct handle *handle,
         return -EINVAL;
     self = xnew(struct spread);
     self->handle = handle;
+    self->headcounts = headcounts_new(HEADCOUNTS);
     self->arena = arena_new(0);
     if (type != NULL && strcmp(type, "List") == 0) {
         if (list != NULL)
@@ -195,6 +206,7 @@ spread_drop(void *arg)
 {
     struct spread *self = arg;
 
+    headcounts_free(self->headcounts);
     arena_free(self->arena);
     free(self);
 }
@@ -291,6 +303,59 @@ domains_copy(struct domains *to, const struct domains *from)
     }
 }
 
+/* Headcounts */
+
+/* What they are of. */
+struct census {
+    const struct spread_rules *rules;
+    const struct pod_view *pod;
+    bool is_for_score;
+};
+
+static void
+count_into(struct headcount *h, const struct node_view *node, void *context)
+{
+    const struct census *census = context;
+    const struct spread_rules *rules = census->rules;
+    bool is_covered = spread_rules_cover(rules, &node->node->meta.labels);
+
+    for (unsigned i = 0; i < rules->count; i++) {
+        const struct spread_rule *rule = &rules->items[i];
+        unsigned column = headcount_column(h, (int)i, rule->topology_key);
+
+        /* Nodes themselves count as they are when they are scored. */
+        if (!is_covered
+            || (!(census->is_for_score && rule->is_hostname)
+                && !spread_rule_includes(rule, census->pod, node)))
+            continue;
+        headcount_include(h, column, node);
+        headcount_add(h,
+                      column,
+                      node,
+                      spread_rule_count(rule, node, census->pod->namespace));
+    }
+}
+
+static struct headcount *
+take_headcount(const struct spread *me,
+               const struct cycle *c,
+               const struct spread_rules *rules,
+               bool is_for_score)
+{
+    CLEANUP_STRBUF struct strbuf key = STRBUF_INIT;
+    struct census census = {rules, c->pod, is_for_score};
+    struct headcount *h;
+
+    if (c->pod->pod->spec.topology_spread.count == 0
+        || c->snapshot->n_nodes == 0)
+        return NULL;
+    strbuf_add_text(&key, is_for_score ? "score " : "filter ");
+    spread_rules_sign(rules, c->pod, &key);
+    h = headcounts_get(me->headcounts, key.text);
+    headcount_update(h, c->snapshot, 0, count_into, &census);
+    return h;
+}
+
 /* Filtering */
 
 static void
@@ -298,11 +363,21 @@ filter_note_free(void *value)
 {
     struct filter_note *note = value;
 
-    for (unsigned i = 0; i < note->rules.count; i++)
+    for (unsigned i = 0; i < note->rules.count && note->headcount == NULL; i++)
         domains_fini(&note->domains[i]);
     if (note->owns_rules)
         spread_rules_fini(&note->rules);
     free(note);
+}
+
+static void
+domains_of_column(struct domains *d, const struct headcount_column *column)
+{
+    domains_init(d);
+    for (uint32_t id = 1; id <= column->n_ids; id++)
+        if (column->members[id] > 0)
+            make_domain(d, column->values[id])->pods = column->sums[id];
+    find_fewest(d);
 }
 
 static void *
@@ -312,8 +387,13 @@ filter_note_dup(const void *value)
     struct filter_note *copy = xmemdup(note, sizeof(*note));
 
     copy->owns_rules = false;
+    copy->headcount = NULL;
     for (unsigned i = 0; i < note->rules.count; i++)
-        domains_copy(&copy->domains[i], &note->domains[i]);
+        if (note->headcount != NULL)
+            domains_of_column(&copy->domains[i],
+                              headcount_at(note->headcount, i));
+        else
+            domains_copy(&copy->domains[i], &note->domains[i]);
     return copy;
 }
 
@@ -335,6 +415,17 @@ count_node(struct filter_note *note,
                     string_map_find(labels, rule->topology_key))
             ->pods += spread_rule_count(rule, node, c->pod->namespace);
     }
+}
+
+static void
+count_domains(struct filter_note *note, const struct cycle *c)
+{
+    for (unsigned i = 0; i < note->rules.count; i++)
+        domains_init(&note->domains[i]);
+    for (uint32_t i = 0; i < c->snapshot->n_nodes; i++)
+        count_node(note, c, c->snapshot->nodes[i]);
+    for (unsigned i = 0; i < note->rules.count; i++)
+        find_fewest(&note->domains[i]);
 }
 
 static enum verdict
@@ -359,11 +450,12 @@ spread_prefilter(void *self,
         return VERDICT_SKIP;
     }
     for (unsigned i = 0; i < note->rules.count; i++)
-        domains_init(&note->domains[i]);
-    for (uint32_t i = 0; i < c->snapshot->n_nodes; i++)
-        count_node(note, c, c->snapshot->nodes[i]);
-    for (unsigned i = 0; i < note->rules.count; i++)
-        find_fewest(&note->domains[i]);
+        note->selects_itself[i] =
+            spread_rule_selects(&note->rules.items[i],
+                                &c->pod->pod->meta.labels);
+    note->headcount = take_headcount(me, c, &note->rules, false);
+    if (note->headcount == NULL)
+        count_domains(note, c);
     cycle_put(c, &filter_key, note, filter_note_free, filter_note_dup);
     return VERDICT_OK;
 }
@@ -422,36 +514,82 @@ fewest_pods(const struct domains *d, const struct spread_rule *rule)
                : d->fewest[0].pods;
 }
 
-static enum verdict
-spread_filter_one(void *self,
-                  const struct cycle *c,
-                  const struct node_view *node,
-                  uint32_t *ret_reason)
+static struct answer
+answer_by_domains(const struct spread *me,
+                  const struct filter_note *note,
+                  const struct node_view *node)
 {
-    const struct spread *me = self;
-    const struct filter_note *note = cycle_get(c, &filter_key);
-
     for (unsigned i = 0; i < note->rules.count; i++) {
         const struct spread_rule *rule = &note->rules.items[i];
         const char *value =
             string_map_find(&node->node->meta.labels, rule->topology_key);
         const struct domain *domain;
-        int64_t own;
 
-        if (value == NULL) {
-            *ret_reason = me->no_label;
-            return VERDICT_NEVER;
-        }
+        if (value == NULL)
+            return (struct answer){.verdict = VERDICT_NEVER,
+                                   .reason = me->no_label};
         domain = map_find(note->domains[i].by_value, value);
-        own = spread_rule_selects(rule, &c->pod->pod->meta.labels);
-        if ((domain != NULL ? domain->pods : 0) + own
+        if ((domain != NULL ? domain->pods : 0) + note->selects_itself[i]
                 - fewest_pods(&note->domains[i], rule)
-            > rule->max_skew) {
-            *ret_reason = me->uneven;
-            return VERDICT_REJECT;
-        }
+            > rule->max_skew)
+            return (struct answer){.verdict = VERDICT_REJECT,
+                                   .reason = me->uneven};
     }
-    return VERDICT_OK;
+    return ANSWER_OK;
+}
+
+/* One rule, over the nodes that have passed those before it. */
+static void
+filter_by_column(const struct spread *me,
+                 const struct spread_rule *rule,
+                 bool selects_itself,
+                 struct headcount_column *column,
+                 const struct node_view *const *nodes,
+                 unsigned count,
+                 struct answer *answers)
+{
+    int64_t fewest = (int64_t)column->n_inhabited < rule->min_domains
+                         ? 0
+                         : headcount_least(column);
+    int64_t most = rule->max_skew + fewest - selects_itself;
+
+    for (unsigned n = 0; n < count; n++) {
+        uint32_t id = column->ids[nodes[n]->slot];
+
+        if (answers[n].verdict != VERDICT_OK)
+            continue;
+        if (id == 0)
+            answers[n] = (struct answer){.verdict = VERDICT_NEVER,
+                                         .reason = me->no_label};
+        else if (column->sums[id] > most)
+            answers[n] = (struct answer){.verdict = VERDICT_REJECT,
+                                         .reason = me->uneven};
+    }
+}
+
+static void
+spread_filter(void *self,
+              const struct cycle *c,
+              const struct node_view *const *nodes,
+              unsigned count,
+              struct answer *answers)
+{
+    const struct spread *me = self;
+    const struct filter_note *note = cycle_get(c, &filter_key);
+
+    if (note->headcount == NULL) {
+        for (unsigned n = 0; n < count; n++)
+            answers[n] = answer_by_domains(me, note, nodes[n]);
+        return;
+    }
+    for (unsigned i = 0; i < note->rules.count; i++)
+        filter_by_column(me,
+                         &note->rules.items[i],
+                         note->selects_itself[i],
+                         headcount_at(note->headcount, i),
+                         nodes,
+                         count,
+                         answers);
 }
 
 /* Scoring */
@@ -461,7 +599,7 @@ score_note_free(void *value)
 {
     struct score_note *note = value;
 
-    for (unsigned i = 0; i < note->rules.count; i++)
+    for (unsigned i = 0; i < note->rules.count && note->headcount == NULL; i++)
         domains_fini(&note->domains[i]);
     spread_rules_fini(&note->rules);
     free(note);
@@ -470,8 +608,13 @@ score_note_free(void *value)
 static bool
 is_ignored(const struct score_note *note, const struct node_view *node)
 {
-    return note->requires_all
-           && !spread_rules_cover(&note->rules, &node->node->meta.labels);
+    if (note->headcount == NULL)
+        return note->requires_all
+               && !spread_rules_cover(&note->rules, &node->node->meta.labels);
+    for (unsigned i = 0; i < note->rules.count; i++)
+        if (headcount_at(note->headcount, i)->ids[node->slot] == 0)
+            return true;
+    return false;
 }
 
 static const char *
@@ -481,6 +624,40 @@ value_of(const struct node_view *node, const struct spread_rule *rule)
         string_map_find(&node->node->meta.labels, rule->topology_key);
 
     return value != NULL ? value : "";
+}
+
+/* How many domains the candidates are in, for a column. */
+static size_t
+count_candidates(const struct score_note *note,
+                 const struct headcount_column *column,
+                 const struct node_view *const *nodes,
+                 unsigned count)
+{
+    CLEANUP_FREE bool *is_seen = xnew_array(bool, column->n_ids + 1);
+    size_t domains = 0;
+
+    for (unsigned n = 0; n < count; n++) {
+        uint32_t id = column->ids[nodes[n]->slot];
+
+        if (is_seen[id] || is_ignored(note, nodes[n]))
+            continue;
+        is_seen[id] = true;
+        domains++;
+    }
+    return domains;
+}
+
+static size_t
+make_candidates(struct score_note *note,
+                unsigned rule,
+                const struct node_view *const *nodes,
+                unsigned count)
+{
+    for (unsigned n = 0; n < count; n++)
+        if (!is_ignored(note, nodes[n]))
+            make_domain(&note->domains[rule],
+                        value_of(nodes[n], &note->rules.items[rule]));
+    return map_count(note->domains[rule].by_value);
 }
 
 /* The domains of the candidates; nodes themselves are counted when they are
@@ -493,21 +670,20 @@ find_domains(struct score_note *note,
 {
     unsigned ignored = 0;
 
-    for (unsigned n = 0; n < count; n++) {
-        if (is_ignored(note, nodes[n])) {
-            ignored++;
-            continue;
-        }
-        for (unsigned i = 0; i < note->rules.count; i++)
-            if (!note->rules.items[i].is_hostname)
-                make_domain(&note->domains[i],
-                            value_of(nodes[n], &note->rules.items[i]));
-    }
+    for (unsigned n = 0; n < count; n++)
+        ignored += is_ignored(note, nodes[n]);
     for (unsigned i = 0; i < note->rules.count; i++) {
-        size_t size = note->rules.items[i].is_hostname
-                          ? count - ignored
-                          : map_count(note->domains[i].by_value);
+        size_t size;
 
+        if (note->rules.items[i].is_hostname)
+            size = count - ignored;
+        else if (note->headcount != NULL)
+            size = count_candidates(note,
+                                    headcount_at(note->headcount, i),
+                                    nodes,
+                                    count);
+        else
+            size = make_candidates(note, i, nodes, count);
         note->weights[i] = log((double)(size + 2));
     }
 }
@@ -552,13 +728,42 @@ spread_prescore(void *self,
     }
     note->requires_all =
         c->pod->pod->spec.topology_spread.count > 0 || !me->is_system;
-    for (unsigned i = 0; i < note->rules.count; i++)
+    note->headcount = take_headcount(me, c, &note->rules, true);
+    for (unsigned i = 0; i < note->rules.count && note->headcount == NULL; i++)
         domains_init(&note->domains[i]);
     find_domains(note, nodes, count);
-    for (uint32_t i = 0; i < c->snapshot->n_nodes; i++)
+    for (uint32_t i = 0; i < c->snapshot->n_nodes && note->headcount == NULL;
+         i++)
         count_for_score(note, c, c->snapshot->nodes[i]);
     cycle_put(c, &score_key, note, score_note_free, NULL);
     return VERDICT_OK;
+}
+
+/* How many pods there are where the node is; -1: it is nowhere. */
+static int64_t
+pods_beside(const struct score_note *note,
+            unsigned rule,
+            const struct cycle *c,
+            const struct node_view *node)
+{
+    const struct spread_rule *r = &note->rules.items[rule];
+    const struct domain *domain;
+    const char *value;
+
+    if (note->headcount != NULL) {
+        const struct headcount_column *column =
+            headcount_at(note->headcount, rule);
+
+        return r->is_hostname ? column->counts[node->slot]
+                              : column->sums[column->ids[node->slot]];
+    }
+    value = string_map_find(&node->node->meta.labels, r->topology_key);
+    if (value == NULL)
+        return -1;
+    if (r->is_hostname)
+        return spread_rule_count(r, node, c->pod->namespace);
+    domain = map_find(note->domains[rule].by_value, value);
+    return domain != NULL ? domain->pods : 0;
 }
 
 static int64_t
@@ -573,19 +778,11 @@ spread_score_one(void *self,
     if (is_ignored(note, node))
         return 0;
     for (unsigned i = 0; i < note->rules.count; i++) {
-        const struct spread_rule *rule = &note->rules.items[i];
-        const char *value =
-            string_map_find(&node->node->meta.labels, rule->topology_key);
-        const struct domain *domain;
-        int64_t pods;
+        int64_t pods = pods_beside(note, i, c, node);
 
-        if (value == NULL)
-            continue;
-        domain = map_find(note->domains[i].by_value, value);
-        pods = rule->is_hostname
-                   ? spread_rule_count(rule, node, c->pod->namespace)
-                   : (domain != NULL ? domain->pods : 0);
-        score += (double)pods * note->weights[i] + (double)(rule->max_skew - 1);
+        if (pods >= 0)
+            score += (double)pods * note->weights[i]
+                     + (double)(note->rules.items[i].max_skew - 1);
     }
     return (int64_t)round(score);
 }
@@ -619,16 +816,6 @@ spread_normalize(void *self,
         else
             scores[i] = SCORE_MAX * (most + least - scores[i]) / most;
     }
-}
-
-/* Pods with rules of their own share nothing; the defaults look at services
- * and owners, which equal pods need not have in common.
- */
-static bool
-spread_sign(void *self, const struct pod_view *pod, struct strbuf *out)
-{
-    (void)self, (void)out;
-    return pod->pod->spec.topology_spread.count == 0;
 }
 
 /* Hints */
@@ -784,12 +971,11 @@ const struct plugin topology_spread_plugin = {
     .default_args = "{\"defaultingType\":\"System\"}",
     .make = spread_make,
     .drop = spread_drop,
-    .sign = spread_sign,
     .depends_on_others = true,
     .prefilter = spread_prefilter,
     .add_pod = spread_add_pod,
     .remove_pod = spread_remove_pod,
-    .filter_one = spread_filter_one,
+    .filter = spread_filter,
     .prescore = spread_prescore,
     .score_one = spread_score_one,
     .normalization = NORMALIZE_CUSTOM,

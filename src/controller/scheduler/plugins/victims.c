@@ -58,6 +58,15 @@ sort_by_importance(struct pod_view **pods, unsigned count)
     }
 }
 
+static bool
+has_potential(const struct cycle *c, const struct node_view *node)
+{
+    for (uint32_t i = 0; i < node->pods.count; i++)
+        if (node->pods.items[i]->priority < c->pod->priority)
+            return true;
+    return false;
+}
+
 static unsigned
 find_potential(const struct cycle *c,
                const struct node_view *node,
@@ -140,23 +149,23 @@ victims_find(const struct profile *p,
              const struct cycle *c,
              const struct node_view *node,
              struct budgets *budgets,
+             uint32_t nobody,
              struct victims *ret_victims)
 {
-    CLEANUP_FREE struct pod_view **pods =
-        xnew_array(struct pod_view *, node->pods.count + 1);
-    unsigned count = find_potential(c, node, pods);
+    CLEANUP_FREE struct pod_view **pods = NULL;
     struct victims v = {.node = node};
     struct trial_run t = {.profile = p};
     struct answer answer;
+    unsigned count;
 
-    if (count == 0)
+    if (!has_potential(c, node))
         return (struct answer){
             .verdict = VERDICT_NEVER,
             .plugin = PLUGIN_NONE,
-            .reason =
-                handle_reason(p->handle,
-                              "No preemption victims found for incoming pod"),
+            .reason = nobody,
         };
+    pods = xnew_array(struct pod_view *, node->pods.count + 1);
+    count = find_potential(c, node, pods);
     cycle_copy(&t.cycle, c);
     t.node = node_view_dup(node);
     answer = find_on(&t, pods, count, budgets, &v);

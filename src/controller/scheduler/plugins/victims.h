@@ -34,11 +34,14 @@ struct victims {
 
 void victims_fini(struct victims *v);
 
-/* OK, or the answer why no set of victims helps. */
+/* OK, or the answer why no set of victims helps; `nobody` is the reason where
+ * there is none of lower priority.
+ */
 struct answer victims_find(const struct profile *p,
                            const struct cycle *c,
                            const struct node_view *node,
                            struct budgets *budgets,
+                           uint32_t nobody,
                            struct victims *ret_victims);
 
 /* Whether a is the better choice than b, by upstream's criteria in turn. */
