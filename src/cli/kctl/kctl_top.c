@@ -6,11 +6,11 @@
 
 #include "cli/kctl/command.h"
 #include "cli/kctl/kctl.h"
+#include "cli/kctl/node_load.h"
 #include "cli/kctl/resource.h"
 #include "cli/print/grid.h"
 #include "cli/print/human.h"
 #include "cli/print/ink.h"
-#include "lib/api/cpuset.h"
 #include "lib/api/kind.h"
 #include "lib/api/quantity.h"
 #include "lib/api/topology.h"
@@ -44,105 +44,6 @@ static const struct option_table table = {
     .more = "Example: kctl top nodes -l kiln.hpc/partition=long",
 };
 
-struct memory_hold { /* by one pod, of one NUMA node */
-    int64_t node, bytes;
-    struct memory_hold *next;
-};
-
-struct load {
-    int64_t mcpu;
-    int64_t memory_bytes;
-    unsigned pods;
-    struct bitset cpus; /* that pods have to themselves, or keep idle */
-    struct memory_hold *memory;
-};
-
-static int64_t
-amount(const struct json *list, const char *name, bool milli)
-{
-    const char *text = json_get_text(list, name);
-
-    return milli ? quantity_text_milli(text) : quantity_text_value(text);
-}
-
-static void
-add_cpus(struct load *load, const char *list)
-{
-    struct bitset set = {0};
-
-    if (list != NULL && cpuset_parse(list, &set, NULL) == 0)
-        bitset_or(&load->cpus, &set);
-}
-
-static void
-add_allocation(struct load *load,
-               struct arena *arena,
-               const struct json *allocation)
-{
-    const struct json *memory = json_get(allocation, "memory");
-
-    add_cpus(load, json_get_text(allocation, "cpus"));
-    add_cpus(load, json_get_text(allocation, "withheld"));
-    for (uint32_t i = 0; i < json_count(memory); i++) {
-        const struct json *part = json_at(memory, i);
-        struct memory_hold *hold;
-
-        if (json_get(part, "pageSize") != NULL)
-            continue;
-        hold = arena_alloc(arena, sizeof(*hold));
-        hold->node = json_get_int(part, "node", -1);
-        hold->bytes = amount(part, "bytes", false);
-        hold->next = load->memory;
-        load->memory = hold;
-    }
-}
-
-static struct load *
-load_of(struct map *loads, struct arena *arena, const char *node)
-{
-    struct load *load = map_find(loads, node);
-
-    if (load == NULL) {
-        load = arena_alloc(arena, sizeof(*load));
-        map_put(loads, node, load);
-    }
-    return load;
-}
-
-/* What pods deleted by force still hold. */
-static void
-add_remnants(struct map *loads, struct arena *arena, const struct json *node)
-{
-    const struct json *remnants = json_get_path(node, "status.remnants");
-
-    for (uint32_t i = 0; i < json_count(remnants); i++)
-        add_allocation(
-            load_of(loads, arena, json_path_text(node, "metadata.name")),
-            arena,
-            json_get(remnants->members[i].value, "allocation"));
-}
-
-static void
-add_pod(struct map *loads, struct arena *arena, const struct json *pod)
-{
-    const char *node = json_path_text(pod, "spec.nodeName");
-    const struct json *containers = json_get_path(pod, "spec.containers");
-    struct load *load;
-
-    if (node == NULL)
-        return;
-    load = load_of(loads, arena, node);
-    load->pods++;
-    add_allocation(load, arena, json_get_path(pod, "status.allocation"));
-    for (uint32_t i = 0; i < json_count(containers); i++) {
-        const struct json *requests =
-            json_get_path(json_at(containers, i), "resources.requests");
-
-        load->mcpu += amount(requests, "cpu", true);
-        load->memory_bytes += amount(requests, "memory", false);
-    }
-}
-
 static const char *
 percent(struct arena *arena, int64_t part, int64_t whole)
 {
@@ -172,33 +73,11 @@ bytes_text(struct arena *arena, int64_t bytes)
     return arena_strdup(arena, text);
 }
 
-static unsigned
-free_cores(const struct topology *t, unsigned numa, const struct load *load)
-{
-    unsigned count = 0;
-
-    for (unsigned i = 0; i < t->n_cores; i++)
-        count += bitset_contains(&t->numa[numa].pus, &t->cores[i].pus)
-                 && !bitset_intersects(&load->cpus, &t->cores[i].pus);
-    return count;
-}
-
-static int64_t
-free_bytes(const struct topology *t, unsigned numa, const struct load *load)
-{
-    int64_t bytes = (int64_t)t->numa[numa].memory_bytes;
-
-    for (const struct memory_hold *h = load->memory; h != NULL; h = h->next)
-        if (h->node == t->numa[numa].os_index)
-            bytes -= h->bytes;
-    return bytes > 0 ? bytes : 0;
-}
-
 /* The cores and memory free in the NUMA node that has most: "14 cores, 48Gi" */
 static const char *
 largest_hole(struct arena *arena,
              const struct json *node,
-             const struct load *load)
+             const struct node_load *load)
 {
     CLEANUP(topology_freep) struct topology *t = NULL;
     const struct json *wire = json_get_path(node, "status.topology");
@@ -209,8 +88,8 @@ largest_hole(struct arena *arena,
         || topology_decode(wire, &t, NULL) < 0)
         return "-";
     for (unsigned i = 0; i < t->n_numa; i++) {
-        unsigned cores = free_cores(t, i, load);
-        int64_t bytes = free_bytes(t, i, load);
+        unsigned cores = node_load_free_cores(load, t, i);
+        int64_t bytes = node_load_free_bytes(load, t, i);
 
         if (cores < best_cores || (cores == best_cores && bytes <= best_bytes))
             continue;
@@ -230,12 +109,12 @@ add_node(struct grid *grid,
          const struct map *loads,
          const struct json *node)
 {
-    static const struct load nothing;
+    static const struct node_load nothing;
     const struct json *there = json_get_path(node, "status.allocatable");
     const char *name = json_path_text(node, "metadata.name");
-    const struct load *load = map_find(loads, name);
-    const int64_t mcpu = amount(there, "cpu", true);
-    const int64_t memory = amount(there, "memory", false);
+    const struct node_load *load = map_find(loads, name);
+    const int64_t mcpu = quantity_text_milli(json_get_text(there, "cpu"));
+    const int64_t memory = quantity_text_value(json_get_text(there, "memory"));
     const char *cells[9];
 
     if (load == NULL)
@@ -263,36 +142,6 @@ is_wanted(const struct resources *wanted, const char *name)
 }
 
 static int
-collect(struct kctl *kctl,
-        const char *label_selector,
-        struct arena *arena,
-        struct map *loads,
-        struct json **ret_nodes,
-        struct error *err)
-{
-    const struct target_object nodes = {.kind = &node_kind};
-    const struct target_object pods = {.kind = &pod_kind};
-    struct json *items = NULL;
-    int r =
-        kctl_list(kctl, &nodes, label_selector, NULL, arena, ret_nodes, err);
-
-    if (r == 0)
-        r = kctl_list(kctl,
-                      &pods,
-                      NULL,
-                      "spec.nodeName!=,status.phase!=Succeeded,"
-                      "status.phase!=Failed",
-                      arena,
-                      &items,
-                      err);
-    for (uint32_t i = 0; i < json_count(items); i++)
-        add_pod(loads, arena, json_at(items, i));
-    for (uint32_t i = 0; i < json_count(*ret_nodes); i++)
-        add_remnants(loads, arena, json_at(*ret_nodes, i));
-    return r;
-}
-
-static int
 show(struct kctl *kctl,
      const struct top_options *o,
      const struct resources *wanted,
@@ -312,7 +161,8 @@ show(struct kctl *kctl,
     CLEANUP(grid_freep) struct grid *grid = grid_new(ink_is_wanted());
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     struct json *nodes = NULL;
-    int r = collect(kctl, o->label_selector, arena, loads, &nodes, err);
+    int r =
+        node_loads_collect(kctl, o->label_selector, arena, loads, &nodes, err);
 
     if (r < 0)
         return r;

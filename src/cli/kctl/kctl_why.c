@@ -10,6 +10,7 @@
 #include "cli/kctl/job_pods.h"
 #include "cli/kctl/kctl.h"
 #include "cli/kctl/resource.h"
+#include "cli/kctl/shortage.h"
 #include "lib/api/kind.h"
 #include "lib/api/refusals.h"
 #include "lib/base/arena.h"
@@ -190,14 +191,30 @@ add_refusals(struct strbuf *out, const struct json *scheduled)
     }
 }
 
-static void
-add_pod(struct arena *arena, struct strbuf *out, const struct json *pod)
+/* Cores, memory or devices, of which the nodes can tell more. */
+static bool
+is_about_hardware(const char *message)
+{
+    return strstr(message, "whole cores") != NULL
+           || strstr(message, "NUMA nodes") != NULL
+           || strstr(message, "requested placement") != NULL
+           || strstr(message, "Insufficient cpu") != NULL
+           || strstr(message, "Insufficient memory") != NULL;
+}
+
+static int
+add_pod(struct kctl *kctl,
+        struct arena *arena,
+        struct strbuf *out,
+        const struct json *pod,
+        struct error *err)
 {
     const char *phase = json_path_text(pod, "status.phase");
     const char *node = json_path_text(pod, "spec.nodeName");
     const char *reason = json_path_text(pod, "status.reason");
     const char *message = json_path_text(pod, "status.message");
     const struct json *scheduled = find_condition(pod, "PodScheduled");
+    int r = 0;
 
     facts_add(
         out,
@@ -209,8 +226,11 @@ add_pod(struct arena *arena, struct strbuf *out, const struct json *pod)
         node != NULL ? " on " : "",
         node != NULL ? node : "",
         facts_age(arena, json_path_text(pod, "metadata.creationTimestamp")));
-    if (scheduled != NULL && !holds(scheduled))
+    if (scheduled != NULL && !holds(scheduled)) {
         add_refusals(out, scheduled);
+        if (node == NULL && is_about_hardware(words_of(scheduled)))
+            r = shortage_tell(kctl, pod, out, err);
+    }
     if (reason != NULL || message != NULL)
         facts_add(out,
                   2,
@@ -220,6 +240,7 @@ add_pod(struct arena *arena, struct strbuf *out, const struct json *pod)
                   reason != NULL && message != NULL ? ": " : "",
                   message != NULL ? message : "");
     add_container(out, pod);
+    return r;
 }
 
 static int
@@ -245,9 +266,10 @@ explain(struct kctl *kctl,
               target->name);
     if (!add_end(&out, job) && !add_hold(&out, job) && json_count(pods) == 0)
         facts_add(&out, 0, "Why", "the controller has not taken it up yet");
-    for (uint32_t i = 0; i < json_count(pods); i++)
-        add_pod(arena, &out, json_at(pods, i));
-    r = happenings_tell(kctl, target, EVENTS, &out, err);
+    for (uint32_t i = 0; r == 0 && i < json_count(pods); i++)
+        r = add_pod(kctl, arena, &out, json_at(pods, i), err);
+    if (r == 0)
+        r = happenings_tell(kctl, target, EVENTS, &out, err);
     if (r == 0)
         fwrite(out.text, 1, out.length, stdout);
     return r;

@@ -311,6 +311,56 @@ START_TEST(sub_numa_clusters_below_one_cache_are_told_apart)
 }
 END_TEST
 
+START_TEST(machines_that_are_sold_come_out_as_they_are)
+{
+    static const struct {
+        const char *name;
+        unsigned pus, cores, l3, numa, packages, gpus;
+        unsigned near, far; /* distances of NUMA node 0 */
+    } rows[] = {
+        {"xeon-2s-snc4.xml", 224, 112, 2, 8, 2, 0, 12, 21},
+        {"epyc-2s-nps1.xml", 384, 192, 24, 2, 2, 0, 32, 32},
+        {"epyc-2s-nps4.xml", 384, 192, 24, 8, 2, 0, 12, 32},
+        {"grace-superchip.xml", 144, 144, 2, 2, 2, 0, 40, 40},
+        {"a64fx.xml", 48, 48, 0, 4, 1, 0, 20, 20},
+        {"gpu-box.xml", 256, 128, 32, 8, 2, 8, 12, 32},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct topology *t = discover_data(rows[i].name, true);
+        unsigned gpus = 0;
+
+        for (unsigned d = 0; d < t->n_devices; d++)
+            gpus += strcmp(t->devices[d].type, "gpu") == 0;
+        ck_assert_uint_eq(bitset_count(&t->pus), rows[i].pus);
+        ck_assert_uint_eq(t->n_cores, rows[i].cores);
+        ck_assert_uint_eq(t->n_l3, rows[i].l3);
+        ck_assert_uint_eq(t->n_numa, rows[i].numa);
+        ck_assert_uint_eq(t->n_packages, rows[i].packages);
+        ck_assert_uint_eq(gpus, rows[i].gpus);
+        ck_assert_uint_eq(t->distances[0], 10);
+        ck_assert_uint_eq(t->distances[1], rows[i].near);
+        ck_assert_uint_eq(t->distances[t->n_numa - 1], rows[i].far);
+        assert_sound(t);
+        topology_free(t);
+    }
+}
+END_TEST
+
+START_TEST(gpus_know_the_numa_node_that_they_hang_on)
+{
+    static const unsigned numa[] = {1, 1, 3, 3, 5, 5, 7, 7};
+    struct topology *t = discover_data("gpu-box.xml", true);
+    unsigned gpu = 0;
+
+    for (unsigned d = 0; d < t->n_devices; d++)
+        if (strcmp(t->devices[d].type, "gpu") == 0)
+            ck_assert_uint_eq(t->devices[d].numa, numa[gpu++]);
+    ck_assert_uint_eq(gpu, ARRAY_SIZE(numa));
+    topology_free(t);
+}
+END_TEST
+
 START_TEST(fast_memory_beside_the_cores_is_a_node_without_cpus)
 {
     struct topology *t = discover_data("dram-and-hbm.xml", false);
@@ -401,6 +451,8 @@ SUITE("hardware",
       distances_kinds_and_hugepages_are_read,
       devices_are_found_when_asked_for,
       sub_numa_clusters_below_one_cache_are_told_apart,
+      machines_that_are_sold_come_out_as_they_are,
+      gpus_know_the_numa_node_that_they_hang_on,
       fast_memory_beside_the_cores_is_a_node_without_cpus,
       this_machine_is_sound_and_not_virtual,
       one_numa_node_has_all_the_memory_of_the_machine,

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* node_load.h - what of each node pods have, as the API tells it
+ *
+ * Plain data in an arena: requests for accounting, and the exact CPUs and
+ * memory of allocations, those of pods deleted by force included.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/base/bitset.h"
+
+struct arena;
+struct error;
+struct json;
+struct kctl;
+struct map;
+struct topology;
+
+struct memory_hold { /* by one pod, of one NUMA node */
+    int64_t node, bytes;
+    struct memory_hold *next;
+};
+
+struct node_load {
+    int64_t mcpu;
+    int64_t memory_bytes;
+    unsigned pods;
+    struct bitset cpus; /* that pods have to themselves, or keep idle */
+    struct memory_hold *memory;
+};
+
+/* The nodes (label_selector may be NULL), and what they are loaded with by
+ * name; a node without pods is not in the map.
+ */
+int node_loads_collect(struct kctl *kctl,
+                       const char *label_selector,
+                       struct arena *arena,
+                       struct map *loads,
+                       struct json **ret_nodes,
+                       struct error *err);
+
+/* Of one NUMA node, by place. CPUs: of free cores, at most so many of each (0:
+ * all).
+ */
+unsigned node_load_free_cores(const struct node_load *load,
+                              const struct topology *t,
+                              unsigned numa);
+unsigned node_load_free_cpus(const struct node_load *load,
+                             const struct topology *t,
+                             unsigned numa,
+                             unsigned threads_per_core);
+int64_t node_load_free_bytes(const struct node_load *load,
+                             const struct topology *t,
+                             unsigned numa);

@@ -1,0 +1,115 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Options of ksub about places on a node: what is allocated on machines of
+# several kinds, what is said of it, and why a job waits. The machines are
+# descriptions: allocations are made and kept, processes are not bound.
+
+# shellcheck disable=SC2016,SC2154 # commands that others expand; cluster.sh
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+cluster_begin
+need ksub kctl kiln-controller kiln-agent munged jq
+cluster_munge
+cluster_controller --allow-root-jobs
+KILN_SERVER=$cluster/state/socket
+export KILN_SERVER
+machines=$(cd "$top_srcdir/testsuite/data/topology" && pwd)
+for node in gpu-box epyc-2s-nps4 a64fx; do
+    cluster_agent "$node" --allow-root-jobs --devices \
+        --topology "$machines/$node.xml"
+    wait_for 20 kctl wait --for condition=Ready node "$node" >/dev/null ||
+        bail_out "no node $node"
+    kctl taint "$node" "$(kctl get node "$node" -o json |
+        jq -r '.spec.taints[] | select(.key | contains("virtual")) | .key')-" \
+        >/dev/null
+done
+cd "$cluster/home" || bail_out "no home"
+
+phase_is() { [ "$(kctl get pod "$1" -o json | jq -r .status.phase)" = "$2" ]; }
+
+# place OPTION...: submits a job that stays; $id, and $got: its allocation.
+place() {
+    id=$(ksub --parsable -o /dev/null "$@" --wrap 'sleep 1000') || return 1
+    wait_for 10 phase_is "job-$id-0" Running || return 1
+    got=$(kctl get pod "job-$id-0" -o json | jq -c '.status.allocation')
+}
+field() { printf '%s' "$got" | jq -r "$1"; }
+drop() {
+    kctl cancel "$id" >/dev/null
+    wait_for 10 sh -c "! kctl get pods -o name | grep -q job-$id-0" ||
+        wait_for 10 phase_is "job-$id-0" Failed
+}
+
+# --- GPUs ------------------------------------------------------------------------
+
+place -w gpu-box -c 4 --gpus 2 --numa single-numa-node
+is "two GPUs are those of one NUMA node" "$(field '.devices | length')" 2
+is "and the cores and memory are there" "$(field '.memoryNodes')" 1
+is "two cores of two threads" "$(field '.cpus')" "32-35"
+like "the picture names them" "$(kctl topology gpu-box)" \
+    "job-$id-0 .*CPUs 32-35 .*gpu0,gpu1"
+ok "and is drawn" kctl topology gpu-box --svg plan.svg
+is "with all cores" "$(grep -c 'class="core"' plan.svg)" 128
+is "four threads coloured" "$(grep -c "CPU .*job-$id-0.*</title>" plan.svg)" 4
+drop
+place -w gpu-box -c 4 --gpus 1:a100
+is "a GPU by its model" "$(field '.devices | join(",")')" gpu0
+drop
+place -w gpu-box -c 2 --gpus 1 --gpu-bind none
+is "a GPU anywhere leaves the cores where they are" "$(field '.cpus')" "0-1"
+drop
+id=$(ksub --parsable -o /dev/null -w gpu-box --gpus 1:h100 --wrap true)
+ok "a model that is not there is waited for" wait_for 20 sh -c \
+    "kctl why $id | grep -q 'free devices'"
+kctl cancel "$id" >/dev/null
+
+# --- cores -----------------------------------------------------------------------
+
+place -w epyc-2s-nps4 -c 4 --threads-per-core 1
+is "one thread of each core" "$(field '.cpus')" "0,2,4,6"
+is "the others are kept idle" "$(field '.withheld')" "1,3,5,7"
+drop
+place -w epyc-2s-nps4 -c 8 --cores-per-socket 2
+is "so many cores of each package" "$(field '.cpus')" "0-3,192-195"
+drop
+place -w epyc-2s-nps4 -c 16 --distribution scatter
+is "far apart: a core of every NUMA node" \
+    "$(field '.memoryNodes')" "0-7"
+drop
+place -w a64fx -c 12 --mem 4G --mem-bind interleave
+is "a core memory group" "$(field '.cpus') $(field '.memoryNodes')" "0-11 0"
+first=$id
+
+# --- what does not fit -----------------------------------------------------------
+
+for _ in 1 2 3; do
+    place -w a64fx -c 4 --distribution scatter
+done
+waits=$(ksub --parsable -o /dev/null -w a64fx -c 12 --mem 7G \
+    --numa single-numa-node --wrap true)
+said() { kctl why "$waits" | tr -s ' ' | grep -q -- "$1"; }
+ok "a job that fits later waits" wait_for 20 said "Not placed: "
+ok "what it needs is said" \
+    said "Needs: 12 CPUs on whole cores in one NUMA node, 7Gi of memory"
+ok "and what is there" said "a64fx has 24 free, at most 9 in one NUMA node"
+like "top knows the largest hole" "$(kctl top nodes a64fx)" \
+    "9 cores, 7[0-9.]*Gi"
+kctl cancel "$waits" >/dev/null
+id=$first
+drop
+
+# --- what makes no sense ---------------------------------------------------------
+
+refused() {
+    name=$1 words=$2
+    shift 2
+    like "$name" "$(ksub "$@" --wrap true 2>&1)" "$words"
+}
+refused "no GPU is no number" "a job has 1 to" --gpus 0
+refused "a binding is one of two" "none of closest, none" --gpu-bind near
+refused "huge pages are whole" "whole number of pages" --hugepages 3M:2M
+refused "memory is bound in one of three ways" "none of bind" --mem-bind local
+refused "and distributed in one of three" "none of pack" -m random
+finish
