@@ -11,6 +11,7 @@
 #include "controller/apiserver/policy.h"
 #include "controller/crew.h"
 #include "controller/crews.h"
+#include "controller/entrance.h"
 #include "controller/scheduler/kube_configuration.h"
 #include "controller/settings.h"
 #include "controller/store/store.h"
@@ -22,6 +23,7 @@
 #include "lib/base/log.h"
 #include "lib/base/metric.h"
 #include "lib/base/strbuf.h"
+#include "lib/http/http_server.h"
 #include "lib/json/json.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/sigwatch.h"
@@ -42,6 +44,7 @@ struct controller {
     struct policy policy;
     struct workers *workers;
     struct notary *notary;
+    struct entrance *entrance; /* or NULL: no TLS */
     struct auth_server *auth;
     struct store *store;
     struct apiserver *api;
@@ -58,10 +61,11 @@ struct controller {
 typedef int room_start_fn(struct controller *c, struct error *err);
 typedef void room_stop_fn(struct controller *c);
 
-static room_start_fn start_loop, start_policy, start_workers, start_auth,
-    start_store, start_api, start_scheduler, start_lifecycle, start_listeners;
+static room_start_fn start_loop, start_policy, start_workers, start_entrance,
+    start_auth, start_store, start_api, start_scheduler, start_lifecycle,
+    start_listeners;
 static room_stop_fn stop_workers, stop_store, stop_api, stop_scheduler,
-    stop_lifecycle, free_loop, free_policy, free_auth, free_api;
+    stop_lifecycle, free_loop, free_policy, free_entrance, free_auth, free_api;
 
 /* Everything there is, from the bottom up. All are stopped, top first, before
  * any is freed: what waits for another's last word gets it.
@@ -75,6 +79,7 @@ static const struct room {
     {"loop and signals", start_loop, NULL, free_loop},
     {"policy", start_policy, NULL, free_policy},
     {"workers", start_workers, stop_workers, NULL},
+    {"TLS", start_entrance, NULL, free_entrance},
     {"identity", start_auth, NULL, free_auth},
     {"store", start_store, stop_store, NULL},
     {"API", start_api, stop_api, free_api},
@@ -217,10 +222,25 @@ find_verifier(const char *node_name, struct digest *ret_verifier, void *arg)
 }
 
 static int
+start_entrance(struct controller *c, struct error *err)
+{
+    return entrance_open(c->settings, &c->entrance, err);
+}
+
+static void
+free_entrance(struct controller *c)
+{
+    entrance_free(c->entrance);
+}
+
+static int
 start_auth(struct controller *c, struct error *err)
 {
+    struct access access;
+
     (void)err;
     c->notary = notary_new_munge(c->settings->munge_socket);
+    entrance_access(c->entrance, c->notary, &access);
     c->auth = auth_server_new(&(struct auth_server_settings){
         .loop = c->loop,
         .workers = c->workers,
@@ -228,6 +248,7 @@ start_auth(struct controller *c, struct error *err)
         .cluster = c->settings->cluster,
         .verifier = find_verifier,
         .verifier_arg = c,
+        .bearer = access.bearer,
     });
     return 0;
 }
@@ -294,8 +315,11 @@ write_configz(struct controller *c)
 static int
 start_api(struct controller *c, struct error *err)
 {
+    struct access access;
+
     (void)err;
     write_configz(c);
+    entrance_access(c->entrance, c->notary, &access);
     c->api = apiserver_new(&(struct apiserver_settings){
         .loop = c->loop,
         .clock = &clock_system,
@@ -305,6 +329,7 @@ start_api(struct controller *c, struct error *err)
         .policy = &c->policy,
         .metrics = c->metrics,
         .configz = c->configz.text,
+        .access = access,
         .leases = {&c->is_failing[0], &c->is_failing[1]},
     });
     return 0;
@@ -362,6 +387,23 @@ stop_lifecycle(struct controller *c)
 }
 
 static int
+listen_tls(struct controller *c, struct error *err)
+{
+    const struct controller_settings *s = c->settings;
+    struct http_layer layer;
+
+    entrance_layer(c->entrance, &layer);
+    for (size_t i = 0; i < s->tls_listen.count; i++) {
+        const char *address = s->tls_listen.items[i];
+        int r = apiserver_listen_tls(c->api, address, &layer, err);
+
+        if (r < 0)
+            return error_wrap(err, r, "listening on '%s' (TLS)", address);
+    }
+    return 0;
+}
+
+static int
 start_listeners(struct controller *c, struct error *err)
 {
     const struct controller_settings *s = c->settings;
@@ -374,7 +416,7 @@ start_listeners(struct controller *c, struct error *err)
         if (r < 0)
             return error_wrap(err, r, "listening on '%s'", s->listen.items[i]);
     }
-    return 0;
+    return c->entrance != NULL ? listen_tls(c, err) : 0;
 }
 
 int

@@ -8,6 +8,7 @@
 
 #include "controller/apiserver/apiserver.h"
 #include "controller/apiserver/policy.h"
+#include "controller/entrance.h"
 #include "controller/scheduler/kube_configuration.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -80,6 +81,36 @@ static const struct setting settings[] = {
      .argument = "PATH",
      .help = "The socket for users of this machine: " SOCKET
              ", or \"socket\" in a state directory of your own."},
+    {"tls.listen",
+     SETTING_TEXTS,
+     AT(tls_listen),
+     .option = "listen-tls",
+     .argument = "ADDR:PORT",
+     .help = "Where tools that can speak no MUNGE reach the API, by TLS and "
+             "short-lived tokens: \"0.0.0.0:6821\". Several may be given."},
+    {"tls.certificate",
+     SETTING_TEXT,
+     AT(tls_certificate),
+     .help = "The certificate to serve TLS by, with those it is signed by, in "
+             "PEM; without one, the controller makes its own at the first "
+             "start (tls.crt in the state directory)."},
+    {"tls.key",
+     SETTING_TEXT,
+     AT(tls_key),
+     .help = "The key of that certificate, in PEM."},
+    {"tls.names",
+     SETTING_TEXTS,
+     AT(tls_names),
+     .help = "Names and addresses that clients know this machine by, for the "
+             "certificate that it makes; the host's name, localhost and the "
+             "addresses of tls.listen are in it anyway."},
+    {"tls.tokenLifetime",
+     SETTING_TIMESPAN,
+     AT(token_lifetime_us),
+     .initial = "15m",
+     .min = 60 * SECOND_US,
+     .max = 86400 * SECOND_US,
+     .help = "How long a token of kctl credential is good."},
     {"cluster",
      SETTING_TEXT,
      AT(cluster),
@@ -226,6 +257,13 @@ static const struct option_spec rows[] = {
      "for replaying recorded exchanges.",
      OPTION_FLAG,
      AT(is_conformance)},
+    {"rotate-tokens",
+     0,
+     NULL,
+     "Replace the key of tokens, which ends all of them, and exit; also while "
+     "the controller runs.",
+     OPTION_FLAG,
+     AT(rotate_tokens)},
     {"write-config-to",
      0,
      "FILE",
@@ -261,6 +299,17 @@ check_features(struct controller_settings *s, struct strbuf *mistakes)
     return 0;
 }
 
+static int
+check_tls(const struct controller_settings *s, struct strbuf *mistakes)
+{
+    if ((s->tls_certificate == NULL) == (s->tls_key == NULL))
+        return 0;
+    strbuf_add_text(mistakes,
+                    "tls.certificate and tls.key go together: give both, or "
+                    "none\n");
+    return -EINVAL;
+}
+
 /* What stands in further files, and between settings. */
 static int
 check_settings(void *target, struct strbuf *mistakes)
@@ -268,6 +317,8 @@ check_settings(void *target, struct strbuf *mistakes)
     struct controller_settings *s = target;
     int r = check_features(s, mistakes);
 
+    if (r == 0)
+        r = check_tls(s, mistakes);
     if (r == 0)
         r = kube_configuration_read(s->scheduler_config,
                                     &s->scheduling,
@@ -291,6 +342,15 @@ write_config(const struct controller_settings *s)
     exit((int)program_end(options.name, r, &err));
 }
 
+static void NORETURN
+rotate_tokens(const struct controller_settings *s)
+{
+    struct error err = {0};
+    int r = entrance_rotate_tokens(s, &err);
+
+    exit((int)program_end(options.name, r, &err));
+}
+
 void
 controller_settings_read(struct controller_settings *s, int argc, char **argv)
 {
@@ -308,6 +368,8 @@ controller_settings_read(struct controller_settings *s, int argc, char **argv)
         program_refuse(&options, "'%s' is no option", argv[operands]);
     if (s->write_config_to != NULL)
         write_config(s);
+    if (s->rotate_tokens)
+        rotate_tokens(s);
     if (s->socket == NULL)
         s->socket = strcmp(s->state_dir, STATE_DIR) == 0
                         ? SOCKET

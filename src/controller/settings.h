@@ -19,7 +19,13 @@ struct controller_settings {
     struct arena *arena; /* owns the texts */
     const char *state_dir;
     struct setting_texts listen; /* "ADDR:PORT" */
-    const char *socket;          /* path */
+    struct setting_texts tls_listen;
+    const char *tls_certificate; /* paths of both, or both NULL */
+    const char *tls_key;
+    struct setting_texts tls_names;
+    int64_t token_lifetime_us;
+    bool rotate_tokens;
+    const char *socket; /* path */
     const char *cluster;
     const char *munge_socket;
     struct setting_texts administrators; /* users and "@group"s */

@@ -13,6 +13,7 @@
 #include "lib/auth/auth_client.h"
 #include "lib/auth/notary.h"
 #include "lib/base/alloc.h"
+#include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/client/client.h"
 #include "lib/client/remote.h"
@@ -28,7 +29,8 @@ struct connection {
     char *server;
     struct client_settings settings;
     struct loop *loop;
-    struct notary *notary;
+    struct notary *notary; /* NULL of a local one */
+    uid_t service_uid;
     struct http_login *login;
     struct http_client *http;
     struct client *client;
@@ -124,6 +126,7 @@ log_in(struct connection *c, enum connection_use use, struct error *err)
 
     if (r < 0)
         return r;
+    c->service_uid = settings.service_uid;
     if (settings.cluster == NULL)
         settings.cluster = "kiln";
     c->notary = notary_new_munge(c->settings.munge_socket);
@@ -185,6 +188,30 @@ connection_open(const char *server,
     *ret_connection = c;
     c = NULL;
     return 0;
+}
+
+int
+connection_unseal(struct connection *c,
+                  const char *credential,
+                  struct arena *arena,
+                  const char **ret_text,
+                  struct error *err)
+{
+    struct credential opened = {0};
+    int r;
+
+    if (c->notary == NULL)
+        return error_set(err, -EREMOTEIO, "nothing is sealed on this socket");
+    r = notary_decode(c->notary, credential, &opened, err);
+    if (r == 0 && opened.uid != c->service_uid)
+        r = error_set(err,
+                      -EKEYREJECTED,
+                      "uid %u has made that, not the controller",
+                      (unsigned)opened.uid);
+    if (r == 0)
+        *ret_text = arena_strndup(arena, opened.payload, opened.length);
+    credential_fini(&opened);
+    return r;
 }
 
 /* Look */

@@ -12,6 +12,7 @@
 
 #include "lib/base/macro.h"
 
+struct arena;
 struct client;
 struct connection;
 struct error;
@@ -39,6 +40,15 @@ DEFINE_CLEANUP(struct connection, connection_close)
 struct client *connection_client(struct connection *connection);
 struct http_client *connection_http(struct connection *connection);
 const char *connection_server(const struct connection *connection);
+
+/* What the controller sealed for the caller: text in the arena. -EKEYREJECTED
+ * when somebody else made it.
+ */
+int connection_unseal(struct connection *connection,
+                      const char *credential,
+                      struct arena *arena,
+                      const char **ret_text,
+                      struct error *err);
 
 /* Says where a server that cannot be reached is configured, behind the words
  * of an error that means just that. Returns r.

@@ -24,7 +24,8 @@ static const struct command *const commands[] = {
     &cordon_command,        &uncordon_command, &drain_command,
     &taint_command,         &approve_command,  &reset_command,
     &fence_command,         &unfence_command,  &explain_command,
-    &api_resources_command, &proxy_command,    &version_command,
+    &api_resources_command, &proxy_command,    &kubeconfig_command,
+    &credential_command,    &version_command,
 };
 
 static const struct option_spec rows[] = {COMMON_OPTIONS};

@@ -26,6 +26,7 @@ apiserver_new(const struct apiserver_settings *settings)
     server->policy = settings->policy;
     server->metrics = settings->metrics;
     server->configz = settings->configz;
+    server->access = settings->access;
     for (unsigned i = 0; i < ARRAY_SIZE(server->leases); i++)
         server->leases[i] = settings->leases[i];
     list_init(&server->watches);
@@ -73,6 +74,15 @@ apiserver_listen(struct apiserver *server,
                  struct error *err)
 {
     return http_server_listen(server->http, address, err);
+}
+
+int
+apiserver_listen_tls(struct apiserver *server,
+                     const char *address,
+                     const struct http_layer *layer,
+                     struct error *err)
+{
+    return http_server_listen_layered(server->http, address, layer, err);
 }
 
 int

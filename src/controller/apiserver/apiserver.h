@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "controller/apiserver/access.h"
 #include "lib/base/macro.h"
 
 struct apiserver;
@@ -23,6 +24,7 @@ struct client;
 struct clock;
 struct digest;
 struct error;
+struct http_layer;
 struct http_limits;
 struct loop;
 struct metric_registry;
@@ -40,6 +42,7 @@ struct apiserver_settings {
     const struct http_limits *limits; /* or NULL */
     struct metric_registry *metrics;  /* or NULL */
     const char *configz;              /* JSON for /configz, or NULL */
+    struct access access;
 
     /* Of the scheduler's and the lifecycle loops' leases: true while one is
      * held and cannot be renewed, and then /healthz fails. Or NULL.
@@ -67,6 +70,10 @@ int apiserver_listen_unix(struct apiserver *server,
                           const char *path,
                           mode_t mode,
                           struct error *err);
+int apiserver_listen_tls(struct apiserver *server,
+                         const char *address,
+                         const struct http_layer *layer,
+                         struct error *err);
 void apiserver_close(struct apiserver *server);
 
 /* Look */

@@ -17,8 +17,11 @@ type_of(const struct identity *id, const struct policy *policy)
         return CALLER_ADMINISTRATOR;
     if (id->node_name[0] != '\0')
         return CALLER_AGENT;
-    /* Root of a compute node is not root of the cluster. */
-    if (id->uid == 0 && id->proof == IDENTITY_LOCAL)
+    /* Root of a compute node is not root of the cluster; tokens of root are
+     * given to the controller's own alone (access.c).
+     */
+    if (id->uid == 0
+        && (id->proof == IDENTITY_LOCAL || id->proof == IDENTITY_TOKEN))
         return CALLER_ADMINISTRATOR;
     if (policy_people_has(&policy->administrators,
                           id->uid,
@@ -44,6 +47,7 @@ caller_of_identity(const struct identity *identity,
     ret_caller->type = type_of(identity, policy);
     ret_caller->uid = identity->uid;
     ret_caller->gid = identity->gid;
+    ret_caller->proof = identity->proof;
     ret_caller->groups = identity->user->groups;
     ret_caller->n_groups = identity->user->n_groups;
     ret_caller->name = identity->user->name;

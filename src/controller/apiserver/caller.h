@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-struct identity;
+#include "lib/auth/identity.h"
+
 struct policy;
 
 enum caller_type {
@@ -29,8 +30,9 @@ struct caller {
     gid_t gid;
     const gid_t *groups;
     size_t n_groups;
-    const char *name; /* of the user; of the room */
-    const char *node; /* of an agent, else NULL */
+    const char *name;          /* of the user; of the room */
+    const char *node;          /* of an agent, else NULL */
+    enum identity_proof proof; /* of what came over HTTP */
 };
 
 /* Everything is borrowed from the identity. */

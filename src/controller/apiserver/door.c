@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "controller/apiserver/accept.h"
+#include "controller/apiserver/access.h"
 #include "controller/apiserver/caller.h"
 #include "controller/apiserver/conformance.h"
 #include "controller/apiserver/discovery.h"
@@ -388,11 +389,14 @@ serve(struct visit *v)
     q->caller = v->caller;
     q->done = done;
     q->context = v;
+    q->method = http_request_method(v->http);
     v->view.caller = v->caller;
     v->view.store = v->server->store;
     q->format = find_format(http_request_header(v->http, "Content-Type"));
     q->text = http_request_body(v->http, &q->length);
     q->is_verbose = http_request_query(v->http, "verbose") != NULL;
+    if (access_serve(q, asked.path))
+        return;
     if (discovery_serve(q, &asked))
         answer(v);
     else if (!is_below_api(asked.path))
@@ -445,6 +449,7 @@ set_question(const struct visit *v, struct auth_question *ret_question)
     ret_question->content_type = http_request_header(v->http, "Content-Type");
     ret_question->body = http_request_body(v->http, &ret_question->length);
     ret_question->session = http_request_connection_data(v->http);
+    ret_question->is_secure = peer->is_secure;
     ret_question->is_local = peer->is_local;
     ret_question->uid = peer->uid;
     ret_question->gid = peer->gid;

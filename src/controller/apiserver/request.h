@@ -20,6 +20,7 @@
 #include "controller/apiserver/reply.h"
 #include "controller/apiserver/routes.h"
 #include "lib/base/macro.h"
+#include "lib/http/http.h"
 #include "lib/json/json.h"
 
 struct apiserver;
@@ -49,6 +50,7 @@ struct request {
     struct route route;
     enum scope scope;
     struct options options;
+    enum http_method method; /* of what came over HTTP */
     enum body_format format;
     const char *text; /* of the body, as it came; NULL when it is a tree */
     size_t length;

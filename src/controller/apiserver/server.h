@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "controller/apiserver/access.h"
 #include "controller/apiserver/indexes.h"
 #include "lib/base/list.h"
 
@@ -40,6 +41,7 @@ struct apiserver {
     struct list watches; /* over HTTP */
     struct relay *relay; /* of logs, from the agents */
     struct http_server *http;
+    struct access access;
     struct openapi *openapi; /* NULL until somebody asks for it */
     bool is_closing;
 };

@@ -26,6 +26,8 @@ struct auth_means {
 /* Life. Each takes references of its own. */
 struct auth_grant *
 auth_grant_new_local(const struct user *user, uid_t uid, gid_t gid) MUST_USE;
+struct auth_grant *
+auth_grant_new_token(const struct user *user, uid_t uid, gid_t gid) MUST_USE;
 struct auth_grant *auth_grant_new_session(struct auth_session *s) MUST_USE;
 struct auth_grant *auth_grant_new_credential(const struct auth_means *means,
                                              const struct user *user,

@@ -7,6 +7,7 @@
 
 #include "lib/auth/auth_grant.h"
 #include "lib/auth/auth_session.h"
+#include "lib/auth/bearer.h"
 #include "lib/auth/notary.h"
 #include "lib/auth/protocol.h"
 #include "lib/auth/secret.h"
@@ -31,6 +32,7 @@ struct auth_server {
     uid_t own_uid; /* whom credentials must be for */
     auth_verifier_fn verifier;
     void *verifier_arg;
+    struct bearer *bearer;
     struct users *users;
 };
 
@@ -42,6 +44,7 @@ struct inquiry {
     char *text; /* the credential; NULL for a local peer */
     uid_t uid;
     gid_t gid;
+    enum identity_proof proof; /* of one without a credential */
     char *method;
     char *target;
     char *content_type;
@@ -84,6 +87,7 @@ auth_server_new(const struct auth_server_settings *settings)
     server->own_uid = geteuid();
     server->verifier = settings->verifier;
     server->verifier_arg = settings->verifier_arg;
+    server->bearer = settings->bearer;
     server->users = users_new();
     return server;
 }
@@ -290,41 +294,82 @@ conclude_request(void *arg)
     inquiry_free(i);
 }
 
-/* A local peer */
+/* A local peer, or the user of a token: its name and groups are looked up, or
+ * known from a moment ago.
+ */
+
+static struct auth_grant *
+new_plain_grant(enum identity_proof proof,
+                const struct user *user,
+                uid_t uid,
+                gid_t gid)
+{
+    return proof == IDENTITY_TOKEN ? auth_grant_new_token(user, uid, gid)
+                                   : auth_grant_new_local(user, uid, gid);
+}
 
 static void
-conclude_local(void *arg)
+conclude_plain(void *arg)
 {
     struct inquiry *i = arg;
 
-    i->check_fn(auth_grant_new_local(i->user, i->uid, i->gid), NULL, i->arg);
+    i->check_fn(new_plain_grant(i->proof, i->user, i->uid, i->gid),
+                NULL,
+                i->arg);
     inquiry_free(i);
 }
 
 static void
-check_local(struct auth_server *server,
-            const struct auth_question *q,
+check_plain(struct auth_server *server,
+            enum identity_proof proof,
+            uid_t uid,
+            gid_t gid,
             auth_check_fn fn,
             void *arg)
 {
-    const struct user *user = users_find(server->users,
-                                         q->uid,
-                                         q->gid,
-                                         clock_monotonic_us(server->clock));
+    const struct user *user =
+        users_find(server->users, uid, gid, clock_monotonic_us(server->clock));
+    struct auth_question nothing = {.uid = uid, .gid = gid};
     struct inquiry *i;
 
     if (user != NULL) {
-        fn(auth_grant_new_local(user, q->uid, q->gid), NULL, arg);
+        fn(new_plain_grant(proof, user, uid, gid), NULL, arg);
         user_unref(user);
         return;
     }
-    i = inquiry_new(server, q, arg);
+    i = inquiry_new(server, &nothing, arg);
+    i->proof = proof;
     i->check_fn = fn;
     workers_submit(server->means.workers,
                    server->means.loop,
                    find_out,
-                   conclude_local,
+                   conclude_plain,
                    i);
+}
+
+static void
+check_token(struct auth_server *server,
+            const struct auth_question *q,
+            auth_check_fn fn,
+            void *arg)
+{
+    const char *token = strchr(q->authorization, ' ') + 1;
+    struct error err = {0};
+    uid_t uid;
+    gid_t gid;
+    int r;
+
+    if (server->bearer == NULL || !q->is_secure)
+        r = error_set(&err,
+                      -EKEYREJECTED,
+                      "bearer tokens are taken over TLS alone (see 'kctl "
+                      "kubeconfig')");
+    else
+        r = bearer_check(server->bearer, token, &uid, &gid, &err);
+    if (r < 0)
+        fn(NULL, &err, arg);
+    else
+        check_plain(server, IDENTITY_TOKEN, uid, gid, fn, arg);
 }
 
 /* A session's request */
@@ -384,7 +429,9 @@ auth_server_check(struct auth_server *server,
     struct inquiry *i;
 
     if (q->authorization == NULL && q->is_local) {
-        check_local(server, q, fn, arg);
+        check_plain(server, IDENTITY_LOCAL, q->uid, q->gid, fn, arg);
+    } else if (q->authorization != NULL && has_scheme(q, "Bearer ")) {
+        check_token(server, q, fn, arg);
     } else if (q->authorization != NULL && has_scheme(q, "Kiln ")) {
         check_session(server, q, fn, arg);
     } else if (q->authorization != NULL && has_scheme(q, "Munge ")) {

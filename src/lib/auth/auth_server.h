@@ -26,6 +26,7 @@
 struct auth_grant;
 struct auth_server;
 struct auth_session;
+struct bearer;
 struct clock;
 struct error;
 struct loop;
@@ -49,6 +50,7 @@ struct auth_server_settings {
     size_t sessions;           /* 0: 65,536 at a time */
     auth_verifier_fn verifier; /* NULL: no nodes */
     void *verifier_arg;
+    struct bearer *bearer; /* NULL: no bearer tokens */
 };
 
 /* Parts of a request. All borrowed until the call returns. */
@@ -60,7 +62,8 @@ struct auth_question {
     const void *body;
     size_t length;
     struct auth_session *session; /* of this connection, or NULL */
-    bool is_local; /* by a Unix socket, whose peer is the two below */
+    bool is_secure; /* nobody else reads it: the way of bearer tokens */
+    bool is_local;  /* by a Unix socket, whose peer is the two below */
     uid_t uid;
     gid_t gid;
 };

@@ -11,6 +11,7 @@ enum identity_proof {
     IDENTITY_LOCAL,      /* SO_PEERCRED of the controller's own socket */
     IDENTITY_CREDENTIAL, /* a credential of this very request */
     IDENTITY_SESSION,    /* a session that a credential opened */
+    IDENTITY_TOKEN,      /* a bearer token, over a connection nobody reads */
 };
 
 #define IDENTITY_NODE_SIZE 254 /* a DNS name and a NUL */

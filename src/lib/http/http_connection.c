@@ -233,17 +233,16 @@ identify(struct http_connection *c)
  * object, which is the argument of the callbacks it has set) is there by the
  * time the chores run, in the same turn of the loop.
  */
-struct bufferevent *
-http_connection_make(struct event_base *base, void *arg)
+static struct bufferevent *
+await(struct http_server *server, struct bufferevent *bev, bool is_secure)
 {
-    struct http_server *server = arg;
-    struct http_connection *c = xnew(struct http_connection);
+    struct http_connection *c;
 
-    c->bev = bufferevent_socket_new(base, -1, 0);
-    if (c->bev == NULL) {
-        free(c);
+    if (bev == NULL)
         return NULL;
-    }
+    c = xnew(struct http_connection);
+    c->bev = bev;
+    c->peer.is_secure = is_secure;
     c->server = server;
     c->loop = server->loop;
     c->references = 1;
@@ -252,6 +251,20 @@ http_connection_make(struct event_base *base, void *arg)
     list_add_last(&server->fresh, &c->place);
     event_active(&server->chores, EV_TIMEOUT, 0);
     return c->bev;
+}
+
+struct bufferevent *
+http_connection_make(struct event_base *base, void *arg)
+{
+    return await(arg, bufferevent_socket_new(base, -1, 0), false);
+}
+
+struct bufferevent *
+http_connection_make_layered(struct event_base *base, void *arg)
+{
+    struct http_server *server = arg;
+
+    return await(server, server->layer.make(base, server->layer.arg), true);
 }
 
 static void
@@ -436,6 +449,8 @@ send_refusal(const struct http_connection *c)
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     ssize_t ignored;
 
+    if (c->peer.is_secure) /* there is no way past the layer */
+        return;
     http_refusal_write(c->server, c->doom == HTTP_TOO_LARGE ? 413 : 503, &text);
     ignored = send(c->fd, text.text, text.length, MSG_DONTWAIT | MSG_NOSIGNAL);
     (void)ignored;

@@ -105,6 +105,8 @@ struct http_listener;
 struct http_server {
     struct loop *loop;
     struct evhttp *evhttp;
+    struct evhttp *layered; /* of listeners under the layer; or NULL */
+    struct http_layer layer;
     struct http_limits limits;
     http_server_fn handler;
     void *arg;
@@ -117,6 +119,7 @@ struct http_server {
     struct list refused; /* evhttp's error page is to be replaced */
     struct list phases[HTTP_PHASES];
     struct list listeners;
+    struct list layered_listeners;
     struct map *peers;
     struct http_connection **by_fd;
     size_t n_by_fd;
@@ -131,6 +134,8 @@ struct http_server {
  * closes now; not from inside evhttp's callbacks, which doom instead.
  */
 struct bufferevent *http_connection_make(struct event_base *base, void *server);
+struct bufferevent *http_connection_make_layered(struct event_base *base,
+                                                 void *server);
 void http_connection_adopt_all(struct http_server *server);
 void http_connection_set_data(struct http_connection *c,
                               void *data,

@@ -25,7 +25,8 @@ struct http_stream;
  * (SO_PEERCRED, of the moment it connected).
  */
 struct http_peer {
-    bool is_local; /* a Unix socket; the three ids are set */
+    bool is_local;  /* a Unix socket; the three ids are set */
+    bool is_secure; /* under a layer such as TLS: nobody else reads it */
     uid_t uid;
     gid_t gid;
     pid_t pid;

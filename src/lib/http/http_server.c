@@ -71,6 +71,7 @@ do_sweep(evutil_socket_t fd, short events, void *arg)
     (void)events;
     http_connection_sweep(server);
     http_listener_resume_all(&server->listeners);
+    http_listener_resume_all(&server->layered_listeners);
 }
 
 static int64_t
@@ -98,15 +99,14 @@ start_sweep(struct http_server *server)
     event_add(&server->sweep, &tv);
 }
 
-static void
-set_up_evhttp(struct http_server *server)
+static struct evhttp *
+new_evhttp(struct http_server *server,
+           struct bufferevent *(*make)(struct event_base *base, void *server))
 {
     struct evhttp *evhttp = evhttp_new(loop_base(server->loop));
 
-    server->scratch = evbuffer_new();
-    if (evhttp == NULL || server->scratch == NULL)
+    if (evhttp == NULL)
         abort();
-    server->evhttp = evhttp;
     evhttp_set_max_headers_size(evhttp,
                                 (ev_ssize_t)server->limits.header_bytes);
     evhttp_set_max_body_size(evhttp, (ev_ssize_t)server->limits.body_bytes);
@@ -119,8 +119,9 @@ set_up_evhttp(struct http_server *server)
         evhttp,
         EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_HEAD | EVHTTP_REQ_PUT
             | EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS | EVHTTP_REQ_PATCH);
-    evhttp_set_bevcb(evhttp, http_connection_make, server);
+    evhttp_set_bevcb(evhttp, make, server);
     evhttp_set_gencb(evhttp, http_request_handle, server);
+    return evhttp;
 }
 
 struct http_server *
@@ -140,10 +141,14 @@ http_server_new(struct loop *loop,
     list_init(&server->doomed);
     list_init(&server->refused);
     list_init(&server->listeners);
+    list_init(&server->layered_listeners);
     for (size_t i = 0; i < HTTP_PHASES; i++)
         list_init(&server->phases[i]);
     event_assign(&server->chores, loop_base(loop), -1, 0, do_chores, server);
-    set_up_evhttp(server);
+    server->scratch = evbuffer_new();
+    if (server->scratch == NULL)
+        abort();
+    server->evhttp = new_evhttp(server, http_connection_make);
     start_sweep(server);
     return server;
 }
@@ -161,6 +166,7 @@ http_server_free(struct http_server *server)
         return;
     server->is_ending = true;
     http_listener_close_all(&server->listeners);
+    http_listener_close_all(&server->layered_listeners);
     http_connection_adopt_all(server);
     for (size_t i = 0; i < HTTP_PHASES; i++)
         while (!list_is_empty(&server->phases[i]))
@@ -170,6 +176,8 @@ http_server_free(struct http_server *server)
     event_del(&server->chores);
     event_del(&server->sweep);
     evhttp_free(server->evhttp);
+    if (server->layered != NULL)
+        evhttp_free(server->layered);
     evbuffer_free(server->scratch);
     map_free(server->peers);
     free(server->by_fd);
@@ -195,6 +203,22 @@ http_server_listen(struct http_server *server,
 }
 
 int
+http_server_listen_layered(struct http_server *server,
+                           const char *address,
+                           const struct http_layer *layer,
+                           struct error *err)
+{
+    server->layer = *layer;
+    if (server->layered == NULL)
+        server->layered = new_evhttp(server, http_connection_make_layered);
+    return http_listener_open(server->loop,
+                              server->layered,
+                              &server->layered_listeners,
+                              address,
+                              err);
+}
+
+int
 http_server_listen_unix(struct http_server *server,
                         const char *path,
                         mode_t mode,
@@ -212,12 +236,19 @@ void
 http_server_pause(struct http_server *server)
 {
     http_listener_close_all(&server->listeners);
+    http_listener_close_all(&server->layered_listeners);
 }
 
 int
 http_server_port(const struct http_server *server)
 {
     return http_listener_port(&server->listeners);
+}
+
+int
+http_server_layered_port(const struct http_server *server)
+{
+    return http_listener_port(&server->layered_listeners);
 }
 
 void

@@ -17,7 +17,9 @@
 
 #include "lib/base/macro.h"
 
+struct bufferevent;
 struct error;
+struct event_base;
 struct http_request;
 struct http_server;
 struct loop;
@@ -69,14 +71,29 @@ int http_server_check_address(const char *address, struct error *err);
 int http_server_listen(struct http_server *server,
                        const char *address,
                        struct error *err);
+/* Or under another layer, as TLS is: `make` makes the bufferevent of each
+ * connection, which closes its descriptor when it is freed. One such layer for
+ * a server. Its peers are secure.
+ */
+struct http_layer {
+    struct bufferevent *(*make)(struct event_base *base, void *arg);
+    void *arg;
+};
+int http_server_listen_layered(struct http_server *server,
+                               const char *address,
+                               const struct http_layer *layer,
+                               struct error *err);
 int http_server_listen_unix(struct http_server *server,
                             const char *path,
                             mode_t mode,
                             struct error *err);
 void http_server_pause(struct http_server *server);
 
-/* Look. Port: of the first TCP listener, 0 if none. */
+/* Look. Port: of the first plain TCP listener, 0 if none; of the first under
+ * the layer.
+ */
 int http_server_port(const struct http_server *server);
+int http_server_layered_port(const struct http_server *server);
 struct http_server_counts {
     size_t connections;
     size_t streams;

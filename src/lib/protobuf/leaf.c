@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "lib/auth/digest.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
@@ -80,22 +81,9 @@ new_text(const struct leaf *l, struct wire_reader bytes)
 static struct json *
 new_base64(const struct leaf *l, struct wire_reader bytes)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrs"
-                                 "tuvwxyz0123456789+/";
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    while (bytes.at < bytes.end) {
-        size_t n = wire_reader_left(&bytes) < 3 ? wire_reader_left(&bytes) : 3;
-        uint32_t bits = (uint32_t)bytes.at[0] << 16;
-
-        bits |= n > 1 ? (uint32_t)bytes.at[1] << 8 : 0;
-        bits |= n > 2 ? bytes.at[2] : 0;
-        strbuf_add_char(&text, digits[bits >> 18]);
-        strbuf_add_char(&text, digits[bits >> 12 & 63]);
-        strbuf_add_char(&text, n > 1 ? digits[bits >> 6 & 63] : '=');
-        strbuf_add_char(&text, n > 2 ? digits[bits & 63] : '=');
-        bytes.at += n;
-    }
+    base64_encode(&text, bytes.at, wire_reader_left(&bytes));
     return json_string_n(l->arena, text.text, text.length);
 }
 

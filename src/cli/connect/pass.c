@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/connect/pass.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/connect/connection.h"
+#include "lib/auth/digest.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/client/client.h"
+#include "lib/http/http_client.h"
+#include "lib/json/json.h"
+#include "lib/loop/loop.h"
+
+/* One question, waited for. */
+struct inquiry {
+    struct loop *loop;
+    struct arena *arena;
+    struct json *answer;
+    struct error *err;
+    int result;
+};
+
+static void
+answered(const struct http_answer *answer, const struct error *err, void *arg)
+{
+    struct inquiry *i = arg;
+    const char *message;
+
+    loop_stop(i->loop);
+    if (answer == NULL) {
+        i->result = error_set(i->err, err->code, "%s", err->text);
+        return;
+    }
+    i->answer = json_parse(i->arena, answer->body, answer->length, NULL, NULL);
+    if (answer->status < 300 && i->answer != NULL)
+        return;
+    message = json_get_text(i->answer, "message");
+    if (message != NULL)
+        i->result = error_set(i->err,
+                              answer->status == 403 ? -EACCES : -EREMOTEIO,
+                              "%s",
+                              message);
+    else
+        i->result = error_set(i->err,
+                              -EREMOTEIO,
+                              "the server answered with HTTP status %d",
+                              answer->status);
+}
+
+static int
+ask(struct connection *c,
+    enum http_method method,
+    const char *target,
+    struct arena *arena,
+    struct json **ret_answer,
+    struct error *err)
+{
+    struct inquiry i = {
+        .loop = connection_client(c)->loop,
+        .arena = arena,
+        .err = err,
+    };
+    const struct http_question question = {
+        .method = method,
+        .target = target,
+        .done = answered,
+        .arg = &i,
+    };
+
+    http_client_call(connection_http(c), &question);
+    loop_run(i.loop);
+    *ret_answer = i.answer;
+    return connection_advise(i.result, err);
+}
+
+/* The host of the server's URL; of a socket, this machine. */
+static const char *
+host_of(const struct connection *c, struct arena *arena)
+{
+    static const char scheme[] = "http://";
+    const char *url = connection_server(c), *colon;
+    char name[256] = "localhost";
+
+    if (strncmp(url, scheme, sizeof(scheme) - 1) != 0) {
+        (void)gethostname(name, sizeof(name) - 1);
+        return arena_strdup(arena, name);
+    }
+    url += sizeof(scheme) - 1;
+    url = arena_strndup(arena, url, strcspn(url, "/"));
+    colon = strrchr(url, ':');
+    if (colon == NULL || colon[strcspn(colon, "]")] != '\0')
+        return url;
+    return arena_strndup(arena, url, (size_t)(colon - url));
+}
+
+static const char *
+in_base64(struct arena *arena, const char *text)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    base64_encode(&out, text, strlen(text));
+    return arena_strndup(arena, out.text, out.length);
+}
+
+int
+pass_find_door(struct connection *c,
+               const char *host,
+               struct arena *arena,
+               struct pass_door *ret_door,
+               struct error *err)
+{
+    struct json *answer;
+    const char *cluster, *authority;
+    int64_t port;
+    int r = ask(c, HTTP_GET, "/kiln/v1/access", arena, &answer, err);
+
+    if (r < 0)
+        return r;
+    cluster = json_get_text(answer, "cluster");
+    authority = json_get_text(answer, "certificateAuthority");
+    port = json_get_int(answer, "port", 0);
+    if (cluster == NULL || authority == NULL || port <= 0)
+        return error_set(err,
+                         -EREMOTEIO,
+                         "the controller does not say where it serves TLS");
+    ret_door->cluster = cluster;
+    ret_door->authority_base64 = in_base64(arena, authority);
+    ret_door->url = arena_printf(arena,
+                                 "https://%s:%" PRId64,
+                                 host != NULL ? host : host_of(c, arena),
+                                 port);
+    return 0;
+}
+
+int
+pass_get_token(struct connection *c,
+               struct arena *arena,
+               struct pass_token *ret_token,
+               struct error *err)
+{
+    struct json *answer;
+    const char *sealed;
+    int r = ask(c, HTTP_POST, "/kiln/v1/token", arena, &answer, err);
+
+    if (r < 0)
+        return r;
+    ret_token->text = json_get_text(answer, "token");
+    ret_token->ends_at = json_get_text(answer, "expirationTimestamp");
+    sealed = json_get_text(answer, "credential");
+    if (sealed != NULL)
+        r = connection_unseal(c, sealed, arena, &ret_token->text, err);
+    if (r < 0)
+        return r;
+    if (ret_token->text == NULL || ret_token->ends_at == NULL)
+        return error_set(err,
+                         -EREMOTEIO,
+                         "the controller's answer holds no token");
+    return 0;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/entrance.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "controller/apiserver/access.h"
+#include "controller/settings.h"
+#include "lib/auth/bearer.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/log.h"
+#include "lib/base/strbuf.h"
+#include "lib/http/http_server.h"
+#include "lib/tls/certificate.h"
+#include "lib/tls/tls.h"
+
+#define SECOND_US        1000000
+#define CERTIFICATE_MOST (1u << 20)
+#define NAMES_MOST       64
+
+struct entrance {
+    const struct controller_settings *settings;
+    char *certificate;
+    char *key;
+    struct strbuf pem; /* of the certificate */
+    struct tls *tls;
+    struct bearer *bearer;
+};
+
+static char *
+token_key(const struct controller_settings *s)
+{
+    return xasprintf("%s/token.key", s->state_dir);
+}
+
+/* The host of "ADDR:PORT" as a certificate has it; NULL for all addresses. */
+static char *
+host_of(const char *listen)
+{
+    const char *colon = strrchr(listen, ':');
+    size_t length = colon != NULL ? (size_t)(colon - listen) : strlen(listen);
+    char *host;
+
+    if (length > 2 && listen[0] == '[' && listen[length - 1] == ']') {
+        listen++;
+        length -= 2;
+    }
+    host = xstrndup(listen, length);
+    if (strcmp(host, "*") != 0 && strcmp(host, "0.0.0.0") != 0
+        && strcmp(host, "::") != 0)
+        return host;
+    free(host);
+    return NULL;
+}
+
+/* Each once. */
+static void
+add_name(const char *names[NAMES_MOST], size_t *n_names, const char *name)
+{
+    if (name == NULL || name[0] == '\0' || *n_names == NAMES_MOST)
+        return;
+    for (size_t i = 0; i < *n_names; i++)
+        if (strcmp(names[i], name) == 0)
+            return;
+    names[(*n_names)++] = name;
+}
+
+static int
+make_certificate(const struct entrance *e, struct error *err)
+{
+    const struct controller_settings *s = e->settings;
+    char *hosts[NAMES_MOST] = {0};
+    const char *names[NAMES_MOST];
+    char host[256] = "";
+    size_t n = 0, n_hosts = 0;
+    int r;
+
+    for (size_t i = 0; i < s->tls_names.count; i++)
+        add_name(names, &n, s->tls_names.items[i]);
+    if (gethostname(host, sizeof(host) - 1) == 0)
+        add_name(names, &n, host);
+    for (size_t i = 0; i < s->tls_listen.count && n_hosts < NAMES_MOST; i++) {
+        hosts[n_hosts] = host_of(s->tls_listen.items[i]);
+        add_name(names, &n, hosts[n_hosts++]);
+    }
+    add_name(names, &n, "localhost");
+    add_name(names, &n, "127.0.0.1");
+    add_name(names, &n, "::1");
+    r = certificate_make(e->certificate, e->key, names, n, err);
+    if (r == 0)
+        log_info("a certificate was made for '%s' and %zu more names: '%s'",
+                 names[0],
+                 n - 1,
+                 e->certificate);
+    for (size_t i = 0; i < n_hosts; i++)
+        free(hosts[i]);
+    return r;
+}
+
+static int
+find_certificate(struct entrance *e, struct error *err)
+{
+    const struct controller_settings *s = e->settings;
+
+    if (s->tls_certificate != NULL) {
+        e->certificate = xstrdup(s->tls_certificate);
+        e->key = xstrdup(s->tls_key);
+        return 0;
+    }
+    e->certificate = xasprintf("%s/tls.crt", s->state_dir);
+    e->key = xasprintf("%s/tls.key", s->state_dir);
+    return access(e->certificate, F_OK) == 0 ? 0 : make_certificate(e, err);
+}
+
+int
+entrance_open(const struct controller_settings *settings,
+              struct entrance **ret_entrance,
+              struct error *err)
+{
+    CLEANUP_FREE char *key = token_key(settings);
+    struct entrance *e;
+    int r;
+
+    *ret_entrance = NULL;
+    if (settings->tls_listen.count == 0)
+        return 0;
+    e = xnew(struct entrance);
+    e->settings = settings;
+    strbuf_init(&e->pem);
+    r = dir_make(settings->state_dir, 0700, err);
+    if (r == 0)
+        r = find_certificate(e, err);
+    if (r == 0)
+        r = file_read(e->certificate, CERTIFICATE_MOST, &e->pem, err);
+    if (r == 0)
+        r = tls_open(e->certificate, e->key, &e->tls, err);
+    if (r == 0)
+        r = bearer_open(key, settings->cluster, &clock_system, &e->bearer, err);
+    if (r < 0) {
+        entrance_free(e);
+        return r;
+    }
+    *ret_entrance = e;
+    return 0;
+}
+
+void
+entrance_free(struct entrance *e)
+{
+    if (e == NULL)
+        return;
+    bearer_free(e->bearer);
+    tls_free(e->tls);
+    strbuf_fini(&e->pem);
+    free(e->certificate);
+    free(e->key);
+    free(e);
+}
+
+int
+entrance_rotate_tokens(const struct controller_settings *settings,
+                       struct error *err)
+{
+    CLEANUP_FREE char *key = token_key(settings);
+
+    return bearer_rotate(key, err);
+}
+
+void
+entrance_access(const struct entrance *e,
+                struct notary *notary,
+                struct access *ret_access)
+{
+    memset(ret_access, 0, sizeof(*ret_access));
+    if (e == NULL)
+        return;
+    *ret_access = (struct access){
+        .bearer = e->bearer,
+        .notary = notary,
+        .cluster = e->settings->cluster,
+        .authority = e->pem.text,
+        .lifetime_s = e->settings->token_lifetime_us / SECOND_US,
+    };
+}
+
+void
+entrance_layer(const struct entrance *e, struct http_layer *ret_layer)
+{
+    *ret_layer =
+        (struct http_layer){.make = tls_make_connection, .arg = e->tls};
+}

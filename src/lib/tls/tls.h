@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tls.h - the server's side of TLS: a certificate, and connections under it
+ *
+ * TLS 1.2 and 1.3. Clients show no certificate; they prove who they are in
+ * what they send.
+ *
+ * Thread: the loop's.
+ */
+#pragma once
+
+#include "lib/base/macro.h"
+
+struct bufferevent;
+struct error;
+struct event_base;
+struct tls;
+
+/* Life. Open reads both files, in PEM, and refuses a key that is not the
+ * certificate's. Free after the connections.
+ */
+void tls_free(struct tls *tls);
+int tls_open(const char *certificate_path,
+             const char *key_path,
+             struct tls **ret_tls,
+             struct error *err);
+DEFINE_CLEANUP(struct tls, tls_free)
+
+/* One connection that is to be accepted; `tls` is the argument. It closes its
+ * descriptor when it is freed.
+ */
+struct bufferevent *tls_make_connection(struct event_base *base, void *tls);

@@ -1,0 +1,144 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# TLS and tokens: the way in for tools that can speak no MUNGE, what a token is
+# worth, and what ends it.
+
+# shellcheck disable=SC2119,SC2317 # functions that are called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+cluster_begin
+need munged munge kiln-controller kctl jq curl
+if ! cluster_user kilntest1 || ! cluster_user kilntest2; then
+    skip_all "only root can make users"
+fi
+cluster_munge
+find_free_port
+tls_port=$free_port
+controller() {
+    cluster_controller --socket "$cluster/socket" \
+        --listen-tls "127.0.0.1:$tls_port" "$@"
+}
+controller
+home=$cluster/home
+authority=$cluster/state/tls.crt
+
+root() { kctl --server "http+unix://$cluster/socket" "$@"; }
+token_of() { as "$1" kctl credential | jq -r .status.token; }
+# by TOKEN METHOD PATH [BODY]: over TLS; one line, the code and the answer.
+by() {
+    curl -s --max-time 10 -w '\n%{http_code}' --cacert "$authority" \
+        -H "Authorization: Bearer $1" -H 'Content-Type: application/json' \
+        -X "$2" ${4:+-d "$4"} "https://127.0.0.1:$tls_port$3" |
+        awk '{ text = text last; last = $0 } END { print last " " text }'
+}
+pods=/api/v1/namespaces/default/pods
+whoami=/apis/authentication.k8s.io/v1/selfsubjectreviews
+review='{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}'
+
+# --- what is made -------------------------------------------------------------
+is "the key of the certificate is its owner's alone" \
+    "$(stat -c %a "$cluster/state/tls.key")" 600
+is "so is the key of tokens" "$(stat -c %a "$cluster/state/token.key")" 600
+ok "the certificate proves the controller to who has it" \
+    curl -fs --cacert "$authority" "https://localhost:$tls_port/version" \
+    -o /dev/null
+like "plain HTTP is not served there" \
+    "$(curl -s "http://127.0.0.1:$tls_port/version" 2>&1 || echo refused)" \
+    'refused'
+
+# --- a token ------------------------------------------------------------------
+credential=$(as kilntest1 kctl credential)
+like "kctl credential speaks as kubectl asks of a plugin" "$credential" \
+    '"kind":"ExecCredential".*"token":"kiln1\..*"expirationTimestamp":"20'
+token=$(echo "$credential" | jq -r .status.token)
+like "a token is its user" "$(by "$token" POST $whoami "$review")" \
+    '^201 .*"username":"kilntest1"'
+like "and may what the user may" "$(by "$token" GET $pods)" '^200 '
+like "and not what the user may not" \
+    "$(by "$token" POST /api/v1/namespaces \
+        '{"metadata":{"name":"mine"}}')" '^403 .*"reason":"Forbidden"'
+like "root of the controller is administrator by a token, too" \
+    "$(by "$(root credential | jq -r .status.token)" POST \
+        /api/v1/namespaces '{"metadata":{"name":"made"}}')" '^201 '
+like "a token of root is not given over the network" \
+    "$(kctl credential 2>&1)" 'root of another machine is nobody here'
+like "a token is not given for a token" \
+    "$(by "$token" POST /kiln/v1/token)" '^403 .*never end'
+like "no token, no answer" "$(curl -s -w '\n%{http_code}' --cacert \
+    "$authority" "https://127.0.0.1:$tls_port$pods" | tr -d '\n')" '401$'
+like "without TLS a token is not taken" \
+    "$(curl -s -H "Authorization: Bearer $token" "$cluster_url$pods")" \
+    'taken over TLS alone'
+like "a token that was changed is refused" \
+    "$(by "$(echo "$token" | sed 's/^kiln1\.[0-9]*/kiln1.0/')" GET $pods)" \
+    '^401 .*key has been replaced'
+like "as is one that is none" "$(by nonsense GET $pods)" \
+    "^401 .*none of Kiln's"
+like "a watch goes by TLS and token" \
+    "$(curl -sN --max-time 5 --cacert "$authority" \
+        -H "Authorization: Bearer $token" \
+        "https://127.0.0.1:$tls_port/api/v1/namespaces?watch=true&timeoutSeconds=1")" \
+    '"type":"ADDED".*"name":"default"'
+log=$(cat "$cluster/log/controller")
+unlike "no token is in the log" "$log" "${token##*.}"
+like "but its name is" "$log" \
+    "user 'kilntest1' was given a token, $(printf %s "$token" |
+        sha256sum | cut -c 1-16)"
+
+# --- kubeconfig ----------------------------------------------------------------
+as kilntest1 kctl kubeconfig >"$home/kilntest1/kubeconfig"
+like "kctl kubeconfig names the plugin" \
+    "$(cat "$home/kilntest1/kubeconfig")" '^      - credential$'
+if command -v kubectl >/dev/null; then
+    kubectl_as() { # USER ARGUMENT...
+        kubectl_user=$1
+        shift
+        as "$kubectl_user" env KUBECONFIG="$home/$kubectl_user/kubeconfig" \
+            HOME="$home/$kubectl_user" kubectl "$@" 2>&1
+    }
+    like "kubectl works by it" "$(kubectl_as kilntest1 get namespaces)" \
+        '^default  *Active'
+    like "as the user" "$(kubectl_as kilntest1 auth whoami)" kilntest1
+    like "who may not do everything" \
+        "$(kubectl_as kilntest1 create namespace other)" forbidden
+    like "what it makes" \
+        "$(kubectl_as kilntest1 create job by-tls --image=host -- true)" created
+    is "is the user's" "$(root get job by-tls -o json |
+        jq -r '.metadata.annotations["kiln.hpc/user"]')" kilntest1
+else
+    skip "kubectl works by it" "kubectl is missing"
+fi
+
+# --- what ends a token ----------------------------------------------------------
+kiln-controller --state-dir "$cluster/state" --rotate-tokens
+ends() { by "$token" GET "$pods" | grep -q '^401 .*key has been replaced'; }
+ok "another key ends the tokens while the controller runs" wait_for 10 ends
+like "a new one is good" "$(by "$(token_of kilntest1)" GET "$pods")" '^200 '
+
+# --- after a restart --------------------------------------------------------------
+token=$(token_of kilntest2)
+before=$(sha256sum <"$authority")
+stop controller
+controller
+is "the certificate outlives a restart" "$(sha256sum <"$authority")" "$before"
+like "so do tokens" "$(by "$token" GET $pods)" '^200 '
+
+# --- a certificate of the site's ----------------------------------------------------
+stop controller
+printf 'tls:\n  certificate: /nonexistent/crt\n' >"$cluster/etc/half.yaml"
+like "a certificate without its key is a mistake" \
+    "$(kiln-controller --config "$cluster/etc/half.yaml" --check-config 2>&1)" \
+    'go together'
+mv "$cluster/state/tls.crt" "$cluster/etc/site.crt"
+mv "$cluster/state/tls.key" "$cluster/etc/site.key"
+printf 'tls:\n  certificate: %s\n  key: %s\n' "$cluster/etc/site.crt" \
+    "$cluster/etc/site.key" >"$cluster/etc/site.yaml"
+controller --config "$cluster/etc/site.yaml"
+ok "one that is given is served" curl -fs --cacert "$cluster/etc/site.crt" \
+    "https://localhost:$tls_port/version" -o /dev/null
+ok "and none is made" [ ! -e "$authority" ]
+like "kctl kubeconfig hands it on" "$(as kilntest1 kctl kubeconfig)" \
+    "$(base64 -w 0 <"$cluster/etc/site.crt")"
+finish
