@@ -39,7 +39,6 @@ struct cache {
     uint64_t generation;
     uint64_t removal_generation;
     bool has_new_order;
-    bool has_new_affinity;
     uint32_t n_slots;
     uint32_t *free_slots;
     size_t n_free_slots, free_slot_capacity;
@@ -47,9 +46,7 @@ struct cache {
     /* What snapshots borrow. */
     struct node_view **ordered;
     uint32_t n_ordered;
-    struct node_view **with_affinity;
     uint32_t n_with_affinity;
-    struct node_view **with_anti_affinity;
     uint32_t n_with_anti_affinity;
 };
 
@@ -95,8 +92,6 @@ cache_free(struct cache *cache)
     silicon_shelf_free(cache->shelf);
     free(cache->free_slots);
     free(cache->ordered);
-    free(cache->with_affinity);
-    free(cache->with_anti_affinity);
     free(cache);
 }
 
@@ -117,16 +112,28 @@ give_slot(struct cache *cache, uint32_t slot)
     cache->free_slots[cache->n_free_slots++] = slot;
 }
 
+/* Keeps the numbers of nodes that have pods with pod affinity. */
+static void
+count_affinity(struct cache *cache, struct node_view *v)
+{
+    bool has_any = v->object != NULL && v->with_affinity.count > 0;
+    bool has_anti =
+        v->object != NULL && v->with_required_anti_affinity.count > 0;
+
+    cache->n_with_affinity += (uint32_t)has_any - v->is_counted_affinity;
+    cache->n_with_anti_affinity +=
+        (uint32_t)has_anti - v->is_counted_anti_affinity;
+    v->is_counted_affinity = has_any;
+    v->is_counted_anti_affinity = has_anti;
+}
+
 static void
 touch(struct cache *cache, struct node_view *v)
 {
     v->generation = ++cache->generation;
     list_remove(&v->recent);
     list_add_first(&cache->recent, &v->recent);
-    if ((v->with_affinity.count > 0) != v->is_listed_affinity
-        || (v->with_required_anti_affinity.count > 0)
-               != v->is_listed_anti_affinity)
-        cache->has_new_affinity = true;
+    count_affinity(cache, v);
 }
 
 static struct node_view *
@@ -178,8 +185,8 @@ cache_remove_node(struct cache *cache, const char *name)
         return;
     node_tree_remove(cache->tree, v, v->object);
     node_view_set_object(v, NULL, cache->settings.resources, cache->shelf);
+    count_affinity(cache, v);
     cache->has_new_order = true;
-    cache->has_new_affinity = true;
     cache->removal_generation = ++cache->generation;
     list_remove(&v->recent);
     drop_if_empty(cache, v);
@@ -396,28 +403,6 @@ make_order(struct cache *cache)
                                     sizeof(struct node_view *));
     node_tree_list(cache->tree, cache->ordered);
     cache->has_new_order = false;
-    cache->has_new_affinity = true;
-}
-
-static void
-make_affinity_lists(struct cache *cache)
-{
-    size_t room = (cache->n_ordered + 1) * sizeof(struct node_view *);
-
-    cache->with_affinity = xrealloc(cache->with_affinity, room);
-    cache->with_anti_affinity = xrealloc(cache->with_anti_affinity, room);
-    cache->n_with_affinity = cache->n_with_anti_affinity = 0;
-    for (uint32_t i = 0; i < cache->n_ordered; i++) {
-        struct node_view *v = cache->ordered[i];
-
-        v->is_listed_affinity = v->with_affinity.count > 0;
-        v->is_listed_anti_affinity = v->with_required_anti_affinity.count > 0;
-        if (v->is_listed_affinity)
-            cache->with_affinity[cache->n_with_affinity++] = v;
-        if (v->is_listed_anti_affinity)
-            cache->with_anti_affinity[cache->n_with_anti_affinity++] = v;
-    }
-    cache->has_new_affinity = false;
 }
 
 void
@@ -425,14 +410,10 @@ cache_update_snapshot(struct cache *cache, struct snapshot *snapshot)
 {
     if (cache->has_new_order)
         make_order(cache);
-    if (cache->has_new_affinity)
-        make_affinity_lists(cache);
     *snapshot = (struct snapshot){
         .nodes = cache->ordered,
         .n_nodes = cache->n_ordered,
-        .with_affinity = cache->with_affinity,
         .n_with_affinity = cache->n_with_affinity,
-        .with_required_anti_affinity = cache->with_anti_affinity,
         .n_with_required_anti_affinity = cache->n_with_anti_affinity,
         .generation = cache->generation,
         .removal_generation = cache->removal_generation,

@@ -45,9 +45,9 @@ struct node_view {
     struct pod_list pods;
     struct pod_list with_affinity;
     struct pod_list with_required_anti_affinity;
-    struct list recent;      /* the cache's: latest change first */
-    bool is_listed_affinity; /* the cache's: in the snapshot's lists */
-    bool is_listed_anti_affinity;
+    struct list recent;       /* the cache's: latest change first */
+    bool is_counted_affinity; /* the cache's: in the snapshot's numbers */
+    bool is_counted_anti_affinity;
 };
 
 /* Life: without an object and pods. Dup shares objects and pods. */

@@ -21,9 +21,7 @@ struct node_view;
 struct snapshot {
     struct node_view **nodes; /* those that exist, in order */
     uint32_t n_nodes;
-    struct node_view **with_affinity; /* that have pods with pod affinity */
-    uint32_t n_with_affinity;
-    struct node_view **with_required_anti_affinity;
+    uint32_t n_with_affinity; /* nodes that have pods with pod affinity */
     uint32_t n_with_required_anti_affinity;
     uint64_t generation;         /* of the latest change in it */
     uint64_t removal_generation; /* when a node last went */

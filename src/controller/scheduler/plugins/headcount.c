@@ -63,6 +63,19 @@ headcount_free(struct headcount *h)
 
 /* Domains */
 
+/* Domain 0, of the nodes without the label, has nobody. */
+static void
+make_room(struct headcount_column *c, uint32_t capacity)
+{
+    c->capacity = capacity;
+    c->sums = xrealloc_array(c->sums, capacity, sizeof(*c->sums));
+    c->members = xrealloc_array(c->members, capacity, sizeof(*c->members));
+    c->values = xrealloc_array(c->values, capacity, sizeof(char *));
+    c->sums[0] = 0;
+    c->members[0] = 0;
+    c->values[0] = NULL;
+}
+
 static uint32_t
 domain_of(struct headcount_column *c, const struct node_view *node)
 {
@@ -74,13 +87,8 @@ domain_of(struct headcount_column *c, const struct node_view *node)
     id = (uintptr_t)map_find(c->by_value, value);
     if (id != 0)
         return (uint32_t)id;
-    if (c->n_ids + 2 > c->capacity) {
-        c->capacity = c->capacity * 2 + 16;
-        c->sums = xrealloc_array(c->sums, c->capacity, sizeof(*c->sums));
-        c->members =
-            xrealloc_array(c->members, c->capacity, sizeof(*c->members));
-        c->values = xrealloc_array(c->values, c->capacity, sizeof(char *));
-    }
+    if (c->n_ids + 1 == c->capacity)
+        make_room(c, c->capacity * 2);
     id = ++c->n_ids;
     c->sums[id] = 0;
     c->members[id] = 0;
@@ -134,10 +142,11 @@ column_begin(const struct headcount *h, struct headcount_column *c)
 
     column_clear(c);
     c->by_value = map_new();
-    c->n_ids = c->n_inhabited = c->n_not_zero = c->capacity = 0;
+    c->n_ids = c->n_inhabited = c->n_not_zero = 0;
     c->sums = NULL;
     c->members = NULL;
     c->values = NULL;
+    make_room(c, 8);
     c->ids = xnew_array(uint32_t, h->n_slots + 1);
     c->counts = xnew_array(int64_t, h->n_slots + 1);
     c->is_in = xnew_array(bool, h->n_slots + 1);

@@ -750,13 +750,6 @@ pods_beside(const struct score_note *note,
     const struct domain *domain;
     const char *value;
 
-    if (note->headcount != NULL) {
-        const struct headcount_column *column =
-            headcount_at(note->headcount, rule);
-
-        return r->is_hostname ? column->counts[node->slot]
-                              : column->sums[column->ids[node->slot]];
-    }
     value = string_map_find(&node->node->meta.labels, r->topology_key);
     if (value == NULL)
         return -1;
@@ -767,14 +760,12 @@ pods_beside(const struct score_note *note,
 }
 
 static int64_t
-spread_score_one(void *self,
-                 const struct cycle *c,
-                 const struct node_view *node)
+score_one(const struct score_note *note,
+          const struct cycle *c,
+          const struct node_view *node)
 {
-    const struct score_note *note = cycle_get(c, &score_key);
     double score = 0;
 
-    (void)self;
     if (is_ignored(note, node))
         return 0;
     for (unsigned i = 0; i < note->rules.count; i++) {
@@ -785,6 +776,69 @@ spread_score_one(void *self,
                      + (double)(note->rules.items[i].max_skew - 1);
     }
     return (int64_t)round(score);
+}
+
+/* Of one rule, added to those of the others. */
+static void
+add_column(const struct headcount_column *column,
+           const struct spread_rule *rule,
+           double weight,
+           const struct node_view *const *nodes,
+           unsigned count,
+           double *sums)
+{
+    double more = (double)(rule->max_skew - 1);
+
+    for (unsigned n = 0; n < count; n++) {
+        uint32_t slot = nodes[n]->slot;
+        int64_t pods = rule->is_hostname ? column->counts[slot]
+                                         : column->sums[column->ids[slot]];
+
+        sums[n] += (double)pods * weight + more;
+    }
+}
+
+#define SCORE_BATCH 256u
+
+static void
+score_batch(const struct score_note *note,
+            const struct node_view *const *nodes,
+            unsigned count,
+            int64_t *scores)
+{
+    double sums[SCORE_BATCH] = {0};
+
+    for (unsigned i = 0; i < note->rules.count; i++)
+        add_column(headcount_at(note->headcount, i),
+                   &note->rules.items[i],
+                   note->weights[i],
+                   nodes,
+                   count,
+                   sums);
+    for (unsigned n = 0; n < count; n++)
+        scores[n] = is_ignored(note, nodes[n]) ? 0 : (int64_t)round(sums[n]);
+}
+
+static void
+spread_score(void *self,
+             const struct cycle *c,
+             const struct node_view *const *nodes,
+             unsigned count,
+             int64_t *scores)
+{
+    const struct score_note *note = cycle_get(c, &score_key);
+
+    (void)self;
+    if (note->headcount == NULL) {
+        for (unsigned n = 0; n < count; n++)
+            scores[n] = score_one(note, c, nodes[n]);
+        return;
+    }
+    for (unsigned at = 0; at < count; at += SCORE_BATCH)
+        score_batch(note,
+                    nodes + at,
+                    count - at < SCORE_BATCH ? count - at : SCORE_BATCH,
+                    scores + at);
 }
 
 static void
@@ -977,7 +1031,7 @@ const struct plugin topology_spread_plugin = {
     .remove_pod = spread_remove_pod,
     .filter = spread_filter,
     .prescore = spread_prescore,
-    .score_one = spread_score_one,
+    .score = spread_score,
     .normalization = NORMALIZE_CUSTOM,
     .normalize = spread_normalize,
     .wakes = wakes,
