@@ -73,6 +73,7 @@ static const struct admission_rule {
     {"NodeOwner", &lease_kind, ON_CREATE | KILN, own_name_admit},
     {"NodeOwner", &node_kind, ON_CREATE | ON_UPDATE | KILN, node_owner_admit},
     {"Allocation", &pod_kind, ON_UPDATE, allocation_admit},
+    {"ResourceQuota", ANY_KIND, ON_CREATE, quota_admit},
     {"FinishedPod", &pod_kind, ON_UPDATE | KILN, finished_pod_admit},
 };
 

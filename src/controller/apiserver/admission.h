@@ -40,6 +40,11 @@ admission_rule_fn taint_new_node_admit;
 admission_rule_fn allocation_admit;
 admission_rule_fn finished_pod_admit;
 
+/* admission_quota.c; put: what the rule charged, before the object itself */
+admission_rule_fn quota_admit;
+struct store_txn;
+void quota_put(struct request *q, struct store_txn *txn);
+
 /* admission_storage.c */
 admission_rule_fn volume_in_use_admit;
 admission_rule_fn claim_in_use_admit;

@@ -330,7 +330,10 @@ verb_create(struct request *q)
         reply_tree(&q->reply, 201, tree);
         request_finish(q);
     } else {
-        const struct object *object = write_put(q, txn, tree, NULL);
+        const struct object *object;
+
+        quota_put(q, txn);
+        object = write_put(q, txn, tree, NULL);
 
         content_put(q, txn);
         reply_object(&q->reply, 201, object);

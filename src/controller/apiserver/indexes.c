@@ -67,6 +67,13 @@ node_name(const struct object *object, char buffer[64])
 }
 
 static const char *
+quota_namespace(const struct object *object, char buffer[64])
+{
+    (void)buffer;
+    return object->meta->namespace;
+}
+
+static const char *
 storage_default(const struct object *object, char buffer[64])
 {
     static const char *const names[] = {
@@ -92,5 +99,6 @@ const struct store_index apiserver_indexes[N_INDEXES] = {
     [INDEX_EVENTS_BY_NAME] = {&event_kind, event_name},
     [INDEX_CLASS_BY_DEFAULT] = {&priority_class_kind, class_default},
     [INDEX_NODES_BY_NAME] = {&node_kind, node_name},
+    [INDEX_QUOTAS_BY_NAMESPACE] = {&resource_quota_kind, quota_namespace},
     [INDEX_STORAGE_BY_DEFAULT] = {&storage_class_kind, storage_default},
 };

@@ -14,6 +14,7 @@ enum index {
     INDEX_EVENTS_BY_NAME,   /* of the object they are about */
     INDEX_CLASS_BY_DEFAULT, /* "default": the global one */
     INDEX_NODES_BY_NAME,    /* so that each agent watches its own for nothing */
+    INDEX_QUOTAS_BY_NAMESPACE,
     INDEX_STORAGE_BY_DEFAULT, /* "default": the classes that say so */
     N_INDEXES,
 };

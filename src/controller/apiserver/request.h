@@ -26,6 +26,7 @@
 struct apiserver;
 struct arena;
 struct caller;
+struct quota_change;
 struct request;
 
 enum body_format {
@@ -54,15 +55,16 @@ struct request {
     enum body_format format;
     const char *text; /* of the body, as it came; NULL when it is a tree */
     size_t length;
-    struct json *body;          /* parsed; of a create, replace or patch */
-    struct json_notes notes;    /* what the parser noticed */
-    struct json *old_tree;      /* of what is changed, once it was parsed */
-    const char *agent;          /* of the User-Agent, or NULL */
-    bool is_applied;            /* its managedFields are made */
-    const char *submission_key; /* of the create of a Job, or NULL */
-    struct content contents[2]; /* that admission took out */
-    int64_t job_id;             /* of a Job being created */
-    bool is_verbose;            /* of /readyz */
+    struct json *body;       /* parsed; of a create, replace or patch */
+    struct json_notes notes; /* what the parser noticed */
+    struct json *old_tree;   /* of what is changed, once it was parsed */
+    const char *agent;       /* of the User-Agent, or NULL */
+    struct quota_change *quota_changes; /* that admission charged */
+    bool is_applied;                    /* its managedFields are made */
+    const char *submission_key;         /* of the create of a Job, or NULL */
+    struct content contents[2];         /* that admission took out */
+    int64_t job_id;                     /* of a Job being created */
+    bool is_verbose;                    /* of /readyz */
     struct reply reply;
     request_done_fn *done;
     request_done_fn *outer_done; /* of an eviction, around its deletion */

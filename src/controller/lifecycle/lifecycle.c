@@ -5,8 +5,10 @@
 #include "controller/lifecycle/garbage.h"
 #include "controller/lifecycle/job_control.h"
 #include "controller/lifecycle/node_health.h"
+#include "controller/lifecycle/quota_count.h"
 #include "controller/lifecycle/retention.h"
 #include "controller/lifecycle/stock.h"
+#include "controller/lifecycle/storage_guard.h"
 #include "controller/lifecycle/taint_eviction.h"
 #include "lib/base/alloc.h"
 
@@ -18,6 +20,8 @@ struct lifecycle {
     struct garbage *garbage;
     struct taint_eviction *taints;
     struct disruption *disruption;
+    struct quota_count *quotas;
+    struct storage_guard *storage;
 };
 
 struct lifecycle *
@@ -51,6 +55,8 @@ lifecycle_new(const struct lifecycle_settings *s)
         .clock = s->clock,
     });
     l->disruption = disruption_new(s->loop, s->client, l->stock, s->clock);
+    l->quotas = quota_count_new(s->loop, s->client, l->stock, s->clock);
+    l->storage = storage_guard_new(s->loop, s->client, l->stock);
     stock_start(l->stock);
     return l;
 }
@@ -62,6 +68,8 @@ lifecycle_free(struct lifecycle *l)
         return;
     disruption_free(l->disruption);
     taint_eviction_free(l->taints);
+    storage_guard_free(l->storage);
+    quota_count_free(l->quotas);
     garbage_free(l->garbage);
     retention_free(l->retention);
     node_health_free(l->nodes);

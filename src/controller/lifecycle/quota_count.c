@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/quota_count.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/lifecycle/stock.h"
+#include "controller/lifecycle/workqueue.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/api/quota.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/client/client.h"
+#include "lib/client/informer.h"
+#include "lib/json/json.h"
+
+#define PARALLEL 4u
+#define DELAY_MS 1000 /* many pods come and go together */
+
+struct quota_count {
+    struct client *client;
+    struct stock *stock;
+    struct clock *clock;
+    struct informer *quotas;
+    struct workqueue *queue; /* "NS/NAME" */
+};
+
+/* One count of one quota. */
+struct count {
+    struct quota_count *owner;
+    char *key;
+    struct arena *arena;
+    const struct object *quota; /* a reference */
+    struct json *tree;
+    struct quota_amounts amounts;
+    unsigned calls;
+    bool failed;
+};
+
+static void write_status(struct count *c);
+
+static void
+end(struct count *c)
+{
+    workqueue_done(c->owner->queue,
+                   c->key,
+                   c->failed ? WORKQUEUE_FAILED : WORKQUEUE_OK);
+    object_unref(c->quota);
+    arena_free(c->arena);
+    free(c->key);
+    free(c);
+}
+
+static void
+add_object(const struct object *object, void *context)
+{
+    struct count *c = context;
+    struct json *tree;
+
+    if (strcmp(object->meta->namespace, c->quota->meta->namespace) != 0)
+        return;
+    tree = object_tree(object, c->arena);
+    if (quota_covers(c->tree, object->kind, tree))
+        quota_add_usage(&c->amounts,
+                        object->kind,
+                        tree,
+                        clock_real_us(c->owner->clock));
+}
+
+/* --- what the other kinds take -------------------------------------------- */
+
+static void
+end_call(struct count *c)
+{
+    if (--c->calls > 0)
+        return;
+    if (c->failed)
+        end(c);
+    else
+        write_status(c);
+}
+
+static void
+on_list(const struct client_reply *reply, void *context)
+{
+    struct count *c = context;
+
+    if (reply->code != 200)
+        c->failed = true;
+    for (size_t i = 0; i < reply->n_objects; i++)
+        add_object(reply->objects[i], c);
+    end_call(c);
+}
+
+/* "configmaps", "count/jobs.batch", "requests.storage" of claims. */
+static bool
+is_limited(const struct json *hard, const struct kind *kind)
+{
+    size_t length = strlen(kind->plural);
+
+    for (uint32_t i = 0; i < json_count(hard); i++) {
+        const char *name = hard->members[i].name;
+        const char *rest = name + 6;
+
+        if (strcmp(name, kind->plural) == 0
+            || (kind == &persistent_volume_claim_kind
+                && strstr(name, "storage") != NULL))
+            return true;
+        if (strncmp(name, "count/", 6) == 0
+            && strncmp(rest, kind->plural, length) == 0
+            && strcmp(rest + length + (rest[length] == '.'), kind->group) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void
+count_kind(struct count *c, const struct kind *kind)
+{
+    struct client_request request = {
+        .verb = CLIENT_LIST,
+        .kind = kind,
+        .namespace = c->quota->meta->namespace,
+    };
+
+    c->calls++;
+    client_call(c->owner->client, NULL, &request, on_list, c);
+}
+
+/* --- the status ----------------------------------------------------------- */
+
+static void
+on_written(const struct client_reply *reply, void *context)
+{
+    struct count *c = context;
+    struct error err = {0};
+
+    if (reply->code != 200 && reply->code != 404) {
+        client_reply_error(reply, &err);
+        log_debug("counting quota '%s': %s, trying again", c->key, err.text);
+        c->failed = true;
+    }
+    end(c);
+}
+
+/* A merge patch that makes exactly `is` of `was`. */
+static struct json *
+replacing(struct arena *arena, const struct json *was, const struct json *is)
+{
+    struct json *patch = json_dup(arena, is);
+
+    for (uint32_t i = 0; i < json_count(was); i++)
+        if (json_get(is, was->members[i].name) == NULL)
+            json_set(arena, patch, was->members[i].name, json_null(arena));
+    return patch;
+}
+
+static void
+write_status(struct count *c)
+{
+    struct json *hard = json_get_path(c->tree, "spec.hard");
+    const struct json *status = json_get(c->tree, "status");
+    struct json *used, *body, *to;
+    struct arena *arena;
+
+    if (hard == NULL)
+        hard = json_object(c->arena);
+    used = quota_used(c->arena, hard, &c->amounts);
+    if (json_equals(used, json_get(status, "used"))
+        && json_equals(hard, json_get(status, "hard"))) {
+        end(c);
+        return;
+    }
+    arena = arena_new(0);
+    body = json_object(arena);
+    json_set_string(arena,
+                    json_make_object(arena, body, "metadata"),
+                    "resourceVersion",
+                    c->quota->meta->resource_version);
+    to = json_make_object(arena, body, "status");
+    json_set(arena,
+             to,
+             "hard",
+             replacing(arena, json_get(status, "hard"), hard));
+    json_set(arena,
+             to,
+             "used",
+             replacing(arena, json_get(status, "used"), used));
+    client_call(c->owner->client,
+                arena,
+                &(struct client_request){
+                    .verb = CLIENT_MERGE_PATCH,
+                    .kind = &resource_quota_kind,
+                    .namespace = c->quota->meta->namespace,
+                    .name = c->quota->meta->name,
+                    .subresource = "status",
+                    .body = body,
+                },
+                on_written,
+                c);
+}
+
+static void
+work(const char *key, void *context)
+{
+    struct quota_count *q = context;
+    const char *slash = strchr(key, '/');
+    CLEANUP_FREE char *namespace = xstrndup(key, (size_t)(slash - key));
+    const struct object *quota = informer_find(q->quotas, namespace, slash + 1);
+    const struct json *hard;
+    struct count *c;
+
+    if (quota == NULL || !stock_has_synced(q->stock)) {
+        workqueue_done(q->queue,
+                       key,
+                       quota == NULL ? WORKQUEUE_OK : WORKQUEUE_FAILED);
+        return;
+    }
+    c = xnew(struct count);
+    c->owner = q;
+    c->key = xstrdup(key);
+    c->arena = arena_new(0);
+    c->quota = object_ref(quota);
+    c->tree = object_tree(quota, c->arena);
+    quota_amounts_init(&c->amounts, c->arena);
+    stock_visit_pods(q->stock, add_object, c);
+    c->calls = 1;
+    hard = json_get_path(c->tree, "spec.hard");
+    for (unsigned i = 0; i < n_kinds; i++)
+        if (kinds[i]->flags & KIND_NAMESPACED && kinds[i] != &pod_kind
+            && is_limited(hard, kinds[i]))
+            count_kind(c, kinds[i]);
+    end_call(c);
+}
+
+/* --- what makes a count due ----------------------------------------------- */
+
+static void
+add(struct quota_count *q, const struct object *quota)
+{
+    char key[OBJECT_KEY_SIZE];
+
+    object_key(quota, key);
+    workqueue_add_after(q->queue, key, DELAY_MS);
+}
+
+static void
+on_quota(const struct object *old_object,
+         const struct object *new_object,
+         void *context)
+{
+    (void)old_object;
+    if (new_object != NULL)
+        add(context, new_object);
+}
+
+struct affected {
+    struct quota_count *owner;
+    const char *namespace;
+};
+
+static void
+add_of_namespace(const struct object *quota, void *context)
+{
+    struct affected *a = context;
+
+    if (strcmp(quota->meta->namespace, a->namespace) == 0)
+        add(a->owner, quota);
+}
+
+static void
+on_pod(const struct object *old_object,
+       const struct object *new_object,
+       void *context)
+{
+    struct quota_count *q = context;
+    const struct object *pod = new_object != NULL ? new_object : old_object;
+    struct affected a = {q, pod->meta->namespace};
+
+    if (informer_count(q->quotas) == 0
+        || (old_object != NULL && new_object != NULL
+            && pod_is_finished(pod_of(old_object))
+                   == pod_is_finished(pod_of(new_object))))
+        return;
+    informer_visit(q->quotas, add_of_namespace, &a);
+}
+
+struct quota_count *
+quota_count_new(struct loop *loop,
+                struct client *client,
+                struct stock *stock,
+                struct clock *clock)
+{
+    struct quota_count *q = xnew(struct quota_count);
+    struct stock_listener listener = {.pod_changed = on_pod, .context = q};
+
+    q->client = client;
+    q->stock = stock;
+    q->clock = clock;
+    q->queue = workqueue_new(loop, PARALLEL, work, q);
+    q->quotas = informer_new(&(struct informer_settings){
+        .client = client,
+        .kind = &resource_quota_kind,
+        .changed = on_quota,
+        .context = q,
+    });
+    stock_listen(stock, &listener);
+    return q;
+}
+
+void
+quota_count_free(struct quota_count *q)
+{
+    if (q == NULL)
+        return;
+    informer_free(q->quotas);
+    workqueue_free(q->queue);
+    free(q);
+}
