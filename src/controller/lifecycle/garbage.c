@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "controller/lifecycle/chore.h"
 #include "controller/lifecycle/stock.h"
 #include "controller/lifecycle/workqueue.h"
 #include "lib/api/job.h"
@@ -22,73 +23,12 @@
 #define PARALLEL           64u
 #define NAMESPACE_AGAIN_MS 1000
 
-/* Keys of the one queue: "pod/NS/NAME", "job/NS/NAME", "namespace/NAME". */
+/* Keys of the one queue: "pod/NS/NAME", "namespace/NAME". */
 struct garbage {
     struct client *client;
     struct stock *stock;
     struct workqueue *queue;
 };
-
-struct pass {
-    struct garbage *garbage;
-    char *key;
-    unsigned calls;
-    bool failed;
-    bool again;
-};
-
-static void
-end_call(struct pass *pass)
-{
-    struct garbage *g = pass->garbage;
-
-    if (--pass->calls > 0)
-        return;
-    if (pass->again)
-        workqueue_add_after(g->queue, pass->key, NAMESPACE_AGAIN_MS);
-    workqueue_done(g->queue,
-                   pass->key,
-                   pass->failed ? WORKQUEUE_FAILED : WORKQUEUE_OK);
-    free(pass->key);
-    free(pass);
-}
-
-static void
-on_done(const struct client_reply *reply, void *context)
-{
-    struct pass *pass = context;
-    struct error err = {0};
-
-    if (reply->code == 0 || (reply->code >= 400 && reply->code != 404)) {
-        client_reply_error(reply, &err);
-        log_debug("cleaning up '%s': %s, trying again", pass->key, err.text);
-        pass->failed = true;
-    }
-    end_call(pass);
-}
-
-static void
-call(struct pass *pass,
-     struct arena *arena TAKES,
-     const struct client_request *request)
-{
-    pass->calls++;
-    client_call(pass->garbage->client, arena, request, on_done, pass);
-}
-
-static void
-delete_object(struct pass *pass, const struct object *object)
-{
-    struct client_request request = {
-        .verb = CLIENT_DELETE,
-        .kind = object->kind,
-        .namespace = object->meta->namespace,
-        .name = object->meta->name,
-        .query = "propagationPolicy=Background",
-    };
-
-    call(pass, NULL, &request);
-}
 
 /* ---- Pods without their Job ---- */
 
@@ -106,116 +46,21 @@ is_orphan(const struct garbage *g, const struct object *pod)
 }
 
 static void
-work_on_pod(struct pass *pass, const char *namespace, const char *name)
+work_on_pod(struct garbage *g,
+            struct chore *chore,
+            const char *namespace,
+            const char *name)
 {
-    const struct object *pod =
-        stock_find_pod(pass->garbage->stock, namespace, name);
+    const struct object *pod = stock_find_pod(g->stock, namespace, name);
 
-    if (pod != NULL && is_orphan(pass->garbage, pod))
-        delete_object(pass, pod);
-}
-
-/* ---- Finalizers of Jobs ---- */
-
-static bool
-has_finalizer(const struct object *object, const char *name)
-{
-    for (unsigned i = 0; i < object->meta->finalizers.count; i++)
-        if (strcmp(object->meta->finalizers.items[i], name) == 0)
-            return true;
-    return false;
-}
-
-static void
-lift_finalizer(struct pass *pass, const struct object *object, const char *name)
-{
-    struct arena *arena = arena_new(0);
-    struct json *body = json_object(arena);
-    struct json *meta = json_make_object(arena, body, "metadata");
-    struct json *left = json_array(arena);
-    struct client_request request = {
-        .verb = CLIENT_MERGE_PATCH,
-        .kind = object->kind,
-        .namespace = object->meta->namespace,
-        .name = object->meta->name,
-        .body = body,
-    };
-
-    for (unsigned i = 0; i < object->meta->finalizers.count; i++)
-        if (strcmp(object->meta->finalizers.items[i], name) != 0)
-            json_append(arena,
-                        left,
-                        json_string(arena, object->meta->finalizers.items[i]));
-    json_set(arena, meta, "finalizers", left);
-    json_set_string(arena,
-                    meta,
-                    "resourceVersion",
-                    object->meta->resource_version);
-    call(pass, arena, &request);
-}
-
-struct dependents {
-    struct pass *pass;
-    unsigned count;
-};
-
-static void
-orphan_pod(const struct object *pod, void *context)
-{
-    struct dependents *d = context;
-    struct arena *arena = arena_new(0);
-    struct json *body = json_object(arena);
-    struct client_request request = {
-        .verb = CLIENT_MERGE_PATCH,
-        .kind = &pod_kind,
-        .namespace = pod->meta->namespace,
-        .name = pod->meta->name,
-        .body = body,
-    };
-
-    d->count++;
-    json_set(arena,
-             json_make_object(arena, body, "metadata"),
-             "ownerReferences",
-             json_null(arena));
-    call(d->pass, arena, &request);
-}
-
-static void
-delete_dependent(const struct object *pod, void *context)
-{
-    struct dependents *d = context;
-
-    d->count++;
-    if (pod->meta->deleted_at_us == 0)
-        delete_object(d->pass, pod);
-}
-
-static void
-work_on_job(struct pass *pass, const char *namespace, const char *name)
-{
-    const struct stock *stock = pass->garbage->stock;
-    const struct object *job = stock_find_job(stock, namespace, name);
-    struct dependents d = {.pass = pass};
-
-    if (job == NULL || job->meta->deleted_at_us == 0)
-        return;
-    if (has_finalizer(job, "orphan")) {
-        stock_visit_owned(stock, job->meta->uid, orphan_pod, &d);
-        if (d.count == 0)
-            lift_finalizer(pass, job, "orphan");
-        pass->again = d.count > 0;
-    } else if (has_finalizer(job, "foregroundDeletion")) {
-        stock_visit_owned(stock, job->meta->uid, delete_dependent, &d);
-        if (d.count == 0)
-            lift_finalizer(pass, job, "foregroundDeletion");
-    }
+    if (pod != NULL && is_orphan(g, pod))
+        chore_delete(chore, pod);
 }
 
 /* ---- Terminating namespaces ---- */
 
 static void
-empty_kind(struct pass *pass, const struct kind *kind, const char *namespace)
+empty_kind(struct chore *chore, const struct kind *kind, const char *namespace)
 {
     struct client_request request = {
         .verb = CLIENT_DELETE_COLLECTION,
@@ -224,7 +69,7 @@ empty_kind(struct pass *pass, const struct kind *kind, const char *namespace)
         .query = "propagationPolicy=Background",
     };
 
-    call(pass, NULL, &request);
+    chore_call(chore, NULL, &request);
 }
 
 struct left_over {
@@ -242,7 +87,7 @@ count_left(const struct object *object, void *context)
 }
 
 static void
-finalize(struct pass *pass, const struct object *namespace)
+finalize(struct chore *chore, const struct object *namespace)
 {
     struct arena *arena = arena_new(0);
     struct json *body = object_tree(namespace, arena);
@@ -255,16 +100,16 @@ finalize(struct pass *pass, const struct object *namespace)
     };
 
     json_remove(json_make_object(arena, body, "spec"), "finalizers");
-    call(pass, arena, &request);
+    chore_call(chore, arena, &request);
 }
 
 /* All kinds are emptied on every pass, cheap for those already empty; pods may
  * take their time, and the namespace goes when the last one is gone.
  */
 static void
-work_on_namespace(struct pass *pass, const char *name)
+work_on_namespace(struct garbage *g, struct chore *chore, const char *name)
 {
-    const struct stock *stock = pass->garbage->stock;
+    const struct stock *stock = g->stock;
     const struct object *namespace = stock_find_namespace(stock, name);
     struct left_over left = {.namespace = name};
 
@@ -273,12 +118,12 @@ work_on_namespace(struct pass *pass, const char *name)
         return;
     for (unsigned i = 0; i < n_kinds; i++)
         if ((kinds[i]->flags & KIND_NAMESPACED) != 0)
-            empty_kind(pass, kinds[i], name);
+            empty_kind(chore, kinds[i], name);
     stock_visit_pods(stock, count_left, &left);
     stock_visit_jobs(stock, count_left, &left);
     if (left.count == 0)
-        finalize(pass, namespace);
-    pass->again = true;
+        finalize(chore, namespace);
+    chore_again_after(chore, NAMESPACE_AGAIN_MS);
 }
 
 /* ---- The queue ---- */
@@ -287,22 +132,17 @@ static void
 work(const char *key, void *context)
 {
     struct garbage *g = context;
-    struct pass *pass = xnew(struct pass);
+    struct chore *chore = chore_begin(g->client, g->queue, key);
     CLEANUP_FREE char *copy = xstrdup(key);
     char *rest = copy;
     const char *what = strsep(&rest, "/");
     const char *first = strsep(&rest, "/");
 
-    pass->garbage = g;
-    pass->key = xstrdup(key);
-    pass->calls = 1;
     if (first != NULL && strcmp(what, "namespace") == 0)
-        work_on_namespace(pass, first);
-    else if (rest != NULL && strcmp(what, "pod") == 0)
-        work_on_pod(pass, first, rest);
+        work_on_namespace(g, chore, first);
     else if (rest != NULL)
-        work_on_job(pass, first, rest);
-    end_call(pass);
+        work_on_pod(g, chore, first, rest);
+    chore_end(chore);
 }
 
 static void
@@ -336,8 +176,6 @@ on_job(const struct object *old_object,
         return;
     if (new_object == NULL)
         stock_visit_owned(g->stock, old_object->meta->uid, add_orphan, g);
-    else if (new_object->meta->deleted_at_us != 0)
-        add(g, "job", new_object);
 }
 
 static void
@@ -346,22 +184,9 @@ on_pod(const struct object *old_object,
        void *context)
 {
     struct garbage *g = context;
-    const struct owner_reference *owner;
-    const struct object *job;
 
-    if (!stock_has_synced(g->stock))
-        return;
-    if (new_object != NULL) {
-        if (old_object == NULL)
-            add_orphan(new_object, g);
-        return;
-    }
-    owner = meta_controller(old_object->meta);
-    if (owner == NULL)
-        return;
-    job = stock_find_job(g->stock, old_object->meta->namespace, owner->name);
-    if (job != NULL && job->meta->deleted_at_us != 0)
-        add(g, "job", job);
+    if (stock_has_synced(g->stock) && old_object == NULL)
+        add_orphan(new_object, g);
 }
 
 static void
@@ -376,19 +201,11 @@ on_namespace(UNUSED const struct object *old_object,
 }
 
 static void
-add_deleted_job(const struct object *job, void *context)
-{
-    if (job->meta->deleted_at_us != 0)
-        add(context, "job", job);
-}
-
-static void
 on_synced(void *context)
 {
     struct garbage *g = context;
 
     stock_visit_pods(g->stock, add_orphan, g);
-    stock_visit_jobs(g->stock, add_deleted_job, g);
 }
 
 struct garbage *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/lifecycle/lifecycle.h"
 
+#include "controller/lifecycle/collector.h"
 #include "controller/lifecycle/disruption.h"
 #include "controller/lifecycle/garbage.h"
 #include "controller/lifecycle/job_control.h"
@@ -20,6 +21,7 @@ struct lifecycle {
     struct garbage *garbage;
     struct taint_eviction *taints;
     struct disruption *disruption;
+    struct collector *collector;
     struct quota_count *quotas;
     struct storage_guard *storage;
 };
@@ -55,6 +57,7 @@ lifecycle_new(const struct lifecycle_settings *s)
         .clock = s->clock,
     });
     l->disruption = disruption_new(s->loop, s->client, l->stock, s->clock);
+    l->collector = collector_new(s->loop, s->client, l->stock);
     l->quotas = quota_count_new(s->loop, s->client, l->stock, s->clock);
     l->storage = storage_guard_new(s->loop, s->client, l->stock);
     stock_start(l->stock);
@@ -70,6 +73,7 @@ lifecycle_free(struct lifecycle *l)
     taint_eviction_free(l->taints);
     storage_guard_free(l->storage);
     quota_count_free(l->quotas);
+    collector_free(l->collector);
     garbage_free(l->garbage);
     retention_free(l->retention);
     node_health_free(l->nodes);

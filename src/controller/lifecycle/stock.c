@@ -12,7 +12,7 @@
 #include "lib/client/client.h"
 #include "lib/client/informer.h"
 
-#define MAX_LISTENERS 8u
+#define MAX_LISTENERS 16u
 
 enum stocked {
     STOCKED_NAMESPACES,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/lifecycle/chore.h"
 #include "controller/lifecycle/stock.h"
 #include "controller/lifecycle/workqueue.h"
 #include "lib/api/kind.h"
@@ -26,20 +27,6 @@ struct storage_guard {
     struct informer *volumes;
     struct workqueue *queue; /* of claims "NS/NAME", of volumes "NAME" */
 };
-
-struct lift {
-    struct storage_guard *guard;
-    char *key;
-};
-
-static bool
-has_finalizer(const struct object *object, const char *name)
-{
-    for (unsigned i = 0; i < object->meta->finalizers.count; i++)
-        if (strcmp(object->meta->finalizers.items[i], name) == 0)
-            return true;
-    return false;
-}
 
 /* --- who uses a claim ----------------------------------------------------- */
 
@@ -89,56 +76,6 @@ is_used(const struct storage_guard *g, const struct object *object)
 
 /* --- letting go ----------------------------------------------------------- */
 
-static void
-on_lifted(const struct client_reply *reply, void *context)
-{
-    struct lift *lift = context;
-    bool is_fine = reply->code == 200 || reply->code == 404;
-
-    workqueue_done(lift->guard->queue,
-                   lift->key,
-                   is_fine ? WORKQUEUE_OK : WORKQUEUE_FAILED);
-    free(lift->key);
-    free(lift);
-}
-
-static void
-lift_finalizer(struct storage_guard *g,
-               const char *key,
-               const struct object *object,
-               const char *name)
-{
-    struct arena *arena = arena_new(0);
-    struct json *body = json_object(arena);
-    struct json *meta = json_make_object(arena, body, "metadata");
-    struct json *left = json_array(arena);
-    struct lift *lift = xnew(struct lift);
-
-    lift->guard = g;
-    lift->key = xstrdup(key);
-    for (unsigned i = 0; i < object->meta->finalizers.count; i++)
-        if (strcmp(object->meta->finalizers.items[i], name) != 0)
-            json_append(arena,
-                        left,
-                        json_string(arena, object->meta->finalizers.items[i]));
-    json_set(arena, meta, "finalizers", left);
-    json_set_string(arena,
-                    meta,
-                    "resourceVersion",
-                    object->meta->resource_version);
-    client_call(g->client,
-                arena,
-                &(struct client_request){
-                    .verb = CLIENT_MERGE_PATCH,
-                    .kind = object->kind,
-                    .namespace = object->meta->namespace,
-                    .name = object->meta->name,
-                    .body = body,
-                },
-                on_lifted,
-                lift);
-}
-
 static const struct object *
 find(const struct storage_guard *g, const char *key)
 {
@@ -155,15 +92,15 @@ static void
 work(const char *key, void *context)
 {
     struct storage_guard *g = context;
+    struct chore *chore = chore_begin(g->client, g->queue, key);
     const struct object *object = find(g, key);
     const char *name =
         strchr(key, '/') != NULL ? FINALIZER_CLAIM : FINALIZER_VOLUME;
 
-    if (object == NULL || object->meta->deleted_at_us == 0
-        || !has_finalizer(object, name) || is_used(g, object))
-        workqueue_done(g->queue, key, WORKQUEUE_OK);
-    else
-        lift_finalizer(g, key, object, name);
+    if (object != NULL && object->meta->deleted_at_us != 0
+        && meta_has_finalizer(object->meta, name) && !is_used(g, object))
+        chore_lift_finalizer(chore, object, name);
+    chore_end(chore);
 }
 
 /* --- what makes a look due ------------------------------------------------ */

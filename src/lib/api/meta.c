@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "lib/api/meta.h"
 #include "lib/api/rows.h"
 
@@ -85,4 +87,13 @@ meta_controller(const struct meta *meta)
         if (meta->owners.items[i].controller)
             return &meta->owners.items[i];
     return NULL;
+}
+
+bool
+meta_has_finalizer(const struct meta *meta, const char *name)
+{
+    for (unsigned i = 0; i < meta->finalizers.count; i++)
+        if (strcmp(meta->finalizers.items[i], name) == 0)
+            return true;
+    return false;
 }

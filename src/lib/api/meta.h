@@ -40,6 +40,8 @@ extern const struct record owner_reference_record;
 /* The owner with controller: true, or NULL. */
 const struct owner_reference *meta_controller(const struct meta *meta);
 
+bool meta_has_finalizer(const struct meta *meta, const char *name);
+
 /* What is wrong with the metadata of a tree; `old` is NULL at creation. Form:
  * of the name.
  */

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/collector.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/lifecycle/chore.h"
+#include "controller/lifecycle/stock.h"
+#include "controller/lifecycle/workqueue.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/api/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/client/client.h"
+#include "lib/client/informer.h"
+#include "lib/json/json.h"
+
+#define PARALLEL 16u
+#define AGAIN_MS 1000
+
+struct collector {
+    struct client *client;
+    struct stock *stock;
+    struct informer **informers; /* by the place in kinds[]; some NULL */
+    struct workqueue *queue;     /* "PLACE/NS/NAME", "PLACE/NAME" */
+};
+
+/* --- what is there -------------------------------------------------------- */
+
+static bool
+is_stocked(const struct kind *kind)
+{
+    return kind == &pod_kind || kind == &job_kind || kind == &node_kind
+           || kind == &namespace_kind;
+}
+
+/* Events and leases own nothing and have no owners that matter. */
+static bool
+is_followed(const struct kind *kind)
+{
+    return kind->stored_as == NULL
+           && !(kind->flags & (KIND_TRANSIENT | KIND_VOLATILE));
+}
+
+static unsigned
+place_of(const struct kind *kind)
+{
+    unsigned i = 0;
+
+    while (i < n_kinds && kinds[i] != kind)
+        i++;
+    return i;
+}
+
+static const struct object *
+find(const struct collector *c,
+     const struct kind *kind,
+     const char *namespace,
+     const char *name)
+{
+    struct informer *informer;
+
+    if (kind == &pod_kind)
+        return stock_find_pod(c->stock, namespace, name);
+    if (kind == &job_kind)
+        return stock_find_job(c->stock, namespace, name);
+    if (kind == &node_kind)
+        return stock_find_node(c->stock, name);
+    if (kind == &namespace_kind)
+        return stock_find_namespace(c->stock, name);
+    informer = c->informers[place_of(kind)];
+    return informer != NULL ? informer_find(informer, namespace, name) : NULL;
+}
+
+static bool
+has_synced(const struct collector *c)
+{
+    for (unsigned i = 0; i < n_kinds; i++)
+        if (c->informers[i] != NULL && !informer_has_synced(c->informers[i]))
+            return false;
+    return stock_has_synced(c->stock);
+}
+
+/* Pods and Jobs are many: they are looked at where a pod of a Job is not what
+ * is looked for.
+ */
+static void
+visit_all(const struct collector *c, stock_visit_fn *visit, void *context)
+{
+    for (unsigned i = 0; i < n_kinds; i++)
+        if (c->informers[i] != NULL)
+            informer_visit(c->informers[i], visit, context);
+    stock_visit_nodes(c->stock, visit, context);
+    stock_visit_jobs(c->stock, visit, context);
+}
+
+static void
+visit_dependents(const struct collector *c,
+                 const struct object *owner,
+                 stock_visit_fn *visit,
+                 void *context)
+{
+    visit_all(c, visit, context);
+    if (owner->kind == &job_kind)
+        stock_visit_owned(c->stock, owner->meta->uid, visit, context);
+    else
+        stock_visit_pods(c->stock, visit, context);
+}
+
+static void
+add(struct collector *c, const struct object *object)
+{
+    char name[OBJECT_KEY_SIZE];
+    char key[OBJECT_KEY_SIZE + 16];
+
+    object_key(object, name);
+    snprintf(key, sizeof(key), "%u/%s", place_of(object->kind), name);
+    workqueue_add(c->queue, key);
+}
+
+/* --- owners --------------------------------------------------------------- */
+
+static const struct owner_reference *
+find_reference(const struct object *object, const char *uid)
+{
+    for (unsigned i = 0; i < object->meta->owners.count; i++)
+        if (strcmp(object->meta->owners.items[i].uid, uid) == 0)
+            return &object->meta->owners.items[i];
+    return NULL;
+}
+
+/* What Kiln does not serve may be there for others. */
+static bool
+is_gone(const struct collector *c,
+        const struct object *object,
+        const struct owner_reference *r)
+{
+    const struct kind *kind = kind_find_by_name(r->api_version, r->kind);
+    const char *namespace = object->meta->namespace;
+    const struct object *owner;
+
+    if (kind == NULL || !is_followed(kind)
+        || (kind->flags & KIND_NAMESPACED && namespace == NULL))
+        return false;
+    owner = find(c,
+                 kind,
+                 kind->flags & KIND_NAMESPACED ? namespace : NULL,
+                 r->name);
+    return owner == NULL || strcmp(owner->meta->uid, r->uid) != 0;
+}
+
+/* References to owners that are there, without `forgotten` (a uid, or NULL). */
+static void
+keep_owners(struct collector *c,
+            struct chore *chore,
+            const struct object *object,
+            const char *forgotten)
+{
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena);
+    struct json *meta = json_make_object(arena, body, "metadata");
+    const struct json *all =
+        json_get_path(object_tree(object, arena), "metadata.ownerReferences");
+    struct json *left = json_array(arena);
+
+    for (unsigned i = 0; i < object->meta->owners.count; i++) {
+        const struct owner_reference *r = &object->meta->owners.items[i];
+        bool goes = forgotten != NULL ? strcmp(r->uid, forgotten) == 0
+                                      : is_gone(c, object, r);
+
+        if (!goes)
+            json_append(arena, left, json_at(all, i));
+    }
+    json_set(arena,
+             meta,
+             "ownerReferences",
+             json_count(left) > 0 ? left : json_null(arena));
+    json_set_string(arena,
+                    meta,
+                    "resourceVersion",
+                    object->meta->resource_version);
+    chore_call(chore,
+               arena,
+               &(struct client_request){
+                   .verb = CLIENT_MERGE_PATCH,
+                   .kind = object->kind,
+                   .namespace = object->meta->namespace,
+                   .name = object->meta->name,
+                   .body = body,
+               });
+}
+
+static void
+work_on_dependent(struct collector *c,
+                  struct chore *chore,
+                  const struct object *object)
+{
+    unsigned gone = 0;
+
+    for (unsigned i = 0; i < object->meta->owners.count; i++)
+        gone += is_gone(c, object, &object->meta->owners.items[i]);
+    if (gone == 0 || object->meta->deleted_at_us != 0)
+        return;
+    if (gone == object->meta->owners.count)
+        chore_delete(chore, object);
+    else
+        keep_owners(c, chore, object, NULL);
+}
+
+/* --- finalizers of owners ------------------------------------------------- */
+
+struct dependents {
+    struct collector *collector;
+    struct chore *chore;
+    const struct object *owner;
+    unsigned count;
+};
+
+static void
+orphan(const struct object *object, void *context)
+{
+    struct dependents *d = context;
+
+    if (find_reference(object, d->owner->meta->uid) == NULL)
+        return;
+    d->count++;
+    keep_owners(d->collector, d->chore, object, d->owner->meta->uid);
+}
+
+/* All are deleted; those that say so are waited for. */
+static void
+delete_first(const struct object *object, void *context)
+{
+    struct dependents *d = context;
+    const struct owner_reference *r =
+        find_reference(object, d->owner->meta->uid);
+
+    if (r == NULL)
+        return;
+    d->count += r->block_owner_deletion || object->kind == &pod_kind;
+    if (object->meta->deleted_at_us == 0)
+        chore_delete(d->chore, object);
+}
+
+static void
+work_on_owner(struct collector *c,
+              struct chore *chore,
+              const struct object *object)
+{
+    struct dependents d = {c, chore, object, 0};
+    const char *name = NULL;
+
+    if (object->meta->deleted_at_us == 0)
+        return;
+    if (meta_has_finalizer(object->meta, "orphan")) {
+        name = "orphan";
+        visit_dependents(c, object, orphan, &d);
+    } else if (meta_has_finalizer(object->meta, "foregroundDeletion")) {
+        name = "foregroundDeletion";
+        visit_dependents(c, object, delete_first, &d);
+    } else
+        return;
+    if (d.count == 0)
+        chore_lift_finalizer(chore, object, name);
+    else
+        chore_again_after(chore, AGAIN_MS);
+}
+
+/* --- the queue ------------------------------------------------------------ */
+
+static void
+work(const char *key, void *context)
+{
+    struct collector *c = context;
+    struct chore *chore = chore_begin(c->client, c->queue, key);
+    CLEANUP_FREE char *copy = xstrdup(key);
+    char *rest = copy;
+    const char *place = strsep(&rest, "/");
+    const char *first = strsep(&rest, "/");
+    const struct object *object = find(c,
+                                       kinds[strtoul(place, NULL, 10)],
+                                       rest != NULL ? first : NULL,
+                                       rest != NULL ? rest : first);
+
+    if (!has_synced(c))
+        chore_again_after(chore, AGAIN_MS);
+    else if (object != NULL) {
+        work_on_dependent(c, chore, object);
+        work_on_owner(c, chore, object);
+    }
+    chore_end(chore);
+}
+
+/* --- what makes a look due ------------------------------------------------ */
+
+struct owned_by {
+    struct collector *collector;
+    const struct object *owner;
+};
+
+static void
+add_dependent(const struct object *object, void *context)
+{
+    const struct owned_by *o = context;
+
+    if (find_reference(object, o->owner->meta->uid) != NULL)
+        add(o->collector, object);
+}
+
+static bool
+wants_a_look(const struct object *object)
+{
+    const struct owner_reference *r = meta_controller(object->meta);
+
+    if (object->meta->deleted_at_us != 0 && object->meta->finalizers.count > 0)
+        return true;
+    if (object->kind == &pod_kind && object->meta->owners.count == 1
+        && r != NULL && strcmp(r->kind, job_kind.name) == 0)
+        return false; /* the garbage loop's */
+    return object->meta->owners.count > 0;
+}
+
+static void
+changed(const struct object *old_object,
+        const struct object *new_object,
+        void *context)
+{
+    struct collector *c = context;
+    struct owned_by o = {c, old_object};
+
+    if (new_object != NULL) {
+        if (wants_a_look(new_object))
+            add(c, new_object);
+        return;
+    }
+    if (!has_synced(c) || old_object->kind == &pod_kind)
+        return;
+    visit_all(c, add_dependent, &o);
+    if (old_object->kind != &job_kind)
+        stock_visit_pods(c->stock, add_dependent, &o);
+}
+
+struct collector *
+collector_new(struct loop *loop, struct client *client, struct stock *stock)
+{
+    struct collector *c = xnew(struct collector);
+    struct stock_listener listener = {
+        .pod_changed = changed,
+        .job_changed = changed,
+        .node_changed = changed,
+        .context = c,
+    };
+
+    c->client = client;
+    c->stock = stock;
+    c->queue = workqueue_new(loop, PARALLEL, work, c);
+    c->informers = xnew_array(struct informer *, n_kinds);
+    for (unsigned i = 0; i < n_kinds; i++)
+        if (is_followed(kinds[i]) && !is_stocked(kinds[i]))
+            c->informers[i] = informer_new(&(struct informer_settings){
+                .client = client,
+                .kind = kinds[i],
+                .changed = changed,
+                .context = c,
+            });
+    stock_listen(stock, &listener);
+    return c;
+}
+
+void
+collector_free(struct collector *c)
+{
+    if (c == NULL)
+        return;
+    for (unsigned i = 0; i < n_kinds; i++)
+        informer_free(c->informers[i]);
+    free(c->informers);
+    workqueue_free(c->queue);
+    free(c);
+}
