@@ -99,7 +99,10 @@ on_commit(void *context, sqlite3 *db, const char *name, int pages)
     return SQLITE_OK;
 }
 
-/* The hook also keeps commits from checkpointing by themselves. */
+/* The hook also keeps commits from checkpointing by themselves. Few pages are
+ * kept: rows are added at the end, everything that is read is in memory as
+ * objects, and the kernel has the file.
+ */
 static int
 configure(struct engine_sqlite *e, struct error *err)
 {
@@ -108,7 +111,7 @@ configure(struct engine_sqlite *e, struct error *err)
                      "PRAGMA cell_size_check = ON;"
                      "PRAGMA trusted_schema = OFF;"
                      "PRAGMA temp_store = MEMORY;"
-                     "PRAGMA cache_size = -32768;",
+                     "PRAGMA cache_size = -4096;",
                      err);
 
     if (r == 0)
