@@ -52,6 +52,21 @@ ok "by their short name, wide" kctl get no -o wide
 is "by name" "$(kctl get nodes -o name)" "node/n17"
 ok "as YAML" sh -c 'kctl get node n17 -o yaml | grep -q "^kind: Node"'
 ok "as JSON" sh -c 'kctl get nodes -o json | grep -q "\"kind\": \"NodeList\""'
+is "in columns of one's own" \
+    "$(kctl get nodes -o custom-columns=N:.metadata.name,K:.kind --no-headers)" \
+    "n17   Node"
+is "by a template" "$(kctl get nodes -o 'jsonpath={.items[*].metadata.name}')" \
+    n17
+says "which is checked" "'}' is missing" kctl get nodes -o 'jsonpath={.x'
+says "as the columns are" "HEADING:PATH" kctl get nodes -o custom-columns=x
+like "with labels in columns" "$(kctl get nodes -L kubernetes.io/os)" 'linux$'
+is "in the order of a value" \
+    "$(kctl get priorityclasses --sort-by .value -o name | tr '\n' ' ')" \
+    "priorityclass/system-cluster-critical priorityclass/system-node-critical "
+is "which a template keeps" "$(kctl get ns --sort-by .metadata.name \
+    -o custom-columns=N:.metadata.name --no-headers)" \
+    "$(kctl get ns -o name | sed 's,.*/,,' | sort)"
+says "that is a path" "--sort-by" kctl get nodes --sort-by '.x['
 ok "nodes are described" sh -c 'kctl describe node n17 | grep -q "^Events:"'
 ok "nodes are drawn" sh -c 'kctl topology n17 | grep -q "cores free"'
 ok "nodes have a top" sh -c 'kctl top nodes | grep -q "^n17"'
@@ -200,6 +215,9 @@ says "so is a kind" "did you mean 'Namespace'" \
     sh -c 'sed s/Namespace/Namespaze/ a.yaml | kctl apply -f -'
 kctl get priorityclass urgent -o yaml >pc.yaml
 ok "what get prints, replace takes" kctl replace -f pc.yaml
+kctl get priorityclasses -o json |
+    jq ".items |= map(select(.value == 1000))" >pcs.json
+ok "and also a list" kctl replace -f pcs.json
 ok "files are deleted" kctl delete -f a.yaml
 
 # --- proxy -------------------------------------------------------------------

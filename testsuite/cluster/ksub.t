@@ -81,6 +81,8 @@ not_ok "a negative amount of memory is refused" ksub --mem=-1 job.sh
 not_ok "a script without #! is refused" sh -c 'echo echo | ksub'
 not_ok "an empty script is refused" sh -c 'ksub </dev/null'
 not_ok "a binary is refused" ksub /bin/true
+not_ok "a priority class that is not there is refused" \
+    ksub --priority nosuch job.sh
 not_ok "an array is refused for now" ksub --array 1-10 job.sh
 is "and no job came of any of them" "$(kctl get jobs -o name | wc -l)" "$before"
 status=0

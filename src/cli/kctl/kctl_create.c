@@ -92,7 +92,7 @@ print_answer(const struct write_options *o,
         print_done(o, d, answer, what);
         return 0;
     }
-    r = listing_form_parse(o->form, &style.form, err);
+    r = listing_style_parse(o->form, &style, err);
     if (r < 0)
         return r;
     listing = listing_new(&style, d->target.kind);

@@ -8,6 +8,7 @@
 #include "cli/kctl/kctl.h"
 #include "cli/kctl/listing.h"
 #include "cli/kctl/lookout.h"
+#include "cli/kctl/ordering.h"
 #include "cli/kctl/resource.h"
 #include "lib/api/kind.h"
 #include "lib/base/arena.h"
@@ -19,6 +20,8 @@ struct get_options {
     const char *form;
     const char *label_selector;
     const char *field_selector;
+    const char *label_columns;
+    const char *sort_by;
     int64_t limit;
     bool all_namespaces;
     bool watches;
@@ -45,6 +48,12 @@ static const struct option_spec rows[] = {
      .help = "a name that is not there is no failure",
      .type = OPTION_FLAG,
      PLACE(ignores_missing)},
+    {.name = "label-columns",
+     .letter = 'L',
+     .argument = "LIST",
+     .help = "show these labels, each in a column of its own",
+     .type = OPTION_TEXT,
+     PLACE(label_columns)},
     {.name = "limit",
      .argument = "N",
      .help = "so many at the most",
@@ -59,7 +68,8 @@ static const struct option_spec rows[] = {
     {.name = "output",
      .letter = 'o',
      .argument = "FORM",
-     .help = "wide, json, yaml or name",
+     .help = "wide, json, yaml, name, jsonpath=TEMPLATE or "
+             "custom-columns=HEADING:PATH,...",
      .type = OPTION_TEXT,
      PLACE(form)},
     {.name = "selector",
@@ -72,6 +82,11 @@ static const struct option_spec rows[] = {
      .help = "show the labels in a column",
      .type = OPTION_FLAG,
      PLACE(shows_labels)},
+    {.name = "sort-by",
+     .argument = "PATH",
+     .help = "by this value of the objects: .spec.nodeName",
+     .type = OPTION_TEXT,
+     PLACE(sort_by)},
     {.name = "watch",
      .letter = 'w',
      .help = "go on with what changes",
@@ -89,6 +104,8 @@ static const struct option_table table = {
             "  kctl get jobs\n"
             "  kctl get pods -A -o wide --field-selector spec.nodeName=n7\n"
             "  kctl get job 1042 -o yaml\n"
+            "  kctl get jobs --sort-by .status.startTime\n"
+            "  kctl get pods -o jsonpath='{.items[*].spec.nodeName}'\n"
             "  kctl get nodes -w",
 };
 
@@ -105,6 +122,10 @@ request_of(const struct get_options *o,
         .label_selector = object->name == NULL ? o->label_selector : NULL,
         .field_selector = object->name == NULL ? o->field_selector : NULL,
         .accept = listing_accept(style),
+        .query = o->sort_by != NULL && object->name == NULL
+                         && listing_accept(style) != NULL
+                     ? "includeObject=Object"
+                     : NULL,
     };
 }
 
@@ -113,15 +134,41 @@ static void
 join_page(struct arena *arena, struct json **whole, struct json *page)
 {
     struct json *items;
-    const struct json *more = json_get(page, "items");
+    const char *of = json_get(page, "rows") != NULL ? "rows" : "items";
+    const struct json *more = json_get(page, of);
 
     if (*whole == NULL) {
         *whole = page;
         return;
     }
-    items = json_get(*whole, "items");
+    items = json_get(*whole, of);
     for (uint32_t i = 0; i < json_count(more); i++)
         json_append(arena, items, json_at(more, i));
+}
+
+/* The items of a list come without what they are; printed, each one says it,
+ * so that it can be taken from the list.
+ */
+static void
+name_kinds(struct arena *arena, struct json *list, const struct kind *kind)
+{
+    struct json *items = json_get(list, "items");
+
+    for (uint32_t i = 0; i < json_count(items); i++) {
+        const struct json *item = json_at(items, i);
+        struct json *whole = json_object(arena);
+
+        if (json_get(item, "kind") != NULL)
+            continue;
+        json_set_string(arena, whole, "apiVersion", kind->api_version);
+        json_set_string(arena, whole, "kind", kind->name);
+        for (uint32_t m = 0; m < json_count(item); m++)
+            json_add(arena,
+                     whole,
+                     item->members[m].name,
+                     item->members[m].value);
+        items->items[i] = whole;
+    }
 }
 
 /* All pages into the listing. The version of the first is where a watch goes
@@ -154,7 +201,7 @@ fill(struct kctl *kctl,
             return error_set(err, -EPROTO, "the server's answer is no JSON");
         if (*ret_version == NULL)
             *ret_version = json_path_text(page, "metadata.resourceVersion");
-        if (request->accept != NULL)
+        if (request->accept != NULL && o->sort_by == NULL)
             count += listing_add(listing, page);
         else
             join_page(arena, &whole, page);
@@ -165,6 +212,13 @@ fill(struct kctl *kctl,
             break;
     }
     if (whole != NULL) {
+        name_kinds(arena, whole, request->kind);
+        if (o->sort_by != NULL) {
+            int r = ordering_sort(whole, o->sort_by, arena, err);
+
+            if (r < 0)
+                return r;
+        }
         json_remove(json_get(whole, "metadata"), "continue");
         json_remove(json_get(whole, "metadata"), "remainingItemCount");
         count = listing_add(listing, whole);
@@ -189,7 +243,8 @@ say_nothing_found(const struct target_object *object)
 static bool
 says_so_itself(const struct listing_style *style)
 {
-    return style->form == LISTING_JSON || style->form == LISTING_YAML;
+    return style->form == LISTING_JSON || style->form == LISTING_YAML
+           || style->form == LISTING_TEMPLATE;
 }
 
 static int
@@ -246,6 +301,10 @@ check(const struct get_options *o,
                              -EINVAL,
                              "a name does not go with -A, -l or "
                              "--field-selector");
+    if (o->sort_by != NULL && ordering_check(o->sort_by, err) < 0)
+        return -EINVAL;
+    if (o->watches && o->sort_by != NULL)
+        return error_set(err, -EINVAL, "--sort-by does not go with -w");
     if (o->watches && resources->count > 1)
         return error_set(err, -EINVAL, "-w watches one resource at a time");
     return 0;
@@ -309,9 +368,11 @@ get_run(struct kctl *kctl,
         .no_headings = o->no_headings,
         .shows_labels = o->shows_labels,
         .shows_namespace = o->all_namespaces,
+        .label_columns = o->label_columns,
+        .keeps_order = o->sort_by != NULL,
     };
     bool has_printed = false;
-    int r = listing_form_parse(o->form, &style.form, err);
+    int r = listing_style_parse(o->form, &style, err);
 
     if (r == 0)
         r = resource_parse(kctl,

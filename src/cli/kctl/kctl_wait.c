@@ -7,6 +7,8 @@
 #include <strings.h>
 
 #include "cli/kctl/command.h"
+#include "cli/kctl/jsonpath.h"
+#include "cli/kctl/jsonpath_template.h"
 #include "cli/kctl/kctl.h"
 #include "cli/kctl/resource.h"
 #include "cli/kctl/until.h"
@@ -86,28 +88,28 @@ want_fini(struct want *w)
     free(w->value);
 }
 
-/* "{.status.phase}=Running" */
+/* "{.status.phase}=Running", or ".status.phase=Running" */
 static int
 parse_path(const char *text, struct want *w, struct error *err)
 {
-    const char *start = text + (text[0] == '{');
-    const char *end = start + strcspn(start, text[0] == '{' ? "}" : "=");
-    const char *rest = *end == '}' ? end + 1 : end;
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const char *brace = text[0] == '{' ? strrchr(text, '}') : NULL;
+    const char *end = brace != NULL ? brace + 1 : text + strcspn(text, "=");
+    struct jsonpath_values none = {0};
+    int r;
 
-    if (*start == '.')
-        start++;
-    if (end <= start || (*rest != '\0' && *rest != '=')
-        || (text[0] == '{' && *end != '}'))
+    if (*end != '\0' && *end != '=')
         return error_set(err,
                          -EINVAL,
-                         "--for: 'jsonpath=%s' is not a path of names, such "
-                         "as jsonpath={.status.phase}=Running",
+                         "--for: '%s' stands behind the path of 'jsonpath=%s'",
+                         end,
                          text);
     w->type = WANT_PATH;
-    w->name = xstrndup(start, (size_t)(end - start));
-    if (*rest == '=')
-        w->value = xstrdup(rest + 1);
-    return 0;
+    w->name = xstrndup(text, (size_t)(end - text));
+    if (*end == '=')
+        w->value = xstrdup(end + 1);
+    r = jsonpath_find(w->name, NULL, arena, &none, err);
+    return r < 0 ? error_wrap(err, r, "--for jsonpath") : 0;
 }
 
 static int
@@ -159,20 +161,27 @@ has_condition(const struct json *object, const struct want *w)
     return false;
 }
 
+/* Any of the values that the path finds. */
 static bool
 has_value(const struct json *object, const struct want *w)
 {
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    const struct json *value = json_get_path(object, w->name);
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct jsonpath_values values = {0};
 
-    if (value == NULL || json_is(value, JSON_NULL))
+    if (jsonpath_find(w->name, object, arena, &values, NULL) < 0)
         return false;
-    if (w->value == NULL)
-        return true;
-    if (json_is(value, JSON_STRING))
-        return strcmp(value->text, w->value) == 0;
-    json_print(value, &text);
-    return strcmp(text.text, w->value) == 0;
+    for (size_t i = 0; i < values.count; i++) {
+        CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+        if (json_is(values.items[i], JSON_NULL))
+            continue;
+        if (w->value == NULL)
+            return true;
+        jsonpath_print_value(values.items[i], &text);
+        if (text.length > 0 && strcmp(text.text, w->value) == 0)
+            return true;
+    }
+    return false;
 }
 
 struct attempt {

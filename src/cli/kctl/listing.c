@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/kctl/jsonpath.h"
+#include "cli/kctl/jsonpath_template.h"
 #include "cli/print/grid.h"
 #include "cli/print/ink.h"
 #include "lib/api/kind.h"
@@ -32,10 +34,85 @@ struct listing {
     struct strbuf text; /* of what is no table */
 };
 
+/* One of "NODE:.spec.nodeName,..."; false: there are no more. */
+static bool
+next_column(const char **at,
+            struct arena *arena,
+            const char **ret_heading,
+            const char **ret_path)
+{
+    const char *start = *at;
+    const char *end = start;
+    const char *colon;
+    unsigned depth = 0;
+
+    if (*start == '\0')
+        return false;
+    for (; *end != '\0' && (*end != ',' || depth > 0); end++)
+        depth += (*end == '[') - (*end == ']' && depth > 0);
+    colon = memchr(start, ':', (size_t)(end - start));
+    *ret_heading =
+        arena_strndup(arena,
+                      start,
+                      (size_t)((colon != NULL ? colon : end) - start));
+    *ret_path = colon != NULL
+                    ? arena_strndup(arena, colon + 1, (size_t)(end - colon - 1))
+                    : "";
+    *at = *end == ',' ? end + 1 : end;
+    return true;
+}
+
+static int
+check_columns(const char *text, struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const char *heading, *path;
+
+    if (*text == '\0')
+        return error_set(err,
+                         -EINVAL,
+                         "-o custom-columns needs HEADING:PATH,...");
+    while (next_column(&text, arena, &heading, &path)) {
+        struct jsonpath_values none = {0};
+        int r;
+
+        if (heading[0] == '\0' || path[0] == '\0')
+            return error_set(err,
+                             -EINVAL,
+                             "-o custom-columns: '%s' is not HEADING:PATH, "
+                             "such as NODE:.spec.nodeName",
+                             heading);
+        r = jsonpath_find(path, NULL, arena, &none, err);
+        if (r < 0)
+            return error_wrap(err, r, "-o custom-columns");
+    }
+    return 0;
+}
+
+static int
+check_template(const char *text, struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf none = STRBUF_INIT;
+    int r = jsonpath_template_print(text, NULL, &none, err);
+
+    return r < 0 ? error_wrap(err, r, "-o") : 0;
+}
+
+static bool
+has_prefix(const char *text, const char *prefix, const char **ret_rest)
+{
+    const size_t n = strlen(prefix);
+
+    if (strncmp(text, prefix, n) != 0)
+        return false;
+    *ret_rest = text + n;
+    return true;
+}
+
 int
-listing_form_parse(const char *text,
-                   enum listing_form *ret_form,
-                   struct error *err)
+listing_style_parse(const char *text,
+                    struct listing_style *style,
+                    struct error *err)
 {
     static const struct {
         const char *name;
@@ -47,18 +124,26 @@ listing_form_parse(const char *text,
         {"name", LISTING_NAMES},
     };
 
-    if (text == NULL) {
-        *ret_form = LISTING_TABLE;
+    style->form = LISTING_TABLE;
+    if (text == NULL)
         return 0;
-    }
     for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
         if (strcmp(forms[i].name, text) == 0) {
-            *ret_form = forms[i].form;
+            style->form = forms[i].form;
             return 0;
         }
+    if (has_prefix(text, "jsonpath=", &style->argument)) {
+        style->form = LISTING_TEMPLATE;
+        return check_template(style->argument, err);
+    }
+    if (has_prefix(text, "custom-columns=", &style->argument)) {
+        style->form = LISTING_COLUMNS;
+        return check_columns(style->argument, err);
+    }
     return error_set(err,
                      -EINVAL,
-                     "-o '%s' is none of wide, json, yaml and name",
+                     "-o '%s' is none of wide, json, yaml, name, "
+                     "jsonpath=TEMPLATE and custom-columns=HEADING:PATH,...",
                      text);
 }
 
@@ -100,9 +185,30 @@ shows_namespace(const struct listing *l)
     return l->style.shows_namespace && (l->kind->flags & KIND_NAMESPACED) != 0;
 }
 
+/* One of "rack,kiln.hpc/partition"; `at` is NULL behind the last. */
+static const char *
+next_label(const char **at, struct arena *arena)
+{
+    const char *start = *at;
+    const size_t length = strcspn(start, ",");
+
+    *at = start[length] == ',' ? start + length + 1 : NULL;
+    return arena_strndup(arena, start, length);
+}
+
+static const char *
+label_heading(const char *label)
+{
+    const char *slash = strrchr(label, '/');
+
+    return slash != NULL ? slash + 1 : label;
+}
+
 static void
 add_columns(struct listing *l, const struct json *definitions)
 {
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
     if (grid_columns(l->grid) > 0)
         return;
     if (shows_namespace(l))
@@ -119,6 +225,8 @@ add_columns(struct listing *l, const struct json *definitions)
         l->shown[l->n_shown++] = i;
         grid_add_column(l->grid, name != NULL ? name : "");
     }
+    for (const char *at = l->style.label_columns; at != NULL;)
+        grid_add_column(l->grid, label_heading(next_label(&at, arena)));
     if (l->style.shows_labels)
         grid_add_column(l->grid, "Labels");
 }
@@ -166,7 +274,7 @@ add_row(struct listing *l, const struct json *row)
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct json *cells = json_get(row, "cells");
     const struct json *object = json_get(row, "object");
-    const char *texts[MAX_COLUMNS + 2];
+    const char *texts[2 * MAX_COLUMNS + 2];
     size_t n = 0;
 
     if (shows_namespace(l))
@@ -178,6 +286,10 @@ add_row(struct listing *l, const struct json *row)
             text = arena_printf(arena, "%s/%s", l->kind->singular, text);
         texts[n++] = text;
     }
+    for (const char *at = l->style.label_columns;
+         at != NULL && n < 2 * MAX_COLUMNS;)
+        texts[n++] = json_get_text(json_get_path(object, "metadata.labels"),
+                                   next_label(&at, arena));
     if (l->style.shows_labels)
         texts[n++] = labels_text(arena, object);
     grid_add_row(l->grid, texts);
@@ -192,6 +304,46 @@ add_table(struct listing *l, const struct json *table)
     for (uint32_t i = 0; i < json_count(rows); i++)
         add_row(l, json_at(rows, i));
     return json_count(rows);
+}
+
+/* Columns of one's own */
+
+static const char *
+values_text(struct arena *arena, const struct jsonpath_values *values)
+{
+    struct strbuf text = STRBUF_INIT;
+    const char *copy = "<none>";
+
+    for (size_t i = 0; i < values->count; i++) {
+        if (i > 0)
+            strbuf_add_char(&text, ',');
+        jsonpath_print_value(values->items[i], &text);
+    }
+    if (text.length > 0)
+        copy = arena_strdup(arena, text.text);
+    strbuf_fini(&text);
+    return copy;
+}
+
+static void
+add_object_row(struct listing *l, const struct json *object)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const bool is_first = grid_columns(l->grid) == 0;
+    const char *at = l->style.argument;
+    const char *texts[MAX_COLUMNS];
+    const char *heading, *path;
+    size_t n = 0;
+
+    while (n < MAX_COLUMNS && next_column(&at, arena, &heading, &path)) {
+        struct jsonpath_values values = {0};
+
+        if (is_first)
+            grid_add_column(l->grid, heading);
+        jsonpath_find(path, object, arena, &values, NULL);
+        texts[n++] = values_text(arena, &values);
+    }
+    grid_add_row(l->grid, texts);
 }
 
 /* Objects */
@@ -211,6 +363,12 @@ add_object(struct listing *l, const struct json *object)
             strbuf_add_text(&l->text, "---\n");
         yaml_print(object, &l->text);
         break;
+    case LISTING_TEMPLATE:
+        jsonpath_template_print(l->style.argument, object, &l->text, NULL);
+        break;
+    case LISTING_COLUMNS:
+        add_object_row(l, object);
+        break;
     default:
         strbuf_printf(&l->text,
                       "%s/%s\n",
@@ -225,7 +383,7 @@ add_list(struct listing *l, const struct json *list)
 {
     const struct json *items = json_get(list, "items");
 
-    if (l->style.form != LISTING_NAMES)
+    if (l->style.form != LISTING_NAMES && l->style.form != LISTING_COLUMNS)
         add_object(l, list);
     else
         for (uint32_t i = 0; i < json_count(items); i++)
@@ -250,7 +408,8 @@ void
 listing_print(struct listing *l)
 {
     if (grid_rows(l->grid) > 0) {
-        if (l->kind != &event_kind) /* which come by time */
+        if (l->kind != &event_kind /* which come by time */
+            && !l->style.keeps_order && l->style.form != LISTING_COLUMNS)
             grid_sort(l->grid, shows_namespace(l) ? 2 : 1);
         grid_print(l->grid, !l->has_printed && !l->style.no_headings, &l->text);
         grid_clear(l->grid);

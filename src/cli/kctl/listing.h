@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* listing.h - objects as people and scripts want to see them: the server's
- * tables, JSON, YAML or names
+ * tables, columns of one's own, JSON, YAML, names or a template
  */
 #pragma once
 
@@ -23,20 +23,27 @@ enum listing_form {
     LISTING_JSON,
     LISTING_YAML,
     LISTING_NAMES,
+    LISTING_TEMPLATE, /* jsonpath=TEXT */
+    LISTING_COLUMNS,  /* custom-columns=HEADING:PATH,... */
 };
 
 struct listing_style {
     enum listing_form form;
+    const char *argument;      /* of the last two forms */
+    const char *label_columns; /* "rack,zone", or NULL */
+    bool keeps_order;          /* rows are printed as they were added */
     bool no_headings;
     bool shows_namespace;
     bool shows_labels;
     bool prefixes_kind; /* "pod/a": several kinds are listed */
 };
 
-/* The value of -o; NULL is a table. */
-int listing_form_parse(const char *text,
-                       enum listing_form *ret_form,
-                       struct error *err);
+/* The value of -o into form and argument; NULL is a table. What is wrong in a
+ * template or in a column's path is found here, too.
+ */
+int listing_style_parse(const char *text,
+                        struct listing_style *style,
+                        struct error *err);
 
 /* What to ask the server for, NULL for objects. */
 const char *listing_accept(const struct listing_style *style);

@@ -129,7 +129,9 @@ priority_admit(struct request *q,
     return false;
 }
 
-/* A number of its own is for operators to give; users have the classes. */
+/* A number of its own is for operators to give; users have the classes. One
+ * that is not there is told at once: the Job's pods could never be made.
+ */
 bool
 job_priority_admit(struct request *q,
                    struct json *tree,
@@ -141,6 +143,9 @@ job_priority_admit(struct request *q,
     const struct object *class;
     int64_t value;
 
+    if (old_object == NULL && json_get(spec, "priorityClassName") != NULL
+        && !find_class(q, tree, spec, &class))
+        return false;
     if (q->caller->type != CALLER_USER || given == NULL)
         return true;
     if (old_object != NULL)

@@ -197,8 +197,13 @@ explain_end(const struct sight *s,
     }
     if (strcmp(reason, REASON_POD_DELETED) == 0)
         return "its pod was deleted";
-    if (strcmp(reason, "StartError") == 0 && run.message != NULL)
-        return s->is_whole ? run.message : "it could not be started";
+    if (strcmp(reason, "StartError") == 0 && run.message != NULL) {
+        if (!s->is_whole)
+            return "it could not be started";
+        /* What to do about it stands behind, for kctl describe. */
+        strbuf_add(buffer, run.message, strcspn(run.message, ";"));
+        return buffer->text;
+    }
     if (strcmp(reason, "Cancelled") == 0 && failed->message != NULL)
         return failed->message;
     return reason;

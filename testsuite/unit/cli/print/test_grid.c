@@ -32,7 +32,7 @@ START_TEST(columns_are_as_wide_as_their_widest_cell)
     ck_assert_str_eq(out.text,
                      "NAME          STATUS\n"
                      "a             Ready\n"
-                     "a-long-name   \n"
+                     "a-long-name\n"
                      "b             x\n");
 }
 END_TEST
