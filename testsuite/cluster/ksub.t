@@ -71,6 +71,27 @@ mkdir -p elsewhere
 ok "the directory may be another" \
     ksub --wait -D elsewhere --wrap "test \"\$PWD\" = \"$PWD/elsewhere\""
 
+# --- what could be ----------------------------------------------------------
+
+like "a test says where and when" "$(ksub --test-only job.sh)" \
+    '^It could start now, on n1 \(1 of 1 nodes have room\)'
+blocker=$(ksub --parsable --exclusive -t 30 --wrap 'sleep 1000')
+holds_node() { kctl get pods --field-selector spec.nodeName=n1 | grep -q Running; }
+wait_for 20 holds_node || note "the node is not taken"
+like "or from when on, if the node is taken" "$(ksub --test-only job.sh)" \
+    '^It could start at 20[^ ]* at the earliest, on n1'
+id=$(ksub --parsable job.sh)
+ok "as kctl why does" wait_for 20 sh -c \
+    "kctl why $id | grep -q '^Outlook: .*at the earliest, on n1'"
+kctl cancel "$id" "$blocker" >/dev/null
+wait_for 60 kctl wait --for condition=Failed job "$blocker"
+status=0
+output=$(ksub --test-only -c 9999 job.sh 2>&1) || status=$?
+is "that no node can ever run it is a failure" "$status" 1
+like "which names the nearest" "$output" 'the nearest, n1, has [0-9]+ CPUs of'
+like "so is a partition that no node is of" \
+    "$(ksub --test-only -p nosuch job.sh 2>&1)" 'is not kiln.hpc/partition=nosuch'
+
 # --- what is not -------------------------------------------------------------
 
 before=$(kctl get jobs -o name | wc -l)

@@ -11,6 +11,8 @@
 #include "cli/kctl/kctl.h"
 #include "cli/kctl/resource.h"
 #include "cli/kctl/shortage.h"
+#include "cli/outlook/outlook.h"
+#include "cli/outlook/survey.h"
 #include "lib/api/kind.h"
 #include "lib/api/refusals.h"
 #include "lib/base/arena.h"
@@ -243,6 +245,45 @@ add_pod(struct kctl *kctl,
     return r;
 }
 
+static bool
+is_waiting(const struct json *pods)
+{
+    for (uint32_t i = 0; i < json_count(pods); i++) {
+        const struct json *pod = json_at(pods, i);
+        const char *phase = json_path_text(pod, "status.phase");
+
+        if (json_path_text(pod, "spec.nodeName") == NULL
+            && (phase == NULL || strcmp(phase, "Pending") == 0))
+            return true;
+    }
+    return false;
+}
+
+/* What it may hope for. */
+static int
+add_outlook(struct kctl *kctl,
+            const struct json *job,
+            struct strbuf *out,
+            struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    CLEANUP_SURVEY struct survey survey = {0};
+    CLEANUP(outlook_freep) struct outlook *outlook = NULL;
+    int r = survey_make(kctl_client(kctl), &survey, err);
+
+    if (r < 0)
+        return r;
+    outlook = survey_outlook(&survey, job, clock_real_us(&clock_system));
+    if (outlook == NULL)
+        return 0;
+    /* It waits itself. */
+    if (outlook->n_waiting > 0)
+        outlook->n_waiting--;
+    outlook_format(outlook, &text);
+    facts_add(out, 0, "Outlook", "%s", text.text);
+    return 0;
+}
+
 static int
 explain(struct kctl *kctl,
         const struct target_object *target,
@@ -268,6 +309,8 @@ explain(struct kctl *kctl,
         facts_add(&out, 0, "Why", "the controller has not taken it up yet");
     for (uint32_t i = 0; r == 0 && i < json_count(pods); i++)
         r = add_pod(kctl, arena, &out, json_at(pods, i), err);
+    if (r == 0 && is_waiting(pods))
+        r = add_outlook(kctl, job, &out, err);
     if (r == 0)
         r = happenings_tell(kctl, target, EVENTS, &out, err);
     if (r == 0)

@@ -8,12 +8,11 @@
 
 #include "cli/connect/connection.h"
 #include "cli/ksub/delivery.h"
-#include "cli/ksub/duration.h"
 #include "cli/ksub/follow.h"
 #include "cli/ksub/intake.h"
 #include "cli/ksub/manifest.h"
-#include "cli/ksub/memory_size.h"
 #include "cli/ksub/submission.h"
+#include "cli/ksub/test_only.h"
 #include "lib/api/job.h"
 #include "lib/api/object.h"
 #include "lib/base/arena.h"
@@ -43,28 +42,6 @@ print_manifest(const struct submission *s, const struct json *job)
 }
 
 static void
-print_verdict(const struct submission *s)
-{
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    int64_t bytes = submission_memory(s);
-
-    strbuf_printf(&text,
-                  "The controller would accept job '%s': %" PRId64
-                  " CPU%s on one node",
-                  submission_name(s),
-                  submission_cpus(s),
-                  submission_cpus(s) == 1 ? "" : "s");
-    if (bytes > 0) {
-        strbuf_add_text(&text, ", ");
-        memory_size_format(bytes, &text);
-        strbuf_add_text(&text, "B of memory");
-    }
-    strbuf_add_text(&text, ", time limit ");
-    duration_format(s->time_limit_s, &text);
-    printf("%s.\n", text.text);
-}
-
-static void
 print_id(const struct submission *s, const struct object *job)
 {
     if (s->parsable)
@@ -89,7 +66,8 @@ submit(const struct submission *s,
         .patience_ms = PATIENCE_MS,
     };
     int r = connection_open(s->server,
-                            s->wait ? CONNECTION_OFTEN : CONNECTION_ONCE,
+                            s->wait || s->test_only ? CONNECTION_OFTEN
+                                                    : CONNECTION_ONCE,
                             &connection,
                             err);
 
@@ -99,10 +77,8 @@ submit(const struct submission *s,
     r = delivery_run(&delivery, &job, err);
     if (r < 0)
         return connection_advise(r, err);
-    if (s->test_only) {
-        print_verdict(s);
-        return 0;
-    }
+    if (s->test_only)
+        return test_only_print(s, delivery.client, manifest, err);
     print_id(s, job);
     return s->wait ? follow_job(delivery.client, job, ret_status, err) : 0;
 }

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/outlook/survey.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cli/outlook/outlook.h"
+#include "lib/api/job.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/client/errand.h"
+#include "lib/json/json.h"
+
+#define PAGE 500
+
+static void
+unref_all(const struct object **objects, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        object_unref(objects[i]);
+    free(objects);
+}
+
+void
+survey_fini(struct survey *s)
+{
+    unref_all(s->nodes, s->n_nodes);
+    unref_all(s->pods, s->n_pods);
+    *s = (struct survey){0};
+}
+
+/* One that this program cannot read is left out. */
+static void
+add_page(const struct kind *kind,
+         const struct json *items,
+         const struct object ***objects,
+         unsigned *count)
+{
+    *objects = xrealloc_array(*objects,
+                              *count + json_count(items) + 1,
+                              sizeof(**objects));
+    for (uint32_t i = 0; i < json_count(items); i++) {
+        CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+        json_print(json_at(items, i), &text);
+        if (object_parse(kind,
+                         text.text,
+                         text.length,
+                         &(*objects)[*count],
+                         NULL)
+            == 0)
+            ++*count;
+    }
+}
+
+static int
+list(struct client *client,
+     const struct kind *kind,
+     const char *field_selector,
+     const struct object ***objects,
+     unsigned *count,
+     struct error *err)
+{
+    CLEANUP_FREE char *token = NULL;
+
+    do {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        CLEANUP_ERRAND struct errand errand = {0};
+        const struct client_request request = {
+            .verb = CLIENT_LIST,
+            .kind = kind,
+            .field_selector = field_selector,
+            .continue_token = token,
+            .limit = PAGE,
+            .raw = true,
+        };
+        int r = errand_run(client, NULL, &request, &errand, err);
+        const struct json *page;
+        const char *more;
+
+        if (r < 0)
+            return r;
+        page = json_parse(arena, errand.text, errand.length, NULL, NULL);
+        if (page == NULL)
+            return error_set(err, -EPROTO, "the server's answer is no JSON");
+        add_page(kind, json_get(page, "items"), objects, count);
+        more = json_path_text(page, "metadata.continue");
+        free(token);
+        token = more != NULL && more[0] != '\0' ? xstrdup(more) : NULL;
+    } while (token != NULL);
+    return 0;
+}
+
+int
+survey_make(struct client *client, struct survey *ret_survey, struct error *err)
+{
+    int r;
+
+    *ret_survey = (struct survey){0};
+    r = list(client,
+             &node_kind,
+             NULL,
+             &ret_survey->nodes,
+             &ret_survey->n_nodes,
+             err);
+    if (r == 0)
+        r = list(client,
+                 &pod_kind,
+                 "status.phase!=Succeeded,status.phase!=Failed",
+                 &ret_survey->pods,
+                 &ret_survey->n_pods,
+                 err);
+    if (r < 0)
+        survey_fini(ret_survey);
+    return r;
+}
+
+struct outlook *
+survey_outlook(const struct survey *s, const struct json *job, int64_t now_us)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    CLEANUP(object_unrefp) const struct object *object = NULL;
+
+    json_print(job, &text);
+    if (object_parse(&job_kind, text.text, text.length, &object, NULL) < 0)
+        return NULL;
+    return outlook_new(&job_of(object)->spec.template_.spec,
+                       s->nodes,
+                       s->n_nodes,
+                       s->pods,
+                       s->n_pods,
+                       now_us);
+}
