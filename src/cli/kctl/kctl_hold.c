@@ -18,6 +18,7 @@
 #include "lib/api/meta.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
+#include "lib/base/macro.h"
 #include "lib/json/json.h"
 
 struct hold_options {
@@ -141,37 +142,41 @@ suspend(struct arena *arena, struct json *patch, bool suspended)
 }
 
 static int
+suspension_patch(struct arena *arena,
+                 const struct json *job,
+                 bool is_suspended,
+                 struct json **ret_patch,
+                 struct error *err)
+{
+    if (has_finished(job))
+        return refuse_finished(err);
+    *ret_patch = json_object(arena);
+    suspend(arena, *ret_patch, is_suspended);
+    return 0;
+}
+
+static int
 hold_patch(struct arena *arena,
            const struct json *job,
-           const struct json *pods,
+           UNUSED const struct json *pods,
            struct json **ret_patch,
            const char **done,
            struct error *err)
 {
-    (void)pods;
-    if (has_finished(job))
-        return refuse_finished(err);
     *done = "held";
-    *ret_patch = json_object(arena);
-    suspend(arena, *ret_patch, true);
-    return 0;
+    return suspension_patch(arena, job, true, ret_patch, err);
 }
 
 static int
 release_patch(struct arena *arena,
               const struct json *job,
-              const struct json *pods,
+              UNUSED const struct json *pods,
               struct json **ret_patch,
               const char **done,
               struct error *err)
 {
-    (void)pods;
-    if (has_finished(job))
-        return refuse_finished(err);
     *done = "released";
-    *ret_patch = json_object(arena);
-    suspend(arena, *ret_patch, false);
-    return 0;
+    return suspension_patch(arena, job, false, ret_patch, err);
 }
 
 static int
