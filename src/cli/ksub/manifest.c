@@ -382,6 +382,27 @@ check_sums(const struct submission *s, struct error *err)
     return 0;
 }
 
+/* A warning that could never come is not taken silently. */
+static int
+check_warning(const struct submission *s, struct error *err)
+{
+    if (!s->has_signal)
+        return 0;
+    if (s->time_limit_s <= 0)
+        return error_set(err,
+                         -EINVAL,
+                         "--signal warns before the time limit, and there is "
+                         "none; --time sets one");
+    if (s->signal.seconds_before >= s->time_limit_s)
+        return error_set(err,
+                         -EINVAL,
+                         "--signal: %lld s before its time limit the job has "
+                         "not begun; the limit is %lld s",
+                         (long long)s->signal.seconds_before,
+                         (long long)s->time_limit_s);
+    return 0;
+}
+
 struct json *
 manifest_make(const struct submission *s,
               const struct strbuf *script,
@@ -390,7 +411,8 @@ manifest_make(const struct submission *s,
 {
     struct json *job = json_object(arena);
 
-    if (check_texts(s, err) < 0 || check_sums(s, err) < 0)
+    if (check_texts(s, err) < 0 || check_sums(s, err) < 0
+        || check_warning(s, err) < 0)
         return NULL;
     json_set_string(arena, job, "apiVersion", "batch/v1");
     json_set_string(arena, job, "kind", "Job");

@@ -249,6 +249,11 @@ START_TEST(what_cannot_be_a_job_is_refused)
          "--mem-per-cpu"},
         {{.job_name = "\xff"}, "not valid UTF-8"},
         {{.output = "\xc3"}, "not valid UTF-8"},
+        {{.has_signal = true, .signal = {.name = "USR1"}}, "--time sets one"},
+        {{.time_limit_s = 60,
+          .has_signal = true,
+          .signal = {.name = "USR1", .seconds_before = 60}},
+         "has not begun"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
