@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/retention.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "controller/lifecycle/stock.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/base/arena.h"
+#include "lib/json/record.h"
+#include "lib/loop/loop.h"
+#include "lib/loop/timer.h"
+#include "testsuite/lib/fake_client.h"
+#include "testsuite/lib/fake_clock.h"
+#include "testsuite/lib/suite.h"
+
+#define HOUR (3600 * FAKE_SECOND)
+
+static struct fake_clock now;
+static struct fake_client *api;
+static struct loop *loop;
+static struct timer *end_of_turn;
+static struct stock *stock;
+static struct retention *retention;
+static struct arena *arena;
+
+static void
+stop(void *context)
+{
+    (void)context;
+    loop_stop(loop);
+}
+
+/* It looks once a second, of real time. */
+static void
+until_left(size_t jobs)
+{
+    for (int i = 0; i < 300 && fake_client_count(api, &job_kind) != jobs; i++) {
+        fake_client_run(api);
+        timer_start(end_of_turn, 50);
+        loop_run(loop);
+    }
+    ck_assert_uint_eq(fake_client_count(api, &job_kind), jobs);
+}
+
+static void
+begin(int64_t max_age_s, int64_t max_count)
+{
+    now = (struct fake_clock)FAKE_CLOCK;
+    arena = arena_new(0);
+    api = fake_client_new();
+    loop = loop_new();
+    end_of_turn = timer_new(loop, stop, NULL);
+    stock = stock_new(fake_client_client(api));
+    retention = retention_new(&(struct retention_settings){
+        .loop = loop,
+        .client = fake_client_client(api),
+        .stock = stock,
+        .clock = &now.clock,
+        .max_age_s = max_age_s,
+        .max_count = max_count,
+    });
+}
+
+static void
+end(void)
+{
+    retention_free(retention);
+    stock_free(stock);
+    timer_free(end_of_turn);
+    loop_free(loop);
+    fake_client_free(api);
+    arena_free(arena);
+}
+
+/* Complete so long before FAKE_BEGIN; 0: it goes on. */
+static void
+put_job(const char *name, const char *spec, int64_t ended_us_ago)
+{
+    char ended[TIME_TEXT_SIZE];
+    const char *status = "";
+
+    time_format(FAKE_BEGIN - ended_us_ago, false, ended);
+    if (ended_us_ago > 0)
+        status = arena_printf(arena,
+                              "\"completionTime\":\"%s\",\"conditions\":"
+                              "[{\"type\":\"Complete\",\"status\":\"True\","
+                              "\"lastTransitionTime\":\"%s\"}]",
+                              ended,
+                              ended);
+    fake_client_put(
+        api,
+        &job_kind,
+        arena_printf(arena,
+                     "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+                     "\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},"
+                     "\"spec\":{%s\"template\":{\"spec\":{\"containers\":"
+                     "[{\"name\":\"main\"}]}}},\"status\":{%s}}",
+                     name,
+                     spec,
+                     status));
+}
+
+static bool
+is_there(const char *name)
+{
+    return fake_client_find(api, &job_kind, "default", name) != NULL;
+}
+
+START_TEST(jobs_go_by_their_age_once_they_have_ended)
+{
+    begin(24 * 3600, 0);
+    put_job("old", "", 25 * HOUR);
+    put_job("new", "", HOUR);
+    put_job("runs", "", 0);
+    stock_start(stock);
+
+    until_left(2);
+    ck_assert(!is_there("old"));
+
+    fake_clock_advance(&now, 24 * HOUR);
+    until_left(1);
+    ck_assert(is_there("runs"));
+    end();
+}
+END_TEST
+
+START_TEST(those_that_say_so_go_earlier)
+{
+    begin(24 * 3600, 0);
+    put_job("brief", "\"ttlSecondsAfterFinished\":600,", HOUR);
+    put_job("usual", "", HOUR);
+    stock_start(stock);
+
+    until_left(1);
+    ck_assert(is_there("usual"));
+    end();
+}
+END_TEST
+
+START_TEST(of_too_many_the_oldest_go)
+{
+    begin(24 * 3600, 2);
+    put_job("a", "", 3 * HOUR);
+    put_job("b", "", HOUR);
+    put_job("c", "", 2 * HOUR);
+    put_job("runs", "", 0);
+    stock_start(stock);
+
+    until_left(3);
+    ck_assert(!is_there("a"));
+    end();
+}
+END_TEST
+
+SUITE("retention",
+      jobs_go_by_their_age_once_they_have_ended,
+      those_that_say_so_go_earlier,
+      of_too_many_the_oldest_go)
