@@ -30,7 +30,7 @@ struct ground {
     const char *boot_id;
     const struct topology *topology;
 
-    const char *state_dir; /* pods/UID/: pod.json, exit, script */
+    const char *state_dir; /* pods/UID/: pod, exit, script */
     const char *run_dir;   /* pods/UID/: live */
     const char *tmp_dir;   /* kiln-UID/ becomes the job's TMPDIR */
     const char *shepherd;  /* the program */

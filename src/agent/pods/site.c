@@ -99,8 +99,8 @@ make_directories(const struct site_start *st, struct error *err)
     const char *uid = st->pod->meta->uid;
     CLEANUP_FREE char *state = state_path(g, uid, "");
     CLEANUP_FREE char *run = run_path(g, uid, "");
-    CLEANUP_FREE char *pod = state_path(g, uid, "pod.json");
-    CLEANUP_FREE char *boot = state_path(g, uid, "boot");
+    CLEANUP_FREE char *pod = state_path(g, uid, "pod");
+    CLEANUP_FREE char *text = xasprintf("%s\n%s", g->boot_id, st->pod->text);
     int r;
 
     /* 0711: the job's user must reach its script in there. */
@@ -108,9 +108,7 @@ make_directories(const struct site_start *st, struct error *err)
     if (r == 0)
         r = dir_make(run, 0700, err);
     if (r == 0)
-        r = write_file(pod, st->pod->text, err);
-    if (r == 0)
-        r = write_file(boot, g->boot_id, err);
+        r = write_file(pod, text, err);
     return r < 0 ? r : make_output(st, err);
 }
 
@@ -294,7 +292,7 @@ struct forgetting {
 static void
 settle(const char *path)
 {
-    static const char *const files[] = {"pod.json", "boot", "exit", "script"};
+    static const char *const files[] = {"pod", "exit", "script"};
 
     for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
         CLEANUP_FREE char *file = xasprintf("%s/%s", path, files[i]);
@@ -385,15 +383,38 @@ site_find_cgroup(const struct ground *g, const char *uid)
     return cgroot_find(g->cgroups, name.text, &c, NULL) == 0 ? c : NULL;
 }
 
+/* The boot's id on a line of its own, and the pod as JSON: the text behind the
+ * line; -EBADMSG for one that was torn.
+ */
+static int
+read_pod(const struct ground *g,
+         const char *uid,
+         struct strbuf *text,
+         const char **ret_pod)
+{
+    CLEANUP_FREE char *path = state_path(g, uid, "pod");
+    char *line_end;
+    int r = file_read(path, POD_TEXT_LIMIT, text, NULL);
+
+    if (r < 0)
+        return r;
+    line_end = text->length > 0 ? memchr(text->text, '\n', text->length) : NULL;
+    if (line_end == NULL)
+        return -EBADMSG;
+    *line_end = '\0';
+    *ret_pod = line_end + 1;
+    return 0;
+}
+
+/* A torn one has seen a crash of the machine. */
 bool
 site_is_of_earlier_boot(const struct ground *g, const char *uid)
 {
-    CLEANUP_FREE char *path = state_path(g, uid, "boot");
-    CLEANUP_STRBUF struct strbuf boot = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const char *pod;
+    int r = read_pod(g, uid, &text, &pod);
 
-    if (file_read(path, 4096, &boot, NULL) < 0)
-        return false;
-    return strcmp(boot.text, g->boot_id) != 0;
+    return r == -EBADMSG || (r == 0 && strcmp(text.text, g->boot_id) != 0);
 }
 
 void
@@ -421,10 +442,10 @@ visit_one(const char *uid, void *context)
 {
     const struct visit *v = context;
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    CLEANUP_FREE char *pod = state_path(v->ground, uid, "pod.json");
+    const char *pod;
 
-    if (file_read(pod, POD_TEXT_LIMIT, &text, NULL) == 0)
-        v->visit(uid, text.text, text.length, v->context);
+    if (read_pod(v->ground, uid, &text, &pod) == 0)
+        v->visit(uid, pod, text.length - (size_t)(pod - text.text), v->context);
 }
 
 void

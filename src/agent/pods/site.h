@@ -4,7 +4,7 @@
  * What blocks (files, cgroups, a new process) and is therefore done on a
  * worker, except for the reads of /run, which are cheap.
  *
- * Layout: STATE/pods/UID/ holds pod.json, boot, script, exit and output; RUN/pods/UID/
+ * Layout: STATE/pods/UID/ holds pod, script, exit and output; RUN/pods/UID/
  * holds live and cgroup; TMP/kiln-UID is the job's TMPDIR.
  */
 #pragma once
@@ -53,7 +53,7 @@ struct ending *site_read_ending(const struct ground *ground, const char *uid);
 struct cgroup *site_find_cgroup(const struct ground *ground, const char *uid);
 bool site_is_of_earlier_boot(const struct ground *ground, const char *uid);
 
-/* Calls for each pod that left a directory, with the text of its pod.json. */
+/* Calls for each pod that left a directory, with its JSON. */
 typedef void site_visit_fn(const char *uid,
                            const char *pod_text,
                            size_t length,
