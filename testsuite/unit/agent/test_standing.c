@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/standing.h"
+
+#include "lib/api/kind.h"
+#include "lib/api/node.h"
+#include "lib/api/object.h"
+#include "testsuite/unit/agent/turns.h"
+
+#define NODE(ready, remnants)                                                \
+    "{\"metadata\":{\"name\":\"n1\"},\"status\":{\"conditions\":["           \
+    "{\"type\":\"Ready\",\"status\":\"" ready "\"}],\"remnants\":{" remnants \
+    "}}}"
+#define REMNANT "\"uid-a\":{\"namespace\":\"default\",\"name\":\"a\"}"
+
+static struct {
+    struct fake_client *api;
+    struct standing *standing;
+    unsigned doubted;
+    bool is_here; /* what is left of pods */
+} world;
+
+static void
+doubted(void *context)
+{
+    (void)context;
+    world.doubted++;
+}
+
+static bool
+disown(const char *pod_uid, void *context)
+{
+    (void)context;
+    ck_assert_str_eq(pod_uid, "uid-a");
+    return !world.is_here;
+}
+
+static void
+begin(const char *node)
+{
+    memset(&world, 0, sizeof(world));
+    world.api = fake_client_new();
+    fake_client_put(world.api, &node_kind, node);
+    world.standing = standing_new(&(struct standing_settings){
+        .loop = fake_client_client(world.api)->loop,
+        .client = fake_client_client(world.api),
+        .node = "n1",
+        .doubted = doubted,
+        .disown = disown,
+    });
+    for (int i = 0; i < 10; i++)
+        turns_take(world.api);
+}
+
+static void
+end(void)
+{
+    standing_free(world.standing);
+    fake_client_free(world.api);
+}
+
+static unsigned
+count_remnants(void)
+{
+    const struct object *node =
+        fake_client_find(world.api, &node_kind, NULL, "n1");
+
+    return node_of(node)->status.remnants.count;
+}
+
+START_TEST(a_node_that_is_well_is_left_alone)
+{
+    begin(NODE("True", ""));
+
+    ck_assert_uint_eq(world.doubted, 0);
+    ck_assert_uint_eq(
+        fake_client_calls(world.api, CLIENT_MERGE_PATCH, "status"),
+        0);
+    end();
+}
+END_TEST
+
+START_TEST(one_that_was_given_up_is_noticed)
+{
+    begin(NODE("True", ""));
+    fake_client_put(world.api, &node_kind, NODE("Unknown", ""));
+    turns_until(world.api, world.doubted > 0);
+    end();
+}
+END_TEST
+
+START_TEST(so_is_one_that_has_gone)
+{
+    begin(NODE("True", ""));
+    fake_client_remove(world.api, &node_kind, NULL, "n1");
+    turns_until(world.api, world.doubted > 0);
+    end();
+}
+END_TEST
+
+START_TEST(what_is_not_here_any_more_is_given_back)
+{
+    begin(NODE("True", REMNANT));
+
+    turns_until(world.api, count_remnants() == 0);
+    end();
+}
+END_TEST
+
+START_TEST(what_is_here_is_kept_until_it_has_left)
+{
+    begin(NODE("True", ""));
+    world.is_here = true;
+    fake_client_put(world.api, &node_kind, NODE("True", REMNANT));
+    for (int i = 0; i < 10; i++)
+        turns_take(world.api);
+    ck_assert_uint_eq(count_remnants(), 1);
+
+    world.is_here = false;
+    standing_look(world.standing);
+    turns_until(world.api, count_remnants() == 0);
+    end();
+}
+END_TEST
+
+START_TEST(it_is_tried_again_when_that_fails)
+{
+    begin(NODE("True", ""));
+    fake_client_fail(world.api,
+                     CLIENT_MERGE_PATCH,
+                     "status",
+                     500,
+                     "InternalError");
+    fake_client_put(world.api, &node_kind, NODE("True", REMNANT));
+
+    turns_until(world.api, count_remnants() == 0);
+    ck_assert_uint_ge(
+        fake_client_calls(world.api, CLIENT_MERGE_PATCH, "status"),
+        2);
+    end();
+}
+END_TEST
+
+SUITE("standing",
+      a_node_that_is_well_is_left_alone,
+      one_that_was_given_up_is_noticed,
+      so_is_one_that_has_gone,
+      what_is_not_here_any_more_is_given_back,
+      what_is_here_is_kept_until_it_has_left,
+      it_is_tried_again_when_that_fails)

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* turns.h - a loop and an API that go on until something has come about */
+#pragma once
+
+#include "lib/loop/loop.h"
+#include "lib/loop/timer.h"
+#include "testsuite/lib/fake_client.h"
+#include "testsuite/lib/suite.h"
+
+static inline void
+turns_stop(void *loop)
+{
+    loop_stop(loop);
+}
+
+/* Some milliseconds of the loop, and all that is to be answered. */
+static inline void
+turns_take(struct fake_client *api)
+{
+    struct loop *loop = fake_client_client(api)->loop;
+    struct timer *end = timer_new(loop, turns_stop, loop);
+
+    timer_start(end, 2);
+    loop_run(loop);
+    timer_free(end);
+    fake_client_run(api);
+}
+
+/* Until the condition holds; Check's own limit ends a wait that is in vain. */
+#define turns_until(api, condition) \
+    do                              \
+        turns_take(api);            \
+    while (!(condition))
