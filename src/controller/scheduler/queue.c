@@ -11,6 +11,7 @@
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/in_flight.h"
 #include "controller/scheduler/sleepers.h"
+#include "controller/scheduler/wake_strategy.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
 #include "lib/base/alloc.h"
@@ -37,13 +38,6 @@ struct queue {
     size_t n_gated;
     uint64_t arrivals;
     const char *event; /* what the change under way comes from */
-};
-
-/* What a hint answers, over all plugins that rejected a pod. */
-enum strategy {
-    STRATEGY_SKIP,
-    STRATEGY_AFTER_BACKOFF,
-    STRATEGY_NOW,
 };
 
 int64_t
@@ -317,11 +311,11 @@ put_backoff(struct queue *q, struct queued_pod *p)
 
 /* The pod is in no state now. */
 static void
-requeue(struct queue *q, struct queued_pod *p, enum strategy strategy)
+requeue(struct queue *q, struct queued_pod *p, enum wake_strategy strategy)
 {
-    if (strategy == STRATEGY_SKIP)
+    if (strategy == WAKE_SKIP)
         put_asleep(q, p);
-    else if (strategy == STRATEGY_AFTER_BACKOFF && is_backing_off(q, p))
+    else if (strategy == WAKE_AFTER_BACKOFF && is_backing_off(q, p))
         put_backoff(q, p);
     else
         enter(q, p);
@@ -336,59 +330,7 @@ wake_next(struct queue *q, struct queued_pod *p)
     if (!sleepers_leave(q->sleepers, p, &next))
         return;
     take_out(q, next);
-    requeue(q, next, STRATEGY_AFTER_BACKOFF);
-}
-
-static enum strategy
-ask_plugin(const struct profile_entry *e,
-           const struct queued_pod *p,
-           const struct cluster_event *event,
-           const struct object *old_object,
-           const struct object *new_object)
-{
-    const struct plugin *plugin = e->plugin;
-
-    for (unsigned i = 0; i < plugin->n_wakes; i++) {
-        const struct wake *wake = &plugin->wakes[i];
-
-        if (!event_is_covered(wake->resource, wake->actions, event))
-            continue;
-        if (wake->hint == NULL || (old_object == NULL && new_object == NULL)
-            || wake->hint(e->self, p->pod, old_object, new_object))
-            return STRATEGY_AFTER_BACKOFF;
-    }
-    return STRATEGY_SKIP;
-}
-
-static enum strategy
-ask_hints(const struct queued_pod *p,
-          const struct cluster_event *event,
-          const struct object *old_object,
-          const struct object *new_object)
-{
-    plugin_set rejectors = p->unschedulable | p->pending;
-    enum strategy strategy = STRATEGY_SKIP;
-
-    if (rejectors == 0)
-        return STRATEGY_AFTER_BACKOFF;
-    if (event->resource == EVENT_WILDCARD)
-        return new_object == NULL || pod_view_is_of(p->pod, new_object)
-                   ? STRATEGY_AFTER_BACKOFF
-                   : STRATEGY_SKIP;
-    for (unsigned i = 0; i < p->profile->n_entries; i++) {
-        if ((rejectors & PLUGIN_BIT(i)) == 0
-            || ask_plugin(&p->profile->entries[i],
-                          p,
-                          event,
-                          old_object,
-                          new_object)
-                   == STRATEGY_SKIP)
-            continue;
-        if ((p->pending & PLUGIN_BIT(i)) != 0)
-            return STRATEGY_NOW;
-        strategy = STRATEGY_AFTER_BACKOFF;
-    }
-    return strategy;
+    requeue(q, next, WAKE_AFTER_BACKOFF);
 }
 
 void
@@ -448,15 +390,15 @@ update_waiting(struct queue *q,
     struct cluster_event events[EVENTS_OF_UPDATE];
     unsigned n = events_of_pod_update(old_object, pod->object, false, events);
     bool was_gated = p->state == QUEUE_GATED;
-    enum strategy strategy = STRATEGY_SKIP;
+    enum wake_strategy strategy = WAKE_SKIP;
 
     q->event = "PodUpdate";
     take_out(q, p);
     wake_next(q, p);
     set_pod(p, pod);
-    for (unsigned i = 0; i < n && strategy == STRATEGY_SKIP; i++)
-        strategy = ask_hints(p, &events[i], old_object, pod->object);
-    if (strategy == STRATEGY_SKIP && was_gated)
+    for (unsigned i = 0; i < n && strategy == WAKE_SKIP; i++)
+        strategy = wake_strategy(p, &events[i], old_object, pod->object);
+    if (strategy == WAKE_SKIP && was_gated)
         put_gated(q, p);
     else
         requeue(q, p, strategy);
@@ -530,7 +472,7 @@ queue_pop(struct queue *q)
 /* What happened meanwhile may have helped it already. */
 struct replay {
     const struct queued_pod *pod;
-    enum strategy strategy;
+    enum wake_strategy strategy;
 };
 
 static bool
@@ -540,18 +482,18 @@ replay_event(const struct cluster_event *event,
              void *context)
 {
     struct replay *r = context;
-    enum strategy s = ask_hints(r->pod, event, old_object, new_object);
+    enum wake_strategy s = wake_strategy(r->pod, event, old_object, new_object);
 
     if (s > r->strategy)
         r->strategy = s;
-    return r->strategy != STRATEGY_NOW;
+    return r->strategy != WAKE_NOW;
 }
 
 void
 queue_fail(struct queue *q, struct queued_pod *pod TAKES)
 {
     struct queued_pod *p = pod;
-    struct replay replay = {.pod = p, .strategy = STRATEGY_SKIP};
+    struct replay replay = {.pod = p, .strategy = WAKE_SKIP};
 
     if (p->is_deleted) {
         queue_leave(q, p);
@@ -567,7 +509,7 @@ queue_fail(struct queue *q, struct queued_pod *pod TAKES)
     if (!q->settings.is_sharing)
         p->queued_at_us = p->failed_at_us;
     if ((p->unschedulable | p->pending) == 0)
-        replay.strategy = STRATEGY_AFTER_BACKOFF;
+        replay.strategy = WAKE_AFTER_BACKOFF;
     else
         in_flight_visit(q->in_flight, p, replay_event, &replay);
     in_flight_end(q->in_flight, p);
@@ -598,8 +540,8 @@ queue_return(struct queue *q, struct queued_pod *pod TAKES)
     q->event = "ScheduleAttemptFailure";
     requeue(q,
             pod,
-            (pod->unschedulable | pod->pending) == 0 ? STRATEGY_AFTER_BACKOFF
-                                                     : STRATEGY_SKIP);
+            (pod->unschedulable | pod->pending) == 0 ? WAKE_AFTER_BACKOFF
+                                                     : WAKE_SKIP);
 }
 
 /* One family's turn. */
@@ -621,11 +563,11 @@ wake_family(struct queued_pod *first, void *context)
 {
     const struct wake_call *call = context;
     struct queue *q = call->q;
-    enum strategy strategy =
-        ask_hints(first, call->event, call->old_object, call->new_object);
+    enum wake_strategy strategy =
+        wake_strategy(first, call->event, call->old_object, call->new_object);
     struct queued_pod *p;
 
-    if (strategy == STRATEGY_SKIP)
+    if (strategy == WAKE_SKIP)
         return;
     p = sleepers_pick(q->sleepers, first, is_ready, q);
     if (p == NULL)
@@ -705,7 +647,7 @@ queue_flush_leftover(struct queue *q)
         if (!is_leftover(q, link))
             return;
         take_out(q, p);
-        requeue(q, p, STRATEGY_AFTER_BACKOFF);
+        requeue(q, p, WAKE_AFTER_BACKOFF);
     }
 }
 

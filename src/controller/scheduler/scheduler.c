@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/scheduler.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "controller/scheduler/adoption.h"
 #include "controller/scheduler/allocator/holding.h"
-#include "controller/scheduler/allocator/occupancy.h"
 #include "controller/scheduler/assignments.h"
-#include "controller/scheduler/bind_call.h"
 #include "controller/scheduler/cache.h"
 #include "controller/scheduler/chooser.h"
 #include "controller/scheduler/debugger.h"
@@ -349,140 +346,6 @@ assignment_passed(const struct assignment *a,
                            took_us);
 }
 
-static void
-bind_done(const struct client_reply *reply, void *context)
-{
-    struct assignment *a = context;
-    struct assignments *as = a->owner;
-    struct error err = {0};
-
-    a->call = NULL;
-    if (client_reply_error(reply, &err) == 0) {
-        assignments_resume(as, a, VERDICT_OK, NAME_NONE);
-        return;
-    }
-    /* It was deleted meanwhile: nobody is left to try again for. */
-    if (reply->code == 404) {
-        a->queued->is_deleted = true;
-        assignments_resume(as, a, VERDICT_ERROR, NAME_NONE);
-        return;
-    }
-    error_wrap(&err, err.code, "binding to node '%s'", a->node_name);
-    a->error = xstrdup(err.text);
-    log_warning("pod '%s': %s, trying again", a->queued->key, err.text);
-    assignments_resume(as, a, VERDICT_ERROR, NAME_NONE);
-}
-
-/* What plugins may use */
-
-static void
-host_bind(void *host, struct assignment *a)
-{
-    struct scheduler *s = host;
-    struct node_view *node = cache_find_node(s->cache, a->node_name);
-    const struct grant *grant = cycle_get(&a->cycle, CYCLE_GRANT);
-
-    a->call = bind_call(s->settings.client,
-                        a->cycle.pod,
-                        a->node_name,
-                        node != NULL && node->occupancy != NULL ? grant : NULL,
-                        node != NULL && node->occupancy != NULL
-                            ? node->occupancy->silicon
-                            : NULL,
-                        bind_done,
-                        a);
-}
-
-static void
-host_resume(void *host,
-            struct assignment *a,
-            enum verdict verdict,
-            uint32_t reason)
-{
-    struct scheduler *s = host;
-
-    assignments_resume(s->assignments, a, verdict, reason);
-}
-
-static void
-host_hold(void *host,
-          struct pod_view *pod,
-          const struct node_view *node,
-          struct holding *holding)
-{
-    struct scheduler *s = host;
-
-    (void)node;
-    cache_hold(s->cache, pod, holding);
-}
-
-static const struct object *
-host_find(void *host, const char *kind, const char *key)
-{
-    struct scheduler *s = host;
-    const struct map *objects = map_find(s->objects, kind);
-
-    return objects != NULL ? map_find(objects, key) : NULL;
-}
-
-static void
-host_visit(void *host,
-           const char *kind,
-           const char *namespace,
-           handle_visit_fn *visit,
-           void *context)
-{
-    struct scheduler *s = host;
-    const struct map *objects = map_find(s->objects, kind);
-    size_t at = 0;
-    void *value;
-
-    while (objects != NULL && map_next(objects, &at, NULL, &value)) {
-        const struct object *object = value;
-
-        if (namespace != NULL && object->meta->namespace != NULL
-            && strcmp(namespace, object->meta->namespace) != 0)
-            continue;
-        if (!visit(object, context))
-            return;
-    }
-}
-
-/* One that only waits to be permitted is sent back at once. */
-static void
-host_evict(void *host,
-           struct pod_view *victim,
-           const struct pod_view *preemptor,
-           const char *node_name)
-{
-    struct scheduler *s = host;
-    struct assignment *a = assignments_find_waiting(s->assignments, victim);
-
-    s->evicted++;
-    if (a != NULL)
-        assignments_reject(s->assignments,
-                           a,
-                           (unsigned)__builtin_ctzll(a->waiting),
-                           names_number(s->reasons, "preempted"));
-    else if (!pod_view_is_terminating(victim))
-        evictions_add(s->evictions, victim, preemptor, node_name);
-}
-
-static void
-host_clear_nomination(void *host, struct pod_view *pod)
-{
-    struct scheduler *s = host;
-
-    nominator_remove(s->handle.nominator, pod);
-    recorder_nominate(s->recorder, pod, "");
-}
-
-static const struct profile *
-host_profile(void *host, const struct pod_view *pod)
-{
-    return scheduler_profile(host, pod->object);
-}
-
 void
 scheduler_nominate(struct scheduler *s,
                    struct pod_view *pod,
@@ -525,27 +388,6 @@ scheduler_next_us(const struct scheduler *s)
 }
 
 /* Life */
-
-static void
-make_handle(struct scheduler *s)
-{
-    s->handle = (struct handle){
-        .resources = s->resources,
-        .reasons = s->reasons,
-        .clock = s->settings.clock,
-        .random = &s->random,
-        .nominator = nominator_new(),
-        .host = s,
-        .find = host_find,
-        .visit = host_visit,
-        .hold = host_hold,
-        .bind = host_bind,
-        .resume = host_resume,
-        .evict = host_evict,
-        .clear_nomination = host_clear_nomination,
-        .profile = host_profile,
-    };
-}
 
 static int
 make_profiles(struct scheduler *s, struct error *err)
@@ -663,7 +505,7 @@ scheduler_new(const struct scheduler_settings *settings,
     s->resources = names_new();
     s->reasons = names_new();
     s->signatures = names_new();
-    make_handle(s);
+    scheduler_make_handle(s);
     make_rooms(s);
     r = make_profiles(s, err);
     if (r < 0)

@@ -2,7 +2,8 @@
 /* scheduler_state.h - the insides of a scheduler, for its own files
  *
  * Called by:  scheduler.c (the cycle), changes.c (what happens in the
- *             cluster), explanation.c. Nobody else.
+ *             cluster), host.c (what plugins may use), explanation.c. Nobody
+ *             else.
  */
 #pragma once
 
@@ -59,3 +60,6 @@ struct profile *scheduler_profile(const struct scheduler *s,
 void scheduler_nominate(struct scheduler *s,
                         struct pod_view *pod,
                         const char *node_name);
+
+/* What plugins may use of it (host.c). */
+void scheduler_make_handle(struct scheduler *s);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* interpod_affinity.h - the insides of InterPodAffinity, for its own files
+ *
+ * Called by:  interpod_affinity.c (arguments, headcounts, the plugin),
+ *             interpod_filter.c, interpod_score.c, interpod_hint.c. Nobody
+ *             else.
+ */
+#pragma once
+
+#include "controller/scheduler/framework/framework.h"
+#include "controller/scheduler/plugins/affinity_term.h"
+#include "controller/scheduler/plugins/headcount.h"
+
+struct interpod {
+    struct handle *handle;
+    int64_t hard_weight;
+    bool ignores_existing;
+    uint32_t no_affinity, anti_affinity, existing_anti_affinity;
+    struct headcounts *headcounts;
+};
+
+/* What a column of a headcount counts, each by its label. */
+enum purpose {
+    MATCHING,    /* pods that match all affinity terms */
+    UNWANTED,    /* pods that match an anti-affinity term */
+    UNWELCOMING, /* anti-affinity of others to this pod */
+    SCORE,
+};
+
+/* The headcount of what depends on the same in the pod: 'F' for filtering,
+ * 'S' for scoring.
+ */
+struct headcount *interpod_headcount(const struct interpod *me,
+                                     const struct pod_view *pod,
+                                     char what);
+
+/* A node that is being counted. */
+struct spot {
+    struct headcount *headcount;
+    const struct node_view *node;
+};
+
+/* The points */
+enum verdict interpod_prefilter(void *self,
+                                struct cycle *c,
+                                struct narrowing *ret_narrowing,
+                                uint32_t *ret_reason);
+void interpod_add_pod(void *self,
+                      struct cycle *c,
+                      const struct pod_view *other,
+                      const struct node_view *node);
+void interpod_remove_pod(void *self,
+                         struct cycle *c,
+                         const struct pod_view *other,
+                         const struct node_view *node);
+void interpod_filter(void *self,
+                     const struct cycle *c,
+                     const struct node_view *const *nodes,
+                     unsigned count,
+                     struct answer *answers);
+enum verdict interpod_prescore(void *self,
+                               struct cycle *c,
+                               const struct node_view *const *nodes,
+                               unsigned count);
+void interpod_score(void *self,
+                    const struct cycle *c,
+                    const struct node_view *const *nodes,
+                    unsigned count,
+                    int64_t *scores);
+void interpod_normalize(void *self,
+                        const struct cycle *c,
+                        const struct node_view *const *nodes,
+                        unsigned count,
+                        int64_t *scores);
+
+#define INTERPOD_WAKES 3
+extern const struct wake interpod_wakes[INTERPOD_WAKES];

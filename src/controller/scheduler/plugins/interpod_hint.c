@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What may help a pod whose affinity left no node. */
+#include "controller/scheduler/plugins/interpod_affinity.h"
+#include "lib/api/meta.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/base/alloc.h"
+
+static bool
+matches_terms(const struct interpod *me,
+              const struct pod_view *pod,
+              enum affinity_kind kind,
+              const struct object *other)
+{
+    CLEANUP(pod_view_unrefp)
+    struct pod_view *view = pod_view_new(other, me->handle->resources);
+    unsigned count;
+    CLEANUP_FREE struct affinity_term *terms =
+        affinity_terms(pod, kind, &count);
+
+    return affinity_term_matches_all(terms,
+                                     count,
+                                     view,
+                                     namespace_labels(me->handle, view));
+}
+
+static bool
+is_assigned(const struct object *pod)
+{
+    const char *name = pod_of(pod)->spec.node_name;
+
+    return name != NULL && name[0] != '\0';
+}
+
+static bool
+pod_hint(void *self,
+         const struct pod_view *pod,
+         const struct object *a,
+         const struct object *b)
+{
+    const struct interpod *me = self;
+
+    if ((a != NULL && !is_assigned(a)) || (b != NULL && !is_assigned(b)))
+        return false;
+    if (a != NULL && b != NULL)
+        return (!matches_terms(me, pod, AFFINITY_REQUIRED, a)
+                && matches_terms(me, pod, AFFINITY_REQUIRED, b))
+               || (matches_terms(me, pod, ANTI_AFFINITY_REQUIRED, a)
+                   && !matches_terms(me, pod, ANTI_AFFINITY_REQUIRED, b));
+    if (b != NULL)
+        return matches_terms(me, pod, AFFINITY_REQUIRED, b);
+    return matches_terms(me, pod, ANTI_AFFINITY_REQUIRED, a);
+}
+
+/* Any change of the labels of a node that has the topology, as upstream. */
+static bool
+node_hint(void *self,
+          const struct pod_view *pod,
+          const struct object *a,
+          const struct object *b)
+{
+    static const enum affinity_kind kinds[] = {AFFINITY_REQUIRED,
+                                               ANTI_AFFINITY_REQUIRED};
+    struct affinity_term term;
+
+    (void)self, (void)a;
+    for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
+        for (unsigned i = 0; affinity_term_at(pod, kinds[k], i, &term); i++)
+            if (string_map_find(&b->meta->labels, term.term->topology_key)
+                != NULL)
+                return true;
+    return false;
+}
+
+const struct wake interpod_wakes[INTERPOD_WAKES] = {
+    {EVENT_POD, ACTION_ADD | ACTION_DELETE | ACTION_UPDATE_POD_LABEL, pod_hint},
+    {EVENT_NODE, ACTION_ADD | ACTION_UPDATE_NODE_LABEL, node_hint},
+    WAKE_NEW_NODES,
+};

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/wake_strategy.h"
+
+#include <stddef.h>
+
+#include "controller/scheduler/framework/cluster_event.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/framework/queued_pod.h"
+
+static enum wake_strategy
+ask_plugin(const struct profile_entry *e,
+           const struct queued_pod *p,
+           const struct cluster_event *event,
+           const struct object *old_object,
+           const struct object *new_object)
+{
+    const struct plugin *plugin = e->plugin;
+
+    for (unsigned i = 0; i < plugin->n_wakes; i++) {
+        const struct wake *wake = &plugin->wakes[i];
+
+        if (!event_is_covered(wake->resource, wake->actions, event))
+            continue;
+        if (wake->hint == NULL || (old_object == NULL && new_object == NULL)
+            || wake->hint(e->self, p->pod, old_object, new_object))
+            return WAKE_AFTER_BACKOFF;
+    }
+    return WAKE_SKIP;
+}
+
+enum wake_strategy
+wake_strategy(const struct queued_pod *p,
+              const struct cluster_event *event,
+              const struct object *old_object,
+              const struct object *new_object)
+{
+    plugin_set rejectors = p->unschedulable | p->pending;
+    enum wake_strategy strategy = WAKE_SKIP;
+
+    if (rejectors == 0)
+        return WAKE_AFTER_BACKOFF;
+    if (event->resource == EVENT_WILDCARD)
+        return new_object == NULL || pod_view_is_of(p->pod, new_object)
+                   ? WAKE_AFTER_BACKOFF
+                   : WAKE_SKIP;
+    for (unsigned i = 0; i < p->profile->n_entries; i++) {
+        if ((rejectors & PLUGIN_BIT(i)) == 0
+            || ask_plugin(&p->profile->entries[i],
+                          p,
+                          event,
+                          old_object,
+                          new_object)
+                   == WAKE_SKIP)
+            continue;
+        if ((p->pending & PLUGIN_BIT(i)) != 0)
+            return WAKE_NOW;
+        strategy = WAKE_AFTER_BACKOFF;
+    }
+    return strategy;
+}

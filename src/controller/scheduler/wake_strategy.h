@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wake_strategy.h - whether something that happened may help a pod that was
+ * rejected: the queueing hints of the plugins that did
+ *
+ * Called by:  queue.c.
+ * Source:     kube-scheduler, scheduling_queue.go (isPodWorthRequeuing).
+ */
+#pragma once
+
+struct cluster_event;
+struct object;
+struct queued_pod;
+
+/* What a hint answers, over all plugins that rejected a pod. */
+enum wake_strategy {
+    WAKE_SKIP,
+    WAKE_AFTER_BACKOFF,
+    WAKE_NOW,
+};
+
+enum wake_strategy wake_strategy(const struct queued_pod *p,
+                                 const struct cluster_event *event,
+                                 const struct object *old_object,
+                                 const struct object *new_object);
