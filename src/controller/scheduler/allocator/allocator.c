@@ -2,9 +2,11 @@
 #include "controller/scheduler/allocator/allocator.h"
 
 #include "controller/scheduler/allocator/demand.h"
+#include "controller/scheduler/allocator/kubelet_grant.h"
 #include "controller/scheduler/allocator/numa_search.h"
 #include "controller/scheduler/allocator/occupancy.h"
 #include "controller/scheduler/allocator/silicon.h"
+#include "lib/base/alloc.h"
 
 /* PUs that go out of the shared pool, withheld ones too: exact where all cores
  * are alike, otherwise the most that it can be, which is one core too many.
@@ -179,6 +181,29 @@ choose_single(struct numa_search *s, struct allocator_choice *ret_choice)
     return ALLOCATOR_FITS;
 }
 
+static enum allocator_answer
+choose_by_kubelet(const struct occupancy *o,
+                  const struct demand *d,
+                  struct allocator_choice *ret_choice)
+{
+    CLEANUP_FREE struct grant *g = xnew(struct grant);
+    enum allocator_answer answer = kubelet_grant(o, d, d->rules, g);
+
+    if (answer != ALLOCATOR_FITS)
+        return answer;
+    *ret_choice = (struct allocator_choice){.distance = 10};
+    bitset_foreach(core, &g->cores) ret_choice->numa |=
+        UINT64_C(1) << o->silicon->cores[core].numa;
+    ret_choice->numa |= g->memory_nodes;
+    for (unsigned i = 0; i < o->silicon->n_numa; i++)
+        if ((ret_choice->numa >> i & 1) != 0) {
+            ret_choice->width++;
+            ret_choice->left_pus += o->numa[i].free_pus;
+        }
+    ret_choice->left_pus -= bitset_count(&g->cpus) + bitset_count(&g->withheld);
+    return ALLOCATOR_FITS;
+}
+
 enum allocator_answer
 allocator_choose(const struct occupancy *o,
                  const struct demand *d,
@@ -189,6 +214,8 @@ allocator_choose(const struct occupancy *o,
 
     if (answer != ALLOCATOR_FITS)
         return answer;
+    if (d->rules != NULL && kubelet_grant_knows(d))
+        return choose_by_kubelet(o, d, ret_choice);
     numa_search_init(&s, o, d);
     if (d->numa_policy == NUMA_SINGLE)
         return choose_single(&s, ret_choice);

@@ -47,7 +47,10 @@ struct demand_hugepages {
     int64_t bytes;
 };
 
+struct kubelet_rules;
+
 struct demand {
+    const struct kubelet_rules *rules; /* numaStrategy: kubelet; or NULL */
     enum numa_policy numa_policy;
     enum distribution distribution;
     enum memory_policy memory_policy;

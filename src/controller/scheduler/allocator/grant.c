@@ -4,6 +4,7 @@
 
 #include "controller/scheduler/allocator/allocator.h"
 #include "controller/scheduler/allocator/demand.h"
+#include "controller/scheduler/allocator/kubelet_grant.h"
 #include "controller/scheduler/allocator/occupancy.h"
 #include "controller/scheduler/allocator/silicon.h"
 
@@ -442,6 +443,8 @@ allocator_grant(const struct occupancy *o,
 
     if (answer != ALLOCATOR_FITS)
         return answer;
+    if (d->rules != NULL && kubelet_grant_knows(d))
+        return kubelet_grant(o, d, d->rules, ret_grant);
     memset(ret_grant, 0, sizeof(*ret_grant));
     ret_grant->is_shared = !d->is_exclusive;
     ret_grant->shared_milli = d->shared_milli;

@@ -110,6 +110,28 @@ count_memory(struct occupancy *o, const struct holding_memory *m, int64_t bytes)
     o->free_memory += (after > 0 ? after : 0) - (before > 0 ? before : 0);
 }
 
+/* NUMA nodes that one holding has memory on belong together, as long as there
+ * is any on them.
+ */
+static void
+count_blocks(struct occupancy *o, const struct holding *h, bool is_taken)
+{
+    uint64_t all = 0;
+
+    for (unsigned i = 0; i < h->n_memory; i++)
+        all |= UINT64_C(1) << h->memory[i].numa;
+    for (uint64_t rest = all; rest != 0; rest &= rest - 1) {
+        struct occupancy_numa *n = &o->numa[__builtin_ctzll(rest)];
+
+        if (is_taken) {
+            n->blocks++;
+            n->group |= all;
+        } else if (--n->blocks == 0) {
+            n->group = 0;
+        }
+    }
+}
+
 void
 occupancy_take(struct occupancy *o, const struct holding *holding)
 {
@@ -120,6 +142,7 @@ occupancy_take(struct occupancy *o, const struct holding *holding)
         o->device_holders[holding->devices[i]]++;
     for (unsigned i = 0; i < holding->n_memory; i++)
         count_memory(o, &holding->memory[i], -holding->memory[i].bytes);
+    count_blocks(o, holding, true);
     o->shared_milli += holding->shared_milli;
     o->n_shared += holding->is_shared;
 }
@@ -134,6 +157,7 @@ occupancy_release(struct occupancy *o, const struct holding *holding)
         o->device_holders[holding->devices[i]]--;
     for (unsigned i = 0; i < holding->n_memory; i++)
         count_memory(o, &holding->memory[i], holding->memory[i].bytes);
+    count_blocks(o, holding, false);
     o->shared_milli -= holding->shared_milli;
     o->n_shared -= holding->is_shared;
 }

@@ -21,6 +21,8 @@ struct occupancy_numa {
     uint32_t free_pus;
     int64_t free_memory;
     int64_t free_huge[SILICON_MAX_PAGES];
+    uint64_t group;  /* all that holdings with memory here have memory on */
+    uint32_t blocks; /* how many such holdings; 0: no group */
 };
 
 struct occupancy {

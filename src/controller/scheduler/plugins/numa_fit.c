@@ -3,23 +3,32 @@
  * placement wants them; chooses them exactly
  *
  * Extension points:  filter, score, reserve
+ * Arguments:         numaStrategy (default, kubelet), cpuManagerOptions,
+ *                    preferClosestNumaNodes: which rules choose cores
  * Woken by:          a pod leaving; a node joining or changing its resources
  *
  * On a node without a topology it has nothing to say, and the pod gets no
  * allocation there.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "controller/scheduler/allocator/allocator.h"
 #include "controller/scheduler/allocator/holding.h"
+#include "controller/scheduler/allocator/kubelet_grant.h"
 #include "controller/scheduler/allocator/occupancy.h"
 #include "controller/scheduler/allocator/silicon.h"
 #include "controller/scheduler/framework/framework.h"
+#include "lib/api/rows.h"
 #include "lib/base/alloc.h"
+#include "lib/base/error.h"
 #include "lib/base/strbuf.h"
+#include "lib/json/json.h"
 
 struct numa_fit {
     struct handle *handle;
+    bool is_kubelet;
+    struct kubelet_rules rules;
     uint32_t reasons[ALLOCATOR_TOO_SMALL + 1];
 };
 
@@ -39,6 +48,61 @@ static const char *const reason_texts[] = {
         "node(s) were too small for the requested placement",
 };
 
+/* clang-format off */
+static const struct field numa_fit_args_fields[] = {
+    OPAQUE(STRING, "numaStrategy", 0, ONE_OF("default", "kubelet")),
+    OPAQUE_LIST(STRING, "cpuManagerOptions", 0),
+    OPAQUE(BOOL, "preferClosestNumaNodes", 0),
+};
+static OPAQUE_RECORD(numa_fit_args, "NumaFitArgs");
+/* clang-format on */
+
+/* The options are the kubelet's, and mean something under its strategy alone.
+ */
+static int
+read_args(struct numa_fit *self, const struct json *args, struct error *err)
+{
+    const struct json *options = json_get(args, "cpuManagerOptions");
+    const char *strategy = json_get_text(args, "numaStrategy");
+
+    self->is_kubelet = strategy != NULL && strcmp(strategy, "kubelet") == 0;
+    if (strategy != NULL && !self->is_kubelet
+        && strcmp(strategy, "default") != 0)
+        return error_set(err,
+                         -EINVAL,
+                         "numaStrategy: '%s' is neither default nor kubelet",
+                         strategy);
+    self->rules.prefers_closest =
+        json_is_true(json_get(args, "preferClosestNumaNodes"));
+    for (uint32_t i = 0; i < json_count(options); i++) {
+        const char *name = json_text(json_at(options, i));
+
+        if (name == NULL || !cpu_options_add(&self->rules.options, name))
+            return error_set(err,
+                             -EINVAL,
+                             "cpuManagerOptions: '%s' is no option of the "
+                             "kubelet's CPU manager, such as full-pcpus-only",
+                             name != NULL ? name : "");
+    }
+    if (!self->is_kubelet
+        && (json_count(options) > 0 || self->rules.prefers_closest))
+        return error_set(err,
+                         -EINVAL,
+                         "cpuManagerOptions and preferClosestNumaNodes go "
+                         "with numaStrategy: kubelet");
+    return 0;
+}
+
+/* The pod's, with the strategy of this profile. */
+static struct demand
+demand_of(const struct numa_fit *self, const struct cycle *c)
+{
+    struct demand d = c->pod->demand;
+
+    d.rules = self->is_kubelet ? &self->rules : NULL;
+    return d;
+}
+
 static int
 numa_fit_make(struct handle *handle,
               const struct json *args,
@@ -46,8 +110,12 @@ numa_fit_make(struct handle *handle,
               struct error *err)
 {
     struct numa_fit *self = xnew(struct numa_fit);
+    int r = read_args(self, args, err);
 
-    (void)args, (void)err;
+    if (r < 0) {
+        free(self);
+        return r;
+    }
     self->handle = handle;
     for (unsigned i = 1; i < ARRAY_SIZE(reason_texts); i++)
         self->reasons[i] = handle_reason(handle, reason_texts[i]);
@@ -96,6 +164,7 @@ numa_fit_filter(void *self,
                 struct answer *answers)
 {
     const struct numa_fit *me = self;
+    const struct demand d = demand_of(me, c);
 
     for (unsigned i = 0; i < count; i++) {
         struct allocator_choice choice;
@@ -103,8 +172,7 @@ numa_fit_filter(void *self,
 
         if (nodes[i]->occupancy == NULL)
             continue;
-        answer =
-            allocator_choose(nodes[i]->occupancy, &c->pod->demand, &choice);
+        answer = allocator_choose(nodes[i]->occupancy, &d, &choice);
         if (answer == ALLOCATOR_FITS)
             continue;
         answers[i].verdict =
@@ -122,14 +190,13 @@ numa_fit_score_one(void *self,
                    const struct node_view *node)
 {
     const struct occupancy *o = node->occupancy;
-    const struct demand *d = &c->pod->demand;
+    const struct demand d = demand_of(self, c);
     struct allocator_choice choice;
-    int64_t pus = d->pus, span, full, fuller;
+    int64_t pus = d.pus, span, full, fuller;
 
-    (void)self;
-    if (o == NULL || allocator_choose(o, d, &choice) != ALLOCATOR_FITS)
+    if (o == NULL || allocator_choose(o, &d, &choice) != ALLOCATOR_FITS)
         return 0;
-    if (!d->is_exclusive)
+    if (!d.is_exclusive)
         return SCORE_MAX / 2;
     span = 400
            / (int64_t)(choice.width
@@ -146,13 +213,14 @@ numa_fit_reserve(void *self,
                  uint32_t *ret_reason)
 {
     const struct numa_fit *me = self;
+    const struct demand d = demand_of(me, c);
     enum allocator_answer answer;
     struct grant *grant;
 
     if (node->occupancy == NULL)
         return VERDICT_OK;
     grant = xnew(struct grant);
-    answer = allocator_grant(node->occupancy, &c->pod->demand, grant);
+    answer = allocator_grant(node->occupancy, &d, grant);
     if (answer != ALLOCATOR_FITS) {
         free(grant);
         *ret_reason = me->reasons[answer];
@@ -189,10 +257,9 @@ numa_fit_explain(void *self,
                  const struct node_view *node,
                  struct strbuf *out)
 {
-    const struct demand *d = &c->pod->demand;
+    const struct demand own = demand_of(self, c), *d = &own;
     struct allocator_choice choice;
 
-    (void)self;
     if (node->occupancy == NULL
         || allocator_choose(node->occupancy, d, &choice) == ALLOCATOR_FITS)
         return;
@@ -213,6 +280,8 @@ numa_fit_explain(void *self,
 
 const struct plugin numa_fit_plugin = {
     .name = "NumaFit",
+    .args = &numa_fit_args_record,
+    .default_args = "{\"numaStrategy\":\"default\"}",
     .make = numa_fit_make,
     .drop = free,
     .sign = numa_fit_sign,

@@ -6,6 +6,7 @@
 
 #include "controller/scheduler/allocator/demand.h"
 #include "controller/scheduler/allocator/holding.h"
+#include "controller/scheduler/allocator/kubelet_grant.h"
 #include "controller/scheduler/allocator/occupancy.h"
 #include "lib/api/allocation.h"
 #include "lib/api/cpuset.h"
@@ -289,6 +290,10 @@ struct tenant {
     struct demand demand;
 };
 
+static const struct kubelet_rules rules = {
+    .options = {.distribute_across_numa = true},
+};
+
 static struct demand
 random_demand(struct random_source *r)
 {
@@ -310,6 +315,8 @@ random_demand(struct random_source *r)
     if (random_below(r, 5) == 0)
         demand_add_hugepages(&d, 2 << 20, (int64_t)random_below(r, 300) << 20);
     d.has_far_devices = random_below(r, 8) == 0;
+    if (random_below(r, 3) == 0)
+        d.rules = &rules;
     if (random_below(r, 5) == 0)
         demand_add_device(&d, "gpu", 1 + (unsigned)random_below(r, 2));
     return d;
