@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hard cases of placement, through the whole scheduler. */
+#include "testsuite/lib/suite.h"
+#include "testsuite/unit/controller/scheduler/world.h"
+
+#include "lib/api/allocation.h"
+#include "lib/api/cpuset.h"
+
+/* A node of cores of one PU each, given by its CPUs and NUMA nodes. */
+static void
+put_node(struct world *w, const char *name, unsigned cpus, const char *topology)
+{
+    CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
+
+    strbuf_printf(&s,
+                  "{\"metadata\":{\"name\":\"%s\"},\"status\":{\"allocatable\":"
+                  "{\"cpu\":\"%u\",\"memory\":\"64Gi\",\"pods\":\"256\"},"
+                  "\"topology\":%s}}",
+                  name,
+                  cpus,
+                  topology);
+    fake_client_put(w->api, &node_kind, s.text);
+}
+
+static struct bitset
+cpus_of(const struct world *w, const char *pod)
+{
+    struct bitset set;
+
+    ck_assert_int_eq(cpuset_parse(world_allocation(w, pod)->cpus, &set, NULL),
+                     0);
+    return set;
+}
+
+START_TEST(one_of_two_pods_gets_the_last_aligned_cores)
+{
+    struct world *w = world_new(NULL);
+    bool has_a, has_b;
+
+    world_add_numa_node(w, "n1", 2, 4);
+    world_add_pod(w, "first", "8", "1Gi", SINGLE_NUMA);
+    world_settle(w);
+    world_add_pod(w, "a", "8", "1Gi", SINGLE_NUMA);
+    world_add_pod(w, "b", "8", "1Gi", SINGLE_NUMA);
+    world_settle(w);
+
+    has_a = world_node_of(w, "a")[0] != '\0';
+    has_b = world_node_of(w, "b")[0] != '\0';
+    ck_assert_int_ne(has_a, has_b);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_small_pod_leaves_the_whole_numa_node_to_a_large_one)
+{
+    struct world *w = world_new(NULL);
+
+    world_add_numa_node(w, "n1", 2, 4);
+    world_add_pod(w, "first", "2", "1Gi", SINGLE_NUMA);
+    world_settle(w);
+    world_add_pod(w, "small", "2", "1Gi", SINGLE_NUMA);
+    world_settle(w);
+    world_add_pod(w, "large", "8", "1Gi", SINGLE_NUMA);
+    world_settle(w);
+
+    ck_assert_str_eq(world_allocation(w, "small")->memory_nodes,
+                     world_allocation(w, "first")->memory_nodes);
+    ck_assert_str_eq(world_node_of(w, "large"), "n1");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_small_pod_leaves_the_whole_node_to_a_large_one)
+{
+    struct world *w = world_new(NULL);
+
+    world_add_numa_node(w, "n1", 2, 4);
+    world_add_numa_node(w, "n2", 2, 4);
+    for (unsigned i = 0; i < 4; i++) {
+        char name[8];
+
+        snprintf(name, sizeof(name), "s%u", i);
+        world_add_pod(w, name, "2", "1Gi", SINGLE_NUMA);
+        world_settle(w);
+    }
+    world_add_pod(w, "large", "16", "1Gi", EXCLUSIVE);
+    world_settle(w);
+
+    ck_assert_str_ne(world_node_of(w, "large"), "");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(memory_spans_numa_nodes_while_the_cores_stay_on_one)
+{
+    struct world *w = world_new(NULL);
+    const struct allocation *a;
+    struct bitset cpus;
+
+    world_add_numa_node(w, "n1", 2, 4);
+    world_add_pod(w, "heavy", "4", "20Gi", EXCLUSIVE);
+    world_settle(w);
+
+    a = world_allocation(w, "heavy");
+    cpus = cpus_of(w, "heavy");
+    ck_assert_str_eq(a->memory_nodes, "0-1");
+    ck_assert_uint_eq(a->memory.count, 2);
+    ck_assert_uint_eq(bitset_count(&cpus), 4);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(offline_cores_in_the_middle_are_not_given)
+{
+    static const char holes[] =
+        "{\"cpus\":\"0,3,8-9,12,15\",\"packages\":[\"0,3,8-9,12,15\"],"
+        "\"numaNodes\":[{\"node\":0,\"cpus\":\"0,3\",\"memory\":\"8Gi\"},"
+        "{\"node\":2,\"cpus\":\"8-9,12,15\",\"memory\":\"8Gi\"}]}";
+    struct world *w = world_new(NULL);
+
+    put_node(w, "n1", 6, holes);
+    world_add_pod(w, "four", "4", "1Gi", SINGLE_NUMA);
+    world_settle(w);
+    world_add_pod(w, "two", "2", "1Gi", SINGLE_NUMA);
+    world_settle(w);
+
+    ck_assert_str_eq(world_allocation(w, "four")->cpus, "8-9,12,15");
+    ck_assert_str_eq(world_allocation(w, "four")->memory_nodes, "2");
+    ck_assert_str_eq(world_allocation(w, "two")->cpus, "0,3");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(an_asymmetric_node_is_used_as_it_is)
+{
+    static const char uneven[] =
+        "{\"cpus\":\"0-7\",\"packages\":[\"0-1\",\"2-7\"],\"numaNodes\":["
+        "{\"node\":0,\"cpus\":\"0-1\",\"memory\":\"30Gi\"},"
+        "{\"node\":1,\"cpus\":\"2-7\",\"memory\":\"2Gi\"}]}";
+    struct world *w = world_new(NULL);
+
+    put_node(w, "n1", 8, uneven);
+    world_add_pod(w, "wide", "5", "1Gi", SINGLE_NUMA);
+    world_add_pod(w, "heavy", "2", "20Gi", SINGLE_NUMA);
+    world_add_pod(w, "both", "5", "20Gi", SINGLE_NUMA);
+    world_settle(w);
+
+    ck_assert_str_eq(world_allocation(w, "wide")->memory_nodes, "1");
+    ck_assert_str_eq(world_allocation(w, "heavy")->cpus, "0-1");
+    ck_assert_str_eq(world_node_of(w, "both"), "");
+    world_free(w);
+}
+END_TEST
+
+/* One core goes, of a pod that runs: the pod is charged for it all the same. */
+START_TEST(a_topology_that_changes_under_pods_gives_nothing_twice)
+{
+    static const char before[] =
+        "{\"cpus\":\"0-7\",\"packages\":[\"0-7\"],\"numaNodes\":["
+        "{\"node\":0,\"cpus\":\"0-3\",\"memory\":\"8Gi\"},"
+        "{\"node\":1,\"cpus\":\"4-7\",\"memory\":\"8Gi\"}]}";
+    static const char after[] =
+        "{\"cpus\":\"1-7\",\"packages\":[\"1-7\"],\"numaNodes\":["
+        "{\"node\":0,\"cpus\":\"1-3\",\"memory\":\"8Gi\"},"
+        "{\"node\":1,\"cpus\":\"4-7\",\"memory\":\"4Gi\"}]}";
+    struct world *w = world_new(NULL);
+    struct bitset running, next;
+
+    put_node(w, "n1", 8, before);
+    world_add_pod(w, "runs", "2", "1Gi", SINGLE_NUMA);
+    world_settle(w);
+    ck_assert_str_eq(world_allocation(w, "runs")->cpus, "0-1");
+    put_node(w, "n1", 7, after);
+    world_settle(w);
+    world_add_pod(w, "four", "4", "1Gi", SINGLE_NUMA);
+    world_settle(w);
+    world_add_pod(w, "one", "1", "1Gi", SINGLE_NUMA);
+    world_settle(w);
+    world_add_pod(w, "more", "1", "1Gi", SINGLE_NUMA);
+    world_settle(w);
+
+    running = cpus_of(w, "runs");
+    next = cpus_of(w, "one");
+    ck_assert(!bitset_intersects(&running, &next));
+    ck_assert_str_eq(world_allocation(w, "one")->cpus, "2");
+    ck_assert_str_eq(world_allocation(w, "four")->cpus, "4-7");
+    ck_assert_str_eq(world_node_of(w, "more"), "");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_scheduler_that_died_before_its_binding_is_followed_exactly)
+{
+    struct world *w = world_new(NULL);
+    struct scheduler_settings set = {.seed = 2};
+    struct bitset a, b;
+
+    world_add_numa_node(w, "n1", 2, 4);
+    world_add_pod(w, "a", "8", "1Gi", SINGLE_NUMA);
+    fake_client_run(w->api);
+    scheduler_work(w->scheduler, 1); /* assumed; the binding is under way */
+    taps_free(w->taps);
+    scheduler_free(w->scheduler);
+    set.client = fake_client_client(w->api);
+    set.clock = &w->time.clock;
+    ck_assert_int_eq(scheduler_new(&set, &w->scheduler, NULL), 0);
+    w->taps = taps_new(w->scheduler, set.client, NULL, NULL);
+    world_settle(w);
+    world_add_pod(w, "b", "8", "1Gi", SINGLE_NUMA);
+    world_settle(w);
+
+    a = cpus_of(w, "a");
+    b = cpus_of(w, "b");
+    ck_assert(!bitset_intersects(&a, &b));
+    world_free(w);
+}
+END_TEST
+
+SUITE("numa_fit",
+      one_of_two_pods_gets_the_last_aligned_cores,
+      a_small_pod_leaves_the_whole_numa_node_to_a_large_one,
+      a_small_pod_leaves_the_whole_node_to_a_large_one,
+      memory_spans_numa_nodes_while_the_cores_stay_on_one,
+      offline_cores_in_the_middle_are_not_given,
+      an_asymmetric_node_is_used_as_it_is,
+      a_topology_that_changes_under_pods_gives_nothing_twice,
+      a_scheduler_that_died_before_its_binding_is_followed_exactly)
