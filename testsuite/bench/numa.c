@@ -26,7 +26,7 @@ show_decisions(unsigned nodes)
     static const unsigned kinds[] = {1, 4, 8};
 
     printf("\ndecisions: %u nodes of 8 NUMA nodes x 16 cores x 2 PUs, half "
-           "full, single-numa-node\n"
+           "full, single-numa-node; in CPU time\n"
            "%6s %14s %14s %16s %8s %8s\n",
            nodes,
            "kinds",
