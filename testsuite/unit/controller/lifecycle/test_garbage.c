@@ -138,30 +138,6 @@ START_TEST(a_delete_that_fails_is_tried_again)
 }
 END_TEST
 
-START_TEST(in_the_foreground_the_job_goes_when_its_pods_have)
-{
-    begin();
-    put_job("u1", "");
-    put_pod("of-job", "Job", "u1");
-    settle();
-
-    put_job("u1",
-            ",\"deletionTimestamp\":\"2024-01-01T00:00:00Z\","
-            "\"finalizers\":[\"foregroundDeletion\",\"example.net/mine\"]");
-    settle();
-
-    ck_assert_ptr_null(find(&pod_kind, "of-job"));
-
-    const struct object *job = find(&job_kind, "j");
-
-    ck_assert_ptr_nonnull(job);
-    ck_assert_uint_eq(job->meta->finalizers.count, 1);
-    ck_assert_str_eq(job->meta->finalizers.items[0], "example.net/mine");
-    end();
-}
-END_TEST
-
 SUITE("garbage",
       pods_whose_job_is_gone_go_too,
-      a_delete_that_fails_is_tried_again,
-      in_the_foreground_the_job_goes_when_its_pods_have)
+      a_delete_that_fails_is_tried_again)

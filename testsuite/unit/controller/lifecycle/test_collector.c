@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/collector.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "controller/lifecycle/stock.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/api/object.h"
+#include "lib/base/arena.h"
+#include "lib/loop/loop.h"
+#include "lib/loop/timer.h"
+#include "testsuite/lib/fake_client.h"
+#include "testsuite/lib/suite.h"
+
+static struct fake_client *api;
+static struct loop *loop;
+static struct timer *end_of_turn;
+static struct stock *stock;
+static struct collector *collector;
+static struct arena *arena;
+
+static void
+stop(void *context)
+{
+    (void)context;
+    loop_stop(loop);
+}
+
+static void
+settle(void)
+{
+    for (int i = 0; i < 10; i++) {
+        fake_client_run(api);
+        timer_start(end_of_turn, 1);
+        loop_run(loop);
+    }
+    fake_client_run(api);
+}
+
+static void
+begin(void)
+{
+    arena = arena_new(0);
+    api = fake_client_new();
+    loop = loop_new();
+    end_of_turn = timer_new(loop, stop, NULL);
+    stock = stock_new(fake_client_client(api));
+    collector = collector_new(loop, fake_client_client(api), stock);
+    stock_start(stock);
+    settle();
+}
+
+static void
+end(void)
+{
+    collector_free(collector);
+    stock_free(stock);
+    timer_free(end_of_turn);
+    loop_free(loop);
+    fake_client_free(api);
+    arena_free(arena);
+}
+
+static void
+put_job(const char *uid, const char *metadata)
+{
+    fake_client_put(
+        api,
+        &job_kind,
+        arena_printf(arena,
+                     "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+                     "\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
+                     "\"uid\":\"%s\"%s},\"spec\":{\"template\":{\"spec\":"
+                     "{\"containers\":[{\"name\":\"main\"}]}}}}",
+                     uid,
+                     metadata));
+}
+
+static void
+put_pod(const char *name, const char *owner_kind, const char *owner_uid)
+{
+    fake_client_put(
+        api,
+        &pod_kind,
+        arena_printf(arena,
+                     "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":"
+                     "{\"name\":\"%s\",\"namespace\":\"default\","
+                     "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\","
+                     "\"kind\":\"%s\",\"name\":\"j\",\"uid\":\"%s\","
+                     "\"controller\":true}]},\"spec\":{\"containers\":"
+                     "[{\"name\":\"main\"}]}}",
+                     name,
+                     owner_kind,
+                     owner_uid));
+}
+
+static const struct object *
+find(const struct kind *kind, const char *name)
+{
+    return fake_client_find(api, kind, "default", name);
+}
+
+static unsigned
+finalizers_of_job(void)
+{
+    return find(&job_kind, "j")->meta->finalizers.count;
+}
+
+START_TEST(in_the_foreground_the_job_goes_when_its_pods_have)
+{
+    begin();
+    put_job("u1", "");
+    put_pod("of-job", "Job", "u1");
+    settle();
+
+    put_job("u1",
+            ",\"deletionTimestamp\":\"2024-01-01T00:00:00Z\","
+            "\"finalizers\":[\"foregroundDeletion\",\"example.net/mine\"]");
+    for (int i = 0; i < 300 && finalizers_of_job() != 1; i++)
+        settle();
+
+    ck_assert_ptr_null(find(&pod_kind, "of-job"));
+
+    const struct object *job = find(&job_kind, "j");
+
+    ck_assert_ptr_nonnull(job);
+    ck_assert_uint_eq(job->meta->finalizers.count, 1);
+    ck_assert_str_eq(job->meta->finalizers.items[0], "example.net/mine");
+    end();
+}
+END_TEST
+
+SUITE("collector", in_the_foreground_the_job_goes_when_its_pods_have)
