@@ -253,16 +253,28 @@ copy_parameters(struct visit *v, size_t *ret_count)
     return parameters;
 }
 
-static void
+/* False: it is none of those a Table knows. */
+static bool
 set_include(struct visit *v, const char *value)
 {
     struct accept *accept = &v->view.accept;
 
     accept->include = INCLUDE_METADATA;
-    if (value != NULL && strcmp(value, "Object") == 0)
+    if (value == NULL || *value == '\0' || strcmp(value, "Metadata") == 0)
+        return true;
+    if (strcmp(value, "Object") == 0)
         accept->include = INCLUDE_OBJECT;
-    else if (value != NULL && strcmp(value, "None") == 0)
+    else if (strcmp(value, "None") == 0)
         accept->include = INCLUDE_NONE;
+    else if (accept->form == ACCEPT_TABLE) {
+        reply_bad_request(&v->q->reply,
+                          "Unable to convert to Table as requested: "
+                          "includeObject: Invalid value: \"%s\": must "
+                          "be 'Metadata', 'Object', 'None', or empty",
+                          value);
+        return false;
+    }
+    return true;
 }
 
 /* A watch, or the stream of an agent: authorized like anything else, then the
@@ -362,10 +374,11 @@ serve_api(struct visit *v)
     v->view.kind = q->route.kind;
     q->agent = agent_of(v);
     q->submission_key = http_request_header(v->http, "Idempotency-Key");
-    set_include(v, parameter_find(parameters, n_parameters, "includeObject"));
     v->view.accept.is_pretty =
         parameter_find(parameters, n_parameters, "pretty") != NULL;
-    if (!check_size(v))
+    if (!set_include(v,
+                     parameter_find(parameters, n_parameters, "includeObject"))
+        || !check_size(v))
         answer(v);
     else if (q->route.verb == VERB_WATCH
              || q->route.subresource == SUBRESOURCE_LOG

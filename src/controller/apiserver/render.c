@@ -17,15 +17,22 @@
 #include "lib/json/json.h"
 #include "lib/yaml/yaml.h"
 
-#define PARTIAL_KIND                      \
-    "\"kind\":\"PartialObjectMetadata\"," \
-    "\"apiVersion\":\"meta.k8s.io/v1\","
-
 static bool
 is_metadata_form(const struct view *view)
 {
     return view->accept.form == ACCEPT_METADATA
            || view->accept.form == ACCEPT_METADATA_LIST;
+}
+
+static void
+begin_partial(struct frame *out, const struct view *view)
+{
+    frame_add(out,
+              view->accept.is_v1beta1
+                  ? "{\"kind\":\"PartialObjectMetadata\","
+                    "\"apiVersion\":\"meta.k8s.io/v1beta1\",\"metadata\":"
+                  : "{\"kind\":\"PartialObjectMetadata\","
+                    "\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
 }
 
 static void
@@ -54,6 +61,7 @@ add_whole(struct frame *out, const struct object *object, bool with_kind)
 
 static void
 add_redacted(struct frame *out,
+             const struct view *view,
              const struct object *object,
              bool metadata_alone,
              bool with_kind)
@@ -62,7 +70,7 @@ add_redacted(struct frame *out,
     struct json *tree = redaction_tree(arena, object);
 
     if (metadata_alone) {
-        frame_add(out, "{" PARTIAL_KIND "\"metadata\":");
+        begin_partial(out, view);
         add_tree(out, json_get(tree, "metadata"));
         frame_add(out, "}");
         return;
@@ -75,11 +83,13 @@ add_redacted(struct frame *out,
 }
 
 static void
-add_metadata(struct frame *out, const struct object *object)
+add_metadata(struct frame *out,
+             const struct view *view,
+             const struct object *object)
 {
     struct slice metadata = slice_metadata(object);
 
-    frame_add(out, "{" PARTIAL_KIND "\"metadata\":");
+    begin_partial(out, view);
     frame_add_slice(out, object, metadata.from, metadata.length);
     frame_add(out, "}");
 }
@@ -96,9 +106,9 @@ add_object(struct frame *out,
         object_as(stored, view->kind != NULL ? view->kind : stored->kind);
 
     if (!authorization_reads_whole(view->caller, object))
-        add_redacted(out, object, metadata_alone, with_kind);
+        add_redacted(out, view, object, metadata_alone, with_kind);
     else if (metadata_alone)
-        add_metadata(out, object);
+        add_metadata(out, view, object);
     else
         add_whole(out, object, with_kind);
 }

@@ -22,8 +22,13 @@ static const struct table *const tables[] = {
     &lease_table,
     &namespace_table,
     &node_table,
+    &persistent_volume_claim_table,
+    &persistent_volume_table,
+    &pod_disruption_budget_table,
     &pod_table,
     &priority_class_table,
+    &resource_quota_table,
+    &storage_class_table,
 };
 
 /* Where Kiln's columns differ from upstream's. */

@@ -15,6 +15,9 @@ from replay.server import TOKEN, Server
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 SLACK_S = 2
+# What is assumed of objects that no table shows whole.
+UNSEEN = {"Pod": {"spec": {"containers": [{"name": "c", "image": "a"}]},
+                  "status": {"phase": "Pending"}}}
 
 
 def knows(line):
@@ -62,11 +65,19 @@ class Story:
         self.server = server
         self.bindings = bindings
 
-    def load(self, by):
+    def load(self, by, tables):
+        """The objects, with the metadata that these tables show of them."""
+        objects = copy.deepcopy(self.objects)
+        for row in [r for t in tables for r in t.get("rows") or []]:
+            meta = (row.get("object") or {}).get("metadata") or {}
+            for key, obj in objects.items():
+                if "name" in meta and key[2:] == (meta.get("namespace"),
+                                                  meta["name"]):
+                    obj["metadata"] = meta
         self.bindings.values["<rv>"] = "1"
         self.server.load([
             moved(self.bindings.fill_tree(o), by)
-            for o in self.objects.values()
+            for o in objects.values()
             if self.server.plural(o["apiVersion"], o["kind"])])
         del self.bindings.values["<rv>"]
 
@@ -85,11 +96,14 @@ class Story:
         for event in line["events"]:
             row = event["object"]["rows"][0]["object"]
             obj = copy.deepcopy(self.find(kind, row["metadata"])) or {
-                "apiVersion": version, "kind": kind}
+                "apiVersion": version, "kind": kind, **UNSEEN.get(kind, {})}
             obj["metadata"] = row["metadata"]
             sent = moved(self.bindings.fill_tree(obj), by)
             if event["type"] == "DELETED":
                 self.server.load([dict(sent, **{"$removed": True})])
+                self.objects = {k: o for k, o in self.objects.items()
+                                if k[1:] != (kind, row["metadata"].get(
+                                    "namespace"), row["metadata"]["name"])}
             else:
                 self.server.load([sent])
         del self.bindings.values["<rv>"]
@@ -100,7 +114,7 @@ def check(line, story, comparison):
     path = line["path"]
     by = (datetime.datetime.fromtimestamp(
         int(time.time()), datetime.timezone.utc) - parse(line["now"]))
-    story.load(by)
+    story.load(by, [] if "events" in line else [line["body"]])
     if "resourceVersion=<rv>" in path:
         # The path of the collection, to watch from here on.
         bindings.values["<rv>"] = server.send(
