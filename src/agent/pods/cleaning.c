@@ -3,6 +3,7 @@
 #include "agent/cgroup/cgpool.h"
 #include "agent/cgroup/cgroup.h"
 #include "agent/pods/ground.h"
+#include "agent/pods/orphans.h"
 #include "agent/pods/site.h"
 #include "agent/pods/stay_state.h"
 #include "agent/shepherd/ending.h"
@@ -42,6 +43,9 @@ clean_work(void *arg)
             return; /* looked at again */
         }
     }
+    if (c->cgroup == NULL && c->ending == NULL && c->read_ending
+        && orphans_kill(c->uid) > 0)
+        return;
     r = site_leave(c->ground, c->uid, &err);
     if (r < 0)
         c->trouble = xstrdup(err.text);

@@ -263,6 +263,7 @@ add_own(struct variables *v, const struct compose_input *in)
     set_annotation(v, pod, "KILN_RESTART_COUNT", ANNOTATION_ATTEMPT);
     set(v, "KILN_JOB_ACCOUNT", pod->meta->namespace);
     set(v, "KILN_POD_NAME", pod->meta->name);
+    set(v, "KILN_POD_UID", pod->meta->uid);
     set(v, "KILN_NODE_NAME", in->ground->node);
     add_placement(v, pod_of(pod));
     add_thread_places(v, in);
