@@ -283,7 +283,10 @@ on_pod(const struct object *old_object,
         l->n_bound++;
         l->all_bound_us = now;
     }
-    if (s->running_us == 0 && phase_is(new_object, "Running"))
+    /* Of a short one, only the end may be told. */
+    if (s->running_us == 0
+        && (phase_is(new_object, "Running")
+            || pod_is_finished(pod_of(new_object))))
         s->running_us = now;
     if (s->done_us == 0 && pod_is_finished(pod_of(new_object))) {
         s->done_us = now;
