@@ -155,8 +155,8 @@ static const struct setting settings[] = {
      .check = check_name,
      .option = "node-name",
      .argument = "NAME",
-     .help =
-         "The node's name in the API; the host's name, in lower case, unless given."},
+     .help = "The node's name in the API; the host's name, in lower case, "
+             "unless given."},
     {"address",
      SETTING_TEXT,
      AT(address),

@@ -3,6 +3,8 @@
 # A mistake in a configuration is told with file, line and key, by
 # --check-config and at the start alike, before anything is done.
 
+# shellcheck disable=SC2119,SC2317 # functions that are called by others
+
 : "${top_srcdir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"

@@ -426,6 +426,32 @@ do_failure(struct fake_client *fake, struct fake_call *c)
     return false;
 }
 
+static bool
+deliver_one(struct fake_client *fake)
+{
+    list_foreach(link, &fake->watches)
+    {
+        struct fake_watch *w = container_of(link, struct fake_watch, link);
+        struct delivery *d;
+
+        if (list_is_empty(&w->deliveries))
+            continue;
+        d = container_of(w->deliveries.next, struct delivery, link);
+        list_remove(&d->link);
+        w->event(
+            &(struct client_event){
+                .type = d->type,
+                .object = d->object,
+                .resource_version = d->object->meta->resource_version,
+            },
+            w->context);
+        object_unref(d->object);
+        free(d);
+        return true;
+    }
+    return false;
+}
+
 static void
 do_call(struct fake_client *fake, struct fake_call *c)
 {
@@ -459,6 +485,8 @@ do_call(struct fake_client *fake, struct fake_call *c)
         return;
     case CLIENT_DELETE:
         fake_client_remove(fake, c->kind, c->namespace, c->name);
+        while (deliver_one(fake)) /* as the API server: told, then answered */
+            ;
         answer(c, &(struct client_reply){.code = 200});
         return;
     case CLIENT_JSON_PATCH:
@@ -600,32 +628,6 @@ fake_client_fail(struct fake_client *fake,
     f->code = code;
     f->reason = xstrdup(reason);
     list_add_last(&fake->failures, &f->link);
-}
-
-static bool
-deliver_one(struct fake_client *fake)
-{
-    list_foreach(link, &fake->watches)
-    {
-        struct fake_watch *w = container_of(link, struct fake_watch, link);
-        struct delivery *d;
-
-        if (list_is_empty(&w->deliveries))
-            continue;
-        d = container_of(w->deliveries.next, struct delivery, link);
-        list_remove(&d->link);
-        w->event(
-            &(struct client_event){
-                .type = d->type,
-                .object = d->object,
-                .resource_version = d->object->meta->resource_version,
-            },
-            w->context);
-        object_unref(d->object);
-        free(d);
-        return true;
-    }
-    return false;
 }
 
 void

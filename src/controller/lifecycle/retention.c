@@ -9,12 +9,15 @@
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/base/alloc.h"
+#include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/heap.h"
+#include "lib/base/list.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/client/client.h"
+#include "lib/json/json.h"
 #include "lib/loop/timer.h"
 
 #define DEFAULT_AGE_S   (7 * 24 * 3600)
@@ -22,13 +25,17 @@
 #define CHECK_MS        1000
 #define DELETES_AT_ONCE 256u
 
-/* A finished Job. Each stands in both heaps. */
+/* A finished Job. Each stands in both heaps, or its delete is on the way. What
+ * the watch says is gone before that is answered waits for the answer.
+ */
 struct finished {
+    struct list link; /* among the departed */
     size_t end_place; /* by when it ended */
     size_t due_place; /* by when it must go */
     int64_t ended_us;
     int64_t due_us;
-    bool going; /* its delete is on the way */
+    bool is_going; /* its delete is on the way */
+    bool is_gone;  /* and the watch has told so */
     char *namespace;
     char *name;
     char *uid;
@@ -43,6 +50,7 @@ struct retention {
     struct map *finished; /* by key */
     struct heap *by_end;
     struct heap *by_due;
+    struct list departed; /* gone, and their deletes not answered */
     struct timer *timer;
     unsigned deletes;
 };
@@ -128,8 +136,9 @@ on_job(const struct object *old_object,
         if (f == NULL)
             return;
         take_out(r, f);
-        if (f->going)
-            f->retention = NULL; /* freed by the answer to its delete */
+        f->is_gone = true;
+        if (f->is_going)
+            list_add_last(&r->departed, &f->link);
         else
             free_finished(f);
     } else if (job_is_finished(job_of(job))
@@ -145,14 +154,15 @@ on_deleted(const struct client_reply *reply, void *context)
     struct retention *r = f->retention;
     struct error err = {0};
 
-    if (r == NULL) {
+    r->deletes--;
+    f->is_going = false;
+    if (f->is_gone) {
+        list_remove(&f->link);
         free_finished(f);
         return;
     }
-    r->deletes--;
-    f->going = false;
-    if (reply->code == 200 || reply->code == 404)
-        return; /* the watch tells when it is gone */
+    if (reply->code == 200 || reply->code == 404 || reply->code == 409)
+        return; /* the watch tells when it is gone, or another one there */
     client_reply_error(reply, &err);
     log_warning("cannot remove the finished job '%s/%s': %s, trying again "
                 "in a minute",
@@ -164,21 +174,31 @@ on_deleted(const struct client_reply *reply, void *context)
     heap_push(r->by_end, f);
 }
 
+/* That one, not another of its name. */
 static void
 remove_job(struct retention *r, struct finished *f)
 {
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena);
     struct client_request request = {
         .verb = CLIENT_DELETE,
         .kind = &job_kind,
         .namespace = f->namespace,
         .name = f->name,
-        .query = "propagationPolicy=Background",
+        .body = body,
     };
 
+    json_set_string(arena, body, "kind", "DeleteOptions");
+    json_set_string(arena, body, "apiVersion", "v1");
+    json_set_string(arena, body, "propagationPolicy", "Background");
+    json_set_string(arena,
+                    json_make_object(arena, body, "preconditions"),
+                    "uid",
+                    f->uid);
     take_out(r, f);
-    f->going = true;
+    f->is_going = true;
     r->deletes++;
-    client_call(r->client, NULL, &request, on_deleted, f);
+    client_call(r->client, arena, &request, on_deleted, f);
 }
 
 static void
@@ -220,6 +240,7 @@ retention_new(const struct retention_settings *settings)
     r->max_count =
         (size_t)(settings->max_count ? settings->max_count : DEFAULT_COUNT);
     r->finished = map_new();
+    list_init(&r->departed);
     r->by_end =
         heap_new(ended_earlier, NULL, offsetof(struct finished, end_place));
     r->by_due =
@@ -240,6 +261,13 @@ retention_free(struct retention *r)
     timer_free(r->timer);
     while (map_next(r->finished, &at, NULL, &f))
         free_finished(f);
+    while (!list_is_empty(&r->departed)) {
+        struct finished *last =
+            container_of(r->departed.next, struct finished, link);
+
+        list_remove(&last->link);
+        free_finished(last);
+    }
     map_free(r->finished);
     heap_free(r->by_end);
     heap_free(r->by_due);

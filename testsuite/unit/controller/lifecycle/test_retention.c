@@ -154,7 +154,49 @@ START_TEST(of_too_many_the_oldest_go)
 }
 END_TEST
 
+/* More than are removed at a time. The watch tells that one is gone before its
+ * removal is answered.
+ */
+START_TEST(the_oldest_go_however_many_there_are)
+{
+    enum { MANY = 600, KEPT = 5 };
+
+    begin(24 * 3600, KEPT);
+    for (int i = 0; i < MANY; i++)
+        put_job(arena_printf(arena, "j%d", i), "", (MANY - i) * FAKE_SECOND);
+    stock_start(stock);
+
+    until_left(KEPT);
+    ck_assert(is_there("j599"));
+    ck_assert(is_there("j595"));
+    ck_assert_uint_eq(fake_client_calls(api, CLIENT_DELETE, NULL), MANY - KEPT);
+    end();
+}
+END_TEST
+
+START_TEST(a_removal_that_fails_is_tried_again)
+{
+    begin(24 * 3600, 0);
+    put_job("old", "", 25 * HOUR);
+    fake_client_fail(api, CLIENT_DELETE, NULL, 500, "InternalError");
+    stock_start(stock);
+    while (fake_client_calls(api, CLIENT_DELETE, NULL) == 0) {
+        timer_start(end_of_turn, 10);
+        loop_run(loop);
+        fake_client_run(api);
+    }
+    ck_assert(is_there("old"));
+
+    fake_clock_advance(&now, HOUR);
+
+    until_left(0);
+    end();
+}
+END_TEST
+
 SUITE("retention",
       jobs_go_by_their_age_once_they_have_ended,
       those_that_say_so_go_earlier,
-      of_too_many_the_oldest_go)
+      of_too_many_the_oldest_go,
+      the_oldest_go_however_many_there_are,
+      a_removal_that_fails_is_tried_again)
