@@ -139,7 +139,7 @@ pod big 64 '' | admin apply -f - >/dev/null
 ok "a pod that fits nowhere is told so" wait_for 10 says big Unschedulable
 is "one of another scheduler is left alone" "$(field nobody spec nodeName)" \
     ""
-like "kctl why says what is missing" "$(admin why pod/big 2>&1)" 'cpu'
+like "kctl describe says what is missing" "$(admin describe pod big)" 'cpu'
 admin delete pod nobody big packed >/dev/null
 
 # --- priority -----------------------------------------------------------------
@@ -160,6 +160,36 @@ events() { admin get events --no-headers; }
 has_event() { events | grep -q "$1"; }
 ok "the victim's event names who it was for" wait_for 10 \
     has_event 'Preempted.*default/high'
+
+# A job that may start again, which has what is left of the node.
+admin delete pod high >/dev/null
+ok "the more important one ends" wait_for 20 is_gone high
+admin apply -f - >/dev/null <<'TXT'
+apiVersion: batch/v1
+kind: Job
+metadata: {name: again}
+spec:
+  requeue: true
+  backoffLimit: 0
+  template:
+    spec:
+      restartPolicy: Never
+      terminationGracePeriodSeconds: 1
+      tolerations: [{operator: Exists, effect: NoSchedule}]
+      containers:
+      - name: main
+        image: host
+        command: [sleep, "600"]
+        resources: {requests: {cpu: "3"}}
+TXT
+ok "a job that may start again runs" wait_for 20 is_running_pod again-0
+pod high 3 '  priorityClassName: urgent' | admin apply -f - >/dev/null
+ok "it makes way" wait_for 20 is_on_a_node high
+is_waiting() { says again-0-r1 Unschedulable; }
+ok "and waits again, as another attempt" wait_for 30 is_waiting
+is_active_job() { ! admin get job again --no-headers | grep -q Failed; }
+ok "its job has not failed" is_active_job
+admin delete job again >/dev/null
 
 # --- budgets ------------------------------------------------------------------
 admin apply -f - >/dev/null <<'TXT'

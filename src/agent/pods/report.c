@@ -50,8 +50,7 @@ is_ours(const char *type)
 {
     static const char *const ours[] = {"Initialized",
                                        "ContainersReady",
-                                       "Ready",
-                                       "DisruptionTarget"};
+                                       "Ready"};
 
     for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
         if (strcmp(type, ours[i]) == 0)
@@ -285,7 +284,9 @@ report_end(struct arena *arena,
                                    succeeded ? "PodCompleted" : "PodFailed",
                                    ended_us);
 
-    if (end->is_disruption)
+    /* Who told it to make room has said so already. */
+    if (end->is_disruption
+        && pod_find_condition(pod, "DisruptionTarget") == NULL)
         add_condition(arena,
                       list,
                       pod,

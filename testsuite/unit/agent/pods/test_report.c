@@ -180,8 +180,49 @@ START_TEST(a_pod_lost_with_its_node_carries_the_mark_of_a_disruption)
 }
 END_TEST
 
+#define TOLD_TO_LEAVE                                                          \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\","    \
+    "\"namespace\":\"d\",\"uid\":\"u1\"},\"spec\":{\"containers\":[{\"name\":" \
+    "\"main\",\"image\":\"host\"}]},\"status\":{\"phase\":\"Running\","        \
+    "\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\","      \
+    "\"reason\":\"PreemptionByScheduler\"}]}}"
+
+/* Its job starts it again by that. */
+START_TEST(a_pod_that_was_told_to_leave_still_says_why_when_it_has)
+{
+    static const bool is_disruption[] = {false, true};
+
+    for (size_t i = 0; i < ARRAY_SIZE(is_disruption); i++) {
+        const struct object *now;
+        const struct pod_condition *c;
+
+        arena = arena_new(0);
+        ck_assert_int_eq(object_parse(&pod_kind,
+                                      TOLD_TO_LEAVE,
+                                      strlen(TOLD_TO_LEAVE),
+                                      &pod,
+                                      NULL),
+                         0);
+        now = applied(report_end(arena,
+                                 pod,
+                                 &(struct report_end){
+                                     .reason = "Terminated",
+                                     .is_disruption = is_disruption[i],
+                                     .now_us = 1000000,
+                                 }));
+        c = pod_find_condition(pod_of(now), "DisruptionTarget");
+
+        ck_assert_ptr_nonnull(c);
+        ck_assert_str_eq(c->reason, "PreemptionByScheduler");
+        object_unref(now);
+        finish();
+    }
+}
+END_TEST
+
 SUITE("report",
       a_running_pod_is_ready_and_keeps_the_conditions_of_others,
       an_end_is_told_with_its_phase_reason_and_exit_code,
       a_pod_that_could_not_start_says_why,
-      a_pod_lost_with_its_node_carries_the_mark_of_a_disruption)
+      a_pod_lost_with_its_node_carries_the_mark_of_a_disruption,
+      a_pod_that_was_told_to_leave_still_says_why_when_it_has)
