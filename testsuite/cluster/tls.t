@@ -76,6 +76,8 @@ like "a token that was changed is refused" \
     '^401 .*key has been replaced'
 like "as is one that is none" "$(by nonsense GET $pods)" \
     "^401 .*none of Kiln's"
+like "what comes later is said to" \
+    "$(by "$token" POST "$pods/p/exec?command=true")" '^501 .*come later'
 like "a watch goes by TLS and token" \
     "$(curl -sN --max-time 5 --cacert "$authority" \
         -H "Authorization: Bearer $token" \

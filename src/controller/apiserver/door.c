@@ -161,6 +161,38 @@ done(struct request *q)
     answer(q->context);
 }
 
+/* What upstream serves of pods and we do not yet, by its last word. */
+static bool
+comes_later(const char *path)
+{
+    static const char *const words[] = {
+        "/exec",
+        "/attach",
+        "/portforward",
+        "/proxy",
+    };
+    const char *last = strrchr(path, '/');
+
+    for (unsigned i = 0; last != NULL && i < ARRAY_SIZE(words); i++)
+        if (strcmp(last, words[i]) == 0)
+            return strstr(path, "/pods/") != NULL;
+    return false;
+}
+
+static void
+answer_later(struct visit *v)
+{
+    reply_fail(&v->q->reply,
+               &(struct reply_failure){
+                   .code = 501,
+                   .reason = "NotImplemented",
+                   .message = "exec, attach, port-forward and cp come later: "
+                              "a job's processes are its user's own on its "
+                              "node, and its output is shown by logs",
+               });
+    answer(v);
+}
+
 static void
 answer_not_found(struct visit *v, enum route_result result)
 {
@@ -367,6 +399,10 @@ serve_api(struct visit *v)
                    options_wants_watch(parameters, n_parameters),
                    &q->route);
 
+    if (comes_later(http_request_path(v->http))) {
+        answer_later(v);
+        return;
+    }
     if (result != ROUTE_FOUND) {
         answer_not_found(v, result);
         return;
