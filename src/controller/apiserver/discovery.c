@@ -247,6 +247,8 @@ discovery_serve(struct request *q, const struct discovery_question *asked)
                    strlen(q->server->configz));
     else if (strncmp(path, "/openapi/v3", 11) == 0)
         return openapi_serve(q, path + 11, asked->if_none_match);
+    else if (strcmp(path, "/openapi/v2") == 0)
+        openapi_serve_old(q, asked->accept);
     else if ((!discovery_knows(path) && strcmp(path, "/") != 0)
              || strncmp(path, "/openapi", 8) == 0)
         return false;

@@ -162,3 +162,27 @@ openapi_serve(struct request *q, const char *rest, const char *if_none_match)
         reply_text(&q->reply, 200, "application/json", d->text, d->length);
     return true;
 }
+
+void
+openapi_serve_old(struct request *q, const char *accept)
+{
+    static const char json[] = "{\"swagger\":\"2.0\",\"info\":{\"title\":"
+                               "\"Kiln\",\"version\":\"1\"},\"paths\":{}}";
+    /* swagger, info with title and version, paths: of openapi.v2.Document */
+    static const char protobuf[] = "\x0a\x03"
+                                   "2.0"
+                                   "\x12\x09\x0a\x04"
+                                   "Kiln"
+                                   "\x12\x01"
+                                   "1"
+                                   "\x42\x00";
+
+    if (accept != NULL && strstr(accept, "proto-openapi") != NULL)
+        reply_text(&q->reply,
+                   200,
+                   "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+                   protobuf,
+                   sizeof(protobuf) - 1);
+    else
+        reply_text(&q->reply, 200, "application/json", json, sizeof(json) - 1);
+}

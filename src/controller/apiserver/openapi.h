@@ -21,3 +21,8 @@ void openapi_free(struct openapi *openapi);
  */
 bool
 openapi_serve(struct request *q, const char *rest, const char *if_none_match);
+
+/* /openapi/v2: a document of no kinds. kubectl asks for it about kinds that are
+ * in no document of v3, and without it says that the server is at fault.
+ */
+void openapi_serve_old(struct request *q, const char *accept);
