@@ -9,9 +9,11 @@
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
+#include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
+#include "lib/json/record.h"
 
 #define SECOND_US 1000000
 
@@ -122,25 +124,46 @@ table_begin_row(struct frame *out,
     frame_add_bytes(out, text.text, text.length);
 }
 
+static void
+add_empty_cells(struct frame *out, const struct table *table)
+{
+    frame_add(out, "{\"cells\":[");
+    for (unsigned i = 0; i < table->n_columns; i++) {
+        const struct table_column *c = &table->columns[i];
+
+        if (i > 0)
+            frame_add(out, ",");
+        frame_add(out,
+                  strcmp(c->type, "integer") == 0   ? "0"
+                  : strcmp(c->type, "boolean") == 0 ? "false"
+                  : strcmp(c->name, "Age") == 0     ? "\"<unknown>\""
+                                                    : "\"\"");
+    }
+    frame_add(out, "]");
+}
+
+/* As upstream prints an object that says nothing, where its cells need no
+ * more than itself.
+ */
 void
 table_begin_empty_row(struct frame *out,
                       const struct view *view,
                       const struct kind *kind)
 {
-    const struct table *table = find_table(view, kind);
+    const struct kind *stored = kind_stored(kind);
+    CLEANUP(arena_freep) struct arena *arena = NULL;
+    CLEANUP(object_unrefp) const struct object *empty = NULL;
+    struct json *tree;
 
-    frame_add(out, "{\"cells\":[");
-    for (unsigned i = 0; i < table->n_columns; i++) {
-        const char *type = table->columns[i].type;
-
-        if (i > 0)
-            frame_add(out, ",");
-        frame_add(out,
-                  strcmp(type, "integer") == 0   ? "0"
-                  : strcmp(type, "boolean") == 0 ? "false"
-                                                 : "\"\"");
+    if (stored != &config_map_kind) {
+        add_empty_cells(out, find_table(view, kind));
+        return;
     }
-    frame_add(out, "]");
+    arena = arena_new(0);
+    tree = json_object(arena);
+    record_normalize(stored->record, arena, tree, NULL, NULL);
+    empty = object_new(stored, tree);
+    table_begin_row(out, view, empty);
 }
 
 static void
