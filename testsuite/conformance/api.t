@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Recorded API data of Kubernetes, replayed over HTTP: one point per file. The
+# runs of kubectl take minutes, and are for a person to start: see the folder's
+# script "api".
+
+: "${top_srcdir:=.}"
+: "${top_builddir:=build}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+[ -x "$top_builddir/kiln-controller" ] || skip_all "kiln-controller is missing"
+command -v python3 >/dev/null || skip_all "python3 is missing"
+out=$(mktemp -d) || bail_out "no directory"
+trap 'rm -rf "$out"' EXIT
+data=$top_srcdir/testsuite/data/conformance/api
+
+# Beside each other: most of the time goes by waiting for watches to end.
+files=
+for file in "$data"/*.jsonl.gz; do
+    case $file in *kubectl*) ;; *) files="$files $file" ;; esac
+done
+for file in $files; do
+    "$top_srcdir/testsuite/conformance/api" \
+        --controller "$top_builddir/kiln-controller" "$file" \
+        >"$out/$(basename "$file")" 2>&1 &
+done
+wait
+for file in $files; do
+    name=$(basename "$file" .jsonl.gz)
+    last=$(tail -n 1 "$out/$name.jsonl.gz")
+    case $last in
+    "0 passed, 0 failed, "*) skip "$name" "$(sed -n 's/^# skipped [0-9]*: //p' \
+        "$out/$name.jsonl.gz" | head -n 1)" ;;
+    *" passed, 0 failed, "*) pass "$name: $last" ;;
+    *)
+        fail "$name: $last"
+        grep -v '^#' "$out/$name.jsonl.gz" | cut -c 1-300 | head -n 20 |
+            while read -r line; do note "$line"; done
+        ;;
+    esac
+done
+finish
