@@ -31,13 +31,18 @@ add_unknown(const char *where, const char *name, struct strbuf *mistakes)
     strbuf_add_char(mistakes, '\n');
 }
 
-/* Where a plugin stands in a list of {"name"}, or -1. */
+/* Where a plugin stands in a list of {"name"}, or -1. An entry without a name,
+ * which is a mistake, is like no other.
+ */
 static int
 find_name(const struct json *list, const char *name)
 {
-    for (uint32_t i = 0; i < json_count(list); i++)
-        if (strcmp(json_get_text(json_at(list, i), "name"), name) == 0)
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        const char *other = json_get_text(json_at(list, i), "name");
+
+        if (name != NULL && other != NULL && strcmp(other, name) == 0)
             return (int)i;
+    }
     return -1;
 }
 
@@ -115,7 +120,9 @@ merge_defaults(struct arena *arena, struct json *set)
 
 /* Arguments */
 
-/* What is given wins over what is default, member by member. */
+/* What is given wins over what is default, member by member; null is as not
+ * given.
+ */
 static struct json *
 overlay(struct arena *arena, const struct plugin *p, const struct json *given)
 {
@@ -129,7 +136,11 @@ overlay(struct arena *arena, const struct plugin *p, const struct json *given)
                             : json_object(arena);
 
     for (uint32_t i = 0; i < json_count(given); i++)
-        json_set(arena, args, given->members[i].name, given->members[i].value);
+        if (!json_is(given->members[i].value, JSON_NULL))
+            json_set(arena,
+                     args,
+                     given->members[i].name,
+                     given->members[i].value);
     return args;
 }
 

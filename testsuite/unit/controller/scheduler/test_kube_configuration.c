@@ -219,6 +219,9 @@ static const struct {
     {HEAD "profiles: [{plugins: {score: {enabled: [{name: NumaFitt}]}}}]\n",
      "profiles[0].plugins.score.enabled[0]: there is no plugin \"NumaFitt\" "
      "(did you mean \"NumaFit\"?)"},
+    {HEAD "profiles: [{plugins: {multiPoint: {enabled: [{weight: 3}, {name: "
+          "NodeName}]}}}]\n",
+     "profiles[0].plugins.multiPoint.enabled[0].name: is missing"},
     {HEAD "profiles: [{plugins: {score: {enabled: [{name: NodeName}]}}}]\n",
      "NodeName has nothing for that point"},
     {HEAD "profiles: [{plugins: {filter: {enabled: [{name: NodeName}, {name: "

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_scheduler_config.c - any bytes as a KubeSchedulerConfiguration: read or
+ * refused with words, and what is in effect reads as the same
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/scheduler/kube_configuration.h"
+#include "lib/base/strbuf.h"
+#include "testsuite/fuzz/fuzz.h"
+
+static void
+read_again(const struct kube_configuration *c)
+{
+    CLEANUP_STRBUF struct strbuf first = STRBUF_INIT, second = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf mistakes = STRBUF_INIT;
+    CLEANUP(kube_configuration_freep)
+    struct kube_configuration *again = NULL;
+
+    kube_configuration_print(c, &first);
+    if (kube_configuration_parse("again",
+                                 first.text,
+                                 first.length,
+                                 &again,
+                                 &mistakes)
+        < 0)
+        abort();
+    kube_configuration_print(again, &second);
+    if (strcmp(first.text, second.text) != 0)
+        abort();
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    CLEANUP_STRBUF struct strbuf mistakes = STRBUF_INIT;
+    CLEANUP(kube_configuration_freep)
+    struct kube_configuration *c = NULL;
+
+    if (kube_configuration_parse("any",
+                                 (const char *)bytes,
+                                 length,
+                                 &c,
+                                 &mistakes)
+        < 0) {
+        if (mistakes.length == 0)
+            abort();
+        return 0;
+    }
+    read_again(c);
+    return 0;
+}
