@@ -8,6 +8,7 @@ import time
 from replay.server import JSON, TOKEN
 
 PODS = "/api/v1/namespaces/hpc/pods"
+BUDGETS = "/apis/policy/v1/namespaces/hpc/poddisruptionbudgets"
 JOBS = "/apis/batch/v1/namespaces/hpc/jobs"
 START = "2024-03-01T00:00:00Z"
 # Nobody ends these when they are deleted.
@@ -198,14 +199,18 @@ class World:
             self.between_drains(self.evicting_drains)
 
     def between_drains(self, count):
-        """The second drain that evicts meets other pods than the first, and
-        the last one a budget that forbids it."""
+        """The budget that kubectl made is gone by then. The second drain that
+        evicts meets other pods than the first, and the last one a budget that
+        forbids it."""
+        if count == 1:
+            self.server.send("DELETE", BUDGETS + "/guard", {
+                "Authorization": TOKEN, "Accept": JSON})
         if count == 2:
             self.make_pod("again", app="a")
             self.make_pod("guarded", app="a")
         if count == 3:
             self.make_pod("guarded2", app="w2")
-            self.make("/apis/policy/v1/namespaces/hpc/poddisruptionbudgets", {
+            self.make(BUDGETS, {
                 "apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
                 "metadata": {"name": "strict", "namespace": "hpc"},
                 "spec": {"minAvailable": 1,
