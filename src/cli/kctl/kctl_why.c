@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl why - why a job does not run, or how it ended */
+/* kctl why - why a job or a pod does not run, or how it ended */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,8 +28,8 @@ static const struct option_spec rows[] = {COMMON_OPTIONS};
 
 static const struct option_table table = {
     .name = "kctl why",
-    .usage = "[OPTION]... JOB...",
-    .summary = "Say why jobs do not run yet, or how they ended.",
+    .usage = "[OPTION]... JOB|pod/NAME...",
+    .summary = "Say why jobs and pods do not run yet, or how they ended.",
     OPTION_ROWS(rows),
     .more = "Example: kctl why 1042",
 };
@@ -318,19 +318,46 @@ explain(struct kctl *kctl,
     return r;
 }
 
+/* One that is of no job speaks for itself. */
+static int
+explain_pod(struct kctl *kctl,
+            const struct target_object *target,
+            const struct json *pod,
+            struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    int r = add_pod(kctl, arena, &out, pod, err);
+
+    if (r == 0)
+        r = happenings_tell(kctl, target, EVENTS, &out, err);
+    if (r == 0)
+        fwrite(out.text, 1, out.length, stdout);
+    return r;
+}
+
+static const char *
+job_of(const struct json *pod)
+{
+    const struct json *owner =
+        json_at(json_get_path(pod, "metadata.ownerReferences"), 0);
+    const char *kind = json_get_text(owner, "kind");
+
+    return kind != NULL && strcmp(kind, job_kind.name) == 0
+               ? json_get_text(owner, "name")
+               : NULL;
+}
+
 /* A pod stands for its job. */
 static int
-find_job(struct kctl *kctl,
-         struct target_object *target,
-         struct arena *arena,
-         struct error *err)
+explain_any(struct kctl *kctl, struct target_object *target, struct error *err)
 {
-    const struct json *owner;
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *pod = NULL;
     int r;
 
     if (target->kind == &job_kind)
-        return 0;
+        return explain(kctl, target, err);
     if (target->kind != &pod_kind)
         return error_set(err,
                          -EINVAL,
@@ -339,16 +366,11 @@ find_job(struct kctl *kctl,
     r = kctl_get(kctl, target, arena, &pod, err);
     if (r < 0)
         return r;
-    owner = json_at(json_get_path(pod, "metadata.ownerReferences"), 0);
-    if (owner == NULL || json_get_text(owner, "kind") == NULL
-        || strcmp(json_get_text(owner, "kind"), job_kind.name) != 0)
-        return error_set(err,
-                         -EINVAL,
-                         "%s is of no job; 'kctl describe' tells of it",
-                         kctl_label(target, arena));
+    if (job_of(pod) == NULL)
+        return explain_pod(kctl, target, pod, err);
     target->kind = &job_kind;
-    target->name = json_get_text(owner, "name");
-    return 0;
+    target->name = job_of(pod);
+    return explain(kctl, target, err);
 }
 
 static int
@@ -372,9 +394,7 @@ why_run(struct kctl *kctl,
     for (size_t i = 0; r == 0 && i < jobs.count; i++) {
         if (i > 0)
             putchar('\n');
-        r = find_job(kctl, &jobs.items[i], arena, err);
-        if (r == 0)
-            r = explain(kctl, &jobs.items[i], err);
+        r = explain_any(kctl, &jobs.items[i], err);
     }
     return r;
 }
