@@ -77,7 +77,13 @@ like "a token that was changed is refused" \
 like "as is one that is none" "$(by nonsense GET $pods)" \
     "^401 .*none of Kiln's"
 like "what comes later is said to" \
-    "$(by "$token" POST "$pods/p/exec?command=true")" '^501 .*come later'
+    "$(curl -s --http1.1 --cacert "$authority" \
+        -H "Authorization: Bearer $token" -H 'Connection: Upgrade' \
+        -H 'Upgrade: SPDY/3.1' -X POST \
+        "https://127.0.0.1:$tls_port$pods/p/exec?command=true")" \
+    'come later.*501'
+like "and without an upgrade it is what upstream says" \
+    "$(by "$token" POST "$pods/p/exec?command=true")" '^400 .*Upgrade request'
 like "a watch goes by TLS and token" \
     "$(curl -sN --max-time 5 --cacert "$authority" \
         -H "Authorization: Bearer $token" \

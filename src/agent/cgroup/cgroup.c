@@ -325,10 +325,17 @@ cgroup_add(struct cgroup *c, pid_t pid, struct error *err)
     return 0;
 }
 
+/* In v1 by "tasks": whoever moves himself so, one thread, waits for nobody,
+ * where "cgroup.procs" takes the lock of all forks and exits, which is 15 ms
+ * on an idle machine (Linux, cgroup_procs_write_start).
+ */
 static int
 open_door(const struct place *p, struct error *err)
 {
-    CLEANUP_FREE char *path = xasprintf("%s/cgroup.procs", p->directory);
+    CLEANUP_FREE char *path =
+        xasprintf("%s/%s",
+                  p->directory,
+                  p->version == 2 ? "cgroup.procs" : "tasks");
     int fd = open(path, O_WRONLY | O_CLOEXEC);
 
     if (fd < 0)

@@ -179,9 +179,15 @@ comes_later(const char *path)
     return false;
 }
 
+/* As upstream to who asks without an upgrade; the others learn why not. */
 static void
 answer_later(struct visit *v)
 {
+    if (http_request_header(v->http, "Upgrade") == NULL) {
+        reply_bad_request(&v->q->reply, "Upgrade request required");
+        answer(v);
+        return;
+    }
     reply_fail(&v->q->reply,
                &(struct reply_failure){
                    .code = 501,
