@@ -246,12 +246,32 @@ cluster_end() {
     while [ -n "$(printf '%s' "$cluster_daemons" | tr -d '[:space:]')" ]; do
         stop "$(printf '%s' "$cluster_daemons" | awk 'NF { print $1; exit }')"
     done
+    cluster_jobs_end
     cluster_sanitizers || cluster_status=1
     if [ "$tap_failed" -gt 0 ] || [ "$cluster_status" -ne 0 ]; then
         cluster_keep_logs
     fi
     rm -rf "$cluster"
     exit "$cluster_status"
+}
+
+cluster_shepherds() {
+    for cluster_exe in /proc/[0-9]*/exe; do
+        [ "$(readlink "$cluster_exe" 2>/dev/null)" != \
+            "$cluster/bin/kiln-shepherd" ] || basename "${cluster_exe%/exe}"
+    done
+}
+
+# Jobs outlive their agent. A shepherd whose job is killed ends what is left of
+# it, and then itself.
+cluster_jobs_end() {
+    for cluster_shepherd in $(cluster_shepherds); do
+        pkill -KILL -P "$cluster_shepherd"
+    done
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        [ -n "$(cluster_shepherds)" ] || break
+        sleep 0.2
+    done
 }
 
 # Fails when a program that was built with a sanitizer had something to say.
