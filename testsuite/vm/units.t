@@ -31,10 +31,11 @@ make -s -C "$top_builddir" install DESTDIR="$carried/root" >&2 ||
 cp "$top_srcdir/testsuite/lib/tap.sh" "$top_srcdir/testsuite/vm/inside-units" \
     "$carried/"
 
-# Libraries that the guest may lack.
+# Libraries that the guest may lack. Some programs are static, which ldd counts
+# as a mistake.
 mkdir "$carried/lib"
-for program in kiln-controller kiln-agent ksub; do
-    ldd "$top_builddir/$program"
+for program in kiln-controller kiln-agent kiln-shepherd kiln-output kctl; do
+    ldd "$top_builddir/$program" 2>/dev/null
 done | awk '$3 ~ /^\// && !/libc\.so|libm\.so/ { print $3 }' | sort -u |
     xargs -I {} cp {} "$carried/lib/"
 
