@@ -4,14 +4,16 @@
 #include <string.h>
 
 #include "controller/scheduler/board.h"
+#include "controller/scheduler/boards.h"
+#include "controller/scheduler/counsel.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/snapshot.h"
+#include "controller/scheduler/search.h"
 #include "controller/scheduler/steps.h"
 #include "lib/base/alloc.h"
-#include "lib/base/list.h"
 #include "lib/base/random.h"
 #include "lib/base/strbuf.h"
 
@@ -21,19 +23,9 @@
 #define MIN_PERCENTAGE      5u
 #define ADAPTIVE_PERCENTAGE 50u
 
-struct kept_board {
-    struct list link; /* used last, first */
-    uint32_t signature;
-    struct board *board;
-};
-
 struct chooser {
     struct chooser_settings settings;
-    struct kept_board **by_signature;
-    size_t n_signatures;
-    struct list boards;
-    size_t n_boards;
-
+    struct boards *boards;
     uint32_t next_start;
     struct answer *answers; /* by slot */
     uint32_t n_answers;
@@ -51,9 +43,7 @@ chooser_new(const struct chooser_settings *settings)
     struct chooser *ch = xnew(struct chooser);
 
     ch->settings = *settings;
-    if (ch->settings.board_bytes == 0)
-        ch->settings.board_bytes = (size_t)64 << 20;
-    list_init(&ch->boards);
+    ch->boards = boards_new(settings->board_bytes);
     return ch;
 }
 
@@ -64,24 +54,12 @@ mark(const struct chooser *ch, enum step step)
         steps_mark(ch->settings.steps, step);
 }
 
-static void
-drop_board(struct chooser *ch, struct kept_board *kept)
-{
-    ch->by_signature[kept->signature] = NULL;
-    list_remove(&kept->link);
-    board_free(kept->board);
-    free(kept);
-    ch->n_boards--;
-}
-
 void
 chooser_free(struct chooser *ch)
 {
     if (ch == NULL)
         return;
-    list_foreach_safe(link, &ch->boards)
-        drop_board(ch, container_of(link, struct kept_board, link));
-    free(ch->by_signature);
+    boards_free(ch->boards);
     free(ch->answers);
     free(ch->feasible);
     free(ch->totals);
@@ -139,106 +117,7 @@ start_diagnosis(struct chooser *ch, const struct cycle *c)
     ch->facts = (struct chooser_facts){0};
 }
 
-/* Filtering without a board */
-
-struct search {
-    struct chooser *ch;
-    const struct profile *profile;
-    const struct cycle *c;
-    uint32_t wanted;
-    uint32_t found;
-    uint32_t rejected;
-};
-
-/* Nodes in order until one more than wanted is feasible; that one does not
- * count as looked at. False: enough.
- */
-static bool
-take_answers(struct search *s,
-             struct node_view *const *nodes,
-             const struct answer *answers,
-             unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        if (answers[i].verdict == VERDICT_OK) {
-            if (s->found == s->wanted)
-                return false;
-            s->ch->feasible[s->found++] = nodes[i];
-            continue;
-        }
-        s->ch->answers[nodes[i]->slot] = answers[i];
-        s->rejected++;
-    }
-    return true;
-}
-
-static bool
-search_batch(struct search *s, struct node_view *const *nodes, unsigned count)
-{
-    const struct node_view *const *batch =
-        (const struct node_view *const *)nodes;
-    struct answer answers[BATCH];
-
-    profile_filter(s->profile,
-                   s->profile->filters,
-                   s->c,
-                   batch,
-                   count,
-                   answers);
-    if (nominator_count(s->profile->handle->nominator) > 0)
-        for (unsigned i = 0; i < count; i++)
-            if (profile_has_nominated(s->profile, s->c, batch[i]))
-                answers[i] =
-                    profile_filter_nominated(s->profile, s->c, batch[i]);
-    return take_answers(s, nodes, answers, count);
-}
-
-/* Round the list from where the last search stopped. */
-static void
-search_all(struct search *s)
-{
-    const struct snapshot *snapshot = s->c->snapshot;
-    uint32_t n = snapshot->n_nodes, done = 0;
-    uint32_t start = n > 0 ? s->ch->next_start % n : 0;
-
-    while (done < n) {
-        uint32_t at = (start + done) % n;
-        uint32_t count = n - done;
-
-        if (count > n - at)
-            count = n - at;
-        if (count > BATCH)
-            count = BATCH;
-        if (!search_batch(s, snapshot->nodes + at, count))
-            break;
-        done += count;
-    }
-    if (n > 0)
-        s->ch->next_start = (start + s->found + s->rejected) % n;
-}
-
-static void
-search_named(struct search *s, const struct narrowing *narrowing)
-{
-    for (unsigned i = 0; i < narrowing->count; i++) {
-        struct node_view *node =
-            snapshot_find(s->c->snapshot, narrowing->names[i]);
-
-        if (node != NULL && !search_batch(s, &node, 1))
-            return;
-    }
-}
-
-/* The nominated node alone, first. */
-static bool
-search_nominated(struct search *s)
-{
-    const char *name = nominator_node(s->profile->handle->nominator, s->c->pod);
-    struct node_view *node =
-        name != NULL ? snapshot_find(s->c->snapshot, name) : NULL;
-
-    return node != NULL && search_batch(s, &node, 1) && s->found == 1;
-}
+/* Without a board */
 
 /* "node(s) didn't satisfy plugin(s) [NodeAffinity]": what the nodes outside
  * the narrowing are told.
@@ -283,8 +162,6 @@ note_rejectors(struct chooser *ch, const struct snapshot *s)
     }
 }
 
-/* Scoring without a board */
-
 static void
 make_totals(struct chooser *ch,
             const struct profile *profile,
@@ -326,32 +203,60 @@ pick_best(struct chooser *ch, unsigned count)
     return ch->feasible[at];
 }
 
+/* What the extenders added to it. */
+static void
+add_counsel(struct chooser *ch, const struct counsel *counsel, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        ch->totals[i] += counsel_find(counsel, ch->feasible[i]->name)->score;
+}
+
+/* False: nobody was asked about what was found. */
+static bool
+search_nodes(struct chooser *ch,
+             struct search *s,
+             const struct narrowing *narrowing)
+{
+    if (s->counsel != NULL) {
+        search_counselled(s);
+        if (s->found > 0)
+            return true;
+        s->rejected = 0;
+    }
+    if (search_nominated(s))
+        return s->counsel == NULL;
+    s->found = s->rejected = 0;
+    if (narrowing->is_narrow)
+        search_named(s, narrowing);
+    else
+        ch->next_start = search_all(s, ch->next_start);
+    return s->counsel == NULL;
+}
+
 static struct node_view *
 choose_by_search(struct chooser *ch,
                  const struct profile *profile,
                  struct cycle *c,
+                 const struct counsel *counsel,
                  const struct narrowing *narrowing,
                  plugin_set narrowers)
 {
     struct search s = {
-        .ch = ch,
         .profile = profile,
         .c = c,
+        .counsel = counsel,
         .wanted =
             feasible_wanted(profile->percentage_of_nodes, c->snapshot->n_nodes),
     };
+    bool is_known;
 
     clear_answers(ch, c->snapshot);
+    s.answers = ch->answers;
+    s.feasible = ch->feasible;
     ch->diagnosis.answers = ch->answers;
     if (narrowing->is_narrow)
         set_absent(ch, profile, narrowers);
-    if (!search_nominated(&s)) {
-        s.found = s.rejected = 0;
-        if (narrowing->is_narrow)
-            search_named(&s, narrowing);
-        else
-            search_all(&s);
-    }
+    is_known = search_nodes(ch, &s, narrowing);
     mark(ch, STEP_FILTER);
     ch->facts.evaluated = s.found + s.rejected;
     ch->facts.feasible = s.found;
@@ -361,9 +266,14 @@ choose_by_search(struct chooser *ch,
         return NULL;
     }
     ch->diagnosis.unschedulable = 0;
+    ch->facts.must_ask = !is_known;
+    if (!is_known)
+        return NULL;
     if (s.found == 1)
         return ch->feasible[0];
     make_totals(ch, profile, c, s.found);
+    if (counsel != NULL)
+        add_counsel(ch, counsel, s.found);
     ch->facts.totals = ch->totals;
     ch->facts.n_totals = s.found;
     return pick_best(ch, s.found);
@@ -381,45 +291,6 @@ find_others(const struct profile *profile, struct cycle *c)
     return others
            & ((profile->filters & ~c->skipped_filters)
               | (profile->scores & ~c->skipped_scores));
-}
-
-static struct board *
-find_board(struct chooser *ch,
-           const struct profile *profile,
-           uint32_t signature)
-{
-    size_t n = ch->n_signatures;
-    struct kept_board *kept;
-
-    if (signature >= n) {
-        ch->n_signatures = (size_t)signature * 2 + 64;
-        ch->by_signature = xrealloc_array(ch->by_signature,
-                                          ch->n_signatures,
-                                          sizeof(struct kept_board *));
-        for (; n < ch->n_signatures; n++)
-            ch->by_signature[n] = NULL;
-    }
-    kept = ch->by_signature[signature];
-    if (kept == NULL) {
-        kept = xnew(struct kept_board);
-        list_init(&kept->link);
-        kept->signature = signature;
-        kept->board = board_new(profile);
-        ch->by_signature[signature] = kept;
-        ch->n_boards++;
-    }
-    list_remove(&kept->link);
-    list_add_first(&ch->boards, &kept->link);
-    return kept->board;
-}
-
-/* All boards have about the size of the one in use. */
-static void
-bound_boards(struct chooser *ch, const struct board *used)
-{
-    while (ch->n_boards > 4
-           && ch->n_boards * board_bytes(used) > ch->settings.board_bytes)
-        drop_board(ch, container_of(ch->boards.prev, struct kept_board, link));
 }
 
 /* Of what is feasible by the board, what is by the others too. */
@@ -554,11 +425,11 @@ choose_by_board(struct chooser *ch,
     signature = profile_sign(profile, c->pod, ch->settings.signatures);
     if (signature == SIGNATURE_NONE)
         return false;
-    board = find_board(ch, profile, signature);
+    board = boards_get(ch->boards, profile, signature);
     if (!board_update(board, c))
         return false;
     mark(ch, STEP_FILTER);
-    bound_boards(ch, board);
+    boards_bound(ch->boards, board);
     *ret_node = others != 0 ? choose_with_others(ch, profile, c, board)
                             : choose_on_board(ch, profile, c, board);
     return true;
@@ -567,7 +438,8 @@ choose_by_board(struct chooser *ch,
 struct node_view *
 chooser_choose(struct chooser *ch,
                const struct profile *profile,
-               struct cycle *c)
+               struct cycle *c,
+               const struct counsel *counsel)
 {
     struct narrowing narrowing;
     plugin_set narrowers;
@@ -586,8 +458,9 @@ chooser_choose(struct chooser *ch,
             ch->diagnosis.pending = PLUGIN_BIT(answer.plugin);
         else if (answer.verdict != VERDICT_ERROR)
             ch->diagnosis.unschedulable = PLUGIN_BIT(answer.plugin);
-    } else if (narrowing.is_narrow || !choose_by_board(ch, profile, c, &node)) {
-        node = choose_by_search(ch, profile, c, &narrowing, narrowers);
+    } else if (counsel != NULL || narrowing.is_narrow
+               || !choose_by_board(ch, profile, c, &node)) {
+        node = choose_by_search(ch, profile, c, counsel, &narrowing, narrowers);
     }
     free((void *)narrowing.names);
     return node;

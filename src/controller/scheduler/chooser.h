@@ -20,6 +20,7 @@
 #include "controller/scheduler/framework/diagnosis.h"
 #include "lib/base/macro.h"
 
+struct counsel;
 struct chooser;
 struct cycle;
 struct handle;
@@ -42,11 +43,14 @@ struct chooser *chooser_new(const struct chooser_settings *settings)
 DEFINE_CLEANUP(struct chooser, chooser_free)
 
 /* The node, or NULL with the diagnosis. Both are good until the next choice
- * or change of the cache.
+ * or change of the cache. Counsel: what extenders say, of a pod that has some
+ * (others: NULL); NULL is then also returned when they must first be asked
+ * about the nodes of the facts.
  */
 struct node_view *chooser_choose(struct chooser *ch,
                                  const struct profile *profile,
-                                 struct cycle *c);
+                                 struct cycle *c,
+                                 const struct counsel *counsel);
 const struct diagnosis *chooser_diagnosis(const struct chooser *ch);
 
 /* Of the last choice: how many nodes were filtered, how many passed, whether a
@@ -57,6 +61,7 @@ struct chooser_facts {
     unsigned evaluated;
     unsigned feasible;
     bool by_board;
+    bool must_ask; /* extenders about those that passed */
     int64_t total;
     struct node_view *const *nodes;
     const int64_t *totals;

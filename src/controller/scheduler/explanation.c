@@ -78,7 +78,7 @@ explain_now(struct scheduler *s,
 
     cache_update_snapshot(s->cache, &s->snapshot);
     cycle_init(&c, queued->pod, &s->snapshot);
-    node = chooser_choose(s->chooser, queued->profile, &c);
+    node = chooser_choose(s->chooser, queued->profile, &c, NULL);
     if (node != NULL) {
         strbuf_printf(out, "would fit on node '%s' now", node->name);
     } else {

@@ -244,7 +244,7 @@ schedule_one(struct scheduler *s, struct queued_pod *queued)
     cache_update_snapshot(s->cache, &s->snapshot);
     steps_mark(&s->steps, STEP_SNAPSHOT);
     a = begin_assignment(s, queued);
-    node = chooser_choose(s->chooser, a->profile, &a->cycle);
+    node = chooser_choose(s->chooser, a->profile, &a->cycle, NULL);
     meters_algorithm(s->meters, steps_total_us(&s->steps));
     if (node == NULL)
         give_up(s, a);

@@ -273,7 +273,7 @@ yard_place(struct yard *y, struct pod_view *pod)
 
     cache_update_snapshot(y->cache, &y->snapshot);
     cycle_init(&c, pod, &y->snapshot);
-    node = chooser_choose(y->chooser, y->profile, &c);
+    node = chooser_choose(y->chooser, y->profile, &c, NULL);
     if (node != NULL) {
         struct answer answer;
 

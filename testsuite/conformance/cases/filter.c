@@ -117,7 +117,7 @@ want_choice(struct trial *t, struct sandbox *s, struct pod_view *pod)
     struct cycle c;
 
     cycle_init(&c, pod, &s->snapshot);
-    chooser_choose(s->chooser, s->profile, &c);
+    chooser_choose(s->chooser, s->profile, &c, NULL);
     facts = chooser_facts(s->chooser);
     want_feasible(t, t->expect, &facts);
     want_diagnosis(t, s, json_get(t->expect, "rejectedBy"));

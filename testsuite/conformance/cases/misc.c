@@ -80,7 +80,7 @@ run_round(struct trial *t,
                 json_get_int(round, "start", -1),
                 chooser_next_start(s->chooser));
     cycle_init(&c, pod, &s->snapshot);
-    chooser_choose(s->chooser, s->profile, &c);
+    chooser_choose(s->chooser, s->profile, &c, NULL);
     facts = chooser_facts(s->chooser);
     want_number(t, "feasible", json_count(feasible), facts.feasible);
     for (uint32_t i = 0; i < json_count(feasible) && t->mismatches == 0; i++) {

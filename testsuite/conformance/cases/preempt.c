@@ -214,7 +214,7 @@ preemption_case(struct trial *t)
     struct cycle c;
 
     cycle_init(&c, pod, &s->snapshot);
-    if (chooser_choose(s->chooser, s->profile, &c) != NULL)
+    if (chooser_choose(s->chooser, s->profile, &c, NULL) != NULL)
         mismatch(t, "the pod fits");
     want_diagnosis(t, s, json_get(t->expect, "filter"));
     d = chooser_diagnosis(s->chooser);

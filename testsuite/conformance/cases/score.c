@@ -126,7 +126,7 @@ score_case(struct trial *t)
     struct cycle c;
 
     cycle_init(&c, pod, &s->snapshot);
-    chooser_choose(s->chooser, s->profile, &c);
+    chooser_choose(s->chooser, s->profile, &c, NULL);
     facts = chooser_facts(s->chooser);
     want_feasible(t, t->expect, &facts);
     for (uint32_t i = 0; i < json_count(plugins) && t->mismatches == 0; i++) {
@@ -157,7 +157,7 @@ want_shared(struct trial *t,
     struct cycle c;
 
     cycle_init(&c, pod, &s->snapshot);
-    node = chooser_choose(sharing, s->profile, &c);
+    node = chooser_choose(sharing, s->profile, &c, NULL);
     for (uint32_t i = 0; node != NULL && i < json_count(best); i++)
         is_best |= strcmp(json_text(json_at(best, i)), node->name) == 0;
     if (json_count(json_get(step, "feasible")) == 0
@@ -184,7 +184,7 @@ run_step(struct trial *t,
     struct cycle c;
 
     cycle_init(&c, pod, &s->snapshot);
-    chooser_choose(s->chooser, s->profile, &c);
+    chooser_choose(s->chooser, s->profile, &c, NULL);
     facts = chooser_facts(s->chooser);
     want_feasible(t, step, &facts);
     if (json_get(step, "total") != NULL && t->mismatches == 0)

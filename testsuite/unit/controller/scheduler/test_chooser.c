@@ -192,7 +192,7 @@ choose_alone(struct bench *b, struct pod_view *pod)
         &fresh,
         NULL);
     cycle_init(&c, pod, &b->snapshot);
-    node = chooser_choose(b->alone, fresh, &c);
+    node = chooser_choose(b->alone, fresh, &c, NULL);
     cycle_fini(&c);
     profile_free(fresh);
     return node;
@@ -212,7 +212,7 @@ compare(struct bench *b, struct pod_view *pod)
     alone = chooser_facts(b->alone);
 
     cycle_init(&c, pod, &b->snapshot);
-    node = chooser_choose(b->sharing, b->profile, &c);
+    node = chooser_choose(b->sharing, b->profile, &c, NULL);
     shared = chooser_facts(b->sharing);
     cycle_fini(&c);
 
@@ -308,7 +308,7 @@ START_TEST(a_change_of_one_node_costs_one_evaluation)
                            b.handle.resources);
         cache_update_snapshot(b.cache, &b.snapshot);
         cycle_init(&c, pod, &b.snapshot);
-        node = chooser_choose(b.sharing, b.profile, &c);
+        node = chooser_choose(b.sharing, b.profile, &c, NULL);
         ck_assert_ptr_nonnull(node);
         cycle_fini(&c);
         ck_assert_uint_eq(chooser_facts(b.sharing).evaluated,
@@ -356,7 +356,7 @@ START_TEST(ties_are_broken_evenly)
 
         cache_update_snapshot(b.cache, &b.snapshot);
         cycle_init(&c, pod, &b.snapshot);
-        hits[chooser_choose(b.sharing, b.profile, &c)->name[1] - '0']++;
+        hits[chooser_choose(b.sharing, b.profile, &c, NULL)->name[1] - '0']++;
         cycle_fini(&c);
     }
     for (unsigned i = 0; i < 4; i++)
