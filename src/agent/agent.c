@@ -450,10 +450,9 @@ agent_free(struct agent *a)
 {
     if (a == NULL)
         return;
-    if (a->workers != NULL) {
-        workers_free(a->workers);
-        loop_drain(a->loop);
-    }
+    /* Nobody asks for anything more; then what is under way comes back, to
+     * those who only let go of it.
+     */
     requests_free(a->requests);
     pods_free(a->pods);
     standing_free(a->standing);
@@ -462,6 +461,10 @@ agent_free(struct agent *a)
     if (a->client != NULL)
         client_free(a->client);
     http_client_free(a->http);
+    if (a->workers != NULL) {
+        workers_free(a->workers);
+        loop_drain(a->loop);
+    }
     http_login_free(a->login);
     notary_free(a->notary);
     cgpool_free(a->pool);

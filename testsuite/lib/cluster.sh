@@ -29,10 +29,6 @@ cluster_begin() {
     cluster=$(mktemp -d /tmp/kiln-cluster.XXXXXX) ||
         bail_out "no temporary directory"
     chmod 755 "$cluster"
-    # What is still on its way when a daemon is told to end is no leak; unit
-    # tests look for those.
-    ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-    export ASAN_OPTIONS
     trap cluster_end EXIT
     trap 'exit 1' HUP INT TERM
     mkdir "$cluster/bin" "$cluster/etc" "$cluster/log" "$cluster/home"

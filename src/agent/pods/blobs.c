@@ -15,8 +15,8 @@
 #define ROOM_BYTES ((size_t)64 << 20)
 
 struct blob {
-    struct list link; /* among the kept ones, the latest used last */
-    struct blobs *blobs;
+    struct list link;    /* among the kept ones, the latest used last */
+    struct blobs *blobs; /* NULL when they were freed before its user let go */
     unsigned users;
     char *digest;
     char *bytes;
@@ -27,11 +27,14 @@ struct blobs {
     struct client *client;
     struct map *kept; /* by digest */
     struct list order;
+    struct list fetches;
     size_t bytes;
 };
 
 struct fetch {
+    struct list link;
     struct blobs *blobs;
+    struct client_call *call;
     char *digest;
     blobs_got_fn *got;
     void *context;
@@ -45,7 +48,16 @@ blobs_new(struct client *client)
     b->client = client;
     b->kept = map_new();
     list_init(&b->order);
+    list_init(&b->fetches);
     return b;
+}
+
+static void
+free_blob(struct blob *blob)
+{
+    free(blob->digest);
+    free(blob->bytes);
+    free(blob);
 }
 
 static void
@@ -54,9 +66,26 @@ drop(struct blob *blob)
     list_remove(&blob->link);
     map_remove(blob->blobs->kept, blob->digest);
     blob->blobs->bytes -= blob->length;
-    free(blob->digest);
-    free(blob->bytes);
-    free(blob);
+    free_blob(blob);
+}
+
+static void
+end_fetch(struct fetch *f, const struct blob *blob, const struct error *err)
+{
+    list_remove(&f->link);
+    f->got(blob, err, f->context);
+    free(f->digest);
+    free(f);
+}
+
+static void
+cancel_fetch(struct fetch *f)
+{
+    struct error err = {0};
+
+    error_set(&err, -ECANCELED, "the agent stops");
+    client_cancel(f->call);
+    end_fetch(f, NULL, &err);
 }
 
 void
@@ -64,8 +93,17 @@ blobs_free(struct blobs *b)
 {
     if (b == NULL)
         return;
+    list_foreach_safe(pos, &b->fetches)
+        cancel_fetch(container_of(pos, struct fetch, link));
     list_foreach_safe(pos, &b->order)
-        drop(container_of(pos, struct blob, link));
+    {
+        struct blob *blob = container_of(pos, struct blob, link);
+
+        list_remove(&blob->link);
+        blob->blobs = NULL;
+        if (blob->users == 0)
+            free_blob(blob);
+    }
     map_free(b->kept);
     free(b);
 }
@@ -140,9 +178,7 @@ on_fetched(const struct client_reply *reply, void *context)
                   f->digest);
     else
         blob = keep(f->blobs, f->digest, reply->text, reply->length);
-    f->got(blob, &err, f->context);
-    free(f->digest);
-    free(f);
+    end_fetch(f, blob, &err);
 }
 
 void
@@ -174,7 +210,8 @@ blobs_get(struct blobs *b,
     f->digest = xstrdup(digest);
     f->got = got;
     f->context = context;
-    client_call(b->client, NULL, &request, on_fetched, f);
+    list_add_last(&b->fetches, &f->link);
+    f->call = client_call(b->client, NULL, &request, on_fetched, f);
 }
 
 const char *
@@ -200,5 +237,8 @@ blob_release(const struct blob *blob)
     if (blob == NULL)
         return;
     u.out->users--;
-    make_room(u.out->blobs);
+    if (u.out->blobs != NULL)
+        make_room(u.out->blobs);
+    else if (u.out->users == 0)
+        free_blob(u.out);
 }

@@ -18,7 +18,9 @@ struct blobs;
 struct client;
 struct error;
 
-/* Life */
+/* Life. Free tells who still waits that nothing comes (-ECANCELED); what is
+ * used stays until it is released.
+ */
 void blobs_free(struct blobs *blobs);
 struct blobs *blobs_new(struct client *client) OWNED_BY(blobs_free);
 DEFINE_CLEANUP(struct blobs, blobs_free)

@@ -18,6 +18,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/client/client.h"
 #include "lib/loop/fdwatch.h"
 #include "lib/loop/timer.h"
 
@@ -75,6 +76,10 @@ stay_free(struct stay *s)
     timer_stop(s->deadline_timer);
     timer_stop(s->clean_timer);
     timer_stop(s->tell_timer);
+    if (s->call != NULL) { /* no answer comes to an agent that ends */
+        client_cancel(s->call);
+        s->busy--;
+    }
     if (s->busy == 0)
         really_free(s);
 }
@@ -231,7 +236,7 @@ is_unknown(const struct object *pod)
 static void
 tell_again(struct stay *s)
 {
-    if (s->telling) {
+    if (s->call != NULL) {
         s->doubted = true;
         return;
     }

@@ -16,6 +16,7 @@
 #include "agent/pods/stay.h"
 
 struct cgroup;
+struct client_call;
 struct ending;
 struct fdwatch;
 struct live;
@@ -54,9 +55,9 @@ struct stay {
 
     /* The telling. */
     enum told wanted, told;
-    bool telling;
-    bool doubted;    /* the API says otherwise than it was told */
-    bool confirming; /* the deletion */
+    struct client_call *call; /* tells, or confirms the deletion */
+    enum told telling;
+    bool doubted; /* the API says otherwise than it was told */
     struct timer *tell_timer;
     int64_t tell_ms;
 };

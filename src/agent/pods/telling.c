@@ -34,7 +34,7 @@ on_confirmed(const struct client_reply *reply, void *context)
 {
     struct stay *s = context;
 
-    s->confirming = false;
+    s->call = NULL;
     if (!stay_come_back(s))
         return;
     if (reply->code == 200 || reply->code == 404 || reply->code == 409)
@@ -65,30 +65,22 @@ confirm_deletion(struct stay *s)
                     json_make_object(arena, body, "preconditions"),
                     "uid",
                     s->uid);
-    s->confirming = true;
     s->busy++;
-    client_call(s->s.ground->client, arena, &request, on_confirmed, s);
+    s->call =
+        client_call(s->s.ground->client, arena, &request, on_confirmed, s);
 }
-
-struct telling {
-    struct stay *stay;
-    enum told what;
-};
 
 static void
 on_told(const struct client_reply *reply, void *context)
 {
-    struct telling *t = context;
-    struct stay *s = t->stay;
-    enum told what = t->what;
+    struct stay *s = context;
     struct error err = {0};
 
-    free(t);
-    s->telling = false;
+    s->call = NULL;
     if (!stay_come_back(s))
         return;
     if (reply->code == 200) {
-        s->told = s->doubted ? TOLD_NOTHING : what;
+        s->told = s->doubted ? TOLD_NOTHING : s->telling;
         s->doubted = false;
         s->tell_ms = 0;
     } else if (reply->code == 404 || reply->code == 409) {
@@ -143,7 +135,6 @@ void
 telling_go(struct stay *s)
 {
     struct arena *arena;
-    struct telling *t;
     struct client_request request = {
         .verb = CLIENT_MERGE_PATCH,
         .kind = &pod_kind,
@@ -152,17 +143,14 @@ telling_go(struct stay *s)
         .subresource = "status",
     };
 
-    if (s->telling || s->confirming)
+    if (s->call != NULL)
         return;
     if (!s->vanished && s->told < s->wanted) {
         arena = arena_new(0);
         request.body = compose_report(s, arena);
-        t = xnew(struct telling);
-        t->stay = s;
-        t->what = s->wanted;
-        s->telling = true;
+        s->telling = s->wanted;
         s->busy++;
-        client_call(s->s.ground->client, arena, &request, on_told, t);
+        s->call = client_call(s->s.ground->client, arena, &request, on_told, s);
         return;
     }
     if (!s->vanished && s->phase == STAY_DONE

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/pods/blobs.h"
+
+#include <errno.h>
+
+#include "lib/auth/digest.h"
+#include "lib/base/error.h"
+#include "lib/client/client.h"
+#include "testsuite/lib/suite.h"
+
+#define SCRIPT "#!/bin/sh\n"
+
+/* A controller that takes one question and answers when it is told to. */
+static struct {
+    struct client client;
+    struct client_call call;
+    client_done_fn *done;
+    void *context;
+    unsigned asked;
+    unsigned cancelled;
+} controller;
+
+static struct client_call *
+ask(struct client *client,
+    struct arena *arena,
+    const struct client_request *request,
+    client_done_fn *done,
+    void *context)
+{
+    (void)arena;
+    ck_assert_str_eq(request->name, "job-7");
+    controller.call.client = client;
+    controller.done = done;
+    controller.context = context;
+    controller.asked++;
+    return &controller.call;
+}
+
+static void
+cancel(struct client_call *call)
+{
+    (void)call;
+    controller.cancelled++;
+}
+
+static void
+answer(const char *text)
+{
+    controller.done(&(struct client_reply){.code = 200,
+                                           .text = text,
+                                           .length = strlen(text)},
+                    controller.context);
+}
+
+static struct {
+    const struct blob *blob;
+    unsigned calls;
+    int code;
+} got;
+
+static void
+on_got(const struct blob *blob, const struct error *err, void *context)
+{
+    (void)context;
+    got.blob = blob;
+    got.calls++;
+    got.code = blob == NULL ? err->code : 0;
+}
+
+static struct blobs *
+begin(void)
+{
+    static const struct client_ops ops = {.call = ask, .cancel = cancel};
+
+    memset(&controller, 0, sizeof(controller));
+    memset(&got, 0, sizeof(got));
+    controller.client.ops = &ops;
+    return blobs_new(&controller.client);
+}
+
+static void
+get(struct blobs *blobs, const char *text)
+{
+    char name[DIGEST_HEX_SIZE + 7] = "sha256:";
+    struct digest d;
+
+    digest_of(text, strlen(text), &d);
+    digest_format(&d, name + 7);
+    blobs_get(blobs, "physics", "job-7", "script", name, on_got, NULL);
+}
+
+START_TEST(content_is_fetched_once)
+{
+    struct blobs *blobs = begin();
+    const struct blob *first;
+
+    get(blobs, SCRIPT);
+    answer(SCRIPT);
+    first = got.blob;
+    ck_assert_ptr_nonnull(first);
+    get(blobs, SCRIPT);
+
+    ck_assert_ptr_eq(got.blob, first);
+    ck_assert_uint_eq(controller.asked, 1);
+    ck_assert_mem_eq(blob_bytes(first), SCRIPT, blob_length(first));
+    blob_release(first);
+    blob_release(first);
+    blobs_free(blobs);
+}
+END_TEST
+
+START_TEST(content_that_is_not_what_its_name_says_is_refused)
+{
+    struct blobs *blobs = begin();
+
+    get(blobs, SCRIPT);
+    answer("#!/bin/evil\n");
+
+    ck_assert_ptr_null(got.blob);
+    ck_assert_int_eq(got.code, -EBADMSG);
+    blobs_free(blobs);
+}
+END_TEST
+
+START_TEST(who_waits_when_they_are_freed_is_told_that_nothing_comes)
+{
+    struct blobs *blobs = begin();
+
+    get(blobs, SCRIPT);
+    ck_assert_uint_eq(got.calls, 0);
+    blobs_free(blobs);
+
+    ck_assert_uint_eq(controller.cancelled, 1);
+    ck_assert_uint_eq(got.calls, 1);
+    ck_assert_ptr_null(got.blob);
+    ck_assert_int_eq(got.code, -ECANCELED);
+}
+END_TEST
+
+/* A worker may be starting a pod with it. */
+START_TEST(one_that_is_used_when_they_are_freed_stays_for_its_user)
+{
+    struct blobs *blobs = begin();
+
+    get(blobs, SCRIPT);
+    answer(SCRIPT);
+    blobs_free(blobs);
+
+    ck_assert_mem_eq(blob_bytes(got.blob), SCRIPT, blob_length(got.blob));
+    blob_release(got.blob);
+}
+END_TEST
+
+SUITE("blobs",
+      content_is_fetched_once,
+      content_that_is_not_what_its_name_says_is_refused,
+      who_waits_when_they_are_freed_is_told_that_nothing_comes,
+      one_that_is_used_when_they_are_freed_stays_for_its_user)
