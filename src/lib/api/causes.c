@@ -35,24 +35,35 @@ causes_init(struct causes *c, struct arena *arena)
 }
 
 /* A path that does not fit is cut: what is wrong is told all the same. */
-static void PRINTF(2, 3) append(struct causes *c, const char *format, ...)
+static void
+append(struct causes *c, const char *text)
 {
-    size_t room = sizeof(c->path) - c->path_length;
-    va_list args;
-    int n;
+    size_t room = sizeof(c->path) - 1 - c->path_length;
+    size_t length = strlen(text);
 
-    va_start(args, format);
-    n = vsnprintf(c->path + c->path_length, room, format, args);
-    va_end(args);
-    if (n > 0)
-        c->path_length += (size_t)n < room ? (unsigned)n : (unsigned)room - 1;
+    if (length > room)
+        length = room;
+    memcpy(c->path + c->path_length, text, length);
+    c->path_length += (unsigned)length;
+    c->path[c->path_length] = '\0';
 }
 
 static void
 append_name(struct causes *c, const char *name)
 {
-    if (*name != '\0')
-        append(c, "%s%s", c->path_length > 0 ? "." : "", name);
+    if (*name == '\0')
+        return;
+    if (c->path_length > 0)
+        append(c, ".");
+    append(c, name);
+}
+
+static void
+append_bracketed(struct causes *c, const char *text)
+{
+    append(c, "[");
+    append(c, text);
+    append(c, "]");
 }
 
 unsigned
@@ -68,9 +79,11 @@ unsigned
 causes_enter_index(struct causes *c, const char *name, unsigned index)
 {
     unsigned length = c->path_length;
+    char number[16];
 
     append_name(c, name);
-    append(c, "[%u]", index);
+    snprintf(number, sizeof(number), "%u", index);
+    append_bracketed(c, number);
     return length;
 }
 
@@ -80,7 +93,7 @@ causes_enter_key(struct causes *c, const char *name, const char *key)
     unsigned length = c->path_length;
 
     append_name(c, name);
-    append(c, "[%s]", key);
+    append_bracketed(c, key);
     return length;
 }
 

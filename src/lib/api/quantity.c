@@ -102,7 +102,8 @@ read_suffix(const char *text, struct suffix *ret)
     char *end;
 
     for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
-        if (strcmp(suffixes[i].text, text) == 0) {
+        if (suffixes[i].text[0] == text[0]
+            && strcmp(suffixes[i].text, text) == 0) {
             *ret = suffixes[i];
             return true;
         }
@@ -192,6 +193,31 @@ binary_nano(const struct parts *p, int exponent)
     return (__int128)(whole * unit * NANO + fraction);
 }
 
+/* What is mostly written: a whole number of few digits, with a suffix that
+ * keeps it within 64 bits. False: it takes more care.
+ */
+static bool
+easy_nano(const struct parts *p, const struct suffix *suffix, __int128 *ret)
+{
+    bool is_binary = suffix->format == QUANTITY_BINARY_SI;
+    int64_t whole = 0, unit = 1;
+
+    if (p->n_fraction > 0 || p->n_whole > 9
+        || suffix->exponent > (is_binary ? 30 : 9)
+        || suffix->exponent < -NANO_DIGITS)
+        return false;
+    for (size_t i = 0; i < p->n_whole; i++)
+        whole = whole * 10 + (p->whole[i] - '0');
+    if (is_binary) {
+        *ret = ((__int128)whole << suffix->exponent) * NANO;
+        return true;
+    }
+    for (int i = -NANO_DIGITS; i < suffix->exponent; i++)
+        unit *= 10;
+    *ret = (__int128)whole * unit;
+    return true;
+}
+
 /* Upstream keeps the text of a number that it sees to be canonical, and its
  * eye is not very sharp ("+5", "007"): so clients read back what they wrote.
  */
@@ -230,7 +256,9 @@ parse(const char *text,
     if (*ret_why != NULL)
         return -EINVAL;
     q.format = suffix.format;
-    if (suffix.format == QUANTITY_BINARY_SI)
+    if (easy_nano(&p, &suffix, &q.nano))
+        r = 0;
+    else if (suffix.format == QUANTITY_BINARY_SI)
         q.nano = binary_nano(&p, suffix.exponent);
     else
         r = decimal_nano(&p, suffix.exponent, &q.nano);
@@ -274,13 +302,16 @@ quantity_canonicalize(struct arena *arena,
         start++;
     for (; n > 0 && isspace((unsigned char)start[n - 1]); n--)
         continue;
-    trimmed = json_string_n(arena, start, n)->text;
+    trimmed = n == value->count ? start : json_string_n(arena, start, n)->text;
     r = parse(trimmed, &q, &keeps_text, &why);
     if (r < 0)
         return error_set(err, r, "'%s': %s", trimmed, why);
-    if (!keeps_text)
+    if (!keeps_text) {
         quantity_format(&q, text);
-    *value = *json_string(arena, keeps_text ? trimmed : text);
+        trimmed = text;
+    }
+    if (value->type != JSON_STRING || strcmp(trimmed, value->text) != 0)
+        *value = *json_string(arena, trimmed);
     return 0;
 }
 
@@ -316,10 +347,7 @@ add_suffix(int exponent, enum quantity_format format, char *out)
     }
     for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
         if (suffixes[i].format == format && suffixes[i].exponent == exponent)
-            snprintf(out + used,
-                     QUANTITY_TEXT_SIZE - used,
-                     "%s",
-                     suffixes[i].text);
+            memcpy(out + used, suffixes[i].text, strlen(suffixes[i].text) + 1);
 }
 
 static void

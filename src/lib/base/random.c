@@ -2,7 +2,6 @@
 #include "lib/base/random.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
@@ -26,31 +25,19 @@ random_bytes(void *out, size_t length)
 void
 random_uuid(char out[UUID_SIZE])
 {
+    static const char hex[] = "0123456789abcdef";
     unsigned char b[16];
 
     random_bytes(b, sizeof(b));
     b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
     b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
-    snprintf(out,
-             UUID_SIZE,
-             "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-"
-             "%02x%02x%02x%02x%02x%02x",
-             b[0],
-             b[1],
-             b[2],
-             b[3],
-             b[4],
-             b[5],
-             b[6],
-             b[7],
-             b[8],
-             b[9],
-             b[10],
-             b[11],
-             b[12],
-             b[13],
-             b[14],
-             b[15]);
+    for (unsigned i = 0; i < sizeof(b); i++) {
+        if (i == 4 || i == 6 || i == 8 || i == 10)
+            *out++ = '-';
+        *out++ = hex[b[i] >> 4];
+        *out++ = hex[b[i] & 15];
+    }
+    *out = '\0';
 }
 
 /* Steele, Lea and Flood, "Fast splittable pseudorandom number generators",

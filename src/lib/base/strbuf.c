@@ -66,6 +66,18 @@ strbuf_add_char(struct strbuf *s, char c)
     s->text[s->length] = '\0';
 }
 
+char *
+strbuf_extend(struct strbuf *s, size_t more)
+{
+    char *from;
+
+    strbuf_reserve(s, more);
+    from = s->text + s->length;
+    s->length += more;
+    s->text[s->length] = '\0';
+    return from;
+}
+
 void
 strbuf_add_text(struct strbuf *s, const char *text)
 {

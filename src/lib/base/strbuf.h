@@ -29,9 +29,12 @@ void strbuf_fini(struct strbuf *s);
 char *strbuf_take(struct strbuf *s) MUST_USE;
 #define CLEANUP_STRBUF CLEANUP(strbuf_fini)
 
-/* Change. Truncate keeps the first `length` bytes and the memory. */
+/* Change. Truncate keeps the first `length` bytes and the memory. Extend is
+ * longer by `more` bytes, which the caller writes: they begin where it says.
+ */
 void strbuf_add(struct strbuf *s, const void *bytes, size_t length);
 void strbuf_add_char(struct strbuf *s, char c);
+char *strbuf_extend(struct strbuf *s, size_t more);
 void strbuf_add_text(struct strbuf *s, const char *text);
 void strbuf_printf(struct strbuf *s, const char *format, ...) PRINTF(2, 3);
 void strbuf_vprintf(struct strbuf *s, const char *format, va_list args)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/json/json.h"
 
+#include <string.h>
+
 #include "lib/base/strbuf.h"
+#include "lib/json/octet.h"
 
 static const char hex[] = "0123456789abcdef";
 
@@ -10,6 +13,33 @@ static bool
 needs_escape(unsigned char c)
 {
     return c < 0x20 || c == '"' || c == '\\';
+}
+
+/* Eight bytes at once. What is beyond ASCII stands for itself here. */
+static bool
+need_escape(const char *p)
+{
+    uint64_t bytes;
+
+    memcpy(&bytes, p, sizeof(bytes));
+    return (octet_below(bytes, 0x20) | octet_equal(bytes, '"')
+            | octet_equal(bytes, '\\'))
+           != 0;
+}
+
+/* How many bytes need no escape; looks at the last eight twice. */
+static size_t
+count_plain(const char *text, size_t length)
+{
+    size_t i = 0;
+
+    while (length - i >= 8 && !need_escape(text + i))
+        i += 8;
+    if (length >= 8 && length - i < 8 && !need_escape(text + length - 8))
+        return length;
+    while (i < length && !needs_escape((unsigned char)text[i]))
+        i++;
+    return i;
 }
 
 static void
@@ -35,22 +65,37 @@ print_escaped(unsigned char c, struct strbuf *out)
     strbuf_add_char(out, hex[c & 15]);
 }
 
+static void
+add_escaped(const char *text, size_t length, struct strbuf *out)
+{
+    size_t plain;
+
+    for (;; text++, length--) {
+        plain = count_plain(text, length);
+        strbuf_add(out, text, plain);
+        text += plain;
+        length -= plain;
+        if (length == 0)
+            return;
+        print_escaped((unsigned char)*text, out);
+    }
+}
+
 void
 json_print_string(const char *text, size_t length, struct strbuf *out)
 {
-    size_t plain = 0;
+    char *to;
 
-    strbuf_reserve(out, length + 2);
-    strbuf_add_char(out, '"');
-    for (size_t i = 0; i < length; i++) {
-        if (!needs_escape((unsigned char)text[i]))
-            continue;
-        strbuf_add(out, text + plain, i - plain);
-        print_escaped((unsigned char)text[i], out);
-        plain = i + 1;
+    if (count_plain(text, length) < length) {
+        strbuf_add_char(out, '"');
+        add_escaped(text, length, out);
+        strbuf_add_char(out, '"');
+        return;
     }
-    strbuf_add(out, text + plain, length - plain);
-    strbuf_add_char(out, '"');
+    to = strbuf_extend(out, length + 2);
+    to[0] = '"';
+    memcpy(to + 1, text, length);
+    to[length + 1] = '"';
 }
 
 /* A negative indent means all on one line. */
@@ -102,8 +147,10 @@ print(const struct json *v, int indent, struct strbuf *out)
             if (i > 0)
                 strbuf_add_char(out, ',');
             break_line(inside, out);
-            json_print_string(name, __builtin_strlen(name), out);
-            strbuf_add_text(out, indent < 0 ? ":" : ": ");
+            json_print_string(name, strlen(name), out);
+            strbuf_add_char(out, ':');
+            if (indent >= 0)
+                strbuf_add_char(out, ' ');
             print(v->members[i].value, inside, out);
         }
         if (v->count > 0)

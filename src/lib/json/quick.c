@@ -9,6 +9,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
+#include "lib/json/octet.h"
 
 /* Each member is compared with those before it: larger objects are yajl's. */
 #define MOST_MEMBERS 64u
@@ -51,17 +52,6 @@ take(struct quick *q, char wanted)
 
 /* ---- Strings ---- */
 
-#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
-
-/* Whether one of eight bytes is zero; it may also say so of a byte above one
- * that is.
- */
-static uint64_t
-zeros(uint64_t bytes)
-{
-    return (bytes - EACH(1)) & ~bytes & EACH(0x80);
-}
-
 /* Eight bytes that stand for themselves: printable ASCII but `"` and `\`. */
 static bool
 are_plain(const char *p)
@@ -69,8 +59,8 @@ are_plain(const char *p)
     uint64_t bytes;
 
     memcpy(&bytes, p, sizeof(bytes));
-    return ((bytes & EACH(0x80)) | ((bytes - EACH(0x20)) & ~bytes & EACH(0x80))
-            | zeros(bytes ^ EACH('"')) | zeros(bytes ^ EACH('\\')))
+    return (octet_beyond_ascii(bytes) | octet_below(bytes, 0x20)
+            | octet_equal(bytes, '"') | octet_equal(bytes, '\\'))
            == 0;
 }
 
