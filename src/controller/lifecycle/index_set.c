@@ -35,6 +35,12 @@ find(const struct index_set *s, int64_t index)
     return low;
 }
 
+static int64_t
+length(const struct index_range *r)
+{
+    return r->last - r->first + 1;
+}
+
 static void
 insert(struct index_set *s, size_t at, int64_t first, int64_t last)
 {
@@ -47,11 +53,14 @@ insert(struct index_set *s, size_t at, int64_t first, int64_t last)
             (s->count - at) * sizeof(*s->ranges));
     s->ranges[at] = (struct index_range){first, last};
     s->count++;
+    s->total += length(&s->ranges[at]);
 }
 
 static void
 take_out(struct index_set *s, size_t at, size_t n)
 {
+    for (size_t i = at; i < at + n; i++)
+        s->total -= length(&s->ranges[i]);
     memmove(&s->ranges[at],
             &s->ranges[at + n],
             (s->count - at - n) * sizeof(*s->ranges));
@@ -71,6 +80,7 @@ index_set_add_range(struct index_set *s, int64_t first, int64_t last)
         return;
     }
     r = &s->ranges[at];
+    s->total -= length(r);
     if (first < r->first)
         r->first = first;
     while (end + 1 < s->count && s->ranges[end + 1].first <= last + 1)
@@ -79,6 +89,7 @@ index_set_add_range(struct index_set *s, int64_t first, int64_t last)
         last = s->ranges[end].last;
     if (r->last < last)
         r->last = last;
+    s->total += length(r);
     take_out(s, at + 1, end - at);
 }
 
@@ -97,16 +108,11 @@ index_set_remove(struct index_set *s, int64_t index)
     if (at == s->count || s->ranges[at].first > index)
         return;
     was = s->ranges[at];
-    if (was.first == was.last)
-        take_out(s, at, 1);
-    else if (was.first == index)
-        s->ranges[at].first++;
-    else if (was.last == index)
-        s->ranges[at].last--;
-    else {
-        s->ranges[at].last = index - 1;
-        insert(s, at + 1, index + 1, was.last);
-    }
+    take_out(s, at, 1);
+    if (was.last > index)
+        insert(s, at, index + 1, was.last);
+    if (was.first < index)
+        insert(s, at, was.first, index - 1);
 }
 
 bool
@@ -120,10 +126,39 @@ index_set_has(const struct index_set *s, int64_t index)
 int64_t
 index_set_count(const struct index_set *s)
 {
+    return s->total;
+}
+
+int64_t
+index_set_count_below(const struct index_set *s, int64_t end)
+{
+    int64_t count = s->total;
+
+    for (size_t i = s->count; i > 0 && s->ranges[i - 1].last >= end; i--) {
+        const struct index_range *r = &s->ranges[i - 1];
+
+        count -= r->last - (r->first > end ? r->first : end) + 1;
+    }
+    return count;
+}
+
+int64_t
+index_set_count_common(const struct index_set *a, const struct index_set *b)
+{
     int64_t count = 0;
 
-    for (size_t i = 0; i < s->count; i++)
-        count += s->ranges[i].last - s->ranges[i].first + 1;
+    for (size_t i = 0, j = 0; i < a->count && j < b->count;) {
+        const struct index_range *x = &a->ranges[i], *y = &b->ranges[j];
+        int64_t first = x->first > y->first ? x->first : y->first;
+        int64_t last = x->last < y->last ? x->last : y->last;
+
+        if (first <= last)
+            count += last - first + 1;
+        if (x->last < y->last)
+            i++;
+        else
+            j++;
+    }
     return count;
 }
 

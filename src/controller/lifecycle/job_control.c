@@ -199,7 +199,7 @@ create_pods(struct job_control *c,
         const struct job_plan_pod *pod = &plan->create[i];
 
         job_tally_expect(tally, pod->index, pod->attempt, until_us);
-        job_pass_create(pass, pod->index, pod->attempt);
+        job_pass_create(pass, pod);
     }
 }
 

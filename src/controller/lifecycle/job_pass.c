@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "controller/lifecycle/announcer.h"
+#include "controller/lifecycle/job_plan.h"
 #include "controller/lifecycle/job_pod.h"
 #include "controller/lifecycle/job_report.h"
 #include "controller/lifecycle/stock.h"
@@ -135,7 +136,7 @@ on_created(const struct client_reply *reply, void *context)
 }
 
 void
-job_pass_create(struct job_pass *pass, int64_t index, int64_t attempt)
+job_pass_create(struct job_pass *pass, const struct job_plan_pod *pod)
 {
     struct arena *arena = arena_new(8192);
     struct create *create = xnew(struct create);
@@ -143,12 +144,12 @@ job_pass_create(struct job_pass *pass, int64_t index, int64_t attempt)
         .verb = CLIENT_CREATE,
         .kind = &pod_kind,
         .namespace = pass->job->meta->namespace,
-        .body = job_pod_make(arena, pass->job, index, attempt),
+        .body = job_pod_make(arena, pass->job, pod),
     };
 
     create->pass = pass;
-    create->index = index;
-    create->attempt = attempt;
+    create->index = pod->index;
+    create->attempt = pod->attempt;
     pass->calls++;
     client_call(pass->means->client, arena, &request, on_created, create);
 }

@@ -19,6 +19,7 @@ struct arena;
 struct client;
 struct job_news;
 struct job_pass;
+struct job_plan_pod;
 struct json;
 struct object;
 struct stock;
@@ -46,7 +47,7 @@ void job_pass_end(struct job_pass *pass);
 /* Calls. The status goes with the Job's revision: one that has changed since
  * is looked at again. The arena is that of the status.
  */
-void job_pass_create(struct job_pass *pass, int64_t index, int64_t attempt);
+void job_pass_create(struct job_pass *pass, const struct job_plan_pod *pod);
 void job_pass_delete_active(struct job_pass *pass);
 void job_pass_write(struct job_pass *pass,
                     struct arena *arena TAKES,

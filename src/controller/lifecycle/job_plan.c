@@ -9,6 +9,7 @@
 
 #define FIRST_BACKOFF_S 10 /* upstream's first retry delay */
 #define MAX_BACKOFF_S   600
+#define MAX_WAITING     1024 /* indexes that are passed over in one look */
 
 /* ---- The pods ---- */
 
@@ -25,29 +26,90 @@ count_wanted(const struct job *job, const struct job_tally *t)
     return wanted - t->active;
 }
 
-static void
-plan_pod(struct job_plan *plan, int64_t index, int64_t attempt)
+/* After a failure the next pod waits: 10 s, doubled per failure. */
+static int64_t
+backoff_left_us(int64_t failures, int64_t last_failure_us, int64_t now_us)
 {
-    plan->create[plan->n_create++] = (struct job_plan_pod){index, attempt};
+    int64_t seconds = FIRST_BACKOFF_S;
+    int64_t left;
+
+    if (failures == 0 || last_failure_us == 0)
+        return 0;
+    for (int64_t i = 1; i < failures && seconds < MAX_BACKOFF_S; i++)
+        seconds *= 2;
+    if (seconds > MAX_BACKOFF_S)
+        seconds = MAX_BACKOFF_S;
+    left = last_failure_us + seconds * 1000000 - now_us;
+    return left > 0 ? left : 0;
+}
+
+static void
+wake_after(struct job_plan *plan, int64_t us)
+{
+    if (us > 0 && (plan->wake_after_us == 0 || us < plan->wake_after_us))
+        plan->wake_after_us = us;
+}
+
+static void
+plan_index(const struct job_tally *t, int64_t index, struct job_plan *plan)
+{
+    const struct index_slot *slot = index_ledger_find(&t->indexes, index);
+    struct job_plan_pod pod = {.index = index};
+
+    if (slot != NULL) {
+        pod.attempt = slot->next_attempt;
+        pod.failures = slot->failures;
+        pod.ignored = slot->ignored;
+    }
+    plan->create[plan->n_create++] = pod;
+}
+
+/* With backoffLimitPerIndex, each index waits after its own failures. */
+static int64_t
+index_backoff_us(const struct job *job,
+                 const struct job_tally *t,
+                 int64_t index,
+                 int64_t now_us)
+{
+    const struct index_slot *slot;
+
+    if (job->spec.backoff_limit_per_index == NULL)
+        return 0;
+    slot = index_ledger_find(&t->indexes, index);
+    return slot != NULL ? backoff_left_us(slot->failures + slot->ignored,
+                                          slot->last_failure_us,
+                                          now_us)
+                        : 0;
 }
 
 static void
 plan_indexes(const struct job *job,
              const struct job_tally *t,
+             int64_t now_us,
              int64_t wanted,
              struct job_plan *plan)
 {
+    const struct index_set *taken = &t->indexes.taken;
     int64_t end = job_completions(job);
+    unsigned waiting = 0;
 
-    for (int64_t i = index_set_gap(&t->taken, 0);
-         i < end && plan->n_create < wanted;
-         i = index_set_gap(&t->taken, i + 1))
-        plan_pod(plan, i, job_tally_next_attempt(t, i));
+    for (int64_t i = index_set_gap(taken, 0);
+         i < end && plan->n_create < wanted && waiting < MAX_WAITING;
+         i = index_set_gap(taken, i + 1)) {
+        int64_t left = index_backoff_us(job, t, i, now_us);
+
+        if (left > 0)
+            waiting++;
+        else
+            plan_index(t, i, plan);
+        wake_after(plan, left);
+    }
 }
 
 static void
 plan_pods(const struct job *job,
           const struct job_tally *t,
+          int64_t now_us,
           unsigned limit,
           struct arena *arena,
           struct job_plan *plan)
@@ -60,40 +122,29 @@ plan_pods(const struct job *job,
         wanted = limit;
     plan->create = arena_new_array(arena, struct job_plan_pod, wanted);
     if (t->is_numbered)
-        plan_indexes(job, t, wanted, plan);
+        plan_indexes(job, t, now_us, wanted, plan);
     else
         for (int64_t i = 0; i < wanted; i++)
-            plan_pod(plan, t->next_index + i, 0);
+            plan->create[plan->n_create++] =
+                (struct job_plan_pod){.index = t->next_index + i};
 }
 
-/* After a failure the next pod waits: 10 s, doubled per failure. */
+/* That of the whole Job. */
 static int64_t
-backoff_left_us(const struct job_tally *t, int64_t now_us)
+job_backoff_us(const struct job *job, const struct job_tally *t, int64_t now_us)
 {
-    int64_t seconds = FIRST_BACKOFF_S;
-    int64_t left;
-
-    if (t->failed == 0 || t->last_failure_us == 0)
+    if (job->spec.backoff_limit_per_index != NULL)
         return 0;
-    for (int64_t i = 1; i < t->failed && seconds < MAX_BACKOFF_S; i++)
-        seconds *= 2;
-    if (seconds > MAX_BACKOFF_S)
-        seconds = MAX_BACKOFF_S;
-    left = t->last_failure_us + seconds * 1000000 - now_us;
-    return left > 0 ? left : 0;
+    return backoff_left_us(t->failures_in_a_row, t->last_failure_us, now_us);
 }
 
 static void
 wake_at_deadline(const struct job *job, int64_t now_us, struct job_plan *plan)
 {
     const int64_t *limit = job->spec.active_deadline_seconds;
-    int64_t left;
 
-    if (limit == NULL || job->status.start_at_us == 0 || job->spec.suspend)
-        return;
-    left = job->status.start_at_us + *limit * 1000000 - now_us;
-    if (left > 0 && (plan->wake_after_us == 0 || left < plan->wake_after_us))
-        plan->wake_after_us = left;
+    if (limit != NULL && job->status.start_at_us > 0 && !job->spec.suspend)
+        wake_after(plan, job->status.start_at_us + *limit * 1000000 - now_us);
 }
 
 /* ---- The phases of a job ---- */
@@ -141,7 +192,7 @@ job_plan(const struct job *job,
     struct job_plan plan = {0};
     struct job_report report = job_report(arena, job, now_us);
     struct job_verdict verdict = job_judge(job, t, now_us, arena);
-    int64_t backoff = backoff_left_us(t, now_us);
+    int64_t backoff = job_backoff_us(job, t, now_us);
 
     job_report_counts(&report, t);
     if (verdict.outcome != JOB_GOES_ON) {
@@ -154,7 +205,7 @@ job_plan(const struct job *job,
         else if (backoff > 0)
             plan.wake_after_us = backoff;
         else
-            plan_pods(job, t, limit, arena, &plan);
+            plan_pods(job, t, now_us, limit, arena, &plan);
         wake_at_deadline(job, now_us, &plan);
         if (!job->spec.suspend && t->active > 0)
             job_report_start(&report);

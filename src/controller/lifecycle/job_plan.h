@@ -2,8 +2,8 @@
 /* job_plan.h - what a Job needs next, from the Job and the tally of its pods
  *
  * A pure function: no clock, no client, no memory. Upstream's semantics of
- * completions, parallelism, backoffLimit, completionMode, suspend and
- * activeDeadlineSeconds; besides, begin times, another attempt when
+ * completions, parallelism, completionMode, suspend, activeDeadlineSeconds,
+ * and of the limits and policies of failure and success; besides, begin times, another attempt when
  * ANNOTATION_REQUEUE_BEFORE asks for one, and pods lost with their node, which
  * are replaced when spec.requeue says so.
  *
@@ -26,6 +26,8 @@ struct json;
 struct job_plan_pod {
     int64_t index;
     int64_t attempt;
+    int64_t failures; /* of the index before, which the pod is told where */
+    int64_t ignored;  /* backoffLimitPerIndex is */
 };
 
 struct job_plan {

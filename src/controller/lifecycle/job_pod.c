@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/lifecycle/job_plan.h"
 #include "lib/api/job.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
@@ -88,6 +89,12 @@ annotate(struct arena *arena,
 }
 
 static void
+number(struct arena *arena, struct json *meta, const char *name, int64_t n)
+{
+    annotate(arena, meta, name, arena_printf(arena, "%" PRId64, n));
+}
+
+static void
 copy_annotation(struct arena *arena,
                 struct json *meta,
                 const struct object *job,
@@ -139,14 +146,8 @@ annotate_for_agent(struct arena *arena,
         json_remove(annotations, ANNOTATION_SCRIPT);
         json_remove(annotations, ANNOTATION_ENVIRONMENT);
     }
-    annotate(arena,
-             meta,
-             ANNOTATION_JOB_ID,
-             arena_printf(arena, "%" PRId64, job->status.id));
-    annotate(arena,
-             meta,
-             ANNOTATION_ATTEMPT,
-             arena_printf(arena, "%" PRId64, attempt));
+    number(arena, meta, ANNOTATION_JOB_ID, job->status.id);
+    number(arena, meta, ANNOTATION_ATTEMPT, attempt);
     if (job->spec.script != NULL && job->spec.script->digest != NULL)
         annotate(arena, meta, ANNOTATION_SCRIPT, job->spec.script->digest);
     if (job->spec.environment != NULL && job->spec.environment->digest != NULL)
@@ -156,36 +157,44 @@ annotate_for_agent(struct arena *arena,
                  job->spec.environment->digest);
 }
 
+static void
+number_index(struct arena *arena,
+             struct json *meta,
+             const struct job *job,
+             const struct job_plan_pod *plan)
+{
+    if (job->spec.completion_mode == NULL
+        || strcmp(job->spec.completion_mode, "Indexed") != 0)
+        return;
+    number(arena, meta, ANNOTATION_INDEX, plan->index);
+    json_set_string(arena,
+                    json_make_object(arena, meta, "labels"),
+                    ANNOTATION_INDEX,
+                    arena_printf(arena, "%" PRId64, plan->index));
+    if (job->spec.backoff_limit_per_index == NULL)
+        return;
+    number(arena, meta, ANNOTATION_INDEX_FAILURES, plan->failures);
+    if (plan->ignored > 0)
+        number(arena, meta, ANNOTATION_INDEX_IGNORED, plan->ignored);
+}
+
 struct json *
 job_pod_make(struct arena *arena,
              const struct object *job,
-             int64_t index,
-             int64_t attempt)
+             const struct job_plan_pod *plan)
 {
-    const struct job *view = job_of(job);
     struct json *tree = object_tree(job, arena);
     struct json *template_ = json_get_path(tree, "spec.template");
     struct json *pod = json_object(arena);
-    const char *name = job_pod_name(arena, job->meta->name, index, attempt);
+    const char *name =
+        job_pod_name(arena, job->meta->name, plan->index, plan->attempt);
     struct json *meta = make_meta(arena, template_, job, name);
 
     json_set_string(arena, pod, "apiVersion", pod_kind.api_version);
     json_set_string(arena, pod, "kind", pod_kind.name);
-    annotate_for_agent(arena, meta, view, attempt);
+    annotate_for_agent(arena, meta, job_of(job), plan->attempt);
+    number_index(arena, meta, job_of(job), plan);
     json_set(arena, pod, "metadata", meta);
     json_set(arena, pod, "spec", json_get(template_, "spec"));
-    if (view->spec.completion_mode != NULL
-        && strcmp(view->spec.completion_mode, "Indexed") == 0) {
-        const char *text = arena_printf(arena, "%" PRId64, index);
-
-        json_set_string(arena,
-                        json_make_object(arena, meta, "annotations"),
-                        ANNOTATION_INDEX,
-                        text);
-        json_set_string(arena,
-                        json_make_object(arena, meta, "labels"),
-                        ANNOTATION_INDEX,
-                        text);
-    }
     return pod;
 }

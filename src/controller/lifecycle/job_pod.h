@@ -9,14 +9,14 @@
 #include <stdint.h>
 
 struct arena;
+struct job_plan_pod;
 struct json;
 struct object;
 
 /* The body of the create, in the arena. */
 struct json *job_pod_make(struct arena *arena,
                           const struct object *job,
-                          int64_t index,
-                          int64_t attempt);
+                          const struct job_plan_pod *plan);
 
 /* "sweep-7", "sweep-7-r2", and back: false when the name is not of the job. */
 char *job_pod_name(struct arena *arena,

@@ -144,16 +144,18 @@ set_count(struct job_report *r, const char *name, int64_t was, int64_t is)
 }
 
 static void
-set_completed_indexes(struct job_report *r, const struct job_tally *t)
+set_indexes(struct job_report *r,
+            const char *name,
+            const char *was,
+            const struct index_set *is)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    const char *was = r->job->status.completed_indexes;
 
-    index_set_format(&t->done, &text);
+    index_set_format(is, &text);
     if (strcmp(text.text, was != NULL ? was : "") != 0)
         json_set_string(r->arena,
                         r->status,
-                        "completedIndexes",
+                        name,
                         arena_strndup(r->arena, text.text, text.length));
 }
 
@@ -266,7 +268,15 @@ job_report_counts(struct job_report *r, const struct job_tally *t)
     if (made > was->attempts)
         json_set_int(r->arena, r->status, "attempts", made);
     if (job_is_indexed(r->job))
-        set_completed_indexes(r, t);
+        set_indexes(r,
+                    "completedIndexes",
+                    was->completed_indexes,
+                    &t->indexes.done);
+    if (r->job->spec.backoff_limit_per_index != NULL)
+        set_indexes(r,
+                    "failedIndexes",
+                    was->failed_indexes,
+                    &t->indexes.failed);
     set_run(r, &t->run);
 }
 

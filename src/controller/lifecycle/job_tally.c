@@ -4,20 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/lifecycle/failure_policy.h"
 #include "controller/lifecycle/job_pod.h"
 #include "lib/api/job.h"
 #include "lib/api/pod.h"
 #include "lib/base/alloc.h"
+#include "lib/base/arena.h"
 #include "lib/base/map.h"
-
-/* An index that has had a pod and is not done. */
-struct tally_slot {
-    int64_t index;
-    int64_t next_attempt; /* STALE: its index is done */
-    int64_t active;       /* more than 0: taken */
-};
-
-#define STALE (-1)
 
 struct expected {
     struct list link;
@@ -60,233 +53,29 @@ is_indexed(const struct job *job)
            && strcmp(job->spec.completion_mode, "Indexed") == 0;
 }
 
-/* ---- The run that ended last ---- */
-
-static char *
-dup_or_null(const char *text)
-{
-    return text != NULL && text[0] != '\0' ? xstrdup(text) : NULL;
-}
-
-static void
-fini_run(struct tally_run *run)
-{
-    free(run->pod_name);
-    free(run->node_name);
-    free(run->reason);
-    free(run->message);
-    *run = (struct tally_run){0};
-}
-
-static void
-set_usage(struct tally_run *run, const struct pod_usage *usage)
-{
-    if (usage == NULL)
-        return;
-    run->has_usage = true;
-    run->peak_memory_bytes = usage->peak_memory_bytes;
-    run->user_cpu_us = usage->user_cpu_us;
-    run->system_cpu_us = usage->system_cpu_us;
-}
-
-static void
-recall_run(struct tally_run *run, const struct job_status *status)
-{
-    const struct job_run *known = status->last_run;
-
-    if (known != NULL) {
-        run->pod_name = dup_or_null(known->pod_name);
-        run->node_name = dup_or_null(known->node_name);
-        run->reason = dup_or_null(known->reason);
-        run->message = dup_or_null(known->message);
-        run->started_at_us = known->started_at_us;
-        run->finished_at_us = known->finished_at_us;
-        run->signal = known->signal;
-        set_usage(run, known->usage);
-    }
-    if (status->exit_code != NULL) {
-        run->has_exit_code = true;
-        run->exit_code = *status->exit_code;
-    }
-}
-
-/* In whole seconds, as it is read back from the status. */
-static int64_t
-whole_seconds(int64_t us)
-{
-    return us - us % 1000000;
-}
-
-/* By the end, then by the pod's number: whatever order they are seen in. */
-static bool
-is_later(const struct tally_run *known,
-         const struct tally_run *run,
-         const char *pod_name)
-{
-    if (known->pod_name == NULL || run->finished_at_us > known->finished_at_us)
-        return true;
-    return run->finished_at_us == known->finished_at_us
-           && strverscmp(pod_name, known->pod_name) >= 0;
-}
-
-/* The pod as it was last seen. */
-static void
-note_run(struct job_tally *t, const struct pod *pod)
-{
-    struct container_state state = {0};
-    struct tally_run run = {0};
-    bool has_state = pod_main_state(pod, &state);
-
-    run.started_at_us = whole_seconds(state.started_at_us);
-    run.has_exit_code = t->run.has_exit_code;
-    run.exit_code = t->run.exit_code;
-    if (has_state && state.terminated) {
-        run.finished_at_us = whole_seconds(state.finished_at_us);
-        run.signal = state.signal;
-        run.has_exit_code = true;
-        run.exit_code = state.signal > 0 && state.exit_code == 0
-                            ? 128 + state.signal
-                            : state.exit_code;
-    } else if (run.started_at_us > 0) {
-        run.finished_at_us = whole_seconds(pod->meta.deleted_at_us);
-    }
-    if (!is_later(&t->run, &run, pod->meta.name))
-        return;
-    run.pod_name = xstrdup(pod->meta.name);
-    run.node_name = dup_or_null(pod->spec.node_name);
-    run.reason =
-        dup_or_null(pod->status.reason != NULL && pod->status.reason[0] != '\0'
-                        ? pod->status.reason
-                        : state.reason);
-    run.message = dup_or_null(pod->status.message);
-    set_usage(&run, pod->status.usage);
-    fini_run(&t->run);
-    t->run = run;
-}
-
 /* ---- Indexes ---- */
-
-static size_t
-find_slot(const struct job_tally *t, int64_t index)
-{
-    size_t low = 0, high = t->n_slots;
-
-    if (high > 0 && t->slots[high - 1].index < index)
-        return high;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (t->slots[middle].index < index)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static struct tally_slot *
-slot_of(struct job_tally *t, int64_t index)
-{
-    size_t at = find_slot(t, index);
-
-    if (at < t->n_slots && t->slots[at].index == index)
-        return &t->slots[at];
-    if (t->n_slots == t->slot_room) {
-        t->slot_room = t->slot_room > 0 ? t->slot_room * 2 : 1;
-        t->slots = xrealloc_array(t->slots, t->slot_room, sizeof(*t->slots));
-    }
-    memmove(&t->slots[at + 1],
-            &t->slots[at],
-            (t->n_slots - at) * sizeof(*t->slots));
-    t->n_slots++;
-    t->slots[at] = (struct tally_slot){.index = index};
-    return &t->slots[at];
-}
-
-static void
-drop_slot(struct job_tally *t, int64_t index)
-{
-    size_t at = find_slot(t, index);
-
-    if (at == t->n_slots || t->slots[at].index != index)
-        return;
-    memmove(&t->slots[at],
-            &t->slots[at + 1],
-            (t->n_slots - at - 1) * sizeof(*t->slots));
-    t->n_slots--;
-}
-
-int64_t
-job_tally_next_attempt(const struct job_tally *t, int64_t index)
-{
-    size_t at = find_slot(t, index);
-
-    return at < t->n_slots && t->slots[at].index == index
-               ? t->slots[at].next_attempt
-               : 0;
-}
 
 static void
 note_numbers(struct job_tally *t, int64_t index, int64_t attempt)
 {
-    struct tally_slot *slot;
-
     if (index >= t->next_index)
         t->next_index = index + 1;
-    if (!t->is_numbered || index_set_has(&t->done, index))
-        return;
-    slot = slot_of(t, index);
-    if (attempt >= slot->next_attempt)
-        slot->next_attempt = attempt + 1;
+    if (t->is_numbered)
+        index_ledger_note(&t->indexes, index, attempt);
 }
 
 static void
 take_index(struct job_tally *t, int64_t index)
 {
-    if (!t->is_numbered || index_set_has(&t->done, index))
-        return;
-    if (slot_of(t, index)->active++ == 0)
-        index_set_add(&t->taken, index);
+    if (t->is_numbered)
+        index_ledger_take(&t->indexes, index);
 }
 
 static void
 release_index(struct job_tally *t, int64_t index)
 {
-    if (!t->is_numbered || index_set_has(&t->done, index))
-        return;
-    if (--slot_of(t, index)->active == 0)
-        index_set_remove(&t->taken, index);
-}
-
-/* Half of the slots at a time, so that each costs the same. */
-static void
-drop_stale_slots(struct job_tally *t)
-{
-    size_t kept = 0;
-
-    if (t->n_stale_slots * 2 < t->n_slots)
-        return;
-    for (size_t i = 0; i < t->n_slots; i++)
-        if (t->slots[i].next_attempt != STALE)
-            t->slots[kept++] = t->slots[i];
-    t->n_slots = kept;
-    t->n_stale_slots = 0;
-}
-
-static void
-finish_index(struct job_tally *t, int64_t index)
-{
-    size_t at = find_slot(t, index);
-
-    if (!t->is_numbered || index_set_has(&t->done, index))
-        return;
-    index_set_add(&t->done, index);
-    index_set_add(&t->taken, index);
-    if (at < t->n_slots && t->slots[at].index == index) {
-        t->slots[at].next_attempt = STALE;
-        t->n_stale_slots++;
-        drop_stale_slots(t);
-    }
+    if (t->is_numbered)
+        index_ledger_release(&t->indexes, index);
 }
 
 /* ---- Life ---- */
@@ -303,13 +92,13 @@ job_tally_new(const struct job *job)
         is_indexed(job) || (completions != NULL && *completions == 1);
     t->pods = map_new();
     list_init(&t->expected);
-    recall_run(&t->run, status);
-    if (is_indexed(job) && status->completed_indexes != NULL) {
-        index_set_parse(&t->done, status->completed_indexes);
-        index_set_parse(&t->taken, status->completed_indexes);
-    } else if (t->is_numbered && !is_indexed(job) && status->succeeded > 0) {
-        finish_index(t, 0);
-    }
+    tally_run_recall(&t->run, status);
+    if (is_indexed(job))
+        index_ledger_recall(&t->indexes,
+                            status->completed_indexes,
+                            status->failed_indexes);
+    else if (t->is_numbered && status->succeeded > 0)
+        index_ledger_finish(&t->indexes, 0);
     return t;
 }
 
@@ -321,10 +110,9 @@ job_tally_free(struct job_tally *t)
     list_foreach_safe(pos, &t->expected)
         free(container_of(pos, struct expected, link));
     map_free(t->pods);
-    index_set_fini(&t->done);
-    index_set_fini(&t->taken);
-    fini_run(&t->run);
-    free(t->slots);
+    index_ledger_fini(&t->indexes);
+    tally_run_fini(&t->run);
+    free(t->fail_message);
     free(t->job_uid);
     free(t);
 }
@@ -427,20 +215,14 @@ void
 job_tally_give_up(struct job_tally *t, int64_t index, int64_t attempt)
 {
     struct expected *e = find_expected(t, index, attempt);
-    struct tally_slot *slot;
 
     if (e == NULL)
         return;
     stop_expecting(t, e);
     if (index + 1 == t->next_index)
         t->next_index = index;
-    if (!t->is_numbered || index_set_has(&t->done, index))
-        return;
-    slot = slot_of(t, index);
-    if (attempt + 1 == slot->next_attempt)
-        slot->next_attempt = attempt;
-    if (slot->next_attempt == 0 && slot->active == 0)
-        drop_slot(t, index);
+    if (t->is_numbered)
+        index_ledger_withdraw(&t->indexes, index, attempt);
 }
 
 void
@@ -475,20 +257,106 @@ is_disrupted(const struct pod *pod)
     return c != NULL && strcmp(c->status, "True") == 0;
 }
 
-static void
-note_failure(struct job_tally *t, const struct job *job, const struct pod *pod)
+static int64_t
+number_of(const struct pod *pod, const char *annotation)
 {
-    struct container_state state;
+    const char *text = string_map_find(&pod->meta.annotations, annotation);
+
+    return text != NULL ? strtoll(text, NULL, 10) : 0;
+}
+
+/* What the pod's index has failed before it, and with it. */
+static void
+note_index_failure(struct job_tally *t,
+                   const struct job *job,
+                   const struct pod *pod,
+                   int64_t index,
+                   enum failure_action action,
+                   int64_t ended_us)
+{
+    const int64_t *limit = job->spec.backoff_limit_per_index;
+    int64_t failures = number_of(pod, ANNOTATION_INDEX_FAILURES);
+    int64_t ignored = number_of(pod, ANNOTATION_INDEX_IGNORED);
+
+    if (limit == NULL || index < 0)
+        return;
+    if (action == FAILURE_IS_IGNORED)
+        ignored++;
+    else
+        failures++;
+    if (action == FAILURE_ENDS_INDEX || failures > *limit)
+        index_ledger_fail(&t->indexes, index);
+    else
+        index_ledger_note_failures(&t->indexes,
+                                   index,
+                                   failures,
+                                   ignored,
+                                   ended_us);
+}
+
+/* The next pod waits the longer, the more have failed since one succeeded. */
+static void
+note_backoff(struct job_tally *t, int64_t ended_us)
+{
+    if (ended_us < t->last_success_us)
+        return;
+    t->failures_in_a_row++;
+    if (ended_us > t->last_failure_us)
+        t->last_failure_us = ended_us;
+}
+
+static void
+note_success(struct job_tally *t, const struct pod *pod, int64_t index)
+{
+    struct container_state state = {0};
+
+    t->succeeded++;
+    if (index >= 0 && t->is_numbered)
+        index_ledger_finish(&t->indexes, index);
+    pod_main_state(pod, &state);
+    if (state.finished_at_us > t->last_success_us)
+        t->last_success_us = state.finished_at_us;
+    if (t->last_success_us >= t->last_failure_us)
+        t->failures_in_a_row = 0;
+}
+
+static void
+note_ruling(struct job_tally *t,
+            const struct job *job,
+            const struct pod *pod,
+            struct failure_ruling ruling)
+{
+    CLEANUP(arena_freep) struct arena *arena = NULL;
+
+    if (ruling.action != FAILURE_ENDS_JOB || t->fail_message != NULL)
+        return;
+    arena = arena_new(0);
+    t->fail_message =
+        xstrdup(failure_policy_explain(job, pod, ruling.rule, arena));
+}
+
+static void
+note_failure(struct job_tally *t,
+             const struct job *job,
+             const struct pod *pod,
+             int64_t index)
+{
+    struct failure_ruling ruling = failure_policy_judge(job, pod);
+    struct container_state state = {0};
 
     if ((pod->meta.deleted_at_us != 0 && job_tally_excuses(job))
-        || (job->spec.requeue && is_disrupted(pod))) {
+        || (ruling.rule < 0 && job->spec.requeue && is_disrupted(pod))) {
         t->excused++;
         return;
     }
-    t->failed++;
-    if (pod_main_state(pod, &state)
-        && state.finished_at_us > t->last_failure_us)
-        t->last_failure_us = state.finished_at_us;
+    pod_main_state(pod, &state);
+    if (ruling.action == FAILURE_IS_IGNORED)
+        t->excused++;
+    else
+        t->failed++;
+    note_ruling(t, job, pod, ruling);
+    note_index_failure(t, job, pod, index, ruling.action, state.finished_at_us);
+    note_backoff(t, state.finished_at_us);
 }
 
 static void
@@ -498,27 +366,25 @@ note_end(struct job_tally *t,
          int64_t index)
 {
     if (pod->status.phase != NULL
-        && strcmp(pod->status.phase, "Succeeded") == 0) {
-        t->succeeded++;
-        if (index >= 0)
-            finish_index(t, index);
-    } else {
-        note_failure(t, job, pod);
-    }
-    note_run(t, pod);
+        && strcmp(pod->status.phase, "Succeeded") == 0)
+        note_success(t, pod, index);
+    else
+        note_failure(t, job, pod, index);
+    tally_run_note(&t->run, pod);
 }
 
 /* A pod that nobody told the end of has been seen for the last time. */
 static void
-note_gone(struct job_tally *t, const struct job *job, const struct pod *pod)
+note_gone(struct job_tally *t,
+          const struct job *job,
+          const struct pod *pod,
+          int64_t index)
 {
     if (job_tally_excuses(job))
         t->excused++;
     else
-        note_failure(t, job, pod);
-    note_run(t, pod);
-    if (t->run.reason == NULL && strcmp(t->run.pod_name, pod->meta.name) == 0)
-        t->run.reason = xstrdup(REASON_POD_DELETED);
+        note_failure(t, job, pod, index);
+    tally_run_note_gone(&t->run, pod);
 }
 
 static void
@@ -531,6 +397,21 @@ note_made(struct job_tally *t, int64_t index, int64_t attempt)
     t->made++;
     if (index >= 0)
         note_numbers(t, index, attempt);
+}
+
+/* A pod is told how its index has failed before it. */
+static void
+note_past(struct job_tally *t,
+          const struct job *job,
+          const struct pod *pod,
+          int64_t index)
+{
+    if (job->spec.backoff_limit_per_index != NULL && index >= 0)
+        index_ledger_note_failures(&t->indexes,
+                                   index,
+                                   number_of(pod, ANNOTATION_INDEX_FAILURES),
+                                   number_of(pod, ANNOTATION_INDEX_IGNORED),
+                                   0);
 }
 
 /* A pod as it was seen last, in the place of a pointer of the map. */
@@ -575,8 +456,10 @@ job_tally_see(struct job_tally *t, const struct job *job, const struct pod *pod)
     int64_t index = -1, attempt = 0;
 
     job_pod_name_parse(job->meta.name, pod->meta.name, &index, &attempt);
-    if (was == 0)
+    if (was == 0) {
         note_made(t, index, attempt);
+        note_past(t, job, pod, index);
+    }
     recount(t, was, is, index);
     map_put(t->pods, pod->meta.name, (void *)(uintptr_t)is);
     if ((is & SEEN_ACTIVE) == 0 && (was == 0 || (was & SEEN_ACTIVE) != 0))
@@ -596,5 +479,5 @@ job_tally_see_gone(struct job_tally *t,
     job_pod_name_parse(job->meta.name, last->meta.name, &index, &attempt);
     recount(t, was, 0, index);
     if ((was & SEEN_ACTIVE) != 0)
-        note_gone(t, job, last);
+        note_gone(t, job, last, index);
 }

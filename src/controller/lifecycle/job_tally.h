@@ -8,7 +8,8 @@
  *
  * Except for those that are excused: while a job is suspended or requeued
  * (job_tally_excuses), the pods that are ended for it are not held against it;
- * nor are those lost with their node, where spec.requeue says so.
+ * nor are those that podFailurePolicy ignores, or, where spec.requeue says so,
+ * those lost with their node.
  *
  * Pods are numbered per index: attempt 0, 1, ... A job of one completion has
  * the index 0; a NonIndexed job of several gives each new pod a new index.
@@ -23,30 +24,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "controller/lifecycle/index_set.h"
+#include "controller/lifecycle/index_ledger.h"
+#include "controller/lifecycle/tally_run.h"
 #include "lib/base/list.h"
 #include "lib/base/macro.h"
 
 struct job;
 struct map;
 struct pod;
-
-/* How the pod that ended last has run: struct job_run, owned. */
-struct tally_run {
-    char *pod_name; /* NULL: none has ended */
-    char *node_name;
-    char *reason;
-    char *message;
-    int64_t started_at_us;
-    int64_t finished_at_us;
-    bool has_exit_code;
-    int64_t exit_code;
-    int64_t signal;
-    bool has_usage;
-    int64_t peak_memory_bytes, user_cpu_us, system_cpu_us;
-};
-
-struct tally_slot;
 
 struct job_tally {
     char *job_uid;
@@ -55,14 +40,13 @@ struct job_tally {
     int64_t made, active, ready, succeeded, failed, excused;
     int64_t deleting; /* pods that are asked to go and are not gone */
     int64_t next_index;
-    int64_t last_failure_us;
+    int64_t failures_in_a_row; /* since the last success */
+    int64_t last_failure_us, last_success_us;
+    char *fail_message; /* of the rule that fails the job; NULL: none has */
     struct tally_run run;
 
-    struct map *pods;         /* those that are there, to how they were */
-    struct index_set done;    /* the indexes that have succeeded */
-    struct index_set taken;   /* and those that have a pod */
-    struct tally_slot *slots; /* of indexes that are not done, ascending */
-    size_t n_slots, n_stale_slots, slot_room;
+    struct map *pods; /* those that are there, to how they were */
+    struct index_ledger indexes;
 
     struct list expected; /* creates whose pods have not been seen yet */
     int64_t n_expected;
@@ -93,9 +77,6 @@ void job_tally_expect(struct job_tally *tally,
                       int64_t until_us);
 void job_tally_give_up(struct job_tally *tally, int64_t index, int64_t attempt);
 void job_tally_expire(struct job_tally *tally, int64_t now_us);
-
-/* Look. Next attempt: the number of the index's next pod. */
-int64_t job_tally_next_attempt(const struct job_tally *tally, int64_t index);
 
 /* What the status says of the job being held, or asked to begin anew. */
 bool job_tally_is_suspended(const struct job *job);

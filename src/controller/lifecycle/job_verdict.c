@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "controller/lifecycle/job_tally.h"
+#include "controller/lifecycle/success_policy.h"
 #include "lib/api/job.h"
 #include "lib/base/arena.h"
 
@@ -55,7 +56,7 @@ static bool
 is_complete(const struct job *job, const struct job_tally *t)
 {
     if (t->is_numbered)
-        return index_set_gap(&t->done, 0) >= job_completions(job);
+        return index_set_gap(&t->indexes.done, 0) >= job_completions(job);
     if (job_is_work_queue(job))
         return t->succeeded > 0 && t->active == 0;
     return t->succeeded >= job_completions(job);
@@ -78,24 +79,21 @@ recall(const struct job *job,
     return true;
 }
 
-struct job_verdict
-job_judge(const struct job *job,
-          const struct job_tally *t,
-          int64_t now_us,
-          struct arena *arena)
-{
-    const char *cancelled_by =
-        string_map_find(&job->meta.annotations, ANNOTATION_CANCEL);
-    struct job_verdict verdict;
+/* ---- What a Job can end of, in the order in which it is asked ---- */
 
-    if (recall(job, "FailureTarget", JOB_FAILED, &verdict)
-        || recall(job, "SuccessCriteriaMet", JOB_COMPLETE, &verdict))
-        return verdict;
-    if (is_past_deadline(job, now_us))
+static struct job_verdict
+judge_success(const struct job *job,
+              const struct job_tally *t,
+              struct arena *arena)
+{
+    int rule =
+        job_is_indexed(job) ? success_policy_judge(job, &t->indexes.done) : -1;
+
+    if (rule >= 0)
         return (struct job_verdict){
-            JOB_FAILED,
-            "DeadlineExceeded",
-            "Job was active longer than specified deadline",
+            JOB_COMPLETE,
+            "SuccessPolicy",
+            arena_printf(arena, "Matched rules at index %d", rule),
         };
     if (is_complete(job, t))
         return (struct job_verdict){
@@ -103,11 +101,31 @@ job_judge(const struct job *job,
             "CompletionsReached",
             "Reached expected number of succeeded pods",
         };
-    if (cancelled_by != NULL)
+    return (struct job_verdict){0};
+}
+
+static struct job_verdict
+judge_cancel(const struct job *job, struct arena *arena)
+{
+    const char *by = string_map_find(&job->meta.annotations, ANNOTATION_CANCEL);
+
+    if (by == NULL)
+        return (struct job_verdict){0};
+    return (struct job_verdict){
+        JOB_FAILED,
+        "Cancelled",
+        arena_printf(arena, "Cancelled by %.100s", by),
+    };
+}
+
+static struct job_verdict
+judge_failures(const struct job *job, const struct job_tally *t, int64_t now_us)
+{
+    if (t->fail_message != NULL)
         return (struct job_verdict){
             JOB_FAILED,
-            "Cancelled",
-            arena_printf(arena, "Cancelled by %.100s", cancelled_by),
+            "PodFailurePolicy",
+            t->fail_message,
         };
     if (t->failed > backoff_limit_of(job))
         return (struct job_verdict){
@@ -115,5 +133,63 @@ job_judge(const struct job *job,
             "BackoffLimitExceeded",
             "Job has reached the specified backoff limit",
         };
-    return (struct job_verdict){JOB_GOES_ON, NULL, NULL};
+    if (is_past_deadline(job, now_us))
+        return (struct job_verdict){
+            JOB_FAILED,
+            "DeadlineExceeded",
+            "Job was active longer than specified deadline",
+        };
+    return (struct job_verdict){0};
+}
+
+static struct job_verdict
+judge_indexes(const struct job *job, const struct job_tally *t)
+{
+    const int64_t *most = job->spec.max_failed_indexes;
+    int64_t end = job_completions(job);
+    int64_t failed, done;
+
+    if (job->spec.backoff_limit_per_index == NULL)
+        return (struct job_verdict){0};
+    failed = index_set_count_below(&t->indexes.failed, end);
+    done = index_set_count_below(&t->indexes.done, end);
+    if (most != NULL && failed > *most)
+        return (struct job_verdict){
+            JOB_FAILED,
+            "MaxFailedIndexesExceeded",
+            "Job has exceeded the specified maximal number of failed indexes",
+        };
+    if (failed > 0 && failed + done >= end)
+        return (struct job_verdict){
+            JOB_FAILED,
+            "FailedIndexes",
+            "Job has failed indexes",
+        };
+    return (struct job_verdict){0};
+}
+
+/* Pods that end because their Job was cancelled are no failures of their own;
+ * but one that was complete before has not been cancelled.
+ */
+struct job_verdict
+job_judge(const struct job *job,
+          const struct job_tally *t,
+          int64_t now_us,
+          struct arena *arena)
+{
+    struct job_verdict cancel, verdict;
+
+    if (recall(job, "FailureTarget", JOB_FAILED, &verdict)
+        || recall(job, "SuccessCriteriaMet", JOB_COMPLETE, &verdict))
+        return verdict;
+    cancel = judge_cancel(job, arena);
+    if (cancel.outcome == JOB_GOES_ON) {
+        verdict = judge_failures(job, t, now_us);
+        if (verdict.outcome == JOB_GOES_ON)
+            verdict = judge_indexes(job, t);
+        if (verdict.outcome != JOB_GOES_ON)
+            return verdict;
+    }
+    verdict = judge_success(job, t, arena);
+    return verdict.outcome != JOB_GOES_ON ? verdict : cancel;
 }

@@ -5,8 +5,9 @@
  * is not changed by what comes after; the Job has ended (Complete, Failed)
  * when none of its pods is left running.
  *
- * See: upstream's completions, backoffLimit and activeDeadlineSeconds of 1.32,
- * and ANNOTATION_CANCEL.
+ * See: upstream's completions, backoffLimit, backoffLimitPerIndex,
+ * maxFailedIndexes, podFailurePolicy, successPolicy and activeDeadlineSeconds
+ * of 1.32, and ANNOTATION_CANCEL.
  */
 #pragma once
 
@@ -22,7 +23,7 @@ enum job_outcome { JOB_GOES_ON, JOB_COMPLETE, JOB_FAILED };
 struct job_verdict {
     enum job_outcome outcome;
     const char *reason;  /* borrowed from the Job, or for good */
-    const char *message; /* likewise, or in the arena */
+    const char *message; /* likewise, or of the tally, or in the arena */
 };
 
 struct job_verdict job_judge(const struct job *job,

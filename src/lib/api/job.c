@@ -12,46 +12,53 @@
 
 /* clang-format off */
 static const struct field on_exit_codes_fields[] = {
-    OPAQUE(STRING, "operator", ALWAYS | REQUIRED, ONE_OF("In", "NotIn")),
-    OPAQUE_LIST(INT, "values", ALWAYS | REQUIRED, APPLY_SET),
-    OPAQUE(STRING, "containerName", KEPT),
+    STRING("operator", exit_code_match, operator_, ALWAYS | REQUIRED,
+        ONE_OF("In", "NotIn")),
+    LIST(INT, "values", exit_code_match, values, ALWAYS | REQUIRED, APPLY_SET),
+    STRING("containerName", exit_code_match, container_name, KEPT),
 };
-static OPAQUE_RECORD(on_exit_codes,
+static RECORD(on_exit_codes, exit_code_match,
        "io.k8s.api.batch.v1.PodFailurePolicyOnExitCodesRequirement");
 
 static const struct field on_pod_conditions_fields[] = {
-    OPAQUE(STRING, "status", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "type", ALWAYS | REQUIRED),
+    STRING("status", condition_match, status, ALWAYS | REQUIRED),
+    STRING("type", condition_match, type, ALWAYS | REQUIRED),
 };
-static OPAQUE_RECORD(on_pod_conditions,
+static RECORD(on_pod_conditions, condition_match,
        "io.k8s.api.batch.v1.PodFailurePolicyOnPodConditionsPattern");
 
 static const struct field pod_failure_policy_rule_fields[] = {
-    OPAQUE(STRING, "action", ALWAYS | REQUIRED,
-        ONE_OF("Count", "FailIndex", "FailJob", "Ignore")),
-    OPAQUE_OBJECT("onExitCodes", on_exit_codes, 0),
-    OPAQUE_OBJECTS("onPodConditions", on_pod_conditions, 0),
+    STRING("action", failure_rule, action, ALWAYS | REQUIRED,
+        ONE_OF("Count", "FailIndex", "FailJob", "Ignore"),
+        HELP("What a failure that matches does.")),
+    OBJECT("onExitCodes", failure_rule, on_exit_codes, on_exit_codes, OPTIONAL,
+        HELP("128 and its number for a process that a signal killed.")),
+    OBJECTS("onPodConditions", failure_rule, on_conditions, on_pod_conditions,
+        0),
 };
-static OPAQUE_RECORD(pod_failure_policy_rule,
+static RECORD(pod_failure_policy_rule, failure_rule,
        "io.k8s.api.batch.v1.PodFailurePolicyRule");
 
 static const struct field pod_failure_policy_fields[] = {
-    OPAQUE_OBJECTS("rules", pod_failure_policy_rule, ALWAYS | REQUIRED),
+    OBJECTS("rules", failure_policy, rules, pod_failure_policy_rule,
+        ALWAYS | REQUIRED),
 };
-static OPAQUE_RECORD(pod_failure_policy,
+static RECORD(pod_failure_policy, failure_policy,
        "io.k8s.api.batch.v1.PodFailurePolicy");
 
 static const struct field success_policy_rule_fields[] = {
-    OPAQUE(INT, "succeededCount", KEPT),
-    OPAQUE(STRING, "succeededIndexes", KEPT),
+    INT("succeededCount", success_rule, succeeded_count, OPTIONAL),
+    STRING("succeededIndexes", success_rule, succeeded_indexes, KEPT),
 };
-static OPAQUE_RECORD(success_policy_rule,
+static RECORD(success_policy_rule, success_rule,
        "io.k8s.api.batch.v1.SuccessPolicyRule");
 
 static const struct field success_policy_fields[] = {
-    OPAQUE_OBJECTS("rules", success_policy_rule, ALWAYS | REQUIRED),
+    OBJECTS("rules", success_policy, rules, success_policy_rule,
+        ALWAYS | REQUIRED),
 };
-static OPAQUE_RECORD(success_policy, "io.k8s.api.batch.v1.SuccessPolicy");
+static RECORD(success_policy, success_policy,
+       "io.k8s.api.batch.v1.SuccessPolicy");
 
 static const struct field uncounted_terminated_pods_fields[] = {
     OPAQUE_LIST(STRING, "failed", 0, APPLY_SET),
@@ -103,7 +110,8 @@ static const struct field job_status_fields[] = {
     INT("ready", job_status, ready, KEPT),
     STRING("completedIndexes", job_status, completed_indexes, 0,
         HELP("Of an Indexed Job, the indexes that have succeeded.")),
-    OPAQUE(STRING, "failedIndexes", KEPT),
+    STRING("failedIndexes", job_status, failed_indexes, KEPT,
+        HELP("Those that have failed more often than backoffLimitPerIndex.")),
     INT64("id", job_status, id, KILN,
         HELP("The number of the job in this cluster.")),
     INT("attempts", job_status, attempts, KILN, HELP("Pods made so far.")),
@@ -137,11 +145,15 @@ static const struct field job_spec_fields[] = {
         HELP("How many pods must succeed.")),
     INT64("activeDeadlineSeconds", job_spec, active_deadline_seconds, OPTIONAL,
         HELP("The most time from the Job's start to its end, waiting included.")),
-    OPAQUE_OBJECT("podFailurePolicy", pod_failure_policy, 0),
-    OPAQUE_OBJECT("successPolicy", success_policy, 0),
+    OBJECT("podFailurePolicy", job_spec, pod_failure_policy,
+        pod_failure_policy, OPTIONAL,
+        HELP("What the failure of a pod means; the first rule that matches.")),
+    OBJECT("successPolicy", job_spec, success_policy, success_policy, OPTIONAL,
+        HELP("Which indexes are enough for an Indexed Job to be complete.")),
     INT("backoffLimit", job_spec, backoff_limit, OPTIONAL,
         HELP("How many times a failed pod is tried again.")),
-    OPAQUE(INT, "backoffLimitPerIndex", KEPT),
+    INT("backoffLimitPerIndex", job_spec, backoff_limit_per_index, OPTIONAL,
+        HELP("The same for each index of an Indexed Job.")),
     OBJECT("selector", job_spec, selector, label_selector, OPTIONAL,
         HELP("Which pods are the Job's; set by the server.")),
     OPAQUE(BOOL, "manualSelector", KEPT),
@@ -157,7 +169,8 @@ static const struct field job_spec_fields[] = {
     OPAQUE(STRING, "podReplacementPolicy", KEPT,
         ONE_OF("Failed", "TerminatingOrFailed")),
     OPAQUE(STRING, "managedBy", KEPT),
-    OPAQUE(INT, "maxFailedIndexes", KEPT),
+    INT("maxFailedIndexes", job_spec, max_failed_indexes, OPTIONAL,
+        HELP("With more failed indexes than these the Job fails at once.")),
     OBJECT("script", job_spec, script, job_blob, OPTIONAL | KILN,
         HELP("The program that the pods run; kept by its digest.")),
     OBJECT("environment", job_spec, environment, job_blob, OPTIONAL | KILN,

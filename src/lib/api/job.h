@@ -22,11 +22,49 @@ struct job_template { /* its metadata stands in the text alone */
     struct pod_spec spec;
 };
 
+/* What the failure of a pod means: the first rule that matches. A rule has
+ * either exit codes or conditions.
+ */
+struct exit_code_match {
+    const char *operator_; /* In, NotIn */
+    LIST_OF(int64_t) values;
+    const char *container_name; /* NULL: any */
+};
+
+struct condition_match {
+    const char *type;
+    const char *status;
+};
+
+struct failure_rule {
+    const char *action; /* Ignore, Count, FailIndex, FailJob */
+    const struct exit_code_match *on_exit_codes;
+    LIST_OF(struct condition_match) on_conditions;
+};
+
+struct failure_policy {
+    LIST_OF(struct failure_rule) rules;
+};
+
+/* Which indexes are enough; of these, or of all, at least so many. */
+struct success_rule {
+    const char *succeeded_indexes; /* "0-3,5" */
+    const int64_t *succeeded_count;
+};
+
+struct success_policy {
+    LIST_OF(struct success_rule) rules;
+};
+
 struct job_spec {
     const int64_t *parallelism;
     const int64_t *completions;
     const int64_t *active_deadline_seconds; /* waiting included */
+    const struct failure_policy *pod_failure_policy;
+    const struct success_policy *success_policy;
     const int64_t *backoff_limit;
+    const int64_t *backoff_limit_per_index;
+    const int64_t *max_failed_indexes;
     const int64_t *ttl_seconds_after_finished;
     const char *completion_mode; /* NonIndexed, Indexed */
     bool suspend;                /* held */
@@ -69,6 +107,7 @@ struct job_status {
     int64_t completion_at_us;
     int64_t active, succeeded, failed, ready;
     const char *completed_indexes; /* "0-3,5" */
+    const char *failed_indexes;
     /* Kiln */
     int64_t attempts;         /* pods made so far */
     int64_t excused;          /* those that ended by no fault of theirs */

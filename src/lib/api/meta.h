@@ -75,19 +75,22 @@ void meta_prepare(const struct kind *kind,
 #define ANNOTATION_UID  "kiln.hpc/uid"
 #define ANNOTATION_REQUEUE_BEFORE \
     "kiln.hpc/requeue-before" /* pods made before do not count */
-#define ANNOTATION_SUBMISSION  "kiln.hpc/submission-key"
-#define ANNOTATION_CANCEL      "kiln.hpc/cancel"      /* by whom; ends a Job */
-#define ANNOTATION_JOB_NAME    "kiln.hpc/job-name"    /* ksub -J */
-#define ANNOTATION_JOB_ID      "kiln.hpc/job-id"      /* on pods: status.id */
-#define ANNOTATION_ATTEMPT     "kiln.hpc/attempt"     /* on pods: 0, 1, ... */
-#define ANNOTATION_SCRIPT      "kiln.hpc/script"      /* on pods: digest */
-#define ANNOTATION_ENVIRONMENT "kiln.hpc/environment" /* likewise */
-#define ANNOTATION_INDEX       "batch.kubernetes.io/job-completion-index"
+#define ANNOTATION_SUBMISSION     "kiln.hpc/submission-key"
+#define ANNOTATION_CANCEL         "kiln.hpc/cancel"   /* by whom; ends a Job */
+#define ANNOTATION_JOB_NAME       "kiln.hpc/job-name" /* ksub -J */
+#define ANNOTATION_JOB_ID         "kiln.hpc/job-id"   /* on pods: status.id */
+#define ANNOTATION_ATTEMPT        "kiln.hpc/attempt"  /* on pods: 0, 1, ... */
+#define ANNOTATION_SCRIPT         "kiln.hpc/script"   /* on pods: digest */
+#define ANNOTATION_ENVIRONMENT    "kiln.hpc/environment" /* likewise */
+#define ANNOTATION_INDEX          "batch.kubernetes.io/job-completion-index"
+#define ANNOTATION_INDEX_FAILURES "batch.kubernetes.io/job-index-failure-count"
+#define ANNOTATION_INDEX_IGNORED \
+    "batch.kubernetes.io/job-index-ignored-failure-count"
 /* Keep claims and volumes while somebody uses them. */
-#define FINALIZER_CLAIM        "kubernetes.io/pvc-protection"
-#define FINALIZER_VOLUME       "kubernetes.io/pv-protection"
-#define TAINT_NOT_READY        "node.kubernetes.io/not-ready"
-#define TAINT_UNREACHABLE      "node.kubernetes.io/unreachable"
-#define TAINT_UNSCHEDULABLE    "node.kubernetes.io/unschedulable"
-#define TAINT_VIRTUAL          "kiln.hpc/virtual" /* a given topology */
-#define TAINT_NOT_APPROVED     "kiln.hpc/not-approved"
+#define FINALIZER_CLAIM     "kubernetes.io/pvc-protection"
+#define FINALIZER_VOLUME    "kubernetes.io/pv-protection"
+#define TAINT_NOT_READY     "node.kubernetes.io/not-ready"
+#define TAINT_UNREACHABLE   "node.kubernetes.io/unreachable"
+#define TAINT_UNSCHEDULABLE "node.kubernetes.io/unschedulable"
+#define TAINT_VIRTUAL       "kiln.hpc/virtual" /* a given topology */
+#define TAINT_NOT_APPROVED  "kiln.hpc/not-approved"

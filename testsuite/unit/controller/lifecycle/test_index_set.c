@@ -76,6 +76,31 @@ START_TEST(lists_are_read_as_they_are_written)
 }
 END_TEST
 
+START_TEST(what_two_sets_have_in_common_is_counted)
+{
+    static const struct {
+        const char *a, *b;
+        int common;
+    } cases[] = {
+        {"", "0-9", 0},
+        {"0-3,8", "2-9", 3},
+        {"0,2,4,6", "1,3,5", 0},
+        {"0-9", "1,3-4,9-20", 4},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct index_set a = {0}, b = {0};
+
+        index_set_parse(&a, cases[i].a);
+        index_set_parse(&b, cases[i].b);
+        ck_assert_int_eq(index_set_count_common(&a, &b), cases[i].common);
+        ck_assert_int_eq(index_set_count_common(&b, &a), cases[i].common);
+        index_set_fini(&a);
+        index_set_fini(&b);
+    }
+}
+END_TEST
+
 /* Against a set that is one bool per index. */
 START_TEST(a_random_walk_agrees_with_a_plain_set)
 {
@@ -85,7 +110,8 @@ START_TEST(a_random_walk_agrees_with_a_plain_set)
     srandom(7);
     for (int step = 0; step < 20000; step++) {
         int64_t i = random() % N;
-        int64_t count = 0;
+        int64_t end = random() % N;
+        int64_t count = 0, below = 0;
 
         plain[i] = random() % 2 == 0;
         if (plain[i])
@@ -95,8 +121,10 @@ START_TEST(a_random_walk_agrees_with_a_plain_set)
         for (int64_t k = 0; k < N; k++) {
             ck_assert(index_set_has(&set, k) == plain[k]);
             count += plain[k];
+            below += plain[k] && k < end;
         }
         ck_assert_int_eq(index_set_count(&set), count);
+        ck_assert_int_eq(index_set_count_below(&set, end), below);
         for (size_t k = 1; k < set.count; k++)
             ck_assert_int_lt(set.ranges[k - 1].last + 1, set.ranges[k].first);
     }
@@ -108,4 +136,5 @@ SUITE("index_set",
       neighbours_become_one_range,
       what_is_taken_out_of_a_range_divides_it,
       lists_are_read_as_they_are_written,
+      what_two_sets_have_in_common_is_counted,
       a_random_walk_agrees_with_a_plain_set)

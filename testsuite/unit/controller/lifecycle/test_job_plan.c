@@ -476,6 +476,217 @@ START_TEST(an_indexed_job_fills_the_indexes_that_are_missing)
 }
 END_TEST
 
+#define POLICY(action, code)                                       \
+    "\"podFailurePolicy\":{\"rules\":[{\"action\":\"" action "\"," \
+    "\"onExitCodes\":{\"operator\":\"In\",\"values\":[" code "]}}]}"
+#define INDEXED(n) \
+    "\"completionMode\":\"Indexed\",\"completions\":" n ",\"parallelism\":" n
+
+static const char *
+text_or_empty(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+static const char *
+reason_of(const struct json *status, const char *type)
+{
+    const struct json *list = json_get(status, "conditions");
+
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (strcmp(json_get_text(list->items[i], "type"), type) == 0)
+            return json_get_text(list->items[i], "reason");
+    return "";
+}
+
+/* Indexed jobs with a pod of each index that has ended so: 0 Succeeded, 'r'
+ * Running, a digit Failed with that exit code.
+ */
+START_TEST(failures_count_as_the_job_says)
+{
+    static const struct {
+        const char *spec, *pods;
+        const char *verdict, *reason; /* of the Job, "" while it goes on */
+        const char *failed_indexes;
+        int failed, excused;
+    } cases[] = {
+        {INDEXED("3") ",\"backoffLimit\":0",
+         "0r4",
+         "FailureTarget",
+         "BackoffLimitExceeded",
+         "",
+         1,
+         0},
+        {INDEXED("3") ",\"backoffLimit\":1", "0r4", "", "", "", 1, 0},
+        {INDEXED("3") "," POLICY("FailJob", "4"),
+         "0r4",
+         "FailureTarget",
+         "PodFailurePolicy",
+         "",
+         1,
+         0},
+        {INDEXED("3") "," POLICY("FailJob", "5"), "0r4", "", "", "", 1, 0},
+        {INDEXED("3") ",\"backoffLimit\":0," POLICY("Ignore", "4"),
+         "0r4",
+         "",
+         "",
+         "",
+         0,
+         1},
+        {INDEXED("3") ",\"backoffLimitPerIndex\":0", "0r4", "", "", "2", 1, 0},
+        {INDEXED("3") ",\"backoffLimitPerIndex\":1", "0r4", "", "", "", 1, 0},
+        {INDEXED("3") ",\"backoffLimitPerIndex\":0,\"maxFailedIndexes\":1",
+         "r44",
+         "FailureTarget",
+         "MaxFailedIndexesExceeded",
+         "1,2",
+         2,
+         0},
+        {INDEXED("3") ",\"backoffLimitPerIndex\":0,\"maxFailedIndexes\":2",
+         "r44",
+         "",
+         "",
+         "1,2",
+         2,
+         0},
+        {INDEXED("3") ",\"backoffLimitPerIndex\":0",
+         "004",
+         "FailureTarget",
+         "FailedIndexes",
+         "2",
+         1,
+         0},
+        {INDEXED("3") ",\"backoffLimitPerIndex\":5," POLICY("FailIndex", "4"),
+         "0r4",
+         "",
+         "",
+         "2",
+         1,
+         0},
+        {INDEXED("3") ",\"backoffLimitPerIndex\":0," POLICY("Ignore", "4"),
+         "0r4",
+         "",
+         "",
+         "",
+         0,
+         1},
+        {INDEXED("3") ",\"successPolicy\":{\"rules\":[{\"succeededIndexes\":"
+                      "\"0\"}]}",
+         "0rr",
+         "SuccessCriteriaMet",
+         "SuccessPolicy",
+         "",
+         0,
+         0},
+        {INDEXED("3") ",\"successPolicy\":{\"rules\":[{\"succeededCount\":"
+                      "2}]}",
+         "0rr",
+         "",
+         "",
+         "",
+         0,
+         0},
+        /* What failed it comes before what would be enough. */
+        {INDEXED("3") ",\"backoffLimit\":0,\"successPolicy\":{\"rules\":["
+                      "{\"succeededCount\":1}]}",
+         "0r4",
+         "FailureTarget",
+         "BackoffLimitExceeded",
+         "",
+         1,
+         0},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        given_job("", cases[i].spec, "\"startTime\":\"2023-11-14T22:13:20Z\"");
+        for (int k = 0; cases[i].pods[k] != '\0'; k++) {
+            char c = cases[i].pods[k];
+
+            given_pod(arena_printf(arena, "j-%d", k),
+                      c == 'r'   ? "\"phase\":\"Running\""
+                      : c == '0' ? "\"phase\":\"Succeeded\""
+                                 : arena_printf(arena, FAILED_WITH("%c"), c));
+        }
+
+        const struct json *status = plan_at(NOW).status;
+
+        ck_assert_msg(has_condition(status, "FailureTarget")
+                          == (cases[i].verdict[0] == 'F'),
+                      "case %zu",
+                      i);
+        ck_assert_msg(has_condition(status, "SuccessCriteriaMet")
+                          == (cases[i].verdict[0] == 'S'),
+                      "case %zu",
+                      i);
+        if (cases[i].verdict[0] != '\0')
+            ck_assert_str_eq(reason_of(status, cases[i].verdict),
+                             cases[i].reason);
+        ck_assert_str_eq(text_or_empty(json_get_text(status, "failedIndexes")),
+                         cases[i].failed_indexes);
+        ck_assert_int_eq(json_get_int(status, "failed", 0), cases[i].failed);
+        ck_assert_int_eq(json_get_int(status, "excused", 0), cases[i].excused);
+        done();
+    }
+}
+END_TEST
+
+/* And what its pods are told, which outlives this controller. */
+START_TEST(each_index_waits_after_its_own_failures)
+{
+    given_job("", INDEXED("3") ",\"backoffLimitPerIndex\":5", "");
+    given_pod_with(",\"annotations\":{\"batch.kubernetes.io/"
+                   "job-index-failure-count\":\"1\"}",
+                   "j-1-r1",
+                   FAILED_WITH("1"));
+
+    struct job_plan soon = plan_at(NOW + 11 * INT64_C(1000000));
+    struct job_plan later = plan_at(NOW + 20 * INT64_C(1000000));
+
+    ck_assert_uint_eq(soon.n_create, 2);
+    ck_assert_int_eq(soon.create[0].index, 0);
+    ck_assert_int_eq(soon.create[1].index, 2);
+    ck_assert_int_eq(soon.create[1].failures, 0);
+    ck_assert_int_eq(soon.wake_after_us, 9000000);
+    ck_assert_uint_eq(later.n_create, 3);
+    ck_assert_int_eq(later.create[1].index, 1);
+    ck_assert_int_eq(later.create[1].attempt, 2);
+    ck_assert_int_eq(later.create[1].failures, 2);
+    done();
+}
+END_TEST
+
+START_TEST(an_index_that_has_failed_stays_failed_without_its_pods)
+{
+    given_job("",
+              INDEXED("3") ",\"backoffLimitPerIndex\":0",
+              "\"attempts\":1,\"failed\":1,\"failedIndexes\":\"1\"");
+
+    struct job_plan plan = plan_at(NOW);
+
+    ck_assert_uint_eq(plan.n_create, 2);
+    ck_assert_int_eq(plan.create[0].index, 0);
+    ck_assert_int_eq(plan.create[1].index, 2);
+    ck_assert_ptr_null(plan.status);
+    done();
+}
+END_TEST
+
+START_TEST(a_success_ends_the_row_of_failures)
+{
+    given_job("", "\"backoffLimit\":9,\"parallelism\":1,\"completions\":3", "");
+    given_pod("j-0", FAILED_WITH("1"));
+    given_pod("j-1", FAILED_WITH("1"));
+    ck_assert_int_eq(plan_at(NOW).wake_after_us, 20000000);
+
+    given_pod("j-2",
+              "\"phase\":\"Succeeded\",\"containerStatuses\":[{\"name\":"
+              "\"main\",\"state\":{\"terminated\":{\"exitCode\":0,"
+              "\"finishedAt\":\"2023-11-14T22:13:21Z\"}}}]");
+    ck_assert_uint_eq(plan_at(NOW + 1000000).n_create, 1);
+    done();
+}
+END_TEST
+
 START_TEST(a_job_past_its_deadline_fails_and_ends_its_pods)
 {
     given_job("",
@@ -513,4 +724,8 @@ SUITE("job_plan",
       a_job_with_a_begin_time_waits_for_it,
       parallelism_and_completions_bound_the_pods,
       an_indexed_job_fills_the_indexes_that_are_missing,
+      failures_count_as_the_job_says,
+      each_index_waits_after_its_own_failures,
+      an_index_that_has_failed_stays_failed_without_its_pods,
+      a_success_ends_the_row_of_failures,
       a_job_past_its_deadline_fails_and_ends_its_pods)

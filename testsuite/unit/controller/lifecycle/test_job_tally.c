@@ -32,7 +32,8 @@ struct life {
     struct job_tally *tally; /* the one kept up to date */
     const struct object *pods[MAX_PODS];
     int n_pods;
-    int clock_s; /* every end has a second of its own */
+    const char *told; /* to the next pod that is made */
+    int clock_s;      /* every end has a second of its own */
 };
 
 static const struct object *
@@ -53,13 +54,13 @@ begin(const char *spec)
 {
     static struct life life;
 
-    life = (struct life){.arena = arena_new(0)};
+    life = (struct life){.arena = arena_new(0), .told = ""};
     life.job = parse(
         &job_kind,
         arena_printf(life.arena,
                      "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
                      "\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
-                     "\"uid\":\"u\"},\"spec\":{%s,\"backoffLimit\":1000,"
+                     "\"uid\":\"u\"},\"spec\":{\"backoffLimit\":1000,%s,"
                      "\"template\":{\"spec\":{\"containers\":"
                      "[{\"name\":\"main\"}]}}},\"status\":{}}",
                      spec));
@@ -165,6 +166,35 @@ change_pod(struct life *l, int i, const struct object *pod)
     return kept_plan;
 }
 
+static const char *
+tell_past(struct life *l, int64_t failures, int64_t ignored)
+{
+    return arena_printf(l->arena,
+                        ",\"annotations\":{\"%s\":\"%" PRId64
+                        "\",\"%s\":\"%" PRId64 "\"}",
+                        ANNOTATION_INDEX_FAILURES,
+                        failures,
+                        ANNOTATION_INDEX_IGNORED,
+                        ignored);
+}
+
+/* What a pod has been told of its index stays with it. */
+static const char *
+annotations_of(struct life *l, const char *name)
+{
+    for (int i = 0; i < l->n_pods; i++) {
+        const struct string_map *map = &l->pods[i]->meta->annotations;
+        const char *failures = string_map_find(map, ANNOTATION_INDEX_FAILURES);
+        const char *ignored = string_map_find(map, ANNOTATION_INDEX_IGNORED);
+
+        if (strcmp(l->pods[i]->meta->name, name) == 0)
+            return tell_past(l,
+                             failures != NULL ? atoi(failures) : 0,
+                             ignored != NULL ? atoi(ignored) : 0);
+    }
+    return l->told;
+}
+
 static const struct object *
 make_pod(struct life *l, const char *name, const char *phase, bool deleting)
 {
@@ -174,24 +204,26 @@ make_pod(struct life *l, const char *name, const char *phase, bool deleting)
         l->arena,
         ",\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":"
         "{\"exitCode\":%d,\"finishedAt\":\"2023-11-14T%02d:%02d:%02dZ\"}}}]",
-        phase[0] == 'F',
+        phase[0] == 'F' ? 1 + (int)(random() % 3) : 0,
         s / 3600,
         s / 60 % 60,
         s % 60);
 
     return parse(
         &pod_kind,
-        arena_printf(l->arena,
-                     "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":"
-                     "{\"name\":\"%s\",\"namespace\":\"default\"%s},\"spec\":"
-                     "{\"containers\":[{\"name\":\"main\"}]},\"status\":"
-                     "{\"phase\":\"%s\"%s}}",
-                     name,
-                     deleting ? ",\"deletionTimestamp\":"
-                                "\"2023-11-14T00:00:00Z\""
-                              : "",
-                     phase,
-                     has_ended ? end : ""));
+        arena_printf(
+            l->arena,
+            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":"
+            "{\"name\":\"%s\",\"namespace\":\"default\"%s%s},"
+            "\"spec\":{\"containers\":[{\"name\":\"main\"}]},\"status\":"
+            "{\"phase\":\"%s\"%s}}",
+            name,
+            deleting ? ",\"deletionTimestamp\":"
+                       "\"2023-11-14T00:00:00Z\""
+                     : "",
+            annotations_of(l, name),
+            phase,
+            has_ended ? end : ""));
 }
 
 /* One more step in the life of a pod that is there. */
@@ -230,6 +262,7 @@ create_what_is_planned(struct life *l)
                                         plan.create[i].index,
                                         plan.create[i].attempt);
 
+        l->told = tell_past(l, plan.create[i].failures, plan.create[i].ignored);
         job_tally_expect(l->tally,
                          plan.create[i].index,
                          plan.create[i].attempt,
@@ -318,6 +351,25 @@ START_TEST(and_a_work_queue)
 }
 END_TEST
 
+START_TEST(and_one_whose_indexes_fail_by_themselves)
+{
+    live_lives("\"completionMode\":\"Indexed\",\"completions\":30,"
+               "\"parallelism\":7,\"backoffLimitPerIndex\":1");
+}
+END_TEST
+
+START_TEST(and_one_with_rules_on_failure_and_success)
+{
+    live_lives("\"completionMode\":\"Indexed\",\"completions\":40,"
+               "\"parallelism\":7,\"backoffLimitPerIndex\":2,"
+               "\"podFailurePolicy\":{\"rules\":[{\"action\":\"Ignore\","
+               "\"onExitCodes\":{\"operator\":\"In\",\"values\":[1]}},"
+               "{\"action\":\"FailIndex\",\"onExitCodes\":{\"operator\":"
+               "\"In\",\"values\":[2]}}]},\"successPolicy\":{\"rules\":["
+               "{\"succeededCount\":20}]}");
+}
+END_TEST
+
 START_TEST(a_million_indexes_done_in_order_cost_little)
 {
     struct life *l = begin("\"completionMode\":\"Indexed\","
@@ -332,9 +384,9 @@ START_TEST(a_million_indexes_done_in_order_cost_little)
         object_unref(pod);
     }
 
-    ck_assert_uint_eq(l->tally->done.count, 1);
-    ck_assert_uint_eq(l->tally->taken.count, 1);
-    ck_assert_uint_le(l->tally->slot_room, 8);
+    ck_assert_uint_eq(l->tally->indexes.done.count, 1);
+    ck_assert_uint_eq(l->tally->indexes.taken.count, 1);
+    ck_assert_uint_le(l->tally->indexes.slot_room, 8);
     end(l);
 }
 END_TEST
@@ -344,4 +396,6 @@ SUITE("job_tally",
       so_is_one_that_only_counts,
       and_one_of_a_single_pod,
       and_a_work_queue,
+      and_one_whose_indexes_fail_by_themselves,
+      and_one_with_rules_on_failure_and_success,
       a_million_indexes_done_in_order_cost_little)

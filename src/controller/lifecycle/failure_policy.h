@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* failure_policy.h - what the failure of a pod means to its Job: a pure
+ * function
+ *
+ * The first rule of spec.podFailurePolicy that matches says it, by the exit
+ * code of the pod's process or by the conditions of the pod. A process that
+ * was killed by signal N has the exit code 128 + N.
+ *
+ * See: upstream's podFailurePolicy of 1.32.
+ */
+#pragma once
+
+struct arena;
+struct job;
+struct pod;
+
+enum failure_action {
+    FAILURE_COUNTS,     /* against backoffLimit; also where no rule matches */
+    FAILURE_IS_IGNORED, /* another attempt, for nothing */
+    FAILURE_ENDS_INDEX,
+    FAILURE_ENDS_JOB,
+};
+
+struct failure_ruling {
+    enum failure_action action;
+    int rule; /* -1: none matches */
+};
+
+struct failure_ruling failure_policy_judge(const struct job *job,
+                                           const struct pod *pod);
+
+/* Why the Job has failed, in the words of upstream; in the arena. */
+const char *failure_policy_explain(const struct job *job,
+                                   const struct pod *pod,
+                                   int rule,
+                                   struct arena *arena);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tally_run.h - how the pod of a Job that ended last has run
+ *
+ * A struct job_run (status.lastRun) that owns its texts.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct job_status;
+struct pod;
+
+struct tally_run {
+    char *pod_name; /* NULL: none has ended */
+    char *node_name;
+    char *reason;
+    char *message;
+    int64_t started_at_us;
+    int64_t finished_at_us;
+    bool has_exit_code;
+    int64_t exit_code;
+    int64_t signal;
+    bool has_usage;
+    int64_t peak_memory_bytes, user_cpu_us, system_cpu_us;
+};
+
+/* Life: as the status has it. */
+void tally_run_fini(struct tally_run *run);
+void tally_run_recall(struct tally_run *run, const struct job_status *status);
+
+/* A pod that has ended, as it was last seen; gone: before it told of an end. */
+void tally_run_note(struct tally_run *run, const struct pod *pod);
+void tally_run_note_gone(struct tally_run *run, const struct pod *pod);

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/index_ledger.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "lib/base/strbuf.h"
+#include "testsuite/lib/suite.h"
+
+static struct index_ledger ledger;
+
+static void
+is_text(const struct index_set *set, const char *wanted)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    index_set_format(set, &text);
+    ck_assert_str_eq(text.text, wanted);
+}
+
+/* A pod is made, and there. */
+static void
+make(int64_t index, int64_t attempt)
+{
+    index_ledger_note(&ledger, index, attempt);
+    index_ledger_take(&ledger, index);
+}
+
+START_TEST(an_index_is_taken_while_it_has_a_pod)
+{
+    make(3, 0);
+    make(3, 1);
+    is_text(&ledger.taken, "3");
+    index_ledger_release(&ledger, 3);
+    is_text(&ledger.taken, "3");
+    index_ledger_release(&ledger, 3);
+    is_text(&ledger.taken, "");
+    ck_assert_int_eq(index_ledger_next_attempt(&ledger, 3), 2);
+    ck_assert_int_eq(index_ledger_next_attempt(&ledger, 4), 0);
+    index_ledger_fini(&ledger);
+}
+END_TEST
+
+START_TEST(what_is_settled_stays_so)
+{
+    make(1, 0);
+    index_ledger_finish(&ledger, 1);
+    index_ledger_fail(&ledger, 1);
+    index_ledger_fail(&ledger, 2);
+    index_ledger_release(&ledger, 1);
+    make(2, 4);
+    index_ledger_note_failures(&ledger, 2, 9, 9, 9);
+
+    is_text(&ledger.done, "1");
+    is_text(&ledger.failed, "2");
+    is_text(&ledger.taken, "1,2");
+    ck_assert_ptr_null(index_ledger_find(&ledger, 1));
+    ck_assert_ptr_null(index_ledger_find(&ledger, 2));
+    index_ledger_fini(&ledger);
+}
+END_TEST
+
+START_TEST(what_the_status_told_is_settled)
+{
+    index_ledger_recall(&ledger, "0-2,7", "4");
+    ck_assert(index_ledger_is_settled(&ledger, 7));
+    ck_assert(index_ledger_is_settled(&ledger, 4));
+    ck_assert(!index_ledger_is_settled(&ledger, 3));
+    is_text(&ledger.taken, "0-2,4,7");
+    index_ledger_fini(&ledger);
+    index_ledger_recall(&ledger, NULL, NULL);
+    is_text(&ledger.taken, "");
+    index_ledger_fini(&ledger);
+}
+END_TEST
+
+START_TEST(a_pod_that_was_not_made_gives_its_number_back)
+{
+    make(5, 0);
+    index_ledger_release(&ledger, 5);
+    index_ledger_withdraw(&ledger, 5, 0);
+    ck_assert_ptr_null(index_ledger_find(&ledger, 5));
+    ck_assert_uint_eq(ledger.n_slots, 0);
+
+    /* Only the last one does. */
+    make(5, 0);
+    make(5, 1);
+    index_ledger_withdraw(&ledger, 5, 0);
+    ck_assert_int_eq(index_ledger_next_attempt(&ledger, 5), 2);
+    index_ledger_withdraw(&ledger, 5, 1);
+    ck_assert_int_eq(index_ledger_next_attempt(&ledger, 5), 1);
+    index_ledger_fini(&ledger);
+}
+END_TEST
+
+START_TEST(failures_are_the_most_that_any_pod_tells_of)
+{
+    make(0, 2);
+    index_ledger_note_failures(&ledger, 0, 2, 0, 50);
+    index_ledger_note_failures(&ledger, 0, 1, 1, 70);
+
+    const struct index_slot *slot = index_ledger_find(&ledger, 0);
+
+    ck_assert_int_eq(slot->failures, 2);
+    ck_assert_int_eq(slot->ignored, 1);
+    ck_assert_int_eq(slot->last_failure_us, 70);
+    index_ledger_fini(&ledger);
+}
+END_TEST
+
+START_TEST(settled_indexes_keep_no_slots)
+{
+    for (int i = 0; i < 1000; i++) {
+        make(i, 0);
+        index_ledger_finish(&ledger, i);
+    }
+    ck_assert_uint_le(ledger.n_slots, 2);
+    ck_assert_uint_eq(ledger.done.count, 1);
+    index_ledger_fini(&ledger);
+}
+END_TEST
+
+SUITE("index_ledger",
+      an_index_is_taken_while_it_has_a_pod,
+      what_is_settled_stays_so,
+      what_the_status_told_is_settled,
+      a_pod_that_was_not_made_gives_its_number_back,
+      failures_are_the_most_that_any_pod_tells_of,
+      settled_indexes_keep_no_slots)
