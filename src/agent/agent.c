@@ -36,6 +36,7 @@
 #include "lib/base/fd.h"
 #include "lib/base/log.h"
 #include "lib/base/random.h"
+#include "lib/client/announcer.h"
 #include "lib/client/client.h"
 #include "lib/client/remote.h"
 #include "lib/http/http_client.h"
@@ -65,6 +66,7 @@ struct agent {
     struct http_login *login;
     struct http_client *http;
     struct client *client;
+    struct announcer *announcer;
     char *secret_path;
 
     struct ground ground;
@@ -267,6 +269,8 @@ open_client(struct agent *a, struct error *err)
     if (r < 0)
         return r;
     a->client = remote_client_new(a->loop, a->http);
+    a->announcer =
+        announcer_new(a->client, &clock_system, "kiln-agent", a->node_name);
     return 0;
 }
 
@@ -289,6 +293,9 @@ lay_ground(struct agent *a)
         .address = s->address,
         .boot_id = a->machine->boot_id,
         .topology = a->topology,
+        .is_virtual = a->topology->is_virtual,
+        .announcer = a->announcer,
+        .observe_ms = s->observe_us / 1000,
         .state_dir = s->state_dir,
         .run_dir = s->run_dir,
         .tmp_dir = s->tmp_dir,
@@ -458,6 +465,7 @@ agent_free(struct agent *a)
     standing_free(a->standing);
     heartbeat_free(a->heartbeat);
     registration_free(a->registration);
+    announcer_free(a->announcer);
     if (a->client != NULL)
         client_free(a->client);
     http_client_free(a->http);

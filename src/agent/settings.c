@@ -240,6 +240,15 @@ static const struct setting settings[] = {
      .argument = "TIME",
      .help = "How often the node says that it lives; a quarter of the "
              "controller's nodeGrace at the most."},
+    {"observe",
+     SETTING_TIMESPAN,
+     AT(observe_us),
+     .initial = "30s",
+     .max = 3600 * SECOND_US,
+     .option = "observe",
+     .argument = "TIME",
+     .help = "How often to look where running pods are, for "
+             "status.observed; 0s: never."},
     {"allowRootJobs",
      SETTING_BOOL,
      AT(allow_root_jobs),

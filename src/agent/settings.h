@@ -31,7 +31,8 @@ struct agent_settings {
     const char *shepherd;
     int64_t max_pods;
     int64_t heartbeat_us;
-    bool devices; /* look for GPUs, NICs and NVMe */
+    int64_t observe_us; /* 0: never */
+    bool devices;       /* look for GPUs, NICs and NVMe */
     bool allow_root_jobs;
     int64_t min_uid;
     int log_level; /* enum log_level */

@@ -10,24 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/cgroup/cgroup_state.h"
 #include "agent/cgroup/control.h"
 #include "agent/cgroup/hierarchy.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
-
-struct place {
-    unsigned version;
-    unsigned controllers;
-    bool is_lazy; /* not made yet; made when it is first needed */
-    char *directory;
-};
-
-struct cgroup {
-    char *name;
-    struct place places[CGROUP_MAX_PLACES]; /* tracking first */
-    unsigned n_places;
-};
 
 /* Life */
 
@@ -129,8 +117,8 @@ cgroup_parse(const char *text, struct cgroup **ret_c, struct error *err)
 
 /* Directories */
 
-static int
-make_place(struct place *p, struct error *err)
+int
+cgroup_make_place(struct place *p, struct error *err)
 {
     if (mkdir(p->directory, 0755) < 0)
         return error_set(err,
@@ -146,7 +134,8 @@ int
 cgroup_make(struct cgroup *c, struct error *err)
 {
     for (unsigned i = 0; i < c->n_places; i++) {
-        int r = c->places[i].is_lazy ? 0 : make_place(&c->places[i], err);
+        int r =
+            c->places[i].is_lazy ? 0 : cgroup_make_place(&c->places[i], err);
 
         if (r < 0) {
             while (i-- > 0)
@@ -178,131 +167,6 @@ cgroup_remove(struct cgroup *c, struct error *err)
                              strerror(-r));
     }
     return 0;
-}
-
-/* Limits */
-
-static struct place *
-find_place(struct cgroup *c, unsigned controller, struct error *err)
-{
-    for (unsigned i = 0; i < c->n_places; i++)
-        if (c->places[i].controllers & controller)
-            return &c->places[i];
-    error_set(err,
-              -EOPNOTSUPP,
-              "cgroup '%s' has no %s controller",
-              c->name,
-              controller_name(controller));
-    return NULL;
-}
-
-static int
-need_place(struct cgroup *c,
-           unsigned controller,
-           struct place **ret_place,
-           struct error *err)
-{
-    struct place *p = find_place(c, controller, err);
-
-    if (p == NULL)
-        return -EOPNOTSUPP;
-    *ret_place = p;
-    return p->is_lazy ? make_place(p, err) : 0;
-}
-
-int
-cgroup_set_cpus(struct cgroup *c,
-                const char *cpus,
-                const char *memory_nodes,
-                struct error *err)
-{
-    struct place *p;
-    int r = need_place(c, CONTROLLER_CPUSET, &p, err);
-
-    if (r < 0)
-        return r;
-    r = control_write(p->directory, "cpuset.cpus", cpus, err);
-    if (r < 0 || memory_nodes == NULL)
-        return r;
-    return control_write(p->directory, "cpuset.mems", memory_nodes, err);
-}
-
-/* v1 keeps limit <= memsw at every moment, so raising needs memsw first. */
-static int
-set_memory_v1(const struct place *p, uint64_t bytes, struct error *err)
-{
-    const char *d = p->directory;
-    bool counts_swap = control_exists(d, "memory.memsw.limit_in_bytes");
-    int r = control_write_number(d, "memory.limit_in_bytes", bytes, err);
-
-    if (!counts_swap)
-        return r;
-    if (r == 0)
-        return control_write_number(d,
-                                    "memory.memsw.limit_in_bytes",
-                                    bytes,
-                                    err);
-    r = control_write_number(d, "memory.memsw.limit_in_bytes", bytes, err);
-    if (r < 0)
-        return r;
-    return control_write_number(d, "memory.limit_in_bytes", bytes, err);
-}
-
-static int
-set_memory_v2(const struct place *p, uint64_t bytes, struct error *err)
-{
-    const char *d = p->directory;
-    int r = control_write_number(d, "memory.max", bytes, err);
-
-    if (r == 0 && control_exists(d, "memory.swap.max"))
-        r = control_write(d, "memory.swap.max", "0", err);
-    if (r == 0 && control_exists(d, "memory.oom.group"))
-        r = control_write(d, "memory.oom.group", "1", err);
-    return r;
-}
-
-int
-cgroup_set_memory(struct cgroup *c, uint64_t bytes, struct error *err)
-{
-    struct place *p;
-    int r = need_place(c, CONTROLLER_MEMORY, &p, err);
-
-    if (r < 0)
-        return r;
-    return p->version == 2 ? set_memory_v2(p, bytes, err)
-                           : set_memory_v1(p, bytes, err);
-}
-
-int
-cgroup_set_weight(struct cgroup *c, unsigned weight, struct error *err)
-{
-    uint64_t shares = (uint64_t)weight * 1024 / 100;
-    struct place *p;
-    int r;
-
-    if (weight < 1 || weight > 10000)
-        return error_set(err,
-                         -ERANGE,
-                         "CPU weight %u is not between 1 and 10000",
-                         weight);
-    r = need_place(c, CONTROLLER_CPU, &p, err);
-    if (r < 0)
-        return r;
-    if (p->version == 2)
-        return control_write_number(p->directory, "cpu.weight", weight, err);
-    return control_write_number(p->directory,
-                                "cpu.shares",
-                                shares < 2 ? 2 : shares,
-                                err);
-}
-
-int
-cgroup_set_max_processes(struct cgroup *c, uint64_t n, struct error *err)
-{
-    struct place *p;
-    int r = need_place(c, CONTROLLER_PIDS, &p, err);
-
-    return r < 0 ? r : control_write_number(p->directory, "pids.max", n, err);
 }
 
 /* Processes */
@@ -385,33 +249,55 @@ cgroup_open_clone(const struct cgroup *c)
     return -EOPNOTSUPP;
 }
 
+struct roll_call {
+    cgroup_process_fn *visit;
+    void *context;
+};
+
 static int
-signal_listed(const char *directory, void *context)
+call_listed(const char *directory, void *context)
 {
+    const struct roll_call *call = context;
     CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
     int r = control_read(directory, "cgroup.procs", &list, NULL);
 
     if (r < 0)
         return r == -ENOENT || r == -ENODEV ? 0 : r;
-    for (char *at = list.text; *at != '\0';) {
+    for (char *at = list.text; r == 0 && *at != '\0';) {
         char *end;
         long pid = strtol(at, &end, 10);
 
         if (end == at)
             break;
-        if (pid > 1 && pid != getpid())
-            kill((pid_t)pid, *(const int *)context);
+        if (pid > 0) /* 0 is one of another pid namespace */
+            r = call->visit((pid_t)pid, call->context);
         at = end;
     }
+    return r;
+}
+
+int
+cgroup_visit_processes(const struct cgroup *c,
+                       cgroup_process_fn *visit,
+                       void *context)
+{
+    struct roll_call call = {visit, context};
+
+    return control_visit_tree(c->places[0].directory, call_listed, &call);
+}
+
+static int
+signal_one(pid_t pid, void *context)
+{
+    if (pid > 1 && pid != getpid())
+        kill(pid, *(const int *)context);
     return 0;
 }
 
 int
 cgroup_signal(const struct cgroup *c, int signal_number)
 {
-    return control_visit_tree(c->places[0].directory,
-                              signal_listed,
-                              &signal_number);
+    return cgroup_visit_processes(c, signal_one, &signal_number);
 }
 
 /* Held still while it is read, a cgroup cannot fork away from the list. */
@@ -453,15 +339,9 @@ cgroup_kill(const struct cgroup *c, struct error *err)
 }
 
 static int
-has_processes(const char *directory, void *context)
+find_one(UNUSED pid_t pid, UNUSED void *context)
 {
-    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
-    int r = control_read(directory, "cgroup.procs", &list, NULL);
-
-    (void)context;
-    if (r < 0)
-        return r == -ENOENT || r == -ENODEV ? 0 : r;
-    return list.length > 0 ? 1 : 0;
+    return 1;
 }
 
 int
@@ -480,7 +360,7 @@ cgroup_is_empty(const struct cgroup *c)
         return populated == 0;
     if (r == -ENOENT)
         return 1;
-    r = control_visit_tree(p->directory, has_processes, NULL);
+    r = cgroup_visit_processes(c, find_one, NULL);
     if (r == -ENOENT)
         return 1;
     return r < 0 ? r : r == 0;
@@ -568,4 +448,67 @@ cgroup_read_usage(const struct cgroup *c, struct cgroup_usage *ret_usage)
             read_cpu(p, &u);
     }
     *ret_usage = u;
+}
+
+/* v1: "hierarchical_anon=5 N0=3 N1=2", in pages; v2: "anon N0=12288", in
+ * bytes.
+ */
+static bool
+read_numa_line(const char *text,
+               const char *key,
+               uint64_t unit,
+               unsigned n_nodes,
+               uint64_t ret_bytes[])
+{
+    size_t length = strlen(key);
+    const char *at = text;
+    unsigned node;
+    unsigned long long count;
+    int used = 0;
+
+    while (at != NULL && strncmp(at, key, length) != 0) {
+        at = strchr(at, '\n');
+        at = at == NULL ? NULL : at + 1;
+    }
+    if (at == NULL)
+        return false;
+    at += strcspn(at, " \n");
+    memset(ret_bytes, 0, n_nodes * sizeof(ret_bytes[0]));
+    while (sscanf(at, " N%u=%llu%n", &node, &count, &used) == 2) {
+        if (node < n_nodes)
+            ret_bytes[node] = count * unit;
+        at += used;
+    }
+    return true;
+}
+
+int
+cgroup_read_memory_nodes(const struct cgroup *c,
+                         unsigned n_nodes,
+                         uint64_t ret_bytes[])
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+    for (unsigned i = 0; i < c->n_places; i++) {
+        const struct place *p = &c->places[i];
+        CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+        if (!(p->controllers & CONTROLLER_MEMORY)
+            || control_read(p->directory, "memory.numa_stat", &text, NULL) < 0)
+            continue;
+        if (p->version == 2
+                ? read_numa_line(text.text, "anon ", 1, n_nodes, ret_bytes)
+                : read_numa_line(text.text,
+                                 "hierarchical_anon=",
+                                 page,
+                                 n_nodes,
+                                 ret_bytes)
+                      || read_numa_line(text.text,
+                                        "anon=",
+                                        page,
+                                        n_nodes,
+                                        ret_bytes))
+            return 0;
+    }
+    return -EOPNOTSUPP;
 }

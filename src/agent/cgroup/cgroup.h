@@ -80,13 +80,18 @@ int cgroup_open_doors(const struct cgroup *c,
                       struct error *err);
 int cgroup_open_clone(const struct cgroup *c);
 
-/* Sends a signal to each process once. Kill ends them all: at once on v2, and
+/* Visit calls for each process, those in cgroups inside too, and stops at the
+ * first result that is not 0. Signal sends one to each process once. Kill ends them all: at once on v2, and
  * elsewhere those found now, frozen meanwhile where possible: repeat it, with
  * a pause, until the cgroup is empty. Neither waits. Is_empty answers 1, 0 or
  * a negative errno. The events path is that of a file whose change (inotify
  * IN_MODIFY, or poll's POLLPRI) says that is_empty may have changed; NULL
  * where one has to ask again. Owned by the caller.
  */
+typedef int cgroup_process_fn(pid_t pid, void *context);
+int cgroup_visit_processes(const struct cgroup *c,
+                           cgroup_process_fn *visit,
+                           void *context);
 int cgroup_signal(const struct cgroup *c, int signal_number);
 int cgroup_kill(const struct cgroup *c, struct error *err);
 int cgroup_is_empty(const struct cgroup *c);
@@ -96,3 +101,10 @@ char *cgroup_dup_events_path(const struct cgroup *c);
 const char *cgroup_name(const struct cgroup *c);
 bool cgroup_has(const struct cgroup *c, unsigned controller);
 void cgroup_read_usage(const struct cgroup *c, struct cgroup_usage *ret_usage);
+
+/* How much memory of its own (anonymous) it has on each NUMA node, by the
+ * kernel's number. -EOPNOTSUPP where nothing counts that.
+ */
+int cgroup_read_memory_nodes(const struct cgroup *c,
+                             unsigned n_nodes,
+                             uint64_t ret_bytes[]);

@@ -10,6 +10,7 @@
 #include "agent/pods/ground.h"
 #include "agent/pods/pattern.h"
 #include "agent/shepherd/order.h"
+#include "lib/api/allocation.h"
 #include "lib/api/job.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
@@ -84,6 +85,26 @@ check_shape(const struct pod *pod, struct error *err)
     return 0;
 }
 
+/* The scheduler decided on what it knew of this node, which may have changed
+ * since.
+ */
+static int
+check_allocation(const struct ground *g,
+                 const struct pod *pod,
+                 struct error *err)
+{
+    const struct allocation *a = pod->status.allocation;
+    CLEANUP_STRBUF struct strbuf missing = STRBUF_INIT;
+
+    if (a == NULL || allocation_is_within(a, g->topology, &missing))
+        return 0;
+    return error_set(err,
+                     -ENODEV,
+                     "it was given %s, which node '%s' does not have",
+                     missing.text,
+                     g->node);
+}
+
 int
 compose_check(const struct ground *ground,
               const struct object *object,
@@ -92,7 +113,9 @@ compose_check(const struct ground *ground,
     const struct pod *pod = pod_of(object);
     int r = check_user(ground, pod, err);
 
-    return r < 0 ? r : check_shape(pod, err);
+    if (r == 0)
+        r = check_shape(pod, err);
+    return r < 0 ? r : check_allocation(ground, pod, err);
 }
 
 /* ---- Names and paths ---- */
@@ -220,7 +243,7 @@ set_placement(const struct compose_input *in, struct order *o)
     const struct allocation *a = pod_of(in->pod)->status.allocation;
     const struct placement *p = pod_of(in->pod)->spec.placement;
 
-    if (a == NULL || in->ground->topology->is_virtual)
+    if (a == NULL || in->ground->is_virtual)
         return;
     o->cpus = a->cpus;
     o->memory_nodes = a->memory_nodes;

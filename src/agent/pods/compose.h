@@ -14,9 +14,11 @@ struct error;
 struct ground;
 struct object;
 struct order;
+struct topology;
 
 struct compose_input {
     const struct ground *ground;
+    const struct topology *topology;
     const struct object *pod;
     const char *script; /* its bytes, or NULL */
     size_t script_length;
@@ -34,7 +36,9 @@ struct compose_needs {
 };
 void compose_needs(const struct object *pod, struct compose_needs *ret_needs);
 
-/* May this pod run here at all: its user, its allocation, its shape. */
+/* May this pod run here at all: its user, its allocation (is all of it here?),
+ * its shape.
+ */
 int compose_check(const struct ground *ground,
                   const struct object *pod,
                   struct error *err);

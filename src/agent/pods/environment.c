@@ -241,7 +241,7 @@ add_thread_places(struct variables *v, const struct compose_input *in)
     bool is_packed = p == NULL || p->distribution == NULL
                      || strcmp(p->distribution, "pack") == 0;
 
-    if (a == NULL || a->cpus == NULL || in->ground->topology->is_virtual
+    if (a == NULL || a->cpus == NULL || in->ground->is_virtual
         || (tasks != NULL && strcmp(tasks, "1") != 0))
         return;
     for (size_t i = 0; i < ARRAY_SIZE(own); i++)
@@ -267,7 +267,7 @@ add_own(struct variables *v, const struct compose_input *in)
     set(v, "KILN_NODE_NAME", in->ground->node);
     add_placement(v, pod_of(pod));
     add_thread_places(v, in);
-    add_devices(v, in->ground->topology, pod_of(pod)->status.allocation);
+    add_devices(v, in->topology, pod_of(pod)->status.allocation);
 }
 
 int

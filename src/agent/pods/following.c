@@ -123,6 +123,7 @@ following_look(void *context)
     stay_move(s, STAY_RUNNING);
     begin_deadline(s);
     telling_want(s, TOLD_RUNNING);
+    observing_begin(s);
 }
 
 static void
@@ -138,6 +139,7 @@ on_shepherd_ended(UNUSED int fd, UNUSED unsigned ready, void *context)
     s->pidfd = -1;
     timer_stop(s->look);
     timer_stop(s->deadline_timer);
+    timer_stop(s->observe_timer);
     stay_move(s, STAY_ENDED);
     cleaning_begin(s);
 }

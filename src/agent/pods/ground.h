@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct announcer;
 struct cgpool;
 struct cgroot;
 struct client;
@@ -28,7 +29,10 @@ struct ground {
     const char *node;
     const char *address; /* for status.hostIP, or NULL */
     const char *boot_id;
-    const struct topology *topology;
+    const struct topology *topology; /* of now; on the loop's thread alone */
+    bool is_virtual;                 /* the topology was given */
+    struct announcer *announcer;
+    int64_t observe_ms; /* how often to look where pods are; 0: never */
 
     const char *state_dir; /* pods/UID/: pod, exit, script */
     const char *run_dir;   /* pods/UID/: live */

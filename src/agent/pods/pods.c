@@ -95,7 +95,7 @@ admit(struct pods *p, const struct object *pod)
                      stay_pod(other)->meta->namespace,
                      stay_pod(other)->meta->name,
                      err.text);
-    stay_refuse(stay, "AllocationOverlap", text);
+    stay_refuse(stay, BROKEN_OVERLAP, text);
     free(text);
 }
 
@@ -280,6 +280,16 @@ pods_note_heard(struct pods *p, int64_t heard_us)
 
     if (fence_note(path, heard_us, &err) < 0)
         log_warning("%s; pods with fenceAfterSeconds may end", err.text);
+}
+
+void
+pods_note_topology(struct pods *p)
+{
+    size_t at = 0;
+    void *stay;
+
+    while (map_next(p->stays, &at, NULL, &stay))
+        stay_recheck(stay);
 }
 
 bool

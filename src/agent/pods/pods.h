@@ -36,6 +36,9 @@ void pods_start(struct pods *pods);
 /* The controller has acknowledged what was sent at that CLOCK_BOOTTIME. */
 void pods_note_heard(struct pods *pods, int64_t heard_us);
 
+/* The node's topology is another now: pods that lost something are told. */
+void pods_note_topology(struct pods *pods);
+
 /* The API has forgotten the pod: whether nothing of it is here. Then it is not
  * started any more, either, though what is known of it may lag behind.
  */

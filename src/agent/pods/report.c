@@ -3,11 +3,16 @@
 
 #include <string.h>
 
+#include "agent/pods/observation.h"
 #include "agent/shepherd/ending.h"
+#include "lib/api/cpuset.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
 #include "lib/base/arena.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
+
+#define CONDITION_BROKEN "AllocationBroken"
 
 static void
 set_time(struct arena *arena, struct json *o, const char *name, int64_t us)
@@ -50,7 +55,8 @@ is_ours(const char *type)
 {
     static const char *const ours[] = {"Initialized",
                                        "ContainersReady",
-                                       "Ready"};
+                                       "Ready",
+                                       CONDITION_BROKEN};
 
     for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
         if (strcmp(type, ours[i]) == 0)
@@ -65,6 +71,7 @@ add_condition(struct arena *arena,
               const char *type,
               bool is_true,
               const char *reason,
+              const char *message,
               int64_t now_us)
 {
     const struct pod_condition *old = pod_find_condition(pod, type);
@@ -79,7 +86,36 @@ add_condition(struct arena *arena,
              "lastTransitionTime",
              same ? old->last_transition_at_us : now_us);
     set_text(arena, c, "reason", reason);
+    set_text(arena, c, "message", message);
     json_append(arena, list, c);
+}
+
+/* It is said when something is wrong, and when nothing is any more. */
+static void
+add_broken(struct arena *arena,
+           struct json *list,
+           const struct pod *pod,
+           const struct report_broken *broken,
+           int64_t now_us)
+{
+    if (broken->reason != NULL)
+        add_condition(arena,
+                      list,
+                      pod,
+                      CONDITION_BROKEN,
+                      true,
+                      broken->reason,
+                      broken->message,
+                      now_us);
+    else if (pod_find_condition(pod, CONDITION_BROKEN) != NULL)
+        add_condition(arena,
+                      list,
+                      pod,
+                      CONDITION_BROKEN,
+                      false,
+                      "AsAllocated",
+                      "",
+                      now_us);
 }
 
 /* Others' conditions (PodScheduled, ...) as they stand. */
@@ -115,9 +151,16 @@ conditions(struct arena *arena,
 {
     struct json *list = foreign_conditions(arena, pod);
 
-    add_condition(arena, list, pod, "Initialized", true, NULL, now_us);
-    add_condition(arena, list, pod, "ContainersReady", ready, reason, now_us);
-    add_condition(arena, list, pod, "Ready", ready, reason, now_us);
+    add_condition(arena, list, pod, "Initialized", true, NULL, "", now_us);
+    add_condition(arena,
+                  list,
+                  pod,
+                  "ContainersReady",
+                  ready,
+                  reason,
+                  "",
+                  now_us);
+    add_condition(arena, list, pod, "Ready", ready, reason, "", now_us);
     return list;
 }
 
@@ -169,6 +212,35 @@ set_observed(struct arena *arena,
 }
 
 static void
+set_list(struct arena *arena,
+         struct json *o,
+         const char *name,
+         const struct bitset *set)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    cpuset_format(set, &text);
+    set_text(arena, o, name, text.text);
+}
+
+static void
+set_seen(struct arena *arena,
+         struct json *status,
+         const struct observation *seen,
+         int64_t at_us)
+{
+    struct json *o = json_make_object(arena, status, "observed");
+    int percent = observation_percent(seen);
+
+    set_list(arena, o, "cpus", &seen->cpus);
+    set_list(arena, o, "memoryNodes", &seen->memory_nodes);
+    if (percent >= 0)
+        json_set_int(arena, o, "localMemoryPercent", percent);
+    json_set_int(arena, o, "processes", seen->processes);
+    set_time(arena, o, "at", at_us);
+}
+
+static void
 set_host(struct arena *arena, struct json *status, const char *address)
 {
     if (address == NULL)
@@ -185,17 +257,16 @@ report_running(struct arena *arena,
     struct json *status;
     struct json *body = begin(arena, object, &status);
     struct json *state = json_object(arena);
+    struct json *list = conditions(arena, pod, true, NULL, r->started_at_us);
 
+    add_broken(arena, list, pod, &r->broken, r->now_us);
     json_set_string(arena, status, "phase", "Running");
     if (pod->status.reason != NULL)
         json_set(arena, status, "reason", json_null(arena));
     if (pod->status.message != NULL)
         json_set(arena, status, "message", json_null(arena));
     set_time(arena, status, "startTime", r->started_at_us);
-    json_set(arena,
-             status,
-             "conditions",
-             conditions(arena, pod, true, NULL, r->started_at_us));
+    json_set(arena, status, "conditions", list);
     set_time(arena, state, "startedAt", r->started_at_us);
     json_set(arena,
              status,
@@ -203,6 +274,8 @@ report_running(struct arena *arena,
              container(arena, pod, true, "running", state));
     set_host(arena, status, r->host_address);
     set_observed(arena, status, r->cpus, r->memory_nodes, r->boot_id);
+    if (r->seen != NULL)
+        set_seen(arena, status, r->seen, r->seen_at_us);
     return body;
 }
 
@@ -293,7 +366,9 @@ report_end(struct arena *arena,
                       "DisruptionTarget",
                       true,
                       end->reason,
+                      "",
                       ended_us);
+    add_broken(arena, list, pod, &end->broken, ended_us);
     json_set_string(arena, status, "phase", succeeded ? "Succeeded" : "Failed");
     if (end->reason != NULL)
         json_set_string(arena, status, "reason", end->reason);
@@ -324,6 +399,8 @@ report_end(struct arena *arena,
                      e->cpus_allowed,
                      e->memory_allowed,
                      e->boot_id);
+        if (end->seen != NULL)
+            set_seen(arena, status, end->seen, end->seen_at_us);
         set_usage(arena, status, e);
     }
     return body;

@@ -13,6 +13,15 @@ struct arena;
 struct ending;
 struct json;
 struct object;
+struct observation;
+
+/* What is wrong with its allocation: the condition AllocationBroken. Without a
+ * reason nothing is.
+ */
+struct report_broken {
+    const char *reason;
+    const char *message;
+};
 
 struct report_running {
     const char *host_address; /* or NULL */
@@ -20,6 +29,10 @@ struct report_running {
     int64_t started_at_us; /* real time */
     const char *cpus;      /* as observed, or NULL */
     const char *memory_nodes;
+    const struct observation *seen; /* later, of all its processes; or NULL */
+    int64_t seen_at_us;
+    struct report_broken broken;
+    int64_t now_us;
 };
 struct json *report_running(struct arena *arena,
                             const struct object *pod,
@@ -33,6 +46,9 @@ struct report_end {
     const char *reason;
     const char *message;
     bool is_disruption;
+    const struct observation *seen; /* last, while it ran; or NULL */
+    int64_t seen_at_us;
+    struct report_broken broken;
     int64_t now_us;
     const char *host_address;
     const char *boot_id;

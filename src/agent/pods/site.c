@@ -123,8 +123,7 @@ limit_cgroup(const struct site_start *st, struct error *err)
     const char *cpu = string_map_find(&res->requests, "cpu");
     int r = 0;
 
-    if (a != NULL && a->cpus != NULL && can->cpuset
-        && !st->ground->topology->is_virtual)
+    if (a != NULL && a->cpus != NULL && can->cpuset && !st->ground->is_virtual)
         r = cgroup_set_cpus(st->cgroup, a->cpus, a->memory_nodes, err);
     if (r == 0 && memory != NULL && can->memory)
         r = cgroup_set_memory(st->cgroup,
@@ -198,6 +197,7 @@ site_start(struct site_start *st, struct error *err)
     struct launch launch = {.program = g->shepherd, .order = &order};
     struct compose_input input = {
         .ground = g,
+        .topology = st->topology,
         .pod = st->pod,
         .script = st->script,
         .script_length = st->script_length,

@@ -18,6 +18,7 @@ struct error;
 struct ground;
 struct live;
 struct object;
+struct topology;
 
 /* Makes the place and starts the shepherd. On a worker; the pod's cgroup is
  * given (from the pool) or made here, and then the stay's. After a failure the
@@ -25,6 +26,7 @@ struct object;
  */
 struct site_start {
     const struct ground *ground;
+    const struct topology *topology; /* of the loop's now */
     const struct object *pod;
     const char *script;
     size_t script_length;

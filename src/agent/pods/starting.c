@@ -79,6 +79,7 @@ start_on_worker(struct starting *st)
         return;
     }
     st->start.ground = g;
+    st->start.topology = g->topology;
     st->start.pod = object_ref(s->pod);
     st->start.pidfd = -1;
     if (st->script != NULL) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/pods/stay.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/client/announcer.h"
 #include "lib/client/client.h"
 #include "lib/loop/fdwatch.h"
 #include "lib/loop/timer.h"
@@ -57,6 +59,10 @@ really_free(struct stay *s)
     timer_free(s->deadline_timer);
     timer_free(s->clean_timer);
     timer_free(s->tell_timer);
+    timer_free(s->observe_timer);
+    free(s->seen);
+    free(s->astray);
+    free(s->lost);
     cgroup_free(s->cgroup);
     live_free(s->live);
     ending_free(s->ending);
@@ -76,6 +82,7 @@ stay_free(struct stay *s)
     timer_stop(s->deadline_timer);
     timer_stop(s->clean_timer);
     timer_stop(s->tell_timer);
+    timer_stop(s->observe_timer);
     if (s->call != NULL) { /* no answer comes to an agent that ends */
         client_cancel(s->call);
         s->busy--;
@@ -148,6 +155,11 @@ stay_refuse(struct stay *s, const char *reason, const char *message)
                 s->pod->meta->namespace,
                 s->pod->meta->name,
                 message);
+    announcer_say(s->s.ground->announcer,
+                  s->pod,
+                  ANNOUNCE_WARNING,
+                  reason,
+                  message);
     stay_be_done(s);
 }
 
@@ -157,13 +169,15 @@ void
 stay_start(struct stay *s)
 {
     struct error err = {0};
+    int r;
 
     if (s->pod->meta->deleted_at_us != 0) {
         stay_be_done_silently(s);
         return;
     }
-    if (compose_check(s->s.ground, s->pod, &err) < 0) {
-        stay_refuse(s, "Refused", err.text);
+    r = compose_check(s->s.ground, s->pod, &err);
+    if (r < 0) {
+        stay_refuse(s, r == -ENODEV ? BROKEN_NOT_HERE : "Refused", err.text);
         return;
     }
     starting_begin(s);
@@ -210,6 +224,7 @@ stay_resume(struct stay *s)
         log_info("pod '%s/%s' still runs, following it",
                  s->pod->meta->namespace,
                  s->pod->meta->name);
+        s->resumed = true;
         stay_move(s, STAY_LAUNCHED);
         following_begin(s);
     } else if (s->live != NULL && s->live->phase > LIVE_PREPARING) {
@@ -230,18 +245,6 @@ is_unknown(const struct object *pod)
     const char *phase = pod_of(pod)->status.phase;
 
     return phase != NULL && strcmp(phase, "Unknown") == 0;
-}
-
-/* The node was not heard of for a while, and the pod was marked so. */
-static void
-tell_again(struct stay *s)
-{
-    if (s->call != NULL) {
-        s->doubted = true;
-        return;
-    }
-    s->told = TOLD_NOTHING;
-    telling_go(s);
 }
 
 /* The node was given up, and the pod with it: it may run elsewhere. */
@@ -266,7 +269,7 @@ stay_update(struct stay *s, const struct object *pod)
     if (pod_is_finished(pod_of(pod)) && s->phase != STAY_DONE)
         be_overruled(s);
     else if (s->phase == STAY_RUNNING && is_unknown(pod))
-        tell_again(s);
+        telling_again(s); /* its node was not heard of for a while */
     if (pod->meta->deleted_at_us == 0 && !s->overruled)
         return;
     following_note_deletion(s);
@@ -300,6 +303,7 @@ stay_new(const struct stay_settings *settings, const struct object *pod)
     s->deadline_timer = timer_new(loop, following_act, s);
     s->clean_timer = timer_new(loop, cleaning_now, s);
     s->tell_timer = timer_new(loop, telling_now, s);
+    s->observe_timer = timer_new(loop, observing_now, s);
     s->deadline.limit_us = DEADLINE_NEVER;
     s->deadline.delete_us = DEADLINE_NEVER;
     s->deadline.delete_grace_us = DEADLINE_NEVER;

@@ -39,6 +39,10 @@ enum stay_phase {
     STAY_DONE,
 };
 
+/* Reasons of refusals that are the condition AllocationBroken, too. */
+#define BROKEN_OVERLAP  "AllocationOverlap"
+#define BROKEN_NOT_HERE "AllocationNotHere"
+
 /* The stay is over and told, or the pod is gone from the API: it may be freed
  * (the callback does).
  */
@@ -59,7 +63,7 @@ DEFINE_CLEANUP(struct stay, stay_free)
 
 /* Change. Start: runs it. Resume: takes up what an earlier agent left: a live
  * shepherd, an exit record, or a pod that was lost with the machine. Refuse:
- * ends it before it began. Update: the API has a newer state, a deletion
+ * ends it before it began. Recheck: the node's topology is another. Update: the API has a newer state, a deletion
  * perhaps. Vanish: the API has it no more: it is killed at once and not told.
  */
 void stay_start(struct stay *stay);
@@ -67,6 +71,7 @@ void stay_resume(struct stay *stay);
 void stay_refuse(struct stay *stay, const char *reason, const char *message);
 void stay_update(struct stay *stay, const struct object *pod);
 void stay_vanish(struct stay *stay);
+void stay_recheck(struct stay *stay);
 
 /* Look */
 enum stay_phase stay_phase(const struct stay *stay);

@@ -3,7 +3,7 @@
  *
  * stay.c has the phases and what the API says, starting.c the way to a
  * shepherd, following.c the time while it runs, cleaning.c the end, telling.c
- * what the API is told.
+ * what the API is told, observing.c where it is while it runs.
  *
  * Thread: the loop's.
  */
@@ -21,6 +21,7 @@ struct ending;
 struct fdwatch;
 struct live;
 struct object;
+struct observation;
 struct timer;
 
 enum told { TOLD_NOTHING, TOLD_RUNNING, TOLD_END };
@@ -45,6 +46,16 @@ struct stay {
     struct deadline deadline;
     struct timer *deadline_timer;
     bool deadline_exceeded;
+
+    /* Where it was seen to be (observing.c), and what of its allocation is not
+     * as it was given: a reason and a sentence, or NULL.
+     */
+    struct timer *observe_timer;
+    struct observation *seen;
+    int64_t seen_at_us;
+    bool resumed; /* by this agent: to be audited at once */
+    char *astray;
+    char *lost; /* the machine does not have it any more */
 
     /* The end. */
     struct ending *ending;
@@ -89,7 +100,16 @@ void following_look(void *stay);
 void cleaning_begin(struct stay *s);
 void cleaning_now(void *stay);
 
+/* observing.c: looks where the pod's processes are, from time to time; now: of
+ * a timer. Broken: what is wrong with its allocation, as a condition's reason;
+ * NULL when nothing is.
+ */
+void observing_begin(struct stay *s);
+void observing_now(void *stay);
+const char *observing_broken(const struct stay *s, const char **ret_words);
+
 /* telling.c: go sends what is wanted and not told yet; now: of a timer. */
 void telling_want(struct stay *s, enum told what);
 void telling_go(struct stay *s);
 void telling_now(void *stay);
+void telling_again(struct stay *s);

@@ -104,7 +104,9 @@ static struct json *
 compose_report(struct stay *s, struct arena *arena)
 {
     const struct ground *g = s->s.ground;
+    struct report_broken broken = {0};
 
+    broken.reason = observing_broken(s, &broken.message);
     if (s->wanted == TOLD_RUNNING)
         return report_running(arena,
                               s->pod,
@@ -114,6 +116,10 @@ compose_report(struct stay *s, struct arena *arena)
                                   .started_at_us = s->live->started_at_us,
                                   .cpus = s->live->cpus_allowed,
                                   .memory_nodes = s->live->memory_allowed,
+                                  .seen = s->seen,
+                                  .seen_at_us = s->seen_at_us,
+                                  .broken = broken,
+                                  .now_us = clock_real_us(g->clock),
                               });
     return report_end(arena,
                       s->pod,
@@ -122,10 +128,25 @@ compose_report(struct stay *s, struct arena *arena)
                           .reason = s->end_reason,
                           .message = s->end_message,
                           .is_disruption = s->is_disruption,
+                          .seen = s->seen,
+                          .seen_at_us = s->seen_at_us,
+                          .broken = broken,
                           .now_us = clock_real_us(g->clock),
                           .host_address = g->address,
                           .boot_id = g->boot_id,
                       });
+}
+
+/* What it was told is not so any more. */
+void
+telling_again(struct stay *s)
+{
+    if (s->call != NULL) {
+        s->doubted = true;
+        return;
+    }
+    s->told = TOLD_NOTHING;
+    telling_go(s);
 }
 
 /* Sends what is wanted and not told yet; then, of a pod being deleted, that

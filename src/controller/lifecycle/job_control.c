@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "controller/lifecycle/announcer.h"
 #include "controller/lifecycle/job_pass.h"
 #include "controller/lifecycle/job_plan.h"
 #include "controller/lifecycle/job_tally.h"
@@ -19,6 +18,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/map.h"
+#include "lib/client/announcer.h"
 
 #define PARALLEL_JOBS   256u
 #define PODS_AT_A_TIME  64u
@@ -339,7 +339,7 @@ job_control_new(struct loop *loop,
 
     c->stock = stock;
     c->clock = clock;
-    c->announcer = announcer_new(client, clock, "job-controller");
+    c->announcer = announcer_new(client, clock, "job-controller", NULL);
     c->means = (struct job_pass_means){
         .client = client,
         .stock = stock,

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/lifecycle/announcer.h"
 #include "controller/lifecycle/job_plan.h"
 #include "controller/lifecycle/job_pod.h"
 #include "controller/lifecycle/job_report.h"
@@ -17,6 +16,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/client/announcer.h"
 #include "lib/client/client.h"
 #include "lib/json/json.h"
 

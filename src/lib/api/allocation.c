@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/api/cpuset.h"
+#include "lib/api/topology.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 
@@ -59,4 +60,59 @@ allocation_check_disjoint(const struct allocation *a,
     bitset_and(&mine, &theirs);
     cpuset_format(&mine, &list);
     return error_set(err, -EEXIST, "both have the CPUs %s", list.text);
+}
+
+static void
+list_missing(const char *list,
+             const struct bitset *there,
+             const char *what,
+             struct strbuf *words)
+{
+    struct bitset missing;
+
+    if (list == NULL || cpuset_parse(list, &missing, NULL) < 0)
+        return;
+    bitset_and_not(&missing, there);
+    if (bitset_is_empty(&missing))
+        return;
+    strbuf_printf(words, "%s%s ", words->length > 0 ? ", " : "", what);
+    cpuset_format(&missing, words);
+}
+
+static bool
+has_device(const struct topology *t, const char *name)
+{
+    for (unsigned i = 0; i < t->n_devices; i++)
+        if (strcmp(t->devices[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static struct bitset
+nodes_of(const struct topology *t)
+{
+    struct bitset nodes = {0};
+
+    for (unsigned i = 0; i < t->n_numa; i++)
+        bitset_add(&nodes, t->numa[i].os_index);
+    return nodes;
+}
+
+bool
+allocation_is_within(const struct allocation *a,
+                     const struct topology *t,
+                     struct strbuf *missing)
+{
+    struct bitset nodes = nodes_of(t);
+    size_t before = missing->length;
+
+    list_missing(a->cpus, &t->pus, "CPUs", missing);
+    list_missing(a->memory_nodes, &nodes, "NUMA nodes", missing);
+    for (unsigned i = 0; i < a->devices.count; i++)
+        if (!has_device(t, a->devices.items[i]))
+            strbuf_printf(missing,
+                          "%sdevice %s",
+                          missing->length > 0 ? ", " : "",
+                          a->devices.items[i]);
+    return missing->length == before;
 }

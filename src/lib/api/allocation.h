@@ -11,6 +11,8 @@
 #include "lib/json/record.h"
 
 struct error;
+struct strbuf;
+struct topology;
 
 struct allocation_memory {
     int64_t node;          /* OS index */
@@ -36,3 +38,10 @@ extern const struct record allocation_record;
 int allocation_check_disjoint(const struct allocation *a,
                               const struct allocation *b,
                               struct error *err);
+
+/* Whether all of it is there: PUs, NUMA nodes, devices. What is not is appended
+ * to `missing`: "CPUs 4-7, device gpu1".
+ */
+bool allocation_is_within(const struct allocation *a,
+                          const struct topology *topology,
+                          struct strbuf *missing);

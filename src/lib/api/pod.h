@@ -207,8 +207,11 @@ struct container_state {
 
 /* Kiln: what the agent found the process to have. */
 struct observed {
-    const char *cpus;         /* Cpus_allowed_list */
-    const char *memory_nodes; /* Mems_allowed_list */
+    const char *cpus;                    /* Cpus_allowed_list */
+    const char *memory_nodes;            /* Mems_allowed_list */
+    const int64_t *local_memory_percent; /* on the allocation's NUMA nodes */
+    int64_t processes;
+    int64_t at_us;
     const char *node_boot_id;
 };
 

@@ -101,9 +101,16 @@ RECORD(allocation, allocation, "hpc.kiln.v1.Allocation", ATOMIC);
 
 static const struct field observed_fields[] = {
     STRING("cpus", observed, cpus, 0,
-        HELP("Cpus_allowed_list of the process.")),
+        HELP("Cpus_allowed_list of its processes together.")),
     STRING("memoryNodes", observed, memory_nodes, 0,
-        HELP("Mems_allowed_list of the process.")),
+        HELP("Mems_allowed_list of its processes together.")),
+    INT("localMemoryPercent", observed, local_memory_percent, OPTIONAL,
+        HELP("How much of their memory is on the NUMA nodes of the "
+             "allocation.")),
+    INT("processes", observed, processes, 0,
+        HELP("How many were looked at.")),
+    TIME("at", observed, at_us, 0,
+        HELP("When that was found; what was found later was the same.")),
     STRING("nodeBootID", observed, node_boot_id, 0),
 };
 RECORD(observed, observed, "hpc.kiln.v1.Observed");

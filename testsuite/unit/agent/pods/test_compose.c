@@ -2,6 +2,7 @@
 #include "agent/pods/compose.h"
 
 #include <check.h>
+#include <errno.h>
 #include <string.h>
 
 #include "agent/pods/ground.h"
@@ -31,11 +32,16 @@
     "\"limits\":[{\"name\":\"nofile\",\"soft\":\"512\",\"hard\":\"1024\"}]}}," \
     "\"status\":{\"allocation\":{\"cpus\":\"2-3\",\"memoryNodes\":\"1\"}}}"
 
-static struct topology real_topology, virtual_topology = {.is_virtual = true};
+static struct topology_numa nodes[] = {{.os_index = 0}, {.os_index = 1}};
+static struct topology here = {
+    .pus = {{0xff}},
+    .numa = nodes,
+    .n_numa = 2,
+};
 
 static const struct ground ground = {
     .node = "n1",
-    .topology = &real_topology,
+    .topology = &here,
     .state_dir = "/s",
     .run_dir = "/r",
     .tmp_dir = "/t",
@@ -73,6 +79,7 @@ START_TEST(an_order_says_all_that_the_pod_says)
     const struct object *pod = parse(WHOLE_POD);
     struct compose_input in = {
         .ground = &ground,
+        .topology = &here,
         .pod = pod,
         .script = "#!/bin/sh\n",
         .script_length = 10,
@@ -185,6 +192,7 @@ START_TEST(threads_of_one_task_have_places_unless_the_user_says_so)
         const struct object *pod = parse(rows[i].pod);
         struct compose_input in = {
             .ground = &ground,
+            .topology = &here,
             .pod = pod,
             .environment = rows[i].environment,
             .environment_length = strlen(rows[i].environment),
@@ -207,18 +215,37 @@ START_TEST(a_virtual_node_binds_nothing)
     struct ground given = ground;
     struct compose_input in = {
         .ground = &given,
+        .topology = &here,
         .pod = pod,
         .script = "#!/bin/sh\n",
         .script_length = 10,
     };
     struct order o;
 
-    given.topology = &virtual_topology;
+    given.is_virtual = true;
     ck_assert_int_eq(compose_order(&in, arena, &o, NULL), 0);
 
     ck_assert_ptr_null(o.cpus);
     ck_assert_ptr_null(o.memory_nodes);
     ck_assert_ptr_null(variable(&o, "GOMP_CPU_AFFINITY"));
+    object_unref(pod);
+}
+END_TEST
+
+START_TEST(what_this_node_does_not_have_is_refused)
+{
+    const struct object *pod = parse(WHOLE_POD);
+    struct topology shrunk = here;
+    struct ground given = ground;
+    struct error err = {0};
+
+    given.topology = &shrunk;
+    ck_assert_int_eq(compose_check(&given, pod, &err), 0);
+
+    bitset_remove(&shrunk.pus, 3);
+    ck_assert_int_eq(compose_check(&given, pod, &err), -ENODEV);
+    ck_assert_str_eq(err.text,
+                     "it was given CPUs 3, which node 'n1' does not have");
     object_unref(pod);
 }
 END_TEST
@@ -229,6 +256,7 @@ START_TEST(a_script_without_an_interpreter_is_refused)
     const struct object *pod = parse(WHOLE_POD);
     struct compose_input in = {
         .ground = &ground,
+        .topology = &here,
         .pod = pod,
         .script = "echo",
         .script_length = 4,
@@ -312,6 +340,7 @@ SUITE("compose",
       threads_of_one_task_have_places_unless_the_user_says_so,
       a_virtual_node_binds_nothing,
       a_script_without_an_interpreter_is_refused,
+      what_this_node_does_not_have_is_refused,
       what_this_node_must_not_run_is_refused,
       a_rootless_agent_runs_its_own_users_pods_alone,
       the_blobs_of_the_owning_job_are_asked_for)

@@ -4,6 +4,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "agent/pods/observation.h"
 #include "agent/shepherd/ending.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
@@ -220,8 +221,65 @@ START_TEST(a_pod_that_was_told_to_leave_still_says_why_when_it_has)
 }
 END_TEST
 
+START_TEST(what_was_seen_and_what_is_wrong_is_told)
+{
+    const struct observation seen = {
+        .processes = 3,
+        .cpus = {{0x1c}},
+        .memory_nodes = {{0x1}},
+        .has_memory = true,
+        .bytes = 200,
+        .bytes_elsewhere = 3,
+    };
+    const struct pod_condition *c;
+    const struct observed *o;
+    const struct object *now;
+
+    begin();
+    now = applied(report_running(arena,
+                                 pod,
+                                 &(struct report_running){
+                                     .boot_id = "b",
+                                     .started_at_us = 1000000,
+                                     .cpus = "2-3",
+                                     .seen = &seen,
+                                     .seen_at_us = 2000000,
+                                     .broken = {"Misplaced", "runs on CPU 4"},
+                                     .now_us = 2000000,
+                                 }));
+    o = pod_of(now)->status.observed;
+    c = pod_find_condition(pod_of(now), "AllocationBroken");
+
+    ck_assert_str_eq(o->cpus, "2-4");
+    ck_assert_str_eq(o->memory_nodes, "0");
+    ck_assert_int_eq(*o->local_memory_percent, 98);
+    ck_assert_int_eq(o->processes, 3);
+    ck_assert_int_eq(o->at_us, 2000000);
+    ck_assert_str_eq(c->status, "True");
+    ck_assert_str_eq(c->reason, "Misplaced");
+    ck_assert_str_eq(c->message, "runs on CPU 4");
+
+    /* Over again: said once, until it is right. */
+    object_unref(pod);
+    pod = now;
+    now = applied(report_running(arena,
+                                 pod,
+                                 &(struct report_running){
+                                     .boot_id = "b",
+                                     .started_at_us = 1000000,
+                                     .now_us = 3000000,
+                                 }));
+    c = pod_find_condition(pod_of(now), "AllocationBroken");
+    ck_assert_str_eq(c->status, "False");
+    ck_assert_int_eq(c->last_transition_at_us, 3000000);
+    object_unref(now);
+    finish();
+}
+END_TEST
+
 SUITE("report",
       a_running_pod_is_ready_and_keeps_the_conditions_of_others,
+      what_was_seen_and_what_is_wrong_is_told,
       an_end_is_told_with_its_phase_reason_and_exit_code,
       a_pod_that_could_not_start_says_why,
       a_pod_lost_with_its_node_carries_the_mark_of_a_disruption,

@@ -8,6 +8,7 @@
 #include "lib/api/pod.h"
 #include "lib/api/topology.h"
 #include "lib/base/clock.h"
+#include "lib/client/announcer.h"
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/suite.h"
 
@@ -26,6 +27,7 @@ static struct {
     struct fake_client *api;
     struct topology topology;
     struct ground ground;
+    struct announcer *announcer;
     struct blobs *blobs;
     struct stay *stay;
     unsigned over;
@@ -47,7 +49,13 @@ begin(const char *pod)
     memset(&world, 0, sizeof(world));
     world.api = fake_client_new();
     object = fake_client_put(world.api, &pod_kind, pod);
+    world.topology.pus.words[0] = 0xff;
+    world.announcer = announcer_new(fake_client_client(world.api),
+                                    &clock_system,
+                                    "kiln-agent",
+                                    "n1");
     world.ground = (struct ground){
+        .announcer = world.announcer,
         .loop = fake_client_client(world.api)->loop,
         .client = fake_client_client(world.api),
         .clock = &clock_system,
@@ -83,8 +91,10 @@ START_TEST(a_refusal_is_told_and_then_it_is_over)
 
     ck_assert_uint_eq(world.over, 1);
     ck_assert_str_eq(phase_of_pod(), "Failed");
+    ck_assert_uint_eq(fake_client_count(world.api, &event_kind), 1);
     stay_free(world.stay);
     blobs_free(world.blobs);
+    announcer_free(world.announcer);
     fake_client_free(world.api);
 }
 END_TEST
@@ -103,6 +113,7 @@ START_TEST(what_is_told_when_it_is_freed_is_not_told_any_more)
     ck_assert_str_eq(phase_of_pod(), "Pending");
     ck_assert_uint_eq(world.over, 0);
     blobs_free(world.blobs);
+    announcer_free(world.announcer);
     fake_client_free(world.api);
 }
 END_TEST
@@ -125,6 +136,7 @@ START_TEST(a_deletion_that_is_confirmed_when_it_is_freed_is_not_any_more)
     fake_client_run(world.api);
     ck_assert_uint_eq(fake_client_count(world.api, &pod_kind), 1);
     blobs_free(world.blobs);
+    announcer_free(world.announcer);
     fake_client_free(world.api);
 }
 END_TEST
@@ -140,6 +152,7 @@ START_TEST(a_script_that_is_fetched_when_it_is_freed_is_not_waited_for)
 
     fake_client_run(world.api);
     ck_assert_uint_eq(world.over, 0);
+    announcer_free(world.announcer);
     fake_client_free(world.api);
 }
 END_TEST

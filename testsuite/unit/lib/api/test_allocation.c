@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/api/topology.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
 #include "testsuite/lib/suite.h"
 
 START_TEST(overlaps_are_found_in_used_and_withheld_cpus)
@@ -54,6 +56,39 @@ START_TEST(a_device_belongs_to_one)
 }
 END_TEST
 
+START_TEST(what_a_node_does_not_have_is_named)
+{
+    static struct topology_numa numa[] = {{.os_index = 0}, {.os_index = 2}};
+    static char gpu0[] = "gpu0";
+    static struct topology_device gpu = {.name = gpu0};
+    const struct topology node = {
+        .pus = {{0x0f}},
+        .numa = numa,
+        .n_numa = 2,
+        .devices = &gpu,
+        .n_devices = 1,
+    };
+    const char *devices[] = {"gpu0", "gpu1"};
+    struct allocation a = {
+        .cpus = "0-3",
+        .memory_nodes = "0,2",
+        .devices = {devices, 1},
+    };
+    CLEANUP_STRBUF struct strbuf missing = STRBUF_INIT;
+
+    ck_assert(allocation_is_within(&a, &node, &missing));
+    ck_assert_uint_eq(missing.length, 0);
+
+    a = (struct allocation){
+        .cpus = "2-5",
+        .memory_nodes = "1-2",
+        .devices = {devices, 2},
+    };
+    ck_assert(!allocation_is_within(&a, &node, &missing));
+    ck_assert_str_eq(missing.text, "CPUs 4-5, NUMA nodes 1, device gpu1");
+}
+END_TEST
+
 START_TEST(a_list_that_cannot_be_read_is_an_error)
 {
     struct allocation a = {.cpus = "0-x"}, b = {.cpus = "1"};
@@ -68,4 +103,5 @@ END_TEST
 SUITE("allocation",
       overlaps_are_found_in_used_and_withheld_cpus,
       a_device_belongs_to_one,
+      what_a_node_does_not_have_is_named,
       a_list_that_cannot_be_read_is_an_error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/lifecycle/announcer.h"
+#include "lib/client/announcer.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -41,7 +41,7 @@ struct saying {
 struct announcer {
     struct client *client;
     struct clock *clock;
-    const char *component;
+    const char *component, *host;
     struct map *said; /* by uid, reason and message */
     struct list calls;
     unsigned n_calls;
@@ -65,13 +65,17 @@ forget_said(struct announcer *a)
 }
 
 struct announcer *
-announcer_new(struct client *client, struct clock *clock, const char *component)
+announcer_new(struct client *client,
+              struct clock *clock,
+              const char *component,
+              const char *host)
 {
     struct announcer *a = xnew(struct announcer);
 
     a->client = client;
     a->clock = clock;
     a->component = component;
+    a->host = host;
     a->said = map_new();
     a->budget_us = INT64_C(1000000) * BURST / PER_SECOND;
     a->filled_us = clock_monotonic_us(clock);
@@ -138,13 +142,23 @@ send(struct announcer *a,
     s->call = client_call(a->client, arena, request, on_said, s);
 }
 
+/* Events of what is in no namespace stand in "default", as upstream's. */
+static const char *
+namespace_of(const struct object *object)
+{
+    const char *namespace = object->meta->namespace;
+
+    return namespace != NULL ? namespace : "default";
+}
+
 static struct json *
 reference_to(struct arena *arena, const struct object *object)
 {
     struct json *o = json_object(arena);
 
     json_set_string(arena, o, "kind", object->kind->name);
-    json_set_string(arena, o, "namespace", object->meta->namespace);
+    if (object->meta->namespace != NULL)
+        json_set_string(arena, o, "namespace", object->meta->namespace);
     json_set_string(arena, o, "name", object->meta->name);
     json_set_string(arena, o, "uid", object->meta->uid);
     json_set_string(arena, o, "apiVersion", object->kind->api_version);
@@ -166,13 +180,14 @@ say_first(struct announcer *a,
     struct arena *arena = arena_new(2048);
     struct json *body = json_object(arena);
     struct json *meta = json_make_object(arena, body, "metadata");
+    struct json *source;
     char now[TIME_TEXT_SIZE];
 
     time_format(clock_real_us(a->clock), false, now);
     json_set_string(arena, body, "apiVersion", event_kind.api_version);
     json_set_string(arena, body, "kind", event_kind.name);
     json_set_string(arena, meta, "name", said->event_name);
-    json_set_string(arena, meta, "namespace", object->meta->namespace);
+    json_set_string(arena, meta, "namespace", namespace_of(object));
     json_set(arena, body, "involvedObject", reference_to(arena, object));
     json_set_string(arena, body, "reason", reason);
     json_set_string(arena, body, "message", message);
@@ -183,17 +198,17 @@ say_first(struct announcer *a,
     json_set_string(arena, body, "firstTimestamp", now);
     json_set_string(arena, body, "lastTimestamp", now);
     json_set_int(arena, body, "count", 1);
-    json_set_string(arena,
-                    json_make_object(arena, body, "source"),
-                    "component",
-                    a->component);
+    source = json_make_object(arena, body, "source");
+    json_set_string(arena, source, "component", a->component);
+    if (a->host != NULL)
+        json_set_string(arena, source, "host", a->host);
     json_set_string(arena, body, "reportingComponent", a->component);
     send(a,
          arena,
          &(struct client_request){
              .verb = CLIENT_CREATE,
              .kind = &event_kind,
-             .namespace = object->meta->namespace,
+             .namespace = namespace_of(object),
              .body = body,
          });
 }
@@ -215,7 +230,7 @@ say_again(struct announcer *a,
          &(struct client_request){
              .verb = CLIENT_MERGE_PATCH,
              .kind = &event_kind,
-             .namespace = object->meta->namespace,
+             .namespace = namespace_of(object),
              .name = said->event_name,
              .body = body,
          });

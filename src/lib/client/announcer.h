@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* announcer.h - Events of what the loops do with objects, for their users
+/* announcer.h - Events of what a loop or an agent does with objects, for users
  *
  * Best effort: so many a second, and so many under way; what is more than that
  * is dropped, what only tells of a step first. What is said of an object again
- * is the same Event with a count.
+ * is the same Event with a count. `host` is where it happened, or NULL.
  *
  * Owns:    the calls under way, and what was said last.
- * Thread:  the lifecycle loop's.
+ * Thread:  that of the client.
  * Source:  client-go tools/record of 1.32 (aggregation).
  */
 #pragma once
@@ -28,7 +28,8 @@ enum announcement_kind {
 void announcer_free(struct announcer *a);
 struct announcer *announcer_new(struct client *client,
                                 struct clock *clock,
-                                const char *component) OWNED_BY(announcer_free);
+                                const char *component,
+                                const char *host) OWNED_BY(announcer_free);
 DEFINE_CLEANUP(struct announcer, announcer_free)
 
 /* Say: of that object, one word for programs and a sentence for people. */

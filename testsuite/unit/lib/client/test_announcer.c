@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/lifecycle/announcer.h"
+#include "lib/client/announcer.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -21,8 +21,10 @@ begin(void)
 {
     now = (struct fake_clock)FAKE_CLOCK;
     api = fake_client_new();
-    announcer =
-        announcer_new(fake_client_client(api), &now.clock, "job-controller");
+    announcer = announcer_new(fake_client_client(api),
+                              &now.clock,
+                              "job-controller",
+                              NULL);
     job = fake_client_put(
         api,
         &job_kind,

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* limits.c - what the processes of a cgroup may have */
+#include <errno.h>
+#include <stdio.h>
+
+#include "agent/cgroup/cgroup.h"
+#include "agent/cgroup/cgroup_state.h"
+#include "agent/cgroup/control.h"
+#include "agent/cgroup/hierarchy.h"
+#include "lib/base/error.h"
+
+static struct place *
+find_place(struct cgroup *c, unsigned controller, struct error *err)
+{
+    for (unsigned i = 0; i < c->n_places; i++)
+        if (c->places[i].controllers & controller)
+            return &c->places[i];
+    error_set(err,
+              -EOPNOTSUPP,
+              "cgroup '%s' has no %s controller",
+              c->name,
+              controller_name(controller));
+    return NULL;
+}
+
+int
+cgroup_need_place(struct cgroup *c,
+                  unsigned controller,
+                  struct place **ret_place,
+                  struct error *err)
+{
+    struct place *p = find_place(c, controller, err);
+
+    if (p == NULL)
+        return -EOPNOTSUPP;
+    *ret_place = p;
+    return p->is_lazy ? cgroup_make_place(p, err) : 0;
+}
+
+int
+cgroup_set_cpus(struct cgroup *c,
+                const char *cpus,
+                const char *memory_nodes,
+                struct error *err)
+{
+    struct place *p;
+    int r = cgroup_need_place(c, CONTROLLER_CPUSET, &p, err);
+
+    if (r < 0)
+        return r;
+    r = control_write(p->directory, "cpuset.cpus", cpus, err);
+    if (r < 0 || memory_nodes == NULL)
+        return r;
+    return control_write(p->directory, "cpuset.mems", memory_nodes, err);
+}
+
+/* v1 keeps limit <= memsw at every moment, so raising needs memsw first. */
+static int
+set_memory_v1(const struct place *p, uint64_t bytes, struct error *err)
+{
+    const char *d = p->directory;
+    bool counts_swap = control_exists(d, "memory.memsw.limit_in_bytes");
+    int r = control_write_number(d, "memory.limit_in_bytes", bytes, err);
+
+    if (!counts_swap)
+        return r;
+    if (r == 0)
+        return control_write_number(d,
+                                    "memory.memsw.limit_in_bytes",
+                                    bytes,
+                                    err);
+    r = control_write_number(d, "memory.memsw.limit_in_bytes", bytes, err);
+    if (r < 0)
+        return r;
+    return control_write_number(d, "memory.limit_in_bytes", bytes, err);
+}
+
+static int
+set_memory_v2(const struct place *p, uint64_t bytes, struct error *err)
+{
+    const char *d = p->directory;
+    int r = control_write_number(d, "memory.max", bytes, err);
+
+    if (r == 0 && control_exists(d, "memory.swap.max"))
+        r = control_write(d, "memory.swap.max", "0", err);
+    if (r == 0 && control_exists(d, "memory.oom.group"))
+        r = control_write(d, "memory.oom.group", "1", err);
+    return r;
+}
+
+int
+cgroup_set_memory(struct cgroup *c, uint64_t bytes, struct error *err)
+{
+    struct place *p;
+    int r = cgroup_need_place(c, CONTROLLER_MEMORY, &p, err);
+
+    if (r < 0)
+        return r;
+    return p->version == 2 ? set_memory_v2(p, bytes, err)
+                           : set_memory_v1(p, bytes, err);
+}
+
+int
+cgroup_set_weight(struct cgroup *c, unsigned weight, struct error *err)
+{
+    uint64_t shares = (uint64_t)weight * 1024 / 100;
+    struct place *p;
+    int r;
+
+    if (weight < 1 || weight > 10000)
+        return error_set(err,
+                         -ERANGE,
+                         "CPU weight %u is not between 1 and 10000",
+                         weight);
+    r = cgroup_need_place(c, CONTROLLER_CPU, &p, err);
+    if (r < 0)
+        return r;
+    if (p->version == 2)
+        return control_write_number(p->directory, "cpu.weight", weight, err);
+    return control_write_number(p->directory,
+                                "cpu.shares",
+                                shares < 2 ? 2 : shares,
+                                err);
+}
+
+int
+cgroup_set_max_processes(struct cgroup *c, uint64_t n, struct error *err)
+{
+    struct place *p;
+    int r = cgroup_need_place(c, CONTROLLER_PIDS, &p, err);
+
+    return r < 0 ? r : control_write_number(p->directory, "pids.max", n, err);
+}

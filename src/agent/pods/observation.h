@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* observation.h - where the processes of a pod are found to be
+ *
+ * As the kernel shows them in /proc: the CPUs and NUMA nodes that they may
+ * use, and how much of their memory lies where. Memory is their own, private
+ * or shared; files that they have mapped lie where somebody read them first.
+ * Up to 1 GiB it is counted page by page (numa_maps); looking through more
+ * would hold up the job, and is taken from the cgroup's statistics
+ * (memory.numa_stat). Of many processes the first 256 are looked at.
+ *
+ * Take blocks: on a worker. Judge is pure.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/bitset.h"
+
+struct strbuf;
+
+struct observation {
+    unsigned processes;
+    struct bitset cpus;         /* of all of them together */
+    struct bitset memory_nodes; /* likewise */
+    bool has_memory;            /* the next two are known */
+    uint64_t bytes;
+    uint64_t bytes_elsewhere; /* not on the NUMA nodes of the allocation */
+    bool has_strayed;         /* its first process is not in its cgroup */
+};
+
+struct observation_wish {
+    const char *proc;           /* "/proc" */
+    const char *cgroup;         /* cgroup_format's text; NULL: there is none */
+    pid_t main;                 /* the pod's first process, 0: unknown */
+    int64_t main_start;         /* ticks, as live.h has it */
+    struct bitset memory_nodes; /* of the allocation; empty: none is given */
+};
+
+/* False when no process is there any more. */
+bool observation_take(const struct observation_wish *wish,
+                      struct observation *ret_seen);
+
+/* What an observation is held against: no CPUs or no NUMA nodes is no
+ * demand.
+ */
+struct observation_law {
+    struct bitset cpus;
+    struct bitset memory_nodes;
+    bool is_memory_bound; /* to those NUMA nodes alone, by its policy */
+};
+
+/* Whether all is as it should be; what is not is appended as a clause: "may
+ * run on CPUs 4-7, which are not its own".
+ */
+bool observation_judge(const struct observation *seen,
+                       const struct observation_law *law,
+                       struct strbuf *words);
+
+/* How much of the memory is where it should be, rounded down, so that 100 is
+ * all of it; -1 where that is not known.
+ */
+int observation_percent(const struct observation *seen);
