@@ -560,6 +560,24 @@ fake_cancel(struct client_call *call)
 }
 
 static void
+fake_abandon(struct client *client)
+{
+    struct fake_client *fake = fake_of(client);
+    struct error err = {0};
+    struct list calls;
+
+    error_set(&err, -ECANCELED, "the client ends");
+    list_take_over(&calls, &fake->calls);
+    while (!list_is_empty(&calls)) {
+        struct fake_call *c = container_of(calls.next, struct fake_call, link);
+
+        list_remove(&c->link);
+        answer(c, &(struct client_reply){.error = &err});
+        call_free(c);
+    }
+}
+
+static void
 fake_free(struct client *client)
 {
     (void)client;
@@ -568,6 +586,7 @@ fake_free(struct client *client)
 static const struct client_ops ops = {
     .call = fake_call,
     .cancel = fake_cancel,
+    .abandon = fake_abandon,
     .watch = fake_watch,
     .stop = fake_stop,
     .free = fake_free,

@@ -10,6 +10,7 @@
  * Thread: each struct says which. What both touch is under the line's lock,
  *         or handed over whole.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -29,6 +30,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
+#include "lib/base/error.h"
 #include "lib/base/list.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
@@ -379,6 +381,24 @@ inprocess_cancel(struct client_call *base)
     list_remove(&call->link);
 }
 
+static void
+inprocess_abandon(struct client *client)
+{
+    struct inprocess *p = container_of(client, struct inprocess, client);
+    struct error err = {0};
+    struct list calls;
+
+    error_set(&err, -ECANCELED, "this room of the controller ends");
+    list_take_over(&calls, &p->calls);
+    while (!list_is_empty(&calls)) {
+        struct call *call = container_of(calls.next, struct call, link);
+        client_done_fn *done = call->done;
+
+        inprocess_cancel(&call->call);
+        done(&(struct client_reply){.error = &err}, call->context);
+    }
+}
+
 /* Watches */
 
 static void
@@ -597,6 +617,7 @@ inprocess_free(struct client *client)
 static const struct client_ops ops = {
     .call = inprocess_call,
     .cancel = inprocess_cancel,
+    .abandon = inprocess_abandon,
     .watch = inprocess_watch,
     .stop = inprocess_stop,
     .free = inprocess_free,

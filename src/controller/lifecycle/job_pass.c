@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/lifecycle/job_pass.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,11 +97,13 @@ refuse_create(struct create *create, const struct client_reply *reply)
     struct error err = {0};
     CLEANUP_FREE char *message = NULL;
 
+    pass->has_failed = true;
+    if (client_reply_error(reply, &err) == -ECANCELED)
+        return;
     pass->means->refused(pass->job,
                          create->index,
                          create->attempt,
                          pass->means->context);
-    client_reply_error(reply, &err);
     log_warning("cannot make a pod of job '%s': %s, trying again",
                 pass->job->meta->name,
                 err.text);
@@ -110,7 +113,6 @@ refuse_create(struct create *create, const struct client_reply *reply)
                   ANNOUNCE_WARNING,
                   "FailedCreate",
                   message);
-    pass->has_failed = true;
 }
 
 static void

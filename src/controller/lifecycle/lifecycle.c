@@ -12,8 +12,10 @@
 #include "controller/lifecycle/storage_guard.h"
 #include "controller/lifecycle/taint_eviction.h"
 #include "lib/base/alloc.h"
+#include "lib/client/client.h"
 
 struct lifecycle {
+    struct client *client;
     struct stock *stock;
     struct job_control *jobs;
     struct node_health *nodes;
@@ -31,6 +33,7 @@ lifecycle_new(const struct lifecycle_settings *s)
 {
     struct lifecycle *l = xnew(struct lifecycle);
 
+    l->client = s->client;
     l->stock = stock_new(s->client);
     l->jobs = job_control_new(s->loop, s->client, l->stock, s->clock);
     l->nodes = node_health_new(&(struct node_health_settings){
@@ -71,6 +74,7 @@ lifecycle_free(struct lifecycle *l)
         return;
     disruption_free(l->disruption);
     taint_eviction_free(l->taints);
+    client_abandon(l->client); /* they let go of what they asked for */
     storage_guard_free(l->storage);
     quota_count_free(l->quotas);
     collector_free(l->collector);

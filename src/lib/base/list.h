@@ -50,6 +50,18 @@ list_add_first(struct list *head, struct list *l)
     list_add_last(head->next, l);
 }
 
+/* All that hangs on `from`, in order, onto an uninitialized head. */
+static inline void
+list_take_over(struct list *head, struct list *from)
+{
+    *head = *from;
+    head->next->prev = head;
+    head->prev->next = head;
+    list_init(from);
+    if (head->next == from)
+        list_init(head);
+}
+
 #define list_foreach(pos, head) \
     for (struct list *pos = (head)->next; pos != (head); pos = pos->next)
 

@@ -31,6 +31,12 @@ client_cancel(struct client_call *call)
         call->client->ops->cancel(call);
 }
 
+void
+client_abandon(struct client *client)
+{
+    client->ops->abandon(client);
+}
+
 struct client_watch *
 client_watch(struct client *client,
              const struct client_watch_request *request,

@@ -120,6 +120,7 @@ struct client_ops {
                                 client_done_fn *done,
                                 void *context);
     void (*cancel)(struct client_call *call);
+    void (*abandon)(struct client *client);
     struct client_watch *(*watch)(struct client *client,
                                   const struct client_watch_request *request,
                                   client_event_fn *event,
@@ -146,7 +147,9 @@ void client_free(struct client *client);
 DEFINE_CLEANUP(struct client, client_free)
 
 /* Call: `done` will run once, or never after client_cancel. `arena` may be
- * NULL when there is no body.
+ * NULL when there is no body. Abandon: who ends calls it before the client is
+ * freed, so that every call under way comes back now, without an answer
+ * (-ECANCELED); what may have come of it is not known.
  */
 struct client_call *client_call(struct client *client,
                                 struct arena *arena TAKES,
@@ -154,6 +157,7 @@ struct client_call *client_call(struct client *client,
                                 client_done_fn *done,
                                 void *context);
 void client_cancel(struct client_call *call);
+void client_abandon(struct client *client);
 
 /* Watch: events until client_stop or an error event (the last one; the watch
  * must still be stopped). Stop may be called from inside the event.

@@ -248,6 +248,25 @@ remote_cancel(struct client_call *base)
     call_free(call);
 }
 
+static void
+remote_abandon(struct client *client)
+{
+    struct remote *remote = remote_of(client);
+    struct error err = {0};
+    struct list calls;
+
+    error_set(&err, -ECANCELED, "the client ends");
+    list_take_over(&calls, &remote->calls);
+    while (!list_is_empty(&calls)) {
+        struct remote_call *call =
+            container_of(calls.next, struct remote_call, place);
+
+        list_remove(&call->place);
+        http_call_cancel(call->http);
+        call_done(NULL, &err, call);
+    }
+}
+
 /* Life */
 
 static void
@@ -267,6 +286,7 @@ remote_client_new(struct loop *loop, struct http_client *http)
     static const struct client_ops ops = {
         .call = remote_call,
         .cancel = remote_cancel,
+        .abandon = remote_abandon,
         .watch = remote_watch_start,
         .stop = remote_watch_stop,
         .free = remote_free,

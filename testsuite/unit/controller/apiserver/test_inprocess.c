@@ -141,6 +141,7 @@ END_TEST
 struct leaver {
     struct world *world;
     unsigned n_answers;
+    bool was_answered;
 };
 
 static void
@@ -148,8 +149,8 @@ count(const struct client_reply *reply, void *context)
 {
     struct leaver *leaver = context;
 
-    (void)reply;
     leaver->n_answers++;
+    leaver->was_answered = reply->code != 0;
 }
 
 static void
@@ -185,6 +186,32 @@ START_TEST(a_client_may_go_with_calls_under_way)
 }
 END_TEST
 
+START_TEST(calls_that_are_abandoned_come_back_without_an_answer)
+{
+    CLEANUP_WORLD struct world w;
+    struct leaver leaver = {.world = &w};
+    struct client *client;
+
+    world_init(&w);
+    client = apiserver_client_new(w.server, w.loop, APISERVER_LIFECYCLE);
+    client_call(
+        client,
+        NULL,
+        &(struct client_request){.verb = CLIENT_LIST, .kind = &namespace_kind},
+        count,
+        &leaver);
+    client_abandon(client);
+    ck_assert_uint_eq(leaver.n_answers, 1);
+    ck_assert(!leaver.was_answered);
+    client_free(client);
+
+    loop_drain(w.loop);
+
+    ck_assert_uint_eq(leaver.n_answers, 1);
+}
+END_TEST
+
 SUITE("inprocess",
       a_room_sees_what_is_there_and_what_comes_and_binds_it,
-      a_client_may_go_with_calls_under_way)
+      a_client_may_go_with_calls_under_way,
+      calls_that_are_abandoned_come_back_without_an_answer)

@@ -203,9 +203,34 @@ START_TEST(a_name_that_another_pod_has_is_not_taken_for_the_jobs)
 }
 END_TEST
 
+/* What is under way when this controller is no leader any more. */
+START_TEST(a_create_that_is_abandoned_is_not_said_to_be_refused)
+{
+    begin();
+    fake_client_put(api,
+                    &job_kind,
+                    "{\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
+                    "\"uid\":\"u\"},\"spec\":{\"completions\":1,"
+                    "\"parallelism\":1,\"template\":{\"spec\":{"
+                    "\"containers\":[{\"name\":\"main\"}]}}},"
+                    "\"status\":{\"id\":7}}");
+    fake_client_run(api);
+    timer_start(end_of_turn, 1);
+    loop_run(loop);
+    ck_assert_uint_eq(fake_client_calls(api, CLIENT_CREATE, NULL), 1);
+
+    client_abandon(fake_client_client(api));
+
+    ck_assert_uint_eq(fake_client_calls(api, CLIENT_CREATE, NULL), 1);
+    ck_assert_uint_eq(fake_client_count(api, &pod_kind), 0);
+    end();
+}
+END_TEST
+
 SUITE("job_control",
       a_job_gets_one_pod_and_an_event_says_so,
       a_create_that_fails_is_tried_again,
       how_a_pod_ended_is_known_though_it_went_at_once,
       a_pod_that_vanishes_fails_its_job_and_its_node_is_told,
-      a_name_that_another_pod_has_is_not_taken_for_the_jobs)
+      a_name_that_another_pod_has_is_not_taken_for_the_jobs,
+      a_create_that_is_abandoned_is_not_said_to_be_refused)

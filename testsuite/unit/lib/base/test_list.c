@@ -71,7 +71,28 @@ START_TEST(the_element_under_the_position_may_be_removed)
 }
 END_TEST
 
+START_TEST(all_of_one_can_go_over_to_another)
+{
+    struct list head, taken;
+    struct item a = {.number = 1};
+    struct item b = {.number = 2};
+    int expected = 1;
+
+    list_init(&head);
+    list_add_last(&head, &a.link);
+    list_add_last(&head, &b.link);
+    list_take_over(&taken, &head);
+
+    ck_assert(list_is_empty(&head));
+    list_foreach(link, &taken) ck_assert_int_eq(number_of(link), expected++);
+    ck_assert_int_eq(expected, 3);
+    list_take_over(&taken, &head);
+    ck_assert(list_is_empty(&taken));
+}
+END_TEST
+
 SUITE("list",
       elements_stand_in_the_order_they_were_added,
       removing_twice_is_harmless,
-      the_element_under_the_position_may_be_removed)
+      the_element_under_the_position_may_be_removed,
+      all_of_one_can_go_over_to_another)

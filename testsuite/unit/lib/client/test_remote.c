@@ -269,6 +269,40 @@ START_TEST(a_server_that_is_not_there_is_said_to_be_so)
 }
 END_TEST
 
+struct asker {
+    struct client_call *other; /* cancelled by the first that comes back */
+    unsigned n_back;
+    int code;
+};
+
+static void
+on_back(const struct client_reply *reply, void *context)
+{
+    struct asker *asker = context;
+
+    asker->n_back++;
+    asker->code = reply->error->code;
+    client_cancel(asker->other);
+    asker->other = NULL;
+}
+
+START_TEST(calls_that_are_abandoned_come_back_without_an_answer)
+{
+    struct asker asker = {0};
+    const struct client_request request = {.verb = CLIENT_LIST,
+                                           .kind = &pod_kind};
+
+    start(200, POD_TEXT);
+    client_call(site.client, NULL, &request, on_back, &asker);
+    asker.other = client_call(site.client, NULL, &request, on_back, &asker);
+    client_abandon(site.client);
+
+    ck_assert_uint_eq(asker.n_back, 1);
+    ck_assert_int_eq(asker.code, -ECANCELED);
+    stop();
+}
+END_TEST
+
 static void
 gather(const void *bytes, size_t length, void *context)
 {
@@ -413,6 +447,7 @@ SUITE("remote",
       an_answer_that_is_no_json_is_an_error_and_not_a_crash,
       warnings_come_along_without_their_quotes,
       a_server_that_is_not_there_is_said_to_be_so,
+      calls_that_are_abandoned_come_back_without_an_answer,
       a_stream_is_handed_on_as_it_comes,
       a_watch_is_events_until_its_end,
       an_error_event_ends_the_watch_with_its_status,
