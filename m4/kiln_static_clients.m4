@@ -16,7 +16,7 @@ AC_DEFUN([KILN_STATIC_CLIENTS], [
   AS_IF([test "x$enable_static_clients" = xyes && test "x$enable_sanitize" = xno \
          && test "x$enable_fuzz" = xno && test -n "$OBJCOPY"], [
     kiln_static_ksub=yes
-    for kiln_name in event_core event_extra munge nettle yajl_s yaml; do
+    for kiln_name in event_core event_extra lz4 munge nettle yajl_s yaml; do
       kiln_path=`$CC -print-file-name=lib$kiln_name.a`
       test -f "$kiln_path" || kiln_static_ksub=no
     done])

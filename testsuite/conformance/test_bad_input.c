@@ -109,8 +109,14 @@ reads_back(struct arena *arena, const struct kind *kind, struct json *tree)
     if (record_normalize(kind->record, arena, tree, NULL, NULL) < 0)
         return true;
     first = object_new(kind, tree);
-    same = object_parse(kind, first->text, first->length, &second, NULL) == 0
-           && strcmp(first->text, second->text) == 0;
+    same =
+        object_parse(kind,
+                     object_text(first, arena),
+                     first->length,
+                     &second,
+                     NULL)
+            == 0
+        && strcmp(object_text(first, arena), object_text(second, arena)) == 0;
     object_unref(first);
     object_unref(second);
     return same;

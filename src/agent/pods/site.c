@@ -100,7 +100,9 @@ make_directories(const struct site_start *st, struct error *err)
     CLEANUP_FREE char *state = state_path(g, uid, "");
     CLEANUP_FREE char *run = run_path(g, uid, "");
     CLEANUP_FREE char *pod = state_path(g, uid, "pod");
-    CLEANUP_FREE char *text = xasprintf("%s\n%s", g->boot_id, st->pod->text);
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_FREE char *text =
+        xasprintf("%s\n%s", g->boot_id, object_text(st->pod, arena));
     int r;
 
     /* 0711: the job's user must reach its script in there. */

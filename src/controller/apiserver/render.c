@@ -44,19 +44,29 @@ add_tree(struct frame *out, const struct json *tree)
     frame_add_bytes(out, text.text, text.length);
 }
 
-/* `kind` of the API where it is wanted, the rest by reference. */
+/* By reference where the object has that text itself. */
+static void
+add_slice(struct frame *out, const struct object *object, struct slice slice)
+{
+    if (object_is_whole(object))
+        frame_add_slice(out, object, slice.from, slice.length);
+    else
+        frame_add_bytes(out, slice.from, slice.length);
+}
+
+/* `kind` of the API only where it is wanted. */
 static void
 add_whole(struct frame *out, const struct object *object, bool with_kind)
 {
-    struct slice rest;
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const char *text = object_text(object, arena);
 
     if (with_kind) {
-        frame_add_slice(out, object, object->text, object->length);
+        add_slice(out, object, (struct slice){text, object->length});
         return;
     }
-    rest = slice_rest(object);
     frame_add(out, "{");
-    frame_add_slice(out, object, rest.from, rest.length);
+    add_slice(out, object, slice_rest(text, object->length));
 }
 
 static void
@@ -87,10 +97,12 @@ add_metadata(struct frame *out,
              const struct view *view,
              const struct object *object)
 {
-    struct slice metadata = slice_metadata(object);
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
     begin_partial(out, view);
-    frame_add_slice(out, object, metadata.from, metadata.length);
+    add_slice(out,
+              object,
+              slice_metadata(object_text(object, arena), object->length));
     frame_add(out, "}");
 }
 

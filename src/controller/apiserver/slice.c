@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "lib/api/object.h"
-
 #define METADATA "\"metadata\":"
 
 /* The end of the object that begins at `p`: braces outside of strings. */
@@ -27,20 +25,20 @@ skip_object(const char *p)
 }
 
 struct slice
-slice_rest(const struct object *object)
+slice_rest(const char *text, size_t length)
 {
-    const char *from = strstr(object->text, METADATA);
+    const char *from = strstr(text, METADATA);
 
     return (struct slice){
         .from = from,
-        .length = object->length - (size_t)(from - object->text),
+        .length = length - (size_t)(from - text),
     };
 }
 
 struct slice
-slice_metadata(const struct object *object)
+slice_metadata(const char *text, size_t length)
 {
-    const char *from = slice_rest(object).from + strlen(METADATA);
+    const char *from = slice_rest(text, length).from + strlen(METADATA);
 
     return (struct slice){
         .from = from,

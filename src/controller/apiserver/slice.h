@@ -7,15 +7,13 @@
 
 #include <stddef.h>
 
-struct object;
-
 struct slice {
     const char *from;
     size_t length;
 };
 
 /* The value of metadata, with its braces. */
-struct slice slice_metadata(const struct object *object);
+struct slice slice_metadata(const char *text, size_t length);
 
 /* What stands behind kind and apiVersion: `"metadata":{...},...}`. */
-struct slice slice_rest(const struct object *object);
+struct slice slice_rest(const char *text, size_t length);

@@ -39,11 +39,11 @@ find_series(const struct object *object,
             struct series *ret_series)
 {
     const struct json *tree, *series;
-    const char *last;
+    const char *last, *text = object_text(object, arena);
 
     memset(ret_series, 0, sizeof(*ret_series));
-    if (strstr(object->text, "\"series\":") == NULL
-        && strstr(object->text, "\"reportingInstance\":") == NULL)
+    if (strstr(text, "\"series\":") == NULL
+        && strstr(text, "\"reportingInstance\":") == NULL)
         return;
     tree = object_tree(object, arena);
     series = json_get(tree, "series");

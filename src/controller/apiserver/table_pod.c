@@ -234,7 +234,7 @@ format_gates(struct summary *s, const struct object *object)
     const struct pod *pod = pod_of(object);
     unsigned met = 0;
 
-    if (strstr(object->text, "\"readinessGates\":") == NULL)
+    if (strstr(object_text(object, s->arena), "\"readinessGates\":") == NULL)
         return "<none>";
     gates = json_get_path(object_tree(object, s->arena), "spec.readinessGates");
     for (uint32_t i = 0; i < json_count(gates); i++) {
@@ -251,7 +251,7 @@ format_gates(struct summary *s, const struct object *object)
 static const char *
 find_address(struct summary *s, const struct object *object)
 {
-    if (strstr(object->text, "\"podIP") == NULL)
+    if (strstr(object_text(object, s->arena), "\"podIP") == NULL)
         return NULL;
     return json_path_text(object_tree(object, s->arena), "status.podIP");
 }

@@ -86,7 +86,9 @@ make_object(struct request *q, struct store_txn *txn, struct json *tree)
         q->route.kind->set_defaults(q->arena, tree);
     if (record_normalize(q->route.kind->record, q->arena, tree, NULL, &err) < 0)
         log_error("%s", err.text);
-    return object_new(kind_stored(q->route.kind), stored_tree(q, tree));
+    return object_new_beside(kind_stored(q->route.kind),
+                             stored_tree(q, tree),
+                             store_txn_patterns(txn));
 }
 
 const struct object *

@@ -78,6 +78,14 @@ batch_copy(struct batch *b, const char *text, size_t length)
     return copy;
 }
 
+const char *
+batch_text(struct batch *b, const struct object *object)
+{
+    if (b->n_arenas == 0)
+        add_arena(b, arena_new(0));
+    return object_text(object, b->arenas[0]);
+}
+
 void
 batch_pour(struct batch *b, struct batch *from)
 {

@@ -28,12 +28,14 @@ DEFINE_CLEANUP(struct batch, batch_free)
 
 /* Change. Add takes a reference to the object (or NULL) that the op points
  * into; what else it points at must live on, or be a copy made here (with a
- * NUL behind it). Pour moves all of `from` to the end.
+ * NUL behind it). Text: of an object that is added with the op. Pour moves all
+ * of `from` to the end.
  */
 void batch_add(struct batch *b,
                const struct engine_op *op,
                const struct object *object);
 const char *batch_copy(struct batch *b, const char *text, size_t length);
+const char *batch_text(struct batch *b, const struct object *object);
 void batch_pour(struct batch *b, struct batch *from TAKES);
 
 /* Those who wait; run calls each once, in order. */

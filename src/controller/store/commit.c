@@ -271,7 +271,7 @@ add_volatile(struct batch *batch, const struct section *section)
                           .verb = ENGINE_UPDATE,
                           .row = e->row,
                           .revision = object->revision,
-                          .bytes = object->text,
+                          .bytes = batch_text(batch, object),
                           .length = object->length,
                       },
                       object);

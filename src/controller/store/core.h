@@ -27,6 +27,7 @@ struct lane;
 struct lookup;
 struct map;
 struct meter;
+struct patterns;
 struct shelf;
 struct statedir;
 struct timer;
@@ -51,6 +52,7 @@ struct store {
     struct watchers *watchers;
     struct blob_counts *blobs;
     struct map *secrets;
+    struct patterns *patterns; /* what new objects are made beside */
 
     struct lane *keeper;
     struct lane *reader;

@@ -45,7 +45,7 @@ has_expired(const struct expiry *x, const struct aging *a)
 
 /* Its last state, at the revision of the removal. */
 static const struct object *
-last_state(const struct object *object, int64_t revision)
+last_state(struct store *s, const struct object *object, int64_t revision)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(8 * object->length);
     struct json *tree = object_tree(object, arena);
@@ -54,7 +54,7 @@ last_state(const struct object *object, int64_t revision)
              json_make_object(arena, tree, "metadata"),
              "resourceVersion",
              json_stringf(arena, "%" PRId64, revision));
-    return object_new(object->kind, tree);
+    return object_new_beside(object->kind, tree, s->patterns);
 }
 
 static void
@@ -66,7 +66,7 @@ remove_one(struct store *s, struct entry *entry)
     if (object == NULL) /* being removed by somebody else */
         return;
     txn = store_begin(s);
-    store_txn_remove(txn, last_state(object, store_txn_revision(txn)));
+    store_txn_remove(txn, last_state(s, object, store_txn_revision(txn)));
     store_commit(txn, NULL, NULL);
 }
 

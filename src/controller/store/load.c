@@ -17,6 +17,7 @@
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
+#include "lib/api/patterns.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/map.h"
@@ -43,6 +44,7 @@ struct loader {
     struct loaded *loaded;
     size_t n_loaded;
     size_t capacity;
+    bool has_lent_patterns; /* the store's, to the first who asks */
     int result;
     struct error err;
 };
@@ -157,11 +159,15 @@ take_portion(struct loader *l, struct portion *p)
 }
 
 static int
-make(const struct engine_row *row, struct loaded *made, struct error *err)
+make(const struct engine_row *row,
+     struct patterns *patterns,
+     struct loaded *made,
+     struct error *err)
 {
     struct error why = {0};
     int r = restore_object(shelf_kind(made->section->shelf),
                            row,
+                           patterns,
                            &made->object,
                            &why);
 
@@ -192,11 +198,25 @@ hand_in(struct loader *l, const struct portion *p, size_t n)
     pthread_mutex_unlock(&l->lock);
 }
 
+/* Each thread has patterns of its own; one has those that will stay. */
+static struct patterns *
+borrow_patterns(struct loader *l)
+{
+    bool is_first;
+
+    pthread_mutex_lock(&l->lock);
+    is_first = !l->has_lent_patterns;
+    l->has_lent_patterns = true;
+    pthread_mutex_unlock(&l->lock);
+    return is_first ? l->store->patterns : patterns_new();
+}
+
 static void *
 loader_main(void *arg)
 {
     struct loader *l = arg;
     struct portion *p = xnew(struct portion);
+    struct patterns *patterns = borrow_patterns(l);
     struct error err = {0};
 
     strbuf_init(&p->text);
@@ -204,7 +224,8 @@ loader_main(void *arg)
         size_t n = 0;
         int r = 0;
 
-        while (n < p->n && (r = make(&p->rows[n], &p->made[n], &err)) == 0)
+        while (n < p->n
+               && (r = make(&p->rows[n], patterns, &p->made[n], &err)) == 0)
             n++;
         hand_in(l, p, n);
         if (r < 0) {
@@ -213,6 +234,8 @@ loader_main(void *arg)
             pthread_mutex_unlock(&l->lock);
         }
     }
+    if (patterns != l->store->patterns)
+        patterns_free(patterns);
     strbuf_fini(&p->text);
     free(p->deltas);
     free(p);

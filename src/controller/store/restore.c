@@ -46,6 +46,7 @@ set_revision(struct arena *arena, struct json *tree, int64_t revision)
 static int
 merge(const struct kind *kind,
       const struct engine_row *row,
+      struct patterns *patterns,
       const struct object **ret_object,
       struct error *err)
 {
@@ -62,13 +63,14 @@ merge(const struct kind *kind,
     r = record_normalize(kind->record, arena, tree, NULL, err);
     if (r < 0)
         return r;
-    *ret_object = object_new(kind, tree);
+    *ret_object = object_new_beside(kind, tree, patterns);
     return 0;
 }
 
 int
 restore_object(const struct kind *kind,
                const struct engine_row *row,
+               struct patterns *patterns,
                const struct object **ret_object,
                struct error *err)
 {
@@ -76,9 +78,13 @@ restore_object(const struct kind *kind,
                            ? row->deltas[row->n_deltas - 1].revision
                            : row->revision;
     CLEANUP(object_unrefp) const struct object *object = NULL;
-    int r = row->n_deltas > 0
-                ? merge(kind, row, &object, err)
-                : object_restore(kind, row->body, row->length, &object, err);
+    int r = row->n_deltas > 0 ? merge(kind, row, patterns, &object, err)
+                              : object_restore(kind,
+                                               row->body,
+                                               row->length,
+                                               patterns,
+                                               &object,
+                                               err);
 
     if (r < 0)
         return error_wrap(err, -EUCLEAN, "row %" PRId64, row->row);

@@ -12,9 +12,11 @@ struct engine_row;
 struct error;
 struct kind;
 struct object;
+struct patterns;
 
 /* -EUCLEAN: what is there is no such object. */
 int restore_object(const struct kind *kind,
                    const struct engine_row *row,
+                   struct patterns *patterns,
                    const struct object **ret_object,
                    struct error *err);

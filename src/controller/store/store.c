@@ -21,6 +21,7 @@
 #include "lib/api/job.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
+#include "lib/api/patterns.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -109,6 +110,7 @@ make_empty(const struct store_settings *settings)
     s->watchers = watchers_new(s->lookups, settings->n_indexes);
     s->blobs = blob_counts_new();
     s->secrets = map_new();
+    s->patterns = patterns_new();
     s->gathering = batch_new();
     s->gathering_events = batch_new();
     return s;
@@ -269,6 +271,7 @@ free_all(struct store *s)
     free(s->lookups);
     blob_counts_free(s->blobs);
     free_secrets(s->secrets);
+    patterns_free(s->patterns);
     statedir_close(s->directory);
     free(s);
 }

@@ -29,6 +29,7 @@ struct kind;
 struct loop;
 struct metric_registry;
 struct object;
+struct patterns;
 struct store;
 struct store_txn;
 struct store_watch;
@@ -110,7 +111,8 @@ void store_visit_index(struct store *store,
  * merge patch against the object's pending state, kept instead of the whole
  * body when it is much smaller; merged and normalized it must make exactly the
  * object; NULL: the whole. Putting the wrong revision is a bug and aborts.
- * Rollback forgets all of it, revisions included.
+ * Objects are best made beside the patterns (lib/api/patterns.h), which makes
+ * them small. Rollback forgets all of it, revisions included.
  * Commit: done (or NULL) runs on the loop when it is durable and published;
  * never when the commit fails. One transaction at a time, and within one turn
  * of the loop. What is put as KIND_VOLATILE is durable when it is made and
@@ -118,6 +120,7 @@ void store_visit_index(struct store *store,
  */
 struct store_txn *store_begin(struct store *store);
 int64_t store_txn_revision(struct store_txn *txn);
+struct patterns *store_txn_patterns(struct store_txn *txn);
 int64_t store_txn_job_id(struct store_txn *txn); /* a new one; never again */
 void store_txn_put(struct store_txn *txn,
                    const struct object *object TAKES,

@@ -77,6 +77,12 @@ store_txn_revision(struct store_txn *txn)
     return txn->store->pending.revision + 1;
 }
 
+struct patterns *
+store_txn_patterns(struct store_txn *txn)
+{
+    return txn->store->patterns;
+}
+
 int64_t
 store_txn_job_id(struct store_txn *txn)
 {
@@ -141,7 +147,7 @@ write_whole(struct batch *batch,
         .verb = ENGINE_UPDATE,
         .row = entry->row,
         .revision = object->revision,
-        .bytes = object->text,
+        .bytes = batch_text(batch, object),
         .length = object->length,
     };
 

@@ -9,6 +9,8 @@
 
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
+#include "lib/api/pack.h"
+#include "lib/api/patterns.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -19,8 +21,10 @@
 /* One allocation: the head, the view, what the view points to, the text. */
 struct published {
     struct object object;
+    const struct object *beside; /* its pattern, or NULL */
     atomic_uint references;
     uint32_t bytes;
+    uint32_t packed; /* of the text, when beside a pattern */
     _Alignas(8) char view[];
 };
 
@@ -36,31 +40,44 @@ aligned(size_t size)
     return (size + 7) & ~(size_t)7;
 }
 
+/* The text stands last, packed or whole with a NUL behind it. */
+static const char *
+own_text(const struct published *p)
+{
+    return (const char *)p + p->bytes
+           - (p->beside != NULL ? p->packed : p->object.length + 1);
+}
+
 static const struct object *
 publish(const struct kind *kind,
         const struct json *tree,
         const char *text,
-        size_t length)
+        size_t length,
+        const struct packing *packing)
 {
-    struct record_space space = record_measure(kind->record, tree);
+    const struct object *beside = packing != NULL ? packing->beside : NULL;
+    const void *like = beside != NULL ? beside->view : NULL;
+    struct record_space space = record_measure(kind->record, tree, like);
     size_t view_size = aligned(kind->record->size);
+    size_t text_size = beside != NULL ? packing->length : length + 1;
     size_t bytes = sizeof(struct published) + view_size + space.aligned
-                   + space.packed + length + 1;
+                   + space.packed + text_size;
     struct published *p = xmalloc(bytes);
     char *block = p->view + view_size;
-    char *copy = block + space.aligned + space.packed;
 
     memset(p->view, 0, view_size);
-    record_decode_into(kind->record, tree, space, block, p->view);
-    memcpy(copy, text, length);
-    copy[length] = '\0';
+    record_decode_into(kind->record, tree, like, &space, block, p->view);
+    memcpy(block + space.aligned + space.packed,
+           beside != NULL ? packing->packed : text,
+           text_size);
     atomic_init(&p->references, 1);
     p->bytes = (uint32_t)bytes;
+    p->packed = beside != NULL ? (uint32_t)text_size : 0;
+    p->beside = beside != NULL ? object_ref(beside) : NULL;
     p->object = (struct object){
         .kind = kind,
         .meta = (const void *)p->view,
         .view = p->view,
-        .text = copy,
         .length = length,
     };
     if (p->object.meta->resource_version != NULL)
@@ -69,14 +86,42 @@ publish(const struct kind *kind,
     return &p->object;
 }
 
+/* The text has a NUL behind it. */
+static const struct object *
+publish_beside(const struct kind *kind,
+               const struct json *tree,
+               const char *text,
+               size_t length,
+               struct patterns *patterns)
+{
+    const struct object *object;
+    struct packing packing;
+
+    if (patterns == NULL)
+        return publish(kind, tree, text, length, NULL);
+    if (patterns_pack(patterns, kind, tree, text, length, &packing))
+        return publish(kind, tree, text, length, &packing);
+    object = publish(kind, tree, text, length, NULL);
+    patterns_add(patterns, tree, object);
+    return object;
+}
+
 const struct object *
-object_new(const struct kind *kind, const struct json *tree)
+object_new_beside(const struct kind *kind,
+                  const struct json *tree,
+                  struct patterns *patterns)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
     strbuf_reserve(&text, 2048);
     json_print(tree, &text);
-    return publish(kind, tree, text.text, text.length);
+    return publish_beside(kind, tree, text.text, text.length, patterns);
+}
+
+const struct object *
+object_new(const struct kind *kind, const struct json *tree)
+{
+    return object_new_beside(kind, tree, NULL);
 }
 
 int
@@ -103,6 +148,7 @@ int
 object_restore(const struct kind *kind,
                const char *text,
                size_t length,
+               struct patterns *patterns,
                const struct object **ret_object,
                struct error *err)
 {
@@ -111,7 +157,7 @@ object_restore(const struct kind *kind,
 
     if (tree == NULL)
         return -EINVAL;
-    *ret_object = publish(kind, tree, text, length);
+    *ret_object = publish_beside(kind, tree, text, length, patterns);
     return 0;
 }
 
@@ -132,8 +178,10 @@ object_unref(const struct object *object)
     if (object == NULL)
         return;
     p = published_of(object);
-    if (atomic_fetch_sub_explicit(&p->references, 1, memory_order_acq_rel) == 1)
-        free(p);
+    if (atomic_fetch_sub_explicit(&p->references, 1, memory_order_acq_rel) != 1)
+        return;
+    object_unref(p->beside); /* which has no pattern itself */
+    free(p);
 }
 
 void
@@ -142,10 +190,42 @@ object_unrefp(const struct object **object)
     object_unref(*object);
 }
 
+bool
+object_is_whole(const struct object *object)
+{
+    return published_of(object)->beside == NULL;
+}
+
+struct pack_text
+object_own_text(const struct object *object)
+{
+    return (struct pack_text){own_text(published_of(object)), object->length};
+}
+
+const char *
+object_text(const struct object *object, struct arena *arena)
+{
+    const struct published *p = published_of(object);
+    char *text;
+
+    if (p->beside == NULL)
+        return own_text(p);
+    text = arena_text(arena, object->length);
+    pack_open(object_own_text(p->beside),
+              (struct pack_text){own_text(p), p->packed},
+              text,
+              object->length);
+    return text;
+}
+
 struct json *
 object_tree(const struct object *object, struct arena *arena)
 {
-    return json_parse(arena, object->text, object->length, NULL, NULL);
+    return json_parse(arena,
+                      object_text(object, arena),
+                      object->length,
+                      NULL,
+                      NULL);
 }
 
 struct json *

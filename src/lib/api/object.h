@@ -6,9 +6,14 @@
  * JSON, printed once; the view is the C struct that its kind's field table is
  * bound to (struct pod, ...), beginning with a struct meta. To change an
  * object: parse its text, edit the tree, make a new object.
+ *
+ * An object made beside a pattern (patterns.h) holds only what differs from
+ * it: its text is packed, its view points into the pattern's. Who reads it
+ * sees no difference, but asks for the text by a call.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,13 +24,14 @@ struct error;
 struct json;
 struct kind;
 struct meta;
+struct pack_text;
+struct patterns;
 
 struct object {
     const struct kind *kind;
     const struct meta *meta; /* the start of the view */
     const void *view;
-    const char *text; /* length bytes, and a NUL */
-    size_t length;
+    size_t length;    /* of its text */
     int64_t revision; /* metadata.resourceVersion */
 };
 
@@ -36,6 +42,9 @@ struct object {
  */
 const struct object *object_new(const struct kind *kind,
                                 const struct json *tree);
+const struct object *object_new_beside(const struct kind *kind,
+                                       const struct json *tree,
+                                       struct patterns *patterns);
 int object_parse(const struct kind *kind,
                  const char *text,
                  size_t length,
@@ -44,15 +53,24 @@ int object_parse(const struct kind *kind,
 
 /* From text that object_new or object_parse printed, which is kept as it is:
  * for the store's start, in half the time. -EINVAL where it is no JSON.
+ * Patterns: as above, or NULL.
  */
 int object_restore(const struct kind *kind,
                    const char *text,
                    size_t length,
+                   struct patterns *patterns,
                    const struct object **ret_object,
                    struct error *err);
 const struct object *object_ref(const struct object *object);
 void object_unref(const struct object *object);
 void object_unrefp(const struct object **object);
+
+/* Its text, with a NUL behind it: its own where that is whole, else made in the
+ * arena; so borrowed from both.
+ */
+const char *object_text(const struct object *object, struct arena *arena);
+bool object_is_whole(const struct object *object);
+struct pack_text object_own_text(const struct object *object); /* of a whole */
 
 /* The tree of its text, in the arena: free to edit. As: in the words of a kind
  * that is stored as the object's; the second is an object of its own.
@@ -64,7 +82,7 @@ struct json *object_tree_as(const struct object *object,
 const struct object *object_as(const struct object *object,
                                const struct kind *kind);
 
-/* Bytes held, for accounting. */
+/* Bytes held, for accounting; without its pattern. */
 size_t object_bytes(const struct object *object);
 
 /* "namespace/name", or "name" for kinds without namespaces. */

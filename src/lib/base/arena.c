@@ -115,13 +115,21 @@ arena_memdup(struct arena *arena, const void *p, size_t size)
 }
 
 char *
+arena_text(struct arena *arena, size_t length)
+{
+    char *text = take_bytes(arena, length + 1, 1);
+
+    text[length] = '\0';
+    return text;
+}
+
+char *
 arena_strndup(struct arena *arena, const char *s, size_t length)
 {
-    char *copy = take_bytes(arena, length + 1, 1);
+    char *copy = arena_text(arena, length);
 
     if (length > 0)
         memcpy(copy, s, length);
-    copy[length] = '\0';
     return copy;
 }
 

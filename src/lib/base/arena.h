@@ -21,9 +21,12 @@ void arena_free(struct arena *arena);
 struct arena *arena_new(size_t first_block) OWNED_BY(arena_free);
 DEFINE_CLEANUP(struct arena, arena_free)
 
-/* Take. Never NULL; arena_alloc is zeroed and aligned for any type. */
+/* Take. Never NULL; arena_alloc is zeroed and aligned for any type. Text is
+ * room for a text to be written, with its NUL behind it.
+ */
 void *arena_alloc(struct arena *arena, size_t size);
 void *arena_memdup(struct arena *arena, const void *p, size_t size);
+char *arena_text(struct arena *arena, size_t length);
 char *arena_strdup(struct arena *arena, const char *s);
 char *arena_strndup(struct arena *arena, const char *s, size_t length);
 char *arena_printf(struct arena *arena, const char *format, ...) PRINTF(2, 3);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* field.h - one row of a field table, as lib/json's own files see it
  *
- * Called by:  record.c, decode.c and normalize.c, and nobody outside.
+ * Called by:  record.c, measure.c, decode.c and normalize.c, and nobody outside.
  */
 #pragma once
 
+#include <string.h>
+
+#include "lib/json/json.h"
 #include "lib/json/record.h"
 
 /* Any LIST_OF or MAP_OF. */
@@ -24,3 +27,68 @@ size_t field_entry_size(const struct field *f);
 /* Whether the C member is a pointer to the value, and the value's bytes. */
 bool field_is_pointed(const struct field *f);
 size_t field_pointed_size(const struct field *f);
+
+/* The field of a member that says something, if the struct has it. */
+const struct field *field_bound(const struct record *record,
+                                const struct json_member *m,
+                                unsigned *guess);
+enum field_type field_bound_type(const struct field *f);
+
+/* Whether that C member says nothing. */
+bool field_is_zero(const struct field *f, const void *member);
+
+/* --- the two walks of measure.c and decode.c ------------------------------- */
+
+/* `like`, a struct that was decoded before, and what stands in it at the place
+ * that the walk has come to; NULL where it has nothing there.
+ */
+static inline const void *
+field_in(const struct field *f, const void *like)
+{
+    return like != NULL ? (const char *)like + f->offset : NULL;
+}
+
+static inline const void *
+field_pointed(const void *like)
+{
+    return like != NULL ? *(const void *const *)like : NULL;
+}
+
+static inline const void *
+field_item(const struct any_list *like, size_t size, uint32_t i)
+{
+    return like != NULL && i < like->count
+               ? (const char *)like->items + i * size
+               : NULL;
+}
+
+static inline const char *
+field_entry_key(const void *entry)
+{
+    return entry != NULL ? *(const char *const *)entry : NULL;
+}
+
+static inline const void *
+field_entry_value(const char *entry)
+{
+    return entry != NULL ? entry + sizeof(char *) : NULL;
+}
+
+static inline bool
+field_text_is(const char *like, const char *text, size_t length)
+{
+    return like != NULL && strlen(like) == length
+           && memcmp(like, text, length) == 0;
+}
+
+static inline bool
+field_is_filled(const struct json *v, enum json_type type)
+{
+    return v->type == type && v->count > 0;
+}
+
+static inline size_t
+record_padded(size_t size)
+{
+    return (size + 7) & ~(size_t)7;
+}

@@ -2,6 +2,7 @@
 #include "lib/json/record.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,6 +133,67 @@ bool
 field_is_pointed(const struct field *f)
 {
     return (f->flags & FIELD_OPTIONAL) != 0 && field_pointed_size(f) > 0;
+}
+
+enum field_type
+field_bound_type(const struct field *f)
+{
+    return (f->flags & FIELD_TREE) != 0 ? FIELD_ANY : f->type;
+}
+
+const struct field *
+field_bound(const struct record *record,
+            const struct json_member *m,
+            unsigned *guess)
+{
+    const struct field *f = field_find(record, m->name, *guess);
+
+    if (f == NULL)
+        return NULL;
+    *guess = (unsigned)(f - record->fields) + 1;
+    return f->offset != FIELD_UNBOUND && m->value->type != JSON_NULL ? f : NULL;
+}
+
+static bool
+all_zero(const struct record *record, const char *member)
+{
+    for (unsigned i = 0; i < record->n_fields; i++) {
+        const struct field *f = &record->fields[i];
+
+        if (f->offset != FIELD_UNBOUND && !field_is_zero(f, member + f->offset))
+            return false;
+    }
+    return true;
+}
+
+bool
+field_is_zero(const struct field *f, const void *member)
+{
+    if (field_is_pointed(f))
+        return *(const void *const *)member == NULL;
+    switch (field_bound_type(f)) {
+    case FIELD_BOOL:
+        return !*(const bool *)member;
+    case FIELD_INT:
+    case FIELD_INT64:
+    case FIELD_TIME:
+    case FIELD_MICRO_TIME:
+        return *(const int64_t *)member == 0;
+    case FIELD_NUMBER:
+        return fpclassify(*(const double *)member) == FP_ZERO;
+    case FIELD_LIST:
+    case FIELD_MAP:
+        return ((const struct any_list *)member)->count == 0;
+    case FIELD_OBJECT:
+        return all_zero(f->of, member);
+    case FIELD_ANY:
+    case FIELD_STRING:
+    case FIELD_QUANTITY:
+    case FIELD_INT_OR_STRING:
+    case FIELD_BYTES:
+        break;
+    }
+    return *(const void *const *)member == NULL;
 }
 
 static struct json *encode_value(const struct field *f,

@@ -173,17 +173,24 @@ struct json *record_encode(const struct record *record,
                            const void *source);
 
 /* Decode in two steps, for memory of an exact size: everything that the
- * struct points to goes into one block, aligned for any type.
+ * struct points to goes into one block, aligned for any type. What a struct
+ * `like` it (NULL: none) says at the same place is not held again but pointed
+ * to there, so that one must live as long; both steps are told the same.
  */
+#define RECORD_NOTES 512u
 struct record_space {
-    size_t aligned; /* bytes of structs and arrays */
-    size_t packed;  /* bytes of text, behind them */
+    size_t aligned;                     /* bytes of structs and arrays */
+    size_t packed;                      /* bytes of text, behind them */
+    uint64_t shared[RECORD_NOTES / 64]; /* the lists, maps and structs that
+                                           are the other's: bits, in order */
 };
 struct record_space record_measure(const struct record *record,
-                                   const struct json *object);
+                                   const struct json *object,
+                                   const void *like);
 void record_decode_into(const struct record *record,
                         const struct json *object,
-                        struct record_space space,
+                        const void *like,
+                        const struct record_space *space,
                         void *block,
                         void *ret_struct);
 

@@ -16,6 +16,10 @@ struct part {
     int64_t size;
 };
 
+struct knot {
+    LIST_OF(int64_t) sizes;
+};
+
 struct thing {
     const char *name;
     bool on;
@@ -29,6 +33,7 @@ struct thing {
     bool wanted;
     const char *note;
     const struct json *extra;
+    LIST_OF(struct knot) knots;
 };
 
 static const struct field part_fields[] = {
@@ -43,6 +48,18 @@ static const struct record part_record = {
     .size = sizeof(struct part),
     RECORD_FIELDS(part_fields),
 };
+static const struct field knot_fields[] = {
+    {.name = "sizes",
+     .type = FIELD_LIST,
+     .element = FIELD_INT,
+     .offset = offsetof(struct knot, sizes)},
+};
+static const struct record knot_record = {
+    .name = "Knot",
+    .size = sizeof(struct knot),
+    RECORD_FIELDS(knot_fields),
+};
+
 /* A text in capitals; refuses digits. */
 static int
 capitalize(struct arena *arena, struct json *value, struct error *err)
@@ -111,6 +128,11 @@ static const struct field thing_fields[] = {
      .of = &part_record,
      .flags = FIELD_TREE,
      .offset = offsetof(struct thing, extra)},
+    {.name = "knots",
+     .type = FIELD_LIST,
+     .element = FIELD_OBJECT,
+     .of = &knot_record,
+     .offset = offsetof(struct thing, knots)},
 };
 static const struct record thing_record = {
     .name = "Thing",
@@ -338,13 +360,13 @@ START_TEST(a_struct_takes_exactly_the_space_that_was_measured)
         "\"extra\":{\"name\":\"e\",\"size\":[1,{\"a\":null}]}}";
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *v = parse(arena, text);
-    struct record_space space = record_measure(&thing_record, v);
+    struct record_space space = record_measure(&thing_record, v, NULL);
     size_t size = space.aligned + space.packed;
     char *block = arena_alloc(arena, size + 1);
     struct thing t = {0};
 
     block[size] = '#';
-    record_decode_into(&thing_record, v, space, block, &t);
+    record_decode_into(&thing_record, v, NULL, &space, block, &t);
 
     ck_assert_int_eq(block[size], '#');
     ck_assert_int_eq(block[size - 1], '\0');
@@ -352,6 +374,124 @@ START_TEST(a_struct_takes_exactly_the_space_that_was_measured)
     ck_assert_str_eq(t.parts.items[1].name, "b");
     ck_assert_str_eq(json_get_text(t.extra, "name"), "e");
     ck_assert_uint_eq(json_count(json_get(t.extra, "size")), 2);
+}
+END_TEST
+
+/* A struct and the block behind it, beside another. */
+struct decoded {
+    struct thing thing;
+    size_t aligned, packed;
+};
+
+static void
+decode_like(struct arena *arena,
+            const struct json *v,
+            const struct thing *like,
+            struct decoded *ret)
+{
+    struct record_space space = record_measure(&thing_record, v, like);
+    size_t size = space.aligned + space.packed;
+    char *block = arena_alloc(arena, size + 1);
+
+    memset(ret, 0, sizeof(*ret));
+    block[size] = '#';
+    record_decode_into(&thing_record, v, like, &space, block, &ret->thing);
+    ck_assert_int_eq(block[size], '#');
+    ret->aligned = space.aligned;
+    ret->packed = space.packed;
+}
+
+#define WHOLE                                                             \
+    "{\"name\":\"x\",\"on\":true,\"limit\":7,\"madeAt\":"                 \
+    "\"2024-01-01T00:00:00Z\",\"main\":{\"name\":\"m\",\"size\":1},"      \
+    "\"spare\":{\"name\":\"s\"},\"parts\":[{\"name\":\"a\"},"             \
+    "{\"name\":\"b\"}],\"words\":[\"v\",\"w\"],\"labels\":{\"k\":\"v\"}," \
+    "\"note\":\"N\",\"extra\":{\"name\":\"e\",\"size\":[1,{\"a\":null}]}}"
+
+START_TEST(what_another_struct_says_is_not_held_again)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *v = parse(arena, WHOLE);
+    struct decoded first, second;
+
+    decode_like(arena, v, NULL, &first);
+    decode_like(arena, v, &first.thing, &second);
+
+    ck_assert_uint_gt(first.aligned, 0);
+    ck_assert_uint_eq(second.aligned, 0);
+    ck_assert_uint_eq(second.packed, 0);
+    ck_assert_ptr_eq(second.thing.parts.items, first.thing.parts.items);
+    ck_assert_ptr_eq(second.thing.limit, first.thing.limit);
+    ck_assert_ptr_eq(second.thing.extra, first.thing.extra);
+    ck_assert_str_eq(second.thing.name, "x");
+}
+END_TEST
+
+/* Every pair, one decoded beside the other, comes out as it does alone. */
+START_TEST(a_struct_beside_another_is_what_it_is_alone)
+{
+    static const char *const texts[] = {
+        WHOLE,
+        "{}",
+        "{\"name\":\"x\"}",
+        "{\"name\":\"y\",\"on\":true,\"limit\":8}",
+        "{\"name\":\"xy\",\"limit\":7,\"note\":\"x\"}",
+        "{\"main\":{\"name\":\"m\"},\"spare\":{\"name\":\"s\",\"size\":1}}",
+        "{\"main\":{\"size\":1},\"spare\":{}}",
+        "{\"parts\":[{\"name\":\"a\"}],\"words\":[\"v\"]}",
+        "{\"parts\":[{\"name\":\"a\"},{\"name\":\"c\"}],"
+        "\"words\":[\"w\",\"v\"],\"labels\":{\"k\":\"w\"}}",
+        "{\"parts\":[{\"name\":\"a\"},{\"name\":\"b\"},{}],"
+        "\"words\":[\"v\",\"w\",\"v\"],\"labels\":{\"j\":\"v\"}}",
+        "{\"parts\":[{\"name\":\"a\"},{\"name\":\"b\"}],"
+        "\"words\":[\"v\",\"v\"],\"labels\":{\"k\":\"v\",\"l\":\"v\"}}",
+        "{\"madeAt\":\"2024-01-01T00:00:01Z\",\"wanted\":true,"
+        "\"extra\":{\"name\":\"e\",\"size\":[1,{\"a\":1}]}}",
+    };
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    for (unsigned i = 0; i < ARRAY_SIZE(texts); i++)
+        for (unsigned k = 0; k < ARRAY_SIZE(texts); k++) {
+            struct decoded first, alone, beside;
+
+            decode_like(arena, parse(arena, texts[i]), NULL, &first);
+            decode_like(arena, parse(arena, texts[k]), NULL, &alone);
+            decode_like(arena, parse(arena, texts[k]), &first.thing, &beside);
+
+            ck_assert(
+                json_equals(record_encode(&thing_record, arena, &beside.thing),
+                            record_encode(&thing_record, arena, &alone.thing)));
+        }
+}
+END_TEST
+
+/* More lists than can be noted: those beyond are held, and nothing else
+ * changes.
+ */
+START_TEST(what_cannot_be_noted_is_held_twice)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *v = json_object(arena);
+    struct json *list = json_array(arena);
+    struct decoded first, second;
+
+    for (unsigned i = 0; i < 2 * RECORD_NOTES; i++) {
+        struct json *knot = json_object(arena);
+        struct json *size = json_array(arena);
+
+        json_append(arena, size, json_int(arena, i));
+        json_set(arena, knot, "sizes", size);
+        json_append(arena, list, knot);
+    }
+    json_set(arena, v, "knots", list);
+    json_set_string(arena, v, "name", "x");
+
+    decode_like(arena, v, NULL, &first);
+    decode_like(arena, v, &first.thing, &second);
+
+    ck_assert_uint_gt(second.aligned, 0);
+    ck_assert(
+        json_equals(record_encode(&thing_record, arena, &second.thing), v));
 }
 END_TEST
 
@@ -363,4 +503,7 @@ SUITE("record",
       what_is_always_written_is_added_all_the_way_down,
       members_are_put_in_order_and_empty_ones_left_out,
       values_are_brought_to_their_canonical_form,
-      a_struct_takes_exactly_the_space_that_was_measured)
+      a_struct_takes_exactly_the_space_that_was_measured,
+      what_another_struct_says_is_not_held_again,
+      a_struct_beside_another_is_what_it_is_alone,
+      what_cannot_be_noted_is_held_twice)
