@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/base/arena.h"
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,24 +25,83 @@ struct arena {
     size_t total;
 };
 
+/* Blocks that were given back, for the arenas to come: the last one first, as
+ * a processor still has it in its cache. An allocator of any size would look
+ * for a good fit among memory that is cold. Never where a sanitizer follows
+ * what is freed.
+ */
+#define SHARED_LEAST 1024u
+#define SHARED_SIZES 7u /* 1 to 64 KiB */
+#ifndef __has_feature   /* clang has it */
+#define __has_feature(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#define SHARED_BYTES 0u
+#else
+#define SHARED_BYTES (2u << 20) /* of all of them */
+#endif
+
+static struct {
+    pthread_mutex_t lock;
+    struct block *blocks[SHARED_SIZES];
+    size_t bytes;
+} shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
 struct arena *
 arena_new(size_t first_block)
 {
     struct arena *arena = xnew(struct arena);
+    size_t size = first_block != 0 && first_block < FIRST_BLOCK ? first_block
+                                                                : FIRST_BLOCK;
 
-    arena->next_size = first_block ? first_block : FIRST_BLOCK;
+    while (size < first_block) /* a size that is shared */
+        size *= 2;
+    arena->next_size = size;
     arena->total = sizeof(*arena);
     return arena;
+}
+
+/* The list of blocks of exactly that size, or NULL: none is kept. */
+static struct block **
+shared_list(size_t size)
+{
+    for (unsigned i = 0; i < SHARED_SIZES; i++)
+        if (size == (size_t)SHARED_LEAST << i)
+            return &shared.blocks[i];
+    return NULL;
+}
+
+/* With the lock held; false: the block stays the caller's. */
+static bool
+share(struct block *b)
+{
+    struct block **list = shared_list(b->size);
+
+    if (list == NULL || shared.bytes + b->size > SHARED_BYTES)
+        return false;
+    b->next = *list;
+    *list = b;
+    shared.bytes += b->size;
+    return true;
 }
 
 void
 arena_free(struct arena *arena)
 {
-    struct block *next;
+    struct block *rest = NULL, *next;
 
     if (arena == NULL)
         return;
+    pthread_mutex_lock(&shared.lock);
     for (struct block *b = arena->blocks; b != NULL; b = next) {
+        next = b->next;
+        if (!share(b)) {
+            b->next = rest;
+            rest = b;
+        }
+    }
+    pthread_mutex_unlock(&shared.lock);
+    for (struct block *b = rest; b != NULL; b = next) {
         next = b->next;
         free(b);
     }
@@ -48,10 +109,30 @@ arena_free(struct arena *arena)
 }
 
 static struct block *
+take_shared(size_t size)
+{
+    struct block **list = shared_list(size);
+    struct block *b = NULL;
+
+    if (list == NULL)
+        return NULL;
+    pthread_mutex_lock(&shared.lock);
+    b = *list;
+    if (b != NULL) {
+        *list = b->next;
+        shared.bytes -= size;
+    }
+    pthread_mutex_unlock(&shared.lock);
+    return b;
+}
+
+static struct block *
 block_new(struct arena *arena, size_t size, struct block *next)
 {
-    struct block *b = xmalloc(sizeof(*b) + size);
+    struct block *b = take_shared(size);
 
+    if (b == NULL)
+        b = xmalloc(sizeof(*b) + size);
     b->next = next;
     b->size = size;
     b->used = 0;
@@ -95,10 +176,17 @@ take_bytes(struct arena *arena, size_t size, size_t alignment)
     return b->bytes + at;
 }
 
+/* Nothing whose size is no multiple of sixteen is aligned to that. */
+static size_t
+alignment_for(size_t size)
+{
+    return size % ALIGNMENT == 0 ? ALIGNMENT : ALIGNMENT / 2;
+}
+
 void *
 arena_alloc(struct arena *arena, size_t size)
 {
-    char *p = take_bytes(arena, size, ALIGNMENT);
+    char *p = take_bytes(arena, size, alignment_for(size));
 
     memset(p, 0, size);
     return p;
@@ -107,7 +195,7 @@ arena_alloc(struct arena *arena, size_t size)
 void *
 arena_memdup(struct arena *arena, const void *p, size_t size)
 {
-    char *copy = take_bytes(arena, size, ALIGNMENT);
+    char *copy = take_bytes(arena, size, alignment_for(size));
 
     if (size > 0)
         memcpy(copy, p, size);

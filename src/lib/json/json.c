@@ -140,13 +140,20 @@ grown(struct arena *arena, struct json *v, const void *old, size_t size)
     return block;
 }
 
+/* Most differ in the first letter. */
+static bool
+is_named(const struct json_member *m, const char *name)
+{
+    return m->name[0] == name[0] && strcmp(m->name, name) == 0;
+}
+
 static struct json_member *
 find_member(const struct json *object, const char *name)
 {
     if (object == NULL || object->type != JSON_OBJECT)
         return NULL;
     for (uint32_t i = 0; i < object->count; i++)
-        if (strcmp(object->members[i].name, name) == 0)
+        if (is_named(&object->members[i], name))
             return &object->members[i];
     return NULL;
 }
@@ -285,7 +292,8 @@ json_get_path(const struct json *object, const char *path)
         if (at == NULL || at->type != JSON_OBJECT)
             return NULL;
         for (uint32_t i = 0; i < at->count && found == NULL; i++)
-            if (strncmp(at->members[i].name, p, n) == 0
+            if (at->members[i].name[0] == p[0]
+                && strncmp(at->members[i].name, p, n) == 0
                 && at->members[i].name[n] == '\0')
                 found = at->members[i].value;
         if (p[n] == '\0')
@@ -373,7 +381,7 @@ members_equal(const struct json *a, const struct json *b)
     for (uint32_t i = 0; i < a->count; i++) {
         const struct json_member *m = &a->members[i];
         /* Mostly the same order: look in the same place first. */
-        const struct json *other = strcmp(b->members[i].name, m->name) == 0
+        const struct json *other = is_named(&b->members[i], m->name)
                                        ? b->members[i].value
                                        : json_get(b, m->name);
 

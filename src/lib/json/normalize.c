@@ -279,13 +279,21 @@ empty_value(struct walk *w, enum field_type type)
 }
 
 static int
+wrong_value(struct walk *w, const struct place *at, int r)
+{
+    CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
+
+    add_path(at, &path);
+    return error_wrap(w->err, r, "%s", path.text);
+}
+
+static int
 check_value(struct walk *w,
             const struct field *f,
             enum field_type type,
             const struct place *at,
             struct json *v)
 {
-    CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
     int r;
 
     /* In a list or map, null is the empty value, as in upstream's decoder. */
@@ -296,10 +304,7 @@ check_value(struct walk *w,
         || type == FIELD_MAP)
         return r;
     r = f->canonicalize(w->arena, v, w->err);
-    if (r == 0)
-        return 0;
-    add_path(at, &path);
-    return error_wrap(w->err, r, "%s", path.text);
+    return r < 0 ? wrong_value(w, at, r) : 0;
 }
 
 /* Whether upstream's encoder would leave the value out (Go's omitempty). */
@@ -339,29 +344,86 @@ zero_value(struct walk *w, const struct field *f)
     return v;
 }
 
+/* The members of an object, as they are looked at: while they stand in the
+ * table's order and none is missing, they stay where they are.
+ */
+struct sorting {
+    const struct record *record;
+    struct json *object;
+    bool is_sorted;
+    unsigned next;                          /* the field behind the last one */
+    uint8_t places[RECORD_MAX_FIELDS];      /* fields of the first members */
+    struct json *values[RECORD_MAX_FIELDS]; /* by field, once not sorted */
+};
+
+/* Goes over to values by field; the first `n` members are as they should be. */
+static void
+start_sorting(struct sorting *s, uint32_t n)
+{
+    s->is_sorted = false;
+    memset(s->values, 0, s->record->n_fields * sizeof(s->values[0]));
+    for (uint32_t i = 0; i < n; i++)
+        s->values[s->places[i]] = s->object->members[i].value;
+}
+
+/* Whether one that is always written is missing before that field. */
+static bool
+is_missing_before(const struct sorting *s, unsigned field)
+{
+    for (unsigned i = s->next; i < field; i++)
+        if ((s->record->fields[i].flags & FIELD_ALWAYS) != 0)
+            return true;
+    return false;
+}
+
+static void
+keep_member(struct sorting *s,
+            uint32_t i,
+            const struct field *f,
+            struct json *value)
+{
+    unsigned field = (unsigned)(f - s->record->fields);
+
+    if (s->is_sorted && (field < s->next || is_missing_before(s, field)))
+        start_sorting(s, i);
+    if (!s->is_sorted) {
+        s->values[field] = value;
+        return;
+    }
+    s->object->members[i].name = f->name;
+    s->places[i] = (uint8_t)field;
+    s->next = field + 1;
+}
+
+static void
+drop_member(struct sorting *s, uint32_t i)
+{
+    if (s->is_sorted)
+        start_sorting(s, i);
+}
+
 /* Puts the values, which stand by the number of their field, in the object. */
 static void
-set_members(struct walk *w,
-            const struct record *record,
-            struct json *values[RECORD_MAX_FIELDS],
-            struct json *object)
+set_members(struct walk *w, struct sorting *s)
 {
+    const struct field *fields = s->record->fields;
+    struct json *object = s->object;
     uint32_t count = 0;
 
-    for (unsigned i = 0; i < record->n_fields; i++) {
-        if (values[i] == NULL && (record->fields[i].flags & FIELD_ALWAYS) != 0)
-            values[i] = zero_value(w, &record->fields[i]);
-        count += values[i] != NULL;
+    for (unsigned i = 0; i < s->record->n_fields; i++) {
+        if (s->values[i] == NULL && (fields[i].flags & FIELD_ALWAYS) != 0)
+            s->values[i] = zero_value(w, &fields[i]);
+        count += s->values[i] != NULL;
     }
     if (count > object->capacity) {
         object->members = arena_new_array(w->arena, struct json_member, count);
         object->capacity = count;
     }
     object->count = 0;
-    for (unsigned i = 0; i < record->n_fields; i++)
-        if (values[i] != NULL)
+    for (unsigned i = 0; i < s->record->n_fields; i++)
+        if (s->values[i] != NULL)
             object->members[object->count++] =
-                (struct json_member){record->fields[i].name, values[i]};
+                (struct json_member){fields[i].name, s->values[i]};
 }
 
 static int
@@ -370,12 +432,16 @@ check_object(struct walk *w,
              const struct place *at,
              struct json *object)
 {
-    struct json *values[RECORD_MAX_FIELDS] = {0};
+    struct sorting s;
     unsigned guess = 0;
     int r;
 
     if (object->type != JSON_OBJECT)
         return wrong_type(w, at, object, "an object");
+    s.record = record;
+    s.object = object;
+    s.is_sorted = true;
+    s.next = 0;
     for (uint32_t i = 0; i < object->count; i++) {
         struct json_member m = object->members[i];
         struct place here = {.up = at, .name = m.name};
@@ -383,18 +449,26 @@ check_object(struct walk *w,
 
         if (f == NULL) {
             note_unknown(w, &here);
+            drop_member(&s, i);
             continue;
         }
         guess = (unsigned)(f - record->fields) + 1;
-        if (m.value->type == JSON_NULL)
+        if (m.value->type == JSON_NULL) {
+            drop_member(&s, i);
             continue;
+        }
         r = check_value(w, f, f->type, &here, m.value);
         if (r < 0)
             return r;
-        if (!is_left_out(f, m.value))
-            values[f - record->fields] = m.value;
+        if (is_left_out(f, m.value))
+            drop_member(&s, i);
+        else
+            keep_member(&s, i, f, m.value);
     }
-    set_members(w, record, values, object);
+    if (s.is_sorted && is_missing_before(&s, record->n_fields))
+        start_sorting(&s, object->count);
+    if (!s.is_sorted)
+        set_members(w, &s);
     return 0;
 }
 

