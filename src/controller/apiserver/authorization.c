@@ -109,6 +109,8 @@ static const struct rule {
      &pod_kind,
      SUBRESOURCE_EVICTION,
      SCOPE_ALL},
+    {CALLER_SCHEDULER, UPDATE, &persistent_volume_kind, PLAIN, SCOPE_ALL},
+    {CALLER_SCHEDULER, UPDATE, &persistent_volume_claim_kind, PLAIN, SCOPE_ALL},
     {CALLER_SCHEDULER, V(VERB_CREATE) | UPDATE, &event_kind, PLAIN, SCOPE_ALL},
     {CALLER_SCHEDULER, V(VERB_CREATE) | UPDATE, &lease_kind, PLAIN, SCOPE_ALL},
 

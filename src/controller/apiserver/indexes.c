@@ -10,6 +10,7 @@
 #include "lib/api/job.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
+#include "lib/api/persistent_volume.h"
 #include "lib/api/pod.h"
 #include "lib/api/priority_class.h"
 
@@ -92,6 +93,16 @@ storage_default(const struct object *object, char buffer[64])
     return NULL;
 }
 
+static const char *
+volume_node(const struct object *object, char buffer[64])
+{
+    const char *node =
+        persistent_volume_scratch_node(persistent_volume_of(object));
+
+    (void)buffer;
+    return node != NULL ? node : "";
+}
+
 const struct store_index apiserver_indexes[N_INDEXES] = {
     [INDEX_PODS_BY_NODE] = {&pod_kind, pod_node},
     [INDEX_PODS_BY_JOB] = {&pod_kind, pod_job},
@@ -101,4 +112,5 @@ const struct store_index apiserver_indexes[N_INDEXES] = {
     [INDEX_NODES_BY_NAME] = {&node_kind, node_name},
     [INDEX_QUOTAS_BY_NAMESPACE] = {&resource_quota_kind, quota_namespace},
     [INDEX_STORAGE_BY_DEFAULT] = {&storage_class_kind, storage_default},
+    [INDEX_VOLUMES_BY_NODE] = {&persistent_volume_kind, volume_node},
 };

@@ -16,6 +16,7 @@ enum index {
     INDEX_NODES_BY_NAME,    /* so that each agent watches its own for nothing */
     INDEX_QUOTAS_BY_NAMESPACE,
     INDEX_STORAGE_BY_DEFAULT, /* "default": the classes that say so */
+    INDEX_VOLUMES_BY_NODE,    /* whose agent made them; "" for others */
     N_INDEXES,
 };
 

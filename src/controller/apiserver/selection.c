@@ -21,6 +21,7 @@ static const struct {
     {&pod_kind, "spec.nodeName", INDEX_PODS_BY_NODE},
     {&event_kind, "involvedObject.name", INDEX_EVENTS_BY_NAME},
     {&node_kind, "metadata.name", INDEX_NODES_BY_NAME},
+    {&persistent_volume_kind, "spec.nodeName", INDEX_VOLUMES_BY_NODE},
     {&event_kind, "regarding.name", INDEX_EVENTS_BY_NAME},
 };
 

@@ -53,7 +53,14 @@ assignments_free(struct assignments *as)
     if (as == NULL)
         return;
     list_foreach_safe(link, &as->all)
-        assignment_free(container_of(link, struct assignment, link));
+    {
+        struct assignment *a = container_of(link, struct assignment, link);
+
+        /* Until it leaves, the queue has it too, and frees it. */
+        if (!a->has_left)
+            a->queued = NULL;
+        assignment_free(a);
+    }
     map_free(as->by_pod);
     free(as);
 }

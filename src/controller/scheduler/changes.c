@@ -12,11 +12,13 @@
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/framework/volume_book.h"
 #include "controller/scheduler/meters.h"
 #include "controller/scheduler/phantom.h"
 #include "controller/scheduler/queue.h"
 #include "controller/scheduler/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/volume_calls.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
@@ -116,6 +118,8 @@ waiting_ended(struct scheduler *s, const struct object *object)
                            a,
                            (unsigned)__builtin_ctzll(a->waiting),
                            names_number(s->reasons, "the pod is gone"));
+    else
+        volume_calls_abandon(s->volume_calls, a);
 }
 
 static void
@@ -275,6 +279,24 @@ scheduler_object_changed(struct scheduler *s,
             map_put(objects, key, (void *)(uintptr_t)object_ref(new_object)));
     else
         object_unref(map_remove(objects, key));
+}
+
+void
+scheduler_storage_changed(struct scheduler *s,
+                          const struct object *old_object,
+                          const struct object *new_object)
+{
+    const struct object *any = new_object != NULL ? new_object : old_object;
+    struct cluster_event event = event_of_storage(old_object, new_object);
+    int64_t began_us = clock_monotonic_us(s->settings.clock);
+    bool has_gained =
+        volume_book_set(s->handle.volumes, old_object, new_object);
+
+    queue_event(s->queue, &event, old_object, new_object);
+    if (has_gained)
+        queue_event(s->queue, &event_storage_capacity, NULL, NULL);
+    volume_calls_look(s->volume_calls);
+    handled(s, any->kind->name, old_object, new_object, began_us);
 }
 
 void

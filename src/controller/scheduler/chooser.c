@@ -454,6 +454,7 @@ chooser_choose(struct chooser *ch,
         ch->diagnosis.answers = ch->answers;
         ch->diagnosis.absent = answer;
         ch->diagnosis.prefilter_reason = answer.reason;
+        ch->diagnosis.prefilter_words = c->words;
         if (answer.verdict == VERDICT_PENDING)
             ch->diagnosis.pending = PLUGIN_BIT(answer.plugin);
         else if (answer.verdict != VERDICT_ERROR)

@@ -14,8 +14,10 @@
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/framework/volume_book.h"
 #include "controller/scheduler/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/volume_calls.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
 #include "lib/base/alloc.h"
@@ -64,6 +66,16 @@ host_bind(void *host, struct assignment *a)
                             : NULL,
                         bind_done,
                         a);
+}
+
+static void
+host_bind_volumes(void *host,
+                  struct assignment *a,
+                  const struct volume_plan *plan)
+{
+    struct scheduler *s = host;
+
+    volume_calls_begin(s->volume_calls, a, plan);
 }
 
 static void
@@ -165,10 +177,12 @@ scheduler_make_handle(struct scheduler *s)
         .clock = s->settings.clock,
         .random = &s->random,
         .nominator = nominator_new(),
+        .volumes = volume_book_new(),
         .host = s,
         .find = host_find,
         .visit = host_visit,
         .hold = host_hold,
+        .bind_volumes = host_bind_volumes,
         .bind = host_bind,
         .resume = host_resume,
         .evict = host_evict,

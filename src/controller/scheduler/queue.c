@@ -150,10 +150,10 @@ queue_free(struct queue *q)
 
     if (q == NULL)
         return;
+    in_flight_free(q->in_flight); /* its marks are in the pods */
     while (map_next(q->pods, &at, NULL, &value))
         queued_pod_free(value);
     sleepers_free(q->sleepers);
-    in_flight_free(q->in_flight);
     heap_free(q->active);
     heap_free(q->backoff);
     map_free(q->pods);

@@ -17,11 +17,13 @@
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/framework/volume_book.h"
 #include "controller/scheduler/meters.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
 #include "controller/scheduler/queue.h"
 #include "controller/scheduler/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/volume_calls.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
 #include "lib/base/alloc.h"
@@ -138,9 +140,11 @@ forget(struct scheduler *s, struct assignment *a)
 {
     struct node_view *node = cache_find_node(s->cache, a->node_name);
     struct pod_view *pod = a->cycle.pod;
+    bool has_volumes = cycle_get(&a->cycle, CYCLE_VOLUMES) != NULL;
 
-    if (node != NULL)
-        profile_unreserve(a->profile, &a->cycle, node);
+    profile_unreserve(a->profile, &a->cycle, node);
+    if (has_volumes)
+        queue_event(s->queue, &event_storage_capacity, NULL, NULL);
     if (!cache_forget(s->cache, pod))
         return;
     holding_free(pod->holding);
@@ -346,6 +350,22 @@ assignment_passed(const struct assignment *a,
                            took_us);
 }
 
+/* Its claims are bound, or will not be. */
+static void
+volumes_ended(struct assignment *a, const char *words, void *context)
+{
+    struct scheduler *s = context;
+
+    if (words != NULL) {
+        free(a->error);
+        a->error = xstrdup(words);
+    }
+    assignments_resume(s->assignments,
+                       a,
+                       words == NULL ? VERDICT_OK : VERDICT_ERROR,
+                       NAME_NONE);
+}
+
 void
 scheduler_nominate(struct scheduler *s,
                    struct pod_view *pod,
@@ -371,6 +391,7 @@ scheduler_tick(struct scheduler *s)
         s->next_leftover_us = now_us(s) + LEFTOVER_EVERY_US;
     }
     assignments_expire(s->assignments);
+    volume_calls_expire(s->volume_calls);
     cache_expire(s->cache);
     if (s->is_synced)
         adoption_run(s->adoption);
@@ -472,6 +493,13 @@ make_rooms(struct scheduler *s)
         .passed = assignment_passed,
         .context = s,
     });
+    s->volume_calls = volume_calls_new(&(struct volume_calls_settings){
+        .client = set->client,
+        .clock = set->clock,
+        .book = s->handle.volumes,
+        .ended = volumes_ended,
+        .context = s,
+    });
     s->debugger = debugger_new(&(struct debugger_settings){
         .client = set->client,
         .cache = s->cache,
@@ -536,6 +564,7 @@ scheduler_free(struct scheduler *s)
     if (s == NULL)
         return;
     debugger_free(s->debugger);
+    volume_calls_free(s->volume_calls);
     assignments_free(s->assignments);
     evictions_free(s->evictions);
     recorder_free(s->recorder);
@@ -547,6 +576,7 @@ scheduler_free(struct scheduler *s)
         profile_free(s->profiles[i]);
     free(s->profiles);
     nominator_free(s->handle.nominator);
+    volume_book_free(s->handle.volumes);
     meters_free(s->meters);
     objects_free(s->objects);
     names_free(s->resources);

@@ -88,6 +88,11 @@ void scheduler_object_changed(struct scheduler *s,
                               const struct object *old_object,
                               const struct object *new_object);
 
+/* Claims, volumes and classes of storage. */
+void scheduler_storage_changed(struct scheduler *s,
+                               const struct object *old_object,
+                               const struct object *new_object);
+
 /* All there was is known: pods that were bound without an allocation can be
  * given one.
  */

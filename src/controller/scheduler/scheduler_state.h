@@ -24,6 +24,7 @@ struct meters;
 struct names;
 struct queue;
 struct recorder;
+struct volume_calls;
 
 struct scheduler {
     struct scheduler_settings settings;
@@ -42,6 +43,7 @@ struct scheduler {
     struct recorder *recorder;
     struct adoption *adoption;
     struct evictions *evictions;
+    struct volume_calls *volume_calls;
     struct meters *meters;
     struct debugger *debugger;
     struct steps steps;  /* of the cycle under way */

@@ -21,6 +21,9 @@ static const struct watched {
     {&node_kind, scheduler_node_changed},
     {&namespace_kind, scheduler_object_changed},
     {&pod_disruption_budget_kind, scheduler_object_changed},
+    {&storage_class_kind, scheduler_storage_changed},
+    {&persistent_volume_kind, scheduler_storage_changed},
+    {&persistent_volume_claim_kind, scheduler_storage_changed},
     {&pod_kind, scheduler_pod_changed},
 };
 

@@ -144,6 +144,16 @@ static const struct field remnant_fields[] = {
 };
 static RECORD(remnant, remnant, "hpc.kiln.v1.Remnant");
 
+static const struct field node_scratch_fields[] = {
+    STRING("path", node_scratch, path, ALWAYS | REQUIRED,
+        HELP("The directory that volumes are made in.")),
+    QUANTITY("capacity", node_scratch, capacity, ALWAYS | REQUIRED,
+        HELP("How large all volumes together may be.")),
+    STRING("quota", node_scratch, quota, 0, ONE_OF("none", "project"),
+        HELP("Whether the file system keeps a volume to its size.")),
+};
+static RECORD(node_scratch, node_scratch, "hpc.kiln.v1.Scratch");
+
 static const struct field node_status_fields[] = {
     MAP(QUANTITY, "capacity", node_status, capacity, 0,
         HELP("What the machine has.")),
@@ -169,6 +179,8 @@ static const struct field node_status_fields[] = {
         .of = &remnant_record, .merge = MERGE_BY_KEY,
         HELP("Pods deleted by force, by uid, whose processes may run yet: "
              "what they hold is not free.")),
+    OBJECT("scratch", node_status, scratch, node_scratch, OPTIONAL | KILN,
+        HELP("Where and how much storage volumes can be made of here.")),
 };
 static RECORD(node_status, node_status, "io.k8s.api.core.v1.NodeStatus");
 
@@ -250,4 +262,12 @@ node_is_fenced(const struct node *node)
         if (strcmp(node->spec.taints.items[i].key, TAINT_OUT_OF_SERVICE) == 0)
             return true;
     return false;
+}
+
+int64_t
+node_scratch_bytes(const struct node *node)
+{
+    const struct node_scratch *s = node->status.scratch;
+
+    return s != NULL ? quantity_text_value(s->capacity) : 0;
 }

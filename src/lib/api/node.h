@@ -66,6 +66,13 @@ struct remnant {
     const struct allocation *allocation;
 };
 
+/* What an agent makes volumes of: a directory of its node. */
+struct node_scratch {
+    const char *path;
+    const char *capacity; /* a quantity: for all volumes together */
+    const char *quota;    /* "project": volumes cannot grow; "none" */
+};
+
 struct node_status {
     struct string_map capacity; /* name to quantity */
     struct string_map allocatable;
@@ -73,8 +80,9 @@ struct node_status {
     LIST_OF(struct node_address) addresses;
     struct node_info info;
     LIST_OF(struct node_image) images;
-    const struct json *topology;     /* as it came, or NULL */
-    MAP_OF(struct remnant) remnants; /* by the uid of the pod */
+    const struct json *topology;        /* as it came, or NULL */
+    MAP_OF(struct remnant) remnants;    /* by the uid of the pod */
+    const struct node_scratch *scratch; /* NULL: none is offered */
 };
 
 struct node {
@@ -95,3 +103,6 @@ const struct remnant *node_find_remnant(const struct node *node,
 /* Fenced: an administrator said that nothing runs there (kctl fence). */
 #define TAINT_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
 bool node_is_fenced(const struct node *node);
+
+/* Of its scratch directory; 0: it has none. */
+int64_t node_scratch_bytes(const struct node *node);

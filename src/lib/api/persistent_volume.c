@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/persistent_volume.h"
+
 #include <string.h>
 
 #include "lib/api/check.h"
-#include "lib/api/event.h"
 #include "lib/api/kind.h"
-#include "lib/api/meta.h"
+#include "lib/api/object.h"
 #include "lib/api/pod_rules.h"
 #include "lib/api/quantity.h"
 #include "lib/api/rows.h"
-#include "lib/api/selector.h"
+#include "lib/api/storage_class.h"
 #include "lib/json/json.h"
 
 /* clang-format off */
@@ -92,10 +93,10 @@ static OPAQUE_RECORD(iscsi_persistent_volume_source,
        "io.k8s.api.core.v1.ISCSIPersistentVolumeSource");
 
 static const struct field local_volume_source_fields[] = {
-    OPAQUE(STRING, "path", ALWAYS | REQUIRED),
+    STRING("path", persistent_volume_spec, local_path, ALWAYS | REQUIRED),
     OPAQUE(STRING, "fsType", KEPT),
 };
-static OPAQUE_RECORD(local_volume_source,
+static RECORD(local_volume_source, persistent_volume_spec,
        "io.k8s.api.core.v1.LocalVolumeSource");
 
 static const struct field rbd_persistent_volume_source_fields[] = {
@@ -137,27 +138,29 @@ static OPAQUE_RECORD(storage_os_persistent_volume_source,
        "io.k8s.api.core.v1.StorageOSPersistentVolumeSource");
 
 static const struct field volume_node_affinity_fields[] = {
-    OPAQUE_OBJECT("required", node_selector, 0),
+    OBJECT("required", persistent_volume_spec, nodes, node_selector, OPTIONAL),
 };
-static OPAQUE_RECORD(volume_node_affinity,
+static RECORD(volume_node_affinity, persistent_volume_spec,
        "io.k8s.api.core.v1.VolumeNodeAffinity");
 
 static const struct field persistent_volume_spec_fields[] = {
-    OPAQUE_MAP(QUANTITY, "capacity", 0),
-    OPAQUE_OBJECT("local", local_volume_source, 0),
-    OPAQUE_LIST(STRING, "accessModes", 0),
-    OPAQUE(STRING, "persistentVolumeReclaimPolicy", 0,
-        ONE_OF("Delete", "Recycle", "Retain")),
-    OPAQUE(STRING, "storageClassName", 0),
-    OPAQUE(STRING, "volumeMode", KEPT, ONE_OF("Block", "Filesystem")),
-    OPAQUE_OBJECT("nodeAffinity", volume_node_affinity, 0),
+    MAP(QUANTITY, "capacity", persistent_volume_spec, capacity, 0),
+    WITHIN("local", local_volume_source, 0),
+    LIST(STRING, "accessModes", persistent_volume_spec, access_modes, 0),
+    STRING("persistentVolumeReclaimPolicy", persistent_volume_spec,
+        reclaim_policy, 0, ONE_OF("Delete", "Recycle", "Retain")),
+    STRING("storageClassName", persistent_volume_spec, storage_class, 0),
+    STRING("volumeMode", persistent_volume_spec, volume_mode, KEPT,
+        ONE_OF("Block", "Filesystem")),
+    WITHIN("nodeAffinity", volume_node_affinity, 0),
     OPAQUE_OBJECT("awsElasticBlockStore",
         aws_elastic_block_store_volume_source, 0),
     OPAQUE_OBJECT("azureDisk", azure_disk_volume_source, 0),
     OPAQUE_OBJECT("azureFile", azure_file_persistent_volume_source, 0),
     OPAQUE_OBJECT("cephfs", ceph_fs_persistent_volume_source, 0),
     OPAQUE_OBJECT("cinder", cinder_persistent_volume_source, 0),
-    OPAQUE_OBJECT("claimRef", object_reference, 0),
+    OBJECT("claimRef", persistent_volume_spec, claim, object_reference,
+        OPTIONAL),
     OPAQUE_OBJECT("csi", csi_persistent_volume_source, 0),
     OPAQUE_OBJECT("fc", fc_volume_source, 0),
     OPAQUE_OBJECT("flexVolume", flex_persistent_volume_source, 0),
@@ -178,27 +181,95 @@ static const struct field persistent_volume_spec_fields[] = {
     OPAQUE(STRING, "volumeAttributesClassName", KEPT),
     OPAQUE_OBJECT("vsphereVolume", vsphere_virtual_disk_volume_source, 0),
 };
-static OPAQUE_RECORD(persistent_volume_spec,
+static RECORD(persistent_volume_spec, persistent_volume_spec,
        "io.k8s.api.core.v1.PersistentVolumeSpec");
 
 static const struct field persistent_volume_status_fields[] = {
-    OPAQUE(STRING, "phase", 0,
+    STRING("phase", persistent_volume_status, phase, 0,
         ONE_OF("Available", "Bound", "Failed", "Pending", "Released")),
     OPAQUE(TIME, "lastPhaseTransitionTime", KEPT),
-    OPAQUE(STRING, "message", 0),
-    OPAQUE(STRING, "reason", 0),
+    STRING("message", persistent_volume_status, message, 0),
+    STRING("reason", persistent_volume_status, reason, 0),
 };
-static OPAQUE_RECORD(persistent_volume_status,
+static RECORD(persistent_volume_status, persistent_volume_status,
        "io.k8s.api.core.v1.PersistentVolumeStatus");
 
 static const struct field persistent_volume_fields[] = {
     TYPE_META,
-    BARE_METADATA,
-    OPAQUE_OBJECT("spec", persistent_volume_spec, ALWAYS),
-    OPAQUE_OBJECT("status", persistent_volume_status, ALWAYS),
+    METADATA(persistent_volume),
+    OBJECT("spec", persistent_volume, spec, persistent_volume_spec, ALWAYS),
+    OBJECT("status", persistent_volume, status, persistent_volume_status,
+        ALWAYS),
 };
-static RECORD(persistent_volume, meta, "io.k8s.api.core.v1.PersistentVolume");
+RECORD(persistent_volume, persistent_volume,
+       "io.k8s.api.core.v1.PersistentVolume");
 /* clang-format on */
+
+const struct persistent_volume *
+persistent_volume_of(const struct object *object)
+{
+    return object->view;
+}
+
+const char *
+persistent_volume_class(const struct persistent_volume *v)
+{
+    const char *old =
+        string_map_find(&v->meta.annotations,
+                        "volume.beta.kubernetes.io/storage-class");
+
+    if (old != NULL)
+        return old;
+    return v->spec.storage_class != NULL ? v->spec.storage_class : "";
+}
+
+int64_t
+persistent_volume_bytes(const struct persistent_volume *v)
+{
+    return quantity_text_value(string_map_find(&v->spec.capacity, "storage"));
+}
+
+bool
+persistent_volume_is_in_phase(const struct persistent_volume *v,
+                              const char *phase)
+{
+    return v->status.phase != NULL && strcmp(v->status.phase, phase) == 0;
+}
+
+const char *
+persistent_volume_scratch_node(const struct persistent_volume *v)
+{
+    const char *by =
+        string_map_find(&v->meta.annotations, ANNOTATION_PROVISIONED_BY);
+
+    if (by == NULL || strcmp(by, PROVISIONER_SCRATCH) != 0)
+        return NULL;
+    return string_map_find(&v->meta.labels, LABEL_VOLUME_NODE);
+}
+
+bool
+persistent_volume_reaches(const struct persistent_volume *v,
+                          const struct string_map *labels,
+                          const char *node_name)
+{
+    return v->spec.nodes == NULL
+           || node_selector_matches(v->spec.nodes, labels, node_name);
+}
+
+/* Its agent's, so that it is told of its own and of no other's. */
+static const char *
+select_node(const struct object *object, char buffer[64])
+{
+    const char *node =
+        persistent_volume_scratch_node(persistent_volume_of(object));
+
+    (void)buffer;
+    return node != NULL ? node : "";
+}
+
+static const struct selectable_field selectable[] = {
+    {"spec.nodeName", select_node},
+};
 
 static void
 set_defaults(struct arena *arena, struct json *volume)
@@ -427,4 +498,6 @@ const struct kind persistent_volume_kind = {
     .set_defaults = set_defaults,
     .prepare = prepare,
     .validate = validate,
+    .selectable = selectable,
+    .n_selectable = ARRAY_SIZE(selectable),
 };

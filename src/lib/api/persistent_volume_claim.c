@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* persistent_volume_claim.c - a wish for storage */
+#include "lib/api/persistent_volume_claim.h"
+
 #include <string.h>
 
 #include "lib/api/check.h"
 #include "lib/api/kind.h"
-#include "lib/api/meta.h"
+#include "lib/api/object.h"
 #include "lib/api/pod_rules.h"
 #include "lib/api/quantity.h"
 #include "lib/api/rows.h"
-#include "lib/api/selector.h"
 #include "lib/json/json.h"
 
 /* clang-format off */
@@ -33,27 +33,31 @@ static OPAQUE_RECORD(modify_volume_status,
 
 static const struct field volume_resource_requirements_fields[] = {
     OPAQUE_MAP(QUANTITY, "limits", 0),
-    OPAQUE_MAP(QUANTITY, "requests", 0),
+    MAP(QUANTITY, "requests", persistent_volume_claim_spec, requests, 0),
 };
-static OPAQUE_RECORD(volume_resource_requirements,
+static RECORD(volume_resource_requirements, persistent_volume_claim_spec,
        "io.k8s.api.core.v1.VolumeResourceRequirements");
 
 static const struct field persistent_volume_claim_spec_fields[] = {
-    OPAQUE_LIST(STRING, "accessModes", 0),
-    OPAQUE_OBJECT("resources", volume_resource_requirements, ALWAYS),
-    OPAQUE(STRING, "volumeName", 0),
-    OPAQUE(STRING, "storageClassName", KEPT),
-    OPAQUE(STRING, "volumeMode", KEPT, ONE_OF("Block", "Filesystem")),
+    LIST(STRING, "accessModes", persistent_volume_claim_spec, access_modes, 0),
+    WITHIN("resources", volume_resource_requirements, ALWAYS),
+    STRING("volumeName", persistent_volume_claim_spec, volume_name, 0),
+    STRING("storageClassName", persistent_volume_claim_spec, storage_class,
+        KEPT),
+    STRING("volumeMode", persistent_volume_claim_spec, volume_mode, KEPT,
+        ONE_OF("Block", "Filesystem")),
     OPAQUE_OBJECT("dataSource", typed_local_object_reference, 0),
     OPAQUE_OBJECT("dataSourceRef", typed_object_reference, 0),
-    OPAQUE_OBJECT("selector", label_selector, 0),
+    OBJECT("selector", persistent_volume_claim_spec, selector, label_selector,
+        OPTIONAL),
     OPAQUE(STRING, "volumeAttributesClassName", KEPT),
 };
-static OPAQUE_RECORD(persistent_volume_claim_spec,
+static RECORD(persistent_volume_claim_spec, persistent_volume_claim_spec,
        "io.k8s.api.core.v1.PersistentVolumeClaimSpec");
 
 static const struct field persistent_volume_claim_status_fields[] = {
-    OPAQUE(STRING, "phase", 0, ONE_OF("Bound", "Lost", "Pending")),
+    STRING("phase", persistent_volume_claim_status, phase, 0,
+        ONE_OF("Bound", "Lost", "Pending")),
     OPAQUE_LIST(STRING, "accessModes", 0),
     OPAQUE_MAP(QUANTITY, "capacity", 0),
     OPAQUE_MAP(STRING, "allocatedResourceStatuses", 0),
@@ -63,7 +67,7 @@ static const struct field persistent_volume_claim_status_fields[] = {
     OPAQUE(STRING, "currentVolumeAttributesClassName", KEPT),
     OPAQUE_OBJECT("modifyVolumeStatus", modify_volume_status, 0),
 };
-static OPAQUE_RECORD(persistent_volume_claim_status,
+static RECORD(persistent_volume_claim_status, persistent_volume_claim_status,
        "io.k8s.api.core.v1.PersistentVolumeClaimStatus");
 
 static const struct field persistent_volume_claim_template_fields[] = {
@@ -75,13 +79,55 @@ OPAQUE_RECORD(persistent_volume_claim_template,
 
 static const struct field persistent_volume_claim_fields[] = {
     TYPE_META,
-    BARE_METADATA,
-    OPAQUE_OBJECT("spec", persistent_volume_claim_spec, ALWAYS),
-    OPAQUE_OBJECT("status", persistent_volume_claim_status, ALWAYS),
+    METADATA(persistent_volume_claim),
+    OBJECT("spec", persistent_volume_claim, spec, persistent_volume_claim_spec,
+        ALWAYS),
+    OBJECT("status", persistent_volume_claim, status,
+        persistent_volume_claim_status, ALWAYS),
 };
-static RECORD(persistent_volume_claim, meta,
+RECORD(persistent_volume_claim, persistent_volume_claim,
        "io.k8s.api.core.v1.PersistentVolumeClaim");
 /* clang-format on */
+
+const struct persistent_volume_claim *
+persistent_volume_claim_of(const struct object *object)
+{
+    return object->view;
+}
+
+const char *
+persistent_volume_claim_class(const struct persistent_volume_claim *c)
+{
+    const char *old =
+        string_map_find(&c->meta.annotations, ANNOTATION_STORAGE_CLASS);
+
+    if (old != NULL)
+        return old;
+    return c->spec.storage_class != NULL ? c->spec.storage_class : "";
+}
+
+int64_t
+persistent_volume_claim_bytes(const struct persistent_volume_claim *c)
+{
+    return quantity_text_value(string_map_find(&c->spec.requests, "storage"));
+}
+
+bool
+persistent_volume_claim_is_bound(const struct persistent_volume_claim *c)
+{
+    return c->spec.volume_name != NULL && c->spec.volume_name[0] != '\0'
+           && string_map_find(&c->meta.annotations, ANNOTATION_BIND_COMPLETED)
+                  != NULL;
+}
+
+const char *
+persistent_volume_claim_node(const struct persistent_volume_claim *c)
+{
+    const char *node =
+        string_map_find(&c->meta.annotations, ANNOTATION_SELECTED_NODE);
+
+    return node != NULL && node[0] != '\0' ? node : NULL;
+}
 
 static void
 set_defaults(struct arena *arena, struct json *claim)

@@ -153,6 +153,8 @@ struct scheduling_gate {
 struct pod_volume {
     const char *name;
     const char *claim_name; /* of persistentVolumeClaim, or NULL */
+    bool read_only;
+    const struct json *ephemeral; /* with volumeClaimTemplate, or NULL */
 };
 
 struct scheduling_group {
@@ -259,3 +261,11 @@ bool toleration_tolerates(const struct toleration *toleration,
 
 /* The state of its first container. False: none is reported yet. */
 bool pod_main_state(const struct pod *pod, struct container_state *ret_state);
+
+/* The claim behind a volume, or NULL: that of an ephemeral one is named after
+ * pod and volume.
+ */
+#define POD_CLAIM_NAME_SIZE 512
+const char *pod_volume_claim(const struct pod *pod,
+                             const struct pod_volume *volume,
+                             char buffer[POD_CLAIM_NAME_SIZE]);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pod_volumes.c - where a pod may get its files from, upstream's many ways */
+#include <stdio.h>
+
 #include "lib/api/pod.h"
 #include "lib/api/rows.h"
 
@@ -260,7 +262,7 @@ OPAQUE_RECORD(nfs_volume_source, "io.k8s.api.core.v1.NFSVolumeSource");
 
 static const struct field persistent_volume_claim_volume_source_fields[] = {
     STRING("claimName", pod_volume, claim_name, ALWAYS | REQUIRED),
-    OPAQUE(BOOL, "readOnly", 0),
+    BOOL("readOnly", pod_volume, read_only, 0),
 };
 static RECORD(persistent_volume_claim_volume_source, pod_volume,
        "io.k8s.api.core.v1.PersistentVolumeClaimVolumeSource");
@@ -365,7 +367,7 @@ static const struct field pod_volume_fields[] = {
     OPAQUE_OBJECT("configMap", config_map_volume_source, 0),
     OPAQUE_OBJECT("csi", csi_volume_source, 0),
     OPAQUE_OBJECT("downwardAPI", downward_api_volume_source, 0),
-    OPAQUE_OBJECT("ephemeral", ephemeral_volume_source, 0),
+    OBJECT("ephemeral", pod_volume, ephemeral, ephemeral_volume_source, TREE),
     OPAQUE_OBJECT("fc", fc_volume_source, 0),
     OPAQUE_OBJECT("flexVolume", flex_volume_source, 0),
     OPAQUE_OBJECT("flocker", flocker_volume_source, 0),
@@ -389,3 +391,18 @@ static const struct field pod_volume_fields[] = {
 };
 RECORD(pod_volume, pod_volume, "io.k8s.api.core.v1.Volume");
 /* clang-format on */
+
+const char *
+pod_volume_claim(const struct pod *pod,
+                 const struct pod_volume *volume,
+                 char buffer[POD_CLAIM_NAME_SIZE])
+{
+    if (volume->ephemeral == NULL)
+        return volume->claim_name;
+    snprintf(buffer,
+             POD_CLAIM_NAME_SIZE,
+             "%s-%s",
+             pod->meta.name,
+             volume->name);
+    return buffer;
+}

@@ -1,44 +1,102 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/storage_class.h"
+
 #include <ctype.h>
 #include <string.h>
 
 #include "lib/api/check.h"
 #include "lib/api/kind.h"
-#include "lib/api/meta.h"
+#include "lib/api/object.h"
 #include "lib/api/rows.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 
 /* clang-format off */
 static const struct field topology_selector_label_requirement_fields[] = {
-    OPAQUE(STRING, "key", ALWAYS | REQUIRED),
-    OPAQUE_LIST(STRING, "values", ALWAYS | REQUIRED),
+    STRING("key", topology_requirement, key, ALWAYS | REQUIRED),
+    LIST(STRING, "values", topology_requirement, values, ALWAYS | REQUIRED),
 };
-static OPAQUE_RECORD(topology_selector_label_requirement,
+static RECORD(topology_selector_label_requirement, topology_requirement,
        "io.k8s.api.core.v1.TopologySelectorLabelRequirement");
 
 static const struct field topology_selector_term_fields[] = {
-    OPAQUE_OBJECTS("matchLabelExpressions",
+    OBJECTS("matchLabelExpressions", topology_term, labels,
         topology_selector_label_requirement, 0),
 };
-static OPAQUE_RECORD(topology_selector_term,
+static RECORD(topology_selector_term, topology_term,
        "io.k8s.api.core.v1.TopologySelectorTerm", ATOMIC);
 
 static const struct field storage_class_fields[] = {
     TYPE_META,
-    BARE_METADATA,
-    OPAQUE(STRING, "provisioner", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "reclaimPolicy", KEPT,
+    METADATA(storage_class),
+    STRING("provisioner", storage_class, provisioner, ALWAYS | REQUIRED),
+    STRING("reclaimPolicy", storage_class, reclaim_policy, KEPT,
         ONE_OF("Delete", "Recycle", "Retain")),
-    OPAQUE(STRING, "volumeBindingMode", KEPT,
+    STRING("volumeBindingMode", storage_class, volume_binding_mode, KEPT,
         ONE_OF("Immediate", "WaitForFirstConsumer")),
     OPAQUE(BOOL, "allowVolumeExpansion", KEPT),
-    OPAQUE_OBJECTS("allowedTopologies", topology_selector_term, 0),
+    OBJECTS("allowedTopologies", storage_class, allowed_topologies,
+        topology_selector_term, 0),
     OPAQUE_LIST(STRING, "mountOptions", 0),
     OPAQUE_MAP(STRING, "parameters", 0),
 };
-static RECORD(storage_class, meta, "io.k8s.api.storage.v1.StorageClass");
+RECORD(storage_class, storage_class, "io.k8s.api.storage.v1.StorageClass");
 /* clang-format on */
+
+const struct storage_class *
+storage_class_of(const struct object *object)
+{
+    return object->view;
+}
+
+bool
+storage_class_waits(const struct storage_class *class)
+{
+    return class->volume_binding_mode != NULL
+           && strcmp(class->volume_binding_mode, "WaitForFirstConsumer") == 0;
+}
+
+bool
+storage_class_provisions(const struct storage_class *class)
+{
+    return class->provisioner != NULL && class->provisioner[0] != '\0'
+           && strcmp(class->provisioner, PROVISIONER_NONE) != 0;
+}
+
+bool
+storage_class_is_scratch(const struct storage_class *class)
+{
+    return class->provisioner != NULL
+           && strcmp(class->provisioner, PROVISIONER_SCRATCH) == 0;
+}
+
+static bool
+has_one_of(const struct topology_requirement *r,
+           const struct string_map *labels)
+{
+    const char *value = string_map_find(labels, r->key);
+
+    for (unsigned i = 0; value != NULL && i < r->values.count; i++)
+        if (strcmp(r->values.items[i], value) == 0)
+            return true;
+    return false;
+}
+
+bool
+storage_class_allows(const struct storage_class *class,
+                     const struct string_map *labels)
+{
+    for (unsigned i = 0; i < class->allowed_topologies.count; i++) {
+        const struct topology_term *t = &class->allowed_topologies.items[i];
+        bool matches = t->labels.count > 0;
+
+        for (unsigned j = 0; j < t->labels.count; j++)
+            matches = matches && has_one_of(&t->labels.items[j], labels);
+        if (matches)
+            return true;
+    }
+    return class->allowed_topologies.count == 0;
+}
 
 static void
 set_defaults(struct arena *arena, struct json *class)

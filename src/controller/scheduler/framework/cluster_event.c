@@ -6,6 +6,7 @@
 #include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/taints.h"
+#include "lib/api/kind.h"
 #include "lib/api/node.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
@@ -22,6 +23,10 @@ const struct cluster_event event_assigned_pod_add = {EVENT_POD,
 const struct cluster_event event_assigned_pod_delete = {EVENT_POD,
                                                         ACTION_DELETE,
                                                         "AssignedPodDelete"};
+const struct cluster_event event_storage_capacity = {
+    EVENT_STORAGE_CAPACITY,
+    ACTION_UPDATE,
+    "storage.k8s.io/CSIStorageCapacityUpdate"};
 const struct cluster_event event_unschedulable_timeout = {
     EVENT_WILDCARD,
     ACTION_ALL,
@@ -155,6 +160,8 @@ events_of_node_update(const struct object *old_node,
             EVENT_NODE,
             ACTION_UPDATE_NODE_ANNOTATION,
             "NodeUpdateNodeAnnotation");
+    if (node_scratch_bytes(a) != node_scratch_bytes(b))
+        out[n++] = event_storage_capacity;
     return n;
 }
 
@@ -260,4 +267,45 @@ events_of_pod_update(const struct object *old_pod,
             ACTION_UPDATE_OTHER,
             is_assigned ? "AssignedPodUpdate" : "UnschedulablePodUpdate");
     return n;
+}
+
+struct cluster_event
+event_of_storage(const struct object *old_object,
+                 const struct object *new_object)
+{
+    static const struct {
+        const struct kind *kind;
+        enum event_resource resource;
+        const char *labels[3];
+    } resources[] = {
+        {&persistent_volume_kind,
+         EVENT_PERSISTENT_VOLUME,
+         {"PersistentVolumeAdd",
+          "PersistentVolumeUpdate",
+          "PersistentVolumeDelete"}},
+        {&persistent_volume_claim_kind,
+         EVENT_PERSISTENT_VOLUME_CLAIM,
+         {"PersistentVolumeClaimAdd",
+          "PersistentVolumeClaimUpdate",
+          "PersistentVolumeClaimDelete"}},
+        {&storage_class_kind,
+         EVENT_STORAGE_CLASS,
+         {"storage.k8s.io/StorageClassAdd",
+          "storage.k8s.io/StorageClassUpdate",
+          "storage.k8s.io/StorageClassDelete"}},
+    };
+    static const unsigned actions[] = {
+        ACTION_ADD,
+        ACTION_UPDATE,
+        ACTION_DELETE,
+    };
+    const struct object *any = new_object != NULL ? new_object : old_object;
+    unsigned what = old_object == NULL ? 0 : new_object != NULL ? 1 : 2;
+    unsigned at = 0;
+
+    while (resources[at].kind != any->kind)
+        at++;
+    return (struct cluster_event){resources[at].resource,
+                                  actions[what],
+                                  resources[at].labels[what]};
 }

@@ -22,10 +22,11 @@ enum event_resource {
     EVENT_PERSISTENT_VOLUME,
     EVENT_PERSISTENT_VOLUME_CLAIM,
     EVENT_STORAGE_CLASS,
+    EVENT_STORAGE_CAPACITY, /* of a node's scratch, as CSIStorageCapacity */
     EVENT_POD_GROUP,
     EVENT_WILDCARD, /* anything may have happened: the periodic flush */
 };
-#define EVENT_RESOURCES 7
+#define EVENT_RESOURCES 8
 
 enum event_action {
     ACTION_ADD = 1 << 0,
@@ -54,6 +55,7 @@ extern const struct cluster_event event_node_add;
 extern const struct cluster_event event_node_delete;
 extern const struct cluster_event event_assigned_pod_add;
 extern const struct cluster_event event_assigned_pod_delete;
+extern const struct cluster_event event_storage_capacity;
 extern const struct cluster_event event_unschedulable_timeout;
 extern const struct cluster_event event_force_activate;
 
@@ -77,3 +79,7 @@ unsigned events_of_pod_update(const struct object *old_pod,
                               const struct object *new_pod,
                               bool is_assigned,
                               struct cluster_event out[EVENTS_OF_UPDATE]);
+
+/* Of a claim, a volume or a class. */
+struct cluster_event event_of_storage(const struct object *old_object,
+                                      const struct object *new_object);

@@ -2,10 +2,13 @@
 #include "controller/scheduler/framework/cycle.h"
 
 #include <assert.h>
+#include <stdarg.h>
 
 #include "controller/scheduler/framework/pod_view.h"
+#include "lib/base/alloc.h"
 
 const char CYCLE_GRANT[] = "grant";
+const char CYCLE_VOLUMES[] = "volumes";
 
 void
 cycle_init(struct cycle *c,
@@ -16,6 +19,7 @@ cycle_init(struct cycle *c,
     c->snapshot = snapshot;
     c->skipped_filters = 0;
     c->skipped_scores = 0;
+    c->words = NULL;
     c->n_notes = 0;
 }
 
@@ -32,6 +36,8 @@ cycle_fini(struct cycle *c)
     for (unsigned i = 0; i < c->n_notes; i++)
         drop(&c->notes[i]);
     c->n_notes = 0;
+    free(c->words);
+    c->words = NULL;
     pod_view_unref(c->pod);
     c->pod = NULL;
 }
@@ -40,6 +46,7 @@ void
 cycle_copy(struct cycle *to, const struct cycle *from)
 {
     *to = *from;
+    to->words = NULL;
     pod_view_ref(to->pod);
     for (unsigned i = 0; i < to->n_notes; i++) {
         struct cycle_note *note = &to->notes[i];
@@ -77,4 +84,15 @@ cycle_get(const struct cycle *c, const void *key)
         if (c->notes[i].key == key)
             return c->notes[i].value;
     return NULL;
+}
+
+void
+cycle_say(struct cycle *c, const char *format, ...)
+{
+    va_list args;
+
+    free(c->words);
+    va_start(args, format);
+    c->words = xvasprintf(format, args);
+    va_end(args);
 }

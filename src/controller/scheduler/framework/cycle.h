@@ -36,6 +36,7 @@ struct cycle {
     const struct snapshot *snapshot;
     plugin_set skipped_filters; /* prefilter said SKIP */
     plugin_set skipped_scores;  /* prescore said SKIP */
+    char *words;                /* of who said no, where no reason has them */
     unsigned n_notes;
     struct cycle_note notes[CYCLE_NOTES];
 };
@@ -52,6 +53,9 @@ void cycle_copy(struct cycle *to, const struct cycle *from);
  */
 extern const char CYCLE_GRANT[];
 
+/* The key of the struct volume_plan that VolumeBinding reserved. */
+extern const char CYCLE_VOLUMES[];
+
 /* Notes. Putting again replaces. Get: borrowed, or NULL. */
 void cycle_put(struct cycle *c,
                const void *key,
@@ -59,3 +63,8 @@ void cycle_put(struct cycle *c,
                cycle_free_fn *free_value,
                cycle_dup_fn *dup_value);
 void *cycle_get(const struct cycle *c, const void *key);
+
+/* Why not, of this pod alone: said beside an answer whose reason is interned,
+ * because names of objects are too many to intern.
+ */
+void cycle_say(struct cycle *c, const char *format, ...) PRINTF(2, 3);

@@ -112,7 +112,11 @@ diagnosis_format(const struct diagnosis *d,
     }
     strbuf_printf(out, "0/%u nodes are available", d->snapshot->n_nodes);
     if (d->prefilter_reason != NAME_NONE) {
-        strbuf_printf(out, ": %s.", names_text(reasons, d->prefilter_reason));
+        strbuf_printf(out,
+                      ": %s.",
+                      d->prefilter_words != NULL
+                          ? d->prefilter_words
+                          : names_text(reasons, d->prefilter_reason));
         return;
     }
     count_nodes(d, reasons, &t);

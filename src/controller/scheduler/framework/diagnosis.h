@@ -22,6 +22,7 @@ struct diagnosis {
     const struct answer *answers; /* by slot; verdict OK: was not looked at */
     struct answer absent;         /* of the nodes that were not */
     uint32_t prefilter_reason;    /* NAME_NONE, or why no node was looked at */
+    const char *prefilter_words;  /* the same of this pod alone, or NULL */
     plugin_set unschedulable;
     plugin_set pending;
 };

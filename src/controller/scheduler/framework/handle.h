@@ -26,6 +26,8 @@ struct pod_view;
 struct profile;
 struct random_source;
 struct snapshot;
+struct volume_book;
+struct volume_plan;
 
 /* Objects that plugins look up: by kind's name and key. Borrowed. */
 typedef const struct object *
@@ -39,6 +41,7 @@ struct handle {
     struct random_source *random;
     struct nominator *nominator;
     uint64_t namespaces_version; /* rises when a Namespace changes */
+    struct volume_book *volumes;
     void *host;
 
     /* Objects of other kinds (namespaces, budgets, services). */
@@ -54,6 +57,11 @@ struct handle {
                  struct pod_view *pod,
                  const struct node_view *node,
                  struct holding *holding);
+
+    /* Gives the pod its volumes; resume is called with the outcome. */
+    void (*bind_volumes)(void *host,
+                         struct assignment *a,
+                         const struct volume_plan *plan);
 
     /* Binds through the API; resume is called with the outcome. */
     void (*bind)(void *host, struct assignment *a);

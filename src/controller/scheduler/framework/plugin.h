@@ -174,7 +174,9 @@ struct plugin {
                       unsigned count,
                       int64_t *scores);
 
-    /* Keeping it. Unreserve undoes reserve, also one that was never made. */
+    /* Keeping it. Unreserve undoes reserve, also one that was never made;
+     * node NULL: it is gone meanwhile.
+     */
     enum verdict (*reserve)(void *self,
                             struct cycle *c,
                             const struct node_view *node,

@@ -18,6 +18,7 @@ extern const struct plugin resources_fit_plugin;
 extern const struct plugin scheduling_gates_plugin;
 extern const struct plugin taint_toleration_plugin;
 extern const struct plugin topology_spread_plugin;
+extern const struct plugin volume_binding_plugin;
 
 const struct plugin *const plugin_list[] = {
     &balanced_allocation_plugin,
@@ -35,6 +36,7 @@ const struct plugin *const plugin_list[] = {
     &scheduling_gates_plugin,
     &taint_toleration_plugin,
     &topology_spread_plugin,
+    &volume_binding_plugin,
 };
 const unsigned plugin_count = ARRAY_SIZE(plugin_list);
 
@@ -49,6 +51,7 @@ const struct profile_plugin default_profile[] = {
     {.plugin = &node_ports_plugin},
     {.plugin = &resources_fit_plugin, .weight = 1},
     {.plugin = &numa_fit_plugin, .weight = 10},
+    {.plugin = &volume_binding_plugin},
     {.plugin = &topology_spread_plugin, .weight = 2},
     {.plugin = &interpod_affinity_plugin, .weight = 2},
     {.plugin = &preemption_plugin},
@@ -67,6 +70,7 @@ const struct profile_plugin upstream_profile[] = {
     {.plugin = &node_affinity_plugin, .weight = 2},
     {.plugin = &node_ports_plugin},
     {.plugin = &resources_fit_plugin, .weight = 1},
+    {.plugin = &volume_binding_plugin},
     {.plugin = &topology_spread_plugin, .weight = 2},
     {.plugin = &interpod_affinity_plugin, .weight = 2},
     {.plugin = &preemption_plugin},

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* volume_binding.h - what the files of VolumeBinding share */
+#pragma once
+
+#include "controller/scheduler/framework/plugin.h"
+
+/* volume_hint.c */
+#define VOLUME_WAKES 6
+extern const struct wake volume_wakes[VOLUME_WAKES];
