@@ -17,6 +17,7 @@
 #include "agent/hardware/hardware.h"
 #include "agent/hardware/machine.h"
 #include "agent/heartbeat.h"
+#include "agent/metering.h"
 #include "agent/node_status.h"
 #include "agent/output/requests.h"
 #include "agent/pods/ground.h"
@@ -73,6 +74,7 @@ struct agent {
     struct registration *registration;
     struct heartbeat *heartbeat;
     struct standing *standing;
+    struct metering *metering; /* NULL: nothing is reported */
     struct pods *pods;
     struct requests *requests;
     struct sigwatch *on_term, *on_int;
@@ -371,6 +373,8 @@ on_ready(void *context)
         .context = a,
     });
     pods_start(a->pods);
+    if (a->metering != NULL)
+        metering_start(a->metering);
     a->requests = requests_new(&a->ground, a->http, a->pods, a->output_program);
 }
 
@@ -435,6 +439,10 @@ agent_new(const struct agent_settings *settings,
         .context = a,
     });
     a->pods = pods_new(&a->ground, on_left, a);
+    if (settings->usage_interval_us > 0)
+        a->metering = metering_new(&a->ground,
+                                   a->pods,
+                                   settings->usage_interval_us / 1000);
     *ret_agent = a;
     a = NULL;
     return 0;
@@ -461,6 +469,7 @@ agent_free(struct agent *a)
      * those who only let go of it.
      */
     requests_free(a->requests);
+    metering_free(a->metering);
     pods_free(a->pods);
     standing_free(a->standing);
     heartbeat_free(a->heartbeat);

@@ -249,6 +249,15 @@ static const struct setting settings[] = {
      .argument = "TIME",
      .help = "How often to look where running pods are, for "
              "status.observed; 0s: never."},
+    {"usageInterval",
+     SETTING_TIMESPAN,
+     AT(usage_interval_us),
+     .initial = "15s",
+     .max = 3600 * SECOND_US,
+     .option = "usage-interval",
+     .argument = "TIME",
+     .help = "How often the node says what it and its pods take just now, for "
+             "kctl top and kubectl top; 0s: never."},
     {"allowRootJobs",
      SETTING_BOOL,
      AT(allow_root_jobs),

@@ -31,8 +31,9 @@ struct agent_settings {
     const char *shepherd;
     int64_t max_pods;
     int64_t heartbeat_us;
-    int64_t observe_us; /* 0: never */
-    bool devices;       /* look for GPUs, NICs and NVMe */
+    int64_t observe_us;        /* 0: never */
+    int64_t usage_interval_us; /* 0: usage is not reported */
+    bool devices;              /* look for GPUs, NICs and NVMe */
     bool allow_root_jobs;
     int64_t min_uid;
     int log_level; /* enum log_level */

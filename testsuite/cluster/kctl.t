@@ -13,7 +13,7 @@ cluster_munge
 cluster_controller --allow-root-jobs
 KILN_SERVER=$cluster/state/socket # root of the network is nobody special
 export KILN_SERVER
-cluster_agent n17 --allow-root-jobs
+cluster_agent n17 --allow-root-jobs --usage-interval 500ms
 wait_for 20 kctl wait --for condition=Ready node n17 || bail_out "no node"
 cd "$cluster/home" || bail_out "no home"
 
@@ -126,6 +126,22 @@ ok "what happens to its pods is told with it" \
 ok "a number is a job" sh -c "kctl get $id 2>/dev/null || kctl get job $id"
 ok "it is in the picture of its node" \
     sh -c "kctl topology n17 | grep -q 'default/job-$id-0'"
+uses() { # VIEW NAME: what its node told of it, and what it was given
+    kctl top "$1" --no-headers "$2" | grep -Eq "^$2 .* 1 +[0-9.]+ +[0-9]+s +[0-9]"
+}
+ok "what its pod uses is told" wait_for 10 uses pods "job-$id-0"
+ok "and so that of the job" wait_for 10 uses jobs "$id"
+says "which a ConfigMap has not" "nodes, pods or jobs" kctl top configmaps
+metrics() {
+    curl -sS --unix-socket "$KILN_SERVER" \
+        "http://kiln/apis/metrics.k8s.io/v1beta1/$1"
+}
+has_usage() { metrics "$1" | jq -e '.usage.cpu and .usage.memory'; }
+ok "a node has metrics" wait_for 10 has_usage nodes/n17
+ok "which kubectl shows" wait_for 10 sh -c '! command -v kubectl >/dev/null ||
+    { kctl proxy --port 0 >proxied & proxy=$!; sleep 0.2
+      kubectl --server "http://$(sed "s,.*http://,," proxied)" top node n17
+      status=$?; kill $proxy; exit $status; }'
 ok "why it runs is told" sh -c "kctl why $id | grep -q Running"
 is "its output is read" "$(kctl logs "$id" | head -n 1)" "one"
 timeout 3 kctl logs -f "$id" >followed

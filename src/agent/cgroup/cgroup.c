@@ -58,6 +58,20 @@ cgroup_place(struct cgroup *c,
     };
 }
 
+struct cgroup *
+cgroup_dup(const struct cgroup *c)
+{
+    struct cgroup *copy = cgroup_new(c->name);
+
+    for (unsigned i = 0; i < c->n_places; i++)
+        cgroup_place(copy,
+                     c->places[i].version,
+                     c->places[i].controllers,
+                     c->places[i].is_lazy,
+                     xstrdup(c->places[i].directory));
+    return copy;
+}
+
 /* "name\n", then a line "VERSION CONTROLLERS DIRECTORY" for each place that
  * is made.
  */
@@ -511,4 +525,39 @@ cgroup_read_memory_nodes(const struct cgroup *c,
             return 0;
     }
     return -EOPNOTSUPP;
+}
+
+static const struct place *
+find_memory(const struct cgroup *c)
+{
+    for (unsigned i = 0; i < c->n_places; i++)
+        if (!c->places[i].is_lazy
+            && c->places[i].controllers & CONTROLLER_MEMORY)
+            return &c->places[i];
+    return NULL;
+}
+
+bool
+cgroup_read_working_set(const struct cgroup *c, uint64_t *ret_bytes)
+{
+    const struct place *p = find_memory(c);
+    uint64_t bytes, idle = 0;
+    int r;
+
+    if (p == NULL)
+        return false;
+    r = control_read_number(p->directory,
+                            p->version == 2 ? "memory.current"
+                                            : "memory.usage_in_bytes",
+                            &bytes);
+    if (r == 0)
+        r = control_read_key(p->directory,
+                             "memory.stat",
+                             p->version == 2 ? "inactive_file"
+                                             : "total_inactive_file",
+                             &idle);
+    if (r < 0)
+        return false;
+    *ret_bytes = bytes > idle ? bytes - idle : 0;
+    return true;
 }

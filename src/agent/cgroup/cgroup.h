@@ -39,6 +39,7 @@ struct cgroup_usage {
  */
 void cgroup_free(struct cgroup *c);
 struct cgroup *cgroup_new(const char *name) OWNED_BY(cgroup_free);
+struct cgroup *cgroup_dup(const struct cgroup *c) OWNED_BY(cgroup_free);
 void cgroup_place(struct cgroup *c,
                   unsigned version,
                   unsigned controllers,
@@ -108,3 +109,7 @@ void cgroup_read_usage(const struct cgroup *c, struct cgroup_usage *ret_usage);
 int cgroup_read_memory_nodes(const struct cgroup *c,
                              unsigned n_nodes,
                              uint64_t ret_bytes[]);
+/* Memory that cannot be dropped when it gets short: all but files that were
+ * not used of late. False where no hierarchy counts it.
+ */
+bool cgroup_read_working_set(const struct cgroup *c, uint64_t *ret_bytes);

@@ -321,3 +321,17 @@ pods_count_running(const struct pods *p)
         n += stay_holds_cores(stay);
     return n;
 }
+
+void
+pods_visit_running(const struct pods *p, pods_visit_fn *visit, void *context)
+{
+    size_t at = 0;
+    void *stay;
+
+    while (map_next(p->stays, &at, NULL, &stay)) {
+        struct stay_footing footing;
+
+        if (stay_find_footing(stay, &footing))
+            visit(&footing, context);
+    }
+}

@@ -50,3 +50,10 @@ bool pods_disown(struct pods *pods, const char *uid);
 const struct object *
 pods_find(const struct pods *pods, const char *namespace, const char *name);
 size_t pods_count_running(const struct pods *pods);
+
+/* Calls for each pod whose process runs; borrowed for the call. */
+struct stay_footing;
+typedef void pods_visit_fn(const struct stay_footing *footing, void *context);
+void pods_visit_running(const struct pods *pods,
+                        pods_visit_fn *visit,
+                        void *context);

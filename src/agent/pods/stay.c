@@ -340,3 +340,17 @@ stay_is_gone(const struct stay *s)
 {
     return s->vanished;
 }
+
+bool
+stay_find_footing(const struct stay *s, struct stay_footing *ret_footing)
+{
+    if (s->phase != STAY_RUNNING || s->live == NULL)
+        return false;
+    *ret_footing = (struct stay_footing){
+        .pod = s->pod,
+        .cgroup = s->cgroup,
+        .shepherd = (pid_t)s->live->shepherd_pid,
+        .started_at_us = s->live->started_at_us,
+    };
+    return true;
+}

@@ -21,10 +21,13 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 #include "lib/base/macro.h"
 
 struct blobs;
+struct cgroup;
 struct error;
 struct ground;
 struct object;
@@ -79,3 +82,15 @@ const struct object *stay_pod(const struct stay *stay);
 const char *stay_uid(const struct stay *stay);
 bool stay_holds_cores(const struct stay *stay);
 bool stay_is_gone(const struct stay *stay); /* from the API */
+
+/* Where a process that runs is, borrowed until the next change; false while
+ * none does.
+ */
+struct stay_footing {
+    const struct object *pod;
+    const struct cgroup *cgroup; /* NULL where there are none */
+    pid_t shepherd;              /* 0: not known */
+    int64_t started_at_us;
+};
+bool stay_find_footing(const struct stay *stay,
+                       struct stay_footing *ret_footing);

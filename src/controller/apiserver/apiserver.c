@@ -9,6 +9,7 @@
 #include "controller/apiserver/relay.h"
 #include "controller/apiserver/seed.h"
 #include "controller/apiserver/server.h"
+#include "controller/apiserver/usage.h"
 #include "controller/apiserver/watch.h"
 #include "lib/base/alloc.h"
 #include "lib/http/http_server.h"
@@ -32,6 +33,7 @@ apiserver_new(const struct apiserver_settings *settings)
     list_init(&server->watches);
     server->hub = hub_new(server->metrics);
     server->relay = relay_new(server);
+    server->usage = usage_new(server->loop, server->clock);
     server->membership =
         membership_new(server->loop, server->store, server->workers);
     server->http =
@@ -58,6 +60,7 @@ apiserver_free(struct apiserver *server)
     http_server_free(server->http);
     membership_free(server->membership);
     hub_free(server->hub);
+    usage_free(server->usage);
     openapi_free(server->openapi);
     free(server);
 }

@@ -48,6 +48,7 @@ add_sorted(const struct kind **list, unsigned n, const struct kind *kind)
 
 unsigned
 catalogue_kinds(const char *group,
+                bool upstream_alone,
                 const struct kind *ret_kinds[CATALOGUE_MAX_KINDS])
 {
     unsigned n = 0;
@@ -58,6 +59,9 @@ catalogue_kinds(const char *group,
     for (unsigned i = 0; i < n_answered_kinds; i++)
         if (strcmp(answered_kinds[i]->group, group) == 0)
             n = add_sorted(ret_kinds, n, answered_kinds[i]);
+    for (unsigned i = 0; i < n_measured_kinds && !upstream_alone; i++)
+        if (strcmp(measured_kinds[i]->group, group) == 0)
+            n = add_sorted(ret_kinds, n, measured_kinds[i]);
     return n;
 }
 

@@ -19,8 +19,11 @@ extern const char *const catalogue_groups[];
 
 #define CATALOGUE_MAX_KINDS 32
 
-/* The kinds of a group, by name; answered ones too. Returns how many. */
+/* The kinds of a group, by name; answered ones too. `upstream_alone`: those of
+ * kube-apiserver itself, which measures nothing. Returns how many.
+ */
 unsigned catalogue_kinds(const char *group,
+                         bool upstream_alone,
                          const struct kind *ret_kinds[CATALOGUE_MAX_KINDS]);
 
 /* The subresources of a kind, by name; `upstream_alone`: without Kiln's own.

@@ -8,6 +8,7 @@
 #include "controller/apiserver/catalogue.h"
 #include "controller/apiserver/discovery_documents.h"
 #include "controller/apiserver/openapi.h"
+#include "controller/apiserver/policy.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "lib/api/kind.h"
@@ -129,7 +130,8 @@ reply_paths(struct request *q)
     json_append(a, paths, json_string(a, "/apis"));
     for (const char *const *group = catalogue_groups + 1; *group != NULL;
          group++) {
-        if (catalogue_kinds(*group, list) == 0)
+        if (catalogue_kinds(*group, q->server->policy->is_conformance, list)
+            == 0)
             continue;
         json_append(a, paths, json_stringf(a, "/apis/%s", *group));
         json_append(a,

@@ -166,7 +166,8 @@ make(struct request *q, bool is_core, const char *version)
              json_stringf(a, "apidiscovery.k8s.io/%s", version));
     json_make_object(a, tree, "metadata");
     for (; *group != NULL; group++) {
-        unsigned n = catalogue_kinds(*group, list);
+        unsigned n =
+            catalogue_kinds(*group, q->server->policy->is_conformance, list);
 
         if (n > 0)
             json_append(a, items, group_entry(q, *group, list, n));

@@ -68,7 +68,8 @@ discovery_groups(struct request *q)
          name++) {
         struct json *group = json_object(a);
 
-        if (catalogue_kinds(*name, list) == 0)
+        if (catalogue_kinds(*name, q->server->policy->is_conformance, list)
+            == 0)
             continue;
         add_group(a, group, list[0]);
         json_append(a, groups, group);
@@ -84,7 +85,8 @@ discovery_group(struct request *q, const char *name)
     struct arena *a = q->arena;
     struct json *tree = json_object(a);
 
-    if (name[0] == '\0' || catalogue_kinds(name, list) == 0)
+    if (name[0] == '\0'
+        || catalogue_kinds(name, q->server->policy->is_conformance, list) == 0)
         return false;
     json_set_string(a, tree, "kind", "APIGroup");
     json_set_string(a, tree, "apiVersion", "v1");
@@ -143,7 +145,7 @@ add_whole(struct arena *a, struct json *entry, const struct kind *kind)
         json_set(a, entry, "shortNames", text_list(a, kind->short_names));
     if (kind->categories != NULL)
         json_set(a, entry, "categories", text_list(a, kind->categories));
-    if (!(kind->flags & KIND_ANSWERED))
+    if (!(kind->flags & (KIND_ANSWERED | KIND_MEASURED)))
         json_set(a, entry, "storageVersionHash", version_hash(a, kind));
 }
 
@@ -198,7 +200,8 @@ discovery_resources(struct request *q, const char *group, const char *version)
     struct arena *a = q->arena;
     struct json *tree = json_object(a);
     struct json *rows = json_array(a);
-    unsigned n = catalogue_kinds(group, list);
+    unsigned n =
+        catalogue_kinds(group, q->server->policy->is_conformance, list);
 
     if (n == 0 || strcmp(list[0]->version, version) != 0)
         return false;

@@ -82,7 +82,7 @@ make_group(struct openapi *openapi, const char *group, bool upstream_alone)
 {
     CLEANUP(arena_freep) struct arena *a = arena_new(0);
     const struct kind *list[CATALOGUE_MAX_KINDS];
-    unsigned n = catalogue_kinds(group, list);
+    unsigned n = catalogue_kinds(group, upstream_alone, list);
     struct json *paths = json_object(a);
     struct json *schemas = json_object(a);
 

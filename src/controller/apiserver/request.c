@@ -26,6 +26,11 @@ static verb_fn *const plain[N_VERBS] = {
     [VERB_DELETE_COLLECTION] = verb_delete_collection,
 };
 
+static verb_fn *const of_measured[N_VERBS] = {
+    [VERB_GET] = verb_get_usage,
+    [VERB_LIST] = verb_list_usage,
+};
+
 static verb_fn *const of_status[N_VERBS] = {
     [VERB_GET] = verb_get,
     [VERB_REPLACE] = verb_replace,
@@ -97,6 +102,8 @@ find_verb(const struct route *route)
     case SUBRESOURCE_NONE:
         if (route->kind->flags & KIND_ANSWERED)
             return verb_review;
+        if (route->kind->flags & KIND_MEASURED)
+            return of_measured[route->verb];
         return plain[route->verb];
     case SUBRESOURCE_STATUS:
         return of_status[route->verb];
@@ -116,6 +123,8 @@ find_verb(const struct route *route)
         return verb_approve;
     case SUBRESOURCE_RESET:
         return verb_reset;
+    case SUBRESOURCE_USAGE:
+        return verb_report_usage;
     case SUBRESOURCE_SCRIPT:
     case SUBRESOURCE_ENVIRONMENT:
         return verb_get_content;

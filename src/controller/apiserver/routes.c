@@ -34,6 +34,7 @@ static const char *const subresource_names[N_SUBRESOURCES] = {
     [SUBRESOURCE_REQUESTS] = "requests",
     [SUBRESOURCE_RESET] = "reset",
     [SUBRESOURCE_SCRIPT] = "script",
+    [SUBRESOURCE_USAGE] = "usage",
 };
 
 #define V(verb) (1u << (verb))
@@ -50,6 +51,7 @@ static const struct {
     {&node_kind, SUBRESOURCE_ENROL, V(VERB_CREATE)},
     {&node_kind, SUBRESOURCE_REQUESTS, V(VERB_GET) | V(VERB_CREATE)},
     {&node_kind, SUBRESOURCE_RESET, V(VERB_CREATE)},
+    {&node_kind, SUBRESOURCE_USAGE, V(VERB_CREATE)},
     {&pod_kind, SUBRESOURCE_BINDING, V(VERB_CREATE)},
     {&pod_kind, SUBRESOURCE_EVICTION, V(VERB_CREATE)},
     {&pod_kind, SUBRESOURCE_EXEC, V(VERB_CREATE) | V(VERB_GET)},
@@ -82,6 +84,8 @@ kind_allows(const struct kind *kind, enum verb verb)
 {
     if (kind->flags & KIND_ANSWERED)
         return verb == VERB_CREATE;
+    if (kind->flags & KIND_MEASURED)
+        return verb == VERB_GET || verb == VERB_LIST;
     return kind != &namespace_kind || verb != VERB_DELETE_COLLECTION;
 }
 
@@ -135,6 +139,9 @@ is_group(const char *group)
             return true;
     for (unsigned i = 0; i < n_answered_kinds; i++)
         if (strcmp(answered_kinds[i]->group, group) == 0)
+            return true;
+    for (unsigned i = 0; i < n_measured_kinds; i++)
+        if (strcmp(measured_kinds[i]->group, group) == 0)
             return true;
     return false;
 }

@@ -126,11 +126,11 @@ judge_resource(struct request *q, const struct json *attributes)
         return (struct verdict){.is_allowed = true};
     if (resource == NULL || verb == NULL || what.part == N_SUBRESOURCES)
         return verdict;
-    for (unsigned i = 0; i < n_kinds; i++) {
-        what.kind = kinds[i];
-        if (!is_of_group(kinds[i], group != NULL ? group : "")
+    for (unsigned i = 0; i < n_kinds + n_measured_kinds; i++) {
+        what.kind = i < n_kinds ? kinds[i] : measured_kinds[i - n_kinds];
+        if (!is_of_group(what.kind, group != NULL ? group : "")
             || (strcmp(resource, "*") != 0
-                && strcmp(resource, kinds[i]->plural) != 0))
+                && strcmp(resource, what.kind->plural) != 0))
             continue;
         verdict = judge_verbs(q, &what, verb);
         if (!verdict.is_allowed)
@@ -234,9 +234,13 @@ add_rules(struct request *q, struct json *rules, const char *namespace)
             what.part = part;
             add_rule(q, rules, &what);
         }
+    what.part = SUBRESOURCE_NONE;
     for (unsigned i = 0; i < n_answered_kinds; i++) {
         what.kind = answered_kinds[i];
-        what.part = SUBRESOURCE_NONE;
+        add_rule(q, rules, &what);
+    }
+    for (unsigned i = 0; i < n_measured_kinds; i++) {
+        what.kind = measured_kinds[i];
         add_rule(q, rules, &what);
     }
 }

@@ -23,6 +23,7 @@ struct openapi;
 struct policy;
 struct relay;
 struct store;
+struct usage;
 struct hub;
 struct workers;
 
@@ -40,6 +41,7 @@ struct apiserver {
     struct hub *hub;
     struct list watches; /* over HTTP */
     struct relay *relay; /* of logs, from the agents */
+    struct usage *usage; /* of nodes and pods, by their agents */
     struct http_server *http;
     struct access access;
     struct openapi *openapi; /* NULL until somebody asks for it */

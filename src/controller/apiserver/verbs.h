@@ -35,5 +35,10 @@ void verb_enrol(struct request *q);
 void verb_approve(struct request *q);
 void verb_reset(struct request *q);
 
+/* usage.c: nodes/NAME/usage, and what is made of it */
+void verb_report_usage(struct request *q);
+void verb_get_usage(struct request *q);
+void verb_list_usage(struct request *q);
+
 /* content.c: jobs/NAME/script and jobs/NAME/environment */
 void verb_get_content(struct request *q);

@@ -33,6 +33,7 @@ enum kind_flag {
     KIND_TRANSIENT = 1 << 6, /* Events: their own relaxed database */
     KIND_VOLATILE = 1 << 7,  /* Leases: revisions that are not durable */
     KIND_ANSWERED = 1 << 8,  /* never stored: made when it is asked for */
+    KIND_MEASURED = 1 << 9,  /* never stored: what agents reported last */
 };
 
 struct kind {
@@ -92,13 +93,16 @@ kind_stored(const struct kind *kind)
     return kind->stored_as != NULL ? kind->stored_as : kind;
 }
 
-/* All kinds that are stored, in order of discovery; and those that are only
- * answered (KIND_ANSWERED): questions about the caller.
+/* All kinds that are stored, in order of discovery; those that are only
+ * answered (KIND_ANSWERED): questions about the caller; and those that are
+ * read from the last reports of agents (KIND_MEASURED).
  */
 extern const struct kind *const kinds[];
 extern const unsigned n_kinds;
 extern const struct kind *const answered_kinds[];
 extern const unsigned n_answered_kinds;
+extern const struct kind *const measured_kinds[];
+extern const unsigned n_measured_kinds;
 
 /* The kinds that Kiln's own code names. */
 extern const struct kind config_map_kind;
@@ -108,10 +112,12 @@ extern const struct kind job_kind;
 extern const struct kind lease_kind;
 extern const struct kind namespace_kind;
 extern const struct kind node_kind;
+extern const struct kind node_metrics_kind;
 extern const struct kind persistent_volume_kind;
 extern const struct kind persistent_volume_claim_kind;
 extern const struct kind pod_kind;
 extern const struct kind pod_disruption_budget_kind;
+extern const struct kind pod_metrics_kind;
 extern const struct kind pod_template_kind;
 extern const struct kind priority_class_kind;
 extern const struct kind resource_quota_kind;

@@ -246,6 +246,7 @@ struct pod {
 extern const struct record pod_record;
 extern const struct record pod_spec_record;
 extern const struct record pod_template_record;
+extern const struct record pod_usage_record;
 
 /* The view of an object of the kind Pod. */
 const struct pod *pod_of(const struct object *object);

@@ -33,6 +33,12 @@ const struct kind *const answered_kinds[] = {
 };
 const unsigned n_answered_kinds = ARRAY_SIZE(answered_kinds);
 
+const struct kind *const measured_kinds[] = {
+    &node_metrics_kind,
+    &pod_metrics_kind,
+};
+const unsigned n_measured_kinds = ARRAY_SIZE(measured_kinds);
+
 /* The list is short and fixed: a comparison of first letters each is faster
  * than any hash.
  */
@@ -42,19 +48,32 @@ same(const char *a, const char *b)
     return a[0] == b[0] && strcmp(a, b) == 0;
 }
 
+static const struct kind *
+find_in(const struct kind *const *list,
+        unsigned n,
+        const char *group,
+        const char *version,
+        const char *plural)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (same(list[i]->plural, plural) && same(list[i]->group, group)
+            && same(list[i]->version, version))
+            return list[i];
+    return NULL;
+}
+
 const struct kind *
 kind_find(const char *group, const char *version, const char *plural)
 {
-    for (unsigned i = 0; i < n_kinds; i++)
-        if (same(kinds[i]->plural, plural) && same(kinds[i]->group, group)
-            && same(kinds[i]->version, version))
-            return kinds[i];
-    for (unsigned i = 0; i < n_answered_kinds; i++)
-        if (same(answered_kinds[i]->plural, plural)
-            && same(answered_kinds[i]->group, group)
-            && same(answered_kinds[i]->version, version))
-            return answered_kinds[i];
-    return NULL;
+    const struct kind *kind = find_in(kinds, n_kinds, group, version, plural);
+
+    if (kind == NULL)
+        kind =
+            find_in(answered_kinds, n_answered_kinds, group, version, plural);
+    if (kind == NULL)
+        kind =
+            find_in(measured_kinds, n_measured_kinds, group, version, plural);
+    return kind;
 }
 
 const struct kind *

@@ -158,7 +158,6 @@ extern const struct record persistent_volume_claim_template_record;
 extern const struct record photon_persistent_disk_volume_source_record;
 extern const struct record placement_record;
 extern const struct record pod_status_record;
-extern const struct record pod_usage_record;
 extern const struct record pod_volume_record;
 extern const struct record portworx_volume_source_record;
 extern const struct record probe_record;

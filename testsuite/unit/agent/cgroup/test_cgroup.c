@@ -213,6 +213,7 @@ START_TEST(usage_tells_cpu_time_peak_memory_and_oom_kills)
     struct cgroot *root = box_open();
     const struct cgroot_ability *can;
     struct cgroup_usage usage;
+    uint64_t working_set = 0;
     struct cgroup *c;
     int status = 0;
 
@@ -225,7 +226,9 @@ START_TEST(usage_tells_cpu_time_peak_memory_and_oom_kills)
     ck_assert(usage.has_cpu == can->cpu_time);
     if (can->cpu_time)
         ck_assert_uint_ge(usage.cpu_user_us + usage.cpu_system_us, 20000);
+    ck_assert(cgroup_read_working_set(c, &working_set) == can->memory);
     if (can->memory) {
+        ck_assert_uint_lt(working_set, 32u << 20);
         ck_assert_int_eq(cgroup_set_memory(c, 64u << 20, NULL), 0);
         waitpid(start_inside(c, eat_memory), &status, 0);
 

@@ -13,7 +13,7 @@ is_listed(const struct kind *kind)
     const struct kind *list[CATALOGUE_MAX_KINDS];
 
     for (const char *const *group = catalogue_groups; *group != NULL; group++) {
-        unsigned n = catalogue_kinds(*group, list);
+        unsigned n = catalogue_kinds(*group, false, list);
 
         for (unsigned i = 0; i < n; i++)
             if (list[i] == kind)
@@ -30,6 +30,10 @@ START_TEST(every_kind_is_in_a_group_that_is_told)
         ck_assert_msg(is_listed(answered_kinds[i]),
                       "%s",
                       answered_kinds[i]->name);
+    for (unsigned i = 0; i < n_measured_kinds; i++)
+        ck_assert_msg(is_listed(measured_kinds[i]),
+                      "%s",
+                      measured_kinds[i]->name);
 }
 END_TEST
 
@@ -37,7 +41,7 @@ START_TEST(kinds_and_subresources_come_by_name)
 {
     const struct kind *list[CATALOGUE_MAX_KINDS];
     enum subresource parts[N_SUBRESOURCES];
-    unsigned n = catalogue_kinds("", list);
+    unsigned n = catalogue_kinds("", false, list);
 
     ck_assert_uint_gt(n, 5);
     for (unsigned i = 1; i < n; i++)
@@ -56,8 +60,11 @@ START_TEST(upstream_alone_leaves_out_what_is_kilns)
     enum subresource parts[N_SUBRESOURCES];
     unsigned n = catalogue_parts(&node_kind, true, parts);
 
+    const struct kind *list[CATALOGUE_MAX_KINDS];
+
     ck_assert_uint_eq(n, 1);
     ck_assert_int_eq(parts[0], SUBRESOURCE_STATUS);
+    ck_assert_uint_eq(catalogue_kinds("metrics.k8s.io", true, list), 0);
     ck_assert_uint_gt(catalogue_parts(&node_kind, false, parts), 1);
 }
 END_TEST

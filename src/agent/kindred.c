@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/kindred.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/fd.h"
+
+struct process {
+    pid_t pid;
+    pid_t parent;
+    uint64_t user, system;               /* its own, in ticks */
+    uint64_t waited_user, waited_system; /* of children it waited for */
+    int64_t pages;
+};
+
+struct census {
+    struct process *items; /* by pid */
+    size_t count, capacity;
+};
+
+static int
+read_process(const char *root, pid_t pid, struct process *ret_process)
+{
+    char path[256];
+    char text[1024];
+    const char *at;
+    ssize_t n;
+
+    snprintf(path, sizeof(path), "%s/proc/%ld/stat", root, (long)pid);
+    CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    n = read(fd, text, sizeof(text) - 1);
+    if (n < 0)
+        return -errno;
+    text[n] = '\0';
+    ret_process->pid = pid;
+    at = strrchr(text, ')'); /* a name may hold anything */
+    if (at == NULL
+        || sscanf(at + 1,
+                  " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64
+                  " %" SCNu64 " %" SCNu64 " %" SCNu64
+                  " %*d %*d %*d %*d %*u %*u %" SCNd64,
+                  &ret_process->parent,
+                  &ret_process->user,
+                  &ret_process->system,
+                  &ret_process->waited_user,
+                  &ret_process->waited_system,
+                  &ret_process->pages)
+               != 6)
+        return -EBADMSG;
+    return 0;
+}
+
+static int
+compare_processes(const void *a, const void *b)
+{
+    const struct process *x = a;
+    const struct process *y = b;
+
+    return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static int
+compare_kindred(const void *a, const void *b)
+{
+    const struct kindred *x = a;
+    const struct kindred *y = b;
+
+    return (x->ancestor > y->ancestor) - (x->ancestor < y->ancestor);
+}
+
+static int
+take_census(const char *root, struct census *c)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/proc", root);
+    DIR *proc = opendir(path);
+    struct dirent *entry;
+
+    if (proc == NULL)
+        return -errno;
+    while ((entry = readdir(proc)) != NULL) {
+        struct process p;
+
+        if (!isdigit((unsigned char)entry->d_name[0])
+            || read_process(root, (pid_t)strtol(entry->d_name, NULL, 10), &p)
+                   < 0)
+            continue;
+        xgrow(c->items, c->count, c->capacity);
+        c->items[c->count++] = p;
+    }
+    closedir(proc);
+    if (c->count > 0)
+        qsort(c->items, c->count, sizeof(*c->items), compare_processes);
+    return 0;
+}
+
+static struct kindred *
+find_kindred(struct kindred *list, size_t count, pid_t ancestor)
+{
+    const struct kindred key = {.ancestor = ancestor};
+
+    return bsearch(&key, list, count, sizeof(key), compare_kindred);
+}
+
+/* Upwards; the census is no snapshot, so a loop in it is possible. */
+static struct kindred *
+find_family(const struct census *c,
+            const struct process *p,
+            struct kindred *list,
+            size_t count)
+{
+    for (size_t steps = 0; p != NULL && steps < c->count; steps++) {
+        const struct process key = {.pid = p->parent};
+        struct kindred *found = find_kindred(list, count, p->parent);
+
+        if (found != NULL)
+            return found;
+        p = bsearch(&key, c->items, c->count, sizeof(key), compare_processes);
+    }
+    return NULL;
+}
+
+static uint64_t
+ticks_us(uint64_t ticks)
+{
+    return ticks * 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
+static void
+add(struct kindred *k, const struct process *p, bool is_ancestor)
+{
+    k->cpu_user_us += ticks_us(p->waited_user + (is_ancestor ? 0 : p->user));
+    k->cpu_system_us +=
+        ticks_us(p->waited_system + (is_ancestor ? 0 : p->system));
+    if (is_ancestor)
+        k->is_there = true;
+    else
+        k->memory_bytes += (uint64_t)p->pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+int
+kindred_read(const char *root, struct kindred *list, size_t count)
+{
+    struct census c = {0};
+    int r;
+
+    if (count == 0)
+        return 0;
+    qsort(list, count, sizeof(*list), compare_kindred);
+    for (size_t i = 0; i < count; i++)
+        list[i] = (struct kindred){.ancestor = list[i].ancestor};
+    r = take_census(root, &c);
+    for (size_t i = 0; i < c.count; i++) {
+        struct process *p = &c.items[i];
+        struct kindred *k = find_kindred(list, count, p->pid);
+
+        if (k != NULL)
+            add(k, p, true);
+        else if ((k = find_family(&c, p, list, count)) != NULL)
+            add(k, p, false);
+    }
+    free(c.items);
+    return r;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kindred.h - what the descendants of some processes have taken, where no
+ * cgroup counts it
+ *
+ * One look through /proc for all of them. A rootless agent asks for its
+ * shepherds, which are child subreapers: whatever their jobs fork and abandon
+ * stays below them. Memory that processes share counts for each.
+ *
+ * Thread: any; takes milliseconds, so on a worker.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct kindred {
+    pid_t ancestor; /* in; not counted itself, but what it waited for is */
+    bool is_there;  /* out, as the rest */
+    uint64_t cpu_user_us;
+    uint64_t cpu_system_us;
+    uint64_t memory_bytes; /* resident */
+};
+
+/* `root` is put in front of "/proc": "" for this machine. The list is sorted
+ * by ancestor.
+ */
+int kindred_read(const char *root, struct kindred *list, size_t count);

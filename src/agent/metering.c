@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/metering.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/cgroup/cgroup.h"
+#include "agent/hardware/machine_load.h"
+#include "agent/kindred.h"
+#include "agent/pods/ground.h"
+#include "agent/pods/pods.h"
+#include "agent/pods/stay.h"
+#include "lib/api/kind.h"
+#include "lib/api/metrics.h"
+#include "lib/api/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+#include "lib/base/random.h"
+#include "lib/client/client.h"
+#include "lib/json/json.h"
+#include "lib/loop/timer.h"
+#include "lib/loop/workers.h"
+
+#define FIRST_MS        1000
+#define LEAST_MS        50 /* a shorter window says nothing of a rate */
+#define INTERVAL_MIN_MS 100
+
+struct metering {
+    const struct ground *ground;
+    const struct pods *pods;
+    int64_t interval_ms;
+    struct timer *timer;
+    int64_t started_us; /* real */
+    struct map *former; /* by uid: what was read last, struct reading */
+    bool has_node;
+    uint64_t node_cpu_us;
+    int64_t node_at_us;
+};
+
+/* CPU time that was taken by a moment. */
+struct reading {
+    uint64_t cpu_us;
+    int64_t at_us; /* monotonic */
+};
+
+/* A pod on its way through a worker. */
+struct measured {
+    const struct object *pod;
+    struct cgroup *cgroup; /* a copy; NULL: by its processes */
+    pid_t shepherd;
+    int64_t started_at_us;
+    int64_t at_us;
+    bool is_known;
+    struct cgroup_usage usage;
+    uint64_t memory_bytes;
+};
+
+struct measurement {
+    struct metering *m;
+    struct measured *pods;
+    size_t count, capacity;
+    struct machine_load load;
+    int64_t at_us;
+    bool has_load;
+};
+
+static void
+measurement_free(struct measurement *t)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        object_unref(t->pods[i].pod);
+        cgroup_free(t->pods[i].cgroup);
+    }
+    free(t->pods);
+    free(t);
+}
+
+/* ---- On a worker ---- */
+
+static void
+measure_processes(struct measurement *t)
+{
+    CLEANUP_FREE struct kindred *list = xnew_array(struct kindred, t->count);
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->count; i++)
+        if (t->pods[i].cgroup == NULL && t->pods[i].shepherd > 0)
+            list[n++].ancestor = t->pods[i].shepherd;
+    if (n == 0 || kindred_read("", list, n) < 0)
+        return;
+    for (size_t i = 0; i < t->count; i++)
+        for (size_t k = 0; t->pods[i].cgroup == NULL && k < n; k++)
+            if (list[k].is_there && list[k].ancestor == t->pods[i].shepherd) {
+                t->pods[i].at_us = clock_monotonic_us(t->m->ground->clock);
+                t->pods[i].is_known = true;
+                t->pods[i].usage.cpu_user_us = list[k].cpu_user_us;
+                t->pods[i].usage.cpu_system_us = list[k].cpu_system_us;
+                t->pods[i].memory_bytes = list[k].memory_bytes;
+            }
+}
+
+static void
+measure(void *arg)
+{
+    struct measurement *t = arg;
+    struct clock *clock = t->m->ground->clock;
+
+    for (size_t i = 0; i < t->count; i++) {
+        struct measured *p = &t->pods[i];
+
+        if (p->cgroup == NULL)
+            continue;
+        p->at_us = clock_monotonic_us(clock);
+        cgroup_read_usage(p->cgroup, &p->usage);
+        p->is_known = p->usage.has_cpu;
+        (void)cgroup_read_working_set(p->cgroup, &p->memory_bytes);
+    }
+    measure_processes(t);
+    t->at_us = clock_monotonic_us(clock);
+    t->has_load = machine_load_read("", &t->load, NULL) == 0;
+}
+
+/* ---- Figures ---- */
+
+static int64_t
+rate(uint64_t cpu_us, uint64_t before_us, int64_t window_us)
+{
+    if (cpu_us < before_us || window_us <= 0)
+        return 0;
+    return (int64_t)((double)(cpu_us - before_us) * 1e9 / (double)window_us);
+}
+
+/* Since it was read last; at first since it began, if that was seen. */
+static void
+set_pod_rate(const struct metering *m,
+             const struct measured *p,
+             struct usage_figures *f)
+{
+    const struct reading *former = map_find(m->former, p->pod->meta->uid);
+    uint64_t cpu_us = p->usage.cpu_user_us + p->usage.cpu_system_us;
+    int64_t window_us = 0;
+    uint64_t before_us = 0;
+
+    if (former != NULL) {
+        window_us = p->at_us - former->at_us;
+        before_us = former->cpu_us;
+    } else if (p->started_at_us >= m->started_us)
+        window_us = clock_real_us(m->ground->clock) - p->started_at_us;
+    if (window_us < LEAST_MS * 1000)
+        return;
+    f->window_ms = window_us / 1000;
+    f->cpu_nanocores = rate(cpu_us, before_us, window_us);
+}
+
+static void
+add_pod(const struct measurement *t,
+        const struct measured *p,
+        struct usage_of_pod *out)
+{
+    out->namespace = p->pod->meta->namespace;
+    out->name = p->pod->meta->name;
+    out->uid = p->pod->meta->uid;
+    out->figures.memory_bytes = (int64_t)p->memory_bytes;
+    set_pod_rate(t->m, p, &out->figures);
+    out->total.peak_memory_bytes = (int64_t)p->usage.peak_memory_bytes;
+    out->total.user_cpu_us = (int64_t)p->usage.cpu_user_us;
+    out->total.system_cpu_us = (int64_t)p->usage.cpu_system_us;
+}
+
+static void
+set_node(const struct measurement *t, struct usage_figures *f)
+{
+    const struct metering *m = t->m;
+
+    if (!t->has_load)
+        return;
+    f->memory_bytes = (int64_t)t->load.memory_bytes;
+    if (!m->has_node || t->at_us - m->node_at_us < LEAST_MS * 1000)
+        return;
+    f->window_ms = (t->at_us - m->node_at_us) / 1000;
+    f->cpu_nanocores =
+        rate(t->load.cpu_us, m->node_cpu_us, t->at_us - m->node_at_us);
+}
+
+static void
+forget_former(struct metering *m)
+{
+    size_t at = 0;
+    void *reading;
+
+    while (map_next(m->former, &at, NULL, &reading))
+        free(reading);
+    map_clear(m->former);
+}
+
+static void
+remember(struct metering *m, const struct measurement *t)
+{
+    forget_former(m);
+    for (size_t i = 0; i < t->count; i++) {
+        const struct measured *p = &t->pods[i];
+        struct reading *r;
+
+        if (!p->is_known)
+            continue;
+        r = xnew(struct reading);
+        r->cpu_us = p->usage.cpu_user_us + p->usage.cpu_system_us;
+        r->at_us = p->at_us;
+        map_put(m->former, p->pod->meta->uid, r);
+    }
+    m->has_node = t->has_load;
+    m->node_cpu_us = t->load.cpu_us;
+    m->node_at_us = t->at_us;
+}
+
+/* ---- Reports ---- */
+
+static void
+on_answer(const struct client_reply *reply, void *context)
+{
+    struct metering *m = context;
+    struct error err = {0};
+
+    if (reply->code != 201) {
+        client_reply_error(reply, &err);
+        log_debug("the report of usage was not taken: %s", err.text);
+    }
+    timer_start(m->timer, m->interval_ms);
+}
+
+static void
+report(struct metering *m, const struct measurement *t)
+{
+    struct arena *arena = arena_new(0);
+    struct usage_report said = {.interval_ms = m->interval_ms};
+    struct client_request request = {
+        .verb = CLIENT_CREATE,
+        .kind = &node_kind,
+        .name = m->ground->node,
+        .subresource = "usage",
+        .raw = true,
+    };
+
+    set_node(t, &said.node);
+    said.pods.items =
+        arena_alloc(arena, (t->count + 1) * sizeof(*said.pods.items));
+    for (size_t i = 0; i < t->count; i++)
+        if (t->pods[i].is_known)
+            add_pod(t, &t->pods[i], &said.pods.items[said.pods.count++]);
+    request.body = record_encode(&usage_report_record, arena, &said);
+    client_call(m->ground->client, arena, &request, on_answer, m);
+}
+
+static void
+on_measured(void *arg)
+{
+    struct measurement *t = arg;
+
+    report(t->m, t);
+    remember(t->m, t);
+    measurement_free(t);
+}
+
+static void
+add_footing(const struct stay_footing *footing, void *context)
+{
+    struct measurement *t = context;
+    struct measured *p;
+
+    xgrow(t->pods, t->count, t->capacity);
+    p = &t->pods[t->count++];
+    *p = (struct measured){
+        .pod = object_ref(footing->pod),
+        .cgroup = footing->cgroup != NULL ? cgroup_dup(footing->cgroup) : NULL,
+        .shepherd = footing->shepherd,
+        .started_at_us = footing->started_at_us,
+    };
+}
+
+static void
+begin(void *context)
+{
+    struct metering *m = context;
+    struct measurement *t = xnew(struct measurement);
+
+    t->m = m;
+    pods_visit_running(m->pods, add_footing, t);
+    workers_submit(m->ground->workers,
+                   m->ground->loop,
+                   measure,
+                   on_measured,
+                   t);
+}
+
+struct metering *
+metering_new(const struct ground *ground,
+             const struct pods *pods,
+             int64_t interval_ms)
+{
+    struct metering *m = xnew(struct metering);
+
+    m->ground = ground;
+    m->pods = pods;
+    m->interval_ms =
+        interval_ms > INTERVAL_MIN_MS ? interval_ms : INTERVAL_MIN_MS;
+    m->former = map_new();
+    m->started_us = clock_real_us(ground->clock);
+    m->timer = timer_new(ground->loop, begin, m);
+    return m;
+}
+
+void
+metering_free(struct metering *m)
+{
+    if (m == NULL)
+        return;
+    timer_free(m->timer);
+    forget_former(m);
+    map_free(m->former);
+    free(m);
+}
+
+/* Agents that start together report apart. */
+void
+metering_start(struct metering *m)
+{
+    struct machine_load load;
+    uint32_t chance;
+
+    random_bytes(&chance, sizeof(chance));
+    m->has_node = machine_load_read("", &load, NULL) == 0;
+    m->node_cpu_us = m->has_node ? load.cpu_us : 0;
+    m->node_at_us = clock_monotonic_us(m->ground->clock);
+    if (m->interval_ms < FIRST_MS)
+        timer_start(m->timer, m->interval_ms);
+    else
+        timer_start(m->timer, FIRST_MS + chance % m->interval_ms / 4);
+}
