@@ -273,4 +273,56 @@ if cluster_user kilntest1 && cluster_user kilntest2; then
 else
     skip "a user submits over the network" "only root can make users"
 fi
+# --- jobs as Kubernetes has them -------------------------------------------------
+
+kctl apply -f - >/dev/null <<'TXT'
+apiVersion: batch/v1
+kind: Job
+metadata: {name: rules}
+spec:
+  completionMode: Indexed
+  completions: 3
+  parallelism: 3
+  backoffLimitPerIndex: 5
+  podFailurePolicy:
+    rules:
+    - {action: FailIndex, onExitCodes: {operator: In, values: [1, 2]}}
+  template:
+    spec:
+      restartPolicy: Never
+      terminationGracePeriodSeconds: 1
+      containers:
+      - name: main
+        image: host
+        command: [sh, -c, 'exit $JOB_COMPLETION_INDEX']
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: enough}
+spec:
+  completionMode: Indexed
+  completions: 2
+  parallelism: 2
+  successPolicy: {rules: [{succeededIndexes: "0"}]}
+  template:
+    spec:
+      restartPolicy: Never
+      terminationGracePeriodSeconds: 1
+      containers:
+      - name: main
+        image: host
+        command: [sh, -c, '[ $JOB_COMPLETION_INDEX = 0 ] || sleep 600']
+TXT
+told() { # JOB TYPE
+    kctl get job "$1" -o jsonpath="{.status.conditions[?(@.type==\"$2\")].reason}{\" \"}{.status.completedIndexes}{\" \"}{.status.failedIndexes}"
+}
+ok "a rule on failures ends a job" \
+    kctl wait --for condition=Failed --timeout 30s job rules
+is "it says which indexes have failed" "$(told rules Failed)" \
+    "FailedIndexes 0 1,2"
+ok "a rule on success does, too" \
+    kctl wait --for condition=Complete --timeout 30s job enough
+is "though not every index was done" "$(told enough Complete)" \
+    "SuccessPolicy 0 "
+kctl delete job rules enough >/dev/null
 finish

@@ -261,6 +261,7 @@ add_own(struct variables *v, const struct compose_input *in)
     set(v, "KILN_JOB_NAME", environment_job_name(pod));
     set_annotation(v, pod, "KILN_JOB_USER", ANNOTATION_USER);
     set_annotation(v, pod, "KILN_RESTART_COUNT", ANNOTATION_ATTEMPT);
+    set_annotation(v, pod, "JOB_COMPLETION_INDEX", ANNOTATION_INDEX);
     set(v, "KILN_JOB_ACCOUNT", pod->meta->namespace);
     set(v, "KILN_POD_NAME", pod->meta->name);
     set(v, "KILN_POD_UID", pod->meta->uid);

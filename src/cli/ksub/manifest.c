@@ -327,6 +327,8 @@ fill_job(struct arena *arena,
     if (r < 0)
         return r;
     json_set_int(arena, spec, "backoffLimit", 0);
+    /* Two attempts never write the same files at once. */
+    json_set_string(arena, spec, "podReplacementPolicy", "Failed");
     if (s->hold)
         json_set_bool(arena, spec, "suspend", true);
     if (s->requeue)

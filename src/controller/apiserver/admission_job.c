@@ -22,8 +22,11 @@
 static const char *const tied_annotations[] = {
     ANNOTATION_ATTEMPT,
     ANNOTATION_ENVIRONMENT,
+    ANNOTATION_INDEX_FAILURES,
+    ANNOTATION_INDEX_IGNORED,
     ANNOTATION_JOB_ID,
     ANNOTATION_SCRIPT,
+    ANNOTATION_SURPLUS,
 };
 
 static const char *const tied_labels[] = {

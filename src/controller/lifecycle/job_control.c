@@ -203,6 +203,15 @@ create_pods(struct job_control *c,
     }
 }
 
+/* Of another controller, which its maker named. */
+static bool
+is_anothers(const struct job *job)
+{
+    const char *by = job->spec.managed_by;
+
+    return by != NULL && strcmp(by, MANAGED_BY_KILN) != 0;
+}
+
 static void
 work_on_job(const char *key, void *context)
 {
@@ -216,7 +225,7 @@ work_on_job(const char *key, void *context)
     struct job_plan plan;
 
     if (job == NULL || job->meta->deleted_at_us != 0
-        || job_is_finished(job_of(job))) {
+        || job_is_finished(job_of(job)) || is_anothers(job_of(job))) {
         forget(c, key);
         workqueue_done(c->queue, key, WORKQUEUE_OK);
         return;
@@ -237,6 +246,8 @@ work_on_job(const char *key, void *context)
     create_pods(c, pass, m->tally, &plan);
     if (plan.delete_active)
         job_pass_delete_active(pass);
+    if (plan.n_surplus > 0)
+        job_pass_delete_surplus(pass, plan.n_surplus);
     if (plan.wake_after_us > 0)
         workqueue_add_after(c->queue, key, plan.wake_after_us / 1000 + 1);
     if (plan.status != NULL)

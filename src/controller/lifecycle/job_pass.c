@@ -9,6 +9,7 @@
 #include "controller/lifecycle/job_pod.h"
 #include "controller/lifecycle/job_report.h"
 #include "controller/lifecycle/stock.h"
+#include "controller/lifecycle/surplus.h"
 #include "lib/api/job.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
@@ -156,7 +157,7 @@ job_pass_create(struct job_pass *pass, const struct job_plan_pod *pod)
     client_call(pass->means->client, arena, &request, on_created, create);
 }
 
-/* ---- Deletes and the status ---- */
+/* ---- Deletes ---- */
 
 /* False: it is to be tried again. */
 static bool
@@ -178,6 +179,16 @@ struct removal {
 };
 
 static void
+end_removal(struct removal *removal)
+{
+    struct job_pass *pass = removal->pass;
+
+    free(removal->pod_name);
+    free(removal);
+    end_call(pass);
+}
+
+static void
 on_deleted(const struct client_reply *reply, void *context)
 {
     struct removal *removal = context;
@@ -191,30 +202,48 @@ on_deleted(const struct client_reply *reply, void *context)
                       ANNOUNCE_STEP,
                       "SuccessfulDelete",
                       message);
-    free(removal->pod_name);
-    free(removal);
-    end_call(pass);
+    end_removal(removal);
+}
+
+static void
+send_delete(struct removal *removal)
+{
+    struct client_request request = {
+        .verb = CLIENT_DELETE,
+        .kind = &pod_kind,
+        .namespace = removal->pass->job->meta->namespace,
+        .name = removal->pod_name,
+    };
+
+    client_call(removal->pass->means->client,
+                NULL,
+                &request,
+                on_deleted,
+                removal);
+}
+
+static struct removal *
+remove_pod(struct job_pass *pass, const struct object *pod)
+{
+    struct removal *removal = xnew(struct removal);
+
+    removal->pass = pass;
+    removal->pod_name = xstrdup(pod->meta->name);
+    pass->calls++;
+    return removal;
+}
+
+static bool
+is_live(const struct object *pod)
+{
+    return !pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0;
 }
 
 static void
 delete_pod(const struct object *object, void *context)
 {
-    struct job_pass *pass = context;
-    struct removal *removal;
-    struct client_request request = {
-        .verb = CLIENT_DELETE,
-        .kind = &pod_kind,
-        .namespace = object->meta->namespace,
-        .name = object->meta->name,
-    };
-
-    if (pod_is_finished(pod_of(object)) || object->meta->deleted_at_us != 0)
-        return;
-    removal = xnew(struct removal);
-    removal->pass = pass;
-    removal->pod_name = xstrdup(object->meta->name);
-    pass->calls++;
-    client_call(pass->means->client, NULL, &request, on_deleted, removal);
+    if (is_live(object))
+        send_delete(remove_pod(context, object));
 }
 
 void
@@ -225,6 +254,83 @@ job_pass_delete_active(struct job_pass *pass)
                       delete_pod,
                       pass);
 }
+
+/* ---- Pods that are more than wanted ---- */
+
+static void
+on_marked(const struct client_reply *reply, void *context)
+{
+    struct removal *removal = context;
+
+    if (check_written(removal->pass, reply) && reply->code != 404)
+        send_delete(removal);
+    else
+        end_removal(removal);
+}
+
+/* It is marked first, so that its end is never taken for a failure. */
+static void
+delete_surplus(struct job_pass *pass, const struct object *pod)
+{
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena);
+    struct client_request request = {
+        .verb = CLIENT_MERGE_PATCH,
+        .kind = &pod_kind,
+        .namespace = pod->meta->namespace,
+        .name = pod->meta->name,
+        .body = body,
+    };
+
+    json_set_string(arena,
+                    json_make_object(arena,
+                                     json_make_object(arena, body, "metadata"),
+                                     "annotations"),
+                    ANNOTATION_SURPLUS,
+                    "true");
+    client_call(pass->means->client,
+                arena,
+                &request,
+                on_marked,
+                remove_pod(pass, pod));
+}
+
+struct live_pods {
+    const struct object **items;
+    size_t count, room;
+};
+
+static void
+add_live(const struct object *object, void *context)
+{
+    struct live_pods *live = context;
+
+    if (!is_live(object))
+        return;
+    if (live->count == live->room) {
+        live->room = live->room > 0 ? live->room * 2 : 64;
+        live->items =
+            xrealloc_array(live->items, live->room, sizeof(*live->items));
+    }
+    live->items[live->count++] = object;
+}
+
+void
+job_pass_delete_surplus(struct job_pass *pass, int64_t n)
+{
+    struct live_pods live = {0};
+
+    stock_visit_owned(pass->means->stock,
+                      pass->job->meta->uid,
+                      add_live,
+                      &live);
+    surplus_sort(job_of(pass->job), live.items, live.count);
+    for (size_t i = 0; i < live.count && (int64_t)i < n; i++)
+        delete_surplus(pass, live.items[i]);
+    free(live.items);
+}
+
+/* ---- The status ---- */
 
 /* The status, and what is to be told once it stands. */
 struct writing {

@@ -49,6 +49,7 @@ void job_pass_end(struct job_pass *pass);
  */
 void job_pass_create(struct job_pass *pass, const struct job_plan_pod *pod);
 void job_pass_delete_active(struct job_pass *pass);
+void job_pass_delete_surplus(struct job_pass *pass, int64_t n);
 void job_pass_write(struct job_pass *pass,
                     struct arena *arena TAKES,
                     struct json *status,

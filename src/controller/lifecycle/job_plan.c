@@ -13,17 +13,49 @@
 
 /* ---- The pods ---- */
 
+/* How many pods there should be. */
 static int64_t
 count_wanted(const struct job *job, const struct job_tally *t)
 {
     int64_t wanted = job_parallelism(job);
-    int64_t left = job_completions(job) - t->succeeded;
+    int64_t end = job_completions(job);
+    int64_t left;
 
-    if (!job_is_work_queue(job) && left < wanted)
+    if (job_is_work_queue(job))
+        return t->succeeded > 0 ? t->live : wanted;
+    left = end
+           - (job_is_indexed(job) ? index_set_count_below(&t->indexes.done, end)
+                                  : t->succeeded);
+    if (left < wanted)
         wanted = left;
-    if (job_is_work_queue(job) && t->succeeded > 0)
-        wanted = 0;
-    return wanted - t->active;
+    return wanted > 0 ? wanted : 0;
+}
+
+/* Pods of indexes that are not the Job's any more, since it was made smaller. */
+static int64_t
+count_beyond(const struct job *job, const struct job_tally *t)
+{
+    const struct index_ledger *l = &t->indexes;
+    const struct index_set *sets[] = {&l->taken, &l->done, &l->failed};
+    int64_t beyond[ARRAY_SIZE(sets)];
+
+    if (!job_is_indexed(job))
+        return 0;
+    for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
+        beyond[i] = index_set_count(sets[i])
+                    - index_set_count_below(sets[i], job_completions(job));
+    return beyond[0] - beyond[1] - beyond[2];
+}
+
+static int64_t
+count_surplus(const struct job *job, const struct job_tally *t)
+{
+    int64_t surplus = t->live - count_wanted(job, t);
+    int64_t beyond = count_beyond(job, t);
+
+    if (beyond > t->live)
+        beyond = t->live;
+    return surplus > beyond ? surplus : beyond;
 }
 
 /* After a failure the next pod waits: 10 s, doubled per failure. */
@@ -114,9 +146,10 @@ plan_pods(const struct job *job,
           struct arena *arena,
           struct job_plan *plan)
 {
-    int64_t wanted = count_wanted(job, t);
+    int64_t wanted = count_wanted(job, t) - t->active;
 
-    if (wanted <= 0)
+    plan->n_surplus = count_surplus(job, t);
+    if (wanted <= 0 || plan->n_surplus > 0)
         return;
     if (wanted > limit)
         wanted = limit;
@@ -155,9 +188,9 @@ plan_end(const struct job_tally *t,
          struct job_report *report,
          struct job_plan *plan)
 {
-    plan->delete_active = t->active > 0;
+    plan->delete_active = t->live > 0;
     job_report_verdict(report, verdict);
-    if (t->active == 0)
+    if (t->active == 0 && t->ending == 0)
         job_report_end(report, verdict);
 }
 
@@ -172,7 +205,7 @@ plan_interruption(const struct job *job,
     bool was_suspended = job_tally_is_suspended(job);
     int64_t before;
 
-    plan->delete_active = t->active > 0;
+    plan->delete_active = t->live > 0;
     if (job->spec.suspend && !was_suspended)
         job_report_suspended(report, true);
     else if (!job->spec.suspend && was_suspended && is_settled)

@@ -3,7 +3,7 @@
  *
  * A pure function: no clock, no client, no memory. Upstream's semantics of
  * completions, parallelism, completionMode, suspend, activeDeadlineSeconds,
- * and of the limits and policies of failure and success; besides, begin times, another attempt when
+ * podReplacementPolicy, and of the limits and policies of failure and success; besides, begin times, another attempt when
  * ANNOTATION_REQUEUE_BEFORE asks for one, and pods lost with their node, which
  * are replaced when spec.requeue says so.
  *
@@ -34,6 +34,7 @@ struct job_plan {
     struct job_plan_pod *create; /* in the arena */
     unsigned n_create;
     bool delete_active;    /* the job is over, suspended or requeued */
+    int64_t n_surplus;     /* so many of the live pods are to go */
     int64_t wake_after_us; /* look again then; 0: when something changes */
     struct json *status;   /* a merge patch's "status", or NULL: no change */
     bool status_is_urgent; /* more than counts: not to be put off */

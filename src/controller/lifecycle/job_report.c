@@ -260,7 +260,8 @@ job_report_counts(struct job_report *r, const struct job_tally *t)
     const struct job_status *was = &r->job->status;
     int64_t made = t->made;
 
-    set_count(r, "active", was->active, t->active);
+    set_count(r, "active", was->active, t->live);
+    set_count(r, "terminating", was->terminating, t->ending);
     set_count(r, "ready", was->ready, t->ready);
     set_count(r, "succeeded", was->succeeded, t->succeeded);
     set_count(r, "failed", was->failed, t->failed);

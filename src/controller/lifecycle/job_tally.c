@@ -187,6 +187,7 @@ stop_expecting(struct job_tally *t, struct expected *e)
 {
     t->n_expected--;
     t->active--;
+    t->live--;
     release_index(t, e->index);
     list_remove(&e->link);
     free(e);
@@ -206,6 +207,7 @@ job_tally_expect(struct job_tally *t,
     list_add_last(&t->expected, &e->link);
     t->n_expected++;
     t->active++;
+    t->live++;
     note_numbers(t, index, attempt);
     take_index(t, index);
 }
@@ -240,21 +242,65 @@ job_tally_expire(struct job_tally *t, int64_t now_us)
 /* ---- Pods ---- */
 
 static bool
-is_ready(const struct pod *pod)
+is_condition(const struct pod *pod, const char *type)
 {
-    const struct pod_condition *ready = pod_find_condition(pod, "Ready");
-
-    return !pod_is_finished(pod) && ready != NULL
-           && strcmp(ready->status, "True") == 0;
-}
-
-/* Lost with its node, or pushed out by others. */
-static bool
-is_disrupted(const struct pod *pod)
-{
-    const struct pod_condition *c = pod_find_condition(pod, "DisruptionTarget");
+    const struct pod_condition *c = pod_find_condition(pod, type);
 
     return c != NULL && strcmp(c->status, "True") == 0;
+}
+
+static bool
+is_asked_to_end(const struct pod *pod)
+{
+    return pod->meta.deleted_at_us != 0 && !pod_is_finished(pod);
+}
+
+static bool
+is_early(const struct job *job, const struct pod *pod)
+{
+    const char *policy = job->spec.pod_replacement_policy;
+    const char *phase = pod->status.phase;
+
+    return is_asked_to_end(pod) && policy != NULL
+           && strcmp(policy, "TerminatingOrFailed") == 0
+           && (phase == NULL || strcmp(phase, "Unknown") != 0);
+}
+
+/* Ended for its Job's sake; or lost with its node, or pushed out by others,
+ * and the Job forgives that.
+ */
+static bool
+is_excused(const struct job *job,
+           const struct pod *pod,
+           struct failure_ruling ruling)
+{
+    if (string_map_find(&pod->meta.annotations, ANNOTATION_SURPLUS) != NULL
+        || (pod->meta.deleted_at_us != 0 && job_tally_excuses(job)))
+        return true;
+    return ruling.rule < 0 && job->spec.requeue
+           && is_condition(pod, "DisruptionTarget");
+}
+
+/* When its process did; else when it was asked to, or its conditions last
+ * changed.
+ */
+static int64_t
+end_of(const struct pod *pod)
+{
+    struct container_state state = {0};
+    int64_t end = 0;
+
+    if (pod_main_state(pod, &state) && state.terminated)
+        return state.finished_at_us;
+    if (pod->meta.deleted_at_us != 0)
+        return pod->meta.deleted_at_us
+               - (pod->meta.deletion_grace_s != NULL
+                      ? *pod->meta.deletion_grace_s * 1000000
+                      : 0);
+    for (unsigned i = 0; i < pod->status.conditions.count; i++)
+        if (pod->status.conditions.items[i].last_transition_at_us > end)
+            end = pod->status.conditions.items[i].last_transition_at_us;
+    return end;
 }
 
 static int64_t
@@ -308,14 +354,13 @@ note_backoff(struct job_tally *t, int64_t ended_us)
 static void
 note_success(struct job_tally *t, const struct pod *pod, int64_t index)
 {
-    struct container_state state = {0};
+    int64_t end = end_of(pod);
 
     t->succeeded++;
     if (index >= 0 && t->is_numbered)
         index_ledger_finish(&t->indexes, index);
-    pod_main_state(pod, &state);
-    if (state.finished_at_us > t->last_success_us)
-        t->last_success_us = state.finished_at_us;
+    if (end > t->last_success_us)
+        t->last_success_us = end;
     if (t->last_success_us >= t->last_failure_us)
         t->failures_in_a_row = 0;
 }
@@ -335,6 +380,7 @@ note_ruling(struct job_tally *t,
         xstrdup(failure_policy_explain(job, pod, ruling.rule, arena));
 }
 
+/* A rule that matches comes before what the Job forgives. */
 static void
 note_failure(struct job_tally *t,
              const struct job *job,
@@ -342,49 +388,32 @@ note_failure(struct job_tally *t,
              int64_t index)
 {
     struct failure_ruling ruling = failure_policy_judge(job, pod);
-    struct container_state state = {0};
+    int64_t end = end_of(pod);
 
-    if ((pod->meta.deleted_at_us != 0 && job_tally_excuses(job))
-        || (ruling.rule < 0 && job->spec.requeue && is_disrupted(pod))) {
+    if (is_excused(job, pod, ruling)) {
         t->excused++;
         return;
     }
-    pod_main_state(pod, &state);
     if (ruling.action == FAILURE_IS_IGNORED)
         t->excused++;
     else
         t->failed++;
     note_ruling(t, job, pod, ruling);
-    note_index_failure(t, job, pod, index, ruling.action, state.finished_at_us);
-    note_backoff(t, state.finished_at_us);
+    note_index_failure(t, job, pod, index, ruling.action, end);
+    note_backoff(t, end);
 }
 
 static void
-note_end(struct job_tally *t,
-         const struct job *job,
-         const struct pod *pod,
-         int64_t index)
+note_outcome(struct job_tally *t,
+             const struct job *job,
+             const struct pod *pod,
+             int64_t index)
 {
     if (pod->status.phase != NULL
         && strcmp(pod->status.phase, "Succeeded") == 0)
         note_success(t, pod, index);
     else
         note_failure(t, job, pod, index);
-    tally_run_note(&t->run, pod);
-}
-
-/* A pod that nobody told the end of has been seen for the last time. */
-static void
-note_gone(struct job_tally *t,
-          const struct job *job,
-          const struct pod *pod,
-          int64_t index)
-{
-    if (job_tally_excuses(job))
-        t->excused++;
-    else
-        note_failure(t, job, pod, index);
-    tally_run_note_gone(&t->run, pod);
 }
 
 static void
@@ -418,16 +447,27 @@ note_past(struct job_tally *t,
 enum sight {
     SEEN = 1,
     SEEN_ACTIVE = 2,
-    SEEN_READY = 4,
-    SEEN_DELETING = 8,
+    SEEN_LIVE = 4,
+    SEEN_READY = 8,
+    SEEN_ENDING = 16,
+    SEEN_ENDED = 32,
+    SEEN_DELETING = 64,
 };
 
 static unsigned
-sight_of(const struct pod *pod)
+sight_of(const struct job *job, const struct pod *pod)
 {
-    return SEEN | (pod_is_finished(pod) ? 0u : SEEN_ACTIVE)
-           | (is_ready(pod) ? SEEN_READY : 0u)
-           | (pod->meta.deleted_at_us != 0 ? SEEN_DELETING : 0u);
+    unsigned sight = SEEN;
+
+    if (pod->meta.deleted_at_us != 0)
+        sight |= SEEN_DELETING;
+    if (pod_is_finished(pod))
+        return sight | SEEN_ENDED;
+    if (!is_early(job, pod))
+        sight |= SEEN_ACTIVE;
+    if (is_asked_to_end(pod))
+        return sight | SEEN_ENDING;
+    return sight | SEEN_LIVE | (is_condition(pod, "Ready") ? SEEN_READY : 0u);
 }
 
 static int
@@ -440,7 +480,9 @@ static void
 recount(struct job_tally *t, unsigned was, unsigned is, int64_t index)
 {
     t->active += change(was, is, SEEN_ACTIVE);
+    t->live += change(was, is, SEEN_LIVE);
     t->ready += change(was, is, SEEN_READY);
+    t->ending += change(was, is, SEEN_ENDING);
     t->deleting += change(was, is, SEEN_DELETING);
     if (index >= 0 && change(was, is, SEEN_ACTIVE) > 0)
         take_index(t, index);
@@ -452,20 +494,25 @@ void
 job_tally_see(struct job_tally *t, const struct job *job, const struct pod *pod)
 {
     unsigned was = (unsigned)(uintptr_t)map_find(t->pods, pod->meta.name);
-    unsigned is = sight_of(pod);
+    unsigned is = sight_of(job, pod);
     int64_t index = -1, attempt = 0;
 
     job_pod_name_parse(job->meta.name, pod->meta.name, &index, &attempt);
     if (was == 0) {
         note_made(t, index, attempt);
         note_past(t, job, pod, index);
+    } else if ((was & SEEN_ACTIVE) == 0) {
+        is &= ~(unsigned)SEEN_ACTIVE; /* replaced is replaced */
     }
     recount(t, was, is, index);
     map_put(t->pods, pod->meta.name, (void *)(uintptr_t)is);
     if ((is & SEEN_ACTIVE) == 0 && (was == 0 || (was & SEEN_ACTIVE) != 0))
-        note_end(t, job, pod, index);
+        note_outcome(t, job, pod, index);
+    if (change(was, is, SEEN_ENDED) > 0)
+        tally_run_note(&t->run, pod);
 }
 
+/* A pod that nobody told the end of has been seen for the last time. */
 void
 job_tally_see_gone(struct job_tally *t,
                    const struct job *job,
@@ -478,6 +525,10 @@ job_tally_see_gone(struct job_tally *t,
     was = (unsigned)(uintptr_t)map_remove(t->pods, last->meta.name);
     job_pod_name_parse(job->meta.name, last->meta.name, &index, &attempt);
     recount(t, was, 0, index);
-    if ((was & SEEN_ACTIVE) != 0)
-        note_gone(t, job, last, index);
+    if ((was & SEEN_ACTIVE) != 0 && job_tally_excuses(job))
+        t->excused++;
+    else if ((was & SEEN_ACTIVE) != 0)
+        note_failure(t, job, last, index);
+    if ((was & SEEN_ENDED) == 0)
+        tally_run_note_gone(&t->run, last);
 }

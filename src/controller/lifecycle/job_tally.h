@@ -9,7 +9,12 @@
  * Except for those that are excused: while a job is suspended or requeued
  * (job_tally_excuses), the pods that are ended for it are not held against it;
  * nor are those that podFailurePolicy ignores, or, where spec.requeue says so,
- * those lost with their node.
+ * those lost with their node; nor those that are more than the Job wants.
+ *
+ * A pod is active, which keeps its place from others, until it has ended; or,
+ * with the podReplacementPolicy TerminatingOrFailed, until it is asked to end,
+ * and has failed by that. But not while its node is silent: what runs there is
+ * not replaced before it is fenced.
  *
  * Pods are numbered per index: attempt 0, 1, ... A job of one completion has
  * the index 0; a NonIndexed job of several gives each new pod a new index.
@@ -37,8 +42,10 @@ struct job_tally {
     char *job_uid;
     bool is_numbered; /* pods are of indexes; else they are only counted */
 
-    int64_t made, active, ready, succeeded, failed, excused;
-    int64_t deleting; /* pods that are asked to go and are not gone */
+    int64_t made, active, succeeded, failed, excused;
+    int64_t live, ready; /* pods that have not ended, nor are asked to */
+    int64_t ending;      /* those that are asked to, and have not */
+    int64_t deleting;    /* those that are asked to go and are not gone */
     int64_t next_index;
     int64_t failures_in_a_row; /* since the last success */
     int64_t last_failure_us, last_success_us;

@@ -58,7 +58,7 @@ is_complete(const struct job *job, const struct job_tally *t)
     if (t->is_numbered)
         return index_set_gap(&t->indexes.done, 0) >= job_completions(job);
     if (job_is_work_queue(job))
-        return t->succeeded > 0 && t->active == 0;
+        return t->succeeded > 0 && t->live == 0;
     return t->succeeded >= job_completions(job);
 }
 

@@ -65,6 +65,8 @@ struct job_spec {
     const int64_t *backoff_limit;
     const int64_t *backoff_limit_per_index;
     const int64_t *max_failed_indexes;
+    const char *pod_replacement_policy; /* TerminatingOrFailed, Failed */
+    const char *managed_by;             /* NULL: the job controller */
     const int64_t *ttl_seconds_after_finished;
     const char *completion_mode; /* NonIndexed, Indexed */
     bool suspend;                /* held */
@@ -105,7 +107,7 @@ struct job_status {
     LIST_OF(struct job_condition) conditions;
     int64_t start_at_us;
     int64_t completion_at_us;
-    int64_t active, succeeded, failed, ready;
+    int64_t active, succeeded, failed, ready, terminating;
     const char *completed_indexes; /* "0-3,5" */
     const char *failed_indexes;
     /* Kiln */
@@ -123,6 +125,9 @@ struct job {
 };
 
 extern const struct record job_record;
+
+/* spec.managedBy of the jobs that are the job controller's, if it is set. */
+#define MANAGED_BY_KILN "kubernetes.io/job-controller"
 
 const struct job *job_of(const struct object *object);
 bool job_is_finished(const struct job *job);

@@ -86,6 +86,7 @@ void meta_prepare(const struct kind *kind,
 #define ANNOTATION_INDEX_FAILURES "batch.kubernetes.io/job-index-failure-count"
 #define ANNOTATION_INDEX_IGNORED \
     "batch.kubernetes.io/job-index-ignored-failure-count"
+#define ANNOTATION_SURPLUS  "kiln.hpc/surplus" /* on pods: more than wanted */
 /* Keep claims and volumes while somebody uses them. */
 #define FINALIZER_CLAIM     "kubernetes.io/pvc-protection"
 #define FINALIZER_VOLUME    "kubernetes.io/pv-protection"

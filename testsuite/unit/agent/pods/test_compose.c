@@ -19,6 +19,7 @@
     "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{"                   \
     "\"name\":\"job-7-0\",\"namespace\":\"physics\",\"uid\":\"u1\","           \
     "\"annotations\":{\"kiln.hpc/job-id\":\"7\",\"kiln.hpc/user\":\"ann\","    \
+    "\"batch.kubernetes.io/job-completion-index\":\"4\","                      \
     "\"kiln.hpc/script\":\"sha256:s\"},"                                       \
     "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","      \
     "\"name\":\"job-7\",\"uid\":\"j\",\"controller\":true}]},"                 \
@@ -105,6 +106,7 @@ START_TEST(an_order_says_all_that_the_pod_says)
     ck_assert_str_eq(variable(&o, "HOME"), "/home/ann");
     ck_assert_str_eq(variable(&o, "MODE"), "fast");
     ck_assert_str_eq(variable(&o, "KILN_JOB_ID"), "7");
+    ck_assert_str_eq(variable(&o, "JOB_COMPLETION_INDEX"), "4");
     ck_assert_str_eq(variable(&o, "KILN_CPUS"), "2-3");
     ck_assert_str_eq(variable(&o, "KILN_MEM_MB"), "2048");
     ck_assert_str_eq(variable(&o, "OMP_NUM_THREADS"), "2");

@@ -227,10 +227,55 @@ START_TEST(a_create_that_is_abandoned_is_not_said_to_be_refused)
 }
 END_TEST
 
+static void
+put_wide_job(const char *members)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    fake_client_put(
+        api,
+        &job_kind,
+        arena_printf(arena,
+                     "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+                     "\"metadata\":{\"name\":\"j\",\"namespace\":"
+                     "\"default\",\"uid\":\"u\"},\"spec\":{\"completions\":"
+                     "3,%s,\"template\":{\"spec\":{\"containers\":[{\"name\":"
+                     "\"main\"}]}}},\"status\":{\"id\":7}}",
+                     members));
+    settle();
+}
+
+START_TEST(pods_go_when_fewer_are_wanted)
+{
+    begin();
+    put_wide_job("\"parallelism\":3");
+    ck_assert_uint_eq(fake_client_count(api, &pod_kind), 3);
+
+    put_wide_job("\"parallelism\":1");
+
+    ck_assert_uint_eq(fake_client_count(api, &pod_kind), 1);
+    ck_assert_ptr_nonnull(fake_client_find(api, &pod_kind, "default", "j-0"));
+    ck_assert_int_eq(the_job()->status.failed, 0);
+    end();
+}
+END_TEST
+
+START_TEST(a_job_of_another_controller_is_let_alone)
+{
+    begin();
+    put_wide_job("\"parallelism\":3,\"managedBy\":\"example.com/other\"");
+    ck_assert_uint_eq(fake_client_count(api, &pod_kind), 0);
+    ck_assert_int_eq(the_job()->status.active, 0);
+    end();
+}
+END_TEST
+
 SUITE("job_control",
       a_job_gets_one_pod_and_an_event_says_so,
       a_create_that_fails_is_tried_again,
       how_a_pod_ended_is_known_though_it_went_at_once,
       a_pod_that_vanishes_fails_its_job_and_its_node_is_told,
       a_name_that_another_pod_has_is_not_taken_for_the_jobs,
-      a_create_that_is_abandoned_is_not_said_to_be_refused)
+      a_create_that_is_abandoned_is_not_said_to_be_refused,
+      pods_go_when_fewer_are_wanted,
+      a_job_of_another_controller_is_let_alone)

@@ -58,11 +58,10 @@ given_job(const char *annotations, const char *spec, const char *status)
     tally = job_tally_new(job_of(job));
 }
 
-static void
-given_pod_with(const char *metadata, const char *name, const char *status)
+static const struct object *
+make_pod(const char *metadata, const char *name, const char *status)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    const struct object *pod;
 
     strbuf_printf(&text,
                   "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":"
@@ -72,8 +71,25 @@ given_pod_with(const char *metadata, const char *name, const char *status)
                   name,
                   metadata,
                   status);
-    pod = parse(&pod_kind, text.text);
+    return parse(&pod_kind, text.text);
+}
+
+static void
+given_pod_with(const char *metadata, const char *name, const char *status)
+{
+    const struct object *pod = make_pod(metadata, name, status);
+
     job_tally_see(tally, job_of(job), pod_of(pod));
+    object_unref(pod);
+}
+
+/* As it was last. */
+static void
+given_pod_gone(const char *metadata, const char *name, const char *status)
+{
+    const struct object *pod = make_pod(metadata, name, status);
+
+    job_tally_see_gone(tally, job_of(job), pod_of(pod));
     object_unref(pod);
 }
 
@@ -671,6 +687,130 @@ START_TEST(an_index_that_has_failed_stays_failed_without_its_pods)
 }
 END_TEST
 
+#define RUNNING "\"phase\":\"Running\""
+#define EARLY   "\"podReplacementPolicy\":\"TerminatingOrFailed\""
+#define LATE    "\"podReplacementPolicy\":\"Failed\""
+
+START_TEST(a_pod_is_replaced_when_it_ends_or_when_it_is_asked_to)
+{
+    static const struct {
+        const char *spec, *pod;
+        unsigned create;
+        int failed, terminating;
+    } cases[] = {
+        {EARLY, RUNNING, 1, 1, 1},
+        {LATE, RUNNING, 0, 0, 1},
+        {EARLY, FAILED_WITH("143"), 1, 1, 0},
+        {LATE, FAILED_WITH("143"), 1, 1, 0},
+        /* What runs on a silent node may go on running. */
+        {EARLY, "\"phase\":\"Unknown\"", 0, 0, 1},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        given_job("", cases[i].spec, "");
+        given_deleted_pod("j-0", cases[i].pod);
+
+        struct job_plan plan = plan_at(NOW + 60 * INT64_C(1000000));
+
+        ck_assert_msg(plan.n_create == cases[i].create, "case %zu", i);
+        ck_assert_int_eq(json_get_int(plan.status, "failed", 0),
+                         cases[i].failed);
+        ck_assert_int_eq(json_get_int(plan.status, "terminating", 0),
+                         cases[i].terminating);
+        ck_assert_int_eq(json_get_int(plan.status, "active", 0), 0);
+        done();
+    }
+}
+END_TEST
+
+START_TEST(a_pod_that_was_replaced_is_not_counted_again_when_it_ends)
+{
+    given_job("", EARLY, "");
+    given_deleted_pod("j-0", RUNNING);
+    given_deleted_pod("j-0", "\"phase\":\"Unknown\"");
+    given_deleted_pod("j-0", FAILED_WITH("143"));
+
+    struct job_plan plan = plan_at(NOW + 60 * INT64_C(1000000));
+
+    ck_assert_uint_eq(plan.n_create, 1);
+    ck_assert_int_eq(json_get_int(plan.status, "failed", 0), 1);
+    ck_assert_int_eq(json_get_int(plan.status, "exitCode", 0), 143);
+    done();
+}
+END_TEST
+
+START_TEST(a_job_has_not_ended_while_one_of_its_pods_is_ending)
+{
+    given_job("", EARLY ",\"backoffLimit\":0", "");
+    given_deleted_pod("j-0", RUNNING);
+
+    const struct json *ending = plan_at(NOW).status;
+
+    ck_assert(has_condition(ending, "FailureTarget"));
+    ck_assert(!has_condition(ending, "Failed"));
+
+    given_deleted_pod("j-0", FAILED_WITH("143"));
+    ck_assert(has_condition(plan_at(NOW).status, "Failed"));
+    done();
+}
+END_TEST
+
+START_TEST(a_job_that_wants_fewer_pods_lets_some_go)
+{
+    static const struct {
+        const char *spec;
+        unsigned create;
+        int surplus;
+    } cases[] = {
+        {"\"parallelism\":3,\"completions\":9", 0, 0},
+        {"\"parallelism\":1,\"completions\":9", 0, 2},
+        {"\"parallelism\":0,\"completions\":9", 0, 3},
+        {"\"parallelism\":2", 0, 1},
+        {INDEXED("2"), 0, 1},
+        /* One of them is of an index that is no more. */
+        {"\"completionMode\":\"Indexed\",\"completions\":2,"
+         "\"parallelism\":3",
+         0,
+         1},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        given_job("", cases[i].spec, "");
+        for (int k = 0; k < 3; k++)
+            given_pod(arena_printf(arena, "j-%d", k), RUNNING);
+
+        struct job_plan plan = plan_at(NOW);
+
+        ck_assert_msg(plan.n_surplus == cases[i].surplus, "case %zu", i);
+        ck_assert_uint_eq(plan.n_create, cases[i].create);
+        done();
+    }
+}
+END_TEST
+
+START_TEST(a_pod_that_was_too_many_has_not_failed)
+{
+    static const char surplus[] =
+        ",\"annotations\":{\"kiln.hpc/surplus\":\"true\"}";
+    static const char deleted[] =
+        ",\"annotations\":{\"kiln.hpc/surplus\":\"true\"},"
+        "\"deletionTimestamp\":\"2023-11-14T22:13:20Z\"";
+
+    given_job("",
+              LATE ",\"backoffLimit\":0,\"parallelism\":0,"
+                   "\"completions\":4",
+              "");
+    given_pod_with(deleted, "j-0", FAILED_WITH("143"));
+    given_pod_gone(surplus, "j-1", "");
+
+    const struct json *status = plan_at(NOW).status;
+
+    ck_assert(!has_condition(status, "FailureTarget"));
+    ck_assert_int_eq(json_get_int(status, "excused", 0), 2);
+    done();
+}
+END_TEST
+
 START_TEST(a_success_ends_the_row_of_failures)
 {
     given_job("", "\"backoffLimit\":9,\"parallelism\":1,\"completions\":3", "");
@@ -727,5 +867,10 @@ SUITE("job_plan",
       failures_count_as_the_job_says,
       each_index_waits_after_its_own_failures,
       an_index_that_has_failed_stays_failed_without_its_pods,
+      a_pod_is_replaced_when_it_ends_or_when_it_is_asked_to,
+      a_pod_that_was_replaced_is_not_counted_again_when_it_ends,
+      a_job_has_not_ended_while_one_of_its_pods_is_ending,
+      a_job_that_wants_fewer_pods_lets_some_go,
+      a_pod_that_was_too_many_has_not_failed,
       a_success_ends_the_row_of_failures,
       a_job_past_its_deadline_fails_and_ends_its_pods)

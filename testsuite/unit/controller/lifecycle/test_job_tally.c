@@ -297,6 +297,7 @@ live(struct life *l)
     for (int step = 0; step < STEPS; step++) {
         int64_t expected = l->tally->n_expected;
 
+        ck_assert_int_le(l->tally->live, l->tally->active);
         ck_assert_int_eq(l->tally->made + expected,
                          l->tally->active + l->tally->succeeded
                              + l->tally->failed + l->tally->excused);
@@ -370,6 +371,16 @@ START_TEST(and_one_with_rules_on_failure_and_success)
 }
 END_TEST
 
+START_TEST(and_those_that_replace_pods_early)
+{
+    live_lives("\"completionMode\":\"Indexed\",\"completions\":30,"
+               "\"parallelism\":7,"
+               "\"podReplacementPolicy\":\"TerminatingOrFailed\"");
+    live_lives("\"completions\":30,\"parallelism\":7,"
+               "\"podReplacementPolicy\":\"TerminatingOrFailed\"");
+}
+END_TEST
+
 START_TEST(a_million_indexes_done_in_order_cost_little)
 {
     struct life *l = begin("\"completionMode\":\"Indexed\","
@@ -398,4 +409,5 @@ SUITE("job_tally",
       and_a_work_queue,
       and_one_whose_indexes_fail_by_themselves,
       and_one_with_rules_on_failure_and_success,
+      and_those_that_replace_pods_early,
       a_million_indexes_done_in_order_cost_little)
