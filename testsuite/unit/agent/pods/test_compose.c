@@ -150,14 +150,13 @@ START_TEST(gpus_that_are_not_the_pods_are_not_seen)
         {PLACED_POD("", "pack"), "", "", NULL},
     };
     static const char environment[] = "CUDA_VISIBLE_DEVICES=0,1,2,3";
-    struct ground box = ground;
 
-    box.topology = &gpu_topology;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);
         const struct object *pod = parse(rows[i].pod);
         struct compose_input in = {
-            .ground = &box,
+            .ground = &ground,
+            .topology = &gpu_topology,
             .pod = pod,
             .environment = environment,
             .environment_length = sizeof(environment),
