@@ -7,6 +7,8 @@
 #include "controller/crew.h"
 #include "controller/election.h"
 #include "controller/lifecycle/lifecycle.h"
+#include "controller/scheduler/extenders/extender.h"
+#include "controller/scheduler/extenders/http_courier.h"
 #include "controller/scheduler/kube_configuration.h"
 #include "controller/scheduler/pacemaker.h"
 #include "controller/scheduler/scheduler.h"
@@ -30,6 +32,7 @@ struct scheduling {
     struct scheduler *scheduler;
     struct taps *taps;
     struct pacemaker *pacemaker;
+    struct courier *courier; /* to extenders, if there are any */
     struct election *election;
 };
 
@@ -95,6 +98,10 @@ begin_scheduling(struct loop *loop, struct client *client, void *context)
     };
 
     settings.profiles = kube_configuration_profiles(c, &settings.n_profiles);
+    settings.extenders = kube_configuration_extenders(c);
+    if (settings.extenders->count > 0)
+        s->courier = http_courier_new(loop, settings.extenders);
+    settings.courier = s->courier;
     tell_warnings(c);
     s->loop = loop;
     s->client = client;
@@ -118,6 +125,7 @@ end_scheduling(void *room)
     pacemaker_free(s->pacemaker);
     taps_free(s->taps);
     scheduler_free(s->scheduler);
+    courier_free(s->courier);
     free(s);
 }
 

@@ -11,13 +11,26 @@ need munged kiln-controller kiln-agent kctl curl python3
 cluster_munge
 
 # --- the configuration --------------------------------------------------------
-cat >"$cluster/scheduler.yaml" <<'TXT'
+find_free_port
+extender_port=$free_port
+cat >"$cluster/scheduler.yaml" <<TXT
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 leaderElection:
   leaseDuration: 3s
   renewDeadline: 2s
   retryPeriod: 500ms
+extenders:
+- urlPrefix: http://127.0.0.1:$extender_port/licences
+  filterVerb: filter
+  prioritizeVerb: prioritize
+  weight: 10
+  httpTimeout: 500ms
+  nodeCacheCapable: true
+  managedResources: [{name: example.com/licence, ignoredByScheduler: true}]
+- urlPrefix: http://127.0.0.1:$extender_port/desks
+  bindVerb: bind
+  managedResources: [{name: example.com/desk, ignoredByScheduler: true}]
 profiles:
 - schedulerName: default-scheduler
 - schedulerName: packed
@@ -32,6 +45,7 @@ profiles:
 TXT
 sed 's/MostAllocated/MostOften/' "$cluster/scheduler.yaml" >"$cluster/bad.yaml"
 sed 's/profiles:/profile:/' "$cluster/scheduler.yaml" >"$cluster/worse.yaml"
+sed 's/weight: 10/weight: 0/' "$cluster/scheduler.yaml" >"$cluster/light.yaml"
 check() { # FILE
     kiln-controller --state-dir "$cluster/unused" --check-config \
         --scheduler-config "$1" 2>&1
@@ -43,6 +57,10 @@ like "and it says where" "$out" 'MostOften'
 out=$(check "$cluster/worse.yaml")
 is "nor one with a misspelt field" "$?" 78
 like "and it says which" "$out" 'profile'
+
+out=$(check "$cluster/light.yaml")
+is "nor one with an extender whose scores weigh nothing" "$?" 78
+like "and it says so" "$out" 'extenders\[0\].weight: 0: must have a positive'
 
 ok "what is in effect can be written" kiln-controller \
     --state-dir "$cluster/unused" --scheduler-config "$cluster/scheduler.yaml" \
@@ -209,8 +227,56 @@ out=$(curl -sS --unix-socket "$socket" -H 'Content-Type: application/json' \
     http://localhost/api/v1/namespaces/default/pods/high/eviction)
 like "so that an eviction is refused" "$out" 'disruption budget'
 
+# --- extenders ----------------------------------------------------------------
+# One that is asked about pods with licences alone, and one that binds those
+# that sit at desks.
+start_extender() {
+    start extender "$top_srcdir/testsuite/cluster/extender.py" \
+        "$extender_port" "$cluster/liked" "$socket"
+}
+cluster_agent n2 --allow-root-jobs --topology 'package:1 core:4 pu:1'
+cluster_agent n3 --allow-root-jobs --topology 'package:1 core:4 pu:1'
+n3_is_ready() { admin get node n3 | grep -qw Ready; }
+ok "two more nodes are ready" wait_for 20 n3_is_ready
+licensed() { # NAME
+    pod "$1" 100m | sed 's|requests: {\(.*\)}}|requests: {\1, example.com/licence: "1"}, limits: {example.com/licence: "1"}}|' |
+        admin apply -f - >/dev/null
+}
+message() { # NAME
+    field "$1" status conditions PodScheduled message
+}
+tells() { message "$1" | grep -q "$2"; }
+is_on() { [ "$(field "$1" spec nodeName)" = "$2" ]; }
+
+licensed early
+ok "without its extender a pod waits" wait_for 10 tells early 'cannot reach the extender'
+echo n2 n3 >"$cluster/liked"
+start_extender
+ok "and is placed once it is there" wait_for 20 is_on early n3
+echo n2 >"$cluster/liked"
+licensed picky
+ok "an extender filters" wait_for 20 is_on picky n2
+echo none >"$cluster/liked"
+licensed refused
+ok "what it refuses is told" wait_for 20 tells refused '3 no licence there'
+echo n2 slow >"$cluster/liked"
+licensed late
+pod quick 100m | admin apply -f - >/dev/null
+scheduled() { [ -n "$(field "$1" spec nodeName)" ]; }
+ok "while one is slow, others are placed" wait_for 20 scheduled quick
+ok "one that does not answer is told" wait_for 20 tells late 'has not answered'
+echo n2 >"$cluster/liked"
+ok "and the pod is not lost" wait_for 30 is_on late n2
+pod seated 1 '  placement: {cpuPolicy: exclusive}' |
+    sed 's|requests: {\(.*\)}}|requests: {\1, example.com/desk: "1"}, limits: {cpu: "1", example.com/desk: "1"}}|' |
+    admin apply -f - >/dev/null
+ok "an extender binds" wait_for 20 scheduled seated
+has_cpus() { [ -n "$(field "$1" status allocation cpus)" ]; }
+ok "and the pod has its cores" wait_for 20 has_cpus seated
+stop extender
+
 # --- taints -------------------------------------------------------------------
-pod stays 100m '' | sed 's/tolerations: .*/tolerations: [{operator: Exists}]/' |
+pod stays 100m '  nodeSelector: {kubernetes.io/hostname: n1}' | sed 's/tolerations: .*/tolerations: [{operator: Exists}]/' |
     admin apply -f - >/dev/null
 ok "a pod that tolerates all is there" wait_for 20 is_on_a_node stays
 ok "a taint drives pods out" admin taint nodes n1 away=now:NoExecute

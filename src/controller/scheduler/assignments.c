@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "controller/scheduler/counsel.h"
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
@@ -42,9 +43,19 @@ assignment_free(struct assignment *a)
     cycle_fini(&a->cycle);
     if (a->queued != NULL)
         queued_pod_free(a->queued);
+    counsel_free(a->counsel);
     free(a->node_name);
     free(a->error);
     free(a);
+}
+
+/* Until it leaves, the queue has it too, and frees it. */
+void
+assignment_abandon(struct assignment *a)
+{
+    if (!a->has_left && !a->queued->is_deleted)
+        a->queued = NULL;
+    assignment_free(a);
 }
 
 void
@@ -53,14 +64,7 @@ assignments_free(struct assignments *as)
     if (as == NULL)
         return;
     list_foreach_safe(link, &as->all)
-    {
-        struct assignment *a = container_of(link, struct assignment, link);
-
-        /* Until it leaves, the queue has it too, and frees it. */
-        if (!a->has_left)
-            a->queued = NULL;
-        assignment_free(a);
-    }
+        assignment_abandon(container_of(link, struct assignment, link));
     map_free(as->by_pod);
     free(as);
 }
@@ -131,11 +135,9 @@ finish(struct assignments *as, struct assignment *a)
 }
 
 /* The first plugin that does not skip it binds it. */
-static void
-bind(struct assignments *as, struct assignment *a)
+void
+assignments_bind(struct assignments *as, struct assignment *a)
 {
-    end_stage(as, a, VERDICT_OK);
-    begin_stage(as, a, ASSIGNMENT_BIND);
     for (a->turn = 0; plugin_of(a) != PLUGIN_NONE; a->turn++) {
         const struct profile_entry *e = &a->profile->entries[plugin_of(a)];
         uint32_t reason = NAME_NONE;
@@ -158,6 +160,17 @@ bind(struct assignments *as, struct assignment *a)
                                 "no plugin of the profile binds")));
 }
 
+static void
+begin_bind(struct assignments *as, struct assignment *a)
+{
+    end_stage(as, a, VERDICT_OK);
+    begin_stage(as, a, ASSIGNMENT_BIND);
+    a->turn = 0;
+    if (as->settings.outsource == NULL
+        || !as->settings.outsource(a, as->settings.context))
+        assignments_bind(as, a);
+}
+
 /* From the plugin whose turn it is. */
 static void
 prebind(struct assignments *as, struct assignment *a)
@@ -177,7 +190,7 @@ prebind(struct assignments *as, struct assignment *a)
     }
     as->settings.leaving(a, as->settings.context);
     a->has_left = true;
-    bind(as, a);
+    begin_bind(as, a);
 }
 
 static void

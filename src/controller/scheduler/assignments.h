@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,6 +35,10 @@ struct assignments_settings {
     struct handle *handle;
     void (*leaving)(struct assignment *a, void *context);
     void (*ended)(struct assignment *a, struct answer answer, void *context);
+    /* Somebody else binds it, and assignments_resume or assignments_bind ends
+     * that; may be NULL.
+     */
+    bool (*outsource)(struct assignment *a, void *context);
     /* A stage is over, with that; may be NULL. */
     void (*passed)(const struct assignment *a,
                    enum verdict verdict,
@@ -49,7 +54,7 @@ struct assignments *assignments_new(const struct assignments_settings *settings)
 DEFINE_CLEANUP(struct assignments, assignments_free)
 
 /* Change. Start: the pod is assumed and reserved on the node. Resume: see
- * handle.h. Allow: the plugin no longer objects. Expire: those whose permit
+ * handle.h. Bind: by the plugins after all. Allow: the plugin no longer objects. Expire: those whose permit
  * has timed out.
  */
 void assignments_start(struct assignments *as,
@@ -59,6 +64,7 @@ void assignments_resume(struct assignments *as,
                         struct assignment *a,
                         enum verdict verdict,
                         uint32_t reason);
+void assignments_bind(struct assignments *as, struct assignment *a);
 void assignments_allow(struct assignments *as,
                        struct assignment *a,
                        unsigned plugin);
@@ -78,5 +84,8 @@ struct assignment *assignments_find(const struct assignments *as,
                                     const char *name);
 size_t assignments_count(const struct assignments *as);
 
-/* One by itself, before it starts. */
+/* One by itself, before it starts. Abandon: at the scheduler's end; a pod
+ * that has not left the queue stays the queue's.
+ */
 void assignment_free(struct assignment *a);
+void assignment_abandon(struct assignment *a);

@@ -6,6 +6,7 @@
 #include "controller/scheduler/adoption.h"
 #include "controller/scheduler/assignments.h"
 #include "controller/scheduler/cache.h"
+#include "controller/scheduler/consultations.h"
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/cluster_event.h"
 #include "controller/scheduler/framework/names.h"
@@ -89,6 +90,9 @@ waiting_changed(struct scheduler *s,
         && old_object != NULL)
         return;
     pod = pod_view_new(new_object, s->resources);
+    if (s->consultations != NULL
+        && consultations_concern_nodes(s->consultations, pod))
+        pod_view_set_apart(pod);
     nomination_changed(s, pod);
     if (old_object != NULL)
         queue_update(s->queue, old_object, pod, profile);
@@ -133,7 +137,9 @@ room_taken(struct scheduler *s,
     unsigned n;
 
     cache_set_pod(s->cache, pod, pod->pod->spec.node_name);
-    adoption_add(s->adoption, pod);
+    /* One on its way here is still to be given its allocation. */
+    if (assignments_find(s->assignments, pod->namespace, pod->name) == NULL)
+        adoption_add(s->adoption, pod);
     if (!holds_room(old_object)) {
         queue_event(s->queue, &event_assigned_pod_add, NULL, new_object);
         return;

@@ -8,61 +8,77 @@ struct counsel {
     struct map *by_node;
     struct opinion **items;
     unsigned count, capacity;
+    struct proposals proposals;
+    bool has_proposals;
 };
 
 struct counsel *
 counsel_new(void)
 {
-    struct counsel *a = xnew(struct counsel);
+    struct counsel *c = xnew(struct counsel);
 
-    a->by_node = map_new();
-    return a;
+    c->by_node = map_new();
+    return c;
 }
 
 void
-counsel_free(struct counsel *a)
+counsel_free(struct counsel *c)
 {
-    if (a == NULL)
+    if (c == NULL)
         return;
-    for (unsigned i = 0; i < a->count; i++) {
-        free(a->items[i]->node_name);
-        free(a->items[i]);
+    for (unsigned i = 0; i < c->count; i++) {
+        free(c->items[i]->node_name);
+        free(c->items[i]);
     }
-    free(a->items);
-    map_free(a->by_node);
-    free(a);
+    proposals_fini(&c->proposals);
+    free(c->items);
+    map_free(c->by_node);
+    free(c);
 }
 
 struct opinion *
-counsel_add(struct counsel *a, const char *node_name)
+counsel_add(struct counsel *c, const char *node_name)
 {
-    struct opinion *o = map_find(a->by_node, node_name);
+    struct opinion *o = map_find(c->by_node, node_name);
 
     if (o != NULL)
         return o;
     o = xnew(struct opinion);
     o->node_name = xstrdup(node_name);
     o->answer = ANSWER_OK;
-    map_put(a->by_node, node_name, o);
-    xgrow(a->items, a->count, a->capacity);
-    a->items[a->count++] = o;
+    map_put(c->by_node, node_name, o);
+    xgrow(c->items, c->count, c->capacity);
+    c->items[c->count++] = o;
     return o;
 }
 
-struct opinion *
-counsel_find(const struct counsel *a, const char *node_name)
+void
+counsel_set_proposals(struct counsel *c, struct proposals *proposals)
 {
-    return map_find(a->by_node, node_name);
+    proposals_take(&c->proposals, proposals);
+    c->has_proposals = true;
 }
 
 struct opinion *
-counsel_at(const struct counsel *a, unsigned place)
+counsel_find(const struct counsel *c, const char *node_name)
 {
-    return a->items[place];
+    return map_find(c->by_node, node_name);
+}
+
+struct opinion *
+counsel_at(const struct counsel *c, unsigned place)
+{
+    return c->items[place];
 }
 
 unsigned
-counsel_count(const struct counsel *a)
+counsel_count(const struct counsel *c)
 {
-    return a->count;
+    return c->count;
+}
+
+const struct proposals *
+counsel_proposals(const struct counsel *c)
+{
+    return c->has_proposals ? &c->proposals : NULL;
 }

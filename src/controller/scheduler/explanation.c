@@ -5,6 +5,7 @@
 
 #include "controller/scheduler/cache.h"
 #include "controller/scheduler/chooser.h"
+#include "controller/scheduler/consultations.h"
 #include "controller/scheduler/framework/diagnosis.h"
 #include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/node_view.h"
@@ -81,6 +82,9 @@ explain_now(struct scheduler *s,
     node = chooser_choose(s->chooser, queued->profile, &c, NULL);
     if (node != NULL) {
         strbuf_printf(out, "would fit on node '%s' now", node->name);
+        if (s->consultations != NULL
+            && consultations_concern_nodes(s->consultations, queued->pod))
+            strbuf_add_text(out, ", if the extenders agree");
     } else {
         const struct diagnosis *d = chooser_diagnosis(s->chooser);
         unsigned n = find_nearest(d, nearest);

@@ -7,7 +7,10 @@
 #include "controller/scheduler/assignments.h"
 #include "controller/scheduler/bind_call.h"
 #include "controller/scheduler/cache.h"
+#include "controller/scheduler/consultations.h"
+#include "controller/scheduler/counsel.h"
 #include "controller/scheduler/evictions.h"
+#include "controller/scheduler/extenders/extender.h"
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/node_view.h"
@@ -162,6 +165,31 @@ host_clear_nomination(void *host, struct pod_view *pod)
     recorder_nominate(s->recorder, pod, "");
 }
 
+/* A cycle that comes to postfilter is an assignment's. */
+static enum verdict
+host_propose(void *host, struct cycle *c, struct proposals *proposals)
+{
+    struct scheduler *s = host;
+    struct assignment *a = container_of(c, struct assignment, cycle);
+    const struct proposals *left =
+        a->counsel != NULL ? counsel_proposals(a->counsel) : NULL;
+
+    if (!consultations_concern_preemption(s->consultations, c->pod))
+        return VERDICT_SKIP;
+    if (left == NULL) {
+        consultations_ask_preemption(s->consultations, a, proposals);
+        return VERDICT_WAIT;
+    }
+    proposals_fini(proposals);
+    for (unsigned i = 0; i < left->count; i++)
+        proposals_add(proposals,
+                      left->items[i].node_name,
+                      left->items[i].pods,
+                      left->items[i].count,
+                      left->items[i].violations);
+    return VERDICT_OK;
+}
+
 static const struct profile *
 host_profile(void *host, const struct pod_view *pod)
 {
@@ -171,6 +199,8 @@ host_profile(void *host, const struct pod_view *pod)
 void
 scheduler_make_handle(struct scheduler *s)
 {
+    const struct scheduler_settings *set = &s->settings;
+
     s->handle = (struct handle){
         .resources = s->resources,
         .reasons = s->reasons,
@@ -186,6 +216,9 @@ scheduler_make_handle(struct scheduler *s)
         .bind = host_bind,
         .resume = host_resume,
         .evict = host_evict,
+        .propose = set->extenders != NULL && set->extenders->count > 0
+                       ? host_propose
+                       : NULL,
         .clear_nomination = host_clear_nomination,
         .profile = host_profile,
     };

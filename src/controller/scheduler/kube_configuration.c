@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "controller/scheduler/extenders/extender.h"
 #include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/kube_extender.h"
 #include "controller/scheduler/kube_profile.h"
 #include "controller/scheduler/kube_tables.h"
 #include "lib/base/alloc.h"
@@ -35,6 +37,7 @@ struct kube_configuration {
     struct kube_numbers numbers;
     struct profile_settings profiles[MAX_PROFILES];
     unsigned n_profiles;
+    struct extenders extenders;
     struct strbuf warnings;
 };
 
@@ -93,6 +96,7 @@ complete(struct kube_configuration *c, struct strbuf *mistakes)
     set_default_text(arena, t, "apiVersion", API_VERSION);
     set_default_text(arena, t, "kind", KIND);
     complete_election(arena, json_make_object(arena, t, "leaderElection"));
+    kube_extenders_complete(arena, json_get(t, "extenders"));
     set_default_int(arena, t, "percentageOfNodesToScore", 100);
     set_default_int(arena, t, "podInitialBackoffSeconds", 1);
     set_default_int(arena, t, "podMaxBackoffSeconds", 10);
@@ -265,7 +269,12 @@ read_profile(struct kube_configuration *c,
                 0,
                 100,
                 mistakes);
-    kube_profile_settings(c->arena, tree, where, &settings, mistakes);
+    kube_profile_settings(c->arena,
+                          tree,
+                          where,
+                          json_get(c->tree, "extenders"),
+                          &settings,
+                          mistakes);
     if (has_profile(c, settings.scheduler_name))
         strbuf_printf(mistakes,
                       "%s.schedulerName: another profile is \"%s\", too\n",
@@ -350,9 +359,10 @@ read_tree(struct kube_configuration *c, struct strbuf *mistakes)
     check_range(c->tree, "", "percentageOfNodesToScore", 0, 100, mistakes);
     warn_without_effect(c);
     complete(c, mistakes);
-    if (json_count(json_get(c->tree, "extenders")) > 0)
-        strbuf_add_text(mistakes,
-                        "extenders: this version has none; take them out\n");
+    kube_extenders_read(c->arena,
+                        json_get(c->tree, "extenders"),
+                        &c->extenders,
+                        mistakes);
     if (mistakes->length > 0)
         return -EINVAL;
     read_backoff(c, mistakes);
@@ -446,6 +456,12 @@ kube_configuration_profiles(const struct kube_configuration *c,
 {
     *ret_count = c->n_profiles;
     return c->profiles;
+}
+
+const struct extenders *
+kube_configuration_extenders(const struct kube_configuration *c)
+{
+    return &c->extenders;
 }
 
 const char *

@@ -21,6 +21,7 @@
 
 #include "lib/base/macro.h"
 
+struct extenders;
 struct json;
 struct kube_configuration;
 struct profile_settings;
@@ -56,6 +57,10 @@ kube_configuration_numbers(const struct kube_configuration *c);
 const struct profile_settings *
 kube_configuration_profiles(const struct kube_configuration *c,
                             unsigned *ret_count);
+
+/* The other programs that have a say. */
+const struct extenders *
+kube_configuration_extenders(const struct kube_configuration *c);
 
 /* What stands in the file and has no effect: a line each, or "". */
 const char *kube_configuration_warnings(const struct kube_configuration *c);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/kube_extender.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -389,6 +390,7 @@ void
 kube_profile_settings(struct arena *arena,
                       const struct json *profile,
                       const char *where,
+                      const struct json *extenders,
                       struct profile_settings *ret_settings,
                       struct strbuf *mistakes)
 {
@@ -409,8 +411,13 @@ kube_profile_settings(struct arena *arena,
         place_of(&x, json_get_text(json_at(all, i), "name"));
     for (unsigned point = 0; point < POINTS; point++)
         expand_point(&x, point);
-    for (unsigned i = 0; i < x.count; i++)
-        x.plugins[i].weight = weight_of(plugins, x.plugins[i].plugin->name);
+    for (unsigned i = 0; i < x.count; i++) {
+        struct profile_plugin *p = &x.plugins[i];
+
+        p->weight = weight_of(plugins, p->plugin->name);
+        if (strcmp(p->plugin->name, "NodeResourcesFit") == 0)
+            p->args = kube_extenders_ignore(arena, extenders, p->args);
+    }
     check_single(&x);
     *ret_settings = (struct profile_settings){
         .scheduler_name = json_get_text(profile, "schedulerName"),

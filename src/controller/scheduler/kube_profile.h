@@ -26,5 +26,6 @@ void kube_profile_complete(struct arena *arena,
 void kube_profile_settings(struct arena *arena,
                            const struct json *profile,
                            const char *where,
+                           const struct json *extenders,
                            struct profile_settings *ret_settings,
                            struct strbuf *mistakes);

@@ -206,8 +206,10 @@ take_out(struct queue *q, struct queued_pod *p)
 static void
 count_rejectors(struct queued_pod *p, plugin_set rejectors)
 {
-    plugin_set changed = p->counted ^ rejectors;
+    plugin_set changed;
 
+    rejectors &= ~PLUGIN_BIT(PLUGIN_EXTENDERS);
+    changed = p->counted ^ rejectors;
     for (; changed != 0; changed &= changed - 1) {
         unsigned i = (unsigned)__builtin_ctzll(changed);
 

@@ -20,7 +20,9 @@
 
 struct client;
 struct clock;
+struct courier;
 struct error;
+struct extenders;
 struct feature_gates;
 struct metric_registry;
 struct object;
@@ -51,6 +53,12 @@ struct scheduler_settings {
     const struct feature_gates *features; /* NULL: as they are by default */
 
     struct metric_registry *metrics; /* or NULL */
+
+    /* Other programs that have a say, borrowed, and the way to them; NULL
+     * where there are none.
+     */
+    const struct extenders *extenders;
+    struct courier *courier;
 
     /* There is work: called when there was none. May be NULL. */
     void (*ready)(void *context);
@@ -102,6 +110,7 @@ void scheduler_synced(struct scheduler *s);
 struct scheduler_counts {
     uint64_t attempts, scheduled, unschedulable, errors;
     size_t active, backoff, sleeping, gated, in_flight, binding;
+    size_t parked; /* in flight, until extenders have answered */
     size_t nodes, pods, assumed;
 };
 struct scheduler_counts scheduler_count(const struct scheduler *s);

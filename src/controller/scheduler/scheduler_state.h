@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scheduler_state.h - the insides of a scheduler, for its own files
  *
- * Called by:  scheduler.c (the cycle), changes.c (what happens in the
- *             cluster), host.c (what plugins may use), explanation.c. Nobody
- *             else.
+ * Called by:  scheduler.c (the cycle), outcome.c (what becomes of it), rooms.c
+ *             (how it is made), changes.c (what happens in the cluster), host.c
+ *             (what plugins may use), explanation.c. Nobody else.
  */
 #pragma once
 
+#define SCHEDULER_DEFAULT_NAME "default-scheduler"
+
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/snapshot.h"
+#include "controller/scheduler/meters.h"
 #include "controller/scheduler/scheduler.h"
 #include "controller/scheduler/steps.h"
 #include "lib/base/random.h"
 
 struct adoption;
+struct assignment;
 struct assignments;
+struct binders;
 struct cache;
 struct chooser;
+struct consultations;
 struct debugger;
 struct evictions;
 struct map;
-struct meters;
 struct names;
 struct queue;
 struct recorder;
@@ -40,6 +45,8 @@ struct scheduler {
     struct snapshot snapshot;
     struct chooser *chooser;
     struct assignments *assignments;
+    struct consultations *consultations; /* NULL: there are no extenders */
+    struct binders *binders;             /* NULL: likewise */
     struct recorder *recorder;
     struct adoption *adoption;
     struct evictions *evictions;
@@ -65,3 +72,32 @@ void scheduler_nominate(struct scheduler *s,
 
 /* What plugins may use of it (host.c). */
 void scheduler_make_handle(struct scheduler *s);
+
+/* What becomes of an attempt (outcome.c). Return: the pod goes back to the
+ * queue. Forget: what was assumed is taken back, and others may have the room.
+ * Fail: it is told.
+ */
+void scheduler_return(struct scheduler *s, struct assignment *a);
+void scheduler_forget(struct scheduler *s, struct assignment *a);
+void
+scheduler_fail(struct scheduler *s, struct assignment *a, struct answer answer);
+void scheduler_attempt_ended(struct scheduler *s,
+                             const struct assignment *a,
+                             enum meter_result result);
+
+/* The turns of an assignment, and of its binding by an extender. */
+void scheduler_pod_leaves(struct assignment *a, void *scheduler);
+void scheduler_pod_ended(struct assignment *a,
+                         struct answer answer,
+                         void *scheduler);
+void scheduler_pod_passed(const struct assignment *a,
+                          enum verdict verdict,
+                          int64_t took_us,
+                          void *scheduler);
+void scheduler_volumes_ended(struct assignment *a,
+                             const char *words,
+                             void *scheduler);
+bool scheduler_outsource(struct assignment *a, void *scheduler);
+void scheduler_pod_outsourced(struct assignment *a,
+                              enum verdict verdict,
+                              void *scheduler);

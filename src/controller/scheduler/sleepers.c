@@ -85,6 +85,9 @@ class_new(const struct profile *profile, plugin_set plugins)
     c->profile = profile;
     c->plugins = plugins;
     list_init(&c->families);
+    if ((plugins & PLUGIN_BIT(PLUGIN_EXTENDERS)) != 0)
+        for (unsigned i = 0; i < EVENT_RESOURCES; i++)
+            c->actions[i] = ACTION_ALL & ~(unsigned)ACTION_UPDATE_OTHER;
     for (unsigned i = 0; i < profile->n_entries; i++) {
         const struct plugin *plugin = profile->entries[i].plugin;
 

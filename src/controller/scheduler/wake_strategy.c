@@ -44,6 +44,12 @@ wake_strategy(const struct queued_pod *p,
         return new_object == NULL || pod_view_is_of(p->pod, new_object)
                    ? WAKE_AFTER_BACKOFF
                    : WAKE_SKIP;
+    /* Extenders do not say what would help: anything might, but not that the
+     * pod was told why it waits.
+     */
+    if ((rejectors & PLUGIN_BIT(PLUGIN_EXTENDERS)) != 0
+        && event->actions != ACTION_UPDATE_OTHER)
+        return WAKE_AFTER_BACKOFF;
     for (unsigned i = 0; i < p->profile->n_entries; i++) {
         if ((rejectors & PLUGIN_BIT(i)) == 0
             || ask_plugin(&p->profile->entries[i],

@@ -27,6 +27,8 @@ settings_from(const struct http_client_settings *given)
         s.answer_ms = 60 * 1000;
     if (s.body_bytes == 0)
         s.body_bytes = (size_t)256 << 20;
+    if (s.server == NULL)
+        s.server = "controller";
     if (s.server_program == NULL)
         s.server_program = "kiln-controller";
     return s;
@@ -289,7 +291,8 @@ http_client_unreachable(struct http_client *client,
 {
     return error_set(err,
                      r,
-                     "cannot reach the controller at '%s': %s; is %s running?",
+                     "cannot reach the %s at '%s': %s; is %s running?",
+                     client->settings.server,
                      client->address.url,
                      why,
                      client->server_program);

@@ -43,6 +43,7 @@ struct http_client_settings {
     int64_t connect_ms;         /* 0: 10,000 */
     int64_t answer_ms;          /* 0: 60,000 without a byte; not for streams */
     size_t body_bytes;          /* 0: 256 MiB; a larger answer is an error */
+    const char *server;         /* for messages, for good; "controller" */
     const char *server_program; /* for messages; NULL: "kiln-controller" */
     struct http_login *login;   /* http_login.h; NULL: none */
     http_resolve_fn *resolve;   /* a host's name; NULL: only addresses */

@@ -108,14 +108,16 @@ lose(struct http_link *l, int r)
     if (l->call != NULL && l->call->is_streaming)
         error_set(&err,
                   r,
-                  "the connection to the controller at '%s' was lost (%s)",
+                  "the connection to the %s at '%s' was lost (%s)",
+                  l->client->settings.server,
                   l->client->address.url,
                   strerror(-r));
     else
         error_set(&err,
                   r,
-                  "the connection to the controller at '%s' was lost before "
-                  "the answer came (%s)",
+                  "the connection to the %s at '%s' was lost before the "
+                  "answer came (%s)",
+                  l->client->settings.server,
                   l->client->address.url,
                   strerror(-r));
     fail_call(l, &err);
@@ -358,8 +360,8 @@ on_time(evutil_socket_t fd, short events, void *arg)
     }
     error_set(&err,
               -ETIMEDOUT,
-              "the controller at '%s' has not answered within %" PRId64
-              " seconds",
+              "the %s at '%s' has not answered within %" PRId64 " seconds",
+              l->client->settings.server,
               l->client->address.url,
               l->client->settings.answer_ms / 1000);
     fail_call(l, &err);

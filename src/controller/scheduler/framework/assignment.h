@@ -16,6 +16,7 @@
 #include "lib/base/list.h"
 
 struct client_call;
+struct counsel;
 struct profile;
 struct queued_pod;
 
@@ -39,7 +40,11 @@ struct assignment {
     int64_t stage_at_us; /* when this stage began */
     int64_t deadline_us; /* of permit */
     struct client_call *call;
-    char *error; /* the API's words when it refused; or NULL */
+    char
+        *error; /* the API's words when it refused, or an extender's; or NULL */
+    bool asks_nodes;         /* extenders about its nodes */
+    unsigned rounds;         /* how often they were asked */
+    struct counsel *counsel; /* what they said; or NULL */
     struct list link;
     void *owner;
 };

@@ -15,6 +15,7 @@
 
 struct assignment;
 struct clock;
+struct cycle;
 struct grant;
 struct holding;
 struct json;
@@ -24,6 +25,7 @@ struct nominator;
 struct object;
 struct pod_view;
 struct profile;
+struct proposals;
 struct random_source;
 struct snapshot;
 struct volume_book;
@@ -79,6 +81,14 @@ struct handle {
                   const char *node_name);
     /* Forgets the nomination of a pod that others outranked. */
     void (*clear_nomination)(void *host, struct pod_view *pod);
+    /* What extenders make of preemption: VERDICT_OK, and the proposals are what
+     * they left of them; SKIP: none has a say; WAIT: they are asked (the
+     * proposals are taken), and postfilter, which answers the same, runs again;
+     * ERROR. NULL: there are no extenders.
+     */
+    enum verdict (*propose)(void *host,
+                            struct cycle *c,
+                            struct proposals *proposals);
     /* The profile under which the pod is scheduled, to filter again. */
     const struct profile *(*profile)(void *host, const struct pod_view *pod);
 };

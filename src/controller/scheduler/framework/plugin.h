@@ -148,6 +148,7 @@ struct plugin {
                                const struct cycle *c,
                                const struct node_view *node,
                                uint32_t *ret_reason);
+    /* WAIT: the pod is tried again when what it waits for is there. */
     enum verdict (*postfilter)(void *self,
                                struct cycle *c,
                                const struct diagnosis *diagnosis,

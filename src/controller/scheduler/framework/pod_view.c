@@ -286,6 +286,13 @@ pod_view_unref(struct pod_view *view)
     free(view);
 }
 
+void
+pod_view_set_apart(struct pod_view *view)
+{
+    view->has_signature = true;
+    view->signature = SIGNATURE_NONE;
+}
+
 bool
 pod_view_is_same(const struct pod_view *a, const struct pod_view *b)
 {

@@ -61,6 +61,9 @@ struct pod_view *pod_view_new(const struct object *object,
 struct pod_view *pod_view_ref(struct pod_view *view);
 DEFINE_CLEANUP(struct pod_view, pod_view_unref)
 
+/* Its answers are its own: no plugin is asked for a signature. */
+void pod_view_set_apart(struct pod_view *view);
+
 /* Look. Uid: of the pod, or namespace and name where it has none, which
  * happens in tests alone.
  */

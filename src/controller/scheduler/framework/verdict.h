@@ -42,6 +42,9 @@ struct answer {
 /* "Success", "Unschedulable", ...: upstream's name of the code. */
 const char *verdict_name(enum verdict verdict);
 
+/* The extenders together have a bit of their own, behind all plugins. */
+#define PLUGIN_EXTENDERS 63
+
 /* A set of plugins, by bit. */
 typedef uint64_t plugin_set;
 #define PLUGIN_BIT(plugin) (UINT64_C(1) << (plugin))

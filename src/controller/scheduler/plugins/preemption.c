@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "controller/scheduler/framework/framework.h"
+#include "controller/scheduler/framework/proposal.h"
 #include "controller/scheduler/plugins/disruption_budget.h"
 #include "lib/api/pod.h"
 #include "lib/api/rows.h"
@@ -248,6 +249,52 @@ say_why_not(const struct preemption *me,
     diagnosis_format(&d, me->handle->reasons, message);
 }
 
+/* What the extenders left, as it is now. */
+static void
+keep_proposals(struct candidates *found,
+               const struct profile *p,
+               const struct cycle *c,
+               const struct proposals *left)
+{
+    for (unsigned i = 0; i < found->count; i++)
+        victims_fini(&found->items[i]);
+    free(found->items);
+    found->items = xnew_array(struct victims, left->count + 1);
+    found->count = 0;
+    for (unsigned i = 0; i < left->count; i++) {
+        const struct node_view *node =
+            snapshot_find(c->snapshot, left->items[i].node_name);
+        struct victims v;
+
+        if (node != NULL && victims_choose(p, c, node, &left->items[i], &v))
+            found->items[found->count++] = v;
+    }
+}
+
+/* Before the extenders, where there are some. */
+static enum verdict
+propose(const struct preemption *me,
+        const struct profile *p,
+        struct cycle *c,
+        struct candidates *found)
+{
+    CLEANUP(proposals_fini) struct proposals left = {0};
+    enum verdict verdict;
+
+    if (found->count == 0 || me->handle->propose == NULL)
+        return VERDICT_SKIP;
+    for (unsigned i = 0; i < found->count; i++)
+        proposals_add(&left,
+                      found->items[i].node->name,
+                      found->items[i].pods,
+                      found->items[i].count,
+                      found->items[i].violations);
+    verdict = me->handle->propose(me->handle->host, c, &left);
+    if (verdict == VERDICT_OK)
+        keep_proposals(found, p, c, &left);
+    return verdict;
+}
+
 static enum verdict
 preemption_postfilter(void *self,
                       struct cycle *c,
@@ -258,23 +305,29 @@ preemption_postfilter(void *self,
     const struct preemption *me = self;
     const char *nominated = nominator_node(me->handle->nominator, c->pod);
     const char *refusal = preemption_refusal(c, diagnosis, nominated);
+    const struct profile *p = me->handle->profile(me->handle->host, c->pod);
     struct candidates found;
     const struct victims *best;
+    enum verdict said;
 
     if (refusal != NULL) {
         strbuf_printf(message, "preemption: %s", refusal);
         return VERDICT_REJECT;
     }
-    candidates_find(&found,
-                    me->handle->profile(me->handle->host, c->pod),
-                    c,
-                    diagnosis,
-                    me->percentage,
-                    me->absolute);
+    candidates_find(&found, p, c, diagnosis, me->percentage, me->absolute);
+    said = propose(me, p, c, &found);
+    if (said == VERDICT_WAIT) {
+        candidates_fini(&found);
+        return VERDICT_WAIT;
+    }
     best = candidates_best(&found);
     if (best != NULL) {
         *ret_nominated_node = best->node->name;
         act(me, c, best);
+    } else if (said == VERDICT_OK) {
+        strbuf_add_text(message,
+                        "preemption: no candidate node is left by the "
+                        "extenders");
     } else {
         *ret_nominated_node = "";
         say_why_not(me, c, &found, message);

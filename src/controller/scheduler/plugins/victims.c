@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "controller/scheduler/framework/framework.h"
+#include "controller/scheduler/framework/proposal.h"
 #include "controller/scheduler/plugins/disruption_budget.h"
 #include "lib/base/alloc.h"
 
@@ -176,6 +177,58 @@ victims_find(const struct profile *p,
     else
         victims_fini(&v);
     return answer;
+}
+
+static struct pod_view *
+find_same(const struct node_view *node, const struct pod_view *pod)
+{
+    for (uint32_t i = 0; i < node->pods.count; i++)
+        if (pod_view_is_same(node->pods.items[i], pod))
+            return node->pods.items[i];
+    return NULL;
+}
+
+static bool
+fits_without(struct trial_run *t, const struct victims *v)
+{
+    for (unsigned i = 0; i < v->count; i++)
+        remove_pod(t, v->pods[i]);
+    return try_filters(t).verdict == VERDICT_OK;
+}
+
+bool
+victims_choose(const struct profile *p,
+               const struct cycle *c,
+               const struct node_view *node,
+               const struct proposal *proposal,
+               struct victims *ret_victims)
+{
+    struct victims v = {.node = node, .violations = proposal->violations};
+    struct trial_run t = {.profile = p};
+    bool is_good = proposal->count > 0;
+
+    v.pods = xnew_array(struct pod_view *, proposal->count + 1);
+    for (unsigned i = 0; i < proposal->count && is_good; i++) {
+        struct pod_view *pod = find_same(node, proposal->pods[i]);
+
+        is_good = pod != NULL && pod->priority < c->pod->priority;
+        v.pods[v.count++] = pod;
+    }
+    if (is_good) {
+        cycle_copy(&t.cycle, c);
+        t.node = node_view_dup(node);
+        is_good = fits_without(&t, &v);
+        node_view_free(t.node);
+        cycle_fini(&t.cycle);
+    }
+    if (!is_good) {
+        victims_fini(&v);
+        return false;
+    }
+    sort_by_importance(v.pods, v.count);
+    weigh(&v);
+    *ret_victims = v;
+    return true;
 }
 
 void

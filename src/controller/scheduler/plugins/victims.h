@@ -19,6 +19,7 @@ struct cycle;
 struct node_view;
 struct pod_view;
 struct profile;
+struct proposal;
 
 struct victims {
     const struct node_view *node; /* the real one */
@@ -43,6 +44,16 @@ struct answer victims_find(const struct profile *p,
                            struct budgets *budgets,
                            uint32_t nobody,
                            struct victims *ret_victims);
+
+/* The pods that somebody else chose on the node: false where one is not there
+ * any more or not of lower priority, or where the preemptor does not fit without
+ * them.
+ */
+bool victims_choose(const struct profile *p,
+                    const struct cycle *c,
+                    const struct node_view *node,
+                    const struct proposal *proposal,
+                    struct victims *ret_victims);
 
 /* Whether a is the better choice than b, by upstream's criteria in turn. */
 int victims_compare(const struct victims *a, const struct victims *b);

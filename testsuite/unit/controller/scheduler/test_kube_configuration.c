@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/scheduler/extenders/extender.h"
 #include "controller/scheduler/framework/profile.h"
 #include "lib/base/strbuf.h"
+#include "lib/json/json.h"
 #include "testsuite/lib/suite.h"
 
 #define HEAD                                       \
@@ -204,6 +206,33 @@ static const struct {
     {HEAD "paralellism: 3\n", "f: paralellism: unknown field"},
     {HEAD "parallelism: 3\nparallelism: 4\n", "parallelism"},
     {HEAD "parallelism: many\n", "parallelism"},
+    {HEAD "extenders: [{filterVerb: f}]\n",
+     "f: extenders[0].urlPrefix: \"\" is no URL"},
+    {HEAD "extenders: [{urlPrefix: 'https://x/y', filterVerb: f}]\n",
+     "f: extenders[0].urlPrefix: \"https://x/y\" is no URL"},
+    {HEAD "extenders: [{urlPrefix: 'http://x:99999', filterVerb: f}]\n",
+     "a port from 1 to 65535"},
+    {HEAD "extenders: [{urlPrefix: 'http://x', enableHTTPS: true}]\n",
+     "by plain HTTP alone"},
+    {HEAD "extenders: [{urlPrefix: 'http://x', prioritizeVerb: p}]\n",
+     "f: extenders[0].weight: 0: must have a positive weight"},
+    {HEAD "extenders: [{urlPrefix: 'http://x', filterVerb: 'a b'}]\n",
+     "f: extenders[0].filterVerb: \"a b\" cannot be the end"},
+    {HEAD "extenders: [{urlPrefix: 'http://x', httpTimeout: 5}]\n",
+     "httpTimeout"},
+    {HEAD "extenders: [{urlPrefix: 'http://x', httpTimeout: 5m5}]\n",
+     "f: extenders[0].httpTimeout: \"5m5\" is no duration"},
+    {HEAD "extenders: [{urlPrefix: 'http://x', bindVerb: b},\n"
+          "            {urlPrefix: 'http://y', bindVerb: b}]\n",
+     "f: extenders: found 2 extenders implementing bind"},
+    {HEAD "extenders: [{urlPrefix: 'http://x', filterVerb: f,\n"
+          "             managedResources: [{name: cpu}]}]\n",
+     "managedResources[0].name: \"cpu\" is an invalid extended resource"},
+    {HEAD "extenders: [{urlPrefix: 'http://x', filterVerb: f,\n"
+          "             managedResources: [{name: a.b/c}]},\n"
+          "            {urlPrefix: 'http://y', filterVerb: f,\n"
+          "             managedResources: [{name: a.b/c}]}]\n",
+     "extenders[1].managedResources[0].name: \"a.b/c\": duplicate"},
     {HEAD "parallelism: 0\n", "f: parallelism: 0 is not from 1"},
     {HEAD "percentageOfNodesToScore: 101\n", "percentageOfNodesToScore: 101"},
     {HEAD "podInitialBackoffSeconds: 0\n", "podInitialBackoffSeconds: 0"},
@@ -284,7 +313,46 @@ START_TEST(a_mistake_is_refused_with_its_place_and_what_is_wrong)
 }
 END_TEST
 
+START_TEST(extenders_are_read_and_completed)
+{
+    CLEANUP(kube_configuration_freep)
+    struct kube_configuration *c =
+        read_good(HEAD "extenders:\n"
+                       "- urlPrefix: http://[::1]:8888/prefix/\n"
+                       "  filterVerb: filter\n"
+                       "  httpTimeout: 0s\n"
+                       "  ignorable: true\n"
+                       "  managedResources:\n"
+                       "  - {name: example.com/x, ignoredByScheduler: true}\n"
+                       "  - {name: example.com/y}\n"
+                       "- urlPrefix: http://host\n"
+                       "  prioritizeVerb: prioritize\n"
+                       "  weight: 3\n"
+                       "  httpTimeout: 100ms\n"
+                       "  nodeCacheCapable: true\n");
+    const struct extenders *all = kube_configuration_extenders(c);
+    const struct profile_settings *p = first_profile(c);
+    const struct json *ignored = NULL;
+
+    ck_assert_uint_eq(all->count, 2);
+    ck_assert_str_eq(all->items[0].filter_verb, "filter");
+    ck_assert_ptr_null(all->items[0].prioritize_verb);
+    ck_assert_int_eq(all->items[0].timeout_us, 5000000);
+    ck_assert(all->items[0].is_ignorable);
+    ck_assert_uint_eq(all->items[0].n_resources, 2);
+    ck_assert_int_eq(all->items[1].weight, 3);
+    ck_assert_int_eq(all->items[1].timeout_us, 100000);
+    ck_assert(all->items[1].is_node_cache_capable);
+    for (unsigned i = 0; i < p->n_plugins; i++)
+        if (strcmp(p->plugins[i].plugin->name, "NodeResourcesFit") == 0)
+            ignored = json_get(p->plugins[i].args, "ignoredResources");
+    ck_assert_uint_eq(json_count(ignored), 1);
+    ck_assert_str_eq(json_text(json_at(ignored, 0)), "example.com/x");
+}
+END_TEST
+
 SUITE("kube_configuration",
+      extenders_are_read_and_completed,
       without_a_file_there_is_kilns_profile_and_all_nodes_are_looked_at,
       what_is_enabled_at_a_point_goes_first_and_has_its_own_weight,
       a_star_disables_all_that_is_not_enabled,

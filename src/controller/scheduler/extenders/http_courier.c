@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/extenders/http_courier.h"
+
+#include <string.h>
+
+#include "controller/scheduler/extenders/extender.h"
+#include "controller/scheduler/extenders/extender_url.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/list.h"
+#include "lib/base/strbuf.h"
+#include "lib/http/http_client.h"
+#include "lib/loop/loop.h"
+#include "lib/loop/timer.h"
+#include "lib/loop/workers.h"
+
+#define CONNECTIONS 32
+#define BODY_BYTES  ((size_t)64 << 20)
+#define LOOKUPS     1
+
+/* An extender's address, and what its verbs stand behind. */
+struct office {
+    const struct extender *extender;
+    struct http_client *client;
+    char *path; /* "/prefix", or "" */
+};
+
+struct http_courier {
+    struct courier courier;
+    struct loop *loop;
+    struct workers *workers;
+    struct office *offices;
+    unsigned n_offices;
+    struct list trips;
+};
+
+struct courier_trip {
+    struct list link;
+    const struct extender *to;
+    struct http_call *call;
+    struct timer *timer;
+    char *verb;
+    courier_done_fn *done;
+    void *context;
+};
+
+/* The address was tried when the configuration was read. */
+static void
+open_office(struct http_courier *c, const struct extender *e)
+{
+    CLEANUP_FREE char *origin = NULL;
+    struct office *o = &c->offices[c->n_offices++];
+    struct error err = {0};
+    int64_t ms = e->timeout_us / 1000 + 1;
+
+    o->extender = e;
+    if (extender_url_split(e->url, &origin, &o->path, &err) < 0
+        || http_client_new(c->loop,
+                           origin,
+                           &(struct http_client_settings){
+                               .connections = CONNECTIONS,
+                               .connect_ms = ms,
+                               .answer_ms = ms,
+                               .body_bytes = BODY_BYTES,
+                               .server = "extender",
+                               .server_program = "it",
+                               .resolve = http_resolve,
+                               .workers = c->workers,
+                           },
+                           &o->client,
+                           &err)
+               < 0)
+        abort();
+}
+
+static struct office *
+office_of(struct http_courier *c, const struct extender *e)
+{
+    unsigned i = 0;
+
+    while (c->offices[i].extender != e)
+        i++;
+    return &c->offices[i];
+}
+
+static void
+trip_free(struct courier_trip *t)
+{
+    list_remove(&t->link);
+    if (t->call != NULL)
+        http_call_cancel(t->call);
+    timer_free(t->timer);
+    free(t->verb);
+    free(t);
+}
+
+static void
+end_trip(struct courier_trip *t,
+         const char *text,
+         size_t length,
+         const char *failure)
+{
+    courier_done_fn *done = t->done;
+    void *context = t->context;
+
+    trip_free(t);
+    done(text, length, failure, context);
+}
+
+static void
+answered(const struct http_answer *answer, const struct error *err, void *arg)
+{
+    struct courier_trip *t = arg;
+    CLEANUP_FREE char *failure = NULL;
+
+    t->call = NULL;
+    if (answer != NULL && answer->status == 200) {
+        end_trip(t, answer->body, answer->length, NULL);
+        return;
+    }
+    if (answer != NULL)
+        failure = xasprintf("extender \"%s\" answered %s with code %d",
+                            t->to->url,
+                            t->verb,
+                            answer->status);
+    else
+        failure = xasprintf("extender \"%s\", %s: %s",
+                            t->to->url,
+                            t->verb,
+                            err->text);
+    end_trip(t, NULL, 0, failure);
+}
+
+static void
+ran_out(void *arg)
+{
+    struct courier_trip *t = arg;
+    CLEANUP_FREE char *failure =
+        xasprintf("extender \"%s\" has not answered %s within %lld ms",
+                  t->to->url,
+                  t->verb,
+                  (long long)(t->to->timeout_us / 1000));
+
+    end_trip(t, NULL, 0, failure);
+}
+
+static struct courier_trip *
+http_courier_post(struct courier *courier,
+                  const struct extender *to,
+                  const char *verb,
+                  struct strbuf *body TAKES,
+                  courier_done_fn *done,
+                  void *context)
+{
+    struct http_courier *c =
+        container_of(courier, struct http_courier, courier);
+    struct office *office = office_of(c, to);
+    CLEANUP_FREE char *target = xasprintf("%s/%s", office->path, verb);
+    struct courier_trip *t = xnew(struct courier_trip);
+
+    t->to = to;
+    t->verb = xstrdup(verb);
+    t->done = done;
+    t->context = context;
+    t->timer = timer_new(c->loop, ran_out, t);
+    list_add_last(&c->trips, &t->link);
+    timer_start(t->timer, to->timeout_us / 1000);
+    t->call = http_client_call(office->client,
+                               &(struct http_question){
+                                   .method = HTTP_POST,
+                                   .target = target,
+                                   .content_type = "application/json",
+                                   .body = body->text,
+                                   .length = body->length,
+                                   .is_repeatable = verb != to->bind_verb,
+                                   .done = answered,
+                                   .arg = t,
+                               });
+    strbuf_fini(body);
+    return t;
+}
+
+static void
+http_courier_cancel(struct courier_trip *trip)
+{
+    trip_free(trip);
+}
+
+static void
+http_courier_free(struct courier *courier)
+{
+    struct http_courier *c =
+        container_of(courier, struct http_courier, courier);
+
+    list_foreach_safe(link, &c->trips)
+        trip_free(container_of(link, struct courier_trip, link));
+    for (unsigned i = 0; i < c->n_offices; i++) {
+        http_client_free(c->offices[i].client);
+        free(c->offices[i].path);
+    }
+    workers_free(c->workers);
+    loop_drain(c->loop);
+    free(c->offices);
+    free(c);
+}
+
+struct courier *
+http_courier_new(struct loop *loop, const struct extenders *extenders)
+{
+    static const struct courier_ops ops = {
+        .post = http_courier_post,
+        .cancel = http_courier_cancel,
+        .free = http_courier_free,
+    };
+    struct http_courier *c = xnew(struct http_courier);
+
+    c->courier.ops = &ops;
+    c->loop = loop;
+    c->workers = workers_new(LOOKUPS);
+    c->offices = xnew_array(struct office, extenders->count + 1);
+    list_init(&c->trips);
+    for (unsigned i = 0; i < extenders->count; i++)
+        open_office(c, &extenders->items[i]);
+    return &c->courier;
+}
