@@ -24,6 +24,7 @@
 #include "agent/pods/pods.h"
 #include "agent/registration.h"
 #include "agent/settings.h"
+#include "agent/shepherd/nursery.h"
 #include "agent/standing.h"
 #include "lib/api/cpuset.h"
 #include "lib/api/quantity.h"
@@ -62,6 +63,7 @@ struct agent {
     char *output_program; /* stands beside the shepherd */
     struct cgroot *cgroups;
     struct cgpool *pool;
+    struct nursery *nursery;
 
     struct notary *notary;
     struct http_login *login;
@@ -167,6 +169,16 @@ open_cgroups(struct agent *a)
     prefix[8] = '-';
     prefix[9] = '\0';
     a->pool = cgpool_new(a->cgroups, prefix);
+}
+
+/* Shepherds can be started without. */
+static void
+open_nursery(struct agent *a)
+{
+    struct error err = {0};
+
+    if (nursery_open(a->settings->shepherd, &a->nursery, &err) < 0)
+        log_warning("%s; jobs cannot run before that is mended", err.text);
 }
 
 /* Names in the API have no capitals; host names may. */
@@ -302,6 +314,7 @@ lay_ground(struct agent *a)
         .run_dir = s->run_dir,
         .tmp_dir = s->tmp_dir,
         .shepherd = s->shepherd,
+        .nursery = a->nursery,
         .cgroups = a->cgroups,
         .pool = a->pool,
         .rootless = geteuid() != 0,
@@ -411,6 +424,7 @@ agent_new(const struct agent_settings *settings,
     if (r < 0)
         return r;
     open_cgroups(a);
+    open_nursery(a);
     gather_facts(a);
     r = open_client(a, err);
     if (r < 0)
@@ -484,6 +498,7 @@ agent_free(struct agent *a)
     }
     http_login_free(a->login);
     notary_free(a->notary);
+    nursery_close(a->nursery);
     cgpool_free(a->pool);
     cgroot_close(a->cgroups);
     topology_free(a->topology);

@@ -430,12 +430,14 @@ static void
 read_cpu(const struct place *p, struct cgroup_usage *u)
 {
     const char *d = p->directory;
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     uint64_t user, system;
 
     if (p->version == 2) {
         u->has_cpu =
-            control_read_key(d, "cpu.stat", "user_usec", &u->cpu_user_us) == 0
-            && control_read_key(d, "cpu.stat", "system_usec", &u->cpu_system_us)
+            control_read(d, "cpu.stat", &text, NULL) == 0
+            && control_find_key(text.text, "user_usec", &u->cpu_user_us) == 0
+            && control_find_key(text.text, "system_usec", &u->cpu_system_us)
                    == 0;
     } else if (control_read_number(d, "cpuacct.usage_user", &user) == 0
                && control_read_number(d, "cpuacct.usage_sys", &system) == 0) {

@@ -15,6 +15,7 @@
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 
+#define SMALL_BYTES         4096
 #define CONTROL_LIMIT_BYTES (4u << 20) /* cgroup.procs of a large job */
 
 static int
@@ -105,14 +106,46 @@ parse_number(const char *text, uint64_t *ret_value)
 }
 
 int
+control_find_key(const char *text, const char *key, uint64_t *ret_value)
+{
+    size_t length = strlen(key);
+
+    for (const char *line = text; line != NULL;) {
+        if (strncmp(line, key, length) == 0 && line[length] == ' ')
+            return parse_number(line + length + 1, ret_value);
+        line = strchr(line, '\n');
+        line = line == NULL ? NULL : line + 1;
+    }
+    return -ENODATA;
+}
+
+/* The kernel gives a small file at once: no second read finds its end. */
+static int
+read_small(const char *directory, const char *file, char text[SMALL_BYTES])
+{
+    CLEANUP_FD int fd = open_control(directory, file, O_RDONLY);
+    ssize_t n;
+
+    if (fd < 0)
+        return fd;
+    do
+        n = read(fd, text, SMALL_BYTES - 1);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return -errno;
+    text[n] = '\0';
+    return 0;
+}
+
+int
 control_read_number(const char *directory,
                     const char *file,
                     uint64_t *ret_value)
 {
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    int r = control_read(directory, file, &text, NULL);
+    char text[SMALL_BYTES];
+    int r = read_small(directory, file, text);
 
-    return r < 0 ? r : parse_number(text.text, ret_value);
+    return r < 0 ? r : parse_number(text, ret_value);
 }
 
 int
@@ -121,19 +154,10 @@ control_read_key(const char *directory,
                  const char *key,
                  uint64_t *ret_value)
 {
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    size_t length = strlen(key);
-    int r = control_read(directory, file, &text, NULL);
+    char text[SMALL_BYTES];
+    int r = read_small(directory, file, text);
 
-    if (r < 0)
-        return r;
-    for (const char *line = text.text; line != NULL;) {
-        if (strncmp(line, key, length) == 0 && line[length] == ' ')
-            return parse_number(line + length + 1, ret_value);
-        line = strchr(line, '\n');
-        line = line == NULL ? NULL : line + 1;
-    }
-    return -ENODATA;
+    return r < 0 ? r : control_find_key(text, key, ret_value);
 }
 
 bool

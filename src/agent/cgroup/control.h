@@ -29,11 +29,14 @@ int control_read_number(const char *directory,
                         const char *file,
                         uint64_t *ret_value);
 
-/* The number behind a key in a file of "key number" lines. */
+/* The number behind a key in a file of "key number" lines, of at most 4 KiB;
+ * or in the text of one.
+ */
 int control_read_key(const char *directory,
                      const char *file,
                      const char *key,
                      uint64_t *ret_value);
+int control_find_key(const char *text, const char *key, uint64_t *ret_value);
 bool control_exists(const char *directory, const char *file);
 
 /* A directory and those inside it, deepest first; visiting stops at the first

@@ -58,21 +58,17 @@ cgroup_set_cpus(struct cgroup *c,
 static int
 set_memory_v1(const struct place *p, uint64_t bytes, struct error *err)
 {
+    static const char limit[] = "memory.limit_in_bytes";
+    static const char with_swap[] = "memory.memsw.limit_in_bytes";
     const char *d = p->directory;
-    bool counts_swap = control_exists(d, "memory.memsw.limit_in_bytes");
-    int r = control_write_number(d, "memory.limit_in_bytes", bytes, err);
+    int first = control_write_number(d, limit, bytes, err);
+    int r = control_write_number(d, with_swap, bytes, first < 0 ? NULL : err);
 
-    if (!counts_swap)
+    if (r == -ENOENT) /* swap is not counted */
+        return first;
+    if (r < 0 || first == 0)
         return r;
-    if (r == 0)
-        return control_write_number(d,
-                                    "memory.memsw.limit_in_bytes",
-                                    bytes,
-                                    err);
-    r = control_write_number(d, "memory.memsw.limit_in_bytes", bytes, err);
-    if (r < 0)
-        return r;
-    return control_write_number(d, "memory.limit_in_bytes", bytes, err);
+    return control_write_number(d, limit, bytes, err);
 }
 
 static int

@@ -15,6 +15,7 @@ struct cgroot;
 struct client;
 struct clock;
 struct loop;
+struct nursery;
 struct topology;
 struct workers;
 
@@ -34,10 +35,11 @@ struct ground {
     struct announcer *announcer;
     int64_t observe_ms; /* how often to look where pods are; 0: never */
 
-    const char *state_dir; /* pods/UID/: pod, exit, script */
-    const char *run_dir;   /* pods/UID/: live */
-    const char *tmp_dir;   /* kiln-UID/ becomes the job's TMPDIR */
-    const char *shepherd;  /* the program */
+    const char *state_dir;   /* pods/UID/: pod, exit, script */
+    const char *run_dir;     /* pods/UID/: live */
+    const char *tmp_dir;     /* kiln-UID/ becomes the job's TMPDIR */
+    const char *shepherd;    /* the program */
+    struct nursery *nursery; /* of it; or NULL */
 
     struct cgroot *cgroups; /* NULL: rootless */
     struct cgpool *pool;

@@ -196,7 +196,11 @@ site_start(struct site_start *st, struct error *err)
     CLEANUP_STRBUF struct strbuf own_cgroup = STRBUF_INIT;
     CLEANUP_FD int script_fd = -1;
     struct order order;
-    struct launch launch = {.program = g->shepherd, .order = &order};
+    struct launch launch = {
+        .program = g->shepherd,
+        .order = &order,
+        .nursery = g->nursery,
+    };
     struct compose_input input = {
         .ground = g,
         .topology = st->topology,

@@ -19,7 +19,7 @@ static pid_t
 fork_into(int cgroup_fd)
 {
     struct clone_args args = {
-        .flags = CLONE_INTO_CGROUP,
+        .flags = CLONE_INTO_CGROUP | CLONE_CLEAR_SIGHAND,
         .exit_signal = SIGCHLD,
         .cgroup = (uint64_t)cgroup_fd,
     };
@@ -63,10 +63,12 @@ fork_job(struct shepherd *s, struct error *err)
         r = open_doors(s, false, err);
         if (r < 0)
             return r;
+        s->outfit.has_no_handlers = true;
         pid = fork_into(cgroup_fd);
         if (pid >= 0)
             return pid;
         close_doors(s);
+        s->outfit.has_no_handlers = false;
     }
     r = open_doors(s, true, err);
     if (r < 0)

@@ -8,9 +8,24 @@
 #pragma once
 
 #include <signal.h>
+#include <stdint.h>
 
 #define HANDOVER_ORDER_FD  3
 #define HANDOVER_SCRIPT_FD 4
+
+/* Where the order would be, a socket instead says that this is to be a nurse
+ * (nursery.h): each message on it asks for a birth, with the descriptors of
+ * order, script and home cgroup, those of them that there are, and is answered
+ * with the pidfd of what was born.
+ */
+#define HANDOVER_BIRTH_FDS 3
+struct handover_birth {
+    uint32_t has_script, has_home;
+};
+struct handover_born {
+    int32_t result; /* 0, or a negative errno */
+    int32_t pid;
+};
 
 #define HANDOVER_SIGNAL              (SIGRTMIN + 5)
 #define HANDOVER_VALUE(scope, signo) ((int)(scope) << 8 | (signo))

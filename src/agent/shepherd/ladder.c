@@ -224,7 +224,8 @@ reset_signals(const struct outfit *o)
     for (int signo = 1; signo <= SIGRTMAX; signo++) {
         bool ignored = (o->ignored_signals >> (signo - 1) & 1) != 0;
 
-        if (signo == SIGKILL || signo == SIGSTOP)
+        if (signo == SIGKILL || signo == SIGSTOP
+            || (o->has_no_handlers && !ignored))
             continue;
         signal(signo, ignored ? SIG_IGN : SIG_DFL);
     }

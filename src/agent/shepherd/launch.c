@@ -16,11 +16,13 @@
 
 #include "agent/cgroup/cgroup.h"
 #include "agent/shepherd/handover.h"
+#include "agent/shepherd/nursery.h"
 #include "agent/shepherd/order.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 
+/* In a file of its own, which waits to be read. */
 static int
 write_order(const struct order *order, struct error *err)
 {
@@ -268,6 +270,43 @@ start(const struct launch *l, int home_fd, pid_t *ret_pid, struct error *err)
     return 0;
 }
 
+/* One that ends before it has read all is found to have ended without a
+ * record.
+ */
+static void
+hand_over(const struct order *order, int fd)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    order_encode(order, &text);
+    (void)fd_write_all(fd, text.text, text.length);
+}
+
+/* After a failure nothing has happened. */
+static int
+bear(const struct launch *l, int home_fd, pid_t *ret_pid, int *ret_pidfd)
+{
+    struct order order = *l->order;
+    int ends[2];
+    int r;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -errno;
+    if (home_fd >= 0)
+        order.shepherd_cgroup = NULL;
+    r = nursery_bear(l->nursery,
+                     ends[0],
+                     l->script_fd,
+                     home_fd,
+                     ret_pid,
+                     ret_pidfd);
+    close(ends[0]);
+    if (r == 0)
+        hand_over(&order, ends[1]);
+    close(ends[1]);
+    return r;
+}
+
 int
 launch_start(const struct launch *l,
              pid_t *ret_pid,
@@ -277,8 +316,11 @@ launch_start(const struct launch *l,
     CLEANUP_FD int home_fd = open_home(l->order);
     pid_t pid = 0;
     int pidfd;
-    int r = start(l, home_fd, &pid, err);
+    int r;
 
+    if (l->nursery != NULL && bear(l, home_fd, ret_pid, ret_pidfd) == 0)
+        return 0;
+    r = start(l, home_fd, &pid, err);
     if (r < 0)
         return r;
     pidfd = (int)syscall(SYS_pidfd_open, pid, 0);

@@ -12,17 +12,19 @@
 #include <sys/types.h>
 
 struct error;
+struct nursery;
 struct order;
 
 struct launch {
     const char *program; /* ".../kiln-shepherd" */
     const struct order *order;
     int script_fd; /* of order->script_bytes bytes at its start, or -1 */
+    struct nursery *nursery; /* of that program; or NULL */
 };
 
 /* Returns once the program runs; the order and the script it reads on its own.
- * On v2 it is born in its cgroup, which forks the caller: quick as long as
- * that is small. The caller closes the descriptor and, while it is the parent, reaps with
+ * With a nursery, that gives birth to it; the program is started where it does
+ * not. The caller closes the descriptor and, while it is the parent, reaps with
  * waitid(P_PIDFD).
  */
 int launch_start(const struct launch *l,

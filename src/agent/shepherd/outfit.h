@@ -42,7 +42,8 @@ struct outfit {
     const char *stderr_path; /* NULL: as stdout */
     int output_mode;         /* O_TRUNC or O_APPEND */
     uint64_t ignored_signals;
-    char **candidates; /* paths of the program: the first that runs */
+    bool has_no_handlers; /* all others are at their default; by the caller */
+    char **candidates;    /* paths of the program: the first that runs */
     const char **arguments;
     const char **environment;
     int report_fd; /* where a failure is written; set by the caller */

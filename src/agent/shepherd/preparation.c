@@ -18,20 +18,18 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 
-/* A shepherd killed for want of memory could not say how its job went. */
-static void
-shield_from_oom(void)
+/* A shepherd killed for want of memory could not say how its job went.
+ * Rootless, it takes its chance with everybody else.
+ */
+bool
+preparation_shield(void)
 {
-    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    CLEANUP_FD int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
-    if (fd < 0)
-        return;
-    if (write(fd, "-1000", 5) < 0) {
-        /* Rootless, it takes its chance with everybody else. */
-    }
-    close(fd);
+    return fd >= 0 && write(fd, "-1000", 5) == 5;
 }
 
 static int
@@ -40,12 +38,14 @@ stand_alone(struct shepherd *s, struct error *err)
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
     umask(077);
-    setsid();
+    if (!s->upbringing->is_apart)
+        setsid();
     if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0
         || dup2(nothing, STDOUT_FILENO) < 0 || chdir("/") < 0)
         return error_set(err, -errno, "detaching: %s", strerror(errno));
     close(nothing);
-    shield_from_oom();
+    if (!s->upbringing->is_shielded)
+        preparation_shield();
     return live_write(&s->live, s->order.run_dir, err);
 }
 

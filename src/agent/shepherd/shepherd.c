@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kiln-shepherd - runs one pod's process as its user and records how it ended
  *
- * Started by the agent with an order on descriptor 3 and the script, if any,
- * on descriptor 4. Reads like its story: claim the pod, take the steps, keep
- * the vigil, clear up, record.
+ * Started by the agent, or forked by the nurse that the agent keeps, with an
+ * order on descriptor 3 and the script, if any, on descriptor 4. Reads like its
+ * story: claim the pod, take the steps, keep the vigil, clear up, record.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +18,7 @@
 #include "agent/cgroup/cgroup.h"
 #include "agent/cgroup/hierarchy.h"
 #include "agent/shepherd/handover.h"
+#include "agent/shepherd/nurse.h"
 #include "agent/shepherd/shepherd_state.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
@@ -81,7 +82,7 @@ refuse_finished(struct shepherd *s, struct error *err)
 }
 
 static int
-name_pod(struct shepherd *s, struct error *err)
+read_boot_id(char **ret_boot_id, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf boot = STRBUF_INIT;
     int r = file_read("/proc/sys/kernel/random/boot_id", 64, &boot, err);
@@ -89,11 +90,21 @@ name_pod(struct shepherd *s, struct error *err)
     if (r < 0)
         return r;
     strbuf_truncate(&boot, strcspn(boot.text, "\n"));
-    s->live.boot_id = xstrdup(boot.text);
-    s->live.pod_uid = xstrdup(s->order.pod_uid);
+    *ret_boot_id = strbuf_take(&boot);
+    return 0;
+}
+
+static int
+name_pod(struct shepherd *s, struct error *err)
+{
+    char *boot_id = s->upbringing->boot_id;
+    int r = boot_id != NULL ? 0 : read_boot_id(&boot_id, err);
+
+    if (r < 0)
+        return r;
+    s->live.boot_id = s->ending.boot_id = boot_id;
+    s->live.pod_uid = s->ending.pod_uid = xstrdup(s->order.pod_uid);
     s->live.shepherd_pid = getpid();
-    s->ending.boot_id = xstrdup(boot.text);
-    s->ending.pod_uid = xstrdup(s->order.pod_uid);
     return live_read_start(getpid(), &s->live.shepherd_start);
 }
 
@@ -283,14 +294,12 @@ explain(const char *option)
 }
 
 /* Leaves by _exit, without tidying memory that goes away anyway. */
-int
-main(int argc, char **argv)
+static void
+live(const struct upbringing *upbringing)
 {
-    struct shepherd s = {.vigil = {.signal_fd = -1}};
+    struct shepherd s = {.upbringing = upbringing, .vigil = {.signal_fd = -1}};
     struct error err = {0};
 
-    if (argc > 1)
-        return explain(argv[1]);
     if (read_order(&s, &err) < 0) {
         complain(&s, &err);
         _exit(EXIT_NO_ORDER);
@@ -303,4 +312,20 @@ main(int argc, char **argv)
         follow(&s);
     clear_up(&s);
     _exit(record(&s));
+}
+
+int
+main(int argc, char **argv)
+{
+    struct upbringing upbringing = {0};
+
+    if (argc > 1)
+        return explain(argv[1]);
+    if (nurse_is_wanted()) {
+        (void)read_boot_id(&upbringing.boot_id, NULL);
+        upbringing.is_shielded = preparation_shield();
+        upbringing.is_apart = true;
+        nurse_serve(live, &upbringing);
+    }
+    live(&upbringing);
 }

@@ -19,7 +19,15 @@
 struct cgroup;
 struct person;
 
+/* What is the same for all of them, and found out once by a nurse. */
+struct upbringing {
+    char *boot_id;
+    bool is_apart;    /* in a session without the agent */
+    bool is_shielded; /* from the OOM killer */
+};
+
 struct shepherd {
+    const struct upbringing *upbringing;
     struct order order;
     struct cgroup *own;
     struct cgroup *cgroup;
@@ -39,8 +47,11 @@ int shepherd_fail(struct shepherd *s,
                   int code,
                   char *message TAKES);
 
-/* All steps up to the fork. */
+/* All steps up to the fork. Shield: from the OOM killer, for oneself and what
+ * one forks; false where that is not allowed.
+ */
 int preparation_make(struct shepherd *s);
+bool preparation_shield(void);
 
 /* The job, until its program runs. */
 int birth_give(struct shepherd *s);

@@ -161,6 +161,8 @@ dir_make(const char *path, mode_t mode, struct error *err)
     CLEANUP_FREE char *part = xstrdup(path);
     size_t length = strlen(path);
 
+    if (mkdir(path, mode) == 0)
+        return 0;
     for (size_t at = 1; at <= length || length == 0; at++) {
         int r;
 
