@@ -13,7 +13,6 @@
 
 #include "agent/cgroup/cgpool.h"
 #include "agent/cgroup/cgroot.h"
-#include "agent/hardware/difference.h"
 #include "agent/hardware/hardware.h"
 #include "agent/hardware/machine.h"
 #include "agent/heartbeat.h"
@@ -23,6 +22,7 @@
 #include "agent/pods/ground.h"
 #include "agent/pods/pods.h"
 #include "agent/registration.h"
+#include "agent/sentry.h"
 #include "agent/settings.h"
 #include "agent/shepherd/nursery.h"
 #include "agent/standing.h"
@@ -48,7 +48,8 @@
 #include "lib/loop/workers.h"
 #include "lib/program/readiness.h"
 
-#define WORKERS 8u
+#define WORKERS   8u
+#define SENTRY_MS 5000
 
 struct agent {
     const struct agent_settings *settings;
@@ -57,7 +58,10 @@ struct agent {
     int lock_fd;
 
     struct machine *machine;
+    struct hardware_wish wish;
     struct topology *topology;
+    struct topology **former; /* some work under way may still look at them */
+    size_t n_former, former_capacity;
     struct node_facts facts;
     char *node_name;
     char *output_program; /* stands beside the shepherd */
@@ -79,7 +83,8 @@ struct agent {
     struct metering *metering; /* NULL: nothing is reported */
     struct pods *pods;
     struct requests *requests;
-    struct sigwatch *on_term, *on_int;
+    struct sentry *sentry;
+    struct sigwatch *on_term, *on_int, *on_hup;
     bool proves; /* which node it is, where it has the secret */
     enum agent_next next;
 };
@@ -117,17 +122,19 @@ static int
 discover(struct agent *a, struct error *err)
 {
     const struct agent_settings *s = a->settings;
-    struct hardware_wish wish = {
-        .given = s->topology,
-        .with_devices = s->devices,
-    };
     struct quantity memory;
     int r = machine_read("", &a->machine, err);
 
+    a->wish = (struct hardware_wish){
+        .given = s->topology,
+        .with_devices = s->devices,
+        .patterns = s->device_files.items,
+        .n_patterns = s->device_files.count,
+    };
     if (r < 0)
         return r;
     if (s->reserved_cpus != NULL) {
-        r = cpuset_parse(s->reserved_cpus, &wish.reserved, err);
+        r = cpuset_parse(s->reserved_cpus, &a->wish.reserved, err);
         if (r < 0)
             return error_wrap(err, r, "--reserved-cpus");
     }
@@ -139,10 +146,10 @@ discover(struct agent *a, struct error *err)
                              "--reserved-memory: '%s' is not a quantity such "
                              "as 4Gi",
                              s->reserved_memory);
-        wish.reserved_memory_bytes = (uint64_t)quantity_value(&memory);
+        a->wish.reserved_memory_bytes = (uint64_t)quantity_value(&memory);
     }
-    a->facts.reserved_memory_bytes = wish.reserved_memory_bytes;
-    return hardware_discover(&wish, &a->topology, err);
+    a->facts.reserved_memory_bytes = a->wish.reserved_memory_bytes;
+    return hardware_discover(&a->wish, &a->topology, err);
 }
 
 /* Root's agent wants cgroups; without any it goes on, and says so. */
@@ -352,6 +359,41 @@ on_renewed(int64_t sent_us, void *context)
     pods_note_heard(a->pods, sent_us);
 }
 
+/* The machine is another one now, or has less of itself. */
+static void
+on_changed(struct topology *is TAKES,
+           const char *words,
+           bool is_less,
+           void *context)
+{
+    struct agent *a = context;
+    const struct object *node =
+        a->standing != NULL ? standing_node(a->standing) : NULL;
+
+    log_warning("this machine has changed: %s", words);
+    xgrow(a->former, a->n_former, a->former_capacity);
+    a->former[a->n_former++] = a->topology;
+    a->topology = is;
+    a->facts.topology = is;
+    a->ground.topology = is;
+    if (node != NULL)
+        announcer_say(a->announcer,
+                      node,
+                      is_less ? ANNOUNCE_WARNING : ANNOUNCE_NORMAL,
+                      "TopologyChanged",
+                      words);
+    registration_update(a->registration);
+    pods_note_topology(a->pods);
+}
+
+static void
+on_hangup(UNUSED int signal_number, void *context)
+{
+    struct agent *a = context;
+
+    sentry_look(a->sentry);
+}
+
 static bool
 disown(const char *pod_uid, void *context)
 {
@@ -417,6 +459,7 @@ agent_new(const struct agent_settings *settings,
     a->loop = loop_new();
     a->on_term = sigwatch_new(a->loop, SIGTERM, on_stop, a);
     a->on_int = sigwatch_new(a->loop, SIGINT, on_stop, a);
+    a->on_hup = sigwatch_new(a->loop, SIGHUP, on_hangup, a);
     a->workers = workers_new(WORKERS);
     r = open_state(a, err);
     if (r == 0)
@@ -457,6 +500,15 @@ agent_new(const struct agent_settings *settings,
         a->metering = metering_new(&a->ground,
                                    a->pods,
                                    settings->usage_interval_us / 1000);
+    a->sentry = sentry_new(&(struct sentry_settings){
+        .loop = a->loop,
+        .workers = a->workers,
+        .wish = &a->wish,
+        .topology = a->topology,
+        .every_ms = SENTRY_MS,
+        .changed = on_changed,
+        .context = a,
+    });
     *ret_agent = a;
     a = NULL;
     return 0;
@@ -482,6 +534,7 @@ agent_free(struct agent *a)
     /* Nobody asks for anything more; then what is under way comes back, to
      * those who only let go of it.
      */
+    sentry_free(a->sentry);
     requests_free(a->requests);
     metering_free(a->metering);
     pods_free(a->pods);
@@ -502,9 +555,13 @@ agent_free(struct agent *a)
     cgpool_free(a->pool);
     cgroot_close(a->cgroups);
     topology_free(a->topology);
+    for (size_t i = 0; i < a->n_former; i++)
+        topology_free(a->former[i]);
+    free(a->former);
     machine_free(a->machine);
     sigwatch_free(a->on_term);
     sigwatch_free(a->on_int);
+    sigwatch_free(a->on_hup);
     loop_free(a->loop);
     if (a->lock_fd >= 0)
         close(a->lock_fd);

@@ -209,9 +209,21 @@ keep_transitions(struct arena *arena,
     }
 }
 
+/* A merge leaves what it does not name: what the node does not have any more
+ * has to be named.
+ */
+static void
+take_away(struct arena *arena, struct json *is, const struct json *was)
+{
+    for (uint32_t i = 0; json_is(was, JSON_OBJECT) && i < json_count(was); i++)
+        if (json_get(is, was->members[i].name) == NULL)
+            json_set(arena, is, was->members[i].name, json_null(arena));
+}
+
 static void
 write_status(struct registration *r, const struct object *node)
 {
+    static const char *const maps[] = {"capacity", "allocatable", "topology"};
     struct arena *arena = arena_new(0);
     struct json *body = json_object(arena);
     struct json *status =
@@ -223,7 +235,10 @@ write_status(struct registration *r, const struct object *node)
         .subresource = "status",
         .body = body,
     };
+    const struct json *was = json_get(object_tree(node, arena), "status");
 
+    for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
+        take_away(arena, json_get(status, maps[i]), json_get(was, maps[i]));
     keep_transitions(arena, json_get(status, "conditions"), node_of(node));
     json_set(arena, body, "status", status);
     r->calling = true;

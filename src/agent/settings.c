@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/hardware/device_files.h"
 #include "agent/hardware/hardware.h"
 #include "lib/api/cpuset.h"
 #include "lib/api/name.h"
@@ -207,6 +208,14 @@ static const struct setting settings[] = {
      AT(devices),
      .option = "devices",
      .help = "Offer GPUs, network cards and NVMe disks."},
+    {"deviceFiles",
+     SETTING_PAIRS,
+     AT(device_files),
+     .check = device_files_check,
+     .option = "device-files",
+     .argument = "TYPE=GLOB",
+     .help = "More devices, by their files: fpga=/dev/xdma* offers them as "
+             "kiln.hpc/fpga; the option may be given again."},
     {"reserved.cpus",
      SETTING_TEXT,
      AT(reserved_cpus),

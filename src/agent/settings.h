@@ -31,9 +31,10 @@ struct agent_settings {
     const char *shepherd;
     int64_t max_pods;
     int64_t heartbeat_us;
-    int64_t observe_us;        /* 0: never */
-    int64_t usage_interval_us; /* 0: usage is not reported */
-    bool devices;              /* look for GPUs, NICs and NVMe */
+    int64_t observe_us;                /* 0: never */
+    int64_t usage_interval_us;         /* 0: usage is not reported */
+    bool devices;                      /* look for GPUs, NICs and NVMe */
+    struct setting_texts device_files; /* "type=glob" */
     bool allow_root_jobs;
     int64_t min_uid;
     int log_level; /* enum log_level */

@@ -97,6 +97,12 @@ standing_look(struct standing *s)
         arena_free(arena);
 }
 
+const struct object *
+standing_node(const struct standing *s)
+{
+    return informer_find(s->informer, NULL, s->node);
+}
+
 static void
 look_again(void *context)
 {

@@ -38,5 +38,8 @@ struct standing *standing_new(const struct standing_settings *settings)
     OWNED_BY(standing_free);
 DEFINE_CLEANUP(struct standing, standing_free)
 
+/* The Node as it was heard of last, or NULL; borrowed until the next change. */
+const struct object *standing_node(const struct standing *standing);
+
 /* A pod has left: look what can be given back. */
 void standing_look(struct standing *standing);

@@ -92,4 +92,44 @@ else
     ok "the job has run through all of that" kill -0 "$main"
 fi
 kctl cancel "${pod%-0}" >/dev/null
+
+# --- a machine that changes ---------------------------------------------------
+
+# One whose description is exchanged for that of another machine, without GPUs,
+# and put back.
+machines=$top_srcdir/testsuite/data/topology
+cp "$machines/gpu-box.xml" "$cluster/machine.xml"
+chmod 644 "$cluster/machine.xml"
+cluster_agent v1 --devices --topology "$cluster/machine.xml"
+ok "a node that is described is ready" ready v1
+kctl taint v1 "$(kctl get node v1 -o json | jq -r '.spec.taints[] |
+    select(.key | contains("virtual")).key')-" >/dev/null
+has() { kctl get node v1 -o json | jq -e ".status | $1"; }
+cpus=$(kctl get node v1 -o json | jq -r .status.allocatable.cpu)
+run v1 -c 2 --gpus 1
+gpus=$pod
+run v1 -c "$((cpus - 2))"
+rest=$pod
+cp "$machines/epyc-2s-nps1.xml" "$cluster/machine.xml"
+signal v1 HUP
+ok "a machine that has changed is another Node" \
+    wait_for 10 has ".allocatable.cpu != \"$cpus\""
+ok "without the devices that it does not have" \
+    has '.capacity["kiln.hpc/gpu"] == null and .topology.devices == null'
+pod=$gpus
+ok "a pod that lost its GPU is told" \
+    wait_for 10 pod_is "$broken" "True ResourcesLost"
+like "which" "$(of_pod '.status.conditions[] |
+    select(.type == "AllocationBroken").message')" 'device gpu0'
+ok "by an event, too" wait_for 10 said 'ResourcesLost '
+like "the node says what has changed" "$(wait_for 5 sh -c \
+    'kctl describe node v1 | grep -q TopologyChanged'; kctl describe node v1)" \
+    'Warning.*TopologyChanged'
+cp "$machines/gpu-box.xml" "$cluster/machine.xml"
+ok "what is back is noticed without a signal" \
+    wait_for 15 pod_is "$broken" "False AsAllocated"
+pod=$rest
+ok "of other pods, too" wait_for 5 sh -c \
+    "! kctl get pod $pod -o json | jq -e '.status.conditions[] |
+        select(.type == \"AllocationBroken\" and .status == \"True\")'"
 finish

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/api/topology.h"
 #include "lib/base/alloc.h"
@@ -165,6 +166,13 @@ ask_hwloc(hwloc_obj_t pci, struct gpu *g)
         g->model = xstrdup(model);
 }
 
+/* Of a device that was lost the PCI address may stay, but not its file. */
+static bool
+is_there(const struct topology *t, const char *path)
+{
+    return t->is_virtual || path == NULL || access(path, F_OK) == 0;
+}
+
 static void
 add_gpu(hwloc_topology_t machine,
         struct topology *t,
@@ -183,7 +191,7 @@ add_gpu(hwloc_topology_t machine,
     }
     if (g.model == NULL)
         g.model = xasprintf("%04x:%04x", attr->vendor_id, attr->device_id);
-    if (g.computes)
+    if (g.computes && is_there(t, g.path))
         add(t,
             numa_of(machine, t, pci),
             "gpu",
@@ -215,6 +223,10 @@ add_os_device(hwloc_topology_t machine, struct topology *t, hwloc_obj_t os)
             return;
         type = "nvme";
         path = xasprintf("/dev/%s", os->name);
+        if (!is_there(t, path)) {
+            free(path);
+            return;
+        }
         break;
     default:
         return;

@@ -7,6 +7,7 @@
 
 #include <hwloc.h>
 
+#include "agent/hardware/device_files.h"
 #include "agent/hardware/devices.h"
 #include "agent/hardware/layout.h"
 #include "agent/hardware/source.h"
@@ -92,6 +93,7 @@ fill(hwloc_topology_t machine,
         count_all_memory(&t->numa[0]);
     if (wish->with_devices)
         devices_fill(machine, t);
+    device_files_fill(wish->patterns, wish->n_patterns, t);
     return reserve_memory(t, wish->reserved_memory_bytes, err);
 }
 

@@ -230,6 +230,8 @@ observing_begin(struct stay *s)
 {
     int64_t every_ms = s->s.ground->observe_ms;
 
+    if (s->resumed)
+        stay_recheck(s);
     if (every_ms <= 0)
         return;
     timer_start(s->observe_timer,

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* traces.h - what changes when the hardware does, cheap enough to look at often
+ *
+ * A text to be compared with an earlier one: of this machine the online CPUs
+ * and NUMA nodes, their memory and huge pages, and which of the known device
+ * files are there (a few small reads under /sys, a tenth of a discovery); of a
+ * given topology's file its date and size.
+ */
+#pragma once
+
+struct hardware_wish;
+struct strbuf;
+struct topology;
+
+/* `root` is put in front of every path: "" for this machine. `known` may be
+ * NULL.
+ */
+void traces_take(const char *root,
+                 const struct hardware_wish *wish,
+                 const struct topology *known,
+                 struct strbuf *out);

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/sentry.h"
+
+#include <errno.h>
+#include <linux/netlink.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "agent/hardware/difference.h"
+#include "agent/hardware/hardware.h"
+#include "agent/hardware/traces.h"
+#include "lib/api/topology.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/strbuf.h"
+#include "lib/loop/fdwatch.h"
+#include "lib/loop/timer.h"
+#include "lib/loop/workers.h"
+
+#define SETTLE_MS    300 /* announcements come in swarms */
+#define KERNEL_GROUP 1   /* of NETLINK_KOBJECT_UEVENT: the kernel's own */
+
+struct sentry {
+    struct sentry_settings s;
+    struct timer *timer;
+    struct fdwatch *watch;
+    int fd;
+    char *traces;  /* of the last look; NULL: none */
+    bool is_asked; /* to look whatever the traces say */
+    bool is_busy;
+    bool is_freed;
+    bool is_quiet; /* the failure that goes on has been logged */
+};
+
+/* On a worker. */
+struct look {
+    struct sentry *sentry;
+    struct hardware_wish wish;
+    const struct topology *was;
+    char *traces_before;
+    bool is_asked;
+    struct strbuf traces;
+    struct topology *is;
+    struct strbuf words;
+    struct error err;
+};
+
+static void
+look_work(void *arg)
+{
+    struct look *l = arg;
+
+    traces_take("", &l->wish, l->was, &l->traces);
+    if (!l->is_asked && l->traces_before != NULL
+        && strcmp(l->traces_before, l->traces.text) == 0)
+        return;
+    if (hardware_discover(&l->wish, &l->is, &l->err) < 0)
+        return;
+    if (!difference_find(l->was, l->is, &l->words)) {
+        topology_free(l->is);
+        l->is = NULL;
+    }
+}
+
+static void
+really_free(struct sentry *s)
+{
+    timer_free(s->timer);
+    fdwatch_free(s->watch);
+    if (s->fd >= 0)
+        close(s->fd);
+    free(s->traces);
+    free(s);
+}
+
+static bool
+has_less(const struct topology *was, const struct topology *is)
+{
+    uint64_t memory_was = 0, memory_is = 0;
+
+    for (unsigned i = 0; i < was->n_numa; i++)
+        memory_was += was->numa[i].memory_bytes;
+    for (unsigned i = 0; i < is->n_numa; i++)
+        memory_is += is->numa[i].memory_bytes;
+    return !bitset_contains(&is->pus, &was->pus) || memory_is < memory_was
+           || is->n_devices < was->n_devices;
+}
+
+static void
+take_note(struct sentry *s, struct look *l)
+{
+    if (l->err.text[0] != '\0') {
+        if (!s->is_quiet)
+            log_warning("cannot find out what this machine is now: %s; going "
+                        "on with what it was",
+                        l->err.text);
+        s->is_quiet = true;
+        return;
+    }
+    s->is_quiet = false;
+    free(s->traces);
+    s->traces = strbuf_take(&l->traces);
+    if (l->is != NULL) {
+        bool is_less = has_less(l->was, l->is);
+
+        s->s.topology = l->is;
+        s->s.changed(l->is,
+                     l->words.length > 0 ? l->words.text : "it has changed",
+                     is_less,
+                     s->s.context);
+        l->is = NULL;
+        free(s->traces); /* taken with the devices that it had */
+        s->traces = NULL;
+    }
+}
+
+static void
+look_done(void *arg)
+{
+    struct look *l = arg;
+    struct sentry *s = l->sentry;
+
+    s->is_busy = false;
+    if (s->is_freed) {
+        really_free(s);
+    } else {
+        take_note(s, l);
+        timer_start(s->timer, s->is_asked ? 0 : s->s.every_ms);
+    }
+    topology_free(l->is);
+    free(l->traces_before);
+    strbuf_fini(&l->traces);
+    strbuf_fini(&l->words);
+    free(l);
+}
+
+static void
+look(void *context)
+{
+    struct sentry *s = context;
+    struct look *l;
+
+    if (s->is_busy)
+        return;
+    l = xnew(struct look);
+    l->sentry = s;
+    l->wish = *s->s.wish;
+    l->was = s->s.topology;
+    l->is_asked = s->is_asked;
+    l->traces_before = s->traces != NULL ? xstrdup(s->traces) : NULL;
+    l->traces = (struct strbuf)STRBUF_INIT;
+    l->words = (struct strbuf)STRBUF_INIT;
+    s->is_asked = false;
+    s->is_busy = true;
+    workers_submit(s->s.workers, s->s.loop, look_work, look_done, l);
+}
+
+void
+sentry_look(struct sentry *s)
+{
+    s->is_asked = true;
+    if (!s->is_busy)
+        timer_start(s->timer, 0);
+}
+
+/* ---- What the kernel announces ---- */
+
+/* "add@/devices/...\0ACTION=add\0SUBSYSTEM=cpu\0...", as far as it is about
+ * what a topology has.
+ */
+static bool
+is_about_hardware(const char *message, size_t length)
+{
+    static const char *const subsystems[] = {"SUBSYSTEM=cpu",
+                                             "SUBSYSTEM=memory",
+                                             "SUBSYSTEM=node",
+                                             "SUBSYSTEM=pci",
+                                             "SUBSYSTEM=drm",
+                                             "SUBSYSTEM=nvme"};
+
+    for (size_t at = 0; at < length; at += strlen(message + at) + 1)
+        for (size_t i = 0; i < ARRAY_SIZE(subsystems); i++)
+            if (strcmp(message + at, subsystems[i]) == 0)
+                return true;
+    return false;
+}
+
+static void
+on_announced(int fd, UNUSED unsigned ready, void *context)
+{
+    struct sentry *s = context;
+    char message[8192];
+    bool matters = false;
+
+    for (;;) {
+        ssize_t n = recv(fd, message, sizeof(message) - 1, MSG_DONTWAIT);
+
+        if (n < 0 && errno == ENOBUFS) { /* some were lost */
+            matters = true;
+            continue;
+        }
+        if (n <= 0)
+            break;
+        message[n] = '\0';
+        matters = matters || is_about_hardware(message, (size_t)n);
+    }
+    if (!matters)
+        return;
+    s->is_asked = true;
+    if (!s->is_busy)
+        timer_start(s->timer, SETTLE_MS);
+}
+
+/* Without it (no netlink in this container) the looks have to do. */
+static void
+listen_to_kernel(struct sentry *s)
+{
+    struct sockaddr_nl address = {
+        .nl_family = AF_NETLINK,
+        .nl_groups = KERNEL_GROUP,
+    };
+
+    s->fd = socket(AF_NETLINK,
+                   SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                   NETLINK_KOBJECT_UEVENT);
+    if (s->fd < 0)
+        return;
+    if (bind(s->fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+        close(s->fd);
+        s->fd = -1;
+        return;
+    }
+    s->watch = fdwatch_new(s->s.loop, s->fd, FDWATCH_READ, on_announced, s);
+}
+
+struct sentry *
+sentry_new(const struct sentry_settings *settings)
+{
+    struct sentry *s = xnew(struct sentry);
+
+    s->s = *settings;
+    s->fd = -1;
+    s->timer = timer_new(settings->loop, look, s);
+    if (settings->wish->given == NULL)
+        listen_to_kernel(s);
+    timer_start(s->timer, settings->every_ms);
+    return s;
+}
+
+void
+sentry_free(struct sentry *s)
+{
+    if (s == NULL)
+        return;
+    s->is_freed = true;
+    timer_stop(s->timer);
+    fdwatch_free(s->watch);
+    s->watch = NULL;
+    if (!s->is_busy)
+        really_free(s);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sentry.h - notices that the hardware is not what it was
+ *
+ * CPUs go offline, memory is removed, a device is lost while the agent runs.
+ * The kernel's announcements (uevents), a cheap look every few seconds
+ * (hardware/traces.h) and a request (SIGHUP) lead to a new discovery, on a
+ * worker; when that finds another topology its owner is told.
+ *
+ * Owns:    the timer, the socket of the announcements.
+ * Thread:  the loop's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct hardware_wish;
+struct loop;
+struct sentry;
+struct topology;
+struct workers;
+
+struct sentry_settings {
+    struct loop *loop;
+    struct workers *workers;
+    const struct hardware_wish *wish; /* borrowed */
+    const struct topology *topology;  /* as discovered; borrowed */
+    int64_t every_ms;
+    /* What was `topology` until now must last as long as anybody has it. */
+    void (*changed)(struct topology *is TAKES,
+                    const char *words, /* of what has changed */
+                    bool is_less,      /* something is gone */
+                    void *context);
+    void *context;
+};
+
+/* Life. Looks from the start on. */
+void sentry_free(struct sentry *sentry);
+struct sentry *sentry_new(const struct sentry_settings *settings)
+    OWNED_BY(sentry_free);
+DEFINE_CLEANUP(struct sentry, sentry_free)
+
+/* Look now, also where nothing seems to have changed. */
+void sentry_look(struct sentry *sentry);
