@@ -155,7 +155,9 @@ struct plugin {
                                const char **ret_nominated_node,
                                struct strbuf *message);
 
-    /* Choosing one */
+    /* Choosing one. Score and normalize are given the nodes that prescore was
+     * given, in the same order, but for plugins whose answers are kept.
+     */
     enum verdict (*prescore)(void *self,
                              struct cycle *c,
                              const struct node_view *const *nodes,

@@ -13,9 +13,14 @@
 
 #define NOT_A_SCORE INT64_C(-1)
 
+/* With a headcount, what it says of the nodes is put down once, by their place:
+ * a node is ignored where it is in no domain.
+ */
 struct score_note {
     struct spread_rules rules;
     struct headcount *headcount;
+    uint32_t *ids[SPREAD_RULES]; /* of the node's domain */
+    bool *ignored;
     struct domains domains[SPREAD_RULES];
     double weights[SPREAD_RULES];
     bool requires_all; /* nodes without all labels score nothing */
@@ -28,22 +33,40 @@ score_note_free(void *value)
 {
     struct score_note *note = value;
 
-    for (unsigned i = 0; i < note->rules.count && note->headcount == NULL; i++)
-        domains_fini(&note->domains[i]);
+    for (unsigned i = 0; i < note->rules.count; i++)
+        if (note->headcount == NULL)
+            domains_fini(&note->domains[i]);
+        else
+            free(note->ids[i]);
+    free(note->ignored);
     spread_rules_fini(&note->rules);
     free(note);
 }
 
+/* Without a headcount. */
 static bool
 is_ignored(const struct score_note *note, const struct node_view *node)
 {
-    if (note->headcount == NULL)
-        return note->requires_all
-               && !spread_rules_cover(&note->rules, &node->node->meta.labels);
-    for (unsigned i = 0; i < note->rules.count; i++)
-        if (headcount_at(note->headcount, i)->ids[node->slot] == 0)
-            return true;
-    return false;
+    return note->requires_all
+           && !spread_rules_cover(&note->rules, &node->node->meta.labels);
+}
+
+static void
+note_nodes(struct score_note *note,
+           const struct node_view *const *nodes,
+           unsigned count)
+{
+    note->ignored = xnew_array(bool, count + 1);
+    for (unsigned i = 0; i < note->rules.count; i++) {
+        const uint32_t *by_slot = headcount_at(note->headcount, i)->ids;
+        uint32_t *ids = xnew_array(uint32_t, count + 1);
+
+        for (unsigned n = 0; n < count; n++) {
+            ids[n] = by_slot[nodes[n]->slot];
+            note->ignored[n] |= ids[n] == 0;
+        }
+        note->ids[i] = ids;
+    }
 }
 
 static const char *
@@ -59,20 +82,16 @@ value_of(const struct node_view *node, const struct spread_rule *rule)
 static size_t
 count_candidates(const struct score_note *note,
                  const struct headcount_column *column,
-                 const struct node_view *const *nodes,
+                 const uint32_t *ids,
                  unsigned count)
 {
     CLEANUP_FREE bool *is_seen = xnew_array(bool, column->n_ids + 1);
     size_t domains = 0;
 
-    for (unsigned n = 0; n < count; n++) {
-        uint32_t id = column->ids[nodes[n]->slot];
-
-        if (is_seen[id] || is_ignored(note, nodes[n]))
-            continue;
-        is_seen[id] = true;
-        domains++;
-    }
+    for (unsigned n = 0; n < count; n++)
+        is_seen[ids[n]] |= !note->ignored[n];
+    for (uint32_t id = 0; id <= column->n_ids; id++)
+        domains += is_seen[id];
     return domains;
 }
 
@@ -100,7 +119,8 @@ find_domains(struct score_note *note,
     unsigned ignored = 0;
 
     for (unsigned n = 0; n < count; n++)
-        ignored += is_ignored(note, nodes[n]);
+        ignored += note->headcount != NULL ? note->ignored[n]
+                                           : is_ignored(note, nodes[n]);
     for (unsigned i = 0; i < note->rules.count; i++) {
         size_t size;
 
@@ -109,7 +129,7 @@ find_domains(struct score_note *note,
         else if (note->headcount != NULL)
             size = count_candidates(note,
                                     headcount_at(note->headcount, i),
-                                    nodes,
+                                    note->ids[i],
                                     count);
         else
             size = make_candidates(note, i, nodes, count);
@@ -158,6 +178,8 @@ spread_prescore(void *self,
     note->requires_all =
         c->pod->pod->spec.topology_spread.count > 0 || !me->is_system;
     note->headcount = spread_headcount(me, c, &note->rules, true);
+    if (note->headcount != NULL)
+        note_nodes(note, nodes, count);
     for (unsigned i = 0; i < note->rules.count && note->headcount == NULL; i++)
         domains_init(&note->domains[i]);
     find_domains(note, nodes, count);
@@ -207,45 +229,90 @@ score_one(const struct score_note *note,
     return (int64_t)round(score);
 }
 
-/* Of one rule, added to those of the others. */
+/* By place; of one rule, added to those of the others. */
 static void
-add_column(const struct headcount_column *column,
-           const struct spread_rule *rule,
-           double weight,
-           const struct node_view *const *nodes,
-           unsigned count,
-           double *sums)
+add_hosts(const struct headcount_column *column,
+          double weight,
+          double more,
+          const struct node_view *const *nodes,
+          unsigned count,
+          double *sums)
 {
-    double more = (double)(rule->max_skew - 1);
-
-    for (unsigned n = 0; n < count; n++) {
-        uint32_t slot = nodes[n]->slot;
-        int64_t pods = rule->is_hostname ? column->counts[slot]
-                                         : column->sums[column->ids[slot]];
-
-        sums[n] += (double)pods * weight + more;
-    }
+    for (unsigned n = 0; n < count; n++)
+        sums[n] += (double)column->counts[nodes[n]->slot] * weight + more;
 }
 
-#define SCORE_BATCH 256u
+static void
+add_domains(const struct headcount_column *column,
+            double weight,
+            double more,
+            const uint32_t *ids,
+            unsigned count,
+            double *sums)
+{
+    CLEANUP_FREE double *by_id = xnew_array(double, column->n_ids + 1);
+
+    for (uint32_t id = 0; id <= column->n_ids; id++)
+        by_id[id] = (double)column->sums[id] * weight + more;
+    for (unsigned n = 0; n < count; n++)
+        sums[n] += by_id[ids[n]];
+}
+
+/* Few domains, many nodes: rounded once a domain where that is all there is. */
+static void
+score_by_domain(const struct score_note *note, unsigned count, int64_t *scores)
+{
+    const struct headcount_column *column = headcount_at(note->headcount, 0);
+    double more = (double)(note->rules.items[0].max_skew - 1);
+    CLEANUP_FREE int64_t *by_id = xnew_array(int64_t, column->n_ids + 1);
+
+    for (uint32_t id = 1; id <= column->n_ids; id++)
+        by_id[id] =
+            (int64_t)round((double)column->sums[id] * note->weights[0] + more);
+    for (unsigned n = 0; n < count; n++)
+        scores[n] = by_id[note->ids[0][n]];
+}
 
 static void
-score_batch(const struct score_note *note,
-            const struct node_view *const *nodes,
-            unsigned count,
-            int64_t *scores)
+score_by_rules(const struct score_note *note,
+               const struct node_view *const *nodes,
+               unsigned count,
+               int64_t *scores)
 {
-    double sums[SCORE_BATCH] = {0};
+    CLEANUP_FREE double *sums = xnew_array(double, count + 1);
 
-    for (unsigned i = 0; i < note->rules.count; i++)
-        add_column(headcount_at(note->headcount, i),
-                   &note->rules.items[i],
-                   note->weights[i],
-                   nodes,
-                   count,
-                   sums);
+    for (unsigned i = 0; i < note->rules.count; i++) {
+        const struct headcount_column *column =
+            headcount_at(note->headcount, i);
+        const struct spread_rule *rule = &note->rules.items[i];
+        double more = (double)(rule->max_skew - 1);
+
+        if (rule->is_hostname)
+            add_hosts(column, note->weights[i], more, nodes, count, sums);
+        else
+            add_domains(column,
+                        note->weights[i],
+                        more,
+                        note->ids[i],
+                        count,
+                        sums);
+    }
     for (unsigned n = 0; n < count; n++)
-        scores[n] = is_ignored(note, nodes[n]) ? 0 : (int64_t)round(sums[n]);
+        scores[n] = note->ignored[n] ? 0 : (int64_t)round(sums[n]);
+}
+
+/* One rule, and not by hosts: its score is the domain's. */
+static bool
+is_by_domain(const struct score_note *note)
+{
+    return note->headcount != NULL && note->rules.count == 1
+           && !note->rules.items[0].is_hostname;
+}
+
+static int64_t
+normalize_spread(int64_t score, int64_t least, int64_t most)
+{
+    return most == 0 ? SCORE_MAX : SCORE_MAX * (most + least - score) / most;
 }
 
 void
@@ -258,16 +325,34 @@ spread_score(void *self,
     const struct score_note *note = cycle_get(c, &score_key);
 
     (void)self;
-    if (note->headcount == NULL) {
+    if (note->headcount == NULL)
         for (unsigned n = 0; n < count; n++)
             scores[n] = score_one(note, c, nodes[n]);
-        return;
-    }
-    for (unsigned at = 0; at < count; at += SCORE_BATCH)
-        score_batch(note,
-                    nodes + at,
-                    count - at < SCORE_BATCH ? count - at : SCORE_BATCH,
-                    scores + at);
+    else if (is_by_domain(note))
+        score_by_domain(note, count, scores);
+    else
+        score_by_rules(note, nodes, count, scores);
+}
+
+/* Where most of the nodes have domains in common: divided once a domain. */
+static void
+normalize_by_domain(const struct score_note *note,
+                    int64_t least,
+                    int64_t most,
+                    unsigned count,
+                    int64_t *scores)
+{
+    const uint32_t *ids = note->ids[0];
+    uint32_t n_ids = headcount_at(note->headcount, 0)->n_ids;
+    CLEANUP_FREE int64_t *by_id = xnew_array(int64_t, n_ids + 1);
+
+    for (unsigned i = 0; i < count; i++)
+        by_id[ids[i]] = scores[i];
+    for (uint32_t id = 1; id <= n_ids; id++)
+        by_id[id] = normalize_spread(by_id[id], least, most);
+    by_id[0] = 0;
+    for (unsigned i = 0; i < count; i++)
+        scores[i] = by_id[ids[i]];
 }
 
 void
@@ -282,7 +367,8 @@ spread_normalize(void *self,
 
     (void)self;
     for (unsigned i = 0; i < count; i++) {
-        if (is_ignored(note, nodes[i])) {
+        if (note->headcount != NULL ? note->ignored[i]
+                                    : is_ignored(note, nodes[i])) {
             scores[i] = NOT_A_SCORE;
             continue;
         }
@@ -291,12 +377,12 @@ spread_normalize(void *self,
         if (scores[i] > most)
             most = scores[i];
     }
-    for (unsigned i = 0; i < count; i++) {
-        if (scores[i] == NOT_A_SCORE)
-            scores[i] = 0;
-        else if (most == 0)
-            scores[i] = SCORE_MAX;
-        else
-            scores[i] = SCORE_MAX * (most + least - scores[i]) / most;
+    if (is_by_domain(note)) {
+        normalize_by_domain(note, least, most, count, scores);
+        return;
     }
+    for (unsigned i = 0; i < count; i++)
+        scores[i] = scores[i] == NOT_A_SCORE
+                        ? 0
+                        : normalize_spread(scores[i], least, most);
 }
