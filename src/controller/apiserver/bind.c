@@ -218,18 +218,34 @@ copy_map(struct request *q, struct json *meta, const char *name)
                  from->members[i].value);
 }
 
+/* A copy of the member to be edited, or an empty object. */
 static struct json *
-bind(struct request *q, struct json *tree, const struct binding *binding)
+take_part(struct request *q, struct json *tree, const char *name)
 {
-    struct json *meta = json_make_object(q->arena, tree, "metadata");
-    struct json *status = json_make_object(q->arena, tree, "status");
+    struct json *part = json_get(tree, name);
 
+    if (!json_is(part, JSON_OBJECT))
+        return json_make_object(q->arena, tree, name);
+    part = json_dup(q->arena, part);
+    json_set(q->arena, tree, name, part);
+    return part;
+}
+
+/* The spec's own parts are those of the old tree. */
+static struct json *
+bind(struct request *q,
+     const struct json *old_tree,
+     const struct binding *binding)
+{
+    struct json *tree = json_copy(q->arena, old_tree);
+    struct json *meta = take_part(q, tree, "metadata");
+    struct json *status = take_part(q, tree, "status");
+    struct json *spec = json_copy(q->arena, json_get(old_tree, "spec"));
+
+    json_set(q->arena, tree, "spec", spec);
     copy_map(q, meta, "annotations");
     copy_map(q, meta, "labels");
-    json_set_string(q->arena,
-                    json_make_object(q->arena, tree, "spec"),
-                    "nodeName",
-                    binding->target.name);
+    json_set_string(q->arena, spec, "nodeName", binding->target.name);
     if (binding->allocation != NULL)
         json_set(q->arena,
                  status,
@@ -244,6 +260,7 @@ verb_bind(struct request *q)
 {
     struct binding binding = {0};
     const struct object *object;
+    const struct json *old_tree;
     struct store_txn *txn;
 
     if (!check_name(q)) {
@@ -262,10 +279,8 @@ verb_bind(struct request *q)
         request_finish_durably(q);
         return;
     }
+    old_tree = object_tree(object, q->arena);
     txn = store_begin(q->server->store);
-    write_put(q,
-              txn,
-              bind(q, object_tree(object, q->arena), &binding),
-              object_tree(object, q->arena));
+    write_put(q, txn, bind(q, old_tree, &binding), old_tree);
     write_commit(q, txn);
 }

@@ -368,13 +368,20 @@ refuse_patch(struct request *q, const char *why)
 }
 
 bool
-body_normalize_patched(struct request *q, struct json *tree)
+body_normalize_patched(struct request *q,
+                       struct json *tree,
+                       const struct json *old_tree)
 {
     struct record_notes notes = {0};
     struct error err = {0};
     const char *words;
 
-    if (record_normalize(q->route.kind->record, q->arena, tree, &notes, &err)
+    if (record_normalize_change(q->route.kind->record,
+                                q->arena,
+                                tree,
+                                old_tree,
+                                &notes,
+                                &err)
         < 0)
         return refuse_patch(q, err.text);
     if (q->options.validation == VALIDATION_IGNORE)

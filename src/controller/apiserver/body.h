@@ -24,8 +24,12 @@ bool body_parse(struct request *q);
  */
 bool body_normalize(struct request *q, struct json *tree);
 
-/* For a patched tree: unknown fields are a 422 under Strict. */
-bool body_normalize_patched(struct request *q, struct json *tree);
+/* For a patched tree, which may share parts with the old one: unknown fields
+ * are a 422 under Strict.
+ */
+bool body_normalize_patched(struct request *q,
+                            struct json *tree,
+                            const struct json *old_tree);
 
 /* Of a body that is not the route's kind (Binding, Eviction, DeleteOptions):
  * drops what the table does not know.

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* patch.c - PATCH: the pending object, changed as the body says */
+#include <string.h>
+
 #include "controller/apiserver/apply.h"
 #include "controller/apiserver/body.h"
 #include "controller/apiserver/request.h"
@@ -57,6 +59,28 @@ apply(struct request *q, struct json *tree)
     default:
         return NULL;
     }
+}
+
+/* What the patch is applied to. A status that is merged leaves everything else
+ * as it is, so that this is shared with the old tree.
+ */
+static struct json *
+copy_to_patch(struct request *q, const struct json *old_tree)
+{
+    struct json *tree;
+
+    if (q->route.subresource != SUBRESOURCE_STATUS
+        || q->format != BODY_MERGE_PATCH)
+        return json_dup(q->arena, old_tree);
+    tree = json_copy(q->arena, old_tree);
+    for (uint32_t i = 0; i < tree->count; i++) {
+        struct json_member *m = &tree->members[i];
+
+        if (strcmp(m->name, "metadata") == 0 || strcmp(m->name, "status") == 0
+            || json_get(q->body, m->name) != NULL)
+            m->value = json_dup(q->arena, m->value);
+    }
+    return tree;
 }
 
 static bool
@@ -122,8 +146,8 @@ verb_patch(struct request *q)
         return;
     }
     old_tree = write_tree(q, old_object);
-    tree = apply(q, json_dup(q->arena, old_tree));
-    if (tree == NULL || !body_normalize_patched(q, tree)) {
+    tree = apply(q, copy_to_patch(q, old_tree));
+    if (tree == NULL || !body_normalize_patched(q, tree, old_tree)) {
         request_finish_durably(q);
         return;
     }

@@ -317,8 +317,7 @@ change(struct request *q,
     keep_parts(q, tree, old_tree);
     if (q->route.verb == VERB_REPLACE)
         keep_additions(q, kind->record, tree, old_tree);
-    if (kind->set_defaults != NULL)
-        kind->set_defaults(q->arena, tree);
+    write_set_defaults(q, tree);
     apply_note(q, tree, old_tree);
     if (!admission_update(q, tree, old_object))
         return false;
@@ -327,7 +326,7 @@ change(struct request *q,
     if (kind->prepare_status != NULL
         && q->route.subresource == SUBRESOURCE_STATUS)
         kind->prepare_status(q->arena, tree, old_tree);
-    record_normalize(kind->record, q->arena, tree, NULL, NULL);
+    (void)write_normalize(q, tree, old_tree, NULL);
     count_generation(q, tree, old_tree);
     if (!validate(q, tree, old_tree)
         || !authorization_check_change(q, old_object, tree))

@@ -70,8 +70,37 @@ write_warn(struct request *q,
         reply_warn(&q->reply, "%s", causes.items[i].message);
 }
 
+void
+write_set_defaults(struct request *q, struct json *tree)
+{
+    const struct kind *kind = q->route.kind;
+    bool keeps_spec = q->route.subresource == SUBRESOURCE_STATUS
+                      || q->route.subresource == SUBRESOURCE_BINDING;
+
+    if (kind->set_defaults != NULL
+        && !(keeps_spec && kind->flags & KIND_SPEC_DEFAULTS))
+        kind->set_defaults(q->arena, tree);
+}
+
+int
+write_normalize(struct request *q,
+                struct json *tree,
+                const struct json *old_tree,
+                struct error *err)
+{
+    return record_normalize_change(q->route.kind->record,
+                                   q->arena,
+                                   tree,
+                                   old_tree,
+                                   NULL,
+                                   err);
+}
+
 static const struct object *
-make_object(struct request *q, struct store_txn *txn, struct json *tree)
+make_object(struct request *q,
+            struct store_txn *txn,
+            struct json *tree,
+            const struct json *old_tree)
 {
     struct error err = {0};
     char revision[24];
@@ -82,9 +111,8 @@ make_object(struct request *q, struct store_txn *txn, struct json *tree)
                     "resourceVersion",
                     revision);
     /* What admission and preparation added is defaulted and ordered, too. */
-    if (q->route.kind->set_defaults != NULL)
-        q->route.kind->set_defaults(q->arena, tree);
-    if (record_normalize(q->route.kind->record, q->arena, tree, NULL, &err) < 0)
+    write_set_defaults(q, tree);
+    if (write_normalize(q, tree, old_tree, &err) < 0)
         log_error("%s", err.text);
     return object_new_beside(kind_stored(q->route.kind),
                              stored_tree(q, tree),
@@ -97,7 +125,7 @@ write_put(struct request *q,
           struct json *tree,
           const struct json *old_tree)
 {
-    const struct object *object = make_object(q, txn, tree);
+    const struct object *object = make_object(q, txn, tree, old_tree);
     CLEANUP_STRBUF struct strbuf delta = STRBUF_INIT;
 
     if (old_tree != NULL && q->route.kind->stored_as == NULL) {
@@ -133,7 +161,7 @@ write_remove(struct request *q,
         release_content(txn, job_of(old_object));
     if (old_object->kind == &node_kind)
         nodes_forget(q, txn, old_object->meta->name);
-    store_txn_remove(txn, make_object(q, txn, tree));
+    store_txn_remove(txn, make_object(q, txn, tree, NULL));
 }
 
 static void

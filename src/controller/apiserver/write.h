@@ -8,6 +8,7 @@
 
 #include "lib/base/macro.h"
 
+struct error;
 struct json;
 struct object;
 struct request;
@@ -18,6 +19,16 @@ struct store_txn;
  */
 const struct object *write_find(struct request *q);
 struct json *write_tree(struct request *q, const struct object *object);
+
+/* Fills in what the kind's tables want, beside an old tree (or NULL) that what
+ * did not change may be shared with. Parts that the route cannot change were
+ * given their defaults when they came.
+ */
+void write_set_defaults(struct request *q, struct json *tree);
+int write_normalize(struct request *q,
+                    struct json *tree,
+                    const struct json *old_tree,
+                    struct error *err);
 
 /* Tells the caller what is accepted and hardly meant. */
 void write_warn(struct request *q,

@@ -250,7 +250,7 @@ const struct kind job_kind = {
     .singular = "job",
     .categories = (const char *const[]){"all", NULL},
     .flags = KIND_NAMESPACED | KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE
-             | KIND_GENERATION,
+             | KIND_GENERATION | KIND_SPEC_DEFAULTS,
     .record = &job_record,
     .set_defaults = job_set_defaults,
     .prepare = job_prepare,

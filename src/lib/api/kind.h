@@ -30,10 +30,11 @@ enum kind_flag {
     KIND_CREATE_ON_UPDATE = 1 << 3,
     KIND_UNCONDITIONAL_UPDATE = 1 << 4, /* PUT without resourceVersion */
     KIND_GRACEFUL_DELETION = 1 << 5,
-    KIND_TRANSIENT = 1 << 6, /* Events: their own relaxed database */
-    KIND_VOLATILE = 1 << 7,  /* Leases: revisions that are not durable */
-    KIND_ANSWERED = 1 << 8,  /* never stored: made when it is asked for */
-    KIND_MEASURED = 1 << 9,  /* never stored: what agents reported last */
+    KIND_TRANSIENT = 1 << 6,      /* Events: their own relaxed database */
+    KIND_VOLATILE = 1 << 7,       /* Leases: revisions that are not durable */
+    KIND_ANSWERED = 1 << 8,       /* never stored: made when it is asked for */
+    KIND_MEASURED = 1 << 9,       /* never stored: what agents reported last */
+    KIND_SPEC_DEFAULTS = 1 << 10, /* none of the status has a default */
 };
 
 struct kind {

@@ -166,7 +166,7 @@ const struct kind pod_kind = {
     .short_names = (const char *const[]){"po", NULL},
     .categories = (const char *const[]){"all", NULL},
     .flags = KIND_NAMESPACED | KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE
-             | KIND_GRACEFUL_DELETION,
+             | KIND_GRACEFUL_DELETION | KIND_SPEC_DEFAULTS,
     .record = &pod_record,
     .set_defaults = pod_set_defaults,
     .prepare = pod_prepare,

@@ -127,6 +127,21 @@ json_dup(struct arena *arena, const struct json *value)
     return v;
 }
 
+struct json *
+json_copy(struct arena *arena, const struct json *value)
+{
+    struct json *v = make(arena, value->type);
+
+    *v = *value;
+    v->capacity = value->count;
+    if (v->type == JSON_ARRAY && v->count > 0)
+        v->items = arena_memdup(arena, v->items, v->count * sizeof(*v->items));
+    else if (v->type == JSON_OBJECT && v->count > 0)
+        v->members =
+            arena_memdup(arena, v->members, v->count * sizeof(*v->members));
+    return v;
+}
+
 /* Room for one more member or item, in a block twice as large. */
 static void *
 grown(struct arena *arena, struct json *v, const void *old, size_t size)

@@ -89,6 +89,9 @@ struct json *json_array(struct arena *arena);
 struct json *json_object(struct arena *arena);
 struct json *json_dup(struct arena *arena, const struct json *value);
 
+/* The array or object alone, with room of its own: its parts are shared. */
+struct json *json_copy(struct arena *arena, const struct json *value);
+
 /* Change. Set replaces in place or appends; names are copied. Add appends a
  * member that is known not to be there. Remove returns whether it was there.
  * Insert moves what stands at `at` and after.

@@ -77,7 +77,8 @@ wrong_type(struct walk *w,
 static int check_object(struct walk *w,
                         const struct record *record,
                         const struct place *at,
-                        struct json *object);
+                        struct json *object,
+                        const struct json *normal);
 
 static int
 check_int(struct walk *w,
@@ -148,7 +149,8 @@ static int check_value(struct walk *w,
                        const struct field *f,
                        enum field_type type,
                        const struct place *at,
-                       struct json *v);
+                       struct json *v,
+                       const struct json *normal);
 
 static int
 check_list(struct walk *w,
@@ -165,7 +167,7 @@ check_list(struct walk *w,
 
         if (v->items[i]->type == JSON_NULL && f->element == FIELD_OBJECT)
             v->items[i] = json_object(w->arena);
-        r = check_value(w, f, f->element, &item, v->items[i]);
+        r = check_value(w, f, f->element, &item, v->items[i], NULL);
         if (r < 0)
             return r;
     }
@@ -185,7 +187,7 @@ check_map(struct walk *w,
     for (uint32_t i = 0; i < v->count; i++) {
         struct place item = {.up = at, .name = v->members[i].name};
 
-        r = check_value(w, f, f->element, &item, v->members[i].value);
+        r = check_value(w, f, f->element, &item, v->members[i].value, NULL);
         if (r < 0)
             return r;
     }
@@ -210,7 +212,8 @@ check_type(struct walk *w,
            const struct field *f,
            enum field_type type,
            const struct place *at,
-           struct json *v)
+           struct json *v,
+           const struct json *normal)
 {
     if (type != FIELD_ANY && v->type == JSON_STRING
         && strlen(v->text) != v->count)
@@ -238,7 +241,7 @@ check_type(struct walk *w,
     case FIELD_MICRO_TIME:
         return check_time(w, at, v, type == FIELD_MICRO_TIME);
     case FIELD_OBJECT:
-        return check_object(w, f->of, at, v);
+        return check_object(w, f->of, at, v, normal);
     case FIELD_LIST:
         return check_list(w, f, at, v);
     case FIELD_MAP:
@@ -292,14 +295,15 @@ check_value(struct walk *w,
             const struct field *f,
             enum field_type type,
             const struct place *at,
-            struct json *v)
+            struct json *v,
+            const struct json *normal)
 {
     int r;
 
     /* In a list or map, null is the empty value, as in upstream's decoder. */
     if (v->type == JSON_NULL && type != FIELD_OBJECT)
         *v = *empty_value(w, type);
-    r = check_type(w, f, type, at, v);
+    r = check_type(w, f, type, at, v, normal);
     if (r < 0 || f->canonicalize == NULL || type == FIELD_LIST
         || type == FIELD_MAP)
         return r;
@@ -340,7 +344,7 @@ zero_value(struct walk *w, const struct field *f)
     struct json *v = empty_value(w, f->type);
 
     if (f->type == FIELD_OBJECT)
-        (void)check_object(w, f->of, NULL, v);
+        (void)check_object(w, f->of, NULL, v, NULL);
     return v;
 }
 
@@ -430,8 +434,10 @@ static int
 check_object(struct walk *w,
              const struct record *record,
              const struct place *at,
-             struct json *object)
+             struct json *object,
+             const struct json *normal)
 {
+    const struct json *known = NULL;
     struct sorting s;
     unsigned guess = 0;
     int r;
@@ -457,7 +463,10 @@ check_object(struct walk *w,
             drop_member(&s, i);
             continue;
         }
-        r = check_value(w, f, f->type, &here, m.value);
+        if (normal != NULL)
+            known = json_get(normal, m.name);
+        r = m.value != known ? check_value(w, f, f->type, &here, m.value, known)
+                             : 0;
         if (r < 0)
             return r;
         if (is_left_out(f, m.value))
@@ -473,15 +482,26 @@ check_object(struct walk *w,
 }
 
 int
+record_normalize_change(const struct record *record,
+                        struct arena *arena,
+                        struct json *object,
+                        const struct json *normal,
+                        struct record_notes *notes,
+                        struct error *err)
+{
+    struct walk w = {.arena = arena, .notes = notes, .err = err};
+
+    if (notes != NULL)
+        *notes = (struct record_notes){0};
+    return check_object(&w, record, NULL, object, normal);
+}
+
+int
 record_normalize(const struct record *record,
                  struct arena *arena,
                  struct json *object,
                  struct record_notes *notes,
                  struct error *err)
 {
-    struct walk w = {.arena = arena, .notes = notes, .err = err};
-
-    if (notes != NULL)
-        *notes = (struct record_notes){0};
-    return check_object(&w, record, NULL, object);
+    return record_normalize_change(record, arena, object, NULL, notes, err);
 }

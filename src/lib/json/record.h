@@ -160,6 +160,16 @@ int record_normalize(const struct record *record,
                      struct record_notes *notes,
                      struct error *err);
 
+/* The same, where the object shares what did not change with `normal`, which
+ * is as the table wants it: those parts are not looked at again. NULL: all is.
+ */
+int record_normalize_change(const struct record *record,
+                            struct arena *arena,
+                            struct json *object,
+                            const struct json *normal,
+                            struct record_notes *notes,
+                            struct error *err);
+
 /* A normalized tree to a zeroed struct of record->size, and back. Decode
  * copies every string, so the struct outlives the tree. Encode skips what is
  * absent or zero, unless FIELD_ALWAYS.

@@ -335,6 +335,30 @@ START_TEST(members_are_put_in_order_and_empty_ones_left_out)
 }
 END_TEST
 
+START_TEST(what_is_shared_with_a_normal_tree_is_as_it_was)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    struct json *old = parse(arena,
+                             "{\"main\":{\"size\":1,\"name\":\"a\"},"
+                             "\"spare\":{\"size\":2,\"name\":\"b\"}}");
+    struct json *v = json_copy(arena, old);
+
+    json_set(arena, v, "spare", json_dup(arena, json_get(old, "spare")));
+    json_set_string(arena, v, "name", "x");
+    ck_assert_int_eq(
+        record_normalize_change(&thing_record, arena, v, old, NULL, NULL),
+        0);
+    json_print(v, &out);
+
+    /* What has another order shows what was looked at. */
+    ck_assert_str_eq(out.text,
+                     "{\"name\":\"x\",\"main\":{\"size\":1,\"name\":\"a\"},"
+                     "\"spare\":{\"name\":\"b\",\"size\":2}}");
+    ck_assert_uint_eq(old->count, 2);
+}
+END_TEST
+
 START_TEST(values_are_brought_to_their_canonical_form)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -502,6 +526,7 @@ SUITE("record",
       times_are_read_in_any_zone_and_written_in_utc,
       what_is_always_written_is_added_all_the_way_down,
       members_are_put_in_order_and_empty_ones_left_out,
+      what_is_shared_with_a_normal_tree_is_as_it_was,
       values_are_brought_to_their_canonical_form,
       a_struct_takes_exactly_the_space_that_was_measured,
       what_another_struct_says_is_not_held_again,
