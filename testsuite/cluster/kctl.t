@@ -146,6 +146,22 @@ ok "why it runs is told" sh -c "kctl why $id | grep -q Running"
 is "its output is read" "$(kctl logs "$id" | head -n 1)" "one"
 timeout 3 kctl logs -f "$id" >followed
 is "and followed" "$(tail -n 1 followed)" "two"
+stamped() { # POD: its lines with their times, in order
+    kctl logs --timestamps pod "$1" >stamped &&
+        sort -c stamped && cut -d' ' -f2- stamped | tr '\n' ' '
+}
+is "with the times of its lines" "$(stamped "job-$id-0")" "one two "
+first=$(sed -n '1s/ .*//p' stamped) second=$(sed -n '2s/ .*//p' stamped)
+is "and from one of them on" \
+    "$(kctl logs --since-time "$second" pod "job-$id-0")" "two"
+is "which may be all" "$(kctl logs --since 1h "$id" | tr '\n' ' ')" "one two "
+is "the end of it, bounded" "$(kctl logs --tail 1 --limit-bytes 2 "$id")" "tw"
+is "or followed with them" "$(timeout 2 kctl logs -f --timestamps "$id" |
+    sed 's/Z .*/Z/' | tr '\n' ' ')" "$first $second "
+says "a time is one" "is not a time" kctl logs --since-time now "$id"
+says "a first attempt has none before" "previous terminated container" \
+    sh -c "curl -sS --unix-socket '$KILN_SERVER' 'http://kiln/api/v1/namespaces\
+/default/pods/job-$id-0/log?previous=true' >&2; false"
 says "a drain waits no longer than told" "timed out" \
     kctl drain --wait --timeout 1s n17
 kctl uncordon n17 >/dev/null

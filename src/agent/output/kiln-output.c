@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/output/times.h"
 #include "lib/base/fd.h"
 
 #define PIECE       65536
@@ -34,7 +35,10 @@ struct wish {
     bool follow;
     int64_t tail;  /* lines; -1: all */
     int64_t limit; /* bytes; -1: all */
+    bool timestamps;
+    int64_t since_us; /* real time; 0: all */
     const char *path;
+    struct times times;
 };
 
 static void __attribute__((noreturn, format(printf, 2, 3)))
@@ -49,8 +53,9 @@ fail(int status, const char *format, ...)
 }
 
 /* What the agent and this program agree on: exit statuses are HTTP's, less
- * 400 to fit.
+ * 400 to fit; and 99 for 400 itself.
  */
+#define BAD       99
 #define NOT_FOUND (404 - 400)
 #define FORBIDDEN (403 - 400)
 #define FAILED    100
@@ -151,19 +156,139 @@ wait_for_more(void)
     return read(STDIN_FILENO, &byte, 1) > 0;
 }
 
-static void
-show(const struct wish *w)
+/* Where the line begins that the offset is in, or just before. */
+static off_t
+find_line(int fd, off_t at)
 {
-    int fd = open_output(w->path);
+    static char block[TAIL_BLOCKS];
+
+    while (at > 0) {
+        size_t n = at < (off_t)sizeof(block) ? (size_t)at : sizeof(block);
+        ssize_t got = pread(fd, block, n, at - (off_t)n);
+
+        if (got != (ssize_t)n)
+            return 0;
+        for (size_t i = n; i-- > 0;)
+            if (block[i] == '\n')
+                return at - (off_t)n + (off_t)i + 1;
+        at -= (off_t)n;
+    }
+    return 0;
+}
+
+static void
+go_to_begin(struct wish *w, int fd)
+{
+    off_t size = lseek(fd, 0, SEEK_END);
+    off_t at = w->tail >= 0 ? find_tail(fd, w->tail) : 0;
+
+    if (w->since_us > 0) {
+        off_t since = times_offset(&w->times, w->since_us, size);
+
+        /* A line that has begun before it and ends behind it is of then. */
+        since = since > size ? 0 : find_line(fd, since);
+        at = since > at ? since : at;
+    }
+    (void)lseek(fd, at, SEEK_SET);
+}
+
+/* A line on its way out. */
+struct line {
+    char text[PIECE];
+    size_t length;
+    off_t end; /* in the file */
+};
+
+/* False when the limit is reached, or nobody reads. */
+static bool
+put(const char *text, size_t length, int64_t *limit)
+{
+    if (*limit >= 0 && *limit < (int64_t)length)
+        length = (size_t)*limit;
+    if (length > 0 && fd_write_all(STDOUT_FILENO, text, length) < 0)
+        exit(0);
+    if (*limit >= 0)
+        *limit -= (int64_t)length;
+    return *limit != 0;
+}
+
+static bool
+put_line(struct wish *w, struct line *line, bool is_live, int64_t *limit)
+{
+    char time[TIMES_TEXT_SIZE];
+    size_t length = line->length;
+
+    if (length == 0)
+        return true;
+    line->length = 0;
+    return put(time,
+               (size_t)times_format(times_of(&w->times, line->end, is_live),
+                                    time),
+               limit)
+           && put(line->text, length, limit);
+}
+
+/* All lines that are whole; what is longer than a piece is cut. */
+static bool
+copy_lines(struct wish *w, int fd, struct line *line, bool live, int64_t *limit)
+{
+    static char piece[PIECE];
+    ssize_t got;
+
+    while ((got = read(fd, piece, sizeof(piece))) > 0)
+        for (ssize_t i = 0; i < got; i++) {
+            line->text[line->length++] = piece[i];
+            line->end++;
+            if ((piece[i] == '\n' || line->length == sizeof(line->text))
+                && !put_line(w, line, live, limit))
+                return false;
+        }
+    if (got < 0)
+        fail(FAILED, "reading: %s", strerror(errno));
+    return true;
+}
+
+static void
+show_lines(struct wish *w, int fd)
+{
+    static struct line line;
     int64_t limit = w->limit;
     bool goes_on = w->follow;
 
-    if (w->tail >= 0)
-        (void)lseek(fd, find_tail(fd, w->tail), SEEK_SET);
+    line.end = lseek(fd, 0, SEEK_CUR);
+    while (copy_lines(w, fd, &line, goes_on, &limit) && goes_on)
+        goes_on = wait_for_more();
+    if (limit != 0 && copy_lines(w, fd, &line, false, &limit))
+        put_line(w, &line, false, &limit);
+}
+
+static void
+show_bytes(const struct wish *w, int fd)
+{
+    int64_t limit = w->limit;
+    bool goes_on = w->follow;
+
     while (copy_on(fd, &limit) && goes_on)
         goes_on = wait_for_more();
     if (w->follow && limit != 0)
         copy_on(fd, &limit); /* what came before the end */
+}
+
+static void
+show(struct wish *w)
+{
+    int fd = open_output(w->path);
+
+    if ((w->timestamps || w->since_us > 0) && times_find(&w->times, fd) < 0)
+        fail(BAD,
+             "no times were kept of the output '%s': ask for it without "
+             "since and timestamps",
+             w->path);
+    go_to_begin(w, fd);
+    if (w->timestamps)
+        show_lines(w, fd);
+    else
+        show_bytes(w, fd);
 }
 
 int
@@ -172,13 +297,15 @@ main(int argc, char **argv)
     struct wish w;
 
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-        puts("usage: kiln-output UID GID FOLLOW TAIL LIMIT PATH\n\n"
-             "Started by kiln-agent; not for use by hand.\n\n"
-             "Options:\n"
-             "      --help                say what it is for");
+        puts(
+            "usage: kiln-output UID GID FOLLOW TAIL LIMIT TIMESTAMPS SINCE STARTED "
+            "STATE PATH\n\n"
+            "Started by kiln-agent; not for use by hand.\n\n"
+            "Options:\n"
+            "      --help                say what it is for");
         return 0;
     }
-    if (argc != 7) {
+    if (argc != 11) {
         fputs("kiln-output: started by kiln-agent; not for use by hand\n",
               stderr);
         return 64;
@@ -189,7 +316,10 @@ main(int argc, char **argv)
     w.follow = strcmp(argv[3], "1") == 0;
     w.tail = strtoll(argv[4], NULL, 10);
     w.limit = strtoll(argv[5], NULL, 10);
-    w.path = argv[6];
+    w.timestamps = strcmp(argv[6], "1") == 0;
+    w.since_us = strtoll(argv[7], NULL, 10);
+    times_begin(&w.times, argv[9], strtoll(argv[8], NULL, 10));
+    w.path = argv[10];
     become_user(&w);
     show(&w);
     return 0;

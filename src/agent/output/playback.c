@@ -23,6 +23,9 @@
 #define PIECE     65536u
 #define WORDS_MAX 1024u
 
+/* kiln-output ends with HTTP statuses less 400; 400 itself would be success. */
+#define BAD_REQUEST 99
+
 struct playback {
     struct playback_settings s;
     char *id;
@@ -127,7 +130,9 @@ post_end(struct playback *p)
         return;
     if (p->exit_status != 0 && !p->has_sent) {
         post_failure(p,
-                     p->exit_status < 100 ? 400 + p->exit_status : 500,
+                     p->exit_status == BAD_REQUEST ? 400
+                     : p->exit_status < 100        ? 400 + p->exit_status
+                                                   : 500,
                      p->words[0] != '\0' ? p->words : "kiln-output failed");
         return;
     }
@@ -194,8 +199,23 @@ start_child(struct playback *p,
     CLEANUP_FREE char *limit = xasprintf("%" PRId64, w->limit);
     CLEANUP_FREE char *path = xstrdup(w->path);
     CLEANUP_FREE char *program = xstrdup(p->s.program);
+    CLEANUP_FREE char *since = xasprintf("%" PRId64, w->since_us);
+    CLEANUP_FREE char *started = xasprintf("%" PRId64, w->started_us);
+    CLEANUP_FREE char *state = xstrdup(w->state_dir);
     char follow[] = {w->follow ? '1' : '0', '\0'};
-    char *argv[] = {program, uid, gid, follow, tail, limit, path, NULL};
+    char timestamps[] = {w->timestamps ? '1' : '0', '\0'};
+    char *argv[] = {program,
+                    uid,
+                    gid,
+                    follow,
+                    tail,
+                    limit,
+                    timestamps,
+                    since,
+                    started,
+                    state,
+                    path,
+                    NULL};
     CLEANUP_FD int in = -1;
     CLEANUP_FD int out = -1;
     CLEANUP_FD int errors = -1;

@@ -29,6 +29,10 @@ struct playback_wish {
     bool follow;
     int64_t tail;  /* lines; -1: all */
     int64_t limit; /* bytes; -1: all */
+    bool timestamps;
+    int64_t since_us;      /* real time; 0: all */
+    int64_t started_us;    /* of the job; 0: not known */
+    const char *state_dir; /* of the pod, where its chronicle is */
 };
 
 typedef void playback_over_fn(struct playback *playback, void *context);

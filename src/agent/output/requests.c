@@ -12,12 +12,14 @@
 #include "lib/api/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
 #include "lib/http/http_client.h"
 #include "lib/json/json.h"
+#include "lib/json/record.h"
 #include "lib/loop/timer.h"
 
 #define AGAIN_MS     2000
@@ -77,6 +79,42 @@ on_over(UNUSED struct playback *playback, void *context)
 
 /* ---- What is asked ---- */
 
+/* When its process began, as the API was told; 0 before. */
+static int64_t
+find_start(const struct object *pod, struct arena *arena)
+{
+    static const char *const states[] = {"state.running.startedAt",
+                                         "state.terminated.startedAt"};
+    const struct json *container = json_at(
+        json_get_path(object_tree(pod, arena), "status.containerStatuses"),
+        0);
+    int64_t at_us = 0;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(states); i++) {
+        const char *text = json_path_text(container, states[i]);
+
+        if (text != NULL && time_parse(text, &at_us) == 0)
+            break;
+    }
+    return at_us;
+}
+
+/* 0: from the beginning. */
+static int64_t
+find_since(const struct requests *r, const struct json *words)
+{
+    const char *text = json_get_text(words, "sinceTime");
+    int64_t seconds = json_get_int(words, "sinceSeconds", 0);
+    int64_t now_us = clock_real_us(r->ground->clock);
+    int64_t at_us = 0;
+
+    if (text != NULL && time_parse(text, &at_us) == 0)
+        return at_us;
+    if (seconds <= 0 || seconds > now_us / 1000000)
+        return 0;
+    return now_us - seconds * 1000000;
+}
+
 static void
 find_output(struct requests *r,
             struct arena *arena,
@@ -92,14 +130,6 @@ find_output(struct requests *r,
     wish->refusal = "the pod is not on this node any more";
     if (pod == NULL)
         return;
-    if (json_get(words, "sinceSeconds") != NULL
-        || json_get(words, "sinceTime") != NULL
-        || json_is_true(json_get(words, "timestamps"))) {
-        wish->status = 400;
-        wish->refusal = "the output of a job is a plain file without times: "
-                        "since and timestamps cannot be answered";
-        return;
-    }
     who = pod_of(pod)->spec.security_context;
     if (who == NULL || who->run_as_user == NULL)
         return;
@@ -107,6 +137,9 @@ find_output(struct requests *r,
     wish->gid =
         (gid_t)(who->run_as_group ? *who->run_as_group : *who->run_as_user);
     wish->path = compose_output_path(r->ground, pod, arena);
+    wish->state_dir =
+        arena_printf(arena, "%s/pods/%s", r->ground->state_dir, pod->meta->uid);
+    wish->started_us = find_start(pod, arena);
 }
 
 static void
@@ -119,6 +152,8 @@ serve(struct requests *r, const struct json *words)
         .follow = json_is_true(json_get(words, "follow")),
         .tail = json_get_int(words, "tailLines", -1),
         .limit = json_get_int(words, "limitBytes", -1),
+        .timestamps = json_is_true(json_get(words, "timestamps")),
+        .since_us = find_since(r, words),
     };
     struct playback_settings settings = {
         .loop = r->ground->loop,

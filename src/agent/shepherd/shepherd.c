@@ -190,6 +190,7 @@ follow(struct shepherd *s)
     s->began_us = clock_monotonic_us(&clock_system);
     s->live.started_at_us = clock_real_us(&clock_system);
     observe(s);
+    chronicle_begin(&s->vigil.chronicle, s->order.state_dir, s->vigil.job);
     say_phase(s, LIVE_RUNNING);
     vigil_wait_end(&s->vigil);
 }

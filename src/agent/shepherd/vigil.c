@@ -132,22 +132,42 @@ vigil_wait_start(const struct vigil *v,
     return n != (ssize_t)sizeof(*ret_report);
 }
 
+/* For news, output, or as long; the fence says when it is to be asked next. */
+static void
+wait_for_news(struct vigil *v, int fence_ms)
+{
+    int note_ms;
+    int64_t now_us = clock_monotonic_us(&clock_system);
+    struct pollfd fds[] = {
+        {.fd = v->signal_fd, .events = POLLIN},
+        {.fd = chronicle_watch(&v->chronicle, now_us, &note_ms),
+         .events = POLLIN},
+    };
+    int wait_ms = fence_ms < 0 || (note_ms >= 0 && note_ms < fence_ms)
+                      ? note_ms
+                      : fence_ms;
+    int n = poll(fds, 2, wait_ms);
+
+    if (fds[0].revents != 0)
+        listen(v);
+    else if (fds[1].revents != 0 || (n == 0 && note_ms >= 0))
+        chronicle_note(&v->chronicle, clock_monotonic_us(&clock_system));
+}
+
 void
 vigil_wait_end(struct vigil *v)
 {
-    struct pollfd fd = {.fd = v->signal_fd, .events = POLLIN};
-    int wait_ms;
-
     listen(v);
     while (!v->is_over) {
-        wait_ms = v->is_fenced ? -1 : fence_wait_ms(&v->fence);
+        int wait_ms = v->is_fenced ? -1 : fence_wait_ms(&v->fence);
+
         if (wait_ms == 0) {
             v->is_fenced = true;
             signal_all(v, SIGKILL);
-        } else if (poll(&fd, 1, wait_ms) > 0) {
-            listen(v);
-        }
+        } else
+            wait_for_news(v, wait_ms);
     }
+    chronicle_end(&v->chronicle);
 }
 
 static bool

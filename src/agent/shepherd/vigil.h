@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vigil.h - watching over the job: its start, its end, what it leaves behind
  *
- * Waits for children and for words from the agent (handover.h), and for
- * nothing else; what the shepherd itself is sent besides changes nothing.
+ * Waits for children, for words from the agent (handover.h) and for growing
+ * output, and for nothing else; what the shepherd itself is sent besides
+ * changes nothing.
  */
 #pragma once
 
@@ -10,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/shepherd/chronicle.h"
 #include "agent/shepherd/fence.h"
 
 struct cgroup;
@@ -21,6 +23,7 @@ struct vigil {
     pid_t job;                   /* 0 before there is one */
     const struct cgroup *cgroup; /* of the job, or NULL */
     struct fence fence;
+    struct chronicle chronicle;
     bool is_over; /* the job was reaped; its status: */
     int status;
     bool is_childless;

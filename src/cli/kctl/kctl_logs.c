@@ -19,16 +19,24 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/timespan.h"
 #include "lib/client/errand.h"
+#include "lib/http/target.h"
 #include "lib/json/json.h"
+#include "lib/json/record.h"
 
 #define ALL_LINES 0 /* no --tail */
 
 struct logs_options {
     struct common_options common;
     int64_t tail;
+    int64_t limit_bytes;
+    const char *since; /* a timespan */
+    const char *since_time;
     bool follows;
     bool previous;
+    bool timestamps;
 };
 
 #define PLACE(member) .offset = offsetof(struct logs_options, member)
@@ -40,11 +48,28 @@ static const struct option_spec rows[] = {
      .help = "go on with what it writes, to its end",
      .type = OPTION_FLAG,
      PLACE(follows)},
+    {.name = "limit-bytes",
+     .argument = "N",
+     .help = "so many bytes at the most",
+     .type = OPTION_INT,
+     .min = 1,
+     .max = INT64_MAX,
+     PLACE(limit_bytes)},
     {.name = "previous",
      .letter = 'p',
      .help = "of the attempt before",
      .type = OPTION_FLAG,
      PLACE(previous)},
+    {.name = "since",
+     .argument = "TIME",
+     .help = "only what was written within this time: 90s, 5m, 2h",
+     .type = OPTION_TEXT,
+     PLACE(since)},
+    {.name = "since-time",
+     .argument = "TIME",
+     .help = "only what was written from then on: 2026-01-31T08:00:00Z",
+     .type = OPTION_TEXT,
+     PLACE(since_time)},
     {.name = "tail",
      .argument = "N",
      .help = "the last N lines",
@@ -52,6 +77,10 @@ static const struct option_spec rows[] = {
      .min = 1,
      .max = INT32_MAX,
      PLACE(tail)},
+    {.name = "timestamps",
+     .help = "before each line, when it was written",
+     .type = OPTION_FLAG,
+     PLACE(timestamps)},
 };
 
 static const struct option_table table = {
@@ -139,14 +168,52 @@ check_started(struct kctl *kctl,
     return r;
 }
 
+/* What the server cannot say as well: it does not know the option's name. */
+static int
+check_times(const struct logs_options *o, struct error *err)
+{
+    int64_t us = 0;
+
+    if (o->since != NULL && o->since_time != NULL)
+        return error_set(err,
+                         -EINVAL,
+                         "--since and --since-time: one of them is enough");
+    if (o->since != NULL && (timespan_parse(o->since, &us) < 0 || us <= 0))
+        return error_set(err,
+                         -EINVAL,
+                         "--since: '%s' is not a time (90s, 2h)",
+                         o->since);
+    if (o->since_time != NULL && time_parse(o->since_time, &us) < 0)
+        return error_set(err,
+                         -EINVAL,
+                         "--since-time: '%s' is not a time such as "
+                         "2026-01-31T08:00:00Z",
+                         o->since_time);
+    return 0;
+}
+
 static const char *
 query_of(const struct logs_options *o, struct arena *arena)
 {
-    const char *follow = o->follows ? "follow=true" : "follow=false";
+    int64_t since_us = 0;
+    CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
 
-    if (o->tail == ALL_LINES)
-        return follow;
-    return arena_printf(arena, "%s&tailLines=%lld", follow, (long long)o->tail);
+    strbuf_printf(&query, "follow=%s", o->follows ? "true" : "false");
+    if (o->tail != ALL_LINES)
+        strbuf_printf(&query, "&tailLines=%lld", (long long)o->tail);
+    if (o->limit_bytes > 0)
+        strbuf_printf(&query, "&limitBytes=%lld", (long long)o->limit_bytes);
+    if (o->since != NULL && timespan_parse(o->since, &since_us) == 0)
+        strbuf_printf(&query,
+                      "&sinceSeconds=%lld",
+                      (long long)((since_us + 999999) / 1000000));
+    if (o->since_time != NULL) {
+        strbuf_add_text(&query, "&sinceTime=");
+        target_escape(&query, o->since_time);
+    }
+    if (o->timestamps)
+        strbuf_add_text(&query, "&timestamps=true");
+    return arena_strdup(arena, query.text);
 }
 
 struct sink {
@@ -261,6 +328,9 @@ logs_run(struct kctl *kctl,
 
     if (n_operands == 0)
         return error_set(err, -EINVAL, "which job?");
+    r = check_times(o, err);
+    if (r < 0)
+        return r;
     r = find_target(kctl, n_operands, operands, arena, &target, err);
     if (r < 0)
         return r;

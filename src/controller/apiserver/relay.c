@@ -9,10 +9,10 @@
 
 #include "controller/apiserver/channel.h"
 #include "controller/apiserver/frame.h"
+#include "controller/apiserver/log_question.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/store/store.h"
-#include "lib/api/causes.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
@@ -158,6 +158,7 @@ fail_reader(struct reader *reader, int code, const char *message)
                    .reason = code == 404   ? "NotFound"
                              : code == 504 ? "Timeout"
                              : code == 403 ? "Forbidden"
+                             : code == 400 ? "BadRequest"
                                            : "InternalError",
                    .message = message,
                });
@@ -294,100 +295,6 @@ find_option(const struct request *q, const char *name)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-/* Copies a number of the query; -1 is refused as upstream does. */
-static bool
-add_number(struct request *q,
-           struct causes *causes,
-           struct json *words,
-           const char *name,
-           int64_t least)
-{
-    const char *text = find_option(q, name);
-    int64_t value;
-
-    if (text == NULL)
-        return true;
-    if (!option_integer(&q->reply, text, &value))
-        return false;
-    if (value < least)
-        causes_add(causes,
-                   CAUSE_INVALID,
-                   name,
-                   json_int(q->arena, value),
-                   "must be greater than or equal to %" PRId64,
-                   least);
-    json_set_int(q->arena, words, name, value);
-    return true;
-}
-
-static bool
-add_options(struct request *q, struct json *words)
-{
-    static const char *const flags[] = {"follow", "previous", "timestamps"};
-    const char *since = find_option(q, "sinceTime");
-    struct causes causes;
-
-    causes_init(&causes, q->arena);
-    if (!add_number(q, &causes, words, "limitBytes", 1)
-        || !add_number(q, &causes, words, "sinceSeconds", 1)
-        || !add_number(q, &causes, words, "tailLines", 0))
-        return false;
-    if (since != NULL && find_option(q, "sinceSeconds") != NULL)
-        causes_add(&causes,
-                   CAUSE_FORBIDDEN,
-                   "[]",
-                   NULL,
-                   "at most one of `sinceTime` or `sinceSeconds` may be "
-                   "specified");
-    if (causes.count > 0) {
-        reply_invalid(&q->reply, "", "PodLogOptions", q->route.name, &causes);
-        return false;
-    }
-    if (since != NULL)
-        json_set_string(q->arena, words, "sinceTime", since);
-    for (unsigned i = 0; i < ARRAY_SIZE(flags); i++) {
-        const char *flag = find_option(q, flags[i]);
-
-        if (flag != NULL)
-            json_set_bool(q->arena,
-                          words,
-                          flags[i],
-                          strcmp(flag, "true") == 0 || strcmp(flag, "1") == 0);
-    }
-    return true;
-}
-
-static bool
-check_container(struct request *q, const struct pod *pod, struct json *words)
-{
-    const char *wanted = find_option(q, "container");
-    CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
-
-    for (unsigned i = 0; i < pod->spec.containers.count; i++) {
-        const char *name = pod->spec.containers.items[i].name;
-
-        if (wanted == NULL && pod->spec.containers.count == 1)
-            wanted = name;
-        if (wanted != NULL && strcmp(wanted, name) == 0) {
-            json_set_string(q->arena, words, "container", name);
-            return true;
-        }
-        strbuf_printf(&names, "%s%s", i > 0 ? " " : "", name);
-    }
-    if (wanted != NULL)
-        reply_bad_request(&q->reply,
-                          "container %s is not valid for pod %s",
-                          wanted,
-                          q->route.name);
-    else
-        reply_bad_request(&q->reply,
-                          "a container name must be specified for pod %s, "
-                          "choose one of: [%s]",
-                          q->route.name,
-                          names.text);
-    return false;
-}
-
 static struct agent *
 find_agent(struct request *q, const char *node)
 {
@@ -453,26 +360,11 @@ ask_for_log(struct request *q,
             struct http_request *http,
             struct auth_grant *grant)
 {
-    const struct object *object = store_find(q->server->store,
-                                             STORE_PUBLISHED,
-                                             &pod_kind,
-                                             q->route.namespace,
-                                             q->route.name);
     struct json *words = json_object(q->arena);
-    const struct pod *pod;
+    const struct pod *pod = log_question(q, words);
     struct agent *agent;
 
-    if (object == NULL) {
-        reply_not_found(&q->reply, &pod_kind, q->route.name);
-        return false;
-    }
-    pod = pod_of(object);
-    json_set_string(q->arena, words, "type", "log");
-    json_set_string(q->arena, words, "namespace", q->route.namespace);
-    json_set_string(q->arena, words, "pod", q->route.name);
-    json_set_string(q->arena, words, "uid", pod->meta.uid);
-    if (!authorization_covers(q, object) || !add_options(q, words)
-        || !check_container(q, pod, words))
+    if (pod == NULL)
         return false;
     if (pod->spec.node_name == NULL || pod->spec.node_name[0] == '\0') {
         q->reply.code = 204; /* there is no output yet */

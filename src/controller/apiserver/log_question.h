@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log_question.h - what is asked of an agent when somebody reads pods/NAME/log
+ *
+ * The words of kubectl logs (follow, tailLines, sinceTime, ...), checked as
+ * upstream checks them.
+ */
+#pragma once
+
+struct json;
+struct pod;
+struct request;
+
+/* The pod whose output is meant, and the words to its agent; NULL, and the
+ * reply is made. With `previous` it is the pod of the attempt before.
+ */
+const struct pod *log_question(struct request *q, struct json *words);
