@@ -15,6 +15,7 @@ KILN_SERVER=$cluster/state/socket # root of the network is nobody special
 export KILN_SERVER
 cluster_agent n17 --allow-root-jobs --usage-interval 500ms
 wait_for 20 kctl wait --for condition=Ready node n17 || bail_out "no node"
+completions=$(cd "$top_srcdir/contrib/completions" && pwd)
 cd "$cluster/home" || bail_out "no home"
 
 # says NAME WORDS COMMAND...: the command fails, with those words.
@@ -289,6 +290,37 @@ if cluster_user kilntest1 && cluster_user kilntest2; then
 else
     skip "a user submits over the network" "only root can make users"
 fi
+# --- what people type ----------------------------------------------------------
+
+id=$(ksub --parsable -J "$(printf 'é%.0s' $(seq 100))" --wrap true)
+is "a long name is cut in a row" \
+    "$(kctl get job "$id" --no-headers | awk '{ print $2 }')" \
+    "$(printf 'é%.0s' $(seq 20))+"
+status_is "an empty command is no job" 64 ksub --wrap ' '
+status_is "nor are a script and a command" 64 ksub --wrap true a.yaml
+is "a namespace is made by its name" "$(kctl create namespace physics)" \
+    "namespace/physics created"
+is "a label that goes is said to go" "$(kctl label ns physics a=b
+    kctl label ns physics a-)" "namespace/physics labeled
+namespace/physics unlabeled"
+is "and so is a taint" "$(kctl taint node n17 a=b:NoSchedule
+    kctl taint node n17 a-)" "node/n17 tainted
+node/n17 untainted"
+kctl delete ns physics >/dev/null
+
+complete_words() { # WORD...: what bash offers for the last
+    bash -c '. "$1/kctl"
+        shift
+        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+        _kctl
+        echo "${COMPREPLY[*]}"' bash "$completions" "$@"
+}
+is "commands are completed" "$(complete_words kctl unc)" uncordon
+is "so are options" "$(complete_words kctl drain --rea)" --reason
+is "and names" "$(complete_words kctl get node n)" n17
+is "of the type that is asked for" "$(complete_words kctl drain --reason x n)" n17
+is "what is followed is a job" "$(complete_words kctl logs -f "$id")" "$id"
+
 # --- jobs as Kubernetes has them -------------------------------------------------
 
 kctl apply -f - >/dev/null <<'TXT'
@@ -340,5 +372,7 @@ ok "a rule on success does, too" \
     kctl wait --for condition=Complete --timeout 30s job enough
 is "though not every index was done" "$(told enough Complete)" \
     "SuccessPolicy 0 "
+like "the output of one of several is named" \
+    "$(kctl logs rules 2>&1 >/dev/null)" 'of the 3 pods of job/rules'
 kctl delete job rules enough >/dev/null
 finish

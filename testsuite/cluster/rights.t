@@ -135,6 +135,10 @@ ok "nor all there are" state_is "$id" Running
 like "kctl says why it does not" \
     "$(as kilntest2 kctl cancel "$id" 2>&1)" 'kilntest2.* cannot'
 
+like "a body that leaves out whose it is does not change that" \
+    "$(api kilntest1 PUT "$job" "$(job_json "job-$id" '' '')")" \
+    '^422 .*field is immutable'
+
 # --- as somebody else, or past the scheduler ----------------------------------
 uid1=$(id -u kilntest1)
 for kind in pod job; do

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/kctl/command.h"
 #include "cli/kctl/documents.h"
@@ -43,10 +44,14 @@ static const struct option_spec rows[] = {
 
 static const struct option_table create_table = {
     .name = "kctl create",
-    .usage = "[OPTION]... -f FILE",
-    .summary = "Create the objects in files.",
+    .usage = "[OPTION]... -f FILE\n"
+             "[OPTION]... namespace NAME",
+    .summary = "Create the objects in files, or a namespace, which is an "
+               "account.",
     OPTION_ROWS(rows),
-    .more = "Example: kctl create -f job.yaml",
+    .more = "Examples:\n"
+            "  kctl create -f job.yaml\n"
+            "  kctl create namespace physics",
 };
 
 static const struct option_table replace_table = {
@@ -102,6 +107,38 @@ print_answer(const struct write_options *o,
     return 0;
 }
 
+static int
+write_one(struct kctl *kctl,
+          const struct write_options *o,
+          enum client_verb verb,
+          const char *what,
+          const struct document *d,
+          struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct client_request request = {
+        .verb = verb,
+        .kind = d->target.kind,
+        .namespace = d->target.namespace,
+        .name = verb == CLIENT_CREATE ? NULL : d->target.name,
+        .body = d->object,
+        .query = o->dry_run ? "fieldValidation=Strict&dryRun=All"
+                            : "fieldValidation=Strict",
+    };
+    struct json *answer = NULL;
+    int r;
+
+    if (verb == CLIENT_REPLACE && d->target.name == NULL)
+        return error_set(err,
+                         -EINVAL,
+                         "%s: metadata.name is needed",
+                         d->source);
+    r = kctl_call(kctl, &request, arena, &answer, err);
+    if (r < 0)
+        return d->source != NULL ? error_wrap(err, r, "%s", d->source) : r;
+    return print_answer(o, d, answer, what, err);
+}
+
 /* In the order of the files; the first that fails ends it. */
 static int
 write_all(struct kctl *kctl,
@@ -112,32 +149,38 @@ write_all(struct kctl *kctl,
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct documents documents;
-    int result = documents_read(kctl, &o->files, arena, &documents, err);
+    int r = documents_read(kctl, &o->files, arena, &documents, err);
 
-    for (size_t i = 0; result == 0 && i < documents.count; i++) {
-        const struct document *d = &documents.items[i];
-        const struct client_request request = {
-            .verb = verb,
-            .kind = d->target.kind,
-            .namespace = d->target.namespace,
-            .name = verb == CLIENT_CREATE ? NULL : d->target.name,
-            .body = d->object,
-            .query = o->dry_run ? "fieldValidation=Strict&dryRun=All"
-                                : "fieldValidation=Strict",
-        };
-        struct json *answer = NULL;
+    for (size_t i = 0; r == 0 && i < documents.count; i++)
+        r = write_one(kctl, o, verb, what, &documents.items[i], err);
+    return r;
+}
 
-        if (verb == CLIENT_REPLACE && d->target.name == NULL)
-            return error_set(err,
-                             -EINVAL,
-                             "%s: metadata.name is needed",
-                             d->source);
-        result = kctl_call(kctl, &request, arena, &answer, err);
-        if (result < 0)
-            return error_wrap(err, result, "%s", d->source);
-        result = print_answer(o, d, answer, what, err);
-    }
-    return result;
+static int
+create_namespace(struct kctl *kctl,
+                 const struct write_options *o,
+                 const char *name,
+                 struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct document d = {
+        .target = {.kind = &namespace_kind, .name = name},
+        .object = json_object(arena),
+    };
+
+    json_set_string(arena, d.object, "apiVersion", namespace_kind.api_version);
+    json_set_string(arena, d.object, "kind", namespace_kind.name);
+    json_set_string(arena,
+                    json_make_object(arena, d.object, "metadata"),
+                    "name",
+                    name);
+    return write_one(kctl, o, CLIENT_CREATE, "created", &d, err);
+}
+
+static bool
+is_namespace(const char *type)
+{
+    return strcmp(type, "namespace") == 0 || strcmp(type, "ns") == 0;
 }
 
 static int
@@ -150,10 +193,13 @@ create_run(struct kctl *kctl,
     const struct write_options *o = options;
     int r;
 
+    if (n_operands == 2 && o->files.count == 0 && is_namespace(operands[0]))
+        return create_namespace(kctl, o, operands[1], err);
     if (n_operands > 0)
         return error_set(err,
                          -EINVAL,
-                         "'%s' is not expected; objects come by -f",
+                         "'%s' is not expected; objects come by -f, and "
+                         "'create namespace NAME' makes an account",
                          operands[0]);
     r = write_all(kctl, o, CLIENT_CREATE, "created", err);
     free(o->files.items);

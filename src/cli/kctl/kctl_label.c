@@ -128,6 +128,17 @@ add_change(struct arena *arena,
     return 0;
 }
 
+static const char *
+done_by(const struct change *c)
+{
+    bool is_label = c->field[0] == 'l';
+
+    for (int i = 0; i < c->n_changes; i++)
+        if (strchr(c->changes[i], '=') != NULL)
+            return is_label ? "labeled" : "annotated";
+    return is_label ? "unlabeled" : "unannotated";
+}
+
 static int
 change(struct kctl *kctl,
        const struct target_object *target,
@@ -157,9 +168,7 @@ change(struct kctl *kctl,
     }
     r = kctl_patch(kctl, target, patch, arena, NULL, err);
     if (r == 0)
-        printf("%s %s\n",
-               kctl_label(target, arena),
-               c->field[0] == 'l' ? "labeled" : "annotated");
+        printf("%s %s\n", kctl_label(target, arena), done_by(c));
     return r;
 }
 

@@ -16,6 +16,7 @@
 #include "cli/kctl/resource.h"
 #include "cli/kctl/until.h"
 #include "lib/api/kind.h"
+#include "lib/api/meta.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
@@ -26,7 +27,8 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-#define ALL_LINES 0 /* no --tail */
+#define ALL_LINES 0                /* no --tail */
+#define INDEX     ANNOTATION_INDEX /* it is a label, too */
 
 struct logs_options {
     struct common_options common;
@@ -104,6 +106,32 @@ has_pods_or_never(const struct json *job, void *context)
            || json_get_int(status, "failed", 0) > 0;
 }
 
+/* What is shown is one index's; others have written, too. */
+static void
+tell_of_others(const struct target_object *job,
+               const struct json *pods,
+               const struct json *chosen)
+{
+    const char *index =
+        json_get_text(json_get_path(chosen, "metadata.labels"), INDEX);
+    unsigned others = 0;
+
+    for (uint32_t i = 0; index != NULL && i < json_count(pods); i++) {
+        const char *other =
+            json_get_text(json_get_path(json_at(pods, i), "metadata.labels"),
+                          INDEX);
+
+        others += other != NULL && strcmp(other, index) != 0;
+    }
+    if (others > 0)
+        fprintf(stderr,
+                "kctl: logs: this is %s of the %u pods of job/%s; 'kctl logs "
+                "pod NAME' shows another\n",
+                json_path_text(chosen, "metadata.name"),
+                others + 1,
+                job->name);
+}
+
 static int
 choose_pod(struct kctl *kctl,
            const struct logs_options *o,
@@ -138,6 +166,7 @@ choose_pod(struct kctl *kctl,
         .name = json_path_text(json_at(pods, json_count(pods) - back),
                                "metadata.name"),
     };
+    tell_of_others(job, pods, json_at(pods, json_count(pods) - back));
     return 0;
 }
 

@@ -261,6 +261,7 @@ taint_run(struct kctl *kctl,
     struct taint_change *changes =
         arena_new_array(arena, struct taint_change, n_operands + 1);
     struct resources nodes;
+    bool adds = false;
     int at = 0;
     int r = 0;
 
@@ -272,6 +273,8 @@ taint_run(struct kctl *kctl,
                          "which taint? KEY[=VALUE]:EFFECT, or KEY-");
     for (int i = at; i < n_operands && r == 0; i++)
         r = parse_change(arena, operands[i], &changes[i - at], err);
+    for (int i = 0; i < n_operands - at && r == 0; i++)
+        adds = adds || !changes[i].removes;
     if (r == 0)
         r = resource_select(kctl,
                             &node_kind,
@@ -288,7 +291,7 @@ taint_run(struct kctl *kctl,
                         changes,
                         (size_t)(n_operands - at),
                         o->overwrites,
-                        "tainted",
+                        adds ? "tainted" : "untainted",
                         err);
     return r;
 }

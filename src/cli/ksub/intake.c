@@ -47,6 +47,8 @@ wrap_command(struct intake *intake, struct error *err)
                          -EINVAL,
                          "a script ('%s') cannot go with --wrap",
                          s->script_path);
+    if (s->wrapped[strspn(s->wrapped, " \t\n")] == '\0')
+        return error_set(err, -EINVAL, "--wrap: the command is empty");
     strbuf_printf(&intake->script,
                   "#!/bin/sh\n# Made by ksub --wrap.\n\n%s\n",
                   s->wrapped);

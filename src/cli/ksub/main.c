@@ -94,6 +94,16 @@ print_hint(const struct intake *intake)
                 intake->n_foreign == 1 ? "" : "s");
 }
 
+/* What was asked for cannot be asked for. */
+static int
+end_misused(int r, const struct error *err)
+{
+    int status = (int)program_end("ksub", r, err);
+
+    return r == -EINVAL || r == -ERANGE || r == -EOPNOTSUPP ? EXIT_STATUS_USAGE
+                                                            : status;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -105,12 +115,12 @@ main(int argc, char **argv)
     int r = intake_read(&intake, argc, argv, &err);
 
     if (r < 0)
-        return (int)program_end("ksub", r, &err);
+        return end_misused(r, &err);
     print_hint(&intake);
     manifest = manifest_make(&intake.submission, &intake.script, arena, &err);
     if (manifest == NULL)
-        r = err.code;
-    else if (intake.submission.dry_run)
+        return end_misused(err.code, &err);
+    if (intake.submission.dry_run)
         r = print_manifest(&intake.submission, manifest);
     else
         r = submit(&intake.submission, manifest, &status, &err);

@@ -135,6 +135,27 @@ keep_signature(struct request *q,
                         label);
 }
 
+/* What an update does not say stays. */
+static void
+keep_owner(struct request *q,
+           struct json *context,
+           const struct object *old_object)
+{
+    static const char *const names[] = {"runAsUser", "runAsGroup"};
+    const struct json *old;
+
+    if (json_get(context, "runAsUser") != NULL)
+        return;
+    old = json_get(admission_pod_spec(q, object_tree(old_object, q->arena)),
+                   "securityContext");
+    for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
+        struct json *value = json_get(old, names[i]);
+
+        if (json_get(context, names[i]) == NULL && value != NULL)
+            json_set(q->arena, context, names[i], value);
+    }
+}
+
 bool
 owner_admit(struct request *q,
             struct json *tree,
@@ -149,6 +170,7 @@ owner_admit(struct request *q,
     context = json_make_object(q->arena, spec, "securityContext");
     if (old_object != NULL) {
         keep_signature(q, tree, old_object);
+        keep_owner(q, context, old_object);
         if (!object_owner(old_object, &old_uid) || may_choose(q)
             || json_get_int(context, "runAsUser", -1) == (int64_t)old_uid)
             return true;

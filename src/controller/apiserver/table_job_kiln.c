@@ -19,6 +19,7 @@
 #include "lib/base/strbuf.h"
 
 #define SECOND_US 1000000
+#define MAX_NAME  40 /* bytes of one in a row; the object has all of it */
 
 static const struct table_column columns[] = {
     {"ID", "integer", NULL, 0, "The number that commands take."},
@@ -314,6 +315,23 @@ find_name(const struct job *job)
     return name != NULL ? name : job->meta.name;
 }
 
+/* Names are free texts: a long one would push all rows off the screen. */
+static void
+add_name(struct table_row *row, const struct job *job)
+{
+    const char *name = find_name(job);
+    size_t length = strlen(name);
+    char text[MAX_NAME + 2];
+
+    if (length > MAX_NAME) {
+        for (length = MAX_NAME; (name[length] & 0xc0) == 0x80;)
+            length--;
+        snprintf(text, sizeof(text), "%.*s+", (int)length, name);
+        name = text;
+    }
+    table_cell(row, name);
+}
+
 static void
 add_exit(struct table_row *row, const struct job *job)
 {
@@ -345,7 +363,7 @@ add_cells(struct table_row *row, const struct object *object)
                           &sight);
     run = find_run(&sight);
     table_cell_int(row, job->status.id);
-    table_cell(row, find_name(job));
+    add_name(row, job);
     table_cell(row, string_map_find(&job->meta.annotations, ANNOTATION_USER));
     table_cell(row,
                string_map_find(&spec->node_selector, "kiln.hpc/partition"));
