@@ -218,6 +218,10 @@ gather_facts(struct agent *a)
     a->facts.uid = geteuid();
     a->facts.can_limit_memory =
         a->cgroups != NULL && cgroot_ability(a->cgroups)->memory;
+    a->facts.can_guard_devices =
+        a->cgroups != NULL && cgroot_ability(a->cgroups)->devices;
+    a->facts.devices_lacking =
+        a->cgroups != NULL ? cgroot_ability(a->cgroups)->devices_lacking : NULL;
     a->facts.can_bind_cpus =
         a->cgroups != NULL && cgroot_ability(a->cgroups)->cpuset;
 }

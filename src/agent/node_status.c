@@ -148,6 +148,44 @@ add_condition(struct arena *arena,
     json_append(arena, conditions, c);
 }
 
+static bool
+has_device_files(const struct topology *t)
+{
+    for (unsigned i = 0; i < t->n_devices; i++)
+        if (t->devices[i].path != NULL)
+            return true;
+    return false;
+}
+
+/* Of a node that has any. */
+static void
+add_devices_enforced(struct arena *arena,
+                     struct json *list,
+                     const struct node_facts *f,
+                     int64_t now_us)
+{
+    bool enforced = f->can_guard_devices && !f->topology->is_virtual;
+    const char *why = f->topology->is_virtual      ? "the topology was given"
+                      : f->devices_lacking != NULL ? f->devices_lacking
+                                                   : "the agent has no cgroups";
+
+    if (!has_device_files(f->topology))
+        return;
+    add_condition(
+        arena,
+        list,
+        "DevicesEnforced",
+        enforced,
+        enforced ? "CgroupDevices" : "NoDeviceControl",
+        enforced
+            ? "pods can open the devices that they were given, and no others"
+            : arena_printf(arena,
+                           "pods are told which devices are theirs, but can "
+                           "open others: %s",
+                           why),
+        now_us);
+}
+
 static struct json *
 conditions(struct arena *arena, const struct node_facts *f, int64_t now_us)
 {
@@ -180,6 +218,7 @@ conditions(struct arena *arena, const struct node_facts *f, int64_t now_us)
                         "are recorded, processes are not bound to them"
                       : "processes are bound to the cores they are given",
                   now_us);
+    add_devices_enforced(arena, list, f, now_us);
     return list;
 }
 

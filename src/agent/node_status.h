@@ -26,7 +26,9 @@ struct node_facts {
     bool rootless; /* runs one ordinary user's pods, without cgroups */
     bool can_limit_memory;
     bool can_bind_cpus; /* a cpuset controller, beside affinity */
-    uint32_t uid;       /* of a rootless agent */
+    bool can_guard_devices;
+    const char *devices_lacking; /* why not, or NULL */
+    uint32_t uid;                /* of a rootless agent */
 };
 
 /* The body of the create, status included; and the status alone, for the

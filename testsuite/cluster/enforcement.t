@@ -93,6 +93,54 @@ else
 fi
 kctl cancel "${pod%-0}" >/dev/null
 
+# --- devices --------------------------------------------------------------------
+
+# Two device files of harmless devices (/dev/full, /dev/zero) are GPUs here.
+mkdir "$cluster/dev"
+if mknod -m 666 "$cluster/dev/card0" c 1 7 2>/dev/null &&
+    mknod -m 666 "$cluster/dev/card1" c 1 5 && : <"$cluster/dev/card0"; then
+    stop n1
+    cluster_agent n1 --observe 200ms --device-files "gpu=$cluster/dev/card*"
+    offers() { kctl get node n1 -o json | jq -e ".status$1"; }
+    ok "devices are known by their files" \
+        wait_for 20 offers '.allocatable["kiln.hpc/gpu"] == "2"'
+    guarded=$(offers '.conditions[] | select(.type == "DevicesEnforced") |
+        .status == "True"')
+    like "whether they are guarded is said" "$guarded" 'true|false'
+    cat >"$cluster/open.sh" <<TXT
+#!/bin/sh
+for card in null $cluster/dev/card0 $cluster/dev/card1; do
+    [ "\$card" != null ] || card=/dev/null
+    (: <"\$card") 2>/dev/null && printf 'opens '
+done
+for card in $cluster/dev/card?; do
+    (: <"\$card") 2>/dev/null && printf '%s ' "\${card##*/}"
+done
+echo "of \$KILN_DEVICES"
+TXT
+    chmod 755 "$cluster/open.sh"
+    opened() { # OPTION...: what a job with them opens
+        id=$(as kilntest1 ksub --parsable -w n1 -o "$cluster/home/kilntest1/%j" \
+            --wait "$@" "$cluster/open.sh" | head -n 1)
+        cat "$cluster/home/kilntest1/$id"
+    }
+    if [ "$guarded" = true ]; then
+        is "a job opens the device that it was given, and no other" \
+            "$(opened --gpus 1)" "opens opens card0 of card0"
+        is "all, with all" "$(opened --gpus 2)" \
+            "opens opens opens card0 card1 of card0,card1"
+        is "and none with none, but what is no such device" "$(opened -c 1)" \
+            "opens of "
+    else
+        skip 3 "devices cannot be guarded here"
+    fi
+    rm "$cluster/dev/card1"
+    ok "one that is lost is missed" \
+        wait_for 15 offers '.allocatable["kiln.hpc/gpu"] == "1"'
+else
+    skip 6 "no device files can be made here"
+fi
+
 # --- a machine that changes ---------------------------------------------------
 
 # One whose description is exchanged for that of another machine, without GPUs,

@@ -40,8 +40,8 @@ struct cgroot {
 
 #define WANTED                                                        \
     ((unsigned)CONTROLLER_CPU | CONTROLLER_CPUSET | CONTROLLER_MEMORY \
-     | CONTROLLER_PIDS)
-#define LAZY ((unsigned)CONTROLLER_CPU | CONTROLLER_PIDS)
+     | CONTROLLER_PIDS | CONTROLLER_DEVICES)
+#define LAZY ((unsigned)CONTROLLER_CPU | CONTROLLER_PIDS | CONTROLLER_DEVICES)
 
 static void
 use(struct cgroot *r,
@@ -305,6 +305,24 @@ say_lacking(struct cgroot_ability *a)
 }
 
 static void
+try_device_programs(struct cgroot_ability *a, unsigned version)
+{
+    int r = version == 2 ? cgroup_try_device_program() : -EOPNOTSUPP;
+
+    a->devices = r == 0;
+    if (version != 2)
+        a->devices_lacking = xstrdup("there is no devices controller");
+    else if (r == -EPERM)
+        a->devices_lacking =
+            xstrdup("the kernel refuses BPF programs for devices (CAP_BPF or "
+                    "CAP_SYS_ADMIN is missing)");
+    else if (r < 0)
+        a->devices_lacking =
+            xasprintf("the kernel takes no BPF programs for devices: %s",
+                      strerror(-r));
+}
+
+static void
 look_at_ability(struct cgroot *r)
 {
     struct cgroot_ability *a = &r->ability;
@@ -321,6 +339,9 @@ look_at_ability(struct cgroot *r)
     a->max_processes = find_base(r, CONTROLLER_PIDS) != NULL;
     a->cpu_time =
         tracking->version == 2 || find_base(r, CONTROLLER_CPUACCT) != NULL;
+    a->devices = find_base(r, CONTROLLER_DEVICES) != NULL;
+    if (!a->devices)
+        try_device_programs(a, tracking->version);
     a->atomic_kill = leaf_has(tracking, "cgroup.kill", "");
     a->populated_events = tracking->version == 2;
     a->clone_into = tracking->version == 2;
@@ -444,6 +465,7 @@ cgroot_close(struct cgroot *r)
     }
     cgroup_free(r->shepherds);
     free(r->ability.lacking);
+    free(r->ability.devices_lacking);
     free(r);
 }
 

@@ -32,6 +32,8 @@ struct cgroot_ability {
     bool max_processes;
     bool cpu_time;
     bool peak_memory;
+    bool devices;          /* can be denied */
+    char *devices_lacking; /* why not */
     bool atomic_kill;      /* cgroup_kill needs no repeating */
     bool populated_events; /* cgroup_dup_events_path is not NULL */
     bool clone_into;

@@ -69,6 +69,21 @@ int cgroup_set_memory(struct cgroup *c, uint64_t bytes, struct error *err);
 int cgroup_set_weight(struct cgroup *c, unsigned weight, struct error *err);
 int cgroup_set_max_processes(struct cgroup *c, uint64_t n, struct error *err);
 
+/* These devices can be opened by none of its processes any more, others as
+ * before (v1: devices controller; v2: a BPF program, which needs root and a
+ * kernel with CONFIG_CGROUP_BPF). Once for a cgroup. Try says whether the
+ * kernel takes such programs.
+ */
+struct device_number {
+    bool is_block;
+    unsigned major, minor;
+};
+int cgroup_deny_devices(struct cgroup *c,
+                        const struct device_number *denied,
+                        unsigned n,
+                        struct error *err);
+int cgroup_try_device_program(void);
+
 /* Processes. Open_doors opens one file per hierarchy that has to be joined by
  * writing "0" to it, which a child may do between fork and exec; returns how
  * many. Open_clone opens the v2 directory for CLONE_INTO_CGROUP, -EOPNOTSUPP

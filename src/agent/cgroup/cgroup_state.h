@@ -2,7 +2,7 @@
 /* cgroup_state.h - what the files of a cgroup share: its places
  *
  * cgroup.c has the directories, the processes and what they used; limits.c
- * what they may have; access.c which devices they may open.
+ * what they may have; denial.c which devices they may open.
  */
 #pragma once
 

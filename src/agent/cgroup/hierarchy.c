@@ -15,6 +15,7 @@ static const struct {
     {"cpu", CONTROLLER_CPU},
     {"cpuacct", CONTROLLER_CPUACCT},
     {"cpuset", CONTROLLER_CPUSET},
+    {"devices", CONTROLLER_DEVICES},
     {"freezer", CONTROLLER_FREEZER},
     {"memory", CONTROLLER_MEMORY},
     {"pids", CONTROLLER_PIDS},

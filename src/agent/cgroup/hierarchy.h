@@ -15,6 +15,7 @@ enum controller {
     CONTROLLER_FREEZER = 1u << 3, /* v1 alone; v2 always has one */
     CONTROLLER_MEMORY = 1u << 4,
     CONTROLLER_PIDS = 1u << 5,
+    CONTROLLER_DEVICES = 1u << 6, /* v1 alone; v2 has programs */
 };
 
 struct hierarchy {

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 #include "agent/cgroup/cgroot.h"
 #include "agent/cgroup/cgroup.h"
 #include "agent/pods/compose.h"
+#include "agent/pods/device_guard.h"
 #include "agent/pods/ground.h"
 #include "agent/shepherd/ending.h"
 #include "agent/shepherd/launch.h"
@@ -142,6 +144,24 @@ limit_cgroup(const struct site_start *st, struct error *err)
     return r;
 }
 
+/* Without the means for it the variables of the GPUs have to do. */
+static int
+guard_devices(const struct site_start *st, struct error *err)
+{
+    const struct ground *g = st->ground;
+    unsigned n = 0;
+    struct device_number *denied;
+    int r;
+
+    if (g->is_virtual || !cgroot_ability(g->cgroups)->devices)
+        return 0;
+    denied =
+        device_guard_list(st->topology, pod_of(st->pod)->status.allocation, &n);
+    r = cgroup_deny_devices(st->cgroup, denied, n, err);
+    free(denied);
+    return r;
+}
+
 static int
 make_cgroup(struct site_start *st, struct strbuf *ret_text, struct error *err)
 {
@@ -157,6 +177,8 @@ make_cgroup(struct site_start *st, struct strbuf *ret_text, struct error *err)
             return r;
     }
     r = limit_cgroup(st, err);
+    if (r == 0)
+        r = guard_devices(st, err);
     if (r < 0)
         return r;
     cgroup_format(st->cgroup, ret_text);
