@@ -23,6 +23,7 @@ struct cgpool {
     pthread_mutex_t lock; /* of all below */
     struct stack ready;
     struct stack retired;
+    bool has_new_retired; /* since the last sweep began */
     unsigned long next_number;
 };
 
@@ -76,12 +77,17 @@ cgpool_take(struct cgpool *p)
     return c;
 }
 
-void
+bool
 cgpool_retire(struct cgpool *p, struct cgroup *c TAKES)
 {
+    bool is_first;
+
     pthread_mutex_lock(&p->lock);
     push(&p->retired, c);
+    is_first = !p->has_new_retired;
+    p->has_new_retired = true;
     pthread_mutex_unlock(&p->lock);
+    return is_first;
 }
 
 static unsigned
@@ -142,8 +148,18 @@ take_retired(struct cgpool *p)
     pthread_mutex_lock(&p->lock);
     all = p->retired;
     p->retired = (struct stack){0};
+    p->has_new_retired = false;
     pthread_mutex_unlock(&p->lock);
     return all;
+}
+
+/* For the next sweep, which somebody else's retirement brings about. */
+static void
+keep_retired(struct cgpool *p, struct cgroup *c)
+{
+    pthread_mutex_lock(&p->lock);
+    push(&p->retired, c);
+    pthread_mutex_unlock(&p->lock);
 }
 
 unsigned
@@ -154,7 +170,7 @@ cgpool_sweep(struct cgpool *p)
 
     for (unsigned i = 0; i < all.count; i++) {
         if (cgroup_remove(all.items[i], NULL) == -EBUSY) {
-            cgpool_retire(p, all.items[i]);
+            keep_retired(p, all.items[i]);
             left++;
         } else {
             cgroup_free(all.items[i]);

@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "lib/base/macro.h"
 
 struct cgpool;
@@ -25,9 +27,11 @@ struct cgpool *cgpool_new(struct cgroot *root, const char *prefix)
 DEFINE_CLEANUP(struct cgpool, cgpool_free)
 
 /* For the loop. Take gives NULL when none is ready: make one on a worker, with
- * cgpool_make. */
+ * cgpool_make. Retire says whether it is the first since a sweep began: then
+ * one has to be asked for.
+ */
 struct cgroup *cgpool_take(struct cgpool *p);
-void cgpool_retire(struct cgpool *p, struct cgroup *c TAKES);
+bool cgpool_retire(struct cgpool *p, struct cgroup *c TAKES);
 unsigned cgpool_ready(struct cgpool *p);
 unsigned cgpool_retired(struct cgpool *p);
 

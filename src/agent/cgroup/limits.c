@@ -77,11 +77,12 @@ set_memory_v2(const struct place *p, uint64_t bytes, struct error *err)
     const char *d = p->directory;
     int r = control_write_number(d, "memory.max", bytes, err);
 
-    if (r == 0 && control_exists(d, "memory.swap.max"))
-        r = control_write(d, "memory.swap.max", "0", err);
-    if (r == 0 && control_exists(d, "memory.oom.group"))
+    if (r < 0)
+        return r;
+    r = control_write(d, "memory.swap.max", "0", err);
+    if (r == 0 || r == -ENOENT)
         r = control_write(d, "memory.oom.group", "1", err);
-    return r;
+    return r == -ENOENT ? 0 : r;
 }
 
 int

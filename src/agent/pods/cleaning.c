@@ -76,9 +76,9 @@ clean_done(void *arg)
         return;
     }
     if (s->cgroup != NULL) {
-        cgpool_retire(s->s.ground->pool, s->cgroup);
+        if (cgpool_retire(s->s.ground->pool, s->cgroup))
+            site_sweep(s->s.ground);
         s->cgroup = NULL;
-        site_sweep(s->s.ground);
     }
     if (s->ending == NULL && s->end_reason == NULL) {
         stay_set_end(

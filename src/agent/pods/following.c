@@ -20,6 +20,8 @@
 
 #define DEFAULT_GRACE_S 30
 #define LOOK_FIRST_MS   10
+#define LOOK_MORE_MS    5 /* for each other that is launched */
+#define LOOK_MOST_MS    250
 #define LOOK_LAST_MS    500
 
 void
@@ -104,9 +106,19 @@ begin_deadline(struct stay *s)
     following_act(s);
 }
 
-/* A file in /run: cheap, and asked for with growing pauses. A job that is over
- * before the first look is never told to be running.
+/* A job that is over before the first look is never told to be running, which
+ * halves what the API has to write for it. Where many are launched at once, as
+ * when many are short, that is worth waiting for.
  */
+static int64_t
+first_look_ms(const struct stay *s)
+{
+    int64_t ms = LOOK_FIRST_MS + (*s->s.n_launched - 1) * LOOK_MORE_MS;
+
+    return ms < LOOK_MOST_MS ? ms : LOOK_MOST_MS;
+}
+
+/* A file in /run: cheap, and asked for with growing pauses. */
 void
 following_look(void *context)
 {
@@ -152,7 +164,7 @@ following_begin(struct stay *s)
                                FDWATCH_READ,
                                on_shepherd_ended,
                                s);
-    s->look_ms = LOOK_FIRST_MS;
+    s->look_ms = first_look_ms(s);
     timer_start(s->look, s->look_ms);
     following_note_deletion(s);
     if (s->deadline.delete_us != DEADLINE_NEVER)

@@ -23,7 +23,8 @@ struct pods {
     const struct ground *ground;
     struct blobs *blobs;
     struct informer *informer;
-    struct map *stays;    /* by uid of the pod */
+    struct map *stays; /* by uid of the pod */
+    unsigned n_launched;
     struct map *disowned; /* uids */
     void (*left)(void *context);
     void *context;
@@ -51,6 +52,7 @@ add_stay(struct pods *p, const struct object *pod)
         .blobs = p->blobs,
         .over = on_over,
         .context = p,
+        .n_launched = &p->n_launched,
     };
     struct stay *stay = stay_new(&settings, pod);
 

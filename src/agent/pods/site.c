@@ -289,10 +289,11 @@ remove_tree(int parent, const char *name)
     return r;
 }
 
+/* Most have nothing inside any more, which one rmdir finds out. */
 static int
 remove_place(const char *path, struct error *err)
 {
-    int r = remove_tree(AT_FDCWD, path);
+    int r = rmdir(path) == 0 ? 0 : remove_tree(AT_FDCWD, path);
 
     if (r < 0 && r != -ENOENT)
         return error_set(err, r, "removing '%s': %s", path, strerror(-r));
@@ -304,10 +305,14 @@ site_leave(const struct ground *g, const char *uid, struct error *err)
 {
     CLEANUP_FREE char *tmp = xasprintf("%s/kiln-%s", g->tmp_dir, uid);
     CLEANUP_FREE char *run = run_path(g, uid, "");
+    CLEANUP_FREE char *live = run_path(g, uid, "live");
+    CLEANUP_FREE char *cgroup = run_path(g, uid, "cgroup");
     CLEANUP_FREE char *script = state_path(g, uid, "script");
     int r = remove_place(tmp, err);
 
     unlink(script);
+    unlink(live);
+    unlink(cgroup);
     return r < 0 ? r : remove_place(run, err);
 }
 
@@ -379,6 +384,15 @@ site_sweep(const struct ground *g)
 }
 
 /* ---- What is there ---- */
+
+/* The directory below STATE is made first and removed last. */
+bool
+site_is_there(const struct ground *g, const char *uid)
+{
+    CLEANUP_FREE char *state = state_path(g, uid, "");
+
+    return access(state, F_OK) == 0 || errno != ENOENT;
+}
 
 struct live *
 site_read_live(const struct ground *g, const char *uid)

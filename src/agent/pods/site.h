@@ -49,7 +49,10 @@ int site_leave(const struct ground *ground, const char *uid, struct error *err);
 /* Removes retired cgroups, later, on a worker. From the loop. */
 void site_sweep(const struct ground *ground);
 
-/* What is there, after a restart. NULL where there is none. */
+/* What is there, after a restart. NULL where there is none; nothing is where
+ * the pod has no place.
+ */
+bool site_is_there(const struct ground *ground, const char *uid);
 struct live *site_read_live(const struct ground *ground, const char *uid);
 struct ending *site_read_ending(const struct ground *ground, const char *uid);
 struct cgroup *site_find_cgroup(const struct ground *ground, const char *uid);

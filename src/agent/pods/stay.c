@@ -43,7 +43,11 @@ stay_move(struct stay *s, enum stay_phase to)
 {
     if (!may_move[s->phase][to])
         abort();
+    if (s->phase == STAY_LAUNCHED)
+        --*s->s.n_launched;
     s->phase = to;
+    if (s->phase == STAY_LAUNCHED)
+        ++*s->s.n_launched;
 }
 
 /* ---- Life ---- */
@@ -210,6 +214,10 @@ stay_resume(struct stay *s)
 {
     const struct ground *g = s->s.ground;
 
+    if (!site_is_there(g, s->uid) && !was_started(s->pod)) {
+        stay_start(s);
+        return;
+    }
     s->live = site_read_live(g, s->uid);
     s->ending = site_read_ending(g, s->uid);
     s->cgroup = site_find_cgroup(g, s->uid);

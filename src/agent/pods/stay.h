@@ -56,6 +56,7 @@ struct stay_settings {
     struct blobs *blobs;
     stay_over_fn *over;
     void *context;
+    unsigned *n_launched; /* how many of them are, on the way to RUNNING */
 };
 
 /* Life. Freeing stops following: a running pod goes on with its shepherd. */

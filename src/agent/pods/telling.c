@@ -162,6 +162,7 @@ telling_go(struct stay *s)
         .namespace = s->pod->meta->namespace,
         .name = s->pod->meta->name,
         .subresource = "status",
+        .raw = true, /* the watch tells what became of it */
     };
 
     if (s->call != NULL)

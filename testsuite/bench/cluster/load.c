@@ -111,15 +111,16 @@ make_environment(int64_t bytes)
     return strbuf_take(&text);
 }
 
-/* What ksub sends for one task: what it runs, and its CPUs. */
-#define TEMPLATE                                                             \
-    "{\"spec\":{\"restartPolicy\":\"Never\",\"tolerations\":[{\"key\":"      \
-    "\"kiln.hpc/virtual\",\"operator\":\"Exists\"}],\"containers\":[{%s"     \
-    "\"name\":\"main\",\"image\":\"host\",\"workingDir\":\"/tmp\","          \
-    "\"resources\":{\"requests\":{\"cpu\":\"%" PRId64                        \
-    "\",\"memory\":\"64Mi\"},\"limits\":{\"cpu\":\"%" PRId64                 \
-    "\",\"memory\":\"64Mi\"}}}],\"execution\":{\"stdoutPath\":\"/dev/null\"" \
-    "}}}"
+/* What ksub sends for one task: what it runs, its CPUs, whose they are. */
+#define TEMPLATE                                                         \
+    "{\"spec\":{\"restartPolicy\":\"Never\",\"tolerations\":[{\"key\":"  \
+    "\"kiln.hpc/virtual\",\"operator\":\"Exists\"}],\"containers\":[{%s" \
+    "\"name\":\"main\",\"image\":\"host\",\"workingDir\":\"/tmp\","      \
+    "\"resources\":{\"requests\":{\"cpu\":\"%" PRId64                    \
+    "\",\"memory\":\"64Mi\"},\"limits\":{\"cpu\":\"%" PRId64             \
+    "\",\"memory\":\"64Mi\"}}}],%s"                                      \
+    "\"execution\":{\"stdoutPath\":\"/dev/null\"}}}"
+#define EXCLUSIVE "\"placement\":{\"cpuPolicy\":\"exclusive\"},"
 
 static void
 add_contents(const struct load *l,
@@ -150,7 +151,8 @@ make_job(const struct load *l, struct arena *arena, int64_t number)
                      TEMPLATE,
                      l->options.run_true ? "\"command\":[\"/bin/true\"]," : "",
                      l->options.cpus,
-                     l->options.cpus);
+                     l->options.cpus,
+                     l->options.run_true ? EXCLUSIVE : "");
 
     json_set_string(arena, body, "apiVersion", "batch/v1");
     json_set_string(arena, body, "kind", "Job");
@@ -406,7 +408,8 @@ static const struct option_spec option_specs[] = {
      .type = OPTION_FLAG,
      .offset = offsetof(struct options, hold)},
     {.name = "true",
-     .help = "run /bin/true, without script and environment",
+     .help = "run /bin/true on CPUs of its own, without script and "
+             "environment",
      .type = OPTION_FLAG,
      .offset = offsetof(struct options, run_true)},
     {.name = "shared-script",

@@ -35,7 +35,7 @@ START_TEST(a_retired_cgroup_stays_until_its_last_process_is_gone)
 {
     struct cgroot *root = box_open();
     struct cgpool *pool;
-    struct cgroup *c;
+    struct cgroup *c, *other;
     pid_t pid;
 
     if (root == NULL)
@@ -48,7 +48,9 @@ START_TEST(a_retired_cgroup_stays_until_its_last_process_is_gone)
             pause();
     ck_assert_int_eq(cgroup_add(c, pid, NULL), 0);
 
-    cgpool_retire(pool, c);
+    ck_assert_int_eq(cgpool_make(pool, &other, NULL), 0);
+    ck_assert(cgpool_retire(pool, c));
+    ck_assert(!cgpool_retire(pool, other));
     ck_assert_uint_eq(cgpool_sweep(pool), 1);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);

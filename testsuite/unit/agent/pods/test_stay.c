@@ -31,6 +31,7 @@ static struct {
     struct blobs *blobs;
     struct stay *stay;
     unsigned over;
+    unsigned n_launched;
 } world;
 
 static void
@@ -68,10 +69,12 @@ begin(const char *pod)
         .min_uid = 1000,
     };
     world.blobs = blobs_new(world.ground.client);
-    world.stay = stay_new(&(struct stay_settings){.ground = &world.ground,
-                                                  .blobs = world.blobs,
-                                                  .over = over},
-                          object);
+    world.stay =
+        stay_new(&(struct stay_settings){.ground = &world.ground,
+                                         .blobs = world.blobs,
+                                         .over = over,
+                                         .n_launched = &world.n_launched},
+                 object);
 }
 
 static const char *
