@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* At start: every row becomes an object again. Making objects is what takes
  * time, so all processors share it: each takes some rows from the one scan,
- * makes objects of them while the others have the scan, and comes back.
+ * makes objects of them while the others have the scan, and comes back. The
+ * thread that opens the store puts what was made in its place in between.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -44,7 +45,7 @@ struct loader {
     struct loaded *loaded;
     size_t n_loaded;
     size_t capacity;
-    bool has_lent_patterns; /* the store's, to the first who asks */
+    pthread_t opener; /* who alone touches the store */
     int result;
     struct error err;
 };
@@ -106,14 +107,16 @@ find_section(struct store *s, const char *name)
     return NULL;
 }
 
-/* With the lock. */
+/* The first failure counts. */
 static void
 fail(struct loader *l, int r, const struct error *err)
 {
+    pthread_mutex_lock(&l->lock);
     if (l->result == 0) {
         l->result = r;
         l->err = *err;
     }
+    pthread_mutex_unlock(&l->lock);
 }
 
 static int
@@ -151,23 +154,23 @@ take_portion(struct loader *l, struct portion *p)
     pthread_mutex_lock(&l->lock);
     while (r > 0 && l->result == 0 && p->n < ROWS_AT_ONCE)
         r = take_row(l, p, &err);
+    pthread_mutex_unlock(&l->lock);
     if (r < 0)
         fail(l, r, &err);
-    pthread_mutex_unlock(&l->lock);
     point_rows(p);
     return p->n > 0;
 }
 
 static int
 make(const struct engine_row *row,
-     struct patterns *patterns,
+     struct restorer *restorer,
      struct loaded *made,
      struct error *err)
 {
     struct error why = {0};
-    int r = restore_object(shelf_kind(made->section->shelf),
+    int r = restore_object(restorer,
+                           shelf_kind(made->section->shelf),
                            row,
-                           patterns,
                            &made->object,
                            &why);
 
@@ -185,77 +188,6 @@ make(const struct engine_row *row,
         made->delta_bytes += (uint32_t)row->deltas[i].length;
     }
     return 0;
-}
-
-static void
-hand_in(struct loader *l, const struct portion *p, size_t n)
-{
-    pthread_mutex_lock(&l->lock);
-    for (size_t i = 0; i < n; i++) {
-        xgrow(l->loaded, l->n_loaded, l->capacity);
-        l->loaded[l->n_loaded++] = p->made[i];
-    }
-    pthread_mutex_unlock(&l->lock);
-}
-
-/* Each thread has patterns of its own; one has those that will stay. */
-static struct patterns *
-borrow_patterns(struct loader *l)
-{
-    bool is_first;
-
-    pthread_mutex_lock(&l->lock);
-    is_first = !l->has_lent_patterns;
-    l->has_lent_patterns = true;
-    pthread_mutex_unlock(&l->lock);
-    return is_first ? l->store->patterns : patterns_new();
-}
-
-static void *
-loader_main(void *arg)
-{
-    struct loader *l = arg;
-    struct portion *p = xnew(struct portion);
-    struct patterns *patterns = borrow_patterns(l);
-    struct error err = {0};
-
-    strbuf_init(&p->text);
-    while (take_portion(l, p)) {
-        size_t n = 0;
-        int r = 0;
-
-        while (n < p->n
-               && (r = make(&p->rows[n], patterns, &p->made[n], &err)) == 0)
-            n++;
-        hand_in(l, p, n);
-        if (r < 0) {
-            pthread_mutex_lock(&l->lock);
-            fail(l, r, &err);
-            pthread_mutex_unlock(&l->lock);
-        }
-    }
-    if (patterns != l->store->patterns)
-        patterns_free(patterns);
-    strbuf_fini(&p->text);
-    free(p->deltas);
-    free(p);
-    return NULL;
-}
-
-/* One thread fewer than processors help; if none can be had we do it alone. */
-static void
-run_threads(struct loader *l)
-{
-    pthread_t threads[MAX_THREADS];
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    int n = 0;
-
-    while (n + 1 < processors && n < MAX_THREADS
-           && pthread_create(&threads[n], NULL, loader_main, l) == 0)
-        n++;
-    (void)loader_main(l);
-    while (n > 0)
-        pthread_join(threads[--n], NULL);
 }
 
 static int
@@ -293,19 +225,99 @@ place(struct store *s, struct loaded *loaded, struct error *err)
     return 0;
 }
 
-static int
-place_all(struct loader *l, struct error *err)
+/* All that was handed in so far. */
+static void
+place_all(struct loader *l)
 {
-    int r = 0;
+    struct loaded *loaded;
+    size_t n;
+    struct error err = {0};
+    int r;
 
-    for (size_t i = 0; i < l->n_loaded; i++) {
-        if (r == 0)
-            r = place(l->store, &l->loaded[i], err);
-        object_unref(l->loaded[i].object);
-        free(l->loaded[i].deltas);
+    pthread_mutex_lock(&l->lock);
+    loaded = l->loaded;
+    n = l->n_loaded;
+    r = l->result;
+    l->loaded = NULL;
+    l->n_loaded = l->capacity = 0;
+    pthread_mutex_unlock(&l->lock);
+    for (size_t i = 0; i < n; i++) {
+        if (r == 0) {
+            r = place(l->store, &loaded[i], &err);
+            if (r < 0)
+                fail(l, r, &err);
+        }
+        object_unref(loaded[i].object);
+        free(loaded[i].deltas);
     }
-    free(l->loaded);
-    return r;
+    free(loaded);
+}
+
+static void
+hand_in(struct loader *l, const struct portion *p, size_t n)
+{
+    pthread_mutex_lock(&l->lock);
+    for (size_t i = 0; i < n; i++) {
+        xgrow(l->loaded, l->n_loaded, l->capacity);
+        l->loaded[l->n_loaded++] = p->made[i];
+    }
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* Each thread has patterns of its own; those of the opener will stay. */
+static struct patterns *
+borrow_patterns(struct loader *l)
+{
+    return pthread_equal(pthread_self(), l->opener) ? l->store->patterns
+                                                    : patterns_new();
+}
+
+static void *
+loader_main(void *arg)
+{
+    struct loader *l = arg;
+    struct portion *p = xnew(struct portion);
+    struct patterns *patterns = borrow_patterns(l);
+    struct restorer *restorer = restorer_new(patterns);
+    struct error err = {0};
+
+    strbuf_init(&p->text);
+    while (take_portion(l, p)) {
+        size_t n = 0;
+        int r = 0;
+
+        while (n < p->n
+               && (r = make(&p->rows[n], restorer, &p->made[n], &err)) == 0)
+            n++;
+        hand_in(l, p, n);
+        if (r < 0)
+            fail(l, r, &err);
+        if (pthread_equal(pthread_self(), l->opener))
+            place_all(l);
+    }
+    restorer_free(restorer);
+    if (patterns != l->store->patterns)
+        patterns_free(patterns);
+    strbuf_fini(&p->text);
+    free(p->deltas);
+    free(p);
+    return NULL;
+}
+
+/* One thread fewer than processors help; if none can be had we do it alone. */
+static void
+run_threads(struct loader *l)
+{
+    pthread_t threads[MAX_THREADS];
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    int n = 0;
+
+    while (n + 1 < processors && n < MAX_THREADS
+           && pthread_create(&threads[n], NULL, loader_main, l) == 0)
+        n++;
+    (void)loader_main(l);
+    while (n > 0)
+        pthread_join(threads[--n], NULL);
 }
 
 static void
@@ -329,7 +341,11 @@ load_secret(const char *name, const char *value, void *context)
 int
 store_load(struct store *s, struct engine *engine, struct error *err)
 {
-    struct loader l = {.store = s, .engine = engine};
+    struct loader l = {
+        .store = s,
+        .engine = engine,
+        .opener = pthread_self(),
+    };
     const struct engine_visitor visitor = {load_blob, load_secret, s};
     int r = engine->ops->visit(engine, &visitor, err);
 
@@ -339,10 +355,8 @@ store_load(struct store *s, struct engine *engine, struct error *err)
         return r;
     pthread_mutex_init(&l.lock, NULL);
     run_threads(&l);
+    place_all(&l);
     pthread_mutex_destroy(&l.lock);
     engine->ops->scan_close(l.scan);
-    if (l.result < 0)
-        error_set(err, l.result, "%s", l.err.text);
-    r = place_all(&l, l.result < 0 ? NULL : err);
-    return l.result < 0 ? l.result : r;
+    return l.result < 0 ? error_set(err, l.result, "%s", l.err.text) : 0;
 }

@@ -3,15 +3,121 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "controller/store/engine.h"
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
+#include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/json/json.h"
 #include "lib/json/merge.h"
+#include "lib/json/mould.h"
+
+/* Forms of rows: a handful of kinds, each before and after something happened
+ * to its objects.
+ */
+#define FORMS     16u
+#define FORM_MAX  32768u /* what is longer hardly comes twice */
+#define ALLOWANCE 64u    /* moulds that may be made and not used */
+
+struct form {
+    const struct kind *kind;
+    struct mould *mould;
+};
+
+struct restorer {
+    struct patterns *patterns;
+    struct form forms[FORMS]; /* the last that was met first */
+    size_t n_poured;
+    size_t n_parsed;
+};
+
+struct restorer *
+restorer_new(struct patterns *patterns)
+{
+    struct restorer *r = xnew(struct restorer);
+
+    r->patterns = patterns;
+    return r;
+}
+
+void
+restorer_free(struct restorer *r)
+{
+    if (r == NULL)
+        return;
+    for (unsigned i = 0; i < FORMS; i++)
+        mould_free(r->forms[i].mould);
+    free(r);
+}
+
+static void
+move_first(struct restorer *r, unsigned place)
+{
+    struct form form = r->forms[place];
+
+    memmove(&r->forms[1], &r->forms[0], place * sizeof(form));
+    r->forms[0] = form;
+}
+
+static const struct json *
+pour(struct restorer *r, const struct kind *kind, const struct engine_row *row)
+{
+    const struct json *tree;
+
+    for (unsigned i = 0; i < FORMS; i++) {
+        if (r->forms[i].kind != kind)
+            continue;
+        tree = mould_pour(r->forms[i].mould, row->body, row->length);
+        if (tree != NULL) {
+            move_first(r, i);
+            r->n_poured++;
+            return tree;
+        }
+    }
+    return NULL;
+}
+
+/* Where no two rows are alike, it is not tried for ever. */
+static void
+remember(struct restorer *r,
+         const struct kind *kind,
+         const struct engine_row *row)
+{
+    struct mould *mould;
+
+    if (row->length > FORM_MAX || r->n_parsed++ > r->n_poured + ALLOWANCE)
+        return;
+    mould = mould_new(row->body, row->length);
+    if (mould == NULL)
+        return;
+    mould_free(r->forms[FORMS - 1].mould);
+    r->forms[FORMS - 1] = (struct form){kind, mould};
+    move_first(r, FORMS - 1);
+}
+
+/* The body's tree, free to edit. */
+static struct json *
+read_body(struct restorer *r,
+          const struct kind *kind,
+          const struct engine_row *row,
+          struct arena *arena,
+          struct error *err)
+{
+    const struct json *poured = pour(r, kind, row);
+    struct json *tree;
+
+    if (poured != NULL)
+        return json_dup(arena, poured);
+    tree = json_parse(arena, row->body, row->length, NULL, err);
+    if (tree != NULL)
+        remember(r, kind, row);
+    return tree;
+}
 
 static int
 apply_deltas(struct arena *arena,
@@ -44,14 +150,14 @@ set_revision(struct arena *arena, struct json *tree, int64_t revision)
 }
 
 static int
-merge(const struct kind *kind,
+merge(struct restorer *restorer,
+      const struct kind *kind,
       const struct engine_row *row,
-      struct patterns *patterns,
       const struct object **ret_object,
       struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(8 * row->length);
-    struct json *tree = json_parse(arena, row->body, row->length, NULL, err);
+    struct json *tree = read_body(restorer, kind, row, arena, err);
     int r;
 
     if (tree == NULL)
@@ -63,14 +169,36 @@ merge(const struct kind *kind,
     r = record_normalize(kind->record, arena, tree, NULL, err);
     if (r < 0)
         return r;
-    *ret_object = object_new_beside(kind, tree, patterns);
+    *ret_object = object_new_beside(kind, tree, restorer->patterns);
+    return 0;
+}
+
+static int
+take_whole(struct restorer *r,
+           const struct kind *kind,
+           const struct engine_row *row,
+           const struct object **ret_object,
+           struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = NULL;
+    const struct json *tree = pour(r, kind, row);
+
+    if (tree == NULL) {
+        arena = arena_new(8 * row->length);
+        tree = json_parse(arena, row->body, row->length, NULL, err);
+        if (tree == NULL)
+            return -EUCLEAN;
+        remember(r, kind, row);
+    }
+    *ret_object =
+        object_restore(kind, tree, row->body, row->length, r->patterns);
     return 0;
 }
 
 int
-restore_object(const struct kind *kind,
+restore_object(struct restorer *restorer,
+               const struct kind *kind,
                const struct engine_row *row,
-               struct patterns *patterns,
                const struct object **ret_object,
                struct error *err)
 {
@@ -78,13 +206,8 @@ restore_object(const struct kind *kind,
                            ? row->deltas[row->n_deltas - 1].revision
                            : row->revision;
     CLEANUP(object_unrefp) const struct object *object = NULL;
-    int r = row->n_deltas > 0 ? merge(kind, row, patterns, &object, err)
-                              : object_restore(kind,
-                                               row->body,
-                                               row->length,
-                                               patterns,
-                                               &object,
-                                               err);
+    int r = row->n_deltas > 0 ? merge(restorer, kind, row, &object, err)
+                              : take_whole(restorer, kind, row, &object, err);
 
     if (r < 0)
         return error_wrap(err, -EUCLEAN, "row %" PRId64, row->row);

@@ -2,7 +2,10 @@
 /* restore.h - an object made again from its row: the body, and the changes
  * that were kept beside it
  *
- * The one function that knows how; pure, so any thread may call it.
+ * The one function that knows how. A restorer remembers the forms of the rows
+ * it has seen (lib/json/mould.h), so that most are not parsed.
+ *
+ * Thread:  a restorer is one thread's.
  */
 #pragma once
 
@@ -13,10 +16,17 @@ struct error;
 struct kind;
 struct object;
 struct patterns;
+struct restorer;
+
+/* Life. The patterns are borrowed, or NULL. */
+void restorer_free(struct restorer *r);
+struct restorer *restorer_new(struct patterns *patterns)
+    OWNED_BY(restorer_free);
+DEFINE_CLEANUP(struct restorer, restorer_free)
 
 /* -EUCLEAN: what is there is no such object. */
-int restore_object(const struct kind *kind,
+int restore_object(struct restorer *r,
+                   const struct kind *kind,
                    const struct engine_row *row,
-                   struct patterns *patterns,
                    const struct object **ret_object,
                    struct error *err);

@@ -86,9 +86,8 @@ publish(const struct kind *kind,
     return &p->object;
 }
 
-/* The text has a NUL behind it. */
-static const struct object *
-publish_beside(const struct kind *kind,
+const struct object *
+object_restore(const struct kind *kind,
                const struct json *tree,
                const char *text,
                size_t length,
@@ -115,7 +114,7 @@ object_new_beside(const struct kind *kind,
 
     strbuf_reserve(&text, 2048);
     json_print(tree, &text);
-    return publish_beside(kind, tree, text.text, text.length, patterns);
+    return object_restore(kind, tree, text.text, text.length, patterns);
 }
 
 const struct object *
@@ -141,23 +140,6 @@ object_parse(const struct kind *kind,
     if (r < 0)
         return r;
     *ret_object = object_new(kind, tree);
-    return 0;
-}
-
-int
-object_restore(const struct kind *kind,
-               const char *text,
-               size_t length,
-               struct patterns *patterns,
-               const struct object **ret_object,
-               struct error *err)
-{
-    CLEANUP(arena_freep) struct arena *arena = arena_new(8 * length);
-    const struct json *tree = json_parse(arena, text, length, NULL, err);
-
-    if (tree == NULL)
-        return -EINVAL;
-    *ret_object = publish_beside(kind, tree, text, length, patterns);
     return 0;
 }
 

@@ -51,16 +51,15 @@ int object_parse(const struct kind *kind,
                  const struct object **ret_object,
                  struct error *err);
 
-/* From text that object_new or object_parse printed, which is kept as it is:
- * for the store's start, in half the time. -EINVAL where it is no JSON.
- * Patterns: as above, or NULL.
+/* From text that object_new or object_parse printed, and its tree: the text is
+ * kept as it is, so that the store's start prints nothing. It has a NUL behind
+ * it. Patterns: as above, or NULL.
  */
-int object_restore(const struct kind *kind,
-                   const char *text,
-                   size_t length,
-                   struct patterns *patterns,
-                   const struct object **ret_object,
-                   struct error *err);
+const struct object *object_restore(const struct kind *kind,
+                                    const struct json *tree,
+                                    const char *text,
+                                    size_t length,
+                                    struct patterns *patterns);
 const struct object *object_ref(const struct object *object);
 void object_unref(const struct object *object);
 void object_unrefp(const struct object **object);
