@@ -296,6 +296,11 @@ id=$(ksub --parsable -J "$(printf 'é%.0s' $(seq 100))" --wrap true)
 is "a long name is cut in a row" \
     "$(kctl get job "$id" --no-headers | awk '{ print $2 }')" \
     "$(printf 'é%.0s' $(seq 20))+"
+printf '#!/bin/sh\necho "given $1"\n' | ksub -W -o given.out - words >/dev/null
+is "a script from a pipe has arguments" "$(cat given.out)" "given words"
+kctl wait --for condition=Complete --timeout 30s "$id" >/dev/null
+like "nothing to cancel is said so" "$(kctl cancel -l kiln.hpc/none=x 2>&1)" \
+    'No jobs that have not ended'
 status_is "an empty command is no job" 64 ksub --wrap ' '
 status_is "nor are a script and a command" 64 ksub --wrap true a.yaml
 is "a namespace is made by its name" "$(kctl create namespace physics)" \

@@ -241,6 +241,8 @@ job_words(struct arena *arena,
     return kctl_label(target, arena);
 }
 
+#define NOTHING_TO_DO 1
+
 static int
 change(struct kctl *kctl,
        const struct target_object *target,
@@ -261,7 +263,7 @@ change(struct kctl *kctl,
         return r;
     /* Whoever selects means what there is to do. */
     if (is_selected && has_finished(job))
-        return 0;
+        return NOTHING_TO_DO;
     r = make(arena, job, pods, &patch, &done, err);
     if (r == 0 && patch != NULL)
         r = kctl_patch(kctl, target, patch, arena, NULL, err);
@@ -297,6 +299,7 @@ change_all(struct kctl *kctl,
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const char *selector = selector_of(o, arena);
     struct resources jobs;
+    bool has_any = false;
     int result = resource_select(kctl,
                                  &job_kind,
                                  n_operands,
@@ -309,8 +312,6 @@ change_all(struct kctl *kctl,
 
     if (result < 0)
         return result;
-    if (jobs.count == 0)
-        fprintf(stderr, "No resources found\n");
     for (size_t i = 0; i < jobs.count; i++) {
         struct error each = {0};
         int r = jobs.items[i].kind == &job_kind
@@ -328,7 +329,11 @@ change_all(struct kctl *kctl,
             fprintf(stderr, "kctl: %s: %s\n", verb, err->text);
         if (r < 0)
             result = error_set(err, r, "%s", each.text);
+        if (r != NOTHING_TO_DO)
+            has_any = true;
     }
+    if (!has_any)
+        fprintf(stderr, "No jobs that have not ended\n");
     return result;
 }
 

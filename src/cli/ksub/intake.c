@@ -287,7 +287,8 @@ intake_read(struct intake *intake, int argc, char **argv, struct error *err)
     s->wrapped = given.wrapped;
     s->sbatch = given.sbatch;
     if (operands < argc) {
-        s->script_path = argv[operands];
+        if (strcmp(argv[operands], "-") != 0)
+            s->script_path = argv[operands];
         s->arguments = argv + operands + 1;
     }
     r = read_script(intake, err);

@@ -8,6 +8,7 @@
 #include "lib/auth/auth_grant.h"
 #include "lib/auth/auth_session.h"
 #include "lib/auth/bearer.h"
+#include "lib/auth/nonces.h"
 #include "lib/auth/notary.h"
 #include "lib/auth/protocol.h"
 #include "lib/auth/secret.h"
@@ -34,6 +35,7 @@ struct auth_server {
     void *verifier_arg;
     struct bearer *bearer;
     struct users *users;
+    struct nonces *nonces;
 };
 
 /* A request that waits for a worker: what is known of it, and what the worker
@@ -66,6 +68,7 @@ auth_server_free(struct auth_server *server)
     if (server == NULL)
         return;
     users_free(server->users);
+    nonces_free(server->nonces);
     free(server->means.cluster);
     free(server);
 }
@@ -89,6 +92,7 @@ auth_server_new(const struct auth_server_settings *settings)
     server->verifier_arg = settings->verifier_arg;
     server->bearer = settings->bearer;
     server->users = users_new();
+    server->nonces = nonces_new();
     return server;
 }
 
@@ -211,6 +215,29 @@ check_credential(struct inquiry *i)
     return 0;
 }
 
+/* On the loop: of its cluster, and for the first time. */
+static int
+check_claim(struct inquiry *i, const struct claim *claim)
+{
+    struct auth_server *server = i->server;
+
+    if (strcmp(claim->cluster, server->means.cluster) != 0)
+        return error_set(&i->error,
+                         -EKEYREJECTED,
+                         "the credential is for cluster '%s', this is cluster "
+                         "'%s'; check the client's configuration",
+                         claim->cluster,
+                         server->means.cluster);
+    if (!nonces_use(server->nonces,
+                    claim->nonce,
+                    clock_monotonic_us(server->clock)))
+        return error_set(&i->error,
+                         -EKEYREJECTED,
+                         "the credential has been used before; each attempt "
+                         "needs one of its own");
+    return 0;
+}
+
 static int
 take_claim(struct inquiry *i,
            enum claim_purpose purpose,
@@ -228,15 +255,9 @@ take_claim(struct inquiry *i,
         r = i->error.code = -EKEYREJECTED;
     if (r < 0)
         return r;
-    if (strcmp(ret_claim->cluster, i->server->means.cluster) == 0)
-        return 0;
-    r = error_set(&i->error,
-                  -EKEYREJECTED,
-                  "the credential is for cluster '%s', this is cluster '%s'; "
-                  "check the client's configuration",
-                  ret_claim->cluster,
-                  i->server->means.cluster);
-    claim_fini(ret_claim);
+    r = check_claim(i, ret_claim);
+    if (r < 0)
+        claim_fini(ret_claim);
     return r;
 }
 

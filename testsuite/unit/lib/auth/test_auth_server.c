@@ -13,6 +13,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/map.h"
 #include "lib/base/strbuf.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/workers.h"
@@ -776,7 +777,38 @@ START_TEST(a_frame_that_was_changed_left_out_or_repeated_is_noticed)
 }
 END_TEST
 
+/* munged forgets what it has read when it is started anew. */
+START_TEST(a_credential_is_taken_once_also_when_munged_forgets)
+{
+    struct world *w = world_new(0);
+    struct strbuf authorization = STRBUF_INIT;
+    struct auth_line line;
+    struct auth_question q = {
+        .method = "POST",
+        .target = PROTOCOL_SESSION_TARGET,
+    };
+
+    ck_assert_int_eq(
+        auth_client_hello(w->client, &line, &authorization, &w->error),
+        0);
+    q.authorization = authorization.text;
+    auth_server_open(w->server, &q, opened, w);
+    loop_run(w->loop);
+    ck_assert_int_eq(w->error.code, 0);
+
+    forget(w);
+    map_clear(w->realm.read);
+    auth_server_open(w->server, &q, opened, w);
+    loop_run(w->loop);
+    ck_assert_int_eq(w->error.code, -EKEYREJECTED);
+    ck_assert_ptr_nonnull(strstr(w->error.text, "used before"));
+    strbuf_fini(&authorization);
+    world_free(w);
+}
+END_TEST
+
 SUITE("auth_server",
+      a_credential_is_taken_once_also_when_munged_forgets,
       a_session_carries_requests_and_their_answers,
       an_answer_that_was_changed_is_noticed,
       a_request_that_was_changed_is_refused,

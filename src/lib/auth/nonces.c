@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/auth/nonces.h"
+
+#include "lib/auth/protocol.h"
+#include "lib/base/alloc.h"
+#include "lib/base/map.h"
+
+/* A credential may be made that long before and after the reader's now. */
+#define GENERATION_US (2 * INT64_C(1000000) * PROTOCOL_TTL_S)
+
+/* Those of this generation, and of the one before it. */
+struct nonces {
+    struct map *young, *old;
+    int64_t began_at_us; /* the young */
+};
+
+struct nonces *
+nonces_new(void)
+{
+    struct nonces *n = xnew(struct nonces);
+
+    n->young = map_new();
+    n->old = map_new();
+    return n;
+}
+
+void
+nonces_free(struct nonces *n)
+{
+    if (n == NULL)
+        return;
+    map_free(n->young);
+    map_free(n->old);
+    free(n);
+}
+
+static void
+grow_old(struct nonces *n, int64_t now_us)
+{
+    struct map *forgotten = n->old;
+
+    if (now_us - n->began_at_us < GENERATION_US)
+        return;
+    if (now_us - n->began_at_us >= 2 * GENERATION_US)
+        map_clear(n->young);
+    map_free(forgotten);
+    n->old = n->young;
+    n->young = map_new();
+    n->began_at_us = now_us;
+}
+
+bool
+nonces_use(struct nonces *n, const char *nonce, int64_t now_us)
+{
+    grow_old(n, now_us);
+    if (map_find(n->young, nonce) != NULL || map_find(n->old, nonce) != NULL)
+        return false;
+    map_put(n->young, nonce, n);
+    return true;
+}
+
+size_t
+nonces_count(const struct nonces *n)
+{
+    return map_count(n->young) + map_count(n->old);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/auth/nonces.h"
+
+#include <check.h>
+#include <stdio.h>
+
+#include "testsuite/lib/suite.h"
+
+#define SECOND INT64_C(1000000)
+
+START_TEST(a_nonce_is_good_once)
+{
+    struct nonces *n = nonces_new();
+
+    ck_assert(nonces_use(n, "a", 1000 * SECOND));
+    ck_assert(nonces_use(n, "b", 1000 * SECOND));
+    ck_assert(!nonces_use(n, "a", 1000 * SECOND));
+    nonces_free(n);
+}
+END_TEST
+
+/* However it falls into the generations. */
+START_TEST(it_is_remembered_for_as_long_as_its_credential_is_good)
+{
+    for (int first = 0; first < 300; first += 7) {
+        struct nonces *n = nonces_new();
+        int64_t at = (1000 + first) * SECOND;
+
+        ck_assert(nonces_use(n, "before", 1000 * SECOND));
+        ck_assert(nonces_use(n, "a", at));
+        ck_assert(!nonces_use(n, "a", at + 60 * SECOND));
+        ck_assert(!nonces_use(n, "a", at + 119 * SECOND));
+        nonces_free(n);
+    }
+}
+END_TEST
+
+START_TEST(and_forgotten_in_the_end)
+{
+    struct nonces *n = nonces_new();
+    char nonce[16];
+
+    for (int i = 0; i < 3000; i++) {
+        snprintf(nonce, sizeof(nonce), "%d", i);
+        ck_assert(nonces_use(n, nonce, (1000 + i) * SECOND));
+        ck_assert_uint_le(nonces_count(n), 240);
+    }
+    nonces_use(n, "late", 9000 * SECOND);
+    ck_assert_uint_eq(nonces_count(n), 1);
+    nonces_free(n);
+}
+END_TEST
+
+SUITE("nonces",
+      a_nonce_is_good_once,
+      it_is_remembered_for_as_long_as_its_credential_is_good,
+      and_forgotten_in_the_end)
