@@ -26,6 +26,8 @@
 #include "agent/settings.h"
 #include "agent/shepherd/nursery.h"
 #include "agent/standing.h"
+#include "agent/volumes/scratch.h"
+#include "agent/volumes/volumes.h"
 #include "lib/api/cpuset.h"
 #include "lib/api/quantity.h"
 #include "lib/api/topology.h"
@@ -67,6 +69,8 @@ struct agent {
     char *output_program; /* stands beside the shepherd */
     struct cgroot *cgroups;
     struct cgpool *pool;
+    struct scratch *scratch; /* NULL: none is offered */
+    struct volumes *volumes;
     struct nursery *nursery;
 
     struct notary *notary;
@@ -200,6 +204,21 @@ name_after_host(const char *hostname)
     return name;
 }
 
+/* A disk that is missing keeps nobody from the jobs that run. */
+static void
+open_scratch(struct agent *a)
+{
+    const struct agent_settings *s = a->settings;
+    int64_t bytes = s->scratch_capacity != NULL
+                        ? quantity_text_value(s->scratch_capacity)
+                        : 0;
+    struct error err = {0};
+
+    if (s->scratch_dir != NULL
+        && scratch_open(s->scratch_dir, bytes, &a->scratch, &err) < 0)
+        log_warning("no scratch is offered: %s", err.text);
+}
+
 static void
 gather_facts(struct agent *a)
 {
@@ -224,6 +243,11 @@ gather_facts(struct agent *a)
         a->cgroups != NULL ? cgroot_ability(a->cgroups)->devices_lacking : NULL;
     a->facts.can_bind_cpus =
         a->cgroups != NULL && cgroot_ability(a->cgroups)->cpuset;
+    if (a->scratch == NULL)
+        return;
+    a->facts.scratch_dir = scratch_dir(a->scratch);
+    a->facts.scratch_bytes = scratch_capacity(a->scratch);
+    a->facts.has_scratch_quota = scratch_has_quota(a->scratch);
 }
 
 /* A number, or a name that the system knows. */
@@ -431,6 +455,16 @@ on_ready(void *context)
         .disown = disown,
         .context = a,
     });
+    if (a->scratch != NULL)
+        a->volumes = volumes_new(&(struct volumes_settings){
+            .loop = a->loop,
+            .workers = a->workers,
+            .client = a->client,
+            .scratch = a->scratch,
+            .node = a->node_name,
+            .rootless = a->ground.rootless,
+            .uid = a->ground.uid,
+        });
     pods_start(a->pods);
     if (a->metering != NULL)
         metering_start(a->metering);
@@ -472,6 +506,7 @@ agent_new(const struct agent_settings *settings,
         return r;
     open_cgroups(a);
     open_nursery(a);
+    open_scratch(a);
     gather_facts(a);
     r = open_client(a, err);
     if (r < 0)
@@ -542,6 +577,7 @@ agent_free(struct agent *a)
     requests_free(a->requests);
     metering_free(a->metering);
     pods_free(a->pods);
+    volumes_free(a->volumes);
     standing_free(a->standing);
     heartbeat_free(a->heartbeat);
     registration_free(a->registration);
@@ -553,6 +589,7 @@ agent_free(struct agent *a)
         workers_free(a->workers);
         loop_drain(a->loop);
     }
+    scratch_close(a->scratch);
     http_login_free(a->login);
     notary_free(a->notary);
     nursery_close(a->nursery);

@@ -256,6 +256,28 @@ node_info(struct arena *arena, const struct machine *m)
     return i;
 }
 
+/* Null takes away what an agent before this one offered. */
+static struct json *
+scratch(struct arena *arena, const struct node_facts *f)
+{
+    struct json *s;
+
+    if (f->scratch_dir == NULL)
+        return json_null(arena);
+    s = json_object(arena);
+    json_set_string(arena, s, "path", f->scratch_dir);
+    json_set_string(
+        arena,
+        s,
+        "capacity",
+        arena_printf(arena, "%" PRId64 "Ki", f->scratch_bytes / 1024));
+    json_set_string(arena,
+                    s,
+                    "quota",
+                    f->has_scratch_quota ? "project" : "none");
+    return s;
+}
+
 struct json *
 node_status_status(struct arena *arena,
                    const struct node_facts *f,
@@ -273,6 +295,7 @@ node_status_status(struct arena *arena,
     json_set(arena, s, "addresses", addresses);
     json_set(arena, s, "nodeInfo", node_info(arena, f->machine));
     json_set(arena, s, "topology", topology_encode(f->topology, arena));
+    json_set(arena, s, "scratch", scratch(arena, f));
     return s;
 }
 

@@ -29,6 +29,10 @@ struct node_facts {
     bool can_guard_devices;
     const char *devices_lacking; /* why not, or NULL */
     uint32_t uid;                /* of a rootless agent */
+
+    const char *scratch_dir; /* NULL: none is offered */
+    int64_t scratch_bytes;
+    bool has_scratch_quota;
 };
 
 /* The body of the create, status included; and the status alone, for the

@@ -23,7 +23,9 @@ struct agent_settings {
     const char *state_dir;
     const char *run_dir;
     const char *tmp_dir;
-    const char *topology; /* given: a synthetic string or a file */
+    const char *scratch_dir;      /* of volumes; NULL: none is offered */
+    const char *scratch_capacity; /* a quantity; NULL: its file system */
+    const char *topology;         /* given: a synthetic string or a file */
     const char *reserved_cpus;
     const char *reserved_memory; /* a quantity */
     struct setting_texts labels; /* "key=value" */

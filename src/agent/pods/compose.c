@@ -10,6 +10,7 @@
 #include "agent/pods/ground.h"
 #include "agent/pods/pattern.h"
 #include "agent/shepherd/order.h"
+#include "agent/volumes/mountings.h"
 #include "lib/api/allocation.h"
 #include "lib/api/job.h"
 #include "lib/api/kind.h"
@@ -252,6 +253,26 @@ set_placement(const struct compose_input *in, struct order *o)
             p != NULL && p->memory_policy != NULL ? p->memory_policy : "bind";
 }
 
+/* An ordinary user's agent cannot mount: the job is told the paths. */
+static void
+set_mounts(const struct compose_input *in, struct arena *arena, struct order *o)
+{
+    const struct mount_list *mounts = in->mounts;
+
+    if (mounts == NULL || mounts->count == 0)
+        return;
+    o->mounts.items = arena_new_array(arena, const char *, mounts->count);
+    for (size_t i = 0; i < mounts->count; i++) {
+        const struct mount_place *m = &mounts->items[i];
+
+        if (strcmp(m->volume, VOLUME_OF_TMPDIR) == 0)
+            o->tmp_dir = NULL;
+        if (m->target != NULL && !in->ground->rootless)
+            o->mounts.items[o->mounts.count++] =
+                order_mount(arena, m->source, m->target, m->read_only);
+    }
+}
+
 int
 compose_order(const struct compose_input *in,
               struct arena *arena,
@@ -290,6 +311,7 @@ compose_order(const struct compose_input *in,
         o->append = e->open_mode != NULL && strcmp(e->open_mode, "append") == 0;
     }
     set_placement(in, o);
+    set_mounts(in, arena, o);
     r = add_limits(e, o, err);
     if (r == 0)
         r = set_arguments(in, arena, o, err);

@@ -12,6 +12,7 @@
 struct arena;
 struct error;
 struct ground;
+struct mount_list;
 struct object;
 struct order;
 struct topology;
@@ -24,7 +25,8 @@ struct compose_input {
     size_t script_length;
     const char *environment; /* NAME=value, each ended by a NUL; or NULL */
     size_t environment_length;
-    const char *job_cgroup; /* cgroup_format; NULL: rootless */
+    const struct mount_list *mounts; /* of its volumes; NULL: none */
+    const char *job_cgroup;          /* cgroup_format; NULL: rootless */
     const char *shepherd_cgroup;
 };
 

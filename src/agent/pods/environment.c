@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/pods/environment.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdint.h>
@@ -9,6 +10,7 @@
 #include "agent/pods/compose.h"
 #include "agent/pods/ground.h"
 #include "agent/shepherd/order.h"
+#include "agent/volumes/mountings.h"
 #include "lib/api/allocation.h"
 #include "lib/api/cpuset.h"
 #include "lib/api/job.h"
@@ -252,6 +254,26 @@ add_thread_places(struct variables *v, const struct compose_input *in)
     set(v, "GOMP_CPU_AFFINITY", a->cpus);
 }
 
+/* KILN_VOLUME_NAME: where the job sees it. */
+static void
+add_volumes(struct variables *v, const struct compose_input *in)
+{
+    const struct mount_list *mounts = in->mounts;
+
+    for (size_t i = 0; mounts != NULL && i < mounts->count; i++) {
+        const struct mount_place *m = &mounts->items[i];
+        const char *path =
+            m->target != NULL && !in->ground->rootless ? m->target : m->source;
+        char *name = arena_printf(v->arena, "KILN_VOLUME_%s", m->volume);
+
+        for (char *c = name; *c != '\0'; c++)
+            *c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
+        set(v, name, path);
+        if (strcmp(m->volume, VOLUME_OF_TMPDIR) == 0)
+            set(v, "TMPDIR", path);
+    }
+}
+
 static void
 add_own(struct variables *v, const struct compose_input *in)
 {
@@ -269,6 +291,7 @@ add_own(struct variables *v, const struct compose_input *in)
     add_placement(v, pod_of(pod));
     add_thread_places(v, in);
     add_devices(v, in->topology, pod_of(pod)->status.allocation);
+    add_volumes(v, in);
 }
 
 int

@@ -11,6 +11,9 @@
  */
 #pragma once
 
+/* The volume of that name is the job's TMPDIR. */
+#define VOLUME_OF_TMPDIR "tmp"
+
 struct arena;
 struct compose_input;
 struct error;

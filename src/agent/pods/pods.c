@@ -9,6 +9,7 @@
 #include "agent/pods/site.h"
 #include "agent/pods/stay.h"
 #include "agent/shepherd/fence.h"
+#include "agent/volumes/mountings.h"
 #include "lib/api/allocation.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
@@ -22,6 +23,7 @@
 struct pods {
     const struct ground *ground;
     struct blobs *blobs;
+    struct mountings *mountings;
     struct informer *informer;
     struct map *stays; /* by uid of the pod */
     unsigned n_launched;
@@ -50,6 +52,7 @@ add_stay(struct pods *p, const struct object *pod)
     struct stay_settings settings = {
         .ground = p->ground,
         .blobs = p->blobs,
+        .mountings = p->mountings,
         .over = on_over,
         .context = p,
         .n_launched = &p->n_launched,
@@ -227,6 +230,7 @@ pods_new(const struct ground *ground,
 
     p->ground = ground;
     p->blobs = blobs_new(ground->client);
+    p->mountings = mountings_new(ground->client);
     p->stays = map_new();
     p->disowned = map_new();
     p->left = left;
@@ -271,6 +275,7 @@ pods_free(struct pods *p)
     map_free(p->stays);
     map_free(p->disowned);
     blobs_free(p->blobs);
+    mountings_free(p->mountings);
     free(p);
 }
 

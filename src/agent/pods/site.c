@@ -22,6 +22,7 @@
 #include "agent/shepherd/launch.h"
 #include "agent/shepherd/live.h"
 #include "agent/shepherd/order.h"
+#include "agent/volumes/mountings.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
 #include "lib/api/quantity.h"
@@ -209,6 +210,30 @@ script_descriptor(const struct site_start *st, struct error *err)
     return fd;
 }
 
+static int
+check_volumes(const struct mount_list *mounts, struct error *err)
+{
+    for (size_t i = 0; mounts != NULL && i < mounts->count; i++) {
+        const struct mount_place *m = &mounts->items[i];
+        struct stat st;
+
+        if (stat(m->source, &st) < 0)
+            return error_set(err,
+                             -errno,
+                             "volume '%s': '%s': %s",
+                             m->volume,
+                             m->source,
+                             strerror(errno));
+        if (!S_ISDIR(st.st_mode))
+            return error_set(err,
+                             -ENOTDIR,
+                             "volume '%s': '%s' is no directory",
+                             m->volume,
+                             m->source);
+    }
+    return 0;
+}
+
 int
 site_start(struct site_start *st, struct error *err)
 {
@@ -231,11 +256,14 @@ site_start(struct site_start *st, struct error *err)
         .script_length = st->script_length,
         .environment = st->environment,
         .environment_length = st->environment_length,
+        .mounts = st->mounts,
     };
     pid_t pid;
     int r;
 
     r = make_directories(st, err);
+    if (r == 0)
+        r = check_volumes(st->mounts, err);
     if (r == 0)
         r = make_cgroup(st, &job_cgroup, err);
     if (r < 0)

@@ -17,6 +17,7 @@ struct ending;
 struct error;
 struct ground;
 struct live;
+struct mount_list;
 struct object;
 struct topology;
 
@@ -32,8 +33,9 @@ struct site_start {
     size_t script_length;
     const char *environment;
     size_t environment_length;
-    struct cgroup *cgroup; /* in and out; NULL where there are none */
-    int pidfd;             /* out */
+    const struct mount_list *mounts; /* NULL: none */
+    struct cgroup *cgroup;           /* in and out; NULL where there are none */
+    int pidfd;                       /* out */
 };
 int site_start(struct site_start *start, struct error *err);
 

@@ -6,6 +6,7 @@
 #include "agent/pods/ground.h"
 #include "agent/pods/site.h"
 #include "agent/pods/stay_state.h"
+#include "agent/volumes/mountings.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
 #include "lib/base/alloc.h"
@@ -17,6 +18,7 @@ struct starting {
     struct stay *stay;
     const struct blob *script;
     const struct blob *environment;
+    struct mount_list *mounts;
     struct site_start start;
     int result;
     struct error err;
@@ -27,6 +29,7 @@ end_starting(struct starting *st)
 {
     blob_release(st->script);
     blob_release(st->environment);
+    mount_list_free(st->mounts);
     object_unref(st->start.pod);
     free(st);
 }
@@ -90,23 +93,51 @@ start_on_worker(struct starting *st)
         st->start.environment = blob_bytes(st->environment);
         st->start.environment_length = blob_length(st->environment);
     }
+    st->start.mounts = st->mounts;
     if (g->pool != NULL)
         st->start.cgroup = cgpool_take(g->pool);
     workers_submit(g->workers, g->loop, start_work, start_done, st);
 }
 
 static void
-fail_to_fetch(struct starting *st, const char *what, const struct error *err)
+fail_before(struct starting *st, const char *text)
 {
     struct stay *s = st->stay;
-    char *text = xasprintf("cannot fetch the job's %s: %s", what, err->text);
 
     end_starting(st);
     if (stay_come_back(s)) {
         stay_set_end(s, "StartError", text);
         stay_be_done(s);
     }
-    free(text);
+}
+
+static void
+fail_to_fetch(struct starting *st, const char *what, const struct error *err)
+{
+    CLEANUP_FREE char *text =
+        xasprintf("cannot fetch the job's %s: %s", what, err->text);
+
+    fail_before(st, text);
+}
+
+static void
+on_volumes(struct mount_list *list, const struct error *err, void *context)
+{
+    struct starting *st = context;
+
+    st->mounts = list;
+    if (err != NULL)
+        fail_before(st, err->text);
+    else
+        start_on_worker(st);
+}
+
+static void
+look_up_volumes(struct starting *st)
+{
+    struct stay *s = st->stay;
+
+    mountings_get(s->s.mountings, s->pod, on_volumes, st);
 }
 
 static void
@@ -118,7 +149,7 @@ on_environment(const struct blob *blob, const struct error *err, void *context)
     if (blob == NULL)
         fail_to_fetch(st, "environment", err);
     else
-        start_on_worker(st);
+        look_up_volumes(st);
 }
 
 static void
@@ -129,7 +160,7 @@ fetch_environment(struct starting *st)
 
     compose_needs(s->pod, &needs);
     if (needs.environment == NULL)
-        start_on_worker(st);
+        look_up_volumes(st);
     else
         blobs_get(s->s.blobs,
                   s->pod->meta->namespace,

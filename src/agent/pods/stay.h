@@ -30,6 +30,7 @@ struct blobs;
 struct cgroup;
 struct error;
 struct ground;
+struct mountings;
 struct object;
 struct stay;
 
@@ -54,6 +55,7 @@ typedef void stay_over_fn(struct stay *stay, void *context);
 struct stay_settings {
     const struct ground *ground;
     struct blobs *blobs;
+    struct mountings *mountings;
     stay_over_fn *over;
     void *context;
     unsigned *n_launched; /* how many of them are, on the way to RUNNING */

@@ -72,6 +72,9 @@ static const struct {
     {"memory policy",
      "the allocated NUMA nodes are not online or not in the "
      "agent's cpuset"},
+    {"volumes",
+     "a volume could not be mounted where the pod wants it; the agent's unit "
+     "needs CAP_SYS_ADMIN for it"},
     {"groups", "the agent's unit needs CAP_SETGID"},
     {"gid", "the agent's unit needs CAP_SETGID"},
     {"uid",

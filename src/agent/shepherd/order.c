@@ -8,6 +8,7 @@
 #include "agent/shepherd/sheet.h"
 #include "lib/api/cpuset.h"
 #include "lib/base/alloc.h"
+#include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 
@@ -52,6 +53,7 @@ static const struct field fields[] = {
     FIELD(PATH, stderr_path, false),
     FIELD(SWITCH, append, false),
     FIELD(PATH, tmp_dir, false),
+    FIELD(LIST, mounts, false),
     FIELD(NUMBER, umask, false),
     FIELD(NUMBER, oom_score_adj, false),
     FIELD(NUMBER, ignored_signals, false),
@@ -78,9 +80,48 @@ order_fini(struct order *o)
     if (o->bytes != NULL) {
         free(o->arguments.items);
         free(o->environment.items);
+        free(o->mounts.items);
         free(o->bytes);
     }
     *o = (struct order){0};
+}
+
+/* Mounts: "rw 8 /scratch/target", with the length of the source. */
+
+const char *
+order_mount(struct arena *arena,
+            const char *source,
+            const char *target,
+            bool read_only)
+{
+    return arena_printf(arena,
+                        "%s %zu %s%s",
+                        read_only ? "ro" : "rw",
+                        strlen(source),
+                        source,
+                        target);
+}
+
+int
+order_mount_parse(const char *text, struct order_mount *m)
+{
+    char *end;
+    unsigned long length;
+
+    if (strncmp(text, "ro ", 3) != 0 && strncmp(text, "rw ", 3) != 0)
+        return -EINVAL;
+    if (text[3] < '0' || text[3] > '9')
+        return -EINVAL;
+    errno = 0;
+    length = strtoul(text + 3, &end, 10);
+    if (errno != 0 || *end != ' ' || length >= sizeof(m->source)
+        || strlen(end + 1) <= length || end[1] != '/' || end[1 + length] != '/')
+        return -EINVAL;
+    memcpy(m->source, end + 1, length);
+    m->source[length] = '\0';
+    m->target = end + 1 + length;
+    m->read_only = text[1] == 'o';
+    return 0;
 }
 
 /* Encode */

@@ -15,6 +15,7 @@
 #include "agent/shepherd/rlimit.h"
 #include "lib/base/macro.h"
 
+struct arena;
 struct error;
 struct strbuf;
 
@@ -59,11 +60,12 @@ struct order {
     struct order_list environment; /* "NAME=value" */
 
     const char *work_dir;
-    const char *stdin_path;  /* NULL: /dev/null */
-    const char *stdout_path; /* NULL: /dev/null */
-    const char *stderr_path; /* NULL: where stdout goes */
-    bool append;             /* to output files instead of truncating them */
-    const char *tmp_dir;     /* made for the user, 0700; NULL: none */
+    const char *stdin_path;   /* NULL: /dev/null */
+    const char *stdout_path;  /* NULL: /dev/null */
+    const char *stderr_path;  /* NULL: where stdout goes */
+    bool append;              /* to output files instead of truncating them */
+    const char *tmp_dir;      /* made for the user, 0700; NULL: none */
+    struct order_list mounts; /* of order_mount: bound in a mount namespace */
     int64_t umask;
     int64_t oom_score_adj;
     int64_t ignored_signals; /* bit N-1: signal N stays ignored, as it was */
@@ -78,6 +80,20 @@ struct order {
 
     char *bytes; /* a decoded order's own; the texts above are in it */
 };
+
+/* A directory that the job shall see at another place: as a text, and back.
+ * Parse: the target is within the text, the source is copied; -EINVAL.
+ */
+struct order_mount {
+    char source[4096];
+    const char *target;
+    bool read_only;
+};
+const char *order_mount(struct arena *arena,
+                        const char *source,
+                        const char *target,
+                        bool read_only);
+int order_mount_parse(const char *text, struct order_mount *ret_mount);
 
 /* With the defaults that are not zero. */
 void order_init(struct order *o);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/shepherd/order.h"
@@ -29,6 +30,7 @@ outfit_fini(struct outfit *t)
     free(t->candidates);
     free(t->arguments);
     free(t->environment);
+    free(t->mounts);
     *t = (struct outfit){0};
 }
 
@@ -231,6 +233,30 @@ prepare_files(struct outfit *t, const struct order *o)
     t->output_mode = o->append ? O_APPEND : O_TRUNC;
 }
 
+static int
+prepare_mounts(struct outfit *t, const struct order *o, struct error *err)
+{
+    if (o->mounts.count == 0)
+        return 0;
+    t->mounts = xnew_array(struct order_mount, o->mounts.count);
+    for (size_t i = 0; i < o->mounts.count; i++) {
+        struct order_mount *m = &t->mounts[t->n_mounts];
+        struct stat st;
+
+        if (order_mount_parse(o->mounts.items[i], m) < 0)
+            return error_set(err, -EBADMSG, "a mount of the order is torn");
+        if (stat(m->target, &st) < 0 || !S_ISDIR(st.st_mode))
+            return error_set(err,
+                             -ENOENT,
+                             "mountPath '%s' is no directory of this node: "
+                             "name one that is, or none, and find the volume "
+                             "by its variable KILN_VOLUME_NAME",
+                             m->target);
+        t->n_mounts++;
+    }
+    return 0;
+}
+
 int
 outfit_prepare(struct outfit *t,
                const struct order *o,
@@ -263,6 +289,8 @@ outfit_prepare(struct outfit *t,
     r = prepare_cpus(t, o->cpus, err);
     if (r == 0)
         r = prepare_memory(t, o->memory_policy, o->memory_nodes, err);
+    if (r == 0)
+        r = prepare_mounts(t, o, err);
     if (r < 0)
         outfit_fini(t);
     return r;

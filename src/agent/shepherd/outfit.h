@@ -15,6 +15,7 @@
 
 struct error;
 struct order;
+struct order_mount;
 struct person;
 
 #define OUTFIT_NODE_WORDS 16u
@@ -35,6 +36,8 @@ struct outfit {
     const gid_t *groups;
     gid_t *groups_seen; /* room for as many, to verify */
     int n_groups;
+    struct order_mount *mounts; /* the job's own view of the file systems */
+    unsigned n_mounts;
     mode_t umask;
     const char *work_dir;
     const char *stdin_path;

@@ -53,6 +53,18 @@ set_memory(const struct option_spec *option,
 }
 
 static int
+set_tmp(const struct option_spec *option,
+        const char *value,
+        void *target,
+        struct error *err)
+{
+    struct submission *s = target;
+
+    (void)option;
+    return memory_size_parse(value, &s->tmp_bytes, err);
+}
+
+static int
 set_begin(const struct option_spec *option,
           const char *value,
           void *target,
@@ -607,6 +619,13 @@ static const struct option_spec rows[] = {
      .type = OPTION_CALL,
      .set = set_duration,
      PLACE(time_limit_s)},
+    {.name = "tmp",
+     .argument = "SIZE",
+     .help = "so much scratch of the job's own on its node, as TMPDIR, gone "
+             "with its end: 512M, 4G; a number alone is MiB",
+     .type = OPTION_CALL,
+     .set = set_tmp,
+     PLACE(tmp_bytes)},
     {.name = "wait",
      .letter = 'W',
      .help = "wait for the end of the job, and exit as it did",

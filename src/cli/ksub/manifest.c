@@ -15,6 +15,7 @@
 #include "cli/ksub/process_limits.h"
 #include "cli/ksub/submission.h"
 #include "lib/api/meta.h"
+#include "lib/api/storage_class.h"
 #include "lib/auth/digest.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -282,6 +283,35 @@ container(struct arena *arena,
     return c;
 }
 
+/* Scratch of the node, as a claim that comes and goes with the pod. The agent
+ * makes the volume of this name the job's TMPDIR.
+ */
+static struct json *
+volumes(struct arena *arena, const struct submission *s)
+{
+    CLEANUP_STRBUF struct strbuf size = STRBUF_INIT;
+    struct json *list = json_array(arena), *volume = json_object(arena);
+    struct json *template_, *spec, *modes = json_array(arena);
+
+    memory_size_format(s->tmp_bytes, &size);
+    json_set_string(arena, volume, "name", "tmp");
+    template_ = json_make_object(arena,
+                                 json_make_object(arena, volume, "ephemeral"),
+                                 "volumeClaimTemplate");
+    spec = json_make_object(arena, template_, "spec");
+    json_append(arena, modes, json_string(arena, "ReadWriteOnce"));
+    json_set(arena, spec, "accessModes", modes);
+    json_set_string(arena, spec, "storageClassName", STORAGE_CLASS_SCRATCH);
+    json_set_string(arena,
+                    json_make_object(arena,
+                                     json_make_object(arena, spec, "resources"),
+                                     "requests"),
+                    "storage",
+                    size.text);
+    json_append(arena, list, volume);
+    return list;
+}
+
 static int
 fill_pod(struct arena *arena,
          struct json *spec,
@@ -307,6 +337,8 @@ fill_pod(struct arena *arena,
         json_set_int(arena, spec, "priority", *s->priority);
     json_set(arena, spec, "placement", placement(arena, s));
     json_set(arena, spec, "execution", execution(arena, s));
+    if (s->tmp_bytes > 0)
+        json_set(arena, spec, "volumes", volumes(arena, s));
     return 0;
 }
 

@@ -37,6 +37,7 @@ struct submission {
     int64_t cpus_per_task;
     int64_t memory_bytes;
     int64_t memory_per_cpu_bytes;
+    int64_t tmp_bytes; /* of scratch on the node */
     int64_t time_limit_s;
 
     /* Nodes, and places on them */

@@ -49,6 +49,7 @@ void quota_put(struct request *q, struct store_txn *txn);
 admission_rule_fn volume_in_use_admit;
 admission_rule_fn claim_in_use_admit;
 admission_rule_fn default_storage_admit;
+admission_rule_fn claim_owner_admit;
 
 /* admission_owner.c */
 admission_rule_fn owner_admit;

@@ -98,12 +98,34 @@ check_volumes(struct request *q,
               const struct json *volumes)
 {
     for (uint32_t i = 0; i < json_count(volumes); i++)
-        if (json_get(json_at(volumes, i), "persistentVolumeClaim") == NULL)
+        if (json_get(json_at(volumes, i), "persistentVolumeClaim") == NULL
+            && json_get(json_at(volumes, i), "ephemeral") == NULL)
             return refuse(q,
                           tree,
                           "volumes",
                           "a process sees the node's own file systems; only "
-                          "persistentVolumeClaim is provided");
+                          "persistentVolumeClaim and ephemeral are provided");
+    return true;
+}
+
+static bool
+check_mounts(struct request *q,
+             const struct json *tree,
+             const struct json *mounts)
+{
+    static const struct field_rule refused[] = {
+        {"subPath", "a volume is mounted as a whole"},
+        {"subPathExpr", "a volume is mounted as a whole"},
+        {"mountPropagation", "mounts are the pod's own"},
+    };
+
+    for (uint32_t i = 0; i < json_count(mounts); i++)
+        if (!check_fields(q,
+                          tree,
+                          json_at(mounts, i),
+                          refused,
+                          ARRAY_SIZE(refused)))
+            return false;
     return true;
 }
 
@@ -139,6 +161,7 @@ check_container(struct request *q,
                 warned_in_container,
                 ARRAY_SIZE(warned_in_container));
     return check_env(q, tree, json_get(container, "env"))
+           && check_mounts(q, tree, json_get(container, "volumeMounts"))
            && check_fields(q,
                            tree,
                            container,

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* admission_storage.c - claims and volumes: the class that is meant when none
- * is said, and that nothing goes which is in use
+ * is said, whose a claim is, and that nothing goes which is in use
  */
 #include <string.h>
 
 #include "controller/apiserver/admission.h"
+#include "controller/apiserver/caller.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/store/store.h"
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
+#include "lib/api/persistent_volume.h"
+#include "lib/api/persistent_volume_claim.h"
+#include "lib/base/arena.h"
+#include "lib/base/macro.h"
 #include "lib/json/json.h"
 
 static bool
@@ -85,5 +90,97 @@ default_storage_admit(struct request *q,
                       &class);
     if (class != NULL)
         json_set_string(q->arena, spec, "storageClassName", class->meta->name);
+    return true;
+}
+
+/* --- whose a claim is ----------------------------------------------------- */
+
+/* What the scheduler and the loops say by; and who the volume will belong to.
+ */
+static const char *const of_the_system[] = {
+    ANNOTATION_SELECTED_NODE,
+    ANNOTATION_BIND_COMPLETED,
+    ANNOTATION_BOUND_BY,
+    ANNOTATION_PROVISIONER,
+    ANNOTATION_UID,
+    ANNOTATION_GID,
+    ANNOTATION_USER,
+};
+
+static bool
+refuse(struct request *q, const struct json *tree, const char *why)
+{
+    reply_forbidden(&q->reply,
+                    q->route.kind,
+                    json_path_text(tree, "metadata.name"),
+                    "ClaimOwner: %s",
+                    why);
+    return false;
+}
+
+/* The volume is made for who asks for it, whatever the body says. */
+static bool
+sign(struct request *q, struct json *tree)
+{
+    struct json *meta = json_make_object(q->arena, tree, "metadata");
+    struct json *annotations = json_make_object(q->arena, meta, "annotations");
+
+    for (unsigned i = 0; i < ARRAY_SIZE(of_the_system); i++)
+        if (json_get(annotations, of_the_system[i]) != NULL)
+            return refuse(q,
+                          tree,
+                          arena_printf(q->arena,
+                                       "the annotation '%s' is the "
+                                       "controller's",
+                                       of_the_system[i]));
+    json_set_string(q->arena,
+                    annotations,
+                    ANNOTATION_UID,
+                    arena_printf(q->arena, "%u", (unsigned)q->caller->uid));
+    json_set_string(q->arena,
+                    annotations,
+                    ANNOTATION_GID,
+                    arena_printf(q->arena, "%u", (unsigned)q->caller->gid));
+    json_set_string(q->arena, annotations, ANNOTATION_USER, q->caller->name);
+    return true;
+}
+
+/* They stay as they are, also when a client leaves them out. */
+static void
+keep(struct request *q, struct json *tree, const struct object *old_object)
+{
+    struct json *meta = json_make_object(q->arena, tree, "metadata");
+
+    for (unsigned i = 0; i < ARRAY_SIZE(of_the_system); i++) {
+        const char *value =
+            string_map_find(&old_object->meta->annotations, of_the_system[i]);
+
+        if (value != NULL)
+            json_set_string(q->arena,
+                            json_make_object(q->arena, meta, "annotations"),
+                            of_the_system[i],
+                            value);
+        else if (json_get(meta, "annotations") != NULL)
+            json_remove(json_get(meta, "annotations"), of_the_system[i]);
+    }
+}
+
+bool
+claim_owner_admit(struct request *q,
+                  struct json *tree,
+                  const struct object *old_object)
+{
+    const char *mode = json_path_text(tree, "spec.volumeMode");
+
+    if (old_object == NULL && mode != NULL && strcmp(mode, "Block") == 0)
+        return refuse(q,
+                      tree,
+                      "volumeMode: block devices are not mapped; ask for "
+                      "Filesystem");
+    if (!caller_is_person(q->caller) || q->caller->type == CALLER_ADMINISTRATOR)
+        return true;
+    if (old_object == NULL)
+        return sign(q, tree);
+    keep(q, tree, old_object);
     return true;
 }

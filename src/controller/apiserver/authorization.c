@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/apiserver/authorization.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/apiserver/membership.h"
@@ -13,6 +14,7 @@
 #include "lib/api/kind.h"
 #include "lib/api/lease.h"
 #include "lib/api/object.h"
+#include "lib/api/persistent_volume.h"
 #include "lib/api/pod.h"
 #include "lib/api/selector.h"
 #include "lib/base/arena.h"
@@ -28,6 +30,8 @@
 #define PLAIN     SUBRESOURCE_NONE
 #define ANY_PART  N_SUBRESOURCES
 #define STATUS_OF SUBRESOURCE_STATUS
+#define CLAIM     (&persistent_volume_claim_kind)
+#define VOLUME    (&persistent_volume_kind)
 
 /* Read from the top; the first line that fits decides. */
 static const struct rule {
@@ -53,6 +57,8 @@ static const struct rule {
     {CALLER_OPERATOR, READ, ANY_KIND, STATUS_OF, SCOPE_ALL},
     {CALLER_OPERATOR, V(VERB_CREATE), &job_kind, PLAIN, SCOPE_MEMBERS},
     {CALLER_OPERATOR, V(VERB_CREATE), &pod_kind, PLAIN, SCOPE_MEMBERS},
+    {CALLER_OPERATOR, V(VERB_CREATE), CLAIM, PLAIN, SCOPE_MEMBERS},
+    {CALLER_OPERATOR, UPDATE | REMOVE, CLAIM, PLAIN, SCOPE_OWN},
     {CALLER_OPERATOR, READ, &job_kind, SUBRESOURCE_SCRIPT, SCOPE_OWN},
     {CALLER_OPERATOR, READ, &job_kind, SUBRESOURCE_ENVIRONMENT, SCOPE_OWN},
     {CALLER_OPERATOR, READ, &pod_kind, SUBRESOURCE_LOG, SCOPE_OWN},
@@ -64,6 +70,8 @@ static const struct rule {
     {CALLER_USER, READ, ANY_KIND, STATUS_OF, SCOPE_ALL},
     {CALLER_USER, V(VERB_CREATE), &job_kind, PLAIN, SCOPE_MEMBERS},
     {CALLER_USER, V(VERB_CREATE), &pod_kind, PLAIN, SCOPE_MEMBERS},
+    {CALLER_USER, V(VERB_CREATE), CLAIM, PLAIN, SCOPE_MEMBERS},
+    {CALLER_USER, UPDATE | REMOVE, CLAIM, PLAIN, SCOPE_OWN},
     {CALLER_USER, UPDATE | REMOVE, &job_kind, PLAIN, SCOPE_OWN},
     {CALLER_USER, UPDATE | REMOVE, &pod_kind, PLAIN, SCOPE_OWN},
     {CALLER_USER, READ, &job_kind, SUBRESOURCE_SCRIPT, SCOPE_OWN},
@@ -86,6 +94,9 @@ static const struct rule {
     {CALLER_AGENT, READ | UPDATE, &pod_kind, STATUS_OF, SCOPE_NODE},
     {CALLER_AGENT, READ, &job_kind, SUBRESOURCE_SCRIPT, SCOPE_NODE},
     {CALLER_AGENT, READ, &job_kind, SUBRESOURCE_ENVIRONMENT, SCOPE_NODE},
+    {CALLER_AGENT, READ, VOLUME, PLAIN, SCOPE_NODE},
+    {CALLER_AGENT, READ | UPDATE, VOLUME, STATUS_OF, SCOPE_NODE},
+    {CALLER_AGENT, V(VERB_GET), CLAIM, PLAIN, SCOPE_NODE},
     {CALLER_AGENT, V(VERB_CREATE) | UPDATE, &event_kind, PLAIN, SCOPE_ALL},
 
     /* root of some machine, before its node has a secret */
@@ -110,8 +121,8 @@ static const struct rule {
      &pod_kind,
      SUBRESOURCE_EVICTION,
      SCOPE_ALL},
-    {CALLER_SCHEDULER, UPDATE, &persistent_volume_kind, PLAIN, SCOPE_ALL},
-    {CALLER_SCHEDULER, UPDATE, &persistent_volume_claim_kind, PLAIN, SCOPE_ALL},
+    {CALLER_SCHEDULER, UPDATE, VOLUME, PLAIN, SCOPE_ALL},
+    {CALLER_SCHEDULER, UPDATE, CLAIM, PLAIN, SCOPE_ALL},
     {CALLER_SCHEDULER, V(VERB_CREATE) | UPDATE, &event_kind, PLAIN, SCOPE_ALL},
     {CALLER_SCHEDULER, V(VERB_CREATE) | UPDATE, &lease_kind, PLAIN, SCOPE_ALL},
 
@@ -200,7 +211,8 @@ names_own_node(const struct request *q)
             return true; /* the body's name is checked by admission */
         return wanted != NULL && strcmp(wanted, node) == 0;
     }
-    if (route->kind == &pod_kind && route->name == NULL) {
+    if ((route->kind == &pod_kind || route->kind == VOLUME)
+        && route->name == NULL) {
         wanted = q->options.fields != NULL
                      ? field_query_demands(q->options.fields, "spec.nodeName")
                      : NULL;
@@ -248,7 +260,14 @@ bool
 object_owner(const struct object *object, uid_t *ret_uid)
 {
     const struct security_context *context = NULL;
+    const char *uid;
 
+    if (object->kind == CLAIM) {
+        uid = string_map_find(&object->meta->annotations, ANNOTATION_UID);
+        if (uid != NULL)
+            *ret_uid = (uid_t)strtoul(uid, NULL, 10);
+        return uid != NULL;
+    }
     if (object->kind == &pod_kind)
         context = pod_of(object)->spec.security_context;
     else if (object->kind == &job_kind)
@@ -293,10 +312,71 @@ visit_job_pod(const struct object *pod, void *context)
     return !search->found;
 }
 
+struct user_search {
+    const char *namespace;
+    const char *claim;
+    bool found;
+};
+
+static bool
+visit_user(const struct object *object, void *context)
+{
+    const struct pod *pod = pod_of(object);
+    struct user_search *search = context;
+    char buffer[POD_CLAIM_NAME_SIZE];
+
+    if (strcmp(pod->meta.namespace, search->namespace) != 0)
+        return true;
+    for (unsigned i = 0; i < pod->spec.volumes.count && !search->found; i++) {
+        const char *name =
+            pod_volume_claim(pod, &pod->spec.volumes.items[i], buffer);
+
+        search->found = name != NULL && strcmp(name, search->claim) == 0;
+    }
+    return !search->found;
+}
+
+/* Whether a pod that is bound there uses the claim. */
+static bool
+is_used_on_node(const struct request *q,
+                const char *namespace,
+                const char *claim)
+{
+    struct user_search search = {.namespace = namespace, .claim = claim};
+
+    store_visit_index(q->server->store,
+                      INDEX_PODS_BY_NODE,
+                      STORE_PUBLISHED,
+                      q->caller->node,
+                      visit_user,
+                      &search);
+    return search.found;
+}
+
+/* What its agent made it may write of; what its pods use it may look at. */
+static bool
+is_volume_on_node(const struct request *q, const struct object *object)
+{
+    const struct persistent_volume *v = persistent_volume_of(object);
+    const char *node = persistent_volume_scratch_node(v);
+    const struct object_reference *claim = v->spec.claim;
+
+    if (node != NULL && strcmp(node, q->caller->node) == 0)
+        return true;
+    return q->route.subresource == SUBRESOURCE_NONE && claim != NULL
+           && claim->namespace != NULL && claim->name != NULL
+           && is_used_on_node(q, claim->namespace, claim->name);
+}
+
 static bool
 is_on_node(const struct request *q, const struct object *object)
 {
     const char *node = q->caller->node;
+
+    if (object->kind == VOLUME)
+        return is_volume_on_node(q, object);
+    if (object->kind == CLAIM)
+        return is_used_on_node(q, object->meta->namespace, object->meta->name);
 
     if (object->kind == &pod_kind) {
         const char *bound = pod_of(object)->spec.node_name;

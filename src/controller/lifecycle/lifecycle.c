@@ -3,6 +3,7 @@
 
 #include "controller/lifecycle/collector.h"
 #include "controller/lifecycle/disruption.h"
+#include "controller/lifecycle/ephemeral_claims.h"
 #include "controller/lifecycle/garbage.h"
 #include "controller/lifecycle/job_control.h"
 #include "controller/lifecycle/node_health.h"
@@ -11,6 +12,8 @@
 #include "controller/lifecycle/stock.h"
 #include "controller/lifecycle/storage_guard.h"
 #include "controller/lifecycle/taint_eviction.h"
+#include "controller/lifecycle/volume_control.h"
+#include "controller/lifecycle/warehouse.h"
 #include "lib/base/alloc.h"
 #include "lib/client/client.h"
 
@@ -25,7 +28,10 @@ struct lifecycle {
     struct disruption *disruption;
     struct collector *collector;
     struct quota_count *quotas;
+    struct warehouse *warehouse;
     struct storage_guard *storage;
+    struct volume_control *volumes;
+    struct ephemeral_claims *ephemeral;
 };
 
 struct lifecycle *
@@ -62,8 +68,19 @@ lifecycle_new(const struct lifecycle_settings *s)
     l->disruption = disruption_new(s->loop, s->client, l->stock, s->clock);
     l->collector = collector_new(s->loop, s->client, l->stock);
     l->quotas = quota_count_new(s->loop, s->client, l->stock, s->clock);
-    l->storage = storage_guard_new(s->loop, s->client, l->stock);
+    l->warehouse = warehouse_new(s->client);
+    l->storage = storage_guard_new(s->loop, s->client, l->stock, l->warehouse);
+    l->volumes = volume_control_new(&(struct volume_control_settings){
+        .loop = s->loop,
+        .client = s->client,
+        .stock = l->stock,
+        .warehouse = l->warehouse,
+        .clock = s->clock,
+    });
+    l->ephemeral =
+        ephemeral_claims_new(s->loop, s->client, l->stock, l->warehouse);
     stock_start(l->stock);
+    warehouse_start(l->warehouse);
     return l;
 }
 
@@ -75,7 +92,10 @@ lifecycle_free(struct lifecycle *l)
     disruption_free(l->disruption);
     taint_eviction_free(l->taints);
     client_abandon(l->client); /* they let go of what they asked for */
+    ephemeral_claims_free(l->ephemeral);
+    volume_control_free(l->volumes);
     storage_guard_free(l->storage);
+    warehouse_free(l->warehouse);
     quota_count_free(l->quotas);
     collector_free(l->collector);
     garbage_free(l->garbage);

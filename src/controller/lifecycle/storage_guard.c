@@ -1,77 +1,83 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/lifecycle/storage_guard.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "controller/lifecycle/chore.h"
 #include "controller/lifecycle/stock.h"
+#include "controller/lifecycle/warehouse.h"
 #include "controller/lifecycle/workqueue.h"
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
+#include "lib/api/persistent_volume.h"
 #include "lib/api/pod.h"
 #include "lib/base/alloc.h"
-#include "lib/base/arena.h"
+#include "lib/base/map.h"
 #include "lib/client/client.h"
-#include "lib/client/informer.h"
-#include "lib/json/json.h"
 
 #define PARALLEL 4u
 
 struct storage_guard {
     struct client *client;
     struct stock *stock;
-    struct informer *claims;
-    struct informer *volumes;
+    struct warehouse *warehouse;
     struct workqueue *queue; /* of claims "NS/NAME", of volumes "NAME" */
+    struct map *users;       /* of claims: how many pods, as a number */
 };
 
 /* --- who uses a claim ----------------------------------------------------- */
 
-struct search {
-    const struct object *claim;
-    bool found;
-};
+static void
+count(struct storage_guard *g, const char *claim, intptr_t more)
+{
+    intptr_t users = (intptr_t)map_find(g->users, claim) + more;
+
+    if (users > 0)
+        map_put(g->users, claim, (void *)users);
+    else
+        map_remove(g->users, claim);
+}
+
+static bool
+claim_key(const struct pod *pod,
+          const struct pod_volume *volume,
+          char out[OBJECT_KEY_SIZE])
+{
+    char buffer[POD_CLAIM_NAME_SIZE];
+    const char *name = pod_volume_claim(pod, volume, buffer);
+
+    if (name != NULL)
+        snprintf(out, OBJECT_KEY_SIZE, "%s/%s", pod->meta.namespace, name);
+    return name != NULL;
+}
 
 static void
-look_at_pod(const struct object *pod, void *context)
+count_pod(struct storage_guard *g, const struct object *object, intptr_t more)
 {
-    struct search *s = context;
-    struct arena *arena;
-    const struct json *volumes;
+    const struct pod *pod = pod_of(object);
+    char key[OBJECT_KEY_SIZE];
 
-    if (s->found || pod_is_finished(pod_of(pod))
-        || strcmp(pod->meta->namespace, s->claim->meta->namespace) != 0)
+    if (pod_is_finished(pod))
         return;
-    arena = arena_new(0);
-    volumes = json_get_path(object_tree(pod, arena), "spec.volumes");
-    for (uint32_t i = 0; i < json_count(volumes); i++) {
-        const char *name = json_path_text(json_at(volumes, i),
-                                          "persistentVolumeClaim.claimName");
-
-        s->found |= name != NULL && strcmp(name, s->claim->meta->name) == 0;
-    }
-    arena_free(arena);
+    for (unsigned i = 0; i < pod->spec.volumes.count; i++)
+        if (claim_key(pod, &pod->spec.volumes.items[i], key))
+            count(g, key, more);
 }
 
 static bool
 is_used(const struct storage_guard *g, const struct object *object)
 {
-    struct search s = {.claim = object};
-    struct arena *arena;
-    const char *phase;
+    char key[OBJECT_KEY_SIZE];
 
-    if (object->kind == &persistent_volume_claim_kind) {
-        stock_visit_pods(g->stock, look_at_pod, &s);
-        return s.found;
-    }
-    arena = arena_new(0);
-    phase = json_path_text(object_tree(object, arena), "status.phase");
-    s.found = phase != NULL && strcmp(phase, "Bound") == 0;
-    arena_free(arena);
-    return s.found;
+    if (object->kind == &persistent_volume_kind)
+        return persistent_volume_is_in_phase(persistent_volume_of(object),
+                                             "Bound");
+    object_key(object, key);
+    return map_find(g->users, key) != NULL;
 }
 
 /* --- letting go ----------------------------------------------------------- */
@@ -83,9 +89,9 @@ find(const struct storage_guard *g, const char *key)
     CLEANUP_FREE char *namespace = NULL;
 
     if (slash == NULL)
-        return informer_find(g->volumes, NULL, key);
+        return warehouse_find_volume(g->warehouse, key);
     namespace = xstrndup(key, (size_t)(slash - key));
-    return informer_find(g->claims, namespace, slash + 1);
+    return warehouse_find_claim(g->warehouse, namespace, slash + 1);
 }
 
 static void
@@ -117,6 +123,12 @@ add(const struct object *object, void *context)
     workqueue_add(g->queue, key);
 }
 
+static bool
+has_synced(const struct storage_guard *g)
+{
+    return stock_has_synced(g->stock) && warehouse_has_synced(g->warehouse);
+}
+
 static void
 on_storage(const struct object *old_object,
            const struct object *new_object,
@@ -125,20 +137,36 @@ on_storage(const struct object *old_object,
     struct storage_guard *g = context;
 
     (void)old_object;
-    if (new_object != NULL && stock_has_synced(g->stock))
+    if (new_object != NULL && has_synced(g))
         add(new_object, g);
 }
 
+/* Its claims may be the last thing that it kept. */
 static void
 on_pod(const struct object *old_object,
        const struct object *new_object,
        void *context)
 {
     struct storage_guard *g = context;
+    const struct pod *pod;
+    char key[OBJECT_KEY_SIZE];
 
-    if (old_object != NULL && stock_has_synced(g->stock)
-        && (new_object == NULL || pod_is_finished(pod_of(new_object))))
-        informer_visit(g->claims, add, g);
+    if (old_object != NULL)
+        count_pod(g, old_object, -1);
+    if (new_object != NULL)
+        count_pod(g, new_object, 1);
+    if (old_object == NULL || !has_synced(g)
+        || (new_object != NULL && !pod_is_finished(pod_of(new_object))))
+        return;
+    pod = pod_of(old_object);
+    for (unsigned i = 0; i < pod->spec.volumes.count; i++) {
+        const struct object *claim =
+            claim_key(pod, &pod->spec.volumes.items[i], key) ? find(g, key)
+                                                             : NULL;
+
+        if (claim != NULL)
+            add(claim, g);
+    }
 }
 
 static void
@@ -146,37 +174,38 @@ on_synced(void *context)
 {
     struct storage_guard *g = context;
 
-    informer_visit(g->claims, add, g);
-    informer_visit(g->volumes, add, g);
-}
-
-static struct informer *
-follow(struct storage_guard *g, const struct kind *kind)
-{
-    return informer_new(&(struct informer_settings){
-        .client = g->client,
-        .kind = kind,
-        .changed = on_storage,
-        .context = g,
-    });
+    if (!has_synced(g))
+        return;
+    warehouse_visit_claims(g->warehouse, add, g);
+    warehouse_visit_volumes(g->warehouse, add, g);
 }
 
 struct storage_guard *
-storage_guard_new(struct loop *loop, struct client *client, struct stock *stock)
+storage_guard_new(struct loop *loop,
+                  struct client *client,
+                  struct stock *stock,
+                  struct warehouse *warehouse)
 {
     struct storage_guard *g = xnew(struct storage_guard);
-    struct stock_listener listener = {
-        .pod_changed = on_pod,
-        .synced = on_synced,
-        .context = g,
-    };
 
     g->client = client;
     g->stock = stock;
+    g->warehouse = warehouse;
+    g->users = map_new();
     g->queue = workqueue_new(loop, PARALLEL, work, g);
-    g->claims = follow(g, &persistent_volume_claim_kind);
-    g->volumes = follow(g, &persistent_volume_kind);
-    stock_listen(stock, &listener);
+    stock_listen(stock,
+                 &(struct stock_listener){
+                     .pod_changed = on_pod,
+                     .synced = on_synced,
+                     .context = g,
+                 });
+    warehouse_listen(warehouse,
+                     &(struct warehouse_listener){
+                         .claim_changed = on_storage,
+                         .volume_changed = on_storage,
+                         .synced = on_synced,
+                         .context = g,
+                     });
     return g;
 }
 
@@ -185,8 +214,7 @@ storage_guard_free(struct storage_guard *g)
 {
     if (g == NULL)
         return;
-    informer_free(g->claims);
-    informer_free(g->volumes);
     workqueue_free(g->queue);
+    map_free(g->users);
     free(g);
 }

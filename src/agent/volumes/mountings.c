@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/volumes/mountings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/api/persistent_volume.h"
+#include "lib/api/persistent_volume_claim.h"
+#include "lib/api/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/list.h"
+#include "lib/client/client.h"
+#include "lib/json/json.h"
+
+struct mountings {
+    struct client *client;
+    struct list under_way;
+};
+
+struct looking {
+    struct list link;
+    struct mountings *all;
+    struct client_call *call;
+    const struct object *pod;
+    unsigned at; /* of the pod's volumes */
+    struct mount_list *list;
+    mountings_got_fn *got;
+    void *context;
+};
+
+void
+mount_list_free(struct mount_list *list)
+{
+    if (list == NULL)
+        return;
+    for (size_t i = 0; i < list->count; i++) {
+        free(list->items[i].volume);
+        free(list->items[i].source);
+        free(list->items[i].target);
+    }
+    free(list->items);
+    free(list);
+}
+
+static void look_at_next(struct looking *l);
+
+struct mountings *
+mountings_new(struct client *client)
+{
+    struct mountings *m = xnew(struct mountings);
+
+    m->client = client;
+    list_init(&m->under_way);
+    return m;
+}
+
+static void
+end(struct looking *l, const struct error *err)
+{
+    struct mount_list *list = l->list;
+
+    list_remove(&l->link);
+    if (err != NULL) {
+        mount_list_free(list);
+        list = NULL;
+    }
+    l->got(list, err, l->context);
+    object_unref(l->pod);
+    free(l);
+}
+
+void
+mountings_free(struct mountings *m)
+{
+    struct error err = {0};
+
+    if (m == NULL)
+        return;
+    error_set(&err, -ECANCELED, "the agent stops");
+    list_foreach_safe(link, &m->under_way)
+    {
+        struct looking *l = container_of(link, struct looking, link);
+
+        client_cancel(l->call);
+        end(l, &err);
+    }
+    free(m);
+}
+
+static const struct pod_volume *
+volume_of(const struct looking *l)
+{
+    return &pod_of(l->pod)->spec.volumes.items[l->at];
+}
+
+static void
+fail(struct looking *l, const char *why)
+{
+    struct error err = {0};
+
+    error_set(&err, -EINVAL, "volume '%s': %s", volume_of(l)->name, why);
+    end(l, &err);
+}
+
+static void
+add_place(struct looking *l,
+          const char *source,
+          const char *target,
+          bool read_only)
+{
+    struct mount_list *list = l->list;
+
+    list->items =
+        xrealloc_array(list->items, list->count + 1, sizeof(*list->items));
+    list->items[list->count++] = (struct mount_place){
+        .volume = xstrdup(volume_of(l)->name),
+        .source = xstrdup(source),
+        .target = target != NULL ? xstrdup(target) : NULL,
+        .read_only = read_only,
+    };
+}
+
+/* As often as the container mounts it; once where it does not. */
+static void
+add_places(struct looking *l, const char *source)
+{
+    const struct pod_volume *volume = volume_of(l);
+    const struct pod *pod = pod_of(l->pod);
+    bool is_mounted = false;
+
+    for (unsigned i = 0; i < pod->spec.containers.count; i++) {
+        const struct container *c = &pod->spec.containers.items[i];
+
+        for (unsigned j = 0; j < c->volume_mounts.count; j++) {
+            const struct volume_mount *m = &c->volume_mounts.items[j];
+
+            if (strcmp(m->name, volume->name) != 0)
+                continue;
+            add_place(l,
+                      source,
+                      m->mount_path,
+                      m->read_only || volume->read_only);
+            is_mounted = true;
+        }
+    }
+    if (!is_mounted)
+        add_place(l, source, NULL, volume->read_only);
+}
+
+static const char *
+source_of(const struct object *object, struct arena *arena)
+{
+    const struct persistent_volume *v = persistent_volume_of(object);
+
+    if (v->spec.local_path != NULL)
+        return v->spec.local_path;
+    return json_path_text(object_tree(object, arena), "spec.hostPath.path");
+}
+
+static void
+on_volume(const struct client_reply *reply, void *context)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct looking *l = context;
+    struct error err = {0};
+    const char *source;
+
+    if (client_reply_error(reply, &err) != 0) {
+        fail(l, err.text);
+        return;
+    }
+    source = source_of(reply->object, arena);
+    if (source == NULL) {
+        fail(l,
+             "what its claim is bound to is no directory of a node (local or "
+             "hostPath)");
+        return;
+    }
+    add_places(l, source);
+    l->at++;
+    look_at_next(l);
+}
+
+static void
+on_claim(const struct client_reply *reply, void *context)
+{
+    struct looking *l = context;
+    struct error err = {0};
+    const struct persistent_volume_claim *c;
+
+    if (client_reply_error(reply, &err) != 0) {
+        fail(l, err.text);
+        return;
+    }
+    c = persistent_volume_claim_of(reply->object);
+    if (!persistent_volume_claim_is_bound(c)) {
+        fail(l, "its claim is not bound");
+        return;
+    }
+    l->call = client_call(l->all->client,
+                          NULL,
+                          &(struct client_request){
+                              .verb = CLIENT_GET,
+                              .kind = &persistent_volume_kind,
+                              .name = c->spec.volume_name,
+                          },
+                          on_volume,
+                          l);
+}
+
+static void
+look_at_next(struct looking *l)
+{
+    const struct pod *pod = pod_of(l->pod);
+    char buffer[POD_CLAIM_NAME_SIZE];
+    const char *claim;
+
+    if (l->at == pod->spec.volumes.count) {
+        end(l, NULL);
+        return;
+    }
+    claim = pod_volume_claim(pod, volume_of(l), buffer);
+    if (claim == NULL) {
+        fail(l,
+             "a process sees the node's own file systems; only claims are "
+             "provided");
+        return;
+    }
+    l->call = client_call(l->all->client,
+                          NULL,
+                          &(struct client_request){
+                              .verb = CLIENT_GET,
+                              .kind = &persistent_volume_claim_kind,
+                              .namespace = pod->meta.namespace,
+                              .name = claim,
+                          },
+                          on_claim,
+                          l);
+}
+
+void
+mountings_get(struct mountings *m,
+              const struct object *pod,
+              mountings_got_fn *got,
+              void *context)
+{
+    struct looking *l;
+
+    if (pod_of(pod)->spec.volumes.count == 0) {
+        got(NULL, NULL, context);
+        return;
+    }
+    l = xnew(struct looking);
+    l->all = m;
+    list_add_last(&m->under_way, &l->link);
+    l->pod = object_ref(pod);
+    l->list = xnew(struct mount_list);
+    l->got = got;
+    l->context = context;
+    look_at_next(l);
+}

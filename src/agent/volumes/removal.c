@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/volumes/removal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/fd.h"
+
+/* One tree on its way out. */
+struct removal {
+    int top;        /* the directory that all is moved up into */
+    unsigned moved; /* for names that are not there yet */
+};
+
+static bool
+is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+static int
+open_directory(int parent, const char *name)
+{
+    return openat(parent,
+                  name,
+                  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Its owner may have kept himself out, and a rootless agent is its owner. */
+static void
+let_in(int parent, const char *name)
+{
+    char path[64];
+    int fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    if (chmod(path, 0700) < 0) {
+        /* What follows fails, and says why. */
+    }
+    close(fd);
+}
+
+/* A file system of a process that is gone, say. */
+static void
+detach(int parent, const char *name)
+{
+    char path[64 + 256];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", parent, name);
+    while (umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+        ;
+}
+
+static int
+move_up(struct removal *r, int from, const char *name)
+{
+    char up[32];
+
+    for (unsigned tries = 0; tries < 3;) {
+        snprintf(up, sizeof(up), ".up-%u", r->moved++);
+        if (renameat(from, name, r->top, up) == 0)
+            return 0;
+        if (errno == EEXIST || errno == ENOTEMPTY)
+            continue;
+        if (tries == 0)
+            let_in(from, name);
+        else
+            detach(from, name);
+        tries++;
+    }
+    return -errno;
+}
+
+/* Files away, directories up. */
+static int
+empty(struct removal *r, int fd)
+{
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
+    int result = 0;
+
+    if (dir == NULL) {
+        result = -errno;
+        if (copy >= 0)
+            close(copy);
+        return result;
+    }
+    rewinddir(dir);
+    for (struct dirent *e; result == 0 && (e = readdir(dir)) != NULL;) {
+        if (is_dots(e->d_name) || unlinkat(fd, e->d_name, 0) == 0)
+            continue;
+        if (errno == EISDIR || errno == EPERM || errno == EBUSY)
+            result = move_up(r, fd, e->d_name);
+        else if (errno != ENOENT)
+            result = -errno;
+    }
+    closedir(dir);
+    return result;
+}
+
+static int
+remove_directory(struct removal *r, const char *name)
+{
+    int fd = open_directory(r->top, name);
+    int result;
+
+    if (fd < 0 && errno == EACCES) {
+        let_in(r->top, name);
+        fd = open_directory(r->top, name);
+    }
+    if (fd < 0 && (errno == ENOTCONN || errno == EIO)) {
+        detach(r->top, name);
+        fd = open_directory(r->top, name);
+    }
+    if (fd < 0)
+        return errno == ENOENT ? 0 : -errno;
+    result = empty(r, fd);
+    close(fd);
+    if (result < 0 || unlinkat(r->top, name, AT_REMOVEDIR) == 0)
+        return result;
+    if (errno == EBUSY)
+        detach(r->top, name);
+    return unlinkat(r->top, name, AT_REMOVEDIR) == 0 || errno == ENOENT
+               ? 0
+               : -errno;
+}
+
+/* One directory of the top, or none is left. */
+static int
+next_name(int top, char out[256])
+{
+    int copy = fcntl(top, F_DUPFD_CLOEXEC, 3);
+    DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
+    int r = 0;
+
+    if (dir == NULL) {
+        r = -errno;
+        if (copy >= 0)
+            close(copy);
+        return r;
+    }
+    rewinddir(dir);
+    for (struct dirent *e; r == 0 && (e = readdir(dir)) != NULL;) {
+        if (is_dots(e->d_name) || unlinkat(top, e->d_name, 0) == 0)
+            continue;
+        snprintf(out, 256, "%s", e->d_name);
+        r = 1;
+    }
+    closedir(dir);
+    return r;
+}
+
+int
+removal_run(int parent, const char *name)
+{
+    struct removal r = {.top = open_directory(parent, name)};
+    char next[256];
+    int result;
+
+    if (r.top < 0)
+        return errno == ENOENT ? 0 : -errno;
+    while ((result = next_name(r.top, next)) > 0) {
+        result = remove_directory(&r, next);
+        if (result < 0)
+            break;
+    }
+    close(r.top);
+    if (result == 0 && unlinkat(parent, name, AT_REMOVEDIR) < 0
+        && errno != ENOENT)
+        result = -errno;
+    return result;
+}

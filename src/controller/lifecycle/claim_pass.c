@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* claim_pass.c - one look at a claim, and what is to be done for it */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/lifecycle/chore.h"
+#include "controller/lifecycle/stock.h"
+#include "controller/lifecycle/volume_state.h"
+#include "controller/lifecycle/warehouse.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/api/node.h"
+#include "lib/api/object.h"
+#include "lib/api/persistent_volume.h"
+#include "lib/api/persistent_volume_claim.h"
+#include "lib/api/storage_class.h"
+#include "lib/api/volume_match.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/map.h"
+#include "lib/client/announcer.h"
+#include "lib/client/client.h"
+#include "lib/json/json.h"
+
+#define PAUSE_MS 10000 /* between tries to make what could not be made */
+
+struct pass {
+    struct volume_control *vc;
+    struct chore *chore;
+    const struct object *claim;
+    const struct persistent_volume_claim *c;
+    const struct object *class; /* or NULL */
+};
+
+static void
+say(const struct pass *p,
+    enum announcement_kind kind,
+    const char *reason,
+    const char *message)
+{
+    announcer_say(p->vc->announcer, p->claim, kind, reason, message);
+}
+
+/* --- writing it down ------------------------------------------------------ */
+
+static void
+set_phase(const struct pass *p, const char *phase)
+{
+    struct arena *arena;
+    struct json *body;
+
+    if (p->c->status.phase != NULL && strcmp(p->c->status.phase, phase) == 0)
+        return;
+    arena = arena_new(0);
+    body = json_object(arena);
+    json_set_string(arena,
+                    json_make_object(arena, body, "status"),
+                    "phase",
+                    phase);
+    volume_patch(p->chore, arena, p->claim, "status", body);
+}
+
+/* What it got: that of the volume. */
+static void
+set_bound(const struct pass *p, const struct object *volume)
+{
+    const struct persistent_volume *v = persistent_volume_of(volume);
+    struct arena *arena;
+    struct json *body, *status, *modes;
+
+    if (p->c->status.phase != NULL && strcmp(p->c->status.phase, "Bound") == 0)
+        return;
+    arena = arena_new(0);
+    body = json_object(arena);
+    status = json_make_object(arena, body, "status");
+    modes = json_array(arena);
+    for (unsigned i = 0; i < v->spec.access_modes.count; i++)
+        json_append(arena,
+                    modes,
+                    json_string(arena, v->spec.access_modes.items[i]));
+    json_set_string(arena, status, "phase", "Bound");
+    json_set(arena, status, "accessModes", modes);
+    json_set_string(arena,
+                    json_make_object(arena, status, "capacity"),
+                    "storage",
+                    string_map_find(&v->spec.capacity, "storage"));
+    volume_patch(p->chore, arena, p->claim, "status", body);
+}
+
+/* The volume is the claim's: nobody else's from then on. */
+static void
+take_volume(const struct pass *p, const struct object *volume)
+{
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena);
+    struct json *meta = json_make_object(arena, body, "metadata");
+    struct json *spec = json_make_object(arena, body, "spec");
+    struct json *ref = json_make_object(arena, spec, "claimRef");
+
+    if (persistent_volume_of(volume)->spec.claim == NULL)
+        json_set_string(arena,
+                        json_make_object(arena, meta, "annotations"),
+                        ANNOTATION_BOUND_BY,
+                        "yes");
+    json_set_string(arena,
+                    meta,
+                    "resourceVersion",
+                    volume->meta->resource_version);
+    json_set_string(arena, ref, "apiVersion", "v1");
+    json_set_string(arena, ref, "kind", "PersistentVolumeClaim");
+    json_set_string(arena, ref, "namespace", p->claim->meta->namespace);
+    json_set_string(arena, ref, "name", p->claim->meta->name);
+    json_set_string(arena, ref, "uid", p->claim->meta->uid);
+    volume_patch(p->chore, arena, volume, NULL, body);
+}
+
+static void
+name_volume(const struct pass *p, const struct object *volume)
+{
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena);
+    struct json *meta = json_make_object(arena, body, "metadata");
+    struct json *annotations = json_make_object(arena, meta, "annotations");
+
+    json_set_string(arena, annotations, ANNOTATION_BIND_COMPLETED, "yes");
+    if (p->c->spec.volume_name == NULL || *p->c->spec.volume_name == '\0')
+        json_set_string(arena, annotations, ANNOTATION_BOUND_BY, "yes");
+    json_set_string(arena, meta, "uid", p->claim->meta->uid);
+    json_set_string(arena,
+                    json_make_object(arena, body, "spec"),
+                    "volumeName",
+                    volume->meta->name);
+    volume_patch(p->chore, arena, p->claim, NULL, body);
+}
+
+/* Both ways: first the volume says whose it is, then the claim. */
+static void
+bind(const struct pass *p, const struct object *volume)
+{
+    const struct object_reference *ref =
+        persistent_volume_of(volume)->spec.claim;
+
+    if (ref == NULL || ref->uid == NULL || *ref->uid == '\0') {
+        take_volume(p, volume); /* and on when that is known */
+        return;
+    }
+    name_volume(p, volume);
+    set_bound(p, volume);
+}
+
+/* --- making one ----------------------------------------------------------- */
+
+static void
+forget_node(const struct pass *p)
+{
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena);
+    struct json *meta = json_make_object(arena, body, "metadata");
+
+    json_set(arena,
+             json_make_object(arena, meta, "annotations"),
+             ANNOTATION_SELECTED_NODE,
+             json_null(arena));
+    volume_patch(p->chore, arena, p->claim, NULL, body);
+}
+
+/* The node could not: a scheduler may choose another, and somebody hears. */
+static void
+retract(const struct pass *p, const struct object *volume)
+{
+    const struct persistent_volume *v = persistent_volume_of(volume);
+    char key[OBJECT_KEY_SIZE];
+    int64_t *until = xnew(int64_t);
+
+    if (volume->meta->deleted_at_us != 0) {
+        free(until);
+        return;
+    }
+    say(p,
+        ANNOUNCE_WARNING,
+        "ProvisioningFailed",
+        v->status.message != NULL ? v->status.message
+                                  : "the node could not make the volume");
+    object_key(p->claim, key);
+    *until = clock_monotonic_us(p->vc->s.clock) + PAUSE_MS * INT64_C(1000);
+    free(map_put(p->vc->pauses, key, until));
+    chore_delete(p->chore, volume);
+    if (persistent_volume_claim_node(p->c) != NULL)
+        forget_node(p);
+}
+
+/* Nobody here makes it: the annotation asks whoever does. */
+static void
+ask_others(const struct pass *p, const struct storage_class *class)
+{
+    const char *asked =
+        string_map_find(&p->claim->meta->annotations, ANNOTATION_PROVISIONER);
+    struct arena *arena;
+    struct json *body, *meta;
+
+    if (asked != NULL && strcmp(asked, class->provisioner) == 0)
+        return;
+    arena = arena_new(0);
+    body = json_object(arena);
+    meta = json_make_object(arena, body, "metadata");
+    json_set_string(arena,
+                    json_make_object(arena, meta, "annotations"),
+                    ANNOTATION_PROVISIONER,
+                    class->provisioner);
+    volume_patch(p->chore, arena, p->claim, NULL, body);
+}
+
+static const struct object *
+find_node(const struct pass *p)
+{
+    const char *chosen = persistent_volume_claim_node(p->c);
+
+    if (chosen != NULL)
+        return stock_find_node(p->vc->s.stock, chosen);
+    return provision_choose(p->vc, p->claim, p->class);
+}
+
+/* Milliseconds until it may be tried again; 0: now. */
+static int64_t
+pause_left(const struct pass *p)
+{
+    char key[OBJECT_KEY_SIZE];
+    const int64_t *until;
+    int64_t left;
+
+    if (persistent_volume_claim_node(p->c) != NULL)
+        return 0; /* a scheduler has its own backoff */
+    object_key(p->claim, key);
+    until = map_find(p->vc->pauses, key);
+    left = until != NULL ? *until - clock_monotonic_us(p->vc->s.clock) : 0;
+    return left > 0 ? left / 1000 + 1 : 0;
+}
+
+static void
+provision(const struct pass *p)
+{
+    const struct object *node;
+    struct arena *arena;
+    int64_t left_ms = pause_left(p);
+
+    if (!storage_class_is_scratch(storage_class_of(p->class))) {
+        ask_others(p, storage_class_of(p->class));
+        return;
+    }
+    if (left_ms > 0) {
+        chore_again_after(p->chore, left_ms);
+        return;
+    }
+    node = find_node(p);
+    if (node == NULL || node_of(node)->status.scratch == NULL) {
+        say(p,
+            ANNOUNCE_WARNING,
+            "ProvisioningFailed",
+            node != NULL ? "the selected node has no scratch directory"
+                         : "no node has enough free scratch");
+        if (persistent_volume_claim_node(p->c) != NULL)
+            forget_node(p);
+        return;
+    }
+    arena = arena_new(0);
+    chore_call(p->chore,
+               arena,
+               &(struct client_request){
+                   .verb = CLIENT_CREATE,
+                   .kind = &persistent_volume_kind,
+                   .body = provision_body(arena, p->claim, p->class, node),
+               });
+}
+
+/* --- finding one ---------------------------------------------------------- */
+
+struct search {
+    const struct persistent_volume_claim *claim;
+    const struct object *best;
+};
+
+static void
+look_at_volume(const struct object *volume, void *context)
+{
+    struct search *s = context;
+    const struct persistent_volume *v = persistent_volume_of(volume);
+
+    if (v->spec.claim == NULL && volume_suits(v, s->claim)
+        && (s->best == NULL
+            || volume_is_better(v, persistent_volume_of(s->best))))
+        s->best = volume;
+}
+
+static void
+find_or_make(const struct pass *p)
+{
+    bool waits =
+        p->class != NULL && storage_class_waits(storage_class_of(p->class));
+    struct search s = {.claim = p->c};
+
+    if (waits && persistent_volume_claim_node(p->c) == NULL)
+        return; /* for its first consumer, which the scheduler places */
+    if (!waits)
+        warehouse_visit_volumes(p->vc->s.warehouse, look_at_volume, &s);
+    if (s.best != NULL)
+        bind(p, s.best);
+    else if (p->class != NULL
+             && storage_class_provisions(storage_class_of(p->class)))
+        provision(p);
+    else if (!waits)
+        say(p,
+            ANNOUNCE_NORMAL,
+            "FailedBinding",
+            "no persistent volumes available for this claim and no storage "
+            "class is set");
+}
+
+static void
+say_mismatch(const struct pass *p)
+{
+    say(p,
+        ANNOUNCE_WARNING,
+        "VolumeMismatch",
+        "Cannot bind to requested volume: it is too small, or of another "
+        "class or mode, or not available");
+}
+
+/* The one that was set aside for it. */
+static void
+take_aside(const struct pass *p, const struct object *volume)
+{
+    const struct persistent_volume *v = persistent_volume_of(volume);
+    bool is_made = persistent_volume_scratch_node(v) != NULL;
+
+    if (!volume_is_for(v, p->c))
+        return; /* an earlier claim's of that name: it is let go of first */
+    if (is_made && persistent_volume_is_in_phase(v, "Failed"))
+        retract(p, volume);
+    else if (volume->meta->deleted_at_us != 0
+             || (is_made && persistent_volume_is_in_phase(v, "Pending")))
+        return; /* not yet, or no longer */
+    else if (volume_suits(v, p->c))
+        bind(p, volume);
+    else
+        say_mismatch(p);
+}
+
+/* --- the pass ------------------------------------------------------------- */
+
+/* The user named it. */
+static void
+take_named(const struct pass *p)
+{
+    const struct object *volume =
+        warehouse_find_volume(p->vc->s.warehouse, p->c->spec.volume_name);
+
+    if (volume == NULL)
+        return; /* looked at again when it comes */
+    if (persistent_volume_of(volume)->spec.claim != NULL)
+        take_aside(p, volume);
+    else if (!volume_suits(persistent_volume_of(volume), p->c))
+        say_mismatch(p);
+    else
+        take_volume(p, volume);
+}
+
+static void
+lose(const struct pass *p, const char *reason, const char *message)
+{
+    if (p->c->status.phase == NULL || strcmp(p->c->status.phase, "Lost") != 0)
+        say(p, ANNOUNCE_WARNING, reason, message);
+    set_phase(p, "Lost");
+}
+
+static void
+keep_bound(const struct pass *p)
+{
+    const struct object *volume =
+        warehouse_find_volume(p->vc->s.warehouse, p->c->spec.volume_name);
+
+    if (volume == NULL)
+        lose(p,
+             "ClaimLost",
+             "Bound claim has lost its PersistentVolume. Any data on the "
+             "volume is lost!");
+    else if (persistent_volume_of(volume)->spec.claim == NULL)
+        take_volume(p, volume);
+    else if (!volume_is_for(persistent_volume_of(volume), p->c))
+        lose(p,
+             "ClaimMisbound",
+             "Two claims are bound to the same volume, this one is bound "
+             "incorrectly");
+    else
+        set_bound(p, volume);
+}
+
+void
+claim_pass(struct volume_control *vc,
+           struct chore *chore,
+           const struct object *claim)
+{
+    const struct persistent_volume_claim *c = persistent_volume_claim_of(claim);
+    const struct pass p = {
+        .vc = vc,
+        .chore = chore,
+        .claim = claim,
+        .c = c,
+        .class = warehouse_find_class(vc->s.warehouse,
+                                      persistent_volume_claim_class(c)),
+    };
+    const struct object *aside;
+
+    if (claim->meta->deleted_at_us != 0)
+        return;
+    aside = warehouse_find_aside(vc->s.warehouse, claim);
+    if (persistent_volume_claim_is_bound(c))
+        keep_bound(&p);
+    else if (c->spec.volume_name != NULL && *c->spec.volume_name != '\0')
+        take_named(&p);
+    else if (aside != NULL)
+        take_aside(&p, aside);
+    else
+        find_or_make(&p);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/ephemeral_claims.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/lifecycle/chore.h"
+#include "controller/lifecycle/stock.h"
+#include "controller/lifecycle/warehouse.h"
+#include "controller/lifecycle/workqueue.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/api/object.h"
+#include "lib/api/persistent_volume_claim.h"
+#include "lib/api/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/client/client.h"
+#include "lib/json/json.h"
+
+#define PARALLEL 16u
+
+struct ephemeral_claims {
+    struct client *client;
+    struct stock *stock;
+    struct warehouse *warehouse;
+    struct workqueue *queue; /* of pods "NS/NAME" */
+};
+
+static bool
+is_owned_by(const struct object *claim, const struct object *pod)
+{
+    const struct owner_reference *owner = meta_controller(claim->meta);
+
+    return owner != NULL && strcmp(owner->uid, pod->meta->uid) == 0;
+}
+
+static bool
+is_over(const struct object *pod)
+{
+    return pod_is_finished(pod_of(pod)) || pod->meta->deleted_at_us != 0;
+}
+
+/* --- a claim for a volume ------------------------------------------------- */
+
+static void
+set_number(struct arena *arena,
+           struct json *annotations,
+           const char *name,
+           const int64_t *number)
+{
+    if (number != NULL)
+        json_set_string(arena,
+                        annotations,
+                        name,
+                        arena_printf(arena, "%" PRId64, *number));
+}
+
+/* Whose it is, so that what is made for it is that user's. */
+static void
+set_owner(struct arena *arena, struct json *meta, const struct object *pod)
+{
+    const struct security_context *who = pod_of(pod)->spec.security_context;
+    const char *user =
+        string_map_find(&pod->meta->annotations, ANNOTATION_USER);
+    struct json *annotations = json_make_object(arena, meta, "annotations");
+    struct json *owners = json_array(arena), *owner = json_object(arena);
+
+    if (who != NULL) {
+        set_number(arena, annotations, ANNOTATION_UID, who->run_as_user);
+        set_number(arena, annotations, ANNOTATION_GID, who->run_as_group);
+    }
+    if (user != NULL)
+        json_set_string(arena, annotations, ANNOTATION_USER, user);
+    json_set_string(arena, owner, "apiVersion", "v1");
+    json_set_string(arena, owner, "kind", "Pod");
+    json_set_string(arena, owner, "name", pod->meta->name);
+    json_set_string(arena, owner, "uid", pod->meta->uid);
+    json_set_bool(arena, owner, "controller", true);
+    json_set_bool(arena, owner, "blockOwnerDeletion", true);
+    json_append(arena, owners, owner);
+    json_set(arena, meta, "ownerReferences", owners);
+}
+
+static void
+make_claim(struct chore *chore,
+           const struct object *pod,
+           const struct json *ephemeral,
+           const char *name)
+{
+    struct arena *arena = arena_new(0);
+    const struct json *template = json_get(ephemeral, "volumeClaimTemplate");
+    struct json *body = json_object(arena);
+    struct json *meta = json_make_object(arena, body, "metadata");
+    static const char *const copied[] = {"labels", "annotations"};
+
+    json_set_string(arena, meta, "name", name);
+    json_set_string(arena, meta, "namespace", pod->meta->namespace);
+    for (size_t i = 0; i < ARRAY_SIZE(copied); i++) {
+        const struct json *map =
+            json_get(json_get(template, "metadata"), copied[i]);
+
+        if (json_count(map) > 0)
+            json_set(arena, meta, copied[i], json_dup(arena, map));
+    }
+    set_owner(arena, meta, pod);
+    json_set(arena, body, "spec", json_dup(arena, json_get(template, "spec")));
+    chore_call(chore,
+               arena,
+               &(struct client_request){
+                   .verb = CLIENT_CREATE,
+                   .kind = &persistent_volume_claim_kind,
+                   .namespace = pod->meta->namespace,
+                   .body = body,
+               });
+}
+
+static void
+look_at_volume(const struct ephemeral_claims *e,
+               struct chore *chore,
+               const struct object *pod,
+               const struct pod_volume *volume)
+{
+    char name[POD_CLAIM_NAME_SIZE];
+    const struct object *claim;
+
+    if (volume->ephemeral == NULL)
+        return;
+    pod_volume_claim(pod_of(pod), volume, name);
+    claim = warehouse_find_claim(e->warehouse, pod->meta->namespace, name);
+    if (claim == NULL && !is_over(pod))
+        make_claim(chore, pod, volume->ephemeral, name);
+    else if (claim != NULL && pod_is_finished(pod_of(pod))
+             && claim->meta->deleted_at_us == 0 && is_owned_by(claim, pod))
+        chore_delete(chore, claim);
+}
+
+static void
+work(const char *key, void *context)
+{
+    struct ephemeral_claims *e = context;
+    struct chore *chore = chore_begin(e->client, e->queue, key);
+    const char *slash = strchr(key, '/');
+    CLEANUP_FREE char *namespace = xstrndup(key, (size_t)(slash - key));
+    const struct object *pod = stock_find_pod(e->stock, namespace, slash + 1);
+
+    for (unsigned i = 0; pod != NULL && i < pod_of(pod)->spec.volumes.count;
+         i++)
+        look_at_volume(e, chore, pod, &pod_of(pod)->spec.volumes.items[i]);
+    chore_end(chore);
+}
+
+/* --- what makes a look due ------------------------------------------------ */
+
+static bool
+has_synced(const struct ephemeral_claims *e)
+{
+    return stock_has_synced(e->stock) && warehouse_has_synced(e->warehouse);
+}
+
+static void
+add(const struct object *pod, void *context)
+{
+    struct ephemeral_claims *e = context;
+    char key[OBJECT_KEY_SIZE];
+
+    for (unsigned i = 0; i < pod_of(pod)->spec.volumes.count; i++) {
+        if (pod_of(pod)->spec.volumes.items[i].ephemeral == NULL)
+            continue;
+        object_key(pod, key);
+        workqueue_add(e->queue, key);
+        return;
+    }
+}
+
+static void
+on_pod(const struct object *old_object,
+       const struct object *new_object,
+       void *context)
+{
+    struct ephemeral_claims *e = context;
+
+    if (new_object != NULL && has_synced(e)
+        && (old_object == NULL || is_over(old_object) != is_over(new_object)
+            || pod_is_finished(pod_of(new_object))))
+        add(new_object, e);
+}
+
+/* One that somebody deleted while its pod wants it is made again. */
+static void
+on_claim(const struct object *old_object,
+         const struct object *new_object,
+         void *context)
+{
+    struct ephemeral_claims *e = context;
+    const struct owner_reference *owner;
+    const struct object *pod;
+
+    if (new_object != NULL || !has_synced(e))
+        return;
+    owner = meta_controller(old_object->meta);
+    if (owner == NULL || strcmp(owner->kind, pod_kind.name) != 0)
+        return;
+    pod = stock_find_pod(e->stock, old_object->meta->namespace, owner->name);
+    if (pod != NULL)
+        add(pod, e);
+}
+
+static void
+on_synced(void *context)
+{
+    struct ephemeral_claims *e = context;
+
+    if (has_synced(e))
+        stock_visit_pods(e->stock, add, e);
+}
+
+struct ephemeral_claims *
+ephemeral_claims_new(struct loop *loop,
+                     struct client *client,
+                     struct stock *stock,
+                     struct warehouse *warehouse)
+{
+    struct ephemeral_claims *e = xnew(struct ephemeral_claims);
+
+    e->client = client;
+    e->stock = stock;
+    e->warehouse = warehouse;
+    e->queue = workqueue_new(loop, PARALLEL, work, e);
+    stock_listen(stock,
+                 &(struct stock_listener){
+                     .pod_changed = on_pod,
+                     .synced = on_synced,
+                     .context = e,
+                 });
+    warehouse_listen(warehouse,
+                     &(struct warehouse_listener){
+                         .claim_changed = on_claim,
+                         .synced = on_synced,
+                         .context = e,
+                     });
+    return e;
+}
+
+void
+ephemeral_claims_free(struct ephemeral_claims *e)
+{
+    if (e == NULL)
+        return;
+    workqueue_free(e->queue);
+    free(e);
+}

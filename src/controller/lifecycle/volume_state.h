@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* volume_state.h - what the files of volume_control share
+ *
+ * volume_control.c has what makes a look due, claim_pass.c what is done for a
+ * claim, volume_pass.c for a volume, provision.c what a new volume looks like.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/lifecycle/volume_control.h"
+
+struct announcer;
+struct arena;
+struct chore;
+struct json;
+struct map;
+struct object;
+struct workqueue;
+
+struct volume_control {
+    struct volume_control_settings s;
+    struct workqueue *queue; /* of claims "NS/NAME", of volumes "NAME" */
+    struct map *unbound;     /* claims, by key: to be looked at when a volume
+                                can be had */
+    struct map *pauses;      /* claims, by key, to when they may be tried
+                                again: int64_t of the monotonic clock */
+    struct announcer *announcer;
+};
+
+/* A look at one; the calls go into the chore. */
+void claim_pass(struct volume_control *vc,
+                struct chore *chore,
+                const struct object *claim);
+void volume_pass(struct volume_control *vc,
+                 struct chore *chore,
+                 const struct object *volume);
+
+/* A patch of the object, or of its status; takes the arena of the body. */
+void volume_patch(struct chore *chore,
+                  struct arena *arena,
+                  const struct object *object,
+                  const char *subresource,
+                  struct json *body);
+
+/* The body of the volume that the node's agent is to make for the claim. */
+struct json *provision_body(struct arena *arena,
+                            const struct object *claim,
+                            const struct object *class,
+                            const struct object *node);
+
+/* A ready node with room for a claim that waits for no pod; or NULL. */
+const struct object *provision_choose(const struct volume_control *vc,
+                                      const struct object *claim,
+                                      const struct object *class);
