@@ -299,7 +299,7 @@ is "a long name is cut in a row" \
 printf '#!/bin/sh\necho "given $1"\n' | ksub -W -o given.out - words >/dev/null
 is "a script from a pipe has arguments" "$(cat given.out)" "given words"
 kctl wait --for condition=Complete --timeout 30s "$id" >/dev/null
-like "nothing to cancel is said so" "$(kctl cancel -l kiln.hpc/none=x 2>&1)" \
+like "nothing to cancel is said so" "$(kctl cancel -u root 2>&1)" \
     'No jobs that have not ended'
 status_is "an empty command is no job" 64 ksub --wrap ' '
 status_is "nor are a script and a command" 64 ksub --wrap true a.yaml

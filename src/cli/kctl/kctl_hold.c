@@ -333,7 +333,9 @@ change_all(struct kctl *kctl,
             has_any = true;
     }
     if (!has_any)
-        fprintf(stderr, "No jobs that have not ended\n");
+        fprintf(stderr,
+                jobs.count == 0 ? "No resources found\n"
+                                : "No jobs that have not ended\n");
     return result;
 }
 
