@@ -274,13 +274,13 @@ verb_bind(struct request *q)
         request_finish_durably(q);
         return;
     }
-    reply_success(&q->reply, 201);
     if (q->options.is_dry_run) {
+        reply_success(&q->reply, 201);
         request_finish_durably(q);
         return;
     }
     old_tree = object_tree(object, q->arena);
     txn = store_begin(q->server->store);
     write_put(q, txn, bind(q, old_tree, &binding), old_tree);
-    write_commit(q, txn);
+    write_commit_success(q, txn, 201);
 }

@@ -57,6 +57,7 @@ request_new(struct apiserver *server, struct arena *arena TAKES)
 
     q->server = server;
     q->arena = arena;
+    q->mark = arena_mark(arena);
     reply_init(&q->reply, arena);
     return q;
 }
@@ -67,6 +68,20 @@ request_old_tree(struct request *q, const struct object *old_object)
     if (q->old_tree == NULL)
         q->old_tree = object_tree(old_object, q->arena);
     return q->old_tree;
+}
+
+void
+request_forget(struct request *q)
+{
+    arena_rewind(q->arena, &q->mark);
+    q->text = NULL;
+    q->length = 0;
+    q->body = NULL;
+    q->old_tree = NULL;
+    q->quota_changes = NULL;
+    memset(&q->notes, 0, sizeof(q->notes));
+    memset(&q->options, 0, sizeof(q->options));
+    memset(q->contents, 0, sizeof(q->contents));
 }
 
 void
@@ -153,6 +168,7 @@ request_start(struct request *q,
 {
     verb_fn *verb = find_verb(&q->route);
 
+    q->mark = arena_mark(q->arena);
     if (verb == NULL)
         refuse_verb(q);
     else if (body_parse(q)

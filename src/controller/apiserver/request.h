@@ -19,6 +19,7 @@
 #include "controller/apiserver/options.h"
 #include "controller/apiserver/reply.h"
 #include "controller/apiserver/routes.h"
+#include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/http/http.h"
 #include "lib/json/json.h"
@@ -47,6 +48,7 @@ typedef void request_done_fn(struct request *request);
 struct request {
     struct apiserver *server;
     struct arena *arena;
+    struct arena_mark mark; /* before it was started */
     const struct caller *caller;
     struct route route;
     enum scope scope;
@@ -86,6 +88,12 @@ void request_start(struct request *q,
  */
 const struct json *request_old_tree(struct request *q,
                                     const struct object *old_object);
+
+/* What it was made of, body, trees and texts of options, is not needed any
+ * more. Its reply may refer to none of it. While it waits for the disk, the
+ * next request has the memory.
+ */
+void request_forget(struct request *q);
 
 /* For the verbs: the reply is made. Durably: it tells of the pending head, so
  * it waits until that is on disk.

@@ -170,8 +170,25 @@ committed(void *context)
     request_finish(context);
 }
 
+/* An object alone stands outside the arena. */
+static bool
+is_object_alone(const struct reply *r)
+{
+    return r->form == REPLY_OBJECT && r->n_warnings == 0 && r->n_headers == 0;
+}
+
 void
 write_commit(struct request *q, struct store_txn *txn TAKES)
 {
+    if (is_object_alone(&q->reply))
+        request_forget(q);
+    store_commit(txn, committed, q);
+}
+
+void
+write_commit_success(struct request *q, struct store_txn *txn TAKES, int code)
+{
+    request_forget(q);
+    reply_success(&q->reply, code);
     store_commit(txn, committed, q);
 }

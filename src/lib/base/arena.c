@@ -85,27 +85,66 @@ share(struct block *b)
     return true;
 }
 
-void
-arena_free(struct arena *arena)
+/* Gives the blocks from the first to before `end` back; returns that one. */
+static struct block *
+drop_blocks(struct block *first, const struct block *end)
 {
     struct block *rest = NULL, *next;
 
-    if (arena == NULL)
-        return;
+    if (first == end)
+        return first;
     pthread_mutex_lock(&shared.lock);
-    for (struct block *b = arena->blocks; b != NULL; b = next) {
-        next = b->next;
-        if (!share(b)) {
-            b->next = rest;
-            rest = b;
+    for (; first != end; first = next) {
+        next = first->next;
+        if (!share(first)) {
+            first->next = rest;
+            rest = first;
         }
     }
     pthread_mutex_unlock(&shared.lock);
-    for (struct block *b = rest; b != NULL; b = next) {
-        next = b->next;
-        free(b);
+    for (; rest != NULL; rest = next) {
+        next = rest->next;
+        free(rest);
     }
+    return first;
+}
+
+void
+arena_free(struct arena *arena)
+{
+    if (arena == NULL)
+        return;
+    drop_blocks(arena->blocks, NULL);
     free(arena);
+}
+
+struct arena_mark
+arena_mark(const struct arena *arena)
+{
+    const struct block *open = arena->blocks;
+
+    return (struct arena_mark){
+        .open = open,
+        .behind = open != NULL ? open->next : NULL,
+        .used = open != NULL ? open->used : 0,
+        .next_size = arena->next_size,
+        .total = arena->total,
+    };
+}
+
+/* Large pieces stand behind the block that was open when they came. */
+void
+arena_rewind(struct arena *arena, const struct arena_mark *mark)
+{
+    struct block *open = drop_blocks(arena->blocks, mark->open);
+
+    if (open != NULL) {
+        open->next = drop_blocks(open->next, mark->behind);
+        open->used = mark->used;
+    }
+    arena->blocks = open;
+    arena->next_size = mark->next_size;
+    arena->total = mark->total;
 }
 
 static struct block *

@@ -36,5 +36,15 @@ char *arena_vprintf(struct arena *arena, const char *format, va_list args)
 #define arena_new_array(arena, T, n) \
     ((T *)arena_alloc((arena), sizeof(T) * (size_t)(n)))
 
+/* Back to how it was at the mark: what was taken since is gone. */
+struct arena_mark {
+    const void *open, *behind;
+    size_t used;
+    size_t next_size;
+    size_t total;
+};
+struct arena_mark arena_mark(const struct arena *arena);
+void arena_rewind(struct arena *arena, const struct arena_mark *mark);
+
 /* Look: bytes held, blocks and slack included. */
 size_t arena_bytes(const struct arena *arena);

@@ -106,6 +106,53 @@ START_TEST(a_small_document_costs_one_small_block)
 }
 END_TEST
 
+START_TEST(what_came_after_a_mark_goes_and_what_came_before_stays)
+{
+    enum { LARGE = 300 * 1024 };
+    struct arena *arena = arena_new(0);
+    const char *before = arena_strdup(arena, "before");
+    struct arena_mark mark = arena_mark(arena);
+    size_t bytes = arena_bytes(arena);
+
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 3000; i++)
+            memset(arena_alloc(arena, 100), 0xff, 100);
+        memset(arena_alloc(arena, LARGE), 0xff, LARGE);
+        arena_rewind(arena, &mark);
+        ck_assert_uint_eq(arena_bytes(arena), bytes);
+    }
+
+    ck_assert_str_eq(before, "before");
+    ck_assert_str_eq(arena_strdup(arena, "after"), "after");
+    ck_assert_str_eq(before, "before");
+    arena_free(arena);
+}
+END_TEST
+
+START_TEST(an_arena_goes_back_to_where_it_was_empty_or_held_large_pieces)
+{
+    enum { LARGE = 300 * 1024 };
+    struct arena *arena = arena_new(0);
+    struct arena_mark empty = arena_mark(arena), mark;
+    char *small, *large;
+
+    arena_strdup(arena, "x");
+    arena_rewind(arena, &empty);
+    small = arena_strdup(arena, "small");
+    large = arena_alloc(arena, LARGE);
+    large[LARGE - 1] = 'l';
+    mark = arena_mark(arena);
+    arena_alloc(arena, LARGE);
+    arena_rewind(arena, &mark);
+
+    ck_assert_str_eq(small, "small");
+    ck_assert_int_eq(large[LARGE - 1], 'l');
+    arena_rewind(arena, &empty);
+    ck_assert_str_eq(arena_strdup(arena, "y"), "y");
+    arena_free(arena);
+}
+END_TEST
+
 START_TEST(freeing_no_arena_is_fine)
 {
     arena_free(NULL);
@@ -120,4 +167,6 @@ SUITE("arena",
       strings_with_nul_bytes_are_kept_whole,
       large_pieces_do_not_waste_the_room_of_the_open_block,
       a_small_document_costs_one_small_block,
+      what_came_after_a_mark_goes_and_what_came_before_stays,
+      an_arena_goes_back_to_where_it_was_empty_or_held_large_pieces,
       freeing_no_arena_is_fine)
