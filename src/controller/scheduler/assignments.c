@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "controller/scheduler/counsel.h"
+#include "controller/scheduler/dispatcher.h"
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
@@ -39,7 +40,7 @@ assignments_new(const struct assignments_settings *settings)
 void
 assignment_free(struct assignment *a)
 {
-    client_cancel(a->call);
+    dispatch_cancel(a->call);
     cycle_fini(&a->cycle);
     if (a->queued != NULL)
         queued_pod_free(a->queued);

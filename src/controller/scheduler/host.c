@@ -9,6 +9,7 @@
 #include "controller/scheduler/cache.h"
 #include "controller/scheduler/consultations.h"
 #include "controller/scheduler/counsel.h"
+#include "controller/scheduler/dispatcher.h"
 #include "controller/scheduler/evictions.h"
 #include "controller/scheduler/extenders/extender.h"
 #include "controller/scheduler/framework/assignment.h"
@@ -53,22 +54,54 @@ bind_done(const struct client_reply *reply, void *context)
     assignments_resume(as, a, VERDICT_ERROR, NAME_NONE);
 }
 
+static struct client_call *
+bind_start(struct client *client,
+           client_done_fn *done,
+           void *done_context,
+           void *context)
+{
+    struct assignment *a = context;
+    const struct node_view *node =
+        snapshot_find(a->cycle.snapshot, a->node_name);
+    bool has_silicon = node != NULL && node->occupancy != NULL;
+
+    return bind_call(client,
+                     a->cycle.pod,
+                     a->node_name,
+                     has_silicon ? cycle_get(&a->cycle, CYCLE_GRANT) : NULL,
+                     has_silicon ? node->occupancy->silicon : NULL,
+                     done,
+                     done_context);
+}
+
+/* Nothing matters more than binding but that of another pod of that name. */
+static void
+bind_dropped(void *context)
+{
+    struct assignment *a = context;
+
+    a->call = NULL;
+    a->queued->is_deleted = true;
+    assignments_resume(a->owner, a, VERDICT_ERROR, NAME_NONE);
+}
+
+const struct dispatch_kind scheduler_binding_kind = {
+    .name = "pod_binding",
+    .relevance = 2,
+    .start = bind_start,
+    .done = bind_done,
+    .dropped = bind_dropped,
+};
+
 static void
 host_bind(void *host, struct assignment *a)
 {
     struct scheduler *s = host;
-    struct node_view *node = cache_find_node(s->cache, a->node_name);
-    const struct grant *grant = cycle_get(&a->cycle, CYCLE_GRANT);
 
-    a->call = bind_call(s->settings.client,
-                        a->cycle.pod,
-                        a->node_name,
-                        node != NULL && node->occupancy != NULL ? grant : NULL,
-                        node != NULL && node->occupancy != NULL
-                            ? node->occupancy->silicon
-                            : NULL,
-                        bind_done,
-                        a);
+    a->call = dispatcher_add(s->dispatcher,
+                             a->queued->key,
+                             &scheduler_binding_kind,
+                             a);
 }
 
 static void

@@ -27,6 +27,9 @@ struct meters {
     struct metric *victims;
     struct metric *preemptions;
     struct metric *binding;
+    struct metric_family *calls;
+    struct metric_family *call_seconds;
+    struct metric_family *waiting_calls;
     struct metric *pending[4];
     struct metric *cache_size[3];
     struct point_series steps[STEPS]; /* of the profile seen last */
@@ -155,6 +158,32 @@ make_preemption(struct meters *m, struct metric_registry *registry)
         "binding");
 }
 
+static void
+make_calls(struct meters *m, struct metric_registry *registry)
+{
+    double seconds[12];
+
+    metric_exponential_bounds(0.0001, 2, seconds, ARRAY_SIZE(seconds));
+    m->calls = metric_counter(registry,
+                              "scheduler_async_api_call_execution_total",
+                              "Total number of API calls executed by the async "
+                              "dispatcher.",
+                              "call_type,result");
+    m->call_seconds = metric_histogram(
+        registry,
+        "scheduler_async_api_call_execution_duration_seconds",
+        "Duration in seconds for executing API call in the async dispatcher.",
+        "call_type,result",
+        seconds,
+        ARRAY_SIZE(seconds));
+    m->waiting_calls =
+        metric_gauge(registry,
+                     "scheduler_pending_async_api_calls",
+                     "Number of API calls currently pending in the async "
+                     "queue.",
+                     "call_type");
+}
+
 struct meters *
 meters_new(struct metric_registry *registry)
 {
@@ -174,6 +203,7 @@ meters_new(struct metric_registry *registry)
     make_histograms(m, registry);
     make_framework(m, registry);
     make_preemption(m, registry);
+    make_calls(m, registry);
     pending = metric_gauge(registry,
                            "scheduler_pending_pods",
                            "Number of pending pods, by the queue type.",
@@ -215,6 +245,28 @@ meters_algorithm(struct meters *m, int64_t took_us)
 {
     if (m != NULL)
         metric_observe(m->algorithm_seconds, (double)took_us / 1e6);
+}
+
+void
+meters_call(struct meters *m,
+            const char *kind,
+            bool has_succeeded,
+            int64_t took_us)
+{
+    const char *result = has_succeeded ? "success" : "error";
+
+    if (m == NULL)
+        return;
+    metric_count(metric_series(m->calls, kind, result), 1);
+    metric_observe(metric_series(m->call_seconds, kind, result),
+                   (double)took_us / 1e6);
+}
+
+void
+meters_waiting_calls(struct meters *m, const char *kind, size_t count)
+{
+    if (m != NULL)
+        metric_set(metric_series(m->waiting_calls, kind), (double)count);
 }
 
 void

@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "controller/scheduler/framework/verdict.h"
@@ -57,6 +59,13 @@ void meters_preemption(struct meters *m, unsigned victims);
 
 /* Something that happened in the cluster was taken note of. */
 void meters_event_handled(struct meters *m, const char *event, int64_t took_us);
+
+/* A call of the API has ended; so many wait, of that kind ("pod_binding"). */
+void meters_call(struct meters *m,
+                 const char *kind,
+                 bool has_succeeded,
+                 int64_t took_us);
+void meters_waiting_calls(struct meters *m, const char *kind, size_t count);
 
 void meters_placed(struct meters *m, unsigned attempts, int64_t waited_us);
 void meters_counts(struct meters *m, const struct scheduler_counts *counts);

@@ -4,18 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "controller/scheduler/dispatcher.h"
 #include "controller/scheduler/framework/pod_view.h"
-#include "lib/api/kind.h"
+#include "controller/scheduler/news_call.h"
 #include "lib/api/object.h"
-#include "lib/api/pod.h"
 #include "lib/base/alloc.h"
-#include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/list.h"
 #include "lib/base/map.h"
 #include "lib/base/random.h"
 #include "lib/client/client.h"
-#include "lib/json/json.h"
 
 #define WRITES_PER_SECOND 500
 #define MAX_IN_FLIGHT     128
@@ -53,20 +51,24 @@ struct recorder {
     struct list dirty;
     struct list remarks;
     size_t n_dirty, n_remarks;
-    struct list calls;
+    struct list writes;
     unsigned in_flight;
     int64_t budget; /* writes, in millionths */
     int64_t budget_at_us;
+    uint64_t n_said;
     struct random_source random;
 };
 
-/* A write under way. Of a story: what to say again when it fails. */
-struct write_call {
+/* A write that waits its turn or is under way: of a story, by its key, for it
+ * may go; or of a remark, which it owns.
+ */
+struct write {
     struct list link;
     struct recorder *recorder;
-    struct client_call *call;
+    struct dispatch *call;
     char *story_key; /* or NULL */
-    bool has_event;
+    struct remark *remark;
+    bool is_event;
 };
 
 struct recorder *
@@ -80,7 +82,7 @@ recorder_new(const struct recorder_settings *settings)
     r->stories = map_new();
     list_init(&r->dirty);
     list_init(&r->remarks);
-    list_init(&r->calls);
+    list_init(&r->writes);
     r->budget_at_us = clock_monotonic_us(settings->clock);
     r->budget = (int64_t)r->settings.writes_per_second * 1000000;
     random_bytes(&r->random.state, sizeof(r->random.state));
@@ -112,12 +114,14 @@ remark_free(struct remark *m)
 }
 
 static void
-call_free(struct write_call *c)
+write_free(struct write *w)
 {
-    list_remove(&c->link);
-    c->recorder->in_flight--;
-    free(c->story_key);
-    free(c);
+    list_remove(&w->link);
+    w->recorder->in_flight--;
+    if (w->remark != NULL)
+        remark_free(w->remark);
+    free(w->story_key);
+    free(w);
 }
 
 void
@@ -132,12 +136,12 @@ recorder_free(struct recorder *r)
         story_free(value);
     list_foreach_safe(link, &r->remarks)
         remark_free(container_of(link, struct remark, link));
-    list_foreach_safe(link, &r->calls)
+    list_foreach_safe(link, &r->writes)
     {
-        struct write_call *c = container_of(link, struct write_call, link);
+        struct write *w = container_of(link, struct write, link);
 
-        client_cancel(c->call);
-        call_free(c);
+        dispatch_cancel(w->call);
+        write_free(w);
     }
     map_free(r->stories);
     free(r);
@@ -292,119 +296,39 @@ recorder_forget(struct recorder *r, const struct pod_view *pod)
 
 /* A pod or event that is not there any more is no reason to try again. */
 static void
-write_failed(struct write_call *c, int code)
+write_failed(struct write *w, int code)
 {
-    struct story *s = map_find(c->recorder->stories, c->story_key);
+    struct story *s = map_find(w->recorder->stories, w->story_key);
 
     if (s == NULL)
         return;
-    if (c->has_event && code == 404) {
+    if (w->is_event && code == 404) {
         free(s->event_name);
         s->event_name = NULL;
     }
     if (code >= 400 && code < 500 && code != 429)
         return;
-    if (c->has_event)
+    if (w->is_event)
         s->has_new_event = true;
     else
         s->has_new_condition = s->message != NULL;
-    mark_dirty(c->recorder, s);
+    mark_dirty(w->recorder, s);
 }
 
 static void
 write_done(const struct client_reply *reply, void *context)
 {
-    struct write_call *c = context;
+    struct write *w = context;
 
-    if (c->story_key != NULL && (reply->code < 200 || reply->code > 299))
-        write_failed(c, reply->code);
-    call_free(c);
+    if (w->story_key != NULL && (reply->code < 200 || reply->code > 299))
+        write_failed(w, reply->code);
+    write_free(w);
 }
 
 static void
-start(struct recorder *r,
-      const struct story *story,
-      struct arena *arena TAKES,
-      const struct client_request *request)
+write_dropped(void *context)
 {
-    struct write_call *c = xnew(struct write_call);
-
-    c->recorder = r;
-    c->has_event = request->kind == &event_kind;
-    if (story != NULL)
-        c->story_key = xstrdup(story->key);
-    list_add_last(&r->calls, &c->link);
-    r->in_flight++;
-    r->budget -= 1000000;
-    c->call = client_call(r->settings.client, arena, request, write_done, c);
-}
-
-static const char *
-now_text(const struct recorder *r, char out[TIME_TEXT_SIZE])
-{
-    time_format(clock_real_us(r->settings.clock), false, out);
-    return out;
-}
-
-static struct json *
-involved_object(struct arena *arena, const struct pod_view *pod)
-{
-    struct json *o = json_object(arena);
-
-    json_set_string(arena, o, "kind", "Pod");
-    json_set_string(arena, o, "namespace", pod->namespace);
-    json_set_string(arena, o, "name", pod->name);
-    if (pod->uid != NULL)
-        json_set_string(arena, o, "uid", pod->uid);
-    json_set_string(arena, o, "apiVersion", "v1");
-    if (pod->pod->meta.resource_version != NULL)
-        json_set_string(arena,
-                        o,
-                        "resourceVersion",
-                        pod->pod->meta.resource_version);
-    return o;
-}
-
-static void
-create_event(struct recorder *r,
-             const struct story *story,
-             const struct pod_view *pod,
-             const char *name,
-             const char *type,
-             const char *reason,
-             const char *message,
-             int64_t count,
-             int64_t first_us)
-{
-    struct arena *arena = arena_new(2048);
-    struct json *body = json_object(arena), *meta, *source;
-    char first[TIME_TEXT_SIZE], last[TIME_TEXT_SIZE];
-
-    time_format(first_us, false, first);
-    json_set_string(arena, body, "apiVersion", "v1");
-    json_set_string(arena, body, "kind", "Event");
-    meta = json_make_object(arena, body, "metadata");
-    json_set_string(arena, meta, "name", name);
-    json_set_string(arena, meta, "namespace", pod->namespace);
-    json_set(arena, body, "involvedObject", involved_object(arena, pod));
-    json_set_string(arena, body, "reason", reason);
-    json_set_string(arena, body, "message", message);
-    json_set_string(arena, body, "type", type);
-    json_set_string(arena, body, "firstTimestamp", first);
-    json_set_string(arena, body, "lastTimestamp", now_text(r, last));
-    json_set_int(arena, body, "count", count);
-    source = json_make_object(arena, body, "source");
-    json_set_string(arena, source, "component", r->settings.component);
-    json_set_string(arena, body, "reportingComponent", r->settings.component);
-    start(r,
-          story,
-          arena,
-          &(struct client_request){
-              .verb = CLIENT_CREATE,
-              .kind = &event_kind,
-              .namespace = pod->namespace,
-              .body = body,
-          });
+    write_free(context);
 }
 
 static char *
@@ -415,113 +339,161 @@ event_name(struct recorder *r, const struct pod_view *pod)
                      (unsigned long long)random_next(&r->random));
 }
 
-static void
-patch_event(struct recorder *r, const struct story *s)
-{
-    struct arena *arena = arena_new(1024);
-    struct json *body = json_object(arena);
-    char last[TIME_TEXT_SIZE];
+/* What is to be said is what is known when its turn comes. */
 
-    json_set_int(arena, body, "count", s->count);
-    json_set_string(arena, body, "message", s->message);
-    json_set_string(arena, body, "lastTimestamp", now_text(r, last));
-    start(r,
-          s,
-          arena,
-          &(struct client_request){
-              .verb = CLIENT_MERGE_PATCH,
-              .kind = &event_kind,
-              .namespace = s->pod->namespace,
-              .name = s->event_name,
-              .body = body,
-          });
+static struct client_call *
+start_status(struct client *client,
+             client_done_fn *done,
+             void *done_context,
+             void *context)
+{
+    struct write *w = context;
+    const struct news_to to = {
+        client,
+        done,
+        done_context,
+        clock_real_us(w->recorder->settings.clock),
+    };
+    struct story *s = map_find(w->recorder->stories, w->story_key);
+    struct client_call *call;
+
+    if (s == NULL || (!s->has_new_condition && s->nominated == NULL))
+        return NULL;
+    call = news_status_patch(&to,
+                             s->pod,
+                             s->reason,
+                             s->has_new_condition ? s->message : NULL,
+                             s->nominated);
+    s->has_new_condition = false;
+    free(s->nominated);
+    s->nominated = NULL;
+    return call;
 }
 
-static void
-patch_status(struct recorder *r, const struct story *s)
+static struct client_call *
+start_failure(struct recorder *r, const struct news_to *to, struct story *s)
 {
-    struct arena *arena = arena_new(1024);
-    struct json *body = json_object(arena);
-    struct json *status = json_make_object(arena, body, "status");
-    char now[TIME_TEXT_SIZE];
+    struct news_event event = {
+        .name = s->event_name,
+        .component = r->settings.component,
+        .type = "Warning",
+        .reason = "FailedScheduling",
+        .message = s->message,
+        .count = s->count,
+        .first_us = s->first_us,
+    };
 
-    if (s->pod->uid != NULL)
-        json_set_string(arena,
-                        json_make_object(arena, body, "metadata"),
-                        "uid",
-                        s->pod->uid);
-    if (s->has_new_condition) {
-        struct json *list = json_array(arena), *c = json_object(arena);
+    s->has_new_event = false;
+    if (s->event_name != NULL)
+        return news_event_update(to, s->pod, &event);
+    event.name = s->event_name = event_name(r, s->pod);
+    return news_event_create(to, s->pod, &event);
+}
 
-        json_set_string(arena, c, "type", "PodScheduled");
-        json_set_string(arena, c, "status", "False");
-        json_set_string(arena, c, "reason", s->reason);
-        json_set_string(arena, c, "message", s->message);
-        json_set(arena, c, "lastProbeTime", json_null(arena));
-        json_set_string(arena, c, "lastTransitionTime", now_text(r, now));
-        json_append(arena, list, c);
-        json_set(arena, status, "conditions", list);
-    }
-    if (s->nominated != NULL)
-        json_set(arena,
-                 status,
-                 "nominatedNodeName",
-                 s->nominated[0] != '\0' ? json_string(arena, s->nominated)
-                                         : json_null(arena));
-    start(r,
-          s,
-          arena,
-          &(struct client_request){
-              .verb = CLIENT_STRATEGIC_PATCH,
-              .kind = &pod_kind,
-              .namespace = s->pod->namespace,
-              .name = s->pod->name,
-              .subresource = "status",
-              .body = body,
-          });
+static struct client_call *
+start_remark(struct recorder *r,
+             const struct news_to *to,
+             const struct remark *m)
+{
+    CLEANUP_FREE char *name = event_name(r, m->pod);
+
+    return news_event_create(to,
+                             m->pod,
+                             &(struct news_event){
+                                 .name = name,
+                                 .component = r->settings.component,
+                                 .type = m->type,
+                                 .reason = m->reason,
+                                 .message = m->message,
+                                 .count = 1,
+                                 .first_us = to->now_us,
+                             });
+}
+
+static struct client_call *
+start_event(struct client *client,
+            client_done_fn *done,
+            void *done_context,
+            void *context)
+{
+    struct write *w = context;
+    struct recorder *r = w->recorder;
+    const struct news_to to = {
+        client,
+        done,
+        done_context,
+        clock_real_us(r->settings.clock),
+    };
+    struct story *s;
+
+    if (w->remark != NULL)
+        return start_remark(r, &to, w->remark);
+    s = map_find(r->stories, w->story_key);
+    return s != NULL && s->has_new_event ? start_failure(r, &to, s) : NULL;
+}
+
+const struct dispatch_kind recorder_status_kind = {
+    .name = "pod_status_patch",
+    .relevance = 1,
+    .start = start_status,
+    .done = write_done,
+    .dropped = write_dropped,
+};
+
+const struct dispatch_kind recorder_event_kind = {
+    .name = "event",
+    .relevance = 0,
+    .start = start_event,
+    .done = write_done,
+    .dropped = write_dropped,
+};
+
+/* The write may be gone when this returns. */
+static void
+submit(struct recorder *r,
+       const char *key,
+       const struct dispatch_kind *kind,
+       const char *story_key,
+       struct remark *remark TAKES)
+{
+    struct write *w = xnew(struct write);
+    struct dispatch *call;
+
+    w->recorder = r;
+    w->is_event = kind == &recorder_event_kind;
+    w->story_key = story_key != NULL ? xstrdup(story_key) : NULL;
+    w->remark = remark;
+    list_add_last(&r->writes, &w->link);
+    r->in_flight++;
+    r->budget -= 1000000;
+    call = dispatcher_add(r->settings.dispatcher, key, kind, w);
+    if (call != NULL)
+        w->call = call;
 }
 
 static void
 write_story(struct recorder *r, struct story *s)
 {
+    CLEANUP_FREE char *key = xstrdup(s->key);
+    CLEANUP_FREE char *event_key = xasprintf("event %s", s->key);
+    bool has_event = s->has_new_event;
+
     mark_clean(r, s);
     if (s->has_new_condition || s->nominated != NULL)
-        patch_status(r, s);
-    if (s->has_new_event && s->event_name != NULL) {
-        patch_event(r, s);
-    } else if (s->has_new_event) {
-        s->event_name = event_name(r, s->pod);
-        create_event(r,
-                     s,
-                     s->pod,
-                     s->event_name,
-                     "Warning",
-                     "FailedScheduling",
-                     s->message,
-                     s->count,
-                     s->first_us);
-    }
-    s->has_new_condition = s->has_new_event = false;
-    free(s->nominated);
-    s->nominated = NULL;
+        submit(r, key, &recorder_status_kind, key, NULL);
+    if (has_event)
+        submit(r, event_key, &recorder_event_kind, key, NULL);
 }
 
 static void
 write_remark(struct recorder *r, struct remark *m)
 {
-    CLEANUP_FREE char *name = event_name(r, m->pod);
+    CLEANUP_FREE char *key =
+        xasprintf("event %llu", (unsigned long long)r->n_said++);
 
-    create_event(r,
-                 NULL,
-                 m->pod,
-                 name,
-                 m->type,
-                 m->reason,
-                 m->message,
-                 1,
-                 clock_real_us(r->settings.clock));
-    remark_free(m);
+    list_remove(&m->link);
     r->n_remarks--;
+    submit(r, key, &recorder_event_kind, NULL, m);
 }
 
 static bool

@@ -19,17 +19,22 @@
 
 #include "lib/base/macro.h"
 
-struct client;
 struct clock;
+struct dispatch_kind;
+struct dispatcher;
 struct pod_view;
 struct recorder;
 
 struct recorder_settings {
-    struct client *client;
+    struct dispatcher *dispatcher;
     struct clock *clock;
     const char *component;      /* "default-scheduler" */
     unsigned writes_per_second; /* 0: 500 */
 };
+
+/* What it writes, for the dispatcher. */
+extern const struct dispatch_kind recorder_status_kind;
+extern const struct dispatch_kind recorder_event_kind;
 
 /* Life. Free cancels what is under way. */
 void recorder_free(struct recorder *r);

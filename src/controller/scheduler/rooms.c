@@ -7,6 +7,7 @@
 #include "controller/scheduler/chooser.h"
 #include "controller/scheduler/consultations.h"
 #include "controller/scheduler/debugger.h"
+#include "controller/scheduler/dispatcher.h"
 #include "controller/scheduler/evictions.h"
 #include "controller/scheduler/extenders/extender.h"
 #include "controller/scheduler/feature_gate.h"
@@ -68,6 +69,17 @@ pod_entered(const char *queue, const char *event, void *context)
     const struct scheduler *s = context;
 
     meters_incoming(s->meters, queue, event);
+}
+
+static void
+call_ended(const struct dispatch_kind *kind,
+           int code,
+           int64_t took_us,
+           void *context)
+{
+    const struct scheduler *s = context;
+
+    meters_call(s->meters, kind->name, code >= 200 && code < 300, took_us);
 }
 
 static const struct node_view *
@@ -152,8 +164,14 @@ make_rooms(struct scheduler *s)
         .queue = s->queue,
         .nominator = s->handle.nominator,
     });
-    s->recorder = recorder_new(&(struct recorder_settings){
+    s->dispatcher = dispatcher_new(&(struct dispatcher_settings){
         .client = set->client,
+        .clock = set->clock,
+        .ended = call_ended,
+        .context = s,
+    });
+    s->recorder = recorder_new(&(struct recorder_settings){
+        .dispatcher = s->dispatcher,
         .clock = set->clock,
         .component =
             set->component != NULL ? set->component : SCHEDULER_DEFAULT_NAME,
@@ -218,6 +236,7 @@ scheduler_free(struct scheduler *s)
     assignments_free(s->assignments);
     evictions_free(s->evictions);
     recorder_free(s->recorder);
+    dispatcher_free(s->dispatcher);
     adoption_free(s->adoption);
     queue_free(s->queue);
     chooser_free(s->chooser);

@@ -9,6 +9,7 @@
 #include "controller/scheduler/chooser.h"
 #include "controller/scheduler/consultations.h"
 #include "controller/scheduler/counsel.h"
+#include "controller/scheduler/dispatcher.h"
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/node_view.h"
@@ -295,6 +296,11 @@ scheduler_nominate(struct scheduler *s,
 void
 scheduler_tick(struct scheduler *s)
 {
+    static const struct dispatch_kind *const kinds[] = {
+        &scheduler_binding_kind,
+        &recorder_status_kind,
+        &recorder_event_kind,
+    };
     struct scheduler_counts counts;
 
     queue_flush_backoff(s->queue);
@@ -312,6 +318,10 @@ scheduler_tick(struct scheduler *s)
     recorder_flush(s->recorder);
     counts = scheduler_count(s);
     meters_counts(s->meters, &counts);
+    for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++)
+        meters_waiting_calls(s->meters,
+                             kinds[i]->name,
+                             dispatcher_waiting(s->dispatcher, kinds[i]));
     for (unsigned i = 0; i < s->n_profiles; i++)
         meters_rejections(s->meters, s->profiles[i]);
 }

@@ -24,6 +24,8 @@ struct cache;
 struct chooser;
 struct consultations;
 struct debugger;
+struct dispatch_kind;
+struct dispatcher;
 struct evictions;
 struct map;
 struct names;
@@ -47,6 +49,7 @@ struct scheduler {
     struct assignments *assignments;
     struct consultations *consultations; /* NULL: there are no extenders */
     struct binders *binders;             /* NULL: likewise */
+    struct dispatcher *dispatcher;
     struct recorder *recorder;
     struct adoption *adoption;
     struct evictions *evictions;
@@ -69,6 +72,9 @@ struct profile *scheduler_profile(const struct scheduler *s,
 void scheduler_nominate(struct scheduler *s,
                         struct pod_view *pod,
                         const char *node_name);
+
+/* How it binds, for the dispatcher (host.c). */
+extern const struct dispatch_kind scheduler_binding_kind;
 
 /* What plugins may use of it (host.c). */
 void scheduler_make_handle(struct scheduler *s);

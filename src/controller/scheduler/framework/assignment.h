@@ -15,8 +15,8 @@
 #include "controller/scheduler/framework/cycle.h"
 #include "lib/base/list.h"
 
-struct client_call;
 struct counsel;
+struct dispatch;
 struct profile;
 struct queued_pod;
 
@@ -32,14 +32,14 @@ struct assignment {
     struct queued_pod *queued;
     char *node_name;
     enum assignment_stage stage;
-    unsigned turn;       /* in the order of prebind or bind */
-    plugin_set waiting;  /* in permit: who has not allowed it yet */
-    bool has_waited;     /* in permit */
-    bool has_left;       /* the queue */
-    int64_t began_us;    /* the attempt */
-    int64_t stage_at_us; /* when this stage began */
-    int64_t deadline_us; /* of permit */
-    struct client_call *call;
+    unsigned turn;         /* in the order of prebind or bind */
+    plugin_set waiting;    /* in permit: who has not allowed it yet */
+    bool has_waited;       /* in permit */
+    bool has_left;         /* the queue */
+    int64_t began_us;      /* the attempt */
+    int64_t stage_at_us;   /* when this stage began */
+    int64_t deadline_us;   /* of permit */
+    struct dispatch *call; /* the binding; or NULL */
     char
         *error; /* the API's words when it refused, or an extender's; or NULL */
     bool asks_nodes;         /* extenders about its nodes */
