@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/apiserver/apiserver.h"
 
+#include "controller/apiserver/channel.h"
+#include "controller/apiserver/dispatch.h"
 #include "controller/apiserver/door.h"
 #include "controller/apiserver/hub.h"
 #include "controller/apiserver/membership.h"
@@ -31,7 +33,8 @@ apiserver_new(const struct apiserver_settings *settings)
     for (unsigned i = 0; i < ARRAY_SIZE(server->leases); i++)
         server->leases[i] = settings->leases[i];
     list_init(&server->watches);
-    server->hub = hub_new(server->metrics);
+    server->hub = hub_new(server->metrics, server->clock);
+    server->dispatch = dispatch_new(server->loop, channel_flush);
     server->relay = relay_new(server);
     server->usage = usage_new(server->loop, server->clock);
     server->membership =
@@ -60,6 +63,7 @@ apiserver_free(struct apiserver *server)
     http_server_free(server->http);
     membership_free(server->membership);
     hub_free(server->hub);
+    dispatch_free(server->dispatch);
     usage_free(server->usage);
     openapi_free(server->openapi);
     free(server);

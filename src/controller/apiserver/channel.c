@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "controller/apiserver/dispatch.h"
 #include "controller/apiserver/frame.h"
 #include "lib/auth/auth_server.h"
 #include "lib/auth/digest.h"
@@ -12,7 +13,6 @@
 #include "lib/base/log.h"
 #include "lib/http/http_request.h"
 #include "lib/http/http_stream.h"
-#include "lib/loop/loop.h"
 
 /* Bytes handed to HTTP ahead of the client; the rest waits as frames, which
  * share their bytes.
@@ -22,7 +22,7 @@
 /* Frames that go to HTTP in one send. So many wait no longer for the end of
  * the turn.
  */
-#define AT_ONCE 64
+#define AT_ONCE DISPATCH_JOINED
 
 struct channel {
     struct http_stream *stream; /* NULL once it has closed */
@@ -30,9 +30,8 @@ struct channel {
     struct channel_callbacks callbacks;
     struct frame **queue; /* a ring */
     size_t capacity, first, count;
-    struct loop *loop;
-    bool is_planned; /* a flush, at the end of the turn */
-    bool is_freed;   /* but for that */
+    struct dispatch *dispatch;
+    struct dispatch_entry entry; /* a flush, at the end of the turn */
 };
 
 static struct frame *
@@ -52,6 +51,12 @@ drop_queue(struct channel *c)
         frame_unref(take_first(c));
 }
 
+static bool
+is_sealed(const struct channel *c)
+{
+    return c->grant != NULL && auth_grant_seals_frames(c->grant);
+}
+
 /* What the next frames, `n` of them, are made of, with their seals. */
 static size_t
 gather(struct channel *c,
@@ -60,7 +65,7 @@ gather(struct channel *c,
        char (*seals)[AUTH_FRAME_SIZE],
        struct http_piece *pieces)
 {
-    bool sealed = c->grant != NULL && auth_grant_seals_frames(c->grant);
+    bool sealed = is_sealed(c);
     size_t count = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -78,26 +83,46 @@ gather(struct channel *c,
     return count;
 }
 
+static void
+send_frames(struct channel *c, struct frame *const *frames, size_t n)
+{
+    char seals[AT_ONCE][AUTH_FRAME_SIZE];
+    struct http_piece few[2] = {0};
+    struct http_piece *pieces = few;
+    size_t n_pieces = 0;
+
+    for (size_t i = 0; i < n; i++)
+        n_pieces += 1 + frame_count_pieces(frames[i]);
+    if (n_pieces > ARRAY_SIZE(few))
+        pieces = xnew_array(struct http_piece, n_pieces);
+    n_pieces = gather(c, frames, n, seals, pieces);
+    http_stream_send(c->stream, pieces, n_pieces);
+    if (pieces != few)
+        free(pieces);
+}
+
 /* Several at once: a chunk and a system call for each would cost more than
  * they do.
  */
 static void
 send_some(struct channel *c, size_t room)
 {
-    char seals[AT_ONCE][AUTH_FRAME_SIZE];
     struct frame *frames[AT_ONCE];
-    struct http_piece *pieces;
-    size_t n = 0, n_pieces = 0, bytes = 0;
+    size_t n = 0, bytes = 0;
+    bool are_shared = !is_sealed(c);
 
     while (c->count > 0 && n < AT_ONCE && bytes < room) {
         frames[n] = take_first(c);
         bytes += frame_length(frames[n]);
-        n_pieces += 1 + frame_count_pieces(frames[n++]);
+        are_shared = are_shared && frame_is_shared(frames[n]);
+        n++;
     }
-    pieces = xnew_array(struct http_piece, n_pieces);
-    n_pieces = gather(c, frames, n, seals, pieces);
-    http_stream_send(c->stream, pieces, n_pieces);
-    free(pieces);
+    if (are_shared && n > 1) {
+        struct frame *joined = dispatch_join(c->dispatch, frames, n);
+
+        send_frames(c, &joined, 1);
+    } else
+        send_frames(c, frames, n);
     for (size_t i = 0; i < n; i++)
         frame_unref(frames[i]);
 }
@@ -114,16 +139,10 @@ flush(struct channel *c)
     }
 }
 
-static void
-end_turn(void *arg)
+void
+channel_flush(struct dispatch_entry *entry)
 {
-    struct channel *c = arg;
-
-    c->is_planned = false;
-    if (c->is_freed)
-        free(c);
-    else
-        flush(c);
+    flush(container_of(entry, struct channel, entry));
 }
 
 static void
@@ -168,7 +187,7 @@ add_seal(const char *name,
 }
 
 struct channel *
-channel_open(struct loop *loop,
+channel_open(struct dispatch *dispatch,
              struct http_request *http TAKES,
              struct auth_grant *grant TAKES,
              const char *content_type,
@@ -182,7 +201,7 @@ channel_open(struct loop *loop,
         .arg = c,
     };
 
-    c->loop = loop;
+    c->dispatch = dispatch;
     c->grant = grant;
     c->callbacks = *callbacks;
     if (grant != NULL) {
@@ -211,11 +230,9 @@ channel_free(struct channel *c)
     drop_queue(c);
     if (c->grant != NULL)
         auth_grant_free(c->grant);
+    dispatch_forget(&c->entry);
     free(c->queue);
-    c->queue = NULL;
-    c->is_freed = true;
-    if (!c->is_planned)
-        free(c);
+    free(c);
 }
 
 void
@@ -256,10 +273,8 @@ channel_send(struct channel *c, struct frame *frame)
     c->queue[(c->first + c->count++) % c->capacity] = frame_ref(frame);
     if (c->count >= AT_ONCE)
         flush(c);
-    else if (!c->is_planned) {
-        c->is_planned = true;
-        loop_defer(c->loop, end_turn, c);
-    }
+    else
+        dispatch_plan(c->dispatch, &c->entry);
 }
 
 size_t

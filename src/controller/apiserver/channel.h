@@ -18,9 +18,10 @@
 
 struct auth_grant;
 struct channel;
+struct dispatch;
+struct dispatch_entry;
 struct frame;
 struct http_request;
-struct loop;
 
 struct channel_callbacks {
     void (*closed)(void *context);  /* the client went, or was too slow; the
@@ -35,14 +36,15 @@ struct channel_callbacks {
  */
 void channel_free(struct channel *channel);
 void channel_cut(struct channel *channel);
-struct channel *channel_open(struct loop *loop,
+struct channel *channel_open(struct dispatch *dispatch,
                              struct http_request *http TAKES,
                              struct auth_grant *grant TAKES,
                              const char *content_type,
                              const struct channel_callbacks *callbacks);
 
-/* Change */
+/* Change. The flush is the dispatch's. */
 void channel_send(struct channel *channel, struct frame *frame);
+void channel_flush(struct dispatch_entry *entry);
 
 /* Look */
 size_t channel_waiting(const struct channel *channel); /* frames */

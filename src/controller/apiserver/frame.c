@@ -166,6 +166,21 @@ frame_flatten(struct frame *frame)
     frame->parts[frame->n_parts++] = (struct part){.length = text.length};
 }
 
+void
+frame_add_frame(struct frame *frame, const struct frame *other)
+{
+    for (size_t i = 0; i < other->n_parts; i++)
+        frame_add_bytes(frame,
+                        part_bytes(other, &other->parts[i]),
+                        other->parts[i].length);
+}
+
+bool
+frame_is_shared(const struct frame *frame)
+{
+    return frame->references > 1;
+}
+
 const struct digest *
 frame_digest(struct frame *frame)
 {

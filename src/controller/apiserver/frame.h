@@ -37,8 +37,10 @@ void frame_add_slice(struct frame *frame,
                      const char *from,
                      size_t length);
 void frame_flatten(struct frame *frame);
+void frame_add_frame(struct frame *frame, const struct frame *other);
 
-/* Look. The digest is made once. */
+/* Look. The digest is made once. Shared: somebody else holds it, too. */
+bool frame_is_shared(const struct frame *frame);
 size_t frame_length(const struct frame *frame);
 const struct digest *frame_digest(struct frame *frame);
 void frame_copy(const struct frame *frame, struct strbuf *out);

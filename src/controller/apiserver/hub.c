@@ -12,6 +12,7 @@
 #include "lib/api/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/clock.h"
 #include "lib/base/macro.h"
 #include "lib/base/metric.h"
 #include "lib/json/json.h"
@@ -29,6 +30,7 @@ struct made {
 };
 
 struct hub {
+    struct clock *clock;
     int64_t revision; /* of the last state */
     const struct object *before;
     const struct object *last_state;
@@ -67,10 +69,11 @@ hub_free(struct hub *hub)
 }
 
 struct hub *
-hub_new(struct metric_registry *metrics)
+hub_new(struct metric_registry *metrics, struct clock *clock)
 {
     struct hub *hub = xnew(struct hub);
 
+    hub->clock = clock;
     if (metrics != NULL)
         hub->frames_made = metric_series(
             metric_counter(metrics,
@@ -124,6 +127,7 @@ hub_frame(struct hub *hub,
           bool with_columns)
 {
     bool is_whole = authorization_reads_whole(view->caller, object);
+    struct view now;
     struct made *made;
 
     if (hub->object != object) {
@@ -149,7 +153,9 @@ hub_frame(struct hub *hub,
     made->is_whole = is_whole;
     made->with_columns = with_columns;
     made->frame = frame_new();
-    render_event(made->frame, view, type, object, with_columns);
+    now = *view;
+    now.now_us = clock_real_us(hub->clock);
+    render_event(made->frame, &now, type, object, with_columns);
     frame_flatten(made->frame);
     if (hub->frames_made != NULL)
         metric_count(hub->frames_made, 1);

@@ -13,6 +13,7 @@
 
 #include "lib/base/macro.h"
 
+struct clock;
 struct frame;
 struct hub;
 struct metric_registry;
@@ -22,7 +23,8 @@ struct view;
 
 /* Life. The registry, which may be NULL, outlives it. */
 void hub_free(struct hub *hub);
-struct hub *hub_new(struct metric_registry *metrics) OWNED_BY(hub_free);
+struct hub *hub_new(struct metric_registry *metrics, struct clock *clock)
+    OWNED_BY(hub_free);
 
 /* Borrowed until the next change: what the object was, with the revision of
  * the change that took it away.
@@ -30,7 +32,9 @@ struct hub *hub_new(struct metric_registry *metrics) OWNED_BY(hub_free);
 const struct object *hub_last_state(struct hub *hub,
                                     const struct store_change *change);
 
-/* Borrowed: the line of a watch, made once for all with such a view. */
+/* Borrowed: the line of a watch, made once, and now, for all with such a
+ * view.
+ */
 struct frame *hub_frame(struct hub *hub,
                         const struct view *view,
                         const char *type,

@@ -278,7 +278,7 @@ start_agent(struct request *q,
     agent->q = q;
     list_init(&agent->readers);
     callbacks.context = agent;
-    agent->channel = channel_open(q->server->loop,
+    agent->channel = channel_open(q->server->dispatch,
                                   http,
                                   grant,
                                   "application/json",
@@ -413,7 +413,7 @@ pass_on(struct reader *reader, const struct request *q)
     if (reader->channel == NULL) {
         timer_stop(reader->timer);
         http_request_on_close(reader->http, NULL, NULL);
-        reader->channel = channel_open(q->server->loop,
+        reader->channel = channel_open(q->server->dispatch,
                                        reader->http,
                                        reader->grant,
                                        "text/plain; charset=utf-8",

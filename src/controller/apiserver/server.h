@@ -15,6 +15,7 @@
 
 struct auth_server;
 struct clock;
+struct dispatch;
 struct http_server;
 struct loop;
 struct membership;
@@ -39,9 +40,10 @@ struct apiserver {
     atomic_bool *leases[2];          /* or NULL; see apiserver.h */
     struct membership *membership;
     struct hub *hub;
-    struct list watches; /* over HTTP */
-    struct relay *relay; /* of logs, from the agents */
-    struct usage *usage; /* of nodes and pods, by their agents */
+    struct dispatch *dispatch; /* to the channels */
+    struct list watches;       /* over HTTP */
+    struct relay *relay;       /* of logs, from the agents */
+    struct usage *usage;       /* of nodes and pods, by their agents */
     struct http_server *http;
     struct access access;
     struct openapi *openapi; /* NULL until somebody asks for it */

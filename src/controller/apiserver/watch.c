@@ -84,8 +84,8 @@ tell(const struct feed_event *event, void *context)
 
     if (w->is_closing)
         return;
-    w->view.now_us = clock_real_us(w->q->server->clock);
     if (event->is_initial) {
+        w->view.now_us = clock_real_us(w->q->server->clock);
         frame = frame_new();
         render_event(frame, &w->view, type, event->object, !w->has_columns);
         channel_send(w->channel, frame);
@@ -199,7 +199,7 @@ watch_start(struct request *q TAKES,
     w->end = timer_new(q->server->loop, end, w);
     w->ends_at_ms = loop_now_ms() + timeout_s * 1000;
     list_add_last(&q->server->watches, &w->link);
-    w->channel = channel_open(q->server->loop,
+    w->channel = channel_open(q->server->dispatch,
                               http,
                               grant,
                               "application/json",

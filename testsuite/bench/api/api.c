@@ -9,9 +9,13 @@
  * connections. CPU is the server's own, of all its threads. Everything shares
  * the machine, so read the ratios. Writes are durable.
  */
+#include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/base/strbuf.h"
@@ -231,8 +235,8 @@ measure_watches(const struct bench *b, unsigned watchers, unsigned long events)
     audience_free(audience);
 }
 
-int
-main(int argc, char **argv)
+static int
+run(int argc, char **argv)
 {
     struct bench b = {
         .objects = argc > 1 ? strtoul(argv[1], NULL, 10) : 100000,
@@ -268,4 +272,56 @@ main(int argc, char **argv)
     population_stop(&b.api);
     served_stop(&b.bare);
     return 0;
+}
+
+static int
+remove_one(const char *path,
+           const struct stat *status,
+           int type,
+           struct FTW *where)
+{
+    (void)status;
+    (void)type;
+    (void)where;
+    return remove(path);
+}
+
+/* The bench is a child, and its servers end with it, however it ends: then
+ * nothing of them is left.
+ */
+int
+main(int argc, char **argv)
+{
+    char directory[] = "/tmp/kiln-bench-api.XXXXXX";
+    sigset_t heard;
+    int status = 0, said = 0;
+    pid_t bench, ended;
+
+    sigemptyset(&heard);
+    sigaddset(&heard, SIGCHLD);
+    sigaddset(&heard, SIGHUP);
+    sigaddset(&heard, SIGINT);
+    sigaddset(&heard, SIGTERM);
+    if (mkdtemp(directory) == NULL
+        || setenv(POPULATION_DIRECTORY, directory, 1) < 0
+        || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
+        perror("api");
+        return 1;
+    }
+    sigprocmask(SIG_BLOCK, &heard, NULL);
+    bench = fork();
+    if (bench == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        sigprocmask(SIG_UNBLOCK, &heard, NULL);
+        exit(run(argc, argv));
+    }
+    do {
+        if (sigwait(&heard, &said) == 0 && said != SIGCHLD)
+            kill(bench, SIGKILL);
+        ended = waitpid(bench, &status, WNOHANG);
+    } while (ended == 0);
+    while (waitpid(-1, NULL, 0) > 0)
+        continue; /* its servers */
+    nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

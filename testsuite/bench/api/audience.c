@@ -19,8 +19,9 @@
 #include "testsuite/bench/http/asker.h"
 #include "testsuite/bench/http/served.h"
 
-#define PIECE   (1u << 20)
-#define STUCK_S 60
+#define PIECE    (1u << 20)
+#define STUCK_S  60
+#define PER_HOST 2000
 
 struct audience {
     pthread_t thread;
@@ -140,7 +141,7 @@ audience_new(const struct served *server, unsigned watchers)
     for (uint32_t i = 0; i < watchers; i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.u32 = i};
 
-        a->fds[i] = asker_connect(server);
+        a->fds[i] = asker_connect_from(server, i / PER_HOST);
         asker_send(a->fds[i], request.text, request.length);
         await_head(a->fds[i]);
         epoll_ctl(a->poll_fd, EPOLL_CTL_ADD, a->fds[i], &event);

@@ -3,13 +3,11 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,12 +30,6 @@ static const char pod_defaults[] =
     "\"schedulerName\":\"default-scheduler\",\"securityContext\":{},"
     "\"enableServiceLinks\":true,\"priority\":0,"
     "\"preemptionPolicy\":\"PreemptLowerPriority\"";
-
-static char *
-directory_of(pid_t pid)
-{
-    return xasprintf("/tmp/kiln-bench-api.%d", (int)pid);
-}
 
 static int
 free_port(void)
@@ -83,13 +75,14 @@ void
 population_serve(int port_pipe)
 {
     const char *build = getenv("top_builddir");
-    char *directory = directory_of(getpid());
+    const char *directory = getenv(POPULATION_DIRECTORY);
     char *program =
         xasprintf("%s/kiln-controller", build != NULL ? build : "build");
     int port = free_port();
     char *listen = xasprintf("127.0.0.1:%d", port);
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (directory == NULL)
+        _exit(1);
     if (fork() == 0) {
         tell_when_up(port_pipe, port);
         _exit(0);
@@ -109,27 +102,11 @@ population_serve(int port_pipe)
     _exit(1);
 }
 
-static int
-remove_one(const char *path,
-           const struct stat *status,
-           int type,
-           struct FTW *where)
-{
-    (void)status;
-    (void)type;
-    (void)where;
-    return remove(path);
-}
-
 void
 population_stop(struct served *server)
 {
-    char *directory = directory_of(server->pid);
-
     kill(server->pid, SIGTERM);
     waitpid(server->pid, NULL, 0);
-    nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    free(directory);
 }
 
 void

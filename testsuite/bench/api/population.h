@@ -10,6 +10,9 @@
 
 #include "lib/base/macro.h"
 
+/* The variable that names a directory for the server's state. */
+#define POPULATION_DIRECTORY "KILN_BENCH_DIRECTORY"
+
 struct served;
 struct strbuf;
 

@@ -49,6 +49,16 @@ give_up(const char *what)
 int
 asker_connect(const struct served *server)
 {
+    return asker_connect_from(server, 0);
+}
+
+int
+asker_connect_from(const struct served *server, unsigned host)
+{
+    struct sockaddr_in from = {
+        .sin_family = AF_INET,
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK + host),
+    };
     struct sockaddr_in at = {
         .sin_family = AF_INET,
         .sin_port = htons((uint16_t)server->port),
@@ -56,7 +66,9 @@ asker_connect(const struct served *server)
     };
     int fd = socket(AF_INET, SOCK_STREAM, 0);
 
-    if (fd < 0 || connect(fd, (struct sockaddr *)&at, sizeof(at)) < 0)
+    if (fd < 0
+        || (host > 0 && bind(fd, (struct sockaddr *)&from, sizeof(from)) < 0)
+        || connect(fd, (struct sockaddr *)&at, sizeof(at)) < 0)
         give_up(strerror(errno));
     return fd;
 }

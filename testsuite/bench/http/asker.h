@@ -42,6 +42,9 @@ int asker_ask_once(const struct served *server,
                    const struct strbuf *request,
                    struct strbuf *body);
 
-/* For others that speak HTTP by themselves. Bytes are written whole. */
+/* For others that speak HTTP by themselves. Bytes are written whole. From: by
+ * 127.0.0.1 and the number, as a server bounds the connections of one address.
+ */
 int asker_connect(const struct served *server);
+int asker_connect_from(const struct served *server, unsigned host);
 void asker_send(int fd, const void *bytes, size_t length);

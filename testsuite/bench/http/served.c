@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -24,6 +25,7 @@ served_start(struct served *ret_served, void (*run)(int port_pipe))
     ret_served->pid = fork();
     if (ret_served->pid == 0) {
         close(pipe_fds[0]);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         run(pipe_fds[1]);
         _exit(0);
     }
