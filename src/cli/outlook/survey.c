@@ -128,7 +128,7 @@ survey_outlook(const struct survey *s, const struct json *job, int64_t now_us)
     json_print(job, &text);
     if (object_parse(&job_kind, text.text, text.length, &object, NULL) < 0)
         return NULL;
-    return outlook_new(&job_of(object)->spec.template_.spec,
+    return outlook_new(job_of(object)->spec.template_.spec,
                        s->nodes,
                        s->n_nodes,
                        s->pods,

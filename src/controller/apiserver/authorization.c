@@ -271,7 +271,7 @@ object_owner(const struct object *object, uid_t *ret_uid)
     if (object->kind == &pod_kind)
         context = pod_of(object)->spec.security_context;
     else if (object->kind == &job_kind)
-        context = job_of(object)->spec.template_.spec.security_context;
+        context = job_of(object)->spec.template_.spec->security_context;
     if (context == NULL || context->run_as_user == NULL)
         return false;
     *ret_uid = (uid_t)*context->run_as_user;

@@ -130,6 +130,12 @@ frame_add_slice(struct frame *frame,
     frame->length += length;
 }
 
+void
+frame_reserve(struct frame *frame, size_t bytes)
+{
+    strbuf_reserve(&frame->text, bytes);
+}
+
 size_t
 frame_length(const struct frame *frame)
 {

@@ -26,7 +26,8 @@ struct frame *frame_ref(struct frame *frame);
 struct frame *frame_new(void) OWNED_BY(frame_unref);
 DEFINE_CLEANUP(struct frame, frame_unref)
 
-/* Build. A slice is of the object's own text. Flatten makes one run of a
+/* Build. A slice is of the object's own text. Reserve: so much text is going to be
+ * added. Flatten makes one run of a
  * frame that many will be sent, which is cheaper than sending each its parts.
  */
 void frame_add(struct frame *frame, const char *text);
@@ -36,6 +37,7 @@ void frame_add_slice(struct frame *frame,
                      const struct object *object,
                      const char *from,
                      size_t length);
+void frame_reserve(struct frame *frame, size_t bytes);
 void frame_flatten(struct frame *frame);
 void frame_add_frame(struct frame *frame, const struct frame *other);
 

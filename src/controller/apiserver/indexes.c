@@ -38,7 +38,7 @@ job_key(const struct object *object, char buffer[64])
     const char *key =
         string_map_find(&object->meta->annotations, ANNOTATION_SUBMISSION);
     const struct security_context *context =
-        job_of(object)->spec.template_.spec.security_context;
+        job_of(object)->spec.template_.spec->security_context;
 
     if (key == NULL || context == NULL || context->run_as_user == NULL)
         return NULL;

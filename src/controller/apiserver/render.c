@@ -200,6 +200,18 @@ add_table_list(struct frame *out,
     frame_add(out, "]}");
 }
 
+/* What will be copied rather than referred to. */
+static size_t
+packed_bytes(const struct reply *r)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < r->n_objects; i++)
+        if (!object_is_whole(r->objects[i]))
+            bytes += r->objects[i]->length;
+    return bytes;
+}
+
 static void
 add_list(struct frame *out, const struct view *view, const struct reply *r)
 {
@@ -220,6 +232,8 @@ add_list(struct frame *out, const struct view *view, const struct reply *r)
         return;
     }
     frame_add(out, ",\"items\":[");
+    if (!metadata_alone)
+        frame_reserve(out, packed_bytes(r));
     for (size_t i = 0; i < r->n_objects; i++) {
         if (i > 0)
             frame_add(out, ",");

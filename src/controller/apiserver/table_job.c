@@ -150,9 +150,9 @@ add_containers(struct table_row *row, const struct job *job)
     CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf images = STRBUF_INIT;
 
-    for (unsigned i = 0; i < job->spec.template_.spec.containers.count; i++) {
+    for (unsigned i = 0; i < job->spec.template_.spec->containers.count; i++) {
         const struct container *c =
-            &job->spec.template_.spec.containers.items[i];
+            &job->spec.template_.spec->containers.items[i];
 
         strbuf_printf(&names, "%s%s", i > 0 ? "," : "", c->name);
         strbuf_printf(&images,

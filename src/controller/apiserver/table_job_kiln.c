@@ -286,7 +286,7 @@ add_time(struct table_row *row, const struct run *run)
 static void
 add_limit(struct table_row *row, const struct job *job)
 {
-    const int64_t *limit_s = job->spec.template_.spec.active_deadline_seconds;
+    const int64_t *limit_s = job->spec.template_.spec->active_deadline_seconds;
     char text[32] = "none";
 
     if (limit_s != NULL)
@@ -297,7 +297,7 @@ add_limit(struct table_row *row, const struct job *job)
 static const char *
 find_cpus(const struct job *job)
 {
-    const struct pod_spec *spec = &job->spec.template_.spec;
+    const struct pod_spec *spec = job->spec.template_.spec;
     const char *cpus = NULL;
 
     if (spec->containers.count > 0)
@@ -346,7 +346,7 @@ static void
 add_cells(struct table_row *row, const struct object *object)
 {
     const struct job *job = job_of(object);
-    const struct pod_spec *spec = &job->spec.template_.spec;
+    const struct pod_spec *spec = job->spec.template_.spec;
     struct sight sight = {
         .job = job,
         .is_whole = authorization_reads_whole(row->view->caller, object),

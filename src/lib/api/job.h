@@ -19,7 +19,8 @@ struct job_blob {
 };
 
 struct job_template { /* its metadata stands in the text alone */
-    struct pod_spec spec;
+    const struct pod_spec
+        *spec; /* always there; jobs that are alike share it */
 };
 
 /* What the failure of a pod means: the first rule that matches. A rule has

@@ -130,7 +130,7 @@ RECORD(pod_spec, pod_spec, "io.k8s.api.core.v1.PodSpec");
 
 static const struct field pod_template_fields[] = {
     OPAQUE_OBJECT("metadata", meta, ALWAYS),
-    OBJECT("spec", job_template, spec, pod_spec, ALWAYS),
+    OBJECT("spec", job_template, spec, pod_spec, ALWAYS | OPTIONAL),
 };
 RECORD(pod_template, job_template, "io.k8s.api.core.v1.PodTemplateSpec");
 /* clang-format on */

@@ -92,7 +92,7 @@ START_TEST(what_upstream_always_writes_is_written)
                      ",\"spec\":{\"template\":{\"metadata\":{"
                      "\"creationTimestamp\":null},\"spec\":{\"containers\":[{"
                      "\"name\":\"c\",\"resources\":{}}]}}},\"status\":{}}");
-    ck_assert_str_eq(job_of(job)->spec.template_.spec.containers.items[0].name,
+    ck_assert_str_eq(job_of(job)->spec.template_.spec->containers.items[0].name,
                      "c");
 }
 END_TEST
