@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/ksub/choices.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "cli/ksub/accelerators.h"
 #include "cli/ksub/duration.h"
 #include "cli/ksub/memory_size.h"
 #include "cli/ksub/moment.h"
+#include "cli/ksub/output_path.h"
 #include "cli/ksub/submission.h"
+#include "cli/ksub/warning_signal.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
 
-#define MOST_CPUS       INT64_C(1000000)
-#define DEFAULT_WARNING 60 /* seconds, as Slurm's --signal */
+#define MOST_CPUS INT64_C(1000000)
 
 static int
 set_duration(const struct option_spec *option,
@@ -205,9 +203,6 @@ set_open_mode(const struct option_spec *option,
     return 0;
 }
 
-/* A path with patterns: the agent replaces "%j" and its like. Another would
- * stay in the name and surprise.
- */
 static int
 set_path(const struct option_spec *option,
          const char *value,
@@ -216,28 +211,11 @@ set_path(const struct option_spec *option,
 {
     const char **place =
         (const char **)(void *)((char *)target + option->offset);
+    int r = output_path_check(value, err);
 
-    if (value[0] == '\0')
-        return error_set(err, -EINVAL, "the path is empty");
-    for (const char *p = strchr(value, '%'); p != NULL; p = strchr(p, '%')) {
-        p++;
-        if (*p == 'a' || *p == 'A')
-            return error_set(err,
-                             -EOPNOTSUPP,
-                             "'%%%c' belongs to job arrays, which come in a "
-                             "later release",
-                             *p);
-        if (*p == '\0' || strchr("jxuN%", *p) == NULL)
-            return error_set(err,
-                             -EINVAL,
-                             "'%s' holds an unknown pattern (%%j job id, %%x "
-                             "job name, %%u user, %%N node, %%%% a percent "
-                             "sign)",
-                             value);
-        p++;
-    }
-    *place = value;
-    return 0;
+    if (r == 0)
+        *place = value;
+    return r;
 }
 
 static int
@@ -270,36 +248,6 @@ set_priority(const struct option_spec *option,
     return 0;
 }
 
-/* "10", "USR1" or "SIGUSR1" */
-static int
-signal_named(const char *text)
-{
-    const char *name = strncasecmp(text, "SIG", 3) == 0 ? text + 3 : text;
-    char *end;
-    long number = strtol(text, &end, 10);
-
-    if (end != text && *end == '\0')
-        return number > 0 && number < NSIG ? (int)number : 0;
-    for (int i = 1; i < NSIG; i++) {
-        const char *known = sigabbrev_np(i);
-
-        if (known != NULL && strcasecmp(known, name) == 0)
-            return i;
-    }
-    return 0;
-}
-
-static int
-refuse_signal(const char *value, struct error *err)
-{
-    return error_set(err,
-                     -EINVAL,
-                     "'%s' is not a signal and a time in seconds before the "
-                     "limit (such as USR1@120 or B:TERM@60)",
-                     value);
-}
-
-/* "[B:]SIGNAL[@SECONDS]" */
 static int
 set_signal(const struct option_spec *option,
            const char *value,
@@ -307,39 +255,12 @@ set_signal(const struct option_spec *option,
            struct error *err)
 {
     struct submission *s = target;
-    struct submission_signal signal = {.seconds_before = DEFAULT_WARNING};
-    const char *name = value;
-    const char *at;
-    char text[16];
-    const char *known;
-    int number;
+    int r = warning_signal_parse(value, &s->signal, err);
 
     (void)option;
-    if (strncasecmp(name, "B:", 2) == 0) {
-        signal.batch_only = true;
-        name += 2;
-    }
-    at = strchrnul(name, '@');
-    if (at == name || (size_t)(at - name) >= sizeof(text))
-        return refuse_signal(value, err);
-    memcpy(text, name, (size_t)(at - name));
-    text[at - name] = '\0';
-    if (*at == '@') {
-        char *end;
-
-        signal.seconds_before = strtol(at + 1, &end, 10);
-        if (!isdigit((unsigned char)at[1]) || *end != '\0'
-            || signal.seconds_before > 65535)
-            return refuse_signal(value, err);
-    }
-    number = signal_named(text);
-    known = number > 0 ? sigabbrev_np(number) : NULL;
-    if (known == NULL)
-        return refuse_signal(value, err);
-    strncpy(signal.name, known, sizeof(signal.name) - 1);
-    s->signal = signal;
-    s->has_signal = true;
-    return 0;
+    if (r == 0)
+        s->has_signal = true;
+    return r;
 }
 
 static int

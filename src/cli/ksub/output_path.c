@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ksub/output_path.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base/error.h"
+
+int
+output_path_check(const char *path, struct error *err)
+{
+    if (path[0] == '\0')
+        return error_set(err, -EINVAL, "the path is empty");
+    for (const char *p = strchr(path, '%'); p != NULL; p = strchr(p, '%')) {
+        p++;
+        if (*p == 'a' || *p == 'A')
+            return error_set(err,
+                             -EOPNOTSUPP,
+                             "'%%%c' belongs to job arrays, which come in a "
+                             "later release",
+                             *p);
+        if (*p == '\0' || strchr("jxuN%", *p) == NULL)
+            return error_set(err,
+                             -EINVAL,
+                             "'%s' holds an unknown pattern (%%j job id, %%x "
+                             "job name, %%u user, %%N node, %%%% a percent "
+                             "sign)",
+                             path);
+        p++;
+    }
+    return 0;
+}
