@@ -21,6 +21,7 @@
 #include "agent/output/requests.h"
 #include "agent/pods/ground.h"
 #include "agent/pods/pods.h"
+#include "agent/pods/spares.h"
 #include "agent/registration.h"
 #include "agent/sentry.h"
 #include "agent/settings.h"
@@ -72,6 +73,7 @@ struct agent {
     struct scratch *scratch; /* NULL: none is offered */
     struct volumes *volumes;
     struct nursery *nursery;
+    struct spares *spares;
 
     struct notary *notary;
     struct http_login *login;
@@ -119,6 +121,7 @@ open_state(struct agent *a, struct error *err)
                          "'%s'",
                          dir);
     a->secret_path = xasprintf("%s/node-secret", dir);
+    a->spares = spares_new(dir);
     return 0;
 }
 
@@ -346,6 +349,7 @@ lay_ground(struct agent *a)
         .announcer = a->announcer,
         .observe_ms = s->observe_us / 1000,
         .state_dir = s->state_dir,
+        .spares = a->spares,
         .run_dir = s->run_dir,
         .tmp_dir = s->tmp_dir,
         .shepherd = s->shepherd,
@@ -593,6 +597,7 @@ agent_free(struct agent *a)
     http_login_free(a->login);
     notary_free(a->notary);
     nursery_close(a->nursery);
+    spares_free(a->spares);
     cgpool_free(a->pool);
     cgroot_close(a->cgroups);
     topology_free(a->topology);

@@ -35,8 +35,9 @@ struct ground {
     struct announcer *announcer;
     int64_t observe_ms; /* how often to look where pods are; 0: never */
 
-    const char *state_dir;   /* pods/UID/: pod, exit, script */
-    const char *run_dir;     /* pods/UID/: live */
+    const char *state_dir;   /* pods/UID/: exit, script, output */
+    struct spares *spares;   /* below it */
+    const char *run_dir;     /* pods/UID/: pod, live, cgroup */
     const char *tmp_dir;     /* kiln-UID/ becomes the job's TMPDIR */
     const char *shepherd;    /* the program */
     struct nursery *nursery; /* of it; or NULL */

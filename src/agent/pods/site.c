@@ -18,6 +18,7 @@
 #include "agent/pods/compose.h"
 #include "agent/pods/device_guard.h"
 #include "agent/pods/ground.h"
+#include "agent/pods/spares.h"
 #include "agent/shepherd/ending.h"
 #include "agent/shepherd/launch.h"
 #include "agent/shepherd/live.h"
@@ -102,18 +103,18 @@ make_directories(const struct site_start *st, struct error *err)
     const char *uid = st->pod->meta->uid;
     CLEANUP_FREE char *state = state_path(g, uid, "");
     CLEANUP_FREE char *run = run_path(g, uid, "");
-    CLEANUP_FREE char *pod = state_path(g, uid, "pod");
+    CLEANUP_FREE char *pod = run_path(g, uid, "pod");
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_FREE char *text =
         xasprintf("%s\n%s", g->boot_id, object_text(st->pod, arena));
     int r;
 
-    /* 0711: the job's user must reach its script in there. */
-    r = dir_make(state, 0711, err);
-    if (r == 0)
-        r = dir_make(run, 0700, err);
+    r = dir_make(run, 0700, err);
     if (r == 0)
         r = write_file(pod, text, err);
+    /* 0711: the job's user must reach its script in there. */
+    if (r == 0 && spares_take(g->spares, state) < 0)
+        r = dir_make(state, 0711, err);
     return r < 0 ? r : make_output(st, err);
 }
 
@@ -335,32 +336,35 @@ site_leave(const struct ground *g, const char *uid, struct error *err)
     CLEANUP_FREE char *run = run_path(g, uid, "");
     CLEANUP_FREE char *live = run_path(g, uid, "live");
     CLEANUP_FREE char *cgroup = run_path(g, uid, "cgroup");
+    CLEANUP_FREE char *pod = run_path(g, uid, "pod");
     CLEANUP_FREE char *script = state_path(g, uid, "script");
     int r = remove_place(tmp, err);
 
     unlink(script);
     unlink(live);
     unlink(cgroup);
+    unlink(pod);
     return r < 0 ? r : remove_place(run, err);
 }
 
 struct forgetting {
+    struct spares *spares;
     char *path;
     bool keep_output;
 };
 
 /* The directory itself goes too when there is no output in it. */
 static void
-settle(const char *path)
+settle(const char *path, struct spares *spares)
 {
-    static const char *const files[] = {"pod", "exit", "script"};
+    static const char *const files[] = {"exit", "script"};
 
     for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
         CLEANUP_FREE char *file = xasprintf("%s/%s", path, files[i]);
 
         unlink(file);
     }
-    rmdir(path);
+    spares_put(spares, path);
 }
 
 static void
@@ -369,7 +373,7 @@ forget_work(void *arg)
     struct forgetting *f = arg;
 
     if (f->keep_output)
-        settle(f->path);
+        settle(f->path, f->spares);
     else
         (void)remove_place(f->path, NULL);
     free(f->path);
@@ -381,6 +385,7 @@ forget(const struct ground *g, const char *uid, bool keep_output)
 {
     struct forgetting *f = xnew(struct forgetting);
 
+    f->spares = g->spares;
     f->path = state_path(g, uid, "");
     f->keep_output = keep_output;
     workers_submit(g->workers, NULL, forget_work, NULL, f);
@@ -462,7 +467,7 @@ read_pod(const struct ground *g,
          struct strbuf *text,
          const char **ret_pod)
 {
-    CLEANUP_FREE char *path = state_path(g, uid, "pod");
+    CLEANUP_FREE char *path = run_path(g, uid, "pod");
     char *line_end;
     int r = file_read(path, POD_TEXT_LIMIT, text, NULL);
 
@@ -476,7 +481,9 @@ read_pod(const struct ground *g,
     return 0;
 }
 
-/* A torn one has seen a crash of the machine. */
+/* /run is emptied by a restart; one on a disk is not, and a torn file in it has
+ * seen a crash of the machine.
+ */
 bool
 site_is_of_earlier_boot(const struct ground *g, const char *uid)
 {
@@ -484,7 +491,8 @@ site_is_of_earlier_boot(const struct ground *g, const char *uid)
     const char *pod;
     int r = read_pod(g, uid, &text, &pod);
 
-    return r == -EBADMSG || (r == 0 && strcmp(text.text, g->boot_id) != 0);
+    return r == -ENOENT || r == -EBADMSG
+           || (r == 0 && strcmp(text.text, g->boot_id) != 0);
 }
 
 void

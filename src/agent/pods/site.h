@@ -4,8 +4,10 @@
  * What blocks (files, cgroups, a new process) and is therefore done on a
  * worker, except for the reads of /run, which are cheap.
  *
- * Layout: STATE/pods/UID/ holds pod, script, exit and output; RUN/pods/UID/
- * holds live and cgroup; TMP/kiln-UID is the job's TMPDIR.
+ * Layout: RUN/pods/UID/ holds pod, live and cgroup; it is made first, and is
+ * gone when the machine was restarted. STATE/pods/UID/ holds script, exit and
+ * output, and says by being there that the pod was begun. TMP/kiln-UID is the
+ * job's TMPDIR.
  */
 #pragma once
 
