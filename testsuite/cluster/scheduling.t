@@ -287,7 +287,11 @@ ok "those that do stay" is_on_a_node stays
 get /metrics >"$cluster/metrics"
 for name in scheduler_schedule_attempts_total scheduler_pending_pods \
     scheduler_preemption_victims scheduler_framework_extension_point_duration_seconds \
-    scheduler_queue_incoming_pods_total scheduler_event_handling_duration_seconds; do
+    scheduler_queue_incoming_pods_total scheduler_event_handling_duration_seconds \
+    scheduler_plugin_execution_duration_seconds scheduler_plugin_evaluation_total \
+    scheduler_queueing_hint_execution_duration_seconds scheduler_inflight_events \
+    scheduler_preemption_goroutines_execution_total \
+    scheduler_async_api_call_execution_total scheduler_pending_async_api_calls; do
     ok "there is a metric $name" grep -q "^$name" "$cluster/metrics"
 done
 signal controller USR2

@@ -8,6 +8,7 @@
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/probe.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/queue.h"
@@ -142,9 +143,12 @@ assignments_bind(struct assignments *as, struct assignment *a)
     for (a->turn = 0; plugin_of(a) != PLUGIN_NONE; a->turn++) {
         const struct profile_entry *e = &a->profile->entries[plugin_of(a)];
         uint32_t reason = NAME_NONE;
+        const char *name = e->plugin->name;
+        int64_t began_us = probe_begin(as->settings.handle);
         enum verdict verdict;
 
         verdict = e->plugin->bind(e->self, a, &reason);
+        probe_end(as->settings.handle, name, POINT_BIND, verdict, began_us);
         if (verdict == VERDICT_SKIP)
             continue;
         if (verdict == VERDICT_OK)
@@ -179,9 +183,12 @@ prebind(struct assignments *as, struct assignment *a)
     for (; plugin_of(a) != PLUGIN_NONE; a->turn++) {
         const struct profile_entry *e = &a->profile->entries[plugin_of(a)];
         uint32_t reason = NAME_NONE;
+        const char *name = e->plugin->name;
+        int64_t began_us = probe_begin(as->settings.handle);
         enum verdict verdict;
 
         verdict = e->plugin->prebind(e->self, a, &reason);
+        probe_end(as->settings.handle, name, POINT_PREBIND, verdict, began_us);
         if (verdict == VERDICT_WAIT)
             return;
         if (verdict != VERDICT_OK && verdict != VERDICT_SKIP) {
@@ -216,10 +223,16 @@ ask_permit(struct assignments *as,
         const struct profile_entry *e = &a->profile->entries[i];
         uint32_t reason = NAME_NONE;
         int64_t timeout_us = 0;
+        int64_t began_us = probe_begin(as->settings.handle);
         enum verdict verdict;
 
         verdict =
             e->plugin->permit(e->self, &a->cycle, node, &timeout_us, &reason);
+        probe_end(as->settings.handle,
+                  e->plugin->name,
+                  POINT_PERMIT,
+                  verdict,
+                  began_us);
         if (verdict == VERDICT_WAIT) {
             a->waiting |= PLUGIN_BIT(i);
             a->has_waited = true;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/meters.h"
 #include "controller/scheduler/recorder.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
@@ -22,25 +23,29 @@ struct eviction {
     char *key;
     struct pod_view *victim;
     struct client_call *call;
+    int64_t began_us;
 };
 
 struct evictions {
     struct client *client;
     struct clock *clock;
     struct recorder *recorder;
+    struct meters *meters;
     struct map *under_way;
 };
 
 struct evictions *
 evictions_new(struct client *client,
               struct clock *clock,
-              struct recorder *recorder)
+              struct recorder *recorder,
+              struct meters *meters)
 {
     struct evictions *e = xnew(struct evictions);
 
     e->client = client;
     e->clock = clock;
     e->recorder = recorder;
+    e->meters = meters;
     e->under_way = map_new();
     return e;
 }
@@ -71,9 +76,14 @@ evictions_free(struct evictions *e)
 static void
 end(struct eviction *v, const struct client_reply *reply)
 {
+    struct evictions *e = v->owner;
     struct error err = {0};
+    bool has_failed = client_reply_error(reply, &err) < 0 && reply->code != 404;
 
-    if (client_reply_error(reply, &err) < 0 && reply->code != 404)
+    meters_eviction(e->meters,
+                    !has_failed,
+                    clock_monotonic_us(e->clock) - v->began_us);
+    if (has_failed)
         log_warning("pod '%s' was to make room for another but stays: %s",
                     v->key,
                     err.text);
@@ -183,6 +193,7 @@ evictions_add(struct evictions *e,
     v->owner = e;
     v->key = xstrdup(key);
     v->victim = pod_view_ref(victim);
+    v->began_us = clock_monotonic_us(e->clock);
     map_put(e->under_way, key, v);
     message = xasprintf("Preempted by pod %s/%s (%s) on node %s",
                         preemptor->namespace,

@@ -16,14 +16,15 @@
 struct client;
 struct clock;
 struct evictions;
+struct meters;
 struct pod_view;
 struct recorder;
 
 void evictions_free(struct evictions *e);
 struct evictions *evictions_new(struct client *client,
                                 struct clock *clock,
-                                struct recorder *recorder)
-    OWNED_BY(evictions_free);
+                                struct recorder *recorder,
+                                struct meters *meters) OWNED_BY(evictions_free);
 DEFINE_CLEANUP(struct evictions, evictions_free)
 
 /* One that is under way already is left alone. */

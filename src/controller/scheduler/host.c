@@ -229,12 +229,42 @@ host_profile(void *host, const struct pod_view *pod)
     return scheduler_profile(host, pod->object);
 }
 
+static void
+plugin_took(void *context,
+            const char *plugin,
+            enum point point,
+            enum verdict verdict,
+            int64_t took_us)
+{
+    const struct scheduler *s = context;
+
+    meters_plugin(s->meters, plugin, point_label(point), verdict, took_us);
+}
+
+static void
+hint_took(void *context,
+          const char *plugin,
+          const char *event,
+          bool is_helping,
+          int64_t took_us)
+{
+    const struct scheduler *s = context;
+
+    meters_hint(s->meters, plugin, event, is_helping, took_us);
+}
+
 void
 scheduler_make_handle(struct scheduler *s)
 {
     const struct scheduler_settings *set = &s->settings;
 
+    s->probe = (struct probe){
+        .took = plugin_took,
+        .hint_took = set->metrics != NULL ? hint_took : NULL,
+        .context = s,
+    };
     s->handle = (struct handle){
+        .probe = &s->probe,
         .resources = s->resources,
         .reasons = s->reasons,
         .clock = s->settings.clock,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/in_flight.h"
 
+#include <string.h>
+
 #include "controller/scheduler/framework/cluster_event.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "lib/api/object.h"
@@ -12,9 +14,19 @@ struct happening {
     const struct object *old_object, *new_object;
 };
 
+/* Of one kind of event, by its label. */
+struct label_count {
+    const char *label;
+    size_t count;
+};
+
+#define LABELS 64
+
 struct in_flight {
     struct list marks;
     size_t n_pods, n_events;
+    struct label_count labels[LABELS];
+    unsigned n_labels;
 };
 
 struct in_flight *
@@ -38,11 +50,27 @@ happening_of(struct in_flight_mark *mark)
     return container_of(mark, struct happening, mark);
 }
 
+/* Beyond the last label there is room for, events go uncounted. */
+static void
+count_label(struct in_flight *f, const char *label, int by)
+{
+    unsigned i = 0;
+
+    while (i < f->n_labels && strcmp(f->labels[i].label, label) != 0)
+        i++;
+    if (i == LABELS)
+        return;
+    if (i == f->n_labels)
+        f->labels[f->n_labels++].label = label;
+    f->labels[i].count += (size_t)by;
+}
+
 static void
 forget(struct in_flight *f, struct happening *h)
 {
     list_remove(&h->mark.link);
     f->n_events--;
+    count_label(f, h->event.label, -1);
     object_unref(h->old_object);
     object_unref(h->new_object);
     free(h);
@@ -106,6 +134,7 @@ in_flight_add(struct in_flight *f,
     h->new_object = new_object != NULL ? object_ref(new_object) : NULL;
     list_add_last(&f->marks, &h->mark.link);
     f->n_events++;
+    count_label(f, event->label, 1);
 }
 
 void
@@ -124,6 +153,15 @@ in_flight_visit(const struct in_flight *f,
         if (!visit(&h->event, h->old_object, h->new_object, context))
             return;
     }
+}
+
+void
+in_flight_visit_labels(const struct in_flight *f,
+                       in_flight_label_fn *visit,
+                       void *context)
+{
+    for (unsigned i = 0; i < f->n_labels; i++)
+        visit(f->labels[i].label, f->labels[i].count, context);
 }
 
 size_t

@@ -42,5 +42,11 @@ void in_flight_visit(const struct in_flight *f,
                      const struct queued_pod *pod,
                      in_flight_visit_fn *visit,
                      void *context);
+
+/* How many events there are of each label that was ever seen. */
+typedef void in_flight_label_fn(const char *label, size_t count, void *context);
+void in_flight_visit_labels(const struct in_flight *f,
+                            in_flight_label_fn *visit,
+                            void *context);
 size_t in_flight_pods(const struct in_flight *f);
 size_t in_flight_events(const struct in_flight *f);

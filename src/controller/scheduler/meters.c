@@ -5,12 +5,20 @@
 #include "controller/scheduler/scheduler.h"
 #include "controller/scheduler/steps.h"
 #include "lib/base/alloc.h"
+#include "lib/base/list.h"
 #include "lib/base/metric.h"
 
 /* Resolved once: cycles are many. */
 struct point_series {
     const char *profile;
     struct metric *series;
+};
+
+/* How many evaluations of a profile's plugins have been counted. */
+struct told {
+    struct list link;
+    const struct profile *profile;
+    uint64_t evaluations[POINTS][PROFILE_MAX_PLUGINS];
 };
 
 struct meters {
@@ -30,6 +38,13 @@ struct meters {
     struct metric_family *calls;
     struct metric_family *call_seconds;
     struct metric_family *waiting_calls;
+    struct metric_family *plugin_seconds;
+    struct metric_family *evaluations;
+    struct metric_family *hint_seconds;
+    struct metric_family *in_flight;
+    struct metric_family *evictions;
+    struct metric_family *eviction_seconds;
+    struct list told; /* of evaluations */
     struct metric *pending[4];
     struct metric *cache_size[3];
     struct point_series steps[STEPS]; /* of the profile seen last */
@@ -159,6 +174,55 @@ make_preemption(struct meters *m, struct metric_registry *registry)
 }
 
 static void
+make_plugins(struct meters *m, struct metric_registry *registry)
+{
+    double seconds[20], hints[12], evictions[20];
+
+    metric_exponential_bounds(0.00001, 1.5, seconds, ARRAY_SIZE(seconds));
+    metric_exponential_bounds(0.00001, 2, hints, ARRAY_SIZE(hints));
+    metric_exponential_bounds(0.01, 2, evictions, ARRAY_SIZE(evictions));
+    m->plugin_seconds =
+        metric_histogram(registry,
+                         "scheduler_plugin_execution_duration_seconds",
+                         "Duration for running a plugin at a specific "
+                         "extension point.",
+                         "plugin,extension_point,status",
+                         seconds,
+                         ARRAY_SIZE(seconds));
+    m->evaluations = metric_counter(registry,
+                                    "scheduler_plugin_evaluation_total",
+                                    "Number of attempts to schedule pods by "
+                                    "each plugin and the extension point.",
+                                    "plugin,extension_point,profile");
+    m->hint_seconds =
+        metric_histogram(registry,
+                         "scheduler_queueing_hint_execution_duration_seconds",
+                         "Latency for running a queueing hint function of a "
+                         "plugin.",
+                         "plugin,event,hint",
+                         hints,
+                         ARRAY_SIZE(hints));
+    m->in_flight = metric_gauge(registry,
+                                "scheduler_inflight_events",
+                                "Number of events currently tracked in the "
+                                "scheduling queue.",
+                                "event");
+    m->evictions =
+        metric_counter(registry,
+                       "scheduler_preemption_goroutines_execution_total",
+                       "Number of preemption goroutines executed.",
+                       "result");
+    m->eviction_seconds =
+        metric_histogram(registry,
+                         "scheduler_preemption_goroutines_duration_seconds",
+                         "Duration in seconds for running goroutines for the "
+                         "preemption.",
+                         "result",
+                         evictions,
+                         ARRAY_SIZE(evictions));
+}
+
+static void
 make_calls(struct meters *m, struct metric_registry *registry)
 {
     double seconds[12];
@@ -204,6 +268,8 @@ meters_new(struct metric_registry *registry)
     make_framework(m, registry);
     make_preemption(m, registry);
     make_calls(m, registry);
+    make_plugins(m, registry);
+    list_init(&m->told);
     pending = metric_gauge(registry,
                            "scheduler_pending_pods",
                            "Number of pending pods, by the queue type.",
@@ -223,6 +289,10 @@ meters_new(struct metric_registry *registry)
 void
 meters_free(struct meters *m)
 {
+    if (m == NULL)
+        return;
+    list_foreach_safe(link, &m->told)
+        free(container_of(link, struct told, link));
     free(m);
 }
 
@@ -367,8 +437,53 @@ meters_event_handled(struct meters *m, const char *event, int64_t took_us)
                        (double)took_us / 1e6);
 }
 
+static struct told *
+told_of(struct meters *m, const struct profile *profile)
+{
+    struct told *told;
+
+    list_foreach(link, &m->told)
+    {
+        told = container_of(link, struct told, link);
+        if (told->profile == profile)
+            return told;
+    }
+    told = xnew(struct told);
+    told->profile = profile;
+    list_add_last(&m->told, &told->link);
+    return told;
+}
+
+/* Upstream counts these points alone. */
+static void
+count_evaluations(struct meters *m, const struct profile *profile)
+{
+    static const enum point points[] = {
+        POINT_PREFILTER,
+        POINT_FILTER,
+        POINT_PRESCORE,
+        POINT_SCORE,
+    };
+    struct told *told = told_of(m, profile);
+
+    for (unsigned i = 0; i < ARRAY_SIZE(points); i++)
+        for (unsigned p = 0; p < profile->n_entries; p++) {
+            uint64_t now = profile->evaluations[points[i]][p];
+            uint64_t *before = &told->evaluations[points[i]][p];
+
+            if (now == *before)
+                continue;
+            metric_count(metric_series(m->evaluations,
+                                       profile->entries[p].plugin->name,
+                                       point_label(points[i]),
+                                       profile->scheduler_name),
+                         now - *before);
+            *before = now;
+        }
+}
+
 void
-meters_rejections(struct meters *m, const struct profile *profile)
+meters_profile(struct meters *m, const struct profile *profile)
 {
     if (m == NULL)
         return;
@@ -378,4 +493,54 @@ meters_rejections(struct meters *m, const struct profile *profile)
                                      profile->entries[i].plugin->name,
                                      profile->scheduler_name),
                        profile->rejected[i]);
+    count_evaluations(m, profile);
+}
+
+void
+meters_in_flight(struct meters *m, const char *event, size_t count)
+{
+    if (m != NULL)
+        metric_set(metric_series(m->in_flight, event), (double)count);
+}
+
+void
+meters_plugin(struct meters *m,
+              const char *plugin,
+              const char *point,
+              enum verdict verdict,
+              int64_t took_us)
+{
+    if (m != NULL)
+        metric_observe(metric_series(m->plugin_seconds,
+                                     plugin,
+                                     point,
+                                     verdict_name(verdict)),
+                       (double)took_us / 1e6);
+}
+
+void
+meters_hint(struct meters *m,
+            const char *plugin,
+            const char *event,
+            bool is_helping,
+            int64_t took_us)
+{
+    if (m != NULL)
+        metric_observe(metric_series(m->hint_seconds,
+                                     plugin,
+                                     event,
+                                     is_helping ? "Queue" : "QueueSkip"),
+                       (double)took_us / 1e6);
+}
+
+void
+meters_eviction(struct meters *m, bool has_succeeded, int64_t took_us)
+{
+    const char *result = has_succeeded ? "success" : "error";
+
+    if (m == NULL)
+        return;
+    metric_count(metric_series(m->evictions, result), 1);
+    metric_observe(metric_series(m->eviction_seconds, result),
+                   (double)took_us / 1e6);
 }

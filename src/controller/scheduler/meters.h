@@ -70,5 +70,23 @@ void meters_waiting_calls(struct meters *m, const char *kind, size_t count);
 void meters_placed(struct meters *m, unsigned attempts, int64_t waited_us);
 void meters_counts(struct meters *m, const struct scheduler_counts *counts);
 
-/* How many waiting pods each plugin of the profile has rejected. */
-void meters_rejections(struct meters *m, const struct profile *profile);
+/* How many waiting pods each plugin of the profile has rejected, and how often
+ * it was asked.
+ */
+void meters_profile(struct meters *m, const struct profile *profile);
+
+/* So many events are kept for pods in flight. A plugin took so long at a point,
+ * a hint for an event. A victim was ended, or could not be.
+ */
+void meters_in_flight(struct meters *m, const char *event, size_t count);
+void meters_plugin(struct meters *m,
+                   const char *plugin,
+                   const char *point,
+                   enum verdict verdict,
+                   int64_t took_us);
+void meters_hint(struct meters *m,
+                 const char *plugin,
+                 const char *event,
+                 bool is_helping,
+                 int64_t took_us);
+void meters_eviction(struct meters *m, bool has_succeeded, int64_t took_us);

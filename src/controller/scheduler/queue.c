@@ -691,3 +691,9 @@ queue_visit(const struct queue *q, queue_visit_fn *visit, void *context)
     while (map_next(q->pods, &at, NULL, &value))
         visit(value, context);
 }
+
+void
+queue_visit_events(const struct queue *q, queue_event_fn *visit, void *context)
+{
+    in_flight_visit_labels(q->in_flight, visit, context);
+}

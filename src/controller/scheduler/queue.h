@@ -109,5 +109,10 @@ queue_find(const struct queue *q, const char *namespace, const char *name);
 typedef void queue_visit_fn(const struct queued_pod *pod, void *context);
 void queue_visit(const struct queue *q, queue_visit_fn *visit, void *context);
 
+/* The events that are kept for pods in flight, by their label. */
+typedef void queue_event_fn(const char *label, size_t count, void *context);
+void
+queue_visit_events(const struct queue *q, queue_event_fn *visit, void *context);
+
 /* How long a pod backs off after so many attempts. */
 int64_t backoff_us(int64_t initial_us, int64_t max_us, unsigned attempts);

@@ -177,8 +177,9 @@ make_rooms(struct scheduler *s)
             set->component != NULL ? set->component : SCHEDULER_DEFAULT_NAME,
     });
     s->adoption = adoption_new(set->client, s->cache);
-    s->evictions = evictions_new(set->client, set->clock, s->recorder);
     s->meters = meters_new(set->metrics);
+    s->evictions =
+        evictions_new(set->client, set->clock, s->recorder, s->meters);
     s->objects = map_new();
     make_extenders(s);
 }

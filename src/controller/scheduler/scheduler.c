@@ -33,6 +33,9 @@
 /* A cycle that takes longer is worth a line in the log. */
 #define SLOW_CYCLE_US 100000
 
+/* In how many cycles plugins are measured one by one: one of so many. */
+#define PROBE_EVERY 10
+
 /* How often extenders are asked about nodes that were not feasible when they
  * were asked before.
  */
@@ -229,6 +232,7 @@ schedule_one(struct scheduler *s, struct queued_pod *queued)
         queued_pod_free(queued);
         return;
     }
+    s->probe.is_on = s->meters != NULL && s->attempts % PROBE_EVERY == 0;
     s->attempts++;
     steps_begin(&s->steps, s->settings.clock);
     run_cycle(s, begin_assignment(s, queued));
@@ -293,6 +297,14 @@ scheduler_nominate(struct scheduler *s,
 
 /* Time */
 
+static void
+count_in_flight(const char *label, size_t count, void *context)
+{
+    const struct scheduler *s = context;
+
+    meters_in_flight(s->meters, label, count);
+}
+
 void
 scheduler_tick(struct scheduler *s)
 {
@@ -323,7 +335,9 @@ scheduler_tick(struct scheduler *s)
                              kinds[i]->name,
                              dispatcher_waiting(s->dispatcher, kinds[i]));
     for (unsigned i = 0; i < s->n_profiles; i++)
-        meters_rejections(s->meters, s->profiles[i]);
+        meters_profile(s->meters, s->profiles[i]);
+    if (s->meters != NULL)
+        queue_visit_events(s->queue, count_in_flight, s);
 }
 
 int64_t

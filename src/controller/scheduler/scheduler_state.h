@@ -9,6 +9,7 @@
 
 #define SCHEDULER_DEFAULT_NAME "default-scheduler"
 
+#include "controller/scheduler/framework/probe.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/snapshot.h"
 #include "controller/scheduler/meters.h"
@@ -40,6 +41,7 @@ struct scheduler {
     struct names *reasons;
     struct names *signatures;
     struct handle handle;
+    struct probe probe;
     struct profile **profiles;
     unsigned n_profiles;
     struct queue *queue;

@@ -5,8 +5,33 @@
 
 #include "controller/scheduler/framework/cluster_event.h"
 #include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/probe.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
+
+static bool
+ask_hint(const struct profile *profile,
+         const struct profile_entry *e,
+         const struct wake *wake,
+         const struct pod_view *pod,
+         const struct cluster_event *event,
+         const struct object *old_object,
+         const struct object *new_object)
+{
+    const struct handle *handle = profile->handle;
+    bool is_measured =
+        handle->probe != NULL && handle->probe->hint_took != NULL;
+    int64_t began_us = is_measured ? clock_monotonic_us(handle->clock) : 0;
+    bool is_helping = wake->hint(e->self, pod, old_object, new_object);
+
+    if (is_measured)
+        handle->probe->hint_took(handle->probe->context,
+                                 e->plugin->name,
+                                 event->label,
+                                 is_helping,
+                                 clock_monotonic_us(handle->clock) - began_us);
+    return is_helping;
+}
 
 static enum wake_strategy
 ask_plugin(const struct profile_entry *e,
@@ -23,7 +48,13 @@ ask_plugin(const struct profile_entry *e,
         if (!event_is_covered(wake->resource, wake->actions, event))
             continue;
         if (wake->hint == NULL || (old_object == NULL && new_object == NULL)
-            || wake->hint(e->self, p->pod, old_object, new_object))
+            || ask_hint(p->profile,
+                        e,
+                        wake,
+                        p->pod,
+                        event,
+                        old_object,
+                        new_object))
             return WAKE_AFTER_BACKOFF;
     }
     return WAKE_SKIP;

@@ -24,6 +24,7 @@ struct node_view;
 struct nominator;
 struct object;
 struct pod_view;
+struct probe;
 struct profile;
 struct proposals;
 struct random_source;
@@ -42,6 +43,7 @@ struct handle {
     struct clock *clock;
     struct random_source *random;
     struct nominator *nominator;
+    struct probe *probe;         /* NULL: nothing is measured */
     uint64_t namespaces_version; /* rises when a Namespace changes */
     struct volume_book *volumes;
     void *host;

@@ -209,8 +209,9 @@ struct plugin {
                     struct strbuf *out);
 };
 
-/* "preFilter" */
+/* "preFilter", as a configuration names it; "PreFilter", as a metric does. */
 const char *point_name(enum point point);
+const char *point_label(enum point point);
 
 /* Whether it has anything for that point. */
 bool plugin_has_point(const struct plugin *plugin, enum point point);

@@ -25,6 +25,27 @@ point_name(enum point point)
     return names[point];
 }
 
+const char *
+point_label(enum point point)
+{
+    static const char *const labels[POINTS] = {
+        [POINT_PRE_ENQUEUE] = "PreEnqueue",
+        [POINT_QUEUE_SORT] = "QueueSort",
+        [POINT_PREFILTER] = "PreFilter",
+        [POINT_FILTER] = "Filter",
+        [POINT_POSTFILTER] = "PostFilter",
+        [POINT_PRESCORE] = "PreScore",
+        [POINT_SCORE] = "Score",
+        [POINT_RESERVE] = "Reserve",
+        [POINT_PERMIT] = "Permit",
+        [POINT_PREBIND] = "PreBind",
+        [POINT_BIND] = "Bind",
+        [POINT_POSTBIND] = "PostBind",
+    };
+
+    return labels[point];
+}
+
 bool
 plugin_has_point(const struct plugin *p, enum point point)
 {

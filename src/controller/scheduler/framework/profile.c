@@ -7,6 +7,7 @@
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/probe.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
@@ -110,6 +111,7 @@ profile_new(const struct profile_settings *settings,
     p->scheduler_name = xstrdup(settings->scheduler_name);
     p->percentage_of_nodes = settings->percentage_of_nodes;
     p->handle = settings->handle;
+    p->evaluations = xcalloc(POINTS, sizeof(*p->evaluations));
     if (settings->n_plugins > PROFILE_MAX_PLUGINS)
         return error_set(err,
                          -E2BIG,
@@ -142,6 +144,7 @@ profile_free(struct profile *p)
     for (unsigned i = 0; i < p->n_entries; i++)
         if (p->entries[i].plugin->drop != NULL)
             p->entries[i].plugin->drop(p->entries[i].self);
+    free(p->evaluations);
     free(p->scheduler_name);
     free(p);
 }
@@ -239,6 +242,22 @@ narrow(struct narrowing *all, struct narrowing *one)
     free(one->names);
 }
 
+static void
+note_run(const struct profile *p,
+         unsigned plugin,
+         enum point point,
+         unsigned count,
+         enum verdict verdict,
+         int64_t began_us)
+{
+    p->evaluations[point][plugin] += count;
+    probe_end(p->handle,
+              p->entries[plugin].plugin->name,
+              point,
+              verdict,
+              began_us);
+}
+
 struct answer
 profile_prefilter(const struct profile *p,
                   struct cycle *c,
@@ -253,9 +272,11 @@ profile_prefilter(const struct profile *p,
         const struct profile_entry *e = &p->entries[i];
         struct narrowing one = {0};
         uint32_t reason = NAME_NONE;
+        int64_t began_us = probe_begin(p->handle);
         enum verdict verdict;
 
         verdict = e->plugin->prefilter(e->self, c, &one, &reason);
+        note_run(p, i, POINT_PREFILTER, 1, verdict, began_us);
         if (verdict == VERDICT_SKIP) {
             c->skipped_filters |= PLUGIN_BIT(i);
             continue;
@@ -342,12 +363,15 @@ filter_batch(const struct profile *p,
     profile_foreach(plugin, p, POINT_FILTER)
     {
         unsigned kept = 0;
+        int64_t began_us;
 
         if ((among & PLUGIN_BIT(plugin)) == 0 || n_left == 0)
             continue;
         for (unsigned i = 0; i < n_left; i++)
             given[i] = ANSWER_OK;
+        began_us = probe_begin(p->handle);
         run_filter(&p->entries[plugin], c, left, n_left, given);
+        note_run(p, plugin, POINT_FILTER, n_left, VERDICT_OK, began_us);
         for (unsigned i = 0; i < n_left; i++) {
             if (given[i].verdict == VERDICT_OK) {
                 left[kept] = left[i];
@@ -452,12 +476,14 @@ profile_postfilter(const struct profile *p,
     profile_foreach(i, p, POINT_POSTFILTER)
     {
         const struct profile_entry *e = &p->entries[i];
+        int64_t began_us = probe_begin(p->handle);
 
         verdict = e->plugin->postfilter(e->self,
                                         c,
                                         diagnosis,
                                         ret_nominated_node,
                                         message);
+        note_run(p, i, POINT_POSTFILTER, 1, verdict, began_us);
         if (verdict != VERDICT_REJECT)
             return verdict;
     }
@@ -475,10 +501,15 @@ profile_prescore(const struct profile *p,
     profile_foreach(i, p, POINT_PRESCORE)
     {
         const struct profile_entry *e = &p->entries[i];
+        int64_t began_us;
+        enum verdict verdict;
 
         if ((among & PLUGIN_BIT(i)) == 0)
             continue;
-        if (e->plugin->prescore(e->self, c, nodes, count) == VERDICT_SKIP)
+        began_us = probe_begin(p->handle);
+        verdict = e->plugin->prescore(e->self, c, nodes, count);
+        note_run(p, i, POINT_PRESCORE, 1, verdict, began_us);
+        if (verdict == VERDICT_SKIP)
             c->skipped_scores |= PLUGIN_BIT(i);
     }
 }
@@ -492,13 +523,14 @@ profile_score(const struct profile *p,
               int64_t *scores)
 {
     const struct profile_entry *e = &p->entries[plugin];
+    int64_t began_us = probe_begin(p->handle);
 
-    if (e->plugin->score != NULL) {
+    if (e->plugin->score != NULL)
         e->plugin->score(e->self, c, nodes, count, scores);
-        return;
-    }
-    for (unsigned i = 0; i < count; i++)
-        scores[i] = e->plugin->score_one(e->self, c, nodes[i]);
+    else
+        for (unsigned i = 0; i < count; i++)
+            scores[i] = e->plugin->score_one(e->self, c, nodes[i]);
+    note_run(p, plugin, POINT_SCORE, count, VERDICT_OK, began_us);
 }
 
 int64_t
@@ -542,11 +574,13 @@ profile_reserve(const struct profile *p,
     {
         const struct profile_entry *e = &p->entries[i];
         uint32_t reason = NAME_NONE;
+        int64_t began_us = probe_begin(p->handle);
         enum verdict verdict;
 
         if (e->plugin->reserve == NULL)
             continue;
         verdict = e->plugin->reserve(e->self, c, node, &reason);
+        note_run(p, i, POINT_RESERVE, 1, verdict, began_us);
         if (verdict != VERDICT_OK)
             return answer_of(i, verdict, reason);
     }

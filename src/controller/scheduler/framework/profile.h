@@ -63,6 +63,9 @@ struct profile {
     plugin_set others; /* those that depend on pods of other nodes */
     bool others_filter_last;
 
+    /* How often each was asked at a point: of a pod, or of one of its nodes. */
+    uint64_t (*evaluations)[PROFILE_MAX_PLUGINS];
+
     /* The queue's: how many waiting pods each has rejected; and whether it
      * ever did.
      */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* probe.h - how long a plugin takes at a point, measured in some of the cycles
+ *
+ * Thread: the scheduler's.
+ * Source: kube-scheduler, framework/runtime (metricsRecorder), which samples a
+ *         tenth of the cycles, too.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/scheduler/framework/handle.h"
+#include "controller/scheduler/framework/plugin.h"
+#include "lib/base/clock.h"
+
+struct probe {
+    bool is_on; /* in this cycle */
+    void (*took)(void *context,
+                 const char *plugin,
+                 enum point point,
+                 enum verdict verdict,
+                 int64_t took_us);
+    /* Of every hint; or NULL. */
+    void (*hint_took)(void *context,
+                      const char *plugin,
+                      const char *event,
+                      bool is_helping,
+                      int64_t took_us);
+    void *context;
+};
+
+/* When it begins; negative: nobody wants to know. */
+static inline int64_t
+probe_begin(const struct handle *handle)
+{
+    return handle->probe != NULL && handle->probe->is_on
+               ? clock_monotonic_us(handle->clock)
+               : -1;
+}
+
+static inline void
+probe_end(const struct handle *handle,
+          const char *plugin,
+          enum point point,
+          enum verdict verdict,
+          int64_t began_us)
+{
+    if (began_us >= 0)
+        handle->probe->took(handle->probe->context,
+                            plugin,
+                            point,
+                            verdict,
+                            clock_monotonic_us(handle->clock) - began_us);
+}
