@@ -30,8 +30,9 @@ run() {
     node=$1
     shift
     # shellcheck disable=SC2016 # the job's shell expands it
-    pod=job-$(as kilntest1 ksub --parsable -w "$node" -o /dev/null "$@" \
-        --wrap 'exec sleep 1000')-0
+    id=$(as kilntest1 ksub --parsable -w "$node" -o /dev/null "$@" \
+        --wrap 'exec sleep 1000') || bail_out "no job"
+    pod=job-$id-0
     wait_for 20 pod_is .status.phase Running
 }
 live() { cat "$cluster/n1/run/pods/$(of_pod .metadata.uid)/$1"; }
@@ -92,6 +93,32 @@ else
     ok "the job has run through all of that" kill -0 "$main"
 fi
 kctl cancel "${pod%-0}" >/dev/null
+
+# --- the shared pool ------------------------------------------------------------
+
+if [ "$(nproc --all)" -lt 2 ]; then
+    skip 4 "one CPU is all this machine has"
+else
+    run n1 --shared 0.1
+    sharer=$pod
+    observes() { pod_is .status.observed.cpus "$1"; }
+    ok "a pod that shares runs on all CPUs while they are nobody's" \
+        wait_for 10 observes "0-$(($(nproc --all) - 1))"
+    run n1 -c 1
+    own=$(of_pod .status.allocation.cpus)
+    owner=$pod
+    pod=$sharer
+    off_it() {
+        of_pod .status.observed.cpus | grep -qv "^0-" &&
+            [ "$(of_pod .status.observed.cpus)" != "$own" ]
+    }
+    ok "and leaves those that become another pod's" wait_for 10 off_it
+    kctl cancel "${owner%-0}" >/dev/null
+    ok "until they are nobody's again" \
+        wait_for 10 observes "0-$(($(nproc --all) - 1))"
+    is "which is nothing that is wrong" "$(of_pod "$broken")" ""
+    kctl cancel "${pod%-0}" >/dev/null
+fi
 
 # --- devices --------------------------------------------------------------------
 

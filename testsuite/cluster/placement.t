@@ -109,6 +109,7 @@ refused() {
 }
 refused "no GPU is no number" "a job has 1 to" --gpus 0
 refused "a binding is one of two" "none of closest, none" --gpu-bind near
+refused "what is shared are no cores" "without cores of their own" --shared 1 -c 2
 refused "huge pages are whole" "whole number of pages" --hugepages 3M:2M
 refused "memory is bound in one of three ways" "none of bind" --mem-bind local
 refused "and distributed in one of three" "none of pack" -m random

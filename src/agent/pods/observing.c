@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/cgroup/cgroup.h"
+#include "agent/pods/commons.h"
 #include "agent/pods/ground.h"
 #include "agent/pods/observation.h"
 #include "agent/pods/stay_state.h"
@@ -33,6 +34,7 @@ struct observing {
     char *cgroup;
     bool found;
     struct observation seen;
+    unsigned turn; /* of the commons when the look began */
 };
 
 /* ---- What the pod should have ---- */
@@ -47,8 +49,22 @@ set_of(const char *list)
     return set;
 }
 
+/* A pod that shares CPUs is held against what is shared, unless that has changed
+ * while it was looked at.
+ */
+static struct bitset
+shared_cpus(const struct stay *s, unsigned turn)
+{
+    unsigned now;
+
+    if (s->s.commons == NULL || s->cgroup == NULL
+        || !commons_is_settled(s->s.commons, &now) || now != turn)
+        return (struct bitset){0};
+    return commons_cpus(s->s.commons);
+}
+
 static struct observation_law
-law_of(const struct stay *s)
+law_of(const struct stay *s, unsigned turn)
 {
     const struct pod *pod = pod_of(s->pod);
     const struct allocation *a = pod->status.allocation;
@@ -57,7 +73,7 @@ law_of(const struct stay *s)
 
     if (a == NULL || s->s.ground->is_virtual)
         return law;
-    law.cpus = set_of(a->cpus);
+    law.cpus = a->cpus != NULL ? set_of(a->cpus) : shared_cpus(s, turn);
     law.memory_nodes = set_of(a->memory_nodes);
     law.is_memory_bound = p == NULL || p->memory_policy == NULL
                           || strcmp(p->memory_policy, "preferred") != 0;
@@ -121,10 +137,10 @@ set_words(char **place, const struct strbuf *words)
 }
 
 static bool
-note_astray(struct stay *s, const struct observation *seen)
+note_astray(struct stay *s, const struct observation *seen, unsigned turn)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
-    const struct observation_law law = law_of(s);
+    const struct observation_law law = law_of(s, turn);
     bool was_wrong = s->astray != NULL;
 
     (void)observation_judge(seen, &law, &words);
@@ -152,11 +168,11 @@ is_news(const struct stay *s, const struct observation *seen)
 }
 
 static void
-take_note(struct stay *s, const struct observation *seen)
+take_note(struct stay *s, const struct observation *seen, unsigned turn)
 {
     bool news = is_news(s, seen);
 
-    if (note_astray(s, seen))
+    if (note_astray(s, seen, turn))
         news = true;
     if (!news)
         return;
@@ -188,7 +204,7 @@ looked(void *arg)
         if (s->phase == STAY_RUNNING)
             timer_start(s->observe_timer, s->s.ground->observe_ms);
         if (s->phase == STAY_RUNNING && o->found)
-            take_note(s, &o->seen);
+            take_note(s, &o->seen, o->turn);
         stay_check_over(s);
     }
     free(o->cgroup);
@@ -207,6 +223,8 @@ observing_now(void *context)
         return;
     o = xnew(struct observing);
     o->stay = s;
+    if (s->s.commons != NULL)
+        (void)commons_is_settled(s->s.commons, &o->turn);
     if (s->cgroup != NULL) {
         cgroup_format(s->cgroup, &cgroup);
         o->cgroup = strbuf_take(&cgroup);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/pods/blobs.h"
+#include "agent/pods/commons.h"
 #include "agent/pods/ground.h"
 #include "agent/pods/site.h"
 #include "agent/pods/stay.h"
@@ -24,6 +25,7 @@ struct pods {
     const struct ground *ground;
     struct blobs *blobs;
     struct mountings *mountings;
+    struct commons *commons;
     struct informer *informer;
     struct map *stays; /* by uid of the pod */
     unsigned n_launched;
@@ -53,6 +55,7 @@ add_stay(struct pods *p, const struct object *pod)
         .ground = p->ground,
         .blobs = p->blobs,
         .mountings = p->mountings,
+        .commons = p->commons,
         .over = on_over,
         .context = p,
         .n_launched = &p->n_launched,
@@ -221,6 +224,19 @@ take_up(const char *uid, const char *text, size_t length, void *context)
     object_unref(pod);
 }
 
+static void
+visit_stays(void (*each)(const struct stay *stay, void *arg),
+            void *arg,
+            void *context)
+{
+    const struct pods *p = context;
+    size_t at = 0;
+    void *stay;
+
+    while (map_next(p->stays, &at, NULL, &stay))
+        each(stay, arg);
+}
+
 struct pods *
 pods_new(const struct ground *ground,
          void (*left)(void *context),
@@ -231,6 +247,7 @@ pods_new(const struct ground *ground,
     p->ground = ground;
     p->blobs = blobs_new(ground->client);
     p->mountings = mountings_new(ground->client);
+    p->commons = commons_new(ground, visit_stays, p);
     p->stays = map_new();
     p->disowned = map_new();
     p->left = left;
@@ -274,6 +291,7 @@ pods_free(struct pods *p)
         stay_free(stay);
     map_free(p->stays);
     map_free(p->disowned);
+    commons_free(p->commons);
     blobs_free(p->blobs);
     mountings_free(p->mountings);
     free(p);
@@ -297,6 +315,7 @@ pods_note_topology(struct pods *p)
 
     while (map_next(p->stays, &at, NULL, &stay))
         stay_recheck(stay);
+    commons_recount(p->commons);
 }
 
 bool

@@ -129,8 +129,12 @@ limit_cgroup(const struct site_start *st, struct error *err)
     const char *cpu = string_map_find(&res->requests, "cpu");
     int r = 0;
 
-    if (a != NULL && a->cpus != NULL && can->cpuset && !st->ground->is_virtual)
-        r = cgroup_set_cpus(st->cgroup, a->cpus, a->memory_nodes, err);
+    if (a != NULL && (a->cpus != NULL || st->shared_cpus != NULL) && can->cpuset
+        && !st->ground->is_virtual)
+        r = cgroup_set_cpus(st->cgroup,
+                            a->cpus != NULL ? a->cpus : st->shared_cpus,
+                            a->memory_nodes,
+                            err);
     if (r == 0 && memory != NULL && can->memory)
         r = cgroup_set_memory(st->cgroup,
                               (uint64_t)quantity_text_value(memory),

@@ -2,16 +2,19 @@
 /* starting.c - from an arrived pod to its shepherd: blobs, then a worker */
 #include "agent/cgroup/cgpool.h"
 #include "agent/pods/blobs.h"
+#include "agent/pods/commons.h"
 #include "agent/pods/compose.h"
 #include "agent/pods/ground.h"
 #include "agent/pods/site.h"
 #include "agent/pods/stay_state.h"
 #include "agent/volumes/mountings.h"
+#include "lib/api/cpuset.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/base/strbuf.h"
 #include "lib/loop/workers.h"
 
 struct starting {
@@ -31,6 +34,7 @@ end_starting(struct starting *st)
     blob_release(st->environment);
     mount_list_free(st->mounts);
     object_unref(st->start.pod);
+    free(st->start.shared_cpus);
     free(st);
 }
 
@@ -69,6 +73,19 @@ start_done(void *arg)
     following_begin(s);
 }
 
+static char *
+list_shared(const struct stay *s)
+{
+    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
+    struct bitset cpus;
+
+    if (s->s.commons == NULL)
+        return NULL;
+    cpus = commons_cpus(s->s.commons);
+    cpuset_format(&cpus, &list);
+    return strbuf_take(&list);
+}
+
 static void
 start_on_worker(struct starting *st)
 {
@@ -83,6 +100,7 @@ start_on_worker(struct starting *st)
     }
     st->start.ground = g;
     st->start.topology = g->topology;
+    st->start.shared_cpus = list_shared(s);
     st->start.pod = object_ref(s->pod);
     st->start.pidfd = -1;
     if (st->script != NULL) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/cgroup/cgroup.h"
+#include "agent/pods/commons.h"
 #include "agent/pods/compose.h"
 #include "agent/pods/ground.h"
 #include "agent/pods/site.h"
@@ -48,6 +49,9 @@ stay_move(struct stay *s, enum stay_phase to)
     s->phase = to;
     if (s->phase == STAY_LAUNCHED)
         ++*s->s.n_launched;
+    if (s->s.commons != NULL
+        && (to == STAY_PREPARING || to == STAY_LAUNCHED || to == STAY_DONE))
+        commons_recount(s->s.commons);
 }
 
 /* ---- Life ---- */
@@ -341,6 +345,15 @@ bool
 stay_holds_cores(const struct stay *s)
 {
     return s->phase != STAY_DONE;
+}
+
+bool
+stay_format_cgroup(const struct stay *s, struct strbuf *out)
+{
+    if (s->cgroup == NULL)
+        return false;
+    cgroup_format(s->cgroup, out);
+    return true;
 }
 
 bool

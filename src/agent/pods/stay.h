@@ -27,12 +27,14 @@
 #include "lib/base/macro.h"
 
 struct blobs;
+struct commons;
 struct cgroup;
 struct error;
 struct ground;
 struct mountings;
 struct object;
 struct stay;
+struct strbuf;
 
 enum stay_phase {
     STAY_ARRIVED,
@@ -56,6 +58,7 @@ struct stay_settings {
     const struct ground *ground;
     struct blobs *blobs;
     struct mountings *mountings;
+    struct commons *commons;
     stay_over_fn *over;
     void *context;
     unsigned *n_launched; /* how many of them are, on the way to RUNNING */
@@ -79,11 +82,13 @@ void stay_update(struct stay *stay, const struct object *pod);
 void stay_vanish(struct stay *stay);
 void stay_recheck(struct stay *stay);
 
-/* Look */
+/* Look. Format_cgroup: false while it has none, or the one it had is given back.
+ */
 enum stay_phase stay_phase(const struct stay *stay);
 const struct object *stay_pod(const struct stay *stay);
 const char *stay_uid(const struct stay *stay);
 bool stay_holds_cores(const struct stay *stay);
+bool stay_format_cgroup(const struct stay *stay, struct strbuf *out);
 bool stay_is_gone(const struct stay *stay); /* from the API */
 
 /* Where a process that runs is, borrowed until the next change; false while

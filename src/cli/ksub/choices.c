@@ -13,6 +13,7 @@
 #include "cli/ksub/output_path.h"
 #include "cli/ksub/submission.h"
 #include "cli/ksub/warning_signal.h"
+#include "lib/api/quantity.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
@@ -179,6 +180,28 @@ set_hugepages(const struct option_spec *option,
 {
     (void)option;
     return accelerators_parse_hugepages(value, target, err);
+}
+
+/* "2", "0.5", or Kubernetes' "500m". */
+static int
+set_shared(const struct option_spec *option,
+           const char *value,
+           void *target,
+           struct error *err)
+{
+    struct submission *s = target;
+    struct quantity cpus;
+    int64_t mcpu;
+
+    (void)option;
+    mcpu = quantity_parse(value, &cpus) < 0 ? 0 : quantity_text_milli(value);
+    if (mcpu < 1 || mcpu > (int64_t)MOST_CPUS * 1000)
+        return error_set(err,
+                         -EINVAL,
+                         "'%s' is not a number of CPUs such as 0.5 or 2",
+                         value);
+    s->shared_mcpu = mcpu;
+    return 0;
 }
 
 static int
@@ -515,6 +538,12 @@ static const struct option_spec rows[] = {
              "http+unix:///run/kiln/socket",
      .type = OPTION_TEXT,
      PLACE(server)},
+    {.name = "shared",
+     .argument = "CPUS",
+     .help = "no cores of its own: share the node's pool, with the weight "
+             "of so many CPUs (0.5)",
+     .type = OPTION_CALL,
+     .set = set_shared},
     {.name = "signal",
      .argument = "[B:]SIG[@SEC]",
      .help = "warn the job by a signal, seconds (60) before its time limit; "

@@ -137,7 +137,9 @@ amounts(struct arena *arena, const struct submission *s)
     json_set(arena,
              list,
              "cpu",
-             json_stringf(arena, "%lld", (long long)submission_cpus(s)));
+             s->shared_mcpu > 0
+                 ? json_stringf(arena, "%lldm", (long long)s->shared_mcpu)
+                 : json_stringf(arena, "%lld", (long long)submission_cpus(s)));
     if (bytes > 0) {
         CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
@@ -154,15 +156,16 @@ amounts(struct arena *arena, const struct submission *s)
     return list;
 }
 
-/* A job has its cores to itself; who wants to share asks for less than one
- * through the API.
- */
+/* A job has its cores to itself, unless it says that it wants to share. */
 static struct json *
 placement(struct arena *arena, const struct submission *s)
 {
     struct json *p = json_object(arena);
 
-    json_set_string(arena, p, "cpuPolicy", "exclusive");
+    json_set_string(arena,
+                    p,
+                    "cpuPolicy",
+                    s->shared_mcpu > 0 ? "shared" : "exclusive");
     set_text(arena, p, "numaPolicy", s->numa_policy);
     if (s->threads_per_core > 0)
         json_set_int(arena, p, "threadsPerCore", s->threads_per_core);
@@ -404,6 +407,15 @@ check_texts(const struct submission *s, struct error *err)
 static int
 check_sums(const struct submission *s, struct error *err)
 {
+    if (s->shared_mcpu > 0
+        && (s->cpus_per_task > 0 || s->threads_per_core > 0
+            || s->cores_per_socket > 0 || s->exclusive
+            || s->distribution != NULL))
+        return error_set(err,
+                         -EINVAL,
+                         "--shared is for jobs without cores of their own; "
+                         "-c, --exclusive and the choice of cores are for "
+                         "those that have them");
     if (submission_cpus(s) > 1000000)
         return error_set(err,
                          -ERANGE,

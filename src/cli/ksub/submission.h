@@ -35,6 +35,7 @@ struct submission {
     /* Resources; 0 where nothing was said */
     int64_t tasks;
     int64_t cpus_per_task;
+    int64_t shared_mcpu; /* thousandths of a CPU of the shared pool; 0: none */
     int64_t memory_bytes;
     int64_t memory_per_cpu_bytes;
     int64_t tmp_bytes; /* of scratch on the node */

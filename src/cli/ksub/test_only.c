@@ -22,11 +22,17 @@ print_shape(const struct submission *s)
     int64_t bytes = submission_memory(s);
 
     strbuf_printf(&text,
-                  "The controller would accept job '%s': %" PRId64
-                  " CPU%s on one node",
-                  submission_name(s),
-                  submission_cpus(s),
-                  submission_cpus(s) == 1 ? "" : "s");
+                  "The controller would accept job '%s': ",
+                  submission_name(s));
+    if (s->shared_mcpu > 0)
+        strbuf_printf(&text,
+                      "%g shared CPUs on one node",
+                      (double)s->shared_mcpu / 1000);
+    else
+        strbuf_printf(&text,
+                      "%" PRId64 " CPU%s on one node",
+                      submission_cpus(s),
+                      submission_cpus(s) == 1 ? "" : "s");
     if (bytes > 0) {
         strbuf_add_text(&text, ", ");
         memory_size_format(bytes, &text);
