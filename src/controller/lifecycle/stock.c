@@ -7,6 +7,7 @@
 #include "lib/api/lease.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
+#include "lib/api/roll.h"
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 #include "lib/client/client.h"
@@ -33,7 +34,7 @@ struct stocked_kind { /* what an informer's callbacks are about */
 struct stock {
     struct client *client;
     struct stocked_kind kinds[N_STOCKED];
-    struct map *owned;   /* uid to struct map of pods by key */
+    struct map *owned;   /* uid to a struct roll of its pods */
     struct map *on_node; /* node name to the same */
     struct stock_listener listeners[MAX_LISTENERS];
     unsigned n_listeners;
@@ -51,7 +52,7 @@ stock_new(struct client *client)
     return s;
 }
 
-/* A map of maps: the inner ones hold borrowed objects by their keys. */
+/* A map of rolls, of borrowed objects. */
 static void
 free_index(struct map *index)
 {
@@ -59,7 +60,7 @@ free_index(struct map *index)
     void *inner;
 
     while (map_next(index, &at, NULL, &inner))
-        map_free(inner);
+        roll_free(inner);
     map_free(index);
 }
 
@@ -84,40 +85,32 @@ stock_listen(struct stock *s, const struct stock_listener *listener)
 }
 
 static void
-index_remove(struct map *index, const char *value, const char *key)
+index_remove(struct map *index, const char *value, const struct object *object)
 {
-    struct map *inner = value ? map_find(index, value) : NULL;
+    struct roll *inner = value ? map_find(index, value) : NULL;
 
     if (inner == NULL)
         return;
-    map_remove(inner, key);
-    if (map_count(inner) == 0) {
+    roll_remove(inner, object->meta->namespace, object->meta->name);
+    if (roll_count(inner) == 0) {
         map_remove(index, value);
-        map_free(inner);
+        roll_free(inner);
     }
 }
 
 static void
-index_add(struct map *index,
-          const char *value,
-          const char *key,
-          const struct object *object)
+index_add(struct map *index, const char *value, const struct object *object)
 {
-    struct map *inner;
+    struct roll *inner;
 
     if (value == NULL)
         return;
     inner = map_find(index, value);
     if (inner == NULL) {
-        inner = map_new();
+        inner = roll_new();
         map_put(index, value, inner);
     }
-    /* Maps hold plain pointers; the object stays const to everybody. */
-    union {
-        const struct object *in;
-        void *out;
-    } u = {.in = object};
-    map_put(inner, key, u.out);
+    roll_put(inner, object);
 }
 
 static const char *
@@ -133,19 +126,15 @@ index_pod(struct stock *s,
           const struct object *old_object,
           const struct object *new_object)
 {
-    char key[OBJECT_KEY_SIZE];
-
-    object_key(new_object ? new_object : old_object, key);
     if (old_object != NULL) {
-        index_remove(s->owned, owner_uid_of(old_object), key);
-        index_remove(s->on_node, pod_of(old_object)->spec.node_name, key);
+        index_remove(s->owned, owner_uid_of(old_object), old_object);
+        index_remove(s->on_node,
+                     pod_of(old_object)->spec.node_name,
+                     old_object);
     }
     if (new_object != NULL) {
-        index_add(s->owned, owner_uid_of(new_object), key, new_object);
-        index_add(s->on_node,
-                  pod_of(new_object)->spec.node_name,
-                  key,
-                  new_object);
+        index_add(s->owned, owner_uid_of(new_object), new_object);
+        index_add(s->on_node, pod_of(new_object)->spec.node_name, new_object);
     }
 }
 
@@ -294,13 +283,13 @@ visit_index(const struct map *index,
             stock_visit_fn *visit,
             void *context)
 {
-    const struct map *inner = map_find(index, value);
+    const struct roll *inner = map_find(index, value);
+    const struct object *object = NULL;
     size_t at = 0;
-    void *object;
 
     if (inner == NULL)
         return;
-    while (map_next(inner, &at, NULL, &object))
+    while (roll_next(inner, &at, &object))
         visit(object, context);
 }
 

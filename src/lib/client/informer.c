@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/client/informer.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
+#include "lib/api/roll.h"
 #include "lib/api/status.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
-#include "lib/base/map.h"
 #include "lib/base/random.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/timer.h"
@@ -27,12 +26,12 @@
 
 struct informer {
     struct informer_settings settings;
-    struct map *objects; /* key to const struct object *, one reference each */
+    struct roll *objects; /* one reference each */
     bool has_synced;
 
     /* A list under way: what its pages brought so far. */
     struct client_call *call;
-    struct map *listed;
+    struct roll *listed;
     char *list_version;
 
     struct client_watch *watch;
@@ -47,27 +46,17 @@ struct informer {
 static void list_start(struct informer *in, const char *continue_token);
 static void watch_start(struct informer *in);
 
-/* The map's values are not const; the objects are, all the same. */
 static void
-put_object(struct map *objects, const struct object *object)
+objects_free(struct roll *objects)
 {
-    char key[OBJECT_KEY_SIZE];
-
-    object_key(object, key);
-    object_unref(map_put(objects, key, (void *)(uintptr_t)object_ref(object)));
-}
-
-static void
-objects_free(struct map *objects)
-{
+    const struct object *object = NULL;
     size_t at = 0;
-    void *object;
 
     if (objects == NULL)
         return;
-    while (map_next(objects, &at, NULL, &object))
+    while (roll_next(objects, &at, &object))
         object_unref(object);
-    map_free(objects);
+    roll_free(objects);
 }
 
 static char *
@@ -105,12 +94,9 @@ is_same_life(const struct object *a, const struct object *b)
 static void
 take_object(struct informer *in, const struct object *object)
 {
-    char key[OBJECT_KEY_SIZE];
-    CLEANUP(object_unrefp) const struct object *old_object = NULL;
+    CLEANUP(object_unrefp)
+    const struct object *old_object = roll_put(in->objects, object_ref(object));
 
-    object_key(object, key);
-    old_object =
-        map_put(in->objects, key, (void *)(uintptr_t)object_ref(object));
     if (old_object != NULL && !is_same_life(old_object, object)) {
         tell(in, old_object, NULL);
         tell(in, NULL, object);
@@ -123,11 +109,10 @@ take_object(struct informer *in, const struct object *object)
 static void
 drop_object(struct informer *in, const struct object *last)
 {
-    char key[OBJECT_KEY_SIZE];
-    CLEANUP(object_unrefp) const struct object *old_object = NULL;
+    CLEANUP(object_unrefp)
+    const struct object *old_object =
+        roll_remove(in->objects, last->meta->namespace, last->meta->name);
 
-    object_key(last, key);
-    old_object = map_remove(in->objects, key);
     if (old_object != NULL)
         tell(in, is_same_life(old_object, last) ? last : old_object, NULL);
 }
@@ -174,28 +159,28 @@ list_forget(struct informer *in)
 static void
 drop_unlisted(struct informer *in)
 {
+    const struct object *gone = NULL;
     size_t at = 0;
-    const char *key;
-    void *value;
 
-    while (map_next(in->objects, &at, &key, &value)) {
-        CLEANUP(object_unrefp) const struct object *gone = NULL;
+    while (roll_next(in->objects, &at, &gone)) {
+        const struct meta *meta = gone->meta;
 
-        if (map_find(in->listed, key) != NULL)
+        if (roll_find(in->listed, meta->namespace, meta->name) != NULL)
             continue;
-        gone = map_remove(in->objects, key);
+        roll_remove(in->objects, meta->namespace, meta->name);
         tell(in, gone, NULL);
+        object_unref(gone);
     }
 }
 
 static void
 list_finish(struct informer *in)
 {
+    const struct object *object = NULL;
     size_t at = 0;
-    void *object;
 
     drop_unlisted(in);
-    while (map_next(in->listed, &at, NULL, &object))
+    while (roll_next(in->listed, &at, &object))
         take_object(in, object);
     set_text(&in->version, in->list_version);
     list_forget(in);
@@ -223,7 +208,7 @@ list_done(const struct client_reply *reply, void *context)
         return;
     }
     for (size_t i = 0; i < reply->n_objects; i++)
-        put_object(in->listed, reply->objects[i]);
+        object_unref(roll_put(in->listed, object_ref(reply->objects[i])));
     if (in->list_version == NULL)
         set_text(&in->list_version,
                  reply->resource_version != NULL ? reply->resource_version
@@ -249,7 +234,7 @@ list_start(struct informer *in, const char *continue_token)
 
     if (continue_token == NULL) {
         list_forget(in);
-        in->listed = map_new();
+        in->listed = roll_new();
     }
     in->call = client_call(in->settings.client, NULL, &request, list_done, in);
 }
@@ -349,7 +334,7 @@ informer_new(const struct informer_settings *settings)
     in->settings.namespace = dup_or_null(settings->namespace);
     in->settings.label_selector = dup_or_null(settings->label_selector);
     in->settings.field_selector = dup_or_null(settings->field_selector);
-    in->objects = map_new();
+    in->objects = roll_new();
     in->retry = timer_new(settings->client->loop, retry_run, in);
     in->retry_ms = RETRY_FIRST_MS;
     random_bytes(&in->random, sizeof(in->random));
@@ -370,20 +355,13 @@ informer_find(const struct informer *in,
               const char *namespace,
               const char *name)
 {
-    char key[OBJECT_KEY_SIZE];
-    size_t n = 0;
-
-    if (namespace != NULL && namespace[0] != '\0')
-        n = (size_t)snprintf(key, sizeof(key), "%s/%s", namespace, name);
-    else
-        n = (size_t)snprintf(key, sizeof(key), "%s", name);
-    return n < sizeof(key) ? map_find(in->objects, key) : NULL;
+    return roll_find(in->objects, namespace, name);
 }
 
 size_t
 informer_count(const struct informer *in)
 {
-    return map_count(in->objects);
+    return roll_count(in->objects);
 }
 
 void
@@ -391,9 +369,9 @@ informer_visit(const struct informer *in,
                informer_visit_fn *visit,
                void *context)
 {
+    const struct object *object = NULL;
     size_t at = 0;
-    void *object;
 
-    while (map_next(in->objects, &at, NULL, &object))
+    while (roll_next(in->objects, &at, &object))
         visit(object, context);
 }
