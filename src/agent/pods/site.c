@@ -189,9 +189,7 @@ make_cgroup(struct site_start *st, struct strbuf *ret_text, struct error *err)
         return r;
     cgroup_format(st->cgroup, ret_text);
     path = run_path(g, st->pod->meta->uid, "cgroup");
-    r = write_file(path, cgroup_name(st->cgroup), err);
-    (void)cgpool_fill(g->pool, CGROUPS_AHEAD, NULL);
-    return r;
+    return write_file(path, cgroup_name(st->cgroup), err);
 }
 
 static int
@@ -285,7 +283,10 @@ site_start(struct site_start *st, struct error *err)
     if (script_fd < -1)
         return script_fd;
     launch.script_fd = script_fd;
-    return launch_start(&launch, &pid, &st->pidfd, err);
+    r = launch_start(&launch, &pid, &st->pidfd, err);
+    if (g->pool != NULL) /* while the job starts */
+        (void)cgpool_fill(g->pool, CGROUPS_AHEAD, NULL);
+    return r;
 }
 
 /* ---- Leaving it ---- */
