@@ -10,6 +10,7 @@
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/in_flight.h"
+#include "controller/scheduler/queue_state.h"
 #include "controller/scheduler/sleepers.h"
 #include "controller/scheduler/wake_strategy.h"
 #include "lib/api/object.h"
@@ -20,74 +21,6 @@
 #include "lib/base/map.h"
 
 #define SECOND_US INT64_C(1000000)
-
-/* With sharing, what one retry may take of the scheduler's time: a fifth of
- * it when a retry costs 50 us.
- */
-#define RETRY_SHARE_US 250
-
-struct queue {
-    struct queue_settings settings;
-    struct map *pods; /* key to struct queued_pod */
-    struct heap *active;
-    struct heap *backoff;
-    struct sleepers *sleepers;
-    struct in_flight *in_flight;
-    struct list sleeping; /* the one that failed longest ago first */
-    struct list gated;
-    size_t n_gated;
-    uint64_t arrivals;
-    const char *event; /* what the change under way comes from */
-};
-
-int64_t
-backoff_us(int64_t initial_us, int64_t max_us, unsigned attempts)
-{
-    int64_t duration = initial_us;
-
-    if (attempts == 0)
-        return 0;
-    for (unsigned i = 1; i < attempts; i++) {
-        if (duration > max_us - duration)
-            return max_us;
-        duration += duration;
-    }
-    return duration;
-}
-
-static int64_t
-backoff_end_us(const struct queue *q, const struct queued_pod *p)
-{
-    int64_t most = q->settings.max_backoff_us;
-    bool was_rejected = (p->unschedulable | p->pending) != 0;
-
-    if (q->settings.is_sharing && was_rejected) {
-        int64_t round =
-            (int64_t)sleepers_families(q->sleepers) * RETRY_SHARE_US;
-
-        most = round < most ? round : most;
-        return p->failed_at_us
-               + backoff_us(most < q->settings.initial_backoff_us
-                                ? most
-                                : q->settings.initial_backoff_us,
-                            most,
-                            p->attempts);
-    }
-    return p->failed_at_us
-           + backoff_us(q->settings.initial_backoff_us, most, p->attempts);
-}
-
-static int64_t
-now_us(const struct queue *q)
-{
-    return clock_monotonic_us(q->settings.clock);
-}
-
-static bool
-is_backing_off(const struct queue *q, const struct queued_pod *p)
-{
-    return p->state != QUEUE_GATED && backoff_end_us(q, p) > now_us(q);
-}
 
 static bool
 active_less(const void *a, const void *b, void *context)
@@ -177,164 +110,6 @@ find_pod(const struct queue *q, const struct pod_view *pod)
     return map_find(q->pods, key_of(pod->namespace, pod->name, key));
 }
 
-/* Where it is no more. */
-static void
-take_out(struct queue *q, struct queued_pod *p)
-{
-    switch (p->state) {
-    case QUEUE_ACTIVE:
-        heap_remove(q->active, p);
-        break;
-    case QUEUE_BACKOFF:
-        heap_remove(q->backoff, p);
-        break;
-    case QUEUE_SLEEPING:
-        sleepers_remove(q->sleepers, p);
-        list_remove(&p->link);
-        break;
-    case QUEUE_GATED:
-        list_remove(&p->link);
-        q->n_gated--;
-        break;
-    case QUEUE_IN_FLIGHT:
-        in_flight_end(q->in_flight, p);
-        break;
-    }
-}
-
-/* Keeps the profile's count of what each plugin has rejected. */
-static void
-count_rejectors(struct queued_pod *p, plugin_set rejectors)
-{
-    plugin_set changed;
-
-    rejectors &= ~PLUGIN_BIT(PLUGIN_EXTENDERS);
-    changed = p->counted ^ rejectors;
-    for (; changed != 0; changed &= changed - 1) {
-        unsigned i = (unsigned)__builtin_ctzll(changed);
-
-        if ((rejectors & PLUGIN_BIT(i)) != 0)
-            p->profile->rejected[i]++;
-        else
-            p->profile->rejected[i]--;
-        p->profile->has_rejected[i] = true;
-    }
-    p->counted = rejectors;
-}
-
-static void
-entered(const struct queue *q, struct queued_pod *p, const char *where)
-{
-    count_rejectors(p, p->unschedulable);
-    if (q->settings.entered != NULL)
-        q->settings.entered(where, q->event, q->settings.context);
-}
-
-static void
-put_active(struct queue *q, struct queued_pod *p)
-{
-    p->state = QUEUE_ACTIVE;
-    entered(q, p, "active");
-    if (p->first_at_us == 0)
-        p->first_at_us = now_us(q);
-    heap_push(q->active, p);
-    if (q->settings.activated != NULL)
-        q->settings.activated(q->settings.context);
-}
-
-static void
-put_gated(struct queue *q, struct queued_pod *p)
-{
-    p->state = QUEUE_GATED;
-    entered(q, p, "gated");
-    list_add_last(&q->gated, &p->link);
-    q->n_gated++;
-}
-
-static void wake_next(struct queue *q, struct queued_pod *p);
-
-/* To the active pods, if PreEnqueue lets it. The pod is in no state now. */
-static void
-enter(struct queue *q, struct queued_pod *p)
-{
-    struct answer answer = profile_pre_enqueue(p->profile, p->pod);
-
-    if (answer.verdict == VERDICT_OK) {
-        p->gate_reason = NAME_NONE;
-        put_active(q, p);
-        return;
-    }
-    p->gate_reason = answer.reason;
-    p->unschedulable |= PLUGIN_BIT(answer.plugin);
-    wake_next(q, p);
-    put_gated(q, p);
-}
-
-/* Equal pods sleep together unless room is being made for this one, or what
- * rejected it looks at other pods too.
- */
-static uint32_t
-sleep_signature(const struct queue *q, const struct queued_pod *p)
-{
-    plugin_set rejectors = p->unschedulable | p->pending;
-
-    if (!q->settings.is_sharing
-        || nominator_node(q->settings.nominator, p->pod) != NULL)
-        return SIGNATURE_NONE;
-    for (unsigned i = 0; i < p->profile->n_entries; i++)
-        if ((rejectors & PLUGIN_BIT(i)) != 0
-            && p->profile->entries[i].plugin->depends_on_others)
-            return SIGNATURE_NONE;
-    return profile_sign(p->profile, p->pod, q->settings.signatures);
-}
-
-static void
-put_asleep(struct queue *q, struct queued_pod *p)
-{
-    uint32_t signature = sleep_signature(q, p);
-
-    /* What it learned says nothing about its former like. */
-    if (signature == SIGNATURE_NONE && p->family != NULL)
-        wake_next(q, p);
-    p->state = QUEUE_SLEEPING;
-    entered(q, p, "unschedulable");
-    sleepers_add(q->sleepers, p, signature);
-    list_add_last(&q->sleeping, &p->link);
-}
-
-static void
-put_backoff(struct queue *q, struct queued_pod *p)
-{
-    p->state = QUEUE_BACKOFF;
-    entered(q, p, "backoff");
-    p->backoff_end_us = backoff_end_us(q, p);
-    heap_push(q->backoff, p);
-}
-
-/* The pod is in no state now. */
-static void
-requeue(struct queue *q, struct queued_pod *p, enum wake_strategy strategy)
-{
-    if (strategy == WAKE_SKIP)
-        put_asleep(q, p);
-    else if (strategy == WAKE_AFTER_BACKOFF && is_backing_off(q, p))
-        put_backoff(q, p);
-    else
-        enter(q, p);
-}
-
-/* Once one of a family is placed or gone, the next has its chance. */
-static void
-wake_next(struct queue *q, struct queued_pod *p)
-{
-    struct queued_pod *next;
-
-    if (!sleepers_leave(q->sleepers, p, &next))
-        return;
-    take_out(q, next);
-    requeue(q, next, WAKE_AFTER_BACKOFF);
-}
-
 void
 queue_add(struct queue *q, struct pod_view *pod, struct profile *profile)
 {
@@ -346,7 +121,7 @@ queue_add(struct queue *q, struct pod_view *pod, struct profile *profile)
     p->key = xstrdup(key_of(pod->namespace, pod->name, key));
     p->pod = pod_view_ref(pod);
     p->profile = profile;
-    p->queued_at_us = p->failed_at_us = now_us(q);
+    p->queued_at_us = p->failed_at_us = queue_now_us(q);
     p->order = q->arrivals++;
     p->place = HEAP_NOWHERE;
     p->gate_reason = NAME_NONE;
@@ -354,7 +129,7 @@ queue_add(struct queue *q, struct pod_view *pod, struct profile *profile)
     list_init(&p->mark.link);
     map_put(q->pods, p->key, p);
     q->event = "PodAdd";
-    enter(q, p);
+    queue_enter(q, p);
 }
 
 static void
@@ -395,15 +170,15 @@ update_waiting(struct queue *q,
     enum wake_strategy strategy = WAKE_SKIP;
 
     q->event = "PodUpdate";
-    take_out(q, p);
-    wake_next(q, p);
+    queue_take_out(q, p);
+    queue_wake_next(q, p);
     set_pod(p, pod);
     for (unsigned i = 0; i < n && strategy == WAKE_SKIP; i++)
         strategy = wake_strategy(p, &events[i], old_object, pod->object);
     if (strategy == WAKE_SKIP && was_gated)
-        put_gated(q, p);
+        queue_put_gated(q, p);
     else
-        requeue(q, p, strategy);
+        queue_requeue(q, p, strategy);
 }
 
 void
@@ -449,9 +224,9 @@ queue_remove(struct queue *q, const char *namespace, const char *name)
         return;
     }
     q->event = "PodDelete";
-    take_out(q, p);
-    count_rejectors(p, 0);
-    wake_next(q, p);
+    queue_take_out(q, p);
+    queue_count_rejectors(p, 0);
+    queue_wake_next(q, p);
     queued_pod_free(p);
 }
 
@@ -464,7 +239,7 @@ queue_pop(struct queue *q)
         return NULL;
     p->state = QUEUE_IN_FLIGHT;
     p->attempts++;
-    count_rejectors(p, 0);
+    queue_count_rejectors(p, 0);
     p->unschedulable = 0;
     p->pending = 0;
     in_flight_begin(q->in_flight, p);
@@ -507,7 +282,7 @@ queue_fail(struct queue *q, struct queued_pod *pod TAKES)
         pod_view_unref(p->newer);
         p->newer = NULL;
     }
-    p->failed_at_us = now_us(q);
+    p->failed_at_us = queue_now_us(q);
     if (!q->settings.is_sharing)
         p->queued_at_us = p->failed_at_us;
     if ((p->unschedulable | p->pending) == 0)
@@ -516,7 +291,7 @@ queue_fail(struct queue *q, struct queued_pod *pod TAKES)
         in_flight_visit(q->in_flight, p, replay_event, &replay);
     in_flight_end(q->in_flight, p);
     q->event = "ScheduleAttemptFailure";
-    requeue(q, p, replay.strategy);
+    queue_requeue(q, p, replay.strategy);
 }
 
 void
@@ -524,7 +299,7 @@ queue_leave(struct queue *q, struct queued_pod *pod)
 {
     in_flight_end(q->in_flight, pod);
     q->event = "PodScheduled";
-    wake_next(q, pod);
+    queue_wake_next(q, pod);
     if (!pod->is_deleted)
         map_remove(q->pods, pod->key);
 }
@@ -538,12 +313,12 @@ queue_return(struct queue *q, struct queued_pod *pod TAKES)
         return;
     }
     map_put(q->pods, pod->key, pod);
-    pod->failed_at_us = now_us(q);
+    pod->failed_at_us = queue_now_us(q);
     q->event = "ScheduleAttemptFailure";
-    requeue(q,
-            pod,
-            (pod->unschedulable | pod->pending) == 0 ? WAKE_AFTER_BACKOFF
-                                                     : WAKE_SKIP);
+    queue_requeue(q,
+                  pod,
+                  (pod->unschedulable | pod->pending) == 0 ? WAKE_AFTER_BACKOFF
+                                                           : WAKE_SKIP);
 }
 
 /* One family's turn. */
@@ -557,7 +332,7 @@ struct wake_call {
 static bool
 is_ready(const struct queued_pod *pod, void *context)
 {
-    return !is_backing_off(context, pod);
+    return !queue_is_backing_off(context, pod);
 }
 
 static void
@@ -574,8 +349,8 @@ wake_family(struct queued_pod *first, void *context)
     p = sleepers_pick(q->sleepers, first, is_ready, q);
     if (p == NULL)
         return;
-    take_out(q, p);
-    requeue(q, p, strategy);
+    queue_take_out(q, p);
+    queue_requeue(q, p, strategy);
 }
 
 void
@@ -607,8 +382,8 @@ queue_activate(struct queue *q, const char *namespace, const char *name)
         return;
     }
     q->event = event_force_activate.label;
-    take_out(q, p);
-    enter(q, p);
+    queue_take_out(q, p);
+    queue_enter(q, p);
 }
 
 void
@@ -618,9 +393,9 @@ queue_flush_backoff(struct queue *q)
 
     q->event = "BackoffComplete";
     while ((p = heap_top(q->backoff)) != NULL
-           && p->backoff_end_us <= now_us(q)) {
+           && p->backoff_end_us <= queue_now_us(q)) {
         heap_pop(q->backoff);
-        enter(q, p);
+        queue_enter(q, p);
     }
 }
 
@@ -629,7 +404,7 @@ is_leftover(const struct queue *q, struct list *link)
 {
     const struct queued_pod *p = container_of(link, struct queued_pod, link);
 
-    return now_us(q) - p->failed_at_us > q->settings.leftover_us;
+    return queue_now_us(q) - p->failed_at_us > q->settings.leftover_us;
 }
 
 /* Pods in flight are told as well, as upstream does, also when all that was
@@ -648,8 +423,8 @@ queue_flush_leftover(struct queue *q)
 
         if (!is_leftover(q, link))
             return;
-        take_out(q, p);
-        requeue(q, p, WAKE_AFTER_BACKOFF);
+        queue_take_out(q, p);
+        queue_requeue(q, p, WAKE_AFTER_BACKOFF);
     }
 }
 
