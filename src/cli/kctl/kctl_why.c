@@ -269,7 +269,7 @@ add_outlook(struct kctl *kctl,
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     CLEANUP_SURVEY struct survey survey = {0};
     CLEANUP(outlook_freep) struct outlook *outlook = NULL;
-    int r = survey_make(kctl_client(kctl), &survey, err);
+    int r = survey_make(kctl_client(kctl), job, &survey, err);
 
     if (r < 0)
         return r;

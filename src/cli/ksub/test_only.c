@@ -52,7 +52,7 @@ test_only_print(const struct submission *s,
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     CLEANUP_SURVEY struct survey survey = {0};
     CLEANUP(outlook_freep) struct outlook *outlook = NULL;
-    int r = survey_make(client, &survey, err);
+    int r = survey_make(client, manifest, &survey, err);
 
     if (r < 0)
         return r;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/outlook/stowage.h"
+#include "cli/outlook/survey.h"
 #include "lib/api/cpuset.h"
 #include "lib/api/node.h"
 #include "lib/api/object.h"
@@ -25,6 +27,7 @@
 struct sizes {
     int64_t mcpu;
     int64_t memory_bytes;
+    int64_t scratch_bytes;
 };
 
 struct tenant { /* a pod on the node */
@@ -36,7 +39,8 @@ struct look {
     const struct pod_spec *spec;
     const struct node *node;
     struct outlook_node *result;
-    struct sizes has; /* all of it */
+    struct sizes has;     /* all of it */
+    int64_t stowed_bytes; /* volumes, of its scratch */
     struct sizes wants;
     struct tenant *tenants;
     unsigned n_tenants;
@@ -101,6 +105,7 @@ requests_of(const struct pod_spec *spec)
         sum.mcpu += quantity_text_milli(request_of(spec, i, "cpu"));
         sum.memory_bytes += quantity_text_value(request_of(spec, i, "memory"));
     }
+    sum.scratch_bytes = stowage_wanted(spec);
     return sum;
 }
 
@@ -270,6 +275,12 @@ is_large_enough(struct look *l)
         say(l, OUTLOOK_NEVER, "has %s of memory of the %s needed", has, wants);
         return false;
     }
+    if (l->wants.scratch_bytes > l->has.scratch_bytes) {
+        format_bytes(l->has.scratch_bytes, has);
+        format_bytes(l->wants.scratch_bytes, wants);
+        say(l, OUTLOOK_NEVER, "has %s of scratch of the %s needed", has, wants);
+        return false;
+    }
     return true;
 }
 
@@ -355,7 +366,8 @@ fits(const struct look *l, const struct sizes *free, unsigned n_left)
         && n_left > 0)
         return false;
     return l->wants.mcpu <= free->mcpu
-           && l->wants.memory_bytes <= free->memory_bytes;
+           && l->wants.memory_bytes <= free->memory_bytes
+           && l->wants.scratch_bytes <= free->scratch_bytes;
 }
 
 static void
@@ -369,6 +381,7 @@ find_room(struct look *l)
         free.mcpu -= l->tenants[i].takes.mcpu;
         free.memory_bytes -= l->tenants[i].takes.memory_bytes;
     }
+    free.scratch_bytes -= l->stowed_bytes;
     if (fits(l, &free, l->n_tenants)) {
         say(l, OUTLOOK_NOW, "has room");
         return;
@@ -384,6 +397,9 @@ find_room(struct look *l)
     } else if (l->wants.memory_bytes > free.memory_bytes) {
         format_bytes(l->wants.memory_bytes - free.memory_bytes, text);
         say(l, OUTLOOK_LATER, "lacks %s of free memory", text);
+    } else if (l->wants.scratch_bytes > free.scratch_bytes) {
+        format_bytes(l->wants.scratch_bytes - free.scratch_bytes, text);
+        say(l, OUTLOOK_LATER, "lacks %s of free scratch", text);
     } else {
         say(l, OUTLOOK_LATER, "is not empty");
     }
@@ -393,6 +409,7 @@ find_room(struct look *l)
            && !fits(l, &free, l->n_tenants - ended)) {
         l->result->from_us = l->tenants[ended].ends_us;
         free.mcpu += l->tenants[ended].takes.mcpu;
+        free.scratch_bytes += l->tenants[ended].takes.scratch_bytes;
         free.memory_bytes += l->tenants[ended++].takes.memory_bytes;
     }
     if (!fits(l, &free, l->n_tenants - ended))
@@ -406,6 +423,7 @@ look_at(struct look *l)
 
     l->has.mcpu = quantity_text_milli(string_map_find(there, "cpu"));
     l->has.memory_bytes = quantity_text_value(string_map_find(there, "memory"));
+    l->has.scratch_bytes = node_scratch_bytes(l->node);
     l->wants = requests_of(l->spec);
     l->wants.mcpu = cost_in_cores(l->spec, l->node, l->wants.mcpu);
     if (is_meant(l) && is_large_enough(l) && has_resources(l) && is_open(l))
@@ -433,20 +451,20 @@ compare_nodes(const void *a, const void *b)
 
 struct outlook *
 outlook_new(const struct pod_spec *spec,
-            const struct object *const *nodes,
-            unsigned n_nodes,
-            const struct object *const *pods,
-            unsigned n_pods,
+            const struct survey *survey,
             int64_t now_us)
 {
+    CLEANUP(stowage_freep)
+    struct stowage *stowage = stowage_new(survey->volumes, survey->n_volumes);
+    unsigned n_nodes = survey->n_nodes, n_pods = survey->n_pods;
     struct outlook *o = xnew(struct outlook);
     struct tenant *tenants = xnew_array(struct tenant, n_pods + 1);
     const struct pod **live = xnew_array(const struct pod *, n_pods + 1);
     unsigned n_live = 0;
 
     for (unsigned i = 0; i < n_pods; i++)
-        if (!pod_is_finished(pod_of(pods[i])))
-            live[n_live++] = pod_of(pods[i]);
+        if (!pod_is_finished(pod_of(survey->pods[i])))
+            live[n_live++] = pod_of(survey->pods[i]);
     if (n_live > 1)
         qsort(live, n_live, sizeof(*live), compare_pods);
     o->n_waiting = first_on(live, n_live, "\1"); /* those with no node */
@@ -456,12 +474,13 @@ outlook_new(const struct pod_spec *spec,
     for (unsigned i = 0; i < n_nodes; i++) {
         struct look l = {
             .spec = spec,
-            .node = node_of(nodes[i]),
+            .node = node_of(survey->nodes[i]),
             .result = &o->nodes[i],
             .tenants = tenants,
         };
 
         o->nodes[i].name = l.node->meta.name;
+        l.stowed_bytes = stowage_taken(stowage, l.node->meta.name);
         find_tenants(&l, live, n_live, now_us);
         look_at(&l);
         o->counts[o->nodes[i].chance]++;

@@ -11,9 +11,9 @@
 
 #include "lib/base/macro.h"
 
-struct object;
 struct pod_spec;
 struct strbuf;
+struct survey;
 
 /* Best last: what a node may come to be for the pod. */
 enum outlook_chance {
@@ -39,13 +39,10 @@ struct outlook {
     int64_t now_us;
 };
 
-/* Life. Names are the nodes'. */
+/* Life. Names are the survey's. */
 void outlook_free(struct outlook *outlook);
 struct outlook *outlook_new(const struct pod_spec *spec,
-                            const struct object *const *nodes,
-                            unsigned n_nodes,
-                            const struct object *const *pods,
-                            unsigned n_pods,
+                            const struct survey *survey,
                             int64_t now_us) OWNED_BY(outlook_free);
 DEFINE_CLEANUP(struct outlook, outlook_free)
 

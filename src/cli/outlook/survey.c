@@ -30,6 +30,7 @@ survey_fini(struct survey *s)
 {
     unref_all(s->nodes, s->n_nodes);
     unref_all(s->pods, s->n_pods);
+    unref_all(s->volumes, s->n_volumes);
     *s = (struct survey){0};
 }
 
@@ -96,7 +97,10 @@ list(struct client *client,
 }
 
 int
-survey_make(struct client *client, struct survey *ret_survey, struct error *err)
+survey_make(struct client *client,
+            const struct json *job,
+            struct survey *ret_survey,
+            struct error *err)
 {
     int r;
 
@@ -114,6 +118,13 @@ survey_make(struct client *client, struct survey *ret_survey, struct error *err)
                  &ret_survey->pods,
                  &ret_survey->n_pods,
                  err);
+    if (r == 0 && json_get_path(job, "spec.template.spec.volumes") != NULL)
+        r = list(client,
+                 &persistent_volume_kind,
+                 NULL,
+                 &ret_survey->volumes,
+                 &ret_survey->n_volumes,
+                 err);
     if (r < 0)
         survey_fini(ret_survey);
     return r;
@@ -128,10 +139,5 @@ survey_outlook(const struct survey *s, const struct json *job, int64_t now_us)
     json_print(job, &text);
     if (object_parse(&job_kind, text.text, text.length, &object, NULL) < 0)
         return NULL;
-    return outlook_new(job_of(object)->spec.template_.spec,
-                       s->nodes,
-                       s->n_nodes,
-                       s->pods,
-                       s->n_pods,
-                       now_us);
+    return outlook_new(job_of(object)->spec.template_.spec, s, now_us);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* survey.h - the nodes and pods that an outlook is made of, from the API */
+/* survey.h - the nodes, pods and volumes that an outlook is made of, from the
+ * API
+ */
 #pragma once
 
 #include <stdint.h>
@@ -17,11 +19,14 @@ struct survey {
     unsigned n_nodes;
     const struct object **pods; /* that wait or run, in all namespaces */
     unsigned n_pods;
+    const struct object **volumes; /* where the Job asks for scratch */
+    unsigned n_volumes;
 };
 
 void survey_fini(struct survey *survey);
 #define CLEANUP_SURVEY CLEANUP(survey_fini)
 int survey_make(struct client *client,
+                const struct json *job,
                 struct survey *ret_survey,
                 struct error *err);
 
