@@ -24,7 +24,8 @@
 #include "lib/loop/timer.h"
 #include "lib/loop/workers.h"
 
-#define AGAIN_MS 2000
+#define TELL_AGAIN_MS 2000
+#define DO_AGAIN_MS   30000
 
 enum deed { NOTHING, MAKE, REMOVE };
 
@@ -103,7 +104,8 @@ end_work(struct work *w)
         if (volume != NULL && w->result == 0)
             consider(v, volume);
         else if (w->result < 0 && !timer_is_running(v->again))
-            timer_start(v->again, AGAIN_MS);
+            timer_start(v->again,
+                        w->result == -EAGAIN ? TELL_AGAIN_MS : DO_AGAIN_MS);
     }
     free(w->name);
     free(w);
@@ -273,6 +275,12 @@ begin(struct volumes *v, const struct object *object, enum deed deed)
     map_put(v->busy, w->name, w);
     v->under_way++;
     w->result = check(v, object, &w->err);
+    /* What never was, elsewhere least of all, needs no removing. */
+    if (w->result < 0 && deed == REMOVE
+        && persistent_volume_is_in_phase(p, "Failed")) {
+        w->keeps_data = true;
+        w->result = 0;
+    }
     if (w->result < 0)
         work_done(w);
     else

@@ -172,10 +172,12 @@ retract(const struct pass *p, const struct object *volume)
 {
     const struct persistent_volume *v = persistent_volume_of(volume);
     char key[OBJECT_KEY_SIZE];
-    int64_t *until = xnew(int64_t);
+    int64_t *until;
 
-    if (volume->meta->deleted_at_us != 0) {
-        free(until);
+    if (volume->meta->deleted_at_us != 0)
+        return;
+    if (persistent_volume_claim_node(p->c) != NULL) {
+        forget_node(p); /* and on when that is known */
         return;
     }
     say(p,
@@ -184,11 +186,10 @@ retract(const struct pass *p, const struct object *volume)
         v->status.message != NULL ? v->status.message
                                   : "the node could not make the volume");
     object_key(p->claim, key);
+    until = xnew(int64_t);
     *until = clock_monotonic_us(p->vc->s.clock) + PAUSE_MS * INT64_C(1000);
     free(map_put(p->vc->pauses, key, until));
     chore_delete(p->chore, volume);
-    if (persistent_volume_claim_node(p->c) != NULL)
-        forget_node(p);
 }
 
 /* Nobody here makes it: the annotation asks whoever does. */
@@ -339,7 +340,8 @@ take_aside(const struct pass *p, const struct object *volume)
     if (is_made && persistent_volume_is_in_phase(v, "Failed"))
         retract(p, volume);
     else if (volume->meta->deleted_at_us != 0
-             || (is_made && persistent_volume_is_in_phase(v, "Pending")))
+             || (is_made && !persistent_volume_is_in_phase(v, "Available")
+                 && !persistent_volume_is_in_phase(v, "Bound")))
         return; /* not yet, or no longer */
     else if (volume_suits(v, p->c))
         bind(p, volume);

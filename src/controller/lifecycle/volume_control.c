@@ -124,8 +124,9 @@ offer(struct volume_control *vc)
 {
     size_t at = 0;
     const char *key;
+    void *value;
 
-    while (map_next(vc->unbound, &at, &key, NULL))
+    while (map_next(vc->unbound, &at, &key, &value))
         workqueue_add(vc->queue, key);
 }
 

@@ -249,6 +249,41 @@ START_TEST(a_cluster_without_nodes_says_so)
 }
 END_TEST
 
+START_TEST(scratch_that_volumes_have_is_not_there)
+{
+    static const char tmp[] =
+        "\"volumes\":[{\"name\":\"tmp\",\"ephemeral\":{"
+        "\"volumeClaimTemplate\":{\"spec\":{\"storageClassName\":"
+        "\"node-local\",\"resources\":{\"requests\":{\"storage\":"
+        "\"6Gi\"}}}}}}],";
+    const struct object *volumes[1];
+
+    begin();
+    given_node("n1",
+               "4",
+               "",
+               ",\"scratch\":{\"path\":\"/s\",\"capacity\":\"10Gi\"}");
+    is_said("\"cpu\":\"1\"",
+            tmp,
+            "it could start now, on n1 (1 of 1 nodes have room)");
+
+    volumes[0] =
+        parse(&persistent_volume_kind,
+              "{\"metadata\":{\"name\":\"pvc-1\",\"labels\":{\"kiln.hpc/node\":"
+              "\"n1\"},\"annotations\":{\"pv.kubernetes.io/provisioned-by\":"
+              "\"kiln.hpc/node-local\"}},\"spec\":{\"capacity\":{\"storage\":"
+              "\"5Gi\"}}}");
+    survey.volumes = volumes;
+    survey.n_volumes = 1;
+    is_said("\"cpu\":\"1\"",
+            tmp,
+            "no node has room, and what runs there has no time limit; the "
+            "nearest, n1, lacks 1Gi of free scratch");
+    object_unref(volumes[0]);
+    end();
+}
+END_TEST
+
 SUITE("outlook",
       a_job_that_fits_could_start_now,
       what_is_too_large_for_all_never_runs,
@@ -256,4 +291,5 @@ SUITE("outlook",
       a_full_node_has_room_when_enough_has_ended,
       without_time_limits_nobody_knows,
       nodes_that_are_closed_are_told,
-      a_cluster_without_nodes_says_so)
+      a_cluster_without_nodes_says_so,
+      scratch_that_volumes_have_is_not_there)

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/volumes/mountings.h"
+
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "testsuite/lib/fake_client.h"
+#include "testsuite/lib/suite.h"
+
+struct stage {
+    struct fake_client *api;
+    struct mountings *mountings;
+    struct mount_list *list;
+    char *words;
+    unsigned answers;
+};
+
+static void
+got(struct mount_list *list, const struct error *err, void *context)
+{
+    struct stage *t = context;
+
+    t->answers++;
+    t->list = list;
+    t->words = err != NULL ? xstrdup(err->text) : NULL;
+}
+
+static void
+begin(struct stage *t)
+{
+    t->api = fake_client_new();
+    t->mountings = mountings_new(fake_client_client(t->api));
+}
+
+static void
+end(struct stage *t)
+{
+    mountings_free(t->mountings);
+    mount_list_free(t->list);
+    free(t->words);
+    fake_client_free(t->api);
+}
+
+static void
+look(struct stage *t, const char *volumes, const char *mounts)
+{
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"p\",\"namespace\":\"default\"},"
+                  "\"spec\":{\"volumes\":[%s],\"containers\":[{\"name\":"
+                  "\"main\",\"volumeMounts\":[%s]}]}}",
+                  volumes,
+                  mounts);
+
+    mountings_get(t->mountings,
+                  fake_client_put(t->api, &pod_kind, text),
+                  got,
+                  t);
+}
+
+static void
+put_claim(struct stage *t, const char *name, const char *volume)
+{
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+                  "\"annotations\":{\"pv.kubernetes.io/bind-completed\":"
+                  "\"yes\"}},\"spec\":{\"volumeName\":\"%s\"}}",
+                  name,
+                  volume);
+
+    fake_client_put(t->api, &persistent_volume_claim_kind, text);
+}
+
+static void
+put_volume(struct stage *t, const char *name, const char *source)
+{
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s\"},\"spec\":{%s}}",
+                  name,
+                  source);
+
+    fake_client_put(t->api, &persistent_volume_kind, text);
+}
+
+#define CLAIM "{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"c\"}}"
+#define LOCAL "\"local\":{\"path\":\"/scratch/pvc-1\"}"
+
+START_TEST(a_pod_without_volumes_has_its_answer_at_once)
+{
+    struct stage t = {0};
+
+    begin(&t);
+    look(&t, "", "");
+
+    ck_assert_uint_eq(t.answers, 1);
+    ck_assert_ptr_null(t.list);
+    ck_assert_ptr_null(t.words);
+    end(&t);
+}
+END_TEST
+
+START_TEST(a_claim_is_where_its_volume_is)
+{
+    struct stage t = {0};
+
+    begin(&t);
+    put_claim(&t, "c", "pv");
+    put_volume(&t, "pv", LOCAL);
+    look(&t,
+         CLAIM,
+         "{\"name\":\"v\",\"mountPath\":\"/data\"},{\"name\":\"v\","
+         "\"mountPath\":\"/also\",\"readOnly\":true}");
+    fake_client_run(t.api);
+
+    ck_assert_ptr_nonnull(t.list);
+    ck_assert_uint_eq(t.list->count, 2);
+    ck_assert_str_eq(t.list->items[0].source, "/scratch/pvc-1");
+    ck_assert_str_eq(t.list->items[0].target, "/data");
+    ck_assert(!t.list->items[0].read_only);
+    ck_assert_str_eq(t.list->items[1].target, "/also");
+    ck_assert(t.list->items[1].read_only);
+    end(&t);
+}
+END_TEST
+
+START_TEST(one_that_is_not_mounted_is_known_all_the_same)
+{
+    struct stage t = {0};
+
+    begin(&t);
+    put_claim(&t, "p-tmp", "pv");
+    put_volume(&t, "pv", "\"hostPath\":{\"path\":\"/lustre\"}");
+    look(&t,
+         "{\"name\":\"tmp\",\"ephemeral\":{\"volumeClaimTemplate\":{}}}",
+         "");
+    fake_client_run(t.api);
+
+    ck_assert_ptr_nonnull(t.list);
+    ck_assert_uint_eq(t.list->count, 1);
+    ck_assert_str_eq(t.list->items[0].volume, "tmp");
+    ck_assert_str_eq(t.list->items[0].source, "/lustre");
+    ck_assert_ptr_null(t.list->items[0].target);
+    end(&t);
+}
+END_TEST
+
+START_TEST(what_is_wrong_names_the_volume)
+{
+    struct stage t = {0};
+
+    begin(&t);
+    look(&t, CLAIM, "");
+    fake_client_run(t.api);
+    ck_assert_ptr_nonnull(t.words);
+    ck_assert_ptr_nonnull(strstr(t.words, "volume 'v': "));
+    end(&t);
+
+    t = (struct stage){0};
+    begin(&t);
+    put_claim(&t, "c", "pv");
+    put_volume(&t, "pv", "\"nfs\":{\"server\":\"s\",\"path\":\"/p\"}");
+    look(&t, CLAIM, "");
+    fake_client_run(t.api);
+    ck_assert_ptr_nonnull(t.words);
+    ck_assert_ptr_nonnull(strstr(t.words, "no directory of a node"));
+    end(&t);
+}
+END_TEST
+
+START_TEST(an_agent_that_stops_answers_all)
+{
+    struct stage t = {0};
+
+    begin(&t);
+    look(&t, CLAIM, "");
+    end(&t);
+    ck_assert_uint_eq(t.answers, 1);
+}
+END_TEST
+
+SUITE("mountings",
+      a_pod_without_volumes_has_its_answer_at_once,
+      a_claim_is_where_its_volume_is,
+      one_that_is_not_mounted_is_known_all_the_same,
+      what_is_wrong_names_the_volume,
+      an_agent_that_stops_answers_all)

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the API wants of a node's volumes, and what it is told. */
+#include "agent/volumes/volumes.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/volumes/scratch.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/api/persistent_volume.h"
+#include "lib/base/error.h"
+#include "lib/loop/loop.h"
+#include "lib/loop/timer.h"
+#include "lib/loop/workers.h"
+#include "testsuite/lib/fake_client.h"
+#include "testsuite/lib/scratch.h"
+#include "testsuite/lib/suite.h"
+
+struct stage {
+    char *dir;
+    struct fake_client *api;
+    struct loop *loop;
+    struct timer *end_of_turn;
+    struct workers *workers;
+    struct scratch *scratch;
+    struct volumes *volumes;
+};
+
+static void
+stop(void *loop)
+{
+    loop_stop(loop);
+}
+
+static void
+settle(struct stage *t)
+{
+    for (int i = 0; i < 20; i++) {
+        fake_client_run(t->api);
+        timer_start(t->end_of_turn, 2);
+        loop_run(t->loop);
+    }
+    fake_client_run(t->api);
+}
+
+static void
+begin(struct stage *t)
+{
+    struct error err = {0};
+
+    t->dir = scratch_new();
+    t->api = fake_client_new();
+    t->loop = loop_new();
+    t->end_of_turn = timer_new(t->loop, stop, t->loop);
+    t->workers = workers_new(2);
+    ck_assert_msg(scratch_open(t->dir, 1 << 20, &t->scratch, &err) == 0,
+                  "%s",
+                  err.text);
+    t->volumes = volumes_new(&(struct volumes_settings){
+        .loop = t->loop,
+        .workers = t->workers,
+        .client = fake_client_client(t->api),
+        .scratch = t->scratch,
+        .node = "n1",
+        .rootless = geteuid() != 0,
+        .uid = geteuid(),
+    });
+}
+
+static void
+end(struct stage *t)
+{
+    volumes_free(t->volumes);
+    workers_free(t->workers);
+    loop_drain(t->loop);
+    scratch_close(t->scratch);
+    timer_free(t->end_of_turn);
+    loop_free(t->loop);
+    fake_client_free(t->api);
+    scratch_freep(&t->dir);
+}
+
+/* More: members of the metadata, each behind a comma. */
+static void
+put(struct stage *t,
+    const char *dir,
+    const char *phase,
+    const char *policy,
+    const char *more)
+{
+    CLEANUP_FREE char *text = xasprintf(
+        "{\"metadata\":{\"name\":\"pvc-1\",\"labels\":{\"kiln.hpc/node\":"
+        "\"n1\"},\"annotations\":{\"pv.kubernetes.io/provisioned-by\":"
+        "\"kiln.hpc/node-local\",\"kiln.hpc/uid\":\"%u\"},\"finalizers\":["
+        "\"kiln.hpc/node-local\"]%s},\"spec\":{\"capacity\":{\"storage\":"
+        "\"4Ki\"},\"local\":{\"path\":\"%s/pvc-1\"},"
+        "\"persistentVolumeReclaimPolicy\":\"%s\"},\"status\":{\"phase\":"
+        "\"%s\"}}",
+        (unsigned)geteuid(),
+        more,
+        dir,
+        policy,
+        phase);
+
+    fake_client_put(t->api, &persistent_volume_kind, text);
+}
+
+static const struct persistent_volume_status *
+status(const struct stage *t)
+{
+    return &persistent_volume_of(fake_client_find(t->api,
+                                                  &persistent_volume_kind,
+                                                  NULL,
+                                                  "pvc-1"))
+                ->status;
+}
+
+static bool
+is_there(const struct stage *t)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/pvc-1", t->dir);
+
+    return access(path, F_OK) == 0;
+}
+
+#define DELETED ",\"deletionTimestamp\":\"2024-01-01T00:00:00Z\""
+
+START_TEST(what_is_pending_is_made)
+{
+    struct stage t = {0};
+
+    begin(&t);
+    put(&t, t.dir, "Pending", "Delete", "");
+    settle(&t);
+
+    ck_assert_str_eq(status(&t)->phase, "Available");
+    ck_assert(is_there(&t));
+    end(&t);
+}
+END_TEST
+
+START_TEST(what_cannot_be_made_has_failed_and_says_why)
+{
+    struct stage t = {0};
+
+    begin(&t);
+    put(&t, "/elsewhere", "Pending", "Delete", "");
+    settle(&t);
+
+    ck_assert_str_eq(status(&t)->phase, "Failed");
+    ck_assert_str_eq(status(&t)->reason, "ProvisioningFailed");
+    ck_assert_ptr_nonnull(
+        strstr(status(&t)->message, "is not in the scratch directory"));
+    end(&t);
+}
+END_TEST
+
+START_TEST(what_is_deleted_is_removed_and_said_to_be)
+{
+    struct stage t = {0};
+
+    begin(&t);
+    put(&t, t.dir, "Pending", "Delete", "");
+    settle(&t);
+    put(&t, t.dir, "Released", "Delete", DELETED);
+    settle(&t);
+
+    ck_assert_str_eq(status(&t)->reason, VOLUME_REMOVED);
+    ck_assert(!is_there(&t));
+    end(&t);
+}
+END_TEST
+
+START_TEST(what_is_bound_stays_although_it_is_deleted)
+{
+    struct stage t = {0};
+
+    begin(&t);
+    put(&t, t.dir, "Pending", "Delete", "");
+    settle(&t);
+    put(&t, t.dir, "Bound", "Delete", DELETED);
+    settle(&t);
+
+    ck_assert_ptr_null(status(&t)->reason);
+    ck_assert(is_there(&t));
+    end(&t);
+}
+END_TEST
+
+START_TEST(what_is_to_be_retained_stays_on_the_disk)
+{
+    struct stage t = {0};
+
+    begin(&t);
+    put(&t, t.dir, "Pending", "Retain", "");
+    settle(&t);
+    put(&t, t.dir, "Released", "Retain", DELETED);
+    settle(&t);
+
+    ck_assert_str_eq(status(&t)->reason, VOLUME_REMOVED);
+    ck_assert(is_there(&t));
+    end(&t);
+}
+END_TEST
+
+START_TEST(a_word_that_was_lost_is_said_again)
+{
+    struct stage t = {0};
+
+    begin(&t);
+    fake_client_run(t.api);
+    fake_client_fail(t.api,
+                     CLIENT_MERGE_PATCH,
+                     "status",
+                     503,
+                     "ServiceUnavailable");
+    put(&t, t.dir, "Pending", "Delete", "");
+    settle(&t);
+    ck_assert_str_eq(status(&t)->phase, "Pending");
+
+    timer_start(t.end_of_turn, 2500);
+    loop_run(t.loop);
+    settle(&t);
+    ck_assert_str_eq(status(&t)->phase, "Available");
+    end(&t);
+}
+END_TEST
+
+/* With work among the workers, and with the API. */
+START_TEST(an_agent_may_stop_in_the_middle)
+{
+    struct stage t = {0};
+
+    begin(&t);
+    put(&t, t.dir, "Pending", "Delete", "");
+    fake_client_run(t.api);
+    end(&t);
+
+    t = (struct stage){0};
+    begin(&t);
+    put(&t, t.dir, "Pending", "Delete", "");
+    fake_client_run(t.api);
+    while (!is_there(&t))
+        usleep(1000);
+    timer_start(t.end_of_turn, 5);
+    loop_run(t.loop);
+    end(&t);
+}
+END_TEST
+
+SUITE("volumes",
+      what_is_pending_is_made,
+      what_cannot_be_made_has_failed_and_says_why,
+      what_is_deleted_is_removed_and_said_to_be,
+      what_is_bound_stays_although_it_is_deleted,
+      what_is_to_be_retained_stays_on_the_disk,
+      a_word_that_was_lost_is_said_again,
+      an_agent_may_stop_in_the_middle)
