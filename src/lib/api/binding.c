@@ -11,5 +11,6 @@ static const struct field binding_fields[] = {
     OBJECT("allocation", binding, allocation, allocation, OPTIONAL | KILN,
         HELP("What the pod gets on the node, exactly.")),
 };
-RECORD(binding, binding, "io.k8s.api.core.v1.Binding");
+RECORD(binding, binding, "io.k8s.api.core.v1.Binding",
+       HELP("Puts a pod on a node."));
 /* clang-format on */

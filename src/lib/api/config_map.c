@@ -11,11 +11,16 @@
 static const struct field config_map_fields[] = {
     TYPE_META,
     BARE_METADATA,
-    OPAQUE(BOOL, "immutable", KEPT),
-    OPAQUE_MAP(STRING, "data", 0),
-    OPAQUE_MAP(BYTES, "binaryData", 0),
+    OPAQUE(BOOL, "immutable", KEPT,
+        HELP("Whether it may not be changed any more, but for its "
+             "metadata.")),
+    OPAQUE_MAP(STRING, "data", 0,
+        HELP("Texts, by name.")),
+    OPAQUE_MAP(BYTES, "binaryData", 0,
+        HELP("Bytes in base64, by name.")),
 };
-static RECORD(config_map, meta, "io.k8s.api.core.v1.ConfigMap");
+static RECORD(config_map, meta, "io.k8s.api.core.v1.ConfigMap",
+       HELP("Data for programs to read: texts and bytes under names."));
 /* clang-format on */
 
 #define DATA_BYTES_MAX (1024u * 1024u)

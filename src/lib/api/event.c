@@ -10,16 +10,22 @@
 
 /* clang-format off */
 static const struct field event_series_fields[] = {
-    OPAQUE(INT, "count", 0),
-    OPAQUE(MICRO_TIME, "lastObservedTime", ALWAYS),
+    OPAQUE(INT, "count", 0,
+        HELP("How often it was seen.")),
+    OPAQUE(MICRO_TIME, "lastObservedTime", ALWAYS,
+        HELP("When it was seen last.")),
 };
-static OPAQUE_RECORD(event_series, "io.k8s.api.core.v1.EventSeries");
+static OPAQUE_RECORD(event_series, "io.k8s.api.core.v1.EventSeries",
+       HELP("Events of the same kind, told as one."));
 
 static const struct field event_source_fields[] = {
-    STRING("component", event, component, 0),
-    STRING("host", event, host, 0),
+    STRING("component", event, component, 0,
+        HELP("Which part of the system.")),
+    STRING("host", event, host, 0,
+        HELP("The node it is on.")),
 };
-RECORD(event_source, event, "io.k8s.api.core.v1.EventSource");
+RECORD(event_source, event, "io.k8s.api.core.v1.EventSource",
+       HELP("Who tells of it."));
 
 static const struct field event_fields[] = {
     TYPE_META,
@@ -28,21 +34,30 @@ static const struct field event_fields[] = {
         ALWAYS | REQUIRED, HELP("What the event is about.")),
     STRING("reason", event, reason, 0, HELP("One word for programs.")),
     STRING("message", event, message, 0, HELP("A sentence for people.")),
-    WITHIN("source", event_source, ALWAYS),
+    WITHIN("source", event_source, ALWAYS,
+        HELP("Who tells of it; the old way.")),
     TIME("firstTimestamp", event, first_at_us, ALWAYS,
         HELP("When it happened first.")),
     TIME("lastTimestamp", event, last_at_us, ALWAYS,
         HELP("When it happened last.")),
     INT("count", event, count, 0, HELP("How often it has happened.")),
     STRING("type", event, type, 0, HELP("Normal or Warning.")),
-    MICRO_TIME("eventTime", event, event_at_us, ALWAYS),
-    OPAQUE(STRING, "action", 0),
-    OPAQUE_OBJECT("series", event_series, 0),
-    STRING("reportingComponent", event, reporting_component, ALWAYS),
-    OPAQUE(STRING, "reportingInstance", ALWAYS),
-    OPAQUE_OBJECT("related", object_reference, 0),
+    MICRO_TIME("eventTime", event, event_at_us, ALWAYS,
+        HELP("When it was seen first.")),
+    OPAQUE(STRING, "action", 0,
+        HELP("What was done.")),
+    OPAQUE_OBJECT("series", event_series, 0,
+        HELP("How it repeats.")),
+    STRING("reportingComponent", event, reporting_component, ALWAYS,
+        HELP("Who tells of it: kiln/scheduler.")),
+    OPAQUE(STRING, "reportingInstance", ALWAYS,
+        HELP("Which one of those.")),
+    OPAQUE_OBJECT("related", object_reference, 0,
+        HELP("Another object that has to do with it.")),
 };
-RECORD(event, event, "io.k8s.api.core.v1.Event");
+RECORD(event, event, "io.k8s.api.core.v1.Event",
+       HELP("Something that happened to an object. Kept for a while, at "
+            "best effort."));
 /* clang-format on */
 
 const struct event *

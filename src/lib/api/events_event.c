@@ -10,30 +10,49 @@
 
 /* clang-format off */
 static const struct field events_event_series_fields[] = {
-    OPAQUE(INT, "count", ALWAYS | REQUIRED),
-    OPAQUE(MICRO_TIME, "lastObservedTime", ALWAYS | REQUIRED),
+    OPAQUE(INT, "count", ALWAYS | REQUIRED,
+        HELP("How often it was seen.")),
+    OPAQUE(MICRO_TIME, "lastObservedTime", ALWAYS | REQUIRED,
+        HELP("When it was seen last.")),
 };
-static OPAQUE_RECORD(events_event_series, "io.k8s.api.events.v1.EventSeries");
+static OPAQUE_RECORD(events_event_series, "io.k8s.api.events.v1.EventSeries",
+       HELP("Events of the same kind, told as one."));
 
 static const struct field events_event_fields[] = {
     TYPE_META,
     BARE_METADATA,
-    OPAQUE(MICRO_TIME, "eventTime", ALWAYS | REQUIRED),
-    OPAQUE_OBJECT("series", events_event_series, 0),
-    OPAQUE(STRING, "reportingController", 0),
-    OPAQUE(STRING, "reportingInstance", 0),
-    OPAQUE(STRING, "action", 0),
-    OPAQUE(STRING, "reason", 0),
-    OPAQUE_OBJECT("regarding", object_reference, ALWAYS),
-    OPAQUE(STRING, "note", 0),
-    OPAQUE(STRING, "type", 0),
-    OPAQUE_OBJECT("deprecatedSource", event_source, ALWAYS),
-    OPAQUE(TIME, "deprecatedFirstTimestamp", ALWAYS),
-    OPAQUE(TIME, "deprecatedLastTimestamp", ALWAYS),
-    OPAQUE(INT, "deprecatedCount", 0),
-    OPAQUE_OBJECT("related", object_reference, 0),
+    OPAQUE(MICRO_TIME, "eventTime", ALWAYS | REQUIRED,
+        HELP("When it was seen first.")),
+    OPAQUE_OBJECT("series", events_event_series, 0,
+        HELP("How it repeats.")),
+    OPAQUE(STRING, "reportingController", 0,
+        HELP("Who tells of it.")),
+    OPAQUE(STRING, "reportingInstance", 0,
+        HELP("Which one of those.")),
+    OPAQUE(STRING, "action", 0,
+        HELP("What was done.")),
+    OPAQUE(STRING, "reason", 0,
+        HELP("One word on what happened.")),
+    OPAQUE_OBJECT("regarding", object_reference, ALWAYS,
+        HELP("The object it is about.")),
+    OPAQUE(STRING, "note", 0,
+        HELP("A sentence on what happened.")),
+    OPAQUE(STRING, "type", 0,
+        HELP("Normal or Warning.")),
+    OPAQUE_OBJECT("deprecatedSource", event_source, ALWAYS,
+        HELP("Who tells of it; the old way.")),
+    OPAQUE(TIME, "deprecatedFirstTimestamp", ALWAYS,
+        HELP("When it was seen first; the old way.")),
+    OPAQUE(TIME, "deprecatedLastTimestamp", ALWAYS,
+        HELP("When it was seen last; the old way.")),
+    OPAQUE(INT, "deprecatedCount", 0,
+        HELP("How often; the old way.")),
+    OPAQUE_OBJECT("related", object_reference, 0,
+        HELP("Another object that has to do with it.")),
 };
-static RECORD(events_event, meta, "io.k8s.api.events.v1.Event");
+static RECORD(events_event, meta, "io.k8s.api.events.v1.Event",
+       HELP("Something that happened to an object. Kept for a while, at "
+            "best effort."));
 /* clang-format on */
 
 /* The same event under two names for each thing. */

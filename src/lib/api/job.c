@@ -13,19 +13,26 @@
 /* clang-format off */
 static const struct field on_exit_codes_fields[] = {
     STRING("operator", exit_code_match, operator_, ALWAYS | REQUIRED,
-        ONE_OF("In", "NotIn")),
-    LIST(INT, "values", exit_code_match, values, ALWAYS | REQUIRED, APPLY_SET),
-    STRING("containerName", exit_code_match, container_name, KEPT),
+        ONE_OF("In", "NotIn"),
+        HELP("In or NotIn.")),
+    LIST(INT, "values", exit_code_match, values, ALWAYS | REQUIRED, APPLY_SET,
+        HELP("The exit codes; 0 only with NotIn.")),
+    STRING("containerName", exit_code_match, container_name, KEPT,
+        HELP("Of this container alone.")),
 };
 static RECORD(on_exit_codes, exit_code_match,
-       "io.k8s.api.batch.v1.PodFailurePolicyOnExitCodesRequirement");
+       "io.k8s.api.batch.v1.PodFailurePolicyOnExitCodesRequirement",
+       HELP("A rule's question about exit codes."));
 
 static const struct field on_pod_conditions_fields[] = {
-    STRING("status", condition_match, status, ALWAYS | REQUIRED),
-    STRING("type", condition_match, type, ALWAYS | REQUIRED),
+    STRING("status", condition_match, status, ALWAYS | REQUIRED,
+        HELP("What it is to be.")),
+    STRING("type", condition_match, type, ALWAYS | REQUIRED,
+        HELP("The condition, such as DisruptionTarget.")),
 };
 static RECORD(on_pod_conditions, condition_match,
-       "io.k8s.api.batch.v1.PodFailurePolicyOnPodConditionsPattern");
+       "io.k8s.api.batch.v1.PodFailurePolicyOnPodConditionsPattern",
+       HELP("A rule's question about a condition of the pod."));
 
 static const struct field pod_failure_policy_rule_fields[] = {
     STRING("action", failure_rule, action, ALWAYS | REQUIRED,
@@ -34,66 +41,94 @@ static const struct field pod_failure_policy_rule_fields[] = {
     OBJECT("onExitCodes", failure_rule, on_exit_codes, on_exit_codes, OPTIONAL,
         HELP("128 and its number for a process that a signal killed.")),
     OBJECTS("onPodConditions", failure_rule, on_conditions, on_pod_conditions,
-        0),
+        0,
+        HELP("It fits when one of these conditions is so.")),
 };
 static RECORD(pod_failure_policy_rule, failure_rule,
-       "io.k8s.api.batch.v1.PodFailurePolicyRule");
+       "io.k8s.api.batch.v1.PodFailurePolicyRule",
+       HELP("What is done about a failure; the first rule that fits "
+            "counts."));
 
 static const struct field pod_failure_policy_fields[] = {
     OBJECTS("rules", failure_policy, rules, pod_failure_policy_rule,
-        ALWAYS | REQUIRED),
+        ALWAYS | REQUIRED,
+        HELP("Read from the first; at most 20.")),
 };
 static RECORD(pod_failure_policy, failure_policy,
-       "io.k8s.api.batch.v1.PodFailurePolicy");
+       "io.k8s.api.batch.v1.PodFailurePolicy",
+       HELP("What is done about failures of a Job's pods."));
 
 static const struct field success_policy_rule_fields[] = {
-    INT("succeededCount", success_rule, succeeded_count, OPTIONAL),
-    STRING("succeededIndexes", success_rule, succeeded_indexes, KEPT),
+    INT("succeededCount", success_rule, succeeded_count, OPTIONAL,
+        HELP("So many of the indexes have.")),
+    STRING("succeededIndexes", success_rule, succeeded_indexes, KEPT,
+        HELP("All of these have: \"0,3-5\".")),
 };
 static RECORD(success_policy_rule, success_rule,
-       "io.k8s.api.batch.v1.SuccessPolicyRule");
+       "io.k8s.api.batch.v1.SuccessPolicyRule",
+       HELP("When an Indexed Job has succeeded early."));
 
 static const struct field success_policy_fields[] = {
     OBJECTS("rules", success_policy, rules, success_policy_rule,
-        ALWAYS | REQUIRED),
+        ALWAYS | REQUIRED,
+        HELP("One that holds is enough.")),
 };
 static RECORD(success_policy, success_policy,
-       "io.k8s.api.batch.v1.SuccessPolicy");
+       "io.k8s.api.batch.v1.SuccessPolicy",
+       HELP("When an Indexed Job has succeeded though indexes are left."));
 
 static const struct field uncounted_terminated_pods_fields[] = {
-    OPAQUE_LIST(STRING, "failed", 0, APPLY_SET),
-    OPAQUE_LIST(STRING, "succeeded", 0, APPLY_SET),
+    OPAQUE_LIST(STRING, "failed", 0, APPLY_SET,
+        HELP("Uids of those that failed.")),
+    OPAQUE_LIST(STRING, "succeeded", 0, APPLY_SET,
+        HELP("Uids of those that succeeded.")),
 };
 static OPAQUE_RECORD(uncounted_terminated_pods,
-       "io.k8s.api.batch.v1.UncountedTerminatedPods");
+       "io.k8s.api.batch.v1.UncountedTerminatedPods",
+       HELP("Pods that have ended and are not counted yet."));
 
 static const struct field job_condition_fields[] = {
     STRING("type", job_condition, type, ALWAYS | REQUIRED,
         OFTEN("Complete", "Failed", "Suspended", "SuccessCriteriaMet",
-            "FailureTarget")),
+            "FailureTarget"),
+        HELP("Suspended, Complete, Failed, FailureTarget or "
+             "SuccessCriteriaMet.")),
     STRING("status", job_condition, status, ALWAYS | REQUIRED,
-        OFTEN("True", "False", "Unknown")),
-    OPAQUE(TIME, "lastProbeTime", ALWAYS),
-    TIME("lastTransitionTime", job_condition, last_transition_at_us, ALWAYS),
-    STRING("reason", job_condition, reason, 0),
-    STRING("message", job_condition, message, 0),
+        OFTEN("True", "False", "Unknown"),
+        HELP("True, False or Unknown.")),
+    OPAQUE(TIME, "lastProbeTime", ALWAYS,
+        HELP("When it was last looked at.")),
+    TIME("lastTransitionTime", job_condition, last_transition_at_us, ALWAYS,
+        HELP("When the status last changed.")),
+    STRING("reason", job_condition, reason, 0,
+        HELP("One word, for programs, on why it is so.")),
+    STRING("message", job_condition, message, 0,
+        HELP("A sentence, for people, on why it is so.")),
 };
-static RECORD(job_condition, job_condition, "io.k8s.api.batch.v1.JobCondition");
+static RECORD(job_condition, job_condition, "io.k8s.api.batch.v1.JobCondition",
+       HELP("One thing that is known about a Job."));
 
 static const struct field job_run_fields[] = {
-    STRING("podName", job_run, pod_name, 0),
-    STRING("nodeName", job_run, node_name, 0),
+    STRING("podName", job_run, pod_name, 0,
+        HELP("The pod.")),
+    STRING("nodeName", job_run, node_name, 0,
+        HELP("Where it ran.")),
     TIME("startedAt", job_run, started_at_us, KEPT,
         HELP("When its process began.")),
-    TIME("finishedAt", job_run, finished_at_us, KEPT),
-    INT("exitCode", job_run, exit_code, 0),
-    INT("signal", job_run, signal, 0),
+    TIME("finishedAt", job_run, finished_at_us, KEPT,
+        HELP("When it ended.")),
+    INT("exitCode", job_run, exit_code, 0,
+        HELP("What it ended with.")),
+    INT("signal", job_run, signal, 0,
+        HELP("What killed it, if something did.")),
     STRING("reason", job_run, reason, 0, HELP("One word on how it ended.")),
-    STRING("message", job_run, message, 0),
+    STRING("message", job_run, message, 0,
+        HELP("A sentence, for people, on why it is so.")),
     OBJECT("usage", job_run, usage, pod_usage, OPTIONAL,
         HELP("What its process used.")),
 };
-static RECORD(job_run, job_run, "hpc.kiln.v1.JobRun", ATOMIC);
+static RECORD(job_run, job_run, "hpc.kiln.v1.JobRun",
+       HELP("How the pod of a Job that ended last went."), ATOMIC);
 
 static const struct field job_status_fields[] = {
     OBJECTS("conditions", job_status, conditions, job_condition, 0,
@@ -107,8 +142,10 @@ static const struct field job_status_fields[] = {
     INT("succeeded", job_status, succeeded, 0, HELP("Pods that ended well.")),
     INT("terminating", job_status, terminating, KEPT,
         HELP("Pods that are asked to end and have not.")),
-    OPAQUE_OBJECT("uncountedTerminatedPods", uncounted_terminated_pods, 0),
-    INT("ready", job_status, ready, KEPT),
+    OPAQUE_OBJECT("uncountedTerminatedPods", uncounted_terminated_pods, 0,
+        HELP("Pods that have ended and are not counted yet.")),
+    INT("ready", job_status, ready, KEPT,
+        HELP("Pods that are ready.")),
     STRING("completedIndexes", job_status, completed_indexes, 0,
         HELP("Of an Indexed Job, the indexes that have succeeded.")),
     STRING("failedIndexes", job_status, failed_indexes, KEPT,
@@ -126,7 +163,8 @@ static const struct field job_status_fields[] = {
     INT("exitCode", job_status, exit_code, OPTIONAL | KILN,
         HELP("Of the last pod that ended.")),
 };
-static RECORD(job_status, job_status, "io.k8s.api.batch.v1.JobStatus");
+static RECORD(job_status, job_status, "io.k8s.api.batch.v1.JobStatus",
+       HELP("How a Job is getting on."));
 
 static const struct field job_blob_fields[] = {
     STRING("digest", job_blob, digest, 0,
@@ -137,7 +175,9 @@ static const struct field job_blob_fields[] = {
     BYTES("data", job_blob, data, 0,
         HELP("The content in base64; only when it is sent.")),
 };
-static RECORD(job_blob, job_blob, "hpc.kiln.v1.Blob");
+static RECORD(job_blob, job_blob, "hpc.kiln.v1.Blob",
+       HELP("A script or an environment: its digest, and at submission "
+            "its content."));
 
 static const struct field job_spec_fields[] = {
     INT("parallelism", job_spec, parallelism, OPTIONAL,
@@ -157,7 +197,8 @@ static const struct field job_spec_fields[] = {
         HELP("The same for each index of an Indexed Job.")),
     OBJECT("selector", job_spec, selector, label_selector, OPTIONAL,
         HELP("Which pods are the Job's; set by the server.")),
-    OPAQUE(BOOL, "manualSelector", KEPT),
+    OPAQUE(BOOL, "manualSelector", KEPT,
+        HELP("Whether the selector is the client's own.")),
     OBJECT("template", job_spec, template_, pod_template, ALWAYS | REQUIRED,
         HELP("The pods to make.")),
     INT("ttlSecondsAfterFinished", job_spec, ttl_seconds_after_finished,
@@ -185,15 +226,21 @@ static const struct field job_spec_fields[] = {
     BOOL("requeue", job_spec, requeue, KILN,
         HELP("Start again when the node of a pod is lost.")),
 };
-static RECORD(job_spec, job_spec, "io.k8s.api.batch.v1.JobSpec");
+static RECORD(job_spec, job_spec, "io.k8s.api.batch.v1.JobSpec",
+       HELP("What a Job is to do."));
 
 static const struct field job_fields[] = {
     TYPE_META,
     METADATA(job),
-    OBJECT("spec", job, spec, job_spec, ALWAYS),
-    OBJECT("status", job, status, job_status, ALWAYS),
+    OBJECT("spec", job, spec, job_spec, ALWAYS,
+        HELP("What is wanted.")),
+    OBJECT("status", job, status, job_status, ALWAYS,
+        HELP("What is; written by the system alone.")),
 };
-RECORD(job, job, "io.k8s.api.batch.v1.Job");
+RECORD(job, job, "io.k8s.api.batch.v1.Job",
+       HELP("Work that is run to its end: pods from a template, with "
+            "attempts, parallel ones and indexes. An Indexed Job is a job "
+            "array."));
 /* clang-format on */
 
 const struct job *

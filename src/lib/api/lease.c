@@ -16,18 +16,25 @@ static const struct field lease_spec_fields[] = {
         HELP("When it was taken.")),
     MICRO_TIME("renewTime", lease_spec, renewed_at_us, KEPT,
         HELP("When it was last renewed.")),
-    INT("leaseTransitions", lease_spec, transitions, KEPT),
-    OPAQUE(STRING, "preferredHolder", KEPT),
-    OPAQUE(STRING, "strategy", KEPT),
+    INT("leaseTransitions", lease_spec, transitions, KEPT,
+        HELP("How often it has changed hands.")),
+    OPAQUE(STRING, "preferredHolder", KEPT,
+        HELP("Who should have it rather.")),
+    OPAQUE(STRING, "strategy", KEPT,
+        HELP("How its holder is chosen.")),
 };
-static RECORD(lease_spec, lease_spec, "io.k8s.api.coordination.v1.LeaseSpec");
+static RECORD(lease_spec, lease_spec, "io.k8s.api.coordination.v1.LeaseSpec",
+       HELP("Who has a lease, and until when."));
 
 static const struct field lease_fields[] = {
     TYPE_META,
     METADATA(lease),
-    OBJECT("spec", lease, spec, lease_spec, ALWAYS),
+    OBJECT("spec", lease, spec, lease_spec, ALWAYS,
+        HELP("What is wanted.")),
 };
-RECORD(lease, lease, "io.k8s.api.coordination.v1.Lease");
+RECORD(lease, lease, "io.k8s.api.coordination.v1.Lease",
+       HELP("A claim that must be renewed: the heartbeat of a node, or "
+            "leadership."));
 /* clang-format on */
 
 const struct lease *

@@ -7,27 +7,44 @@
 /* clang-format off */
 static const struct field owner_reference_fields[] = {
     STRING("apiVersion", owner_reference, api_version, ALWAYS | REQUIRED,
-        OFTEN("batch/v1")),
-    STRING("kind", owner_reference, kind, ALWAYS | REQUIRED, OFTEN("Job")),
-    STRING("name", owner_reference, name, ALWAYS | REQUIRED),
-    STRING("uid", owner_reference, uid, ALWAYS | REQUIRED),
-    BOOL("blockOwnerDeletion", owner_reference, block_owner_deletion, KEPT),
-    BOOL("controller", owner_reference, controller, KEPT),
+        OFTEN("batch/v1"),
+        HELP("The group and version of the kind, such as batch/v1.")),
+    STRING("kind", owner_reference, kind, ALWAYS | REQUIRED, OFTEN("Job"),
+        HELP("The kind of object.")),
+    STRING("name", owner_reference, name, ALWAYS | REQUIRED,
+        HELP("Its name.")),
+    STRING("uid", owner_reference, uid, ALWAYS | REQUIRED,
+        HELP("The uid of the owner.")),
+    BOOL("blockOwnerDeletion", owner_reference, block_owner_deletion, KEPT,
+        HELP("Whether the owner, deleted in the foreground, waits for "
+             "this one.")),
+    BOOL("controller", owner_reference, controller, KEPT,
+        HELP("Whether that owner manages it.")),
 };
 RECORD(owner_reference, owner_reference,
-       "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference", ATOMIC);
+       "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference",
+       HELP("An object that this one belongs to: when all of them are "
+            "gone, it goes."), ATOMIC);
 
 static const struct field managed_fields_entry_fields[] = {
-    OPAQUE(STRING, "manager", 0),
-    OPAQUE(STRING, "operation", 0),
-    OPAQUE(STRING, "apiVersion", 0),
-    OPAQUE(TIME, "time", KEPT),
-    OPAQUE(STRING, "fieldsType", 0),
-    OPAQUE(ANY, "fieldsV1", 0),
-    OPAQUE(STRING, "subresource", 0),
+    OPAQUE(STRING, "manager", 0,
+        HELP("Who.")),
+    OPAQUE(STRING, "operation", 0,
+        HELP("Apply or Update.")),
+    OPAQUE(STRING, "apiVersion", 0,
+        HELP("The group and version of the kind, such as batch/v1.")),
+    OPAQUE(TIME, "time", KEPT,
+        HELP("When.")),
+    OPAQUE(STRING, "fieldsType", 0,
+        HELP("The form of fieldsV1.")),
+    OPAQUE(ANY, "fieldsV1", 0,
+        HELP("The fields, as a tree.")),
+    OPAQUE(STRING, "subresource", 0,
+        HELP("By which subresource.")),
 };
 static OPAQUE_RECORD(managed_fields_entry,
-       "io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry");
+       "io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry",
+       HELP("Which fields a manager has set."));
 
 static const struct field meta_fields[] = {
     STRING("name", meta, name, 0,
@@ -59,25 +76,35 @@ static const struct field meta_fields[] = {
             ANNOTATION_INDEX, ANNOTATION_JOB_NAME, ANNOTATION_JOB_ID,
             ANNOTATION_ATTEMPT),
         HELP("Names and values of any form, for tools.")),
-    OPAQUE_OBJECTS("managedFields", managed_fields_entry, 0),
+    OPAQUE_OBJECTS("managedFields", managed_fields_entry, 0,
+        HELP("Which manager has set which fields.")),
     OBJECTS("ownerReferences", meta, owners, owner_reference, 0, BY_KEY("uid"),
         HELP("Objects that this one depends on; when all are gone, it is "
              "deleted.")),
     LIST(STRING, "finalizers", meta, finalizers, 0, SET,
         HELP("Who must agree before the object goes.")),
-    OPAQUE(STRING, "selfLink", 0),
+    OPAQUE(STRING, "selfLink", 0,
+        HELP("Not used any more.")),
 };
-RECORD(meta, meta, "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
+RECORD(meta, meta, "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
+       HELP("What all objects have in common."));
 
 static const struct field meta_condition_fields[] = {
-    OPAQUE(STRING, "type", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "status", ALWAYS | REQUIRED),
-    OPAQUE(INT64, "observedGeneration", 0),
-    OPAQUE(TIME, "lastTransitionTime", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "reason", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "message", ALWAYS | REQUIRED),
+    OPAQUE(STRING, "type", ALWAYS | REQUIRED,
+        HELP("What it is about.")),
+    OPAQUE(STRING, "status", ALWAYS | REQUIRED,
+        HELP("True, False or Unknown.")),
+    OPAQUE(INT64, "observedGeneration", 0,
+        HELP("The generation of the spec that it is about.")),
+    OPAQUE(TIME, "lastTransitionTime", ALWAYS | REQUIRED,
+        HELP("When the status last changed.")),
+    OPAQUE(STRING, "reason", ALWAYS | REQUIRED,
+        HELP("One word, for programs, on why it is so.")),
+    OPAQUE(STRING, "message", ALWAYS | REQUIRED,
+        HELP("A sentence, for people, on why it is so.")),
 };
-OPAQUE_RECORD(meta_condition, "io.k8s.apimachinery.pkg.apis.meta.v1.Condition");
+OPAQUE_RECORD(meta_condition, "io.k8s.apimachinery.pkg.apis.meta.v1.Condition",
+       HELP("One thing that is known about an object."));
 /* clang-format on */
 
 const struct owner_reference *

@@ -52,27 +52,41 @@ static RECORD(pod_metrics, pod_metrics,
        HELP("What a running pod takes just now, by its node's figures."));
 
 static const struct field usage_figures_fields[] = {
-    INT64("windowMilliseconds", usage_figures, window_ms, 0),
-    INT64("cpuNanocores", usage_figures, cpu_nanocores, 0),
-    INT64("memoryBytes", usage_figures, memory_bytes, 0),
+    INT64("windowMilliseconds", usage_figures, window_ms, 0,
+        HELP("How long it was looked.")),
+    INT64("cpuNanocores", usage_figures, cpu_nanocores, 0,
+        HELP("Cores in use, times 10^9.")),
+    INT64("memoryBytes", usage_figures, memory_bytes, 0,
+        HELP("The working set.")),
 };
-static RECORD(usage_figures, usage_figures, "hpc.kiln.v1.UsageFigures");
+static RECORD(usage_figures, usage_figures, "hpc.kiln.v1.UsageFigures",
+       HELP("What was taken in a window of time."));
 
 static const struct field usage_of_pod_fields[] = {
-    STRING("namespace", usage_of_pod, namespace, REQUIRED),
-    STRING("name", usage_of_pod, name, REQUIRED),
-    STRING("uid", usage_of_pod, uid, REQUIRED),
-    OBJECT("figures", usage_of_pod, figures, usage_figures, 0),
-    OBJECT("total", usage_of_pod, total, pod_usage, 0),
+    STRING("namespace", usage_of_pod, namespace, REQUIRED,
+        HELP("Of the pod.")),
+    STRING("name", usage_of_pod, name, REQUIRED,
+        HELP("Of the pod.")),
+    STRING("uid", usage_of_pod, uid, REQUIRED,
+        HELP("Of the pod.")),
+    OBJECT("figures", usage_of_pod, figures, usage_figures, 0,
+        HELP("Just now.")),
+    OBJECT("total", usage_of_pod, total, pod_usage, 0,
+        HELP("Since it began.")),
 };
-static RECORD(usage_of_pod, usage_of_pod, "hpc.kiln.v1.UsageOfPod");
+static RECORD(usage_of_pod, usage_of_pod, "hpc.kiln.v1.UsageOfPod",
+       HELP("What a pod takes."));
 
 static const struct field usage_report_fields[] = {
-    INT64("intervalMilliseconds", usage_report, interval_ms, REQUIRED),
-    OBJECT("node", usage_report, node, usage_figures, 0),
-    OBJECTS("pods", usage_report, pods, usage_of_pod, 0),
+    INT64("intervalMilliseconds", usage_report, interval_ms, REQUIRED,
+        HELP("Until the next report.")),
+    OBJECT("node", usage_report, node, usage_figures, 0,
+        HELP("Of the whole machine.")),
+    OBJECTS("pods", usage_report, pods, usage_of_pod, 0,
+        HELP("Of each pod that runs.")),
 };
-RECORD(usage_report, usage_report, "hpc.kiln.v1.UsageReport");
+RECORD(usage_report, usage_report, "hpc.kiln.v1.UsageReport",
+       HELP("What a node and its pods take, as its agent reports."));
 /* clang-format on */
 
 const struct node_metrics *

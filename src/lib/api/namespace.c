@@ -10,34 +10,49 @@
 
 /* clang-format off */
 static const struct field namespace_condition_fields[] = {
-    OPAQUE(STRING, "status", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "type", ALWAYS | REQUIRED),
-    OPAQUE(TIME, "lastTransitionTime", ALWAYS),
-    OPAQUE(STRING, "message", 0),
-    OPAQUE(STRING, "reason", 0),
+    OPAQUE(STRING, "status", ALWAYS | REQUIRED,
+        HELP("True, False or Unknown.")),
+    OPAQUE(STRING, "type", ALWAYS | REQUIRED,
+        HELP("What it is about.")),
+    OPAQUE(TIME, "lastTransitionTime", ALWAYS,
+        HELP("When the status last changed.")),
+    OPAQUE(STRING, "message", 0,
+        HELP("A sentence, for people, on why it is so.")),
+    OPAQUE(STRING, "reason", 0,
+        HELP("One word, for programs, on why it is so.")),
 };
 static OPAQUE_RECORD(namespace_condition,
-       "io.k8s.api.core.v1.NamespaceCondition");
+       "io.k8s.api.core.v1.NamespaceCondition",
+       HELP("One thing that is known about a namespace that goes."));
 
 static const struct field namespace_spec_fields[] = {
-    LIST(STRING, "finalizers", namespace_, spec_finalizers, 0),
+    LIST(STRING, "finalizers", namespace_, spec_finalizers, 0,
+        HELP("It stays until these are taken out.")),
 };
-static RECORD(namespace_spec, namespace_, "io.k8s.api.core.v1.NamespaceSpec");
+static RECORD(namespace_spec, namespace_, "io.k8s.api.core.v1.NamespaceSpec",
+       HELP("What a namespace has to wait for."));
 
 static const struct field namespace_status_fields[] = {
-    OPAQUE_OBJECTS("conditions", namespace_condition, 0, BY_KEY("type")),
-    STRING("phase", namespace_, phase, 0, ONE_OF("Active", "Terminating")),
+    OPAQUE_OBJECTS("conditions", namespace_condition, 0, BY_KEY("type"),
+        HELP("What is known about it, point by point.")),
+    STRING("phase", namespace_, phase, 0, ONE_OF("Active", "Terminating"),
+        HELP("Active, or Terminating while it empties.")),
 };
 static RECORD(namespace_status, namespace_,
-       "io.k8s.api.core.v1.NamespaceStatus");
+       "io.k8s.api.core.v1.NamespaceStatus",
+       HELP("How a namespace is."));
 
 static const struct field namespace_fields[] = {
     TYPE_META,
     METADATA(namespace_),
-    WITHIN("spec", namespace_spec, ALWAYS),
-    WITHIN("status", namespace_status, ALWAYS),
+    WITHIN("spec", namespace_spec, ALWAYS,
+        HELP("What is wanted.")),
+    WITHIN("status", namespace_status, ALWAYS,
+        HELP("What is; written by the system alone.")),
 };
-RECORD(namespace, namespace_, "io.k8s.api.core.v1.Namespace");
+RECORD(namespace, namespace_, "io.k8s.api.core.v1.Namespace",
+       HELP("An account or project: what jobs, quotas and names belong "
+            "to."));
 /* clang-format on */
 
 const struct namespace_ *

@@ -13,80 +13,119 @@
 
 /* clang-format off */
 static const struct field persistent_volume_claim_condition_fields[] = {
-    OPAQUE(STRING, "status", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "type", ALWAYS | REQUIRED),
-    OPAQUE(TIME, "lastProbeTime", ALWAYS),
-    OPAQUE(TIME, "lastTransitionTime", ALWAYS),
-    OPAQUE(STRING, "message", 0),
-    OPAQUE(STRING, "reason", 0),
+    OPAQUE(STRING, "status", ALWAYS | REQUIRED,
+        HELP("True, False or Unknown.")),
+    OPAQUE(STRING, "type", ALWAYS | REQUIRED,
+        HELP("What it is about.")),
+    OPAQUE(TIME, "lastProbeTime", ALWAYS,
+        HELP("When it was last looked at.")),
+    OPAQUE(TIME, "lastTransitionTime", ALWAYS,
+        HELP("When the status last changed.")),
+    OPAQUE(STRING, "message", 0,
+        HELP("A sentence, for people, on why it is so.")),
+    OPAQUE(STRING, "reason", 0,
+        HELP("One word, for programs, on why it is so.")),
 };
 static OPAQUE_RECORD(persistent_volume_claim_condition,
-       "io.k8s.api.core.v1.PersistentVolumeClaimCondition");
+       "io.k8s.api.core.v1.PersistentVolumeClaimCondition",
+       HELP("One thing that is known about a claim."));
 
 static const struct field modify_volume_status_fields[] = {
     OPAQUE(STRING, "status", ALWAYS | REQUIRED,
-        ONE_OF("InProgress", "Infeasible", "Pending")),
-    OPAQUE(STRING, "targetVolumeAttributesClassName", 0),
+        ONE_OF("InProgress", "Infeasible", "Pending"),
+        HELP("Pending, InProgress or Infeasible.")),
+    OPAQUE(STRING, "targetVolumeAttributesClassName", 0,
+        HELP("The class that is wanted.")),
 };
 static OPAQUE_RECORD(modify_volume_status,
-       "io.k8s.api.core.v1.ModifyVolumeStatus");
+       "io.k8s.api.core.v1.ModifyVolumeStatus",
+       HELP("How far a change of attributes is."));
 
 static const struct field volume_resource_requirements_fields[] = {
-    OPAQUE_MAP(QUANTITY, "limits", 0),
-    MAP(QUANTITY, "requests", persistent_volume_claim_spec, requests, 0),
+    OPAQUE_MAP(QUANTITY, "limits", 0,
+        HELP("At the most.")),
+    MAP(QUANTITY, "requests", persistent_volume_claim_spec, requests, 0,
+        HELP("At the least.")),
 };
 static RECORD(volume_resource_requirements, persistent_volume_claim_spec,
-       "io.k8s.api.core.v1.VolumeResourceRequirements");
+       "io.k8s.api.core.v1.VolumeResourceRequirements",
+       HELP("How much storage."));
 
 static const struct field persistent_volume_claim_spec_fields[] = {
-    LIST(STRING, "accessModes", persistent_volume_claim_spec, access_modes, 0),
-    WITHIN("resources", volume_resource_requirements, ALWAYS),
-    STRING("volumeName", persistent_volume_claim_spec, volume_name, 0),
+    LIST(STRING, "accessModes", persistent_volume_claim_spec, access_modes, 0,
+        HELP("How it is to be mounted.")),
+    WITHIN("resources", volume_resource_requirements, ALWAYS,
+        HELP("How much.")),
+    STRING("volumeName", persistent_volume_claim_spec, volume_name, 0,
+        HELP("The volume it is bound to.")),
     STRING("storageClassName", persistent_volume_claim_spec, storage_class,
-        KEPT),
+        KEPT,
+        HELP("The class; the default class where nothing is said, none "
+             "for \"\".")),
     STRING("volumeMode", persistent_volume_claim_spec, volume_mode, KEPT,
-        ONE_OF("Block", "Filesystem")),
-    OPAQUE_OBJECT("dataSource", typed_local_object_reference, 0),
-    OPAQUE_OBJECT("dataSourceRef", typed_object_reference, 0),
+        ONE_OF("Block", "Filesystem"),
+        HELP("Filesystem or Block.")),
+    OPAQUE_OBJECT("dataSource", typed_local_object_reference, 0,
+        HELP("What it is to be filled with.")),
+    OPAQUE_OBJECT("dataSourceRef", typed_object_reference, 0,
+        HELP("What it is to be filled with, of any kind.")),
     OBJECT("selector", persistent_volume_claim_spec, selector, label_selector,
-        OPTIONAL),
-    OPAQUE(STRING, "volumeAttributesClassName", KEPT),
+        OPTIONAL,
+        HELP("Only volumes with such labels.")),
+    OPAQUE(STRING, "volumeAttributesClassName", KEPT,
+        HELP("The class of its attributes.")),
 };
 static RECORD(persistent_volume_claim_spec, persistent_volume_claim_spec,
-       "io.k8s.api.core.v1.PersistentVolumeClaimSpec");
+       "io.k8s.api.core.v1.PersistentVolumeClaimSpec",
+       HELP("The storage that is wanted."));
 
 static const struct field persistent_volume_claim_status_fields[] = {
     STRING("phase", persistent_volume_claim_status, phase, 0,
-        ONE_OF("Bound", "Lost", "Pending")),
-    OPAQUE_LIST(STRING, "accessModes", 0),
-    OPAQUE_MAP(QUANTITY, "capacity", 0),
-    OPAQUE_MAP(STRING, "allocatedResourceStatuses", 0),
-    OPAQUE_MAP(QUANTITY, "allocatedResources", 0),
+        ONE_OF("Bound", "Lost", "Pending"),
+        HELP("Pending, Bound or Lost.")),
+    OPAQUE_LIST(STRING, "accessModes", 0,
+        HELP("How the volume can be mounted.")),
+    OPAQUE_MAP(QUANTITY, "capacity", 0,
+        HELP("How large the volume is.")),
+    OPAQUE_MAP(STRING, "allocatedResourceStatuses", 0,
+        HELP("How far a change of size is.")),
+    OPAQUE_MAP(QUANTITY, "allocatedResources", 0,
+        HELP("What is reserved for it.")),
     OPAQUE_OBJECTS("conditions", persistent_volume_claim_condition, 0,
-        BY_KEY("type")),
-    OPAQUE(STRING, "currentVolumeAttributesClassName", KEPT),
-    OPAQUE_OBJECT("modifyVolumeStatus", modify_volume_status, 0),
+        BY_KEY("type"),
+        HELP("What is known about it, point by point.")),
+    OPAQUE(STRING, "currentVolumeAttributesClassName", KEPT,
+        HELP("The class of attributes that it has.")),
+    OPAQUE_OBJECT("modifyVolumeStatus", modify_volume_status, 0,
+        HELP("How far a change of attributes is.")),
 };
 static RECORD(persistent_volume_claim_status, persistent_volume_claim_status,
-       "io.k8s.api.core.v1.PersistentVolumeClaimStatus");
+       "io.k8s.api.core.v1.PersistentVolumeClaimStatus",
+       HELP("How a claim is."));
 
 static const struct field persistent_volume_claim_template_fields[] = {
-    OPAQUE_OBJECT("spec", persistent_volume_claim_spec, ALWAYS | REQUIRED),
-    OPAQUE_OBJECT("metadata", meta, ALWAYS),
+    OPAQUE_OBJECT("spec", persistent_volume_claim_spec, ALWAYS | REQUIRED,
+        HELP("What is wanted.")),
+    OPAQUE_OBJECT("metadata", meta, ALWAYS,
+        HELP("Labels and annotations of the claim.")),
 };
 OPAQUE_RECORD(persistent_volume_claim_template,
-       "io.k8s.api.core.v1.PersistentVolumeClaimTemplate");
+       "io.k8s.api.core.v1.PersistentVolumeClaimTemplate",
+       HELP("A claim that is made for a pod."));
 
 static const struct field persistent_volume_claim_fields[] = {
     TYPE_META,
     METADATA(persistent_volume_claim),
     OBJECT("spec", persistent_volume_claim, spec, persistent_volume_claim_spec,
-        ALWAYS),
+        ALWAYS,
+        HELP("What is wanted.")),
     OBJECT("status", persistent_volume_claim, status,
-        persistent_volume_claim_status, ALWAYS),
+        persistent_volume_claim_status, ALWAYS,
+        HELP("What is; written by the system alone.")),
 };
 RECORD(persistent_volume_claim, persistent_volume_claim,
-       "io.k8s.api.core.v1.PersistentVolumeClaim");
+       "io.k8s.api.core.v1.PersistentVolumeClaim",
+       HELP("A user's wish for storage, and the volume it was bound to."));
 /* clang-format on */
 
 const struct persistent_volume_claim *

@@ -13,10 +13,15 @@
 static const struct field pod_fields[] = {
     TYPE_META,
     METADATA(pod),
-    OBJECT("spec", pod, spec, pod_spec, ALWAYS),
-    OBJECT("status", pod, status, pod_status, ALWAYS),
+    OBJECT("spec", pod, spec, pod_spec, ALWAYS,
+        HELP("What is wanted.")),
+    OBJECT("status", pod, status, pod_status, ALWAYS,
+        HELP("What is; written by the system alone.")),
 };
-RECORD(pod, pod, "io.k8s.api.core.v1.Pod");
+RECORD(pod, pod, "io.k8s.api.core.v1.Pod",
+       HELP("A process of a user on a node, or one that waits for a node. "
+            "In Kiln a pod has one container, and no image: it runs on "
+            "the host."));
 /* clang-format on */
 
 const struct pod *

@@ -14,48 +14,69 @@
 
 /* clang-format off */
 static const struct field pod_disruption_budget_spec_fields[] = {
-    INT_OR_STRING("minAvailable", pod_disruption_budget, min_available, KEPT),
+    INT_OR_STRING("minAvailable", pod_disruption_budget, min_available, KEPT,
+        HELP("So many must stay, or this part: \"50%\".")),
     OBJECT("selector", pod_disruption_budget, selector, label_selector,
-        OPTIONAL, PATCH_REPLACE),
+        OPTIONAL, PATCH_REPLACE,
+        HELP("Of which pods.")),
     INT_OR_STRING("maxUnavailable", pod_disruption_budget, max_unavailable,
-        KEPT),
+        KEPT,
+        HELP("So many may be missing, or this part.")),
     STRING("unhealthyPodEvictionPolicy", pod_disruption_budget,
-        unhealthy_eviction, KEPT, ONE_OF("AlwaysAllow", "IfHealthyBudget")),
+        unhealthy_eviction, KEPT, ONE_OF("AlwaysAllow", "IfHealthyBudget"),
+        HELP("When pods that are not ready may go: IfHealthyBudget or "
+             "AlwaysAllow.")),
 };
 static RECORD(pod_disruption_budget_spec, pod_disruption_budget,
-       "io.k8s.api.policy.v1.PodDisruptionBudgetSpec");
+       "io.k8s.api.policy.v1.PodDisruptionBudgetSpec",
+       HELP("How many pods must stay."));
 
 static const struct field pod_disruption_budget_status_fields[] = {
-    INT64("observedGeneration", pod_disruption_budget, observed_generation, 0),
-    OPAQUE_MAP(TIME, "disruptedPods", 0),
+    INT64("observedGeneration", pod_disruption_budget, observed_generation, 0,
+        HELP("The generation of the spec that was counted by.")),
+    OPAQUE_MAP(TIME, "disruptedPods", 0,
+        HELP("Pods that are on their way out, and since when.")),
     INT("disruptionsAllowed", pod_disruption_budget, disruptions_allowed,
-        ALWAYS | REQUIRED),
+        ALWAYS | REQUIRED,
+        HELP("How many may go now.")),
     INT("currentHealthy", pod_disruption_budget, current_healthy,
-        ALWAYS | REQUIRED),
+        ALWAYS | REQUIRED,
+        HELP("How many are there and ready.")),
     INT("desiredHealthy", pod_disruption_budget, desired_healthy,
-        ALWAYS | REQUIRED),
+        ALWAYS | REQUIRED,
+        HELP("How many must be.")),
     INT("expectedPods", pod_disruption_budget, expected_pods,
-        ALWAYS | REQUIRED),
-    OPAQUE_OBJECTS("conditions", meta_condition, 0, BY_KEY("type")),
+        ALWAYS | REQUIRED,
+        HELP("How many there are.")),
+    OPAQUE_OBJECTS("conditions", meta_condition, 0, BY_KEY("type"),
+        HELP("What is known about it, point by point.")),
 };
 static RECORD(pod_disruption_budget_status, pod_disruption_budget,
-       "io.k8s.api.policy.v1.PodDisruptionBudgetStatus");
+       "io.k8s.api.policy.v1.PodDisruptionBudgetStatus",
+       HELP("How a budget stands."));
 
 static const struct field pod_disruption_budget_fields[] = {
     TYPE_META,
     METADATA(pod_disruption_budget),
-    WITHIN("spec", pod_disruption_budget_spec, ALWAYS),
-    WITHIN("status", pod_disruption_budget_status, ALWAYS),
+    WITHIN("spec", pod_disruption_budget_spec, ALWAYS,
+        HELP("What is wanted.")),
+    WITHIN("status", pod_disruption_budget_status, ALWAYS,
+        HELP("What is; written by the system alone.")),
 };
 RECORD(pod_disruption_budget, pod_disruption_budget,
-       "io.k8s.api.policy.v1.PodDisruptionBudget");
+       "io.k8s.api.policy.v1.PodDisruptionBudget",
+       HELP("How many pods of a kind may be taken away at a time, by "
+            "drains and preemption."));
 
 static const struct field eviction_fields[] = {
     TYPE_META,
-    OPAQUE_OBJECT("metadata", meta, ALWAYS),
-    OPAQUE_OBJECT("deleteOptions", delete_options, 0),
+    OPAQUE_OBJECT("metadata", meta, ALWAYS,
+        HELP("Name and namespace of the pod.")),
+    OPAQUE_OBJECT("deleteOptions", delete_options, 0,
+        HELP("How it is deleted.")),
 };
-OPAQUE_RECORD(eviction, "io.k8s.api.policy.v1.Eviction");
+OPAQUE_RECORD(eviction, "io.k8s.api.policy.v1.Eviction",
+       HELP("Asks for a pod to go, if the budgets allow it."));
 /* clang-format on */
 
 const struct pod_disruption_budget *

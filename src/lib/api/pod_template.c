@@ -14,9 +14,11 @@
 static const struct field pod_template_object_fields[] = {
     TYPE_META,
     BARE_METADATA,
-    OPAQUE_OBJECT("template", pod_template, ALWAYS),
+    OPAQUE_OBJECT("template", pod_template, ALWAYS,
+        HELP("What pods are made from.")),
 };
-static RECORD(pod_template_object, meta, "io.k8s.api.core.v1.PodTemplate");
+static RECORD(pod_template_object, meta, "io.k8s.api.core.v1.PodTemplate",
+       HELP("A template for pods, kept by itself."));
 /* clang-format on */
 
 static void

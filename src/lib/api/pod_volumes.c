@@ -7,389 +7,616 @@
 
 /* clang-format off */
 static const struct field key_to_path_fields[] = {
-    OPAQUE(STRING, "key", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "path", ALWAYS | REQUIRED),
-    OPAQUE(INT, "mode", KEPT),
+    OPAQUE(STRING, "key", ALWAYS | REQUIRED,
+        HELP("The key.")),
+    OPAQUE(STRING, "path", ALWAYS | REQUIRED,
+        HELP("The path.")),
+    OPAQUE(INT, "mode", KEPT,
+        HELP("Permissions of this file.")),
 };
-static OPAQUE_RECORD(key_to_path, "io.k8s.api.core.v1.KeyToPath");
+static OPAQUE_RECORD(key_to_path, "io.k8s.api.core.v1.KeyToPath",
+       HELP("Where a key appears."));
 
 static const struct field object_field_selector_fields[] = {
-    OPAQUE(STRING, "apiVersion", 0),
-    OPAQUE(STRING, "fieldPath", ALWAYS | REQUIRED),
+    OPAQUE(STRING, "apiVersion", 0,
+        HELP("The group and version of the kind, such as batch/v1.")),
+    OPAQUE(STRING, "fieldPath", ALWAYS | REQUIRED,
+        HELP("The path of the field, such as metadata.name.")),
 };
 OPAQUE_RECORD(object_field_selector,
-       "io.k8s.api.core.v1.ObjectFieldSelector", ATOMIC);
+       "io.k8s.api.core.v1.ObjectFieldSelector",
+       HELP("A field of the pod."), ATOMIC);
 
 static const struct field resource_field_selector_fields[] = {
-    OPAQUE(STRING, "resource", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "containerName", 0),
-    OPAQUE(QUANTITY, "divisor", ALWAYS),
+    OPAQUE(STRING, "resource", ALWAYS | REQUIRED,
+        HELP("Such as limits.cpu.")),
+    OPAQUE(STRING, "containerName", 0,
+        HELP("The container.")),
+    OPAQUE(QUANTITY, "divisor", ALWAYS,
+        HELP("In units of this.")),
 };
 OPAQUE_RECORD(resource_field_selector,
-       "io.k8s.api.core.v1.ResourceFieldSelector", ATOMIC);
+       "io.k8s.api.core.v1.ResourceFieldSelector",
+       HELP("A resource of a container."), ATOMIC);
 
 static const struct field downward_api_volume_file_fields[] = {
-    OPAQUE(STRING, "path", ALWAYS | REQUIRED),
-    OPAQUE_OBJECT("fieldRef", object_field_selector, 0),
-    OPAQUE(INT, "mode", KEPT),
-    OPAQUE_OBJECT("resourceFieldRef", resource_field_selector, 0),
+    OPAQUE(STRING, "path", ALWAYS | REQUIRED,
+        HELP("The path.")),
+    OPAQUE_OBJECT("fieldRef", object_field_selector, 0,
+        HELP("A field of the pod.")),
+    OPAQUE(INT, "mode", KEPT,
+        HELP("Permissions of this file.")),
+    OPAQUE_OBJECT("resourceFieldRef", resource_field_selector, 0,
+        HELP("A resource of a container.")),
 };
 static OPAQUE_RECORD(downward_api_volume_file,
-       "io.k8s.api.core.v1.DownwardAPIVolumeFile");
+       "io.k8s.api.core.v1.DownwardAPIVolumeFile",
+       HELP("A file with a field of the pod."));
 
 static const struct field config_map_projection_fields[] = {
-    OPAQUE(STRING, "name", 0),
-    OPAQUE_OBJECTS("items", key_to_path, 0),
-    OPAQUE(BOOL, "optional", KEPT),
+    OPAQUE(STRING, "name", 0,
+        HELP("Its name.")),
+    OPAQUE_OBJECTS("items", key_to_path, 0,
+        HELP("Only these keys, under these paths.")),
+    OPAQUE(BOOL, "optional", KEPT,
+        HELP("Whether it may be missing.")),
 };
 static OPAQUE_RECORD(config_map_projection,
-       "io.k8s.api.core.v1.ConfigMapProjection");
+       "io.k8s.api.core.v1.ConfigMapProjection",
+       HELP("Entries of a ConfigMap."));
 
 static const struct field secret_projection_fields[] = {
-    OPAQUE(STRING, "name", 0),
-    OPAQUE_OBJECTS("items", key_to_path, 0),
-    OPAQUE(BOOL, "optional", KEPT),
+    OPAQUE(STRING, "name", 0,
+        HELP("Its name.")),
+    OPAQUE_OBJECTS("items", key_to_path, 0,
+        HELP("Only these keys, under these paths.")),
+    OPAQUE(BOOL, "optional", KEPT,
+        HELP("Whether it may be missing.")),
 };
-static OPAQUE_RECORD(secret_projection, "io.k8s.api.core.v1.SecretProjection");
+static OPAQUE_RECORD(secret_projection, "io.k8s.api.core.v1.SecretProjection",
+       HELP("Entries of a secret."));
 
 static const struct field downward_api_projection_fields[] = {
-    OPAQUE_OBJECTS("items", downward_api_volume_file, 0),
+    OPAQUE_OBJECTS("items", downward_api_volume_file, 0,
+        HELP("Only these keys, under these paths.")),
 };
 static OPAQUE_RECORD(downward_api_projection,
-       "io.k8s.api.core.v1.DownwardAPIProjection");
+       "io.k8s.api.core.v1.DownwardAPIProjection",
+       HELP("Fields of the pod."));
 
 static const struct field service_account_token_projection_fields[] = {
-    OPAQUE(STRING, "path", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "audience", 0),
-    OPAQUE(INT64, "expirationSeconds", KEPT),
+    OPAQUE(STRING, "path", ALWAYS | REQUIRED,
+        HELP("The path.")),
+    OPAQUE(STRING, "audience", 0,
+        HELP("For whom the token is.")),
+    OPAQUE(INT64, "expirationSeconds", KEPT,
+        HELP("How long the token lives.")),
 };
 static OPAQUE_RECORD(service_account_token_projection,
-       "io.k8s.api.core.v1.ServiceAccountTokenProjection");
+       "io.k8s.api.core.v1.ServiceAccountTokenProjection",
+       HELP("A token of the service account."));
 
 static const struct field cluster_trust_bundle_projection_fields[] = {
-    OPAQUE(STRING, "name", KEPT),
-    OPAQUE(STRING, "path", ALWAYS | REQUIRED),
-    OPAQUE_OBJECT("labelSelector", label_selector, 0),
-    OPAQUE(BOOL, "optional", KEPT),
-    OPAQUE(STRING, "signerName", KEPT),
+    OPAQUE(STRING, "name", KEPT,
+        HELP("The bundle, by name.")),
+    OPAQUE(STRING, "path", ALWAYS | REQUIRED,
+        HELP("The path.")),
+    OPAQUE_OBJECT("labelSelector", label_selector, 0,
+        HELP("Those with such labels.")),
+    OPAQUE(BOOL, "optional", KEPT,
+        HELP("Whether it may be missing.")),
+    OPAQUE(STRING, "signerName", KEPT,
+        HELP("The signer of the bundle.")),
 };
 static OPAQUE_RECORD(cluster_trust_bundle_projection,
-       "io.k8s.api.core.v1.ClusterTrustBundleProjection");
+       "io.k8s.api.core.v1.ClusterTrustBundleProjection",
+       HELP("Certificates of a signer."));
 
 static const struct field volume_projection_fields[] = {
-    OPAQUE_OBJECT("clusterTrustBundle", cluster_trust_bundle_projection, 0),
-    OPAQUE_OBJECT("configMap", config_map_projection, 0),
-    OPAQUE_OBJECT("downwardAPI", downward_api_projection, 0),
-    OPAQUE_OBJECT("secret", secret_projection, 0),
-    OPAQUE_OBJECT("serviceAccountToken", service_account_token_projection, 0),
+    OPAQUE_OBJECT("clusterTrustBundle", cluster_trust_bundle_projection, 0,
+        HELP("Certificates.")),
+    OPAQUE_OBJECT("configMap", config_map_projection, 0,
+        HELP("A ConfigMap.")),
+    OPAQUE_OBJECT("downwardAPI", downward_api_projection, 0,
+        HELP("Fields of the pod.")),
+    OPAQUE_OBJECT("secret", secret_projection, 0,
+        HELP("A secret.")),
+    OPAQUE_OBJECT("serviceAccountToken", service_account_token_projection, 0,
+        HELP("A token.")),
 };
-static OPAQUE_RECORD(volume_projection, "io.k8s.api.core.v1.VolumeProjection");
+static OPAQUE_RECORD(volume_projection, "io.k8s.api.core.v1.VolumeProjection",
+       HELP("A part of a volume that is put together."));
 
 static const struct field aws_elastic_block_store_volume_source_fields[] = {
-    OPAQUE(STRING, "volumeID", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "fsType", 0),
-    OPAQUE(INT, "partition", 0),
-    OPAQUE(BOOL, "readOnly", 0),
+    OPAQUE(STRING, "volumeID", ALWAYS | REQUIRED,
+        HELP("The volume, as its provider calls it.")),
+    OPAQUE(STRING, "fsType", 0,
+        HELP("The file system on it, such as ext4.")),
+    OPAQUE(INT, "partition", 0,
+        HELP("The partition; 0 is the whole.")),
+    OPAQUE(BOOL, "readOnly", 0,
+        HELP("Mounted for reading alone.")),
 };
 OPAQUE_RECORD(aws_elastic_block_store_volume_source,
-       "io.k8s.api.core.v1.AWSElasticBlockStoreVolumeSource");
+       "io.k8s.api.core.v1.AWSElasticBlockStoreVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field azure_disk_volume_source_fields[] = {
-    OPAQUE(STRING, "diskName", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "diskURI", ALWAYS | REQUIRED),
+    OPAQUE(STRING, "diskName", ALWAYS | REQUIRED,
+        HELP("The disk, by name.")),
+    OPAQUE(STRING, "diskURI", ALWAYS | REQUIRED,
+        HELP("The disk, by address.")),
     OPAQUE(STRING, "cachingMode", KEPT,
-        ONE_OF("None", "ReadOnly", "ReadWrite")),
-    OPAQUE(STRING, "fsType", KEPT),
-    OPAQUE(STRING, "kind", KEPT, ONE_OF("Dedicated", "Managed", "Shared")),
-    OPAQUE(BOOL, "readOnly", KEPT),
+        ONE_OF("None", "ReadOnly", "ReadWrite"),
+        HELP("None, ReadOnly or ReadWrite.")),
+    OPAQUE(STRING, "fsType", KEPT,
+        HELP("The file system on it, such as ext4.")),
+    OPAQUE(STRING, "kind", KEPT, ONE_OF("Dedicated", "Managed", "Shared"),
+        HELP("The kind of object.")),
+    OPAQUE(BOOL, "readOnly", KEPT,
+        HELP("Mounted for reading alone.")),
 };
 OPAQUE_RECORD(azure_disk_volume_source,
-       "io.k8s.api.core.v1.AzureDiskVolumeSource");
+       "io.k8s.api.core.v1.AzureDiskVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field azure_file_volume_source_fields[] = {
-    OPAQUE(STRING, "secretName", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "shareName", ALWAYS | REQUIRED),
-    OPAQUE(BOOL, "readOnly", 0),
+    OPAQUE(STRING, "secretName", ALWAYS | REQUIRED,
+        HELP("The secret, by name.")),
+    OPAQUE(STRING, "shareName", ALWAYS | REQUIRED,
+        HELP("The share, by name.")),
+    OPAQUE(BOOL, "readOnly", 0,
+        HELP("Mounted for reading alone.")),
 };
 static OPAQUE_RECORD(azure_file_volume_source,
-       "io.k8s.api.core.v1.AzureFileVolumeSource");
+       "io.k8s.api.core.v1.AzureFileVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field csi_volume_source_fields[] = {
-    OPAQUE(STRING, "driver", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "fsType", KEPT),
-    OPAQUE_OBJECT("nodePublishSecretRef", local_object_reference, 0),
-    OPAQUE(BOOL, "readOnly", KEPT),
-    OPAQUE_MAP(STRING, "volumeAttributes", 0),
+    OPAQUE(STRING, "driver", ALWAYS | REQUIRED,
+        HELP("The driver that serves it.")),
+    OPAQUE(STRING, "fsType", KEPT,
+        HELP("The file system on it, such as ext4.")),
+    OPAQUE_OBJECT("nodePublishSecretRef", local_object_reference, 0,
+        HELP("The secret for mounting it.")),
+    OPAQUE(BOOL, "readOnly", KEPT,
+        HELP("Mounted for reading alone.")),
+    OPAQUE_MAP(STRING, "volumeAttributes", 0,
+        HELP("Properties for the driver.")),
 };
-static OPAQUE_RECORD(csi_volume_source, "io.k8s.api.core.v1.CSIVolumeSource");
+static OPAQUE_RECORD(csi_volume_source, "io.k8s.api.core.v1.CSIVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field ceph_fs_volume_source_fields[] = {
-    OPAQUE_LIST(STRING, "monitors", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "path", 0),
-    OPAQUE(BOOL, "readOnly", 0),
-    OPAQUE(STRING, "secretFile", 0),
-    OPAQUE_OBJECT("secretRef", local_object_reference, 0),
-    OPAQUE(STRING, "user", 0),
+    OPAQUE_LIST(STRING, "monitors", ALWAYS | REQUIRED,
+        HELP("Addresses of the monitors.")),
+    OPAQUE(STRING, "path", 0,
+        HELP("The path.")),
+    OPAQUE(BOOL, "readOnly", 0,
+        HELP("Mounted for reading alone.")),
+    OPAQUE(STRING, "secretFile", 0,
+        HELP("The file with the secret.")),
+    OPAQUE_OBJECT("secretRef", local_object_reference, 0,
+        HELP("The secret with the credentials.")),
+    OPAQUE(STRING, "user", 0,
+        HELP("The user to come as.")),
 };
 static OPAQUE_RECORD(ceph_fs_volume_source,
-       "io.k8s.api.core.v1.CephFSVolumeSource");
+       "io.k8s.api.core.v1.CephFSVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field cinder_volume_source_fields[] = {
-    OPAQUE(STRING, "volumeID", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "fsType", 0),
-    OPAQUE(BOOL, "readOnly", 0),
-    OPAQUE_OBJECT("secretRef", local_object_reference, 0),
+    OPAQUE(STRING, "volumeID", ALWAYS | REQUIRED,
+        HELP("The volume, as its provider calls it.")),
+    OPAQUE(STRING, "fsType", 0,
+        HELP("The file system on it, such as ext4.")),
+    OPAQUE(BOOL, "readOnly", 0,
+        HELP("Mounted for reading alone.")),
+    OPAQUE_OBJECT("secretRef", local_object_reference, 0,
+        HELP("The secret with the credentials.")),
 };
 static OPAQUE_RECORD(cinder_volume_source,
-       "io.k8s.api.core.v1.CinderVolumeSource");
+       "io.k8s.api.core.v1.CinderVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field config_map_volume_source_fields[] = {
-    OPAQUE(STRING, "name", 0),
-    OPAQUE(INT, "defaultMode", KEPT),
-    OPAQUE_OBJECTS("items", key_to_path, 0),
-    OPAQUE(BOOL, "optional", KEPT),
+    OPAQUE(STRING, "name", 0,
+        HELP("Its name.")),
+    OPAQUE(INT, "defaultMode", KEPT,
+        HELP("Permissions of files, as an octal or decimal number.")),
+    OPAQUE_OBJECTS("items", key_to_path, 0,
+        HELP("Only these keys, under these paths.")),
+    OPAQUE(BOOL, "optional", KEPT,
+        HELP("Whether it may be missing.")),
 };
 static OPAQUE_RECORD(config_map_volume_source,
-       "io.k8s.api.core.v1.ConfigMapVolumeSource");
+       "io.k8s.api.core.v1.ConfigMapVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field downward_api_volume_source_fields[] = {
-    OPAQUE(INT, "defaultMode", KEPT),
-    OPAQUE_OBJECTS("items", downward_api_volume_file, 0),
+    OPAQUE(INT, "defaultMode", KEPT,
+        HELP("Permissions of files, as an octal or decimal number.")),
+    OPAQUE_OBJECTS("items", downward_api_volume_file, 0,
+        HELP("Only these keys, under these paths.")),
 };
 static OPAQUE_RECORD(downward_api_volume_source,
-       "io.k8s.api.core.v1.DownwardAPIVolumeSource");
+       "io.k8s.api.core.v1.DownwardAPIVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field empty_dir_volume_source_fields[] = {
-    OPAQUE(STRING, "medium", 0),
-    OPAQUE(QUANTITY, "sizeLimit", KEPT),
+    OPAQUE(STRING, "medium", 0,
+        HELP("Memory, or nothing for the node's own disk.")),
+    OPAQUE(QUANTITY, "sizeLimit", KEPT,
+        HELP("How large it may grow.")),
 };
 static OPAQUE_RECORD(empty_dir_volume_source,
-       "io.k8s.api.core.v1.EmptyDirVolumeSource");
+       "io.k8s.api.core.v1.EmptyDirVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field ephemeral_volume_source_fields[] = {
-    OPAQUE_OBJECT("volumeClaimTemplate", persistent_volume_claim_template, 0),
+    OPAQUE_OBJECT("volumeClaimTemplate", persistent_volume_claim_template, 0,
+        HELP("The claim that is made for it.")),
 };
 static OPAQUE_RECORD(ephemeral_volume_source,
-       "io.k8s.api.core.v1.EphemeralVolumeSource");
+       "io.k8s.api.core.v1.EphemeralVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field fc_volume_source_fields[] = {
-    OPAQUE(STRING, "fsType", 0),
-    OPAQUE(INT, "lun", KEPT),
-    OPAQUE(BOOL, "readOnly", 0),
-    OPAQUE_LIST(STRING, "targetWWNs", 0),
-    OPAQUE_LIST(STRING, "wwids", 0),
+    OPAQUE(STRING, "fsType", 0,
+        HELP("The file system on it, such as ext4.")),
+    OPAQUE(INT, "lun", KEPT,
+        HELP("The number of the unit.")),
+    OPAQUE(BOOL, "readOnly", 0,
+        HELP("Mounted for reading alone.")),
+    OPAQUE_LIST(STRING, "targetWWNs", 0,
+        HELP("Names of the targets.")),
+    OPAQUE_LIST(STRING, "wwids", 0,
+        HELP("Names of the volume.")),
 };
-OPAQUE_RECORD(fc_volume_source, "io.k8s.api.core.v1.FCVolumeSource");
+OPAQUE_RECORD(fc_volume_source, "io.k8s.api.core.v1.FCVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field flex_volume_source_fields[] = {
-    OPAQUE(STRING, "driver", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "fsType", 0),
-    OPAQUE_MAP(STRING, "options", 0),
-    OPAQUE(BOOL, "readOnly", 0),
-    OPAQUE_OBJECT("secretRef", local_object_reference, 0),
+    OPAQUE(STRING, "driver", ALWAYS | REQUIRED,
+        HELP("The driver that serves it.")),
+    OPAQUE(STRING, "fsType", 0,
+        HELP("The file system on it, such as ext4.")),
+    OPAQUE_MAP(STRING, "options", 0,
+        HELP("Options for the driver.")),
+    OPAQUE(BOOL, "readOnly", 0,
+        HELP("Mounted for reading alone.")),
+    OPAQUE_OBJECT("secretRef", local_object_reference, 0,
+        HELP("The secret with the credentials.")),
 };
-static OPAQUE_RECORD(flex_volume_source, "io.k8s.api.core.v1.FlexVolumeSource");
+static OPAQUE_RECORD(flex_volume_source, "io.k8s.api.core.v1.FlexVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field flocker_volume_source_fields[] = {
-    OPAQUE(STRING, "datasetName", 0),
-    OPAQUE(STRING, "datasetUUID", 0),
+    OPAQUE(STRING, "datasetName", 0,
+        HELP("The dataset, by name.")),
+    OPAQUE(STRING, "datasetUUID", 0,
+        HELP("The dataset, by its uuid.")),
 };
-OPAQUE_RECORD(flocker_volume_source, "io.k8s.api.core.v1.FlockerVolumeSource");
+OPAQUE_RECORD(flocker_volume_source, "io.k8s.api.core.v1.FlockerVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field gce_persistent_disk_volume_source_fields[] = {
-    OPAQUE(STRING, "pdName", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "fsType", 0),
-    OPAQUE(INT, "partition", 0),
-    OPAQUE(BOOL, "readOnly", 0),
+    OPAQUE(STRING, "pdName", ALWAYS | REQUIRED,
+        HELP("The disk, by name.")),
+    OPAQUE(STRING, "fsType", 0,
+        HELP("The file system on it, such as ext4.")),
+    OPAQUE(INT, "partition", 0,
+        HELP("The partition; 0 is the whole.")),
+    OPAQUE(BOOL, "readOnly", 0,
+        HELP("Mounted for reading alone.")),
 };
 OPAQUE_RECORD(gce_persistent_disk_volume_source,
-       "io.k8s.api.core.v1.GCEPersistentDiskVolumeSource");
+       "io.k8s.api.core.v1.GCEPersistentDiskVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field git_repo_volume_source_fields[] = {
-    OPAQUE(STRING, "repository", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "directory", 0),
-    OPAQUE(STRING, "revision", 0),
+    OPAQUE(STRING, "repository", ALWAYS | REQUIRED,
+        HELP("The address of the repository.")),
+    OPAQUE(STRING, "directory", 0,
+        HELP("Where it goes.")),
+    OPAQUE(STRING, "revision", 0,
+        HELP("The commit.")),
 };
 static OPAQUE_RECORD(git_repo_volume_source,
-       "io.k8s.api.core.v1.GitRepoVolumeSource");
+       "io.k8s.api.core.v1.GitRepoVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field glusterfs_volume_source_fields[] = {
-    OPAQUE(STRING, "endpoints", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "path", ALWAYS | REQUIRED),
-    OPAQUE(BOOL, "readOnly", 0),
+    OPAQUE(STRING, "endpoints", ALWAYS | REQUIRED,
+        HELP("The object with the endpoints.")),
+    OPAQUE(STRING, "path", ALWAYS | REQUIRED,
+        HELP("The path.")),
+    OPAQUE(BOOL, "readOnly", 0,
+        HELP("Mounted for reading alone.")),
 };
 static OPAQUE_RECORD(glusterfs_volume_source,
-       "io.k8s.api.core.v1.GlusterfsVolumeSource");
+       "io.k8s.api.core.v1.GlusterfsVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field host_path_volume_source_fields[] = {
-    OPAQUE(STRING, "path", ALWAYS | REQUIRED),
+    OPAQUE(STRING, "path", ALWAYS | REQUIRED,
+        HELP("The path.")),
     OPAQUE(STRING, "type", KEPT,
         ONE_OF("", "BlockDevice", "CharDevice", "Directory",
-            "DirectoryOrCreate", "File", "FileOrCreate", "Socket")),
+            "DirectoryOrCreate", "File", "FileOrCreate", "Socket"),
+        HELP("What must be there: Directory, File and so on.")),
 };
 OPAQUE_RECORD(host_path_volume_source,
-       "io.k8s.api.core.v1.HostPathVolumeSource");
+       "io.k8s.api.core.v1.HostPathVolumeSource",
+       HELP("A path of the node."));
 
 static const struct field iscsi_volume_source_fields[] = {
-    OPAQUE(STRING, "iqn", ALWAYS | REQUIRED),
-    OPAQUE(INT, "lun", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "targetPortal", ALWAYS | REQUIRED),
-    OPAQUE(BOOL, "chapAuthDiscovery", 0),
-    OPAQUE(BOOL, "chapAuthSession", 0),
-    OPAQUE(STRING, "fsType", 0),
-    OPAQUE(STRING, "initiatorName", KEPT),
-    OPAQUE(STRING, "iscsiInterface", 0),
-    OPAQUE_LIST(STRING, "portals", 0),
-    OPAQUE(BOOL, "readOnly", 0),
-    OPAQUE_OBJECT("secretRef", local_object_reference, 0),
+    OPAQUE(STRING, "iqn", ALWAYS | REQUIRED,
+        HELP("The name of the target.")),
+    OPAQUE(INT, "lun", ALWAYS | REQUIRED,
+        HELP("The number of the unit.")),
+    OPAQUE(STRING, "targetPortal", ALWAYS | REQUIRED,
+        HELP("Address and port of the target.")),
+    OPAQUE(BOOL, "chapAuthDiscovery", 0,
+        HELP("CHAP when looking for targets.")),
+    OPAQUE(BOOL, "chapAuthSession", 0,
+        HELP("CHAP for the session.")),
+    OPAQUE(STRING, "fsType", 0,
+        HELP("The file system on it, such as ext4.")),
+    OPAQUE(STRING, "initiatorName", KEPT,
+        HELP("The name to come under.")),
+    OPAQUE(STRING, "iscsiInterface", 0,
+        HELP("The interface, such as default or tcp.")),
+    OPAQUE_LIST(STRING, "portals", 0,
+        HELP("Further addresses of the target.")),
+    OPAQUE(BOOL, "readOnly", 0,
+        HELP("Mounted for reading alone.")),
+    OPAQUE_OBJECT("secretRef", local_object_reference, 0,
+        HELP("The secret with the credentials.")),
 };
 static OPAQUE_RECORD(iscsi_volume_source,
-       "io.k8s.api.core.v1.ISCSIVolumeSource");
+       "io.k8s.api.core.v1.ISCSIVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field image_volume_source_fields[] = {
-    OPAQUE(STRING, "pullPolicy", 0, ONE_OF("Always", "IfNotPresent", "Never")),
-    OPAQUE(STRING, "reference", 0),
+    OPAQUE(STRING, "pullPolicy", 0, ONE_OF("Always", "IfNotPresent", "Never"),
+        HELP("When it is fetched: Always, IfNotPresent or Never.")),
+    OPAQUE(STRING, "reference", 0,
+        HELP("Where the image is.")),
 };
 static OPAQUE_RECORD(image_volume_source,
-       "io.k8s.api.core.v1.ImageVolumeSource");
+       "io.k8s.api.core.v1.ImageVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field nfs_volume_source_fields[] = {
-    OPAQUE(STRING, "path", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "server", ALWAYS | REQUIRED),
-    OPAQUE(BOOL, "readOnly", 0),
+    OPAQUE(STRING, "path", ALWAYS | REQUIRED,
+        HELP("What the server exports.")),
+    OPAQUE(STRING, "server", ALWAYS | REQUIRED,
+        HELP("The host that serves it.")),
+    OPAQUE(BOOL, "readOnly", 0,
+        HELP("Mounted for reading alone.")),
 };
-OPAQUE_RECORD(nfs_volume_source, "io.k8s.api.core.v1.NFSVolumeSource");
+OPAQUE_RECORD(nfs_volume_source, "io.k8s.api.core.v1.NFSVolumeSource",
+       HELP("A directory of an NFS server."));
 
 static const struct field persistent_volume_claim_volume_source_fields[] = {
-    STRING("claimName", pod_volume, claim_name, ALWAYS | REQUIRED),
-    BOOL("readOnly", pod_volume, read_only, 0),
+    STRING("claimName", pod_volume, claim_name, ALWAYS | REQUIRED,
+        HELP("The claim, by name, in the same namespace.")),
+    BOOL("readOnly", pod_volume, read_only, 0,
+        HELP("Mounted for reading alone.")),
 };
 static RECORD(persistent_volume_claim_volume_source, pod_volume,
-       "io.k8s.api.core.v1.PersistentVolumeClaimVolumeSource");
+       "io.k8s.api.core.v1.PersistentVolumeClaimVolumeSource",
+       HELP("What a claim is bound to."));
 
 static const struct field photon_persistent_disk_volume_source_fields[] = {
-    OPAQUE(STRING, "pdID", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "fsType", 0),
+    OPAQUE(STRING, "pdID", ALWAYS | REQUIRED,
+        HELP("The disk, by its id.")),
+    OPAQUE(STRING, "fsType", 0,
+        HELP("The file system on it, such as ext4.")),
 };
 OPAQUE_RECORD(photon_persistent_disk_volume_source,
-       "io.k8s.api.core.v1.PhotonPersistentDiskVolumeSource");
+       "io.k8s.api.core.v1.PhotonPersistentDiskVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field portworx_volume_source_fields[] = {
-    OPAQUE(STRING, "volumeID", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "fsType", 0),
-    OPAQUE(BOOL, "readOnly", 0),
+    OPAQUE(STRING, "volumeID", ALWAYS | REQUIRED,
+        HELP("The volume, as its provider calls it.")),
+    OPAQUE(STRING, "fsType", 0,
+        HELP("The file system on it, such as ext4.")),
+    OPAQUE(BOOL, "readOnly", 0,
+        HELP("Mounted for reading alone.")),
 };
 OPAQUE_RECORD(portworx_volume_source,
-       "io.k8s.api.core.v1.PortworxVolumeSource");
+       "io.k8s.api.core.v1.PortworxVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field projected_volume_source_fields[] = {
-    OPAQUE(INT, "defaultMode", KEPT),
-    OPAQUE_OBJECTS("sources", volume_projection, 0),
+    OPAQUE(INT, "defaultMode", KEPT,
+        HELP("Permissions of files, as an octal or decimal number.")),
+    OPAQUE_OBJECTS("sources", volume_projection, 0,
+        HELP("What is put together.")),
 };
 static OPAQUE_RECORD(projected_volume_source,
-       "io.k8s.api.core.v1.ProjectedVolumeSource");
+       "io.k8s.api.core.v1.ProjectedVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field quobyte_volume_source_fields[] = {
-    OPAQUE(STRING, "registry", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "volume", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "group", 0),
-    OPAQUE(BOOL, "readOnly", 0),
-    OPAQUE(STRING, "tenant", 0),
-    OPAQUE(STRING, "user", 0),
+    OPAQUE(STRING, "registry", ALWAYS | REQUIRED,
+        HELP("Addresses of the registry.")),
+    OPAQUE(STRING, "volume", ALWAYS | REQUIRED,
+        HELP("The volume, by name.")),
+    OPAQUE(STRING, "group", 0,
+        HELP("The group.")),
+    OPAQUE(BOOL, "readOnly", 0,
+        HELP("Mounted for reading alone.")),
+    OPAQUE(STRING, "tenant", 0,
+        HELP("The tenant.")),
+    OPAQUE(STRING, "user", 0,
+        HELP("The user to come as.")),
 };
-OPAQUE_RECORD(quobyte_volume_source, "io.k8s.api.core.v1.QuobyteVolumeSource");
+OPAQUE_RECORD(quobyte_volume_source, "io.k8s.api.core.v1.QuobyteVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field rbd_volume_source_fields[] = {
-    OPAQUE(STRING, "image", ALWAYS | REQUIRED),
-    OPAQUE_LIST(STRING, "monitors", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "fsType", 0),
-    OPAQUE(STRING, "keyring", 0),
-    OPAQUE(STRING, "pool", 0),
-    OPAQUE(BOOL, "readOnly", 0),
-    OPAQUE_OBJECT("secretRef", local_object_reference, 0),
-    OPAQUE(STRING, "user", 0),
+    OPAQUE(STRING, "image", ALWAYS | REQUIRED,
+        HELP("The image.")),
+    OPAQUE_LIST(STRING, "monitors", ALWAYS | REQUIRED,
+        HELP("Addresses of the monitors.")),
+    OPAQUE(STRING, "fsType", 0,
+        HELP("The file system on it, such as ext4.")),
+    OPAQUE(STRING, "keyring", 0,
+        HELP("The file with the keyring.")),
+    OPAQUE(STRING, "pool", 0,
+        HELP("The pool it is in.")),
+    OPAQUE(BOOL, "readOnly", 0,
+        HELP("Mounted for reading alone.")),
+    OPAQUE_OBJECT("secretRef", local_object_reference, 0,
+        HELP("The secret with the credentials.")),
+    OPAQUE(STRING, "user", 0,
+        HELP("The user to come as.")),
 };
-static OPAQUE_RECORD(rbd_volume_source, "io.k8s.api.core.v1.RBDVolumeSource");
+static OPAQUE_RECORD(rbd_volume_source, "io.k8s.api.core.v1.RBDVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field scale_io_volume_source_fields[] = {
-    OPAQUE(STRING, "gateway", ALWAYS | REQUIRED),
-    OPAQUE_OBJECT("secretRef", local_object_reference, REQUIRED),
-    OPAQUE(STRING, "system", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "fsType", 0),
-    OPAQUE(STRING, "protectionDomain", 0),
-    OPAQUE(BOOL, "readOnly", 0),
-    OPAQUE(BOOL, "sslEnabled", 0),
-    OPAQUE(STRING, "storageMode", 0),
-    OPAQUE(STRING, "storagePool", 0),
-    OPAQUE(STRING, "volumeName", 0),
+    OPAQUE(STRING, "gateway", ALWAYS | REQUIRED,
+        HELP("Address of the gateway.")),
+    OPAQUE_OBJECT("secretRef", local_object_reference, REQUIRED,
+        HELP("The secret with the credentials.")),
+    OPAQUE(STRING, "system", ALWAYS | REQUIRED,
+        HELP("The storage system.")),
+    OPAQUE(STRING, "fsType", 0,
+        HELP("The file system on it, such as ext4.")),
+    OPAQUE(STRING, "protectionDomain", 0,
+        HELP("The protection domain.")),
+    OPAQUE(BOOL, "readOnly", 0,
+        HELP("Mounted for reading alone.")),
+    OPAQUE(BOOL, "sslEnabled", 0,
+        HELP("Whether TLS is spoken.")),
+    OPAQUE(STRING, "storageMode", 0,
+        HELP("Thick or thin.")),
+    OPAQUE(STRING, "storagePool", 0,
+        HELP("The pool of the domain.")),
+    OPAQUE(STRING, "volumeName", 0,
+        HELP("The volume, by name.")),
 };
 static OPAQUE_RECORD(scale_io_volume_source,
-       "io.k8s.api.core.v1.ScaleIOVolumeSource");
+       "io.k8s.api.core.v1.ScaleIOVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field secret_volume_source_fields[] = {
-    OPAQUE(INT, "defaultMode", KEPT),
-    OPAQUE_OBJECTS("items", key_to_path, 0),
-    OPAQUE(BOOL, "optional", KEPT),
-    OPAQUE(STRING, "secretName", 0),
+    OPAQUE(INT, "defaultMode", KEPT,
+        HELP("Permissions of files, as an octal or decimal number.")),
+    OPAQUE_OBJECTS("items", key_to_path, 0,
+        HELP("Only these keys, under these paths.")),
+    OPAQUE(BOOL, "optional", KEPT,
+        HELP("Whether it may be missing.")),
+    OPAQUE(STRING, "secretName", 0,
+        HELP("The secret, by name.")),
 };
 static OPAQUE_RECORD(secret_volume_source,
-       "io.k8s.api.core.v1.SecretVolumeSource");
+       "io.k8s.api.core.v1.SecretVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field storage_os_volume_source_fields[] = {
-    OPAQUE(STRING, "fsType", 0),
-    OPAQUE(BOOL, "readOnly", 0),
-    OPAQUE_OBJECT("secretRef", local_object_reference, 0),
-    OPAQUE(STRING, "volumeName", 0),
-    OPAQUE(STRING, "volumeNamespace", 0),
+    OPAQUE(STRING, "fsType", 0,
+        HELP("The file system on it, such as ext4.")),
+    OPAQUE(BOOL, "readOnly", 0,
+        HELP("Mounted for reading alone.")),
+    OPAQUE_OBJECT("secretRef", local_object_reference, 0,
+        HELP("The secret with the credentials.")),
+    OPAQUE(STRING, "volumeName", 0,
+        HELP("The volume, by name.")),
+    OPAQUE(STRING, "volumeNamespace", 0,
+        HELP("The namespace of the volume.")),
 };
 static OPAQUE_RECORD(storage_os_volume_source,
-       "io.k8s.api.core.v1.StorageOSVolumeSource");
+       "io.k8s.api.core.v1.StorageOSVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field vsphere_virtual_disk_volume_source_fields[] = {
-    OPAQUE(STRING, "volumePath", ALWAYS | REQUIRED),
-    OPAQUE(STRING, "fsType", 0),
-    OPAQUE(STRING, "storagePolicyID", 0),
-    OPAQUE(STRING, "storagePolicyName", 0),
+    OPAQUE(STRING, "volumePath", ALWAYS | REQUIRED,
+        HELP("The path of the volume.")),
+    OPAQUE(STRING, "fsType", 0,
+        HELP("The file system on it, such as ext4.")),
+    OPAQUE(STRING, "storagePolicyID", 0,
+        HELP("The policy, by id.")),
+    OPAQUE(STRING, "storagePolicyName", 0,
+        HELP("The policy, by name.")),
 };
 OPAQUE_RECORD(vsphere_virtual_disk_volume_source,
-       "io.k8s.api.core.v1.VsphereVirtualDiskVolumeSource");
+       "io.k8s.api.core.v1.VsphereVirtualDiskVolumeSource",
+       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field pod_volume_fields[] = {
-    STRING("name", pod_volume, name, ALWAYS | REQUIRED),
-    OPAQUE_OBJECT("emptyDir", empty_dir_volume_source, 0),
-    OPAQUE_OBJECT("hostPath", host_path_volume_source, 0),
+    STRING("name", pod_volume, name, ALWAYS | REQUIRED,
+        HELP("What the containers call it.")),
+    OPAQUE_OBJECT("emptyDir", empty_dir_volume_source, 0,
+        HELP("An empty directory that lives as long as the pod.")),
+    OPAQUE_OBJECT("hostPath", host_path_volume_source, 0,
+        HELP("A path of the node.")),
     OPAQUE_OBJECT("awsElasticBlockStore",
-        aws_elastic_block_store_volume_source, 0),
-    OPAQUE_OBJECT("azureDisk", azure_disk_volume_source, 0),
-    OPAQUE_OBJECT("azureFile", azure_file_volume_source, 0),
-    OPAQUE_OBJECT("cephfs", ceph_fs_volume_source, 0),
-    OPAQUE_OBJECT("cinder", cinder_volume_source, 0),
-    OPAQUE_OBJECT("configMap", config_map_volume_source, 0),
-    OPAQUE_OBJECT("csi", csi_volume_source, 0),
-    OPAQUE_OBJECT("downwardAPI", downward_api_volume_source, 0),
-    OBJECT("ephemeral", pod_volume, ephemeral, ephemeral_volume_source, TREE),
-    OPAQUE_OBJECT("fc", fc_volume_source, 0),
-    OPAQUE_OBJECT("flexVolume", flex_volume_source, 0),
-    OPAQUE_OBJECT("flocker", flocker_volume_source, 0),
-    OPAQUE_OBJECT("gcePersistentDisk", gce_persistent_disk_volume_source, 0),
-    OPAQUE_OBJECT("gitRepo", git_repo_volume_source, 0),
-    OPAQUE_OBJECT("glusterfs", glusterfs_volume_source, 0),
-    OPAQUE_OBJECT("image", image_volume_source, 0),
-    OPAQUE_OBJECT("iscsi", iscsi_volume_source, 0),
-    OPAQUE_OBJECT("nfs", nfs_volume_source, 0),
-    WITHIN("persistentVolumeClaim", persistent_volume_claim_volume_source, 0),
+        aws_elastic_block_store_volume_source, 0,
+        HELP("A volume of that kind; not served here.")),
+    OPAQUE_OBJECT("azureDisk", azure_disk_volume_source, 0,
+        HELP("A volume of that kind; not served here.")),
+    OPAQUE_OBJECT("azureFile", azure_file_volume_source, 0,
+        HELP("A volume of that kind; not served here.")),
+    OPAQUE_OBJECT("cephfs", ceph_fs_volume_source, 0,
+        HELP("A volume of that kind; not served here.")),
+    OPAQUE_OBJECT("cinder", cinder_volume_source, 0,
+        HELP("A volume of that kind; not served here.")),
+    OPAQUE_OBJECT("configMap", config_map_volume_source, 0,
+        HELP("Entries of a ConfigMap, as files.")),
+    OPAQUE_OBJECT("csi", csi_volume_source, 0,
+        HELP("A volume of a CSI driver.")),
+    OPAQUE_OBJECT("downwardAPI", downward_api_volume_source, 0,
+        HELP("Fields of the pod, as files.")),
+    OBJECT("ephemeral", pod_volume, ephemeral, ephemeral_volume_source, TREE,
+        HELP("A claim that lives as long as the pod.")),
+    OPAQUE_OBJECT("fc", fc_volume_source, 0,
+        HELP("A volume of that kind; not served here.")),
+    OPAQUE_OBJECT("flexVolume", flex_volume_source, 0,
+        HELP("A volume of that kind; not served here.")),
+    OPAQUE_OBJECT("flocker", flocker_volume_source, 0,
+        HELP("A volume of that kind; not served here.")),
+    OPAQUE_OBJECT("gcePersistentDisk", gce_persistent_disk_volume_source, 0,
+        HELP("A volume of that kind; not served here.")),
+    OPAQUE_OBJECT("gitRepo", git_repo_volume_source, 0,
+        HELP("A volume of that kind; not served here.")),
+    OPAQUE_OBJECT("glusterfs", glusterfs_volume_source, 0,
+        HELP("A volume of that kind; not served here.")),
+    OPAQUE_OBJECT("image", image_volume_source, 0,
+        HELP("An image, as files.")),
+    OPAQUE_OBJECT("iscsi", iscsi_volume_source, 0,
+        HELP("A volume of that kind; not served here.")),
+    OPAQUE_OBJECT("nfs", nfs_volume_source, 0,
+        HELP("A directory of an NFS server.")),
+    WITHIN("persistentVolumeClaim", persistent_volume_claim_volume_source, 0,
+        HELP("What a claim is bound to.")),
     OPAQUE_OBJECT("photonPersistentDisk", photon_persistent_disk_volume_source,
-        0),
-    OPAQUE_OBJECT("portworxVolume", portworx_volume_source, 0),
-    OPAQUE_OBJECT("projected", projected_volume_source, 0),
-    OPAQUE_OBJECT("quobyte", quobyte_volume_source, 0),
-    OPAQUE_OBJECT("rbd", rbd_volume_source, 0),
-    OPAQUE_OBJECT("scaleIO", scale_io_volume_source, 0),
-    OPAQUE_OBJECT("secret", secret_volume_source, 0),
-    OPAQUE_OBJECT("storageos", storage_os_volume_source, 0),
-    OPAQUE_OBJECT("vsphereVolume", vsphere_virtual_disk_volume_source, 0),
+        0,
+        HELP("A volume of that kind; not served here.")),
+    OPAQUE_OBJECT("portworxVolume", portworx_volume_source, 0,
+        HELP("A volume of that kind; not served here.")),
+    OPAQUE_OBJECT("projected", projected_volume_source, 0,
+        HELP("Several things put together.")),
+    OPAQUE_OBJECT("quobyte", quobyte_volume_source, 0,
+        HELP("A volume of that kind; not served here.")),
+    OPAQUE_OBJECT("rbd", rbd_volume_source, 0,
+        HELP("A volume of that kind; not served here.")),
+    OPAQUE_OBJECT("scaleIO", scale_io_volume_source, 0,
+        HELP("A volume of that kind; not served here.")),
+    OPAQUE_OBJECT("secret", secret_volume_source, 0,
+        HELP("Entries of a secret, as files.")),
+    OPAQUE_OBJECT("storageos", storage_os_volume_source, 0,
+        HELP("A volume of that kind; not served here.")),
+    OPAQUE_OBJECT("vsphereVolume", vsphere_virtual_disk_volume_source, 0,
+        HELP("A volume of that kind; not served here.")),
 };
-RECORD(pod_volume, pod_volume, "io.k8s.api.core.v1.Volume");
+RECORD(pod_volume, pod_volume, "io.k8s.api.core.v1.Volume",
+       HELP("A volume of a pod; Kiln takes claims."));
 /* clang-format on */
 
 const char *

@@ -23,7 +23,8 @@ static const struct field priority_class_fields[] = {
         HELP("Whether pods of this class may displace others.")),
 };
 RECORD(priority_class, priority_class,
-       "io.k8s.api.scheduling.v1.PriorityClass");
+       "io.k8s.api.scheduling.v1.PriorityClass",
+       HELP("A name for a priority of pods."));
 /* clang-format on */
 
 const struct priority_class *

@@ -12,43 +12,60 @@
 /* clang-format off */
 static const struct field scoped_resource_selector_requirement_fields[] = {
     OPAQUE(STRING, "operator", ALWAYS | REQUIRED,
-        ONE_OF("DoesNotExist", "Exists", "In", "NotIn")),
+        ONE_OF("DoesNotExist", "Exists", "In", "NotIn"),
+        HELP("In, NotIn, Exists or DoesNotExist.")),
     OPAQUE(STRING, "scopeName", ALWAYS | REQUIRED,
         ONE_OF("BestEffort", "CrossNamespacePodAffinity", "NotBestEffort",
-            "NotTerminating", "PriorityClass", "Terminating")),
-    OPAQUE_LIST(STRING, "values", 0),
+            "NotTerminating", "PriorityClass", "Terminating"),
+        HELP("Such as PriorityClass.")),
+    OPAQUE_LIST(STRING, "values", 0,
+        HELP("The values it is compared with.")),
 };
 static OPAQUE_RECORD(scoped_resource_selector_requirement,
-       "io.k8s.api.core.v1.ScopedResourceSelectorRequirement");
+       "io.k8s.api.core.v1.ScopedResourceSelectorRequirement",
+       HELP("Which pods a quota is for."));
 
 static const struct field scope_selector_fields[] = {
-    OPAQUE_OBJECTS("matchExpressions", scoped_resource_selector_requirement, 0),
+    OPAQUE_OBJECTS("matchExpressions", scoped_resource_selector_requirement, 0,
+        HELP("All of these must hold.")),
 };
 static OPAQUE_RECORD(scope_selector,
-       "io.k8s.api.core.v1.ScopeSelector", ATOMIC);
+       "io.k8s.api.core.v1.ScopeSelector",
+       HELP("Which pods a quota is for."), ATOMIC);
 
 static const struct field resource_quota_spec_fields[] = {
-    OPAQUE_MAP(QUANTITY, "hard", 0),
-    OPAQUE_LIST(STRING, "scopes", 0),
-    OPAQUE_OBJECT("scopeSelector", scope_selector, 0),
+    OPAQUE_MAP(QUANTITY, "hard", 0,
+        HELP("At the most, by resource: requests.cpu, pods, "
+             "count/jobs.batch.")),
+    OPAQUE_LIST(STRING, "scopes", 0,
+        HELP("Only for such pods: BestEffort, NotTerminating and so on.")),
+    OPAQUE_OBJECT("scopeSelector", scope_selector, 0,
+        HELP("Only for such pods, by value.")),
 };
 static OPAQUE_RECORD(resource_quota_spec,
-       "io.k8s.api.core.v1.ResourceQuotaSpec");
+       "io.k8s.api.core.v1.ResourceQuotaSpec",
+       HELP("What a namespace may have."));
 
 static const struct field resource_quota_status_fields[] = {
-    OPAQUE_MAP(QUANTITY, "hard", 0),
-    OPAQUE_MAP(QUANTITY, "used", 0),
+    OPAQUE_MAP(QUANTITY, "hard", 0,
+        HELP("What holds.")),
+    OPAQUE_MAP(QUANTITY, "used", 0,
+        HELP("What is in use.")),
 };
 static OPAQUE_RECORD(resource_quota_status,
-       "io.k8s.api.core.v1.ResourceQuotaStatus");
+       "io.k8s.api.core.v1.ResourceQuotaStatus",
+       HELP("What of it is in use."));
 
 static const struct field resource_quota_fields[] = {
     TYPE_META,
     BARE_METADATA,
-    OPAQUE_OBJECT("spec", resource_quota_spec, ALWAYS),
-    OPAQUE_OBJECT("status", resource_quota_status, ALWAYS),
+    OPAQUE_OBJECT("spec", resource_quota_spec, ALWAYS,
+        HELP("What is wanted.")),
+    OPAQUE_OBJECT("status", resource_quota_status, ALWAYS,
+        HELP("What is; written by the system alone.")),
 };
-static RECORD(resource_quota, meta, "io.k8s.api.core.v1.ResourceQuota");
+static RECORD(resource_quota, meta, "io.k8s.api.core.v1.ResourceQuota",
+       HELP("What the objects of a namespace may take together."));
 /* clang-format on */
 
 static void

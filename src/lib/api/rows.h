@@ -89,13 +89,19 @@ enum row_flag {
 #define OPAQUE_ATOMIC_MAP(e, n, ...) MAP_ROW(e, n, FIELD_UNBOUND, __VA_ARGS__)
 
 /* What every object begins with. */
-#define TYPE_META                          \
-    ROW(STRING, "kind", FIELD_UNBOUND, 0), \
-        ROW(STRING, "apiVersion", FIELD_UNBOUND, 0)
-#define METADATA(s) OBJECT("metadata", s, meta, meta, ALWAYS)
+#define TYPE_META                                           \
+    ROW(STRING, "kind", FIELD_UNBOUND, 0, HELP(KIND_HELP)), \
+        ROW(STRING, "apiVersion", FIELD_UNBOUND, 0, HELP(API_VERSION_HELP))
+#define KIND_HELP        "What kind of object it is."
+#define API_VERSION_HELP "The group and version of the kind: batch/v1."
+#define METADATA_HELP \
+    "Name, namespace, labels, and what else all objects have in common."
+#define METADATA(s) \
+    OBJECT("metadata", s, meta, meta, ALWAYS, HELP(METADATA_HELP))
 
 /* Of a kind whose view is a struct meta and nothing more. */
-#define BARE_METADATA OBJECT_ROW("metadata", meta, 0, ALWAYS)
+#define BARE_METADATA \
+    OBJECT_ROW("metadata", meta, 0, ALWAYS, HELP(METADATA_HELP))
 
 /* What else a row may say. OFTEN: values, or keys and values of a map, that
  * need no memory of their own. Lists are atomic unless they say how they

@@ -13,34 +13,48 @@
 
 /* clang-format off */
 static const struct field topology_selector_label_requirement_fields[] = {
-    STRING("key", topology_requirement, key, ALWAYS | REQUIRED),
-    LIST(STRING, "values", topology_requirement, values, ALWAYS | REQUIRED),
+    STRING("key", topology_requirement, key, ALWAYS | REQUIRED,
+        HELP("The label.")),
+    LIST(STRING, "values", topology_requirement, values, ALWAYS | REQUIRED,
+        HELP("The values it is compared with.")),
 };
 static RECORD(topology_selector_label_requirement, topology_requirement,
-       "io.k8s.api.core.v1.TopologySelectorLabelRequirement");
+       "io.k8s.api.core.v1.TopologySelectorLabelRequirement",
+       HELP("A label, and its values."));
 
 static const struct field topology_selector_term_fields[] = {
     OBJECTS("matchLabelExpressions", topology_term, labels,
-        topology_selector_label_requirement, 0),
+        topology_selector_label_requirement, 0,
+        HELP("The labels.")),
 };
 static RECORD(topology_selector_term, topology_term,
-       "io.k8s.api.core.v1.TopologySelectorTerm", ATOMIC);
+       "io.k8s.api.core.v1.TopologySelectorTerm",
+       HELP("Labels that must all fit."), ATOMIC);
 
 static const struct field storage_class_fields[] = {
     TYPE_META,
     METADATA(storage_class),
-    STRING("provisioner", storage_class, provisioner, ALWAYS | REQUIRED),
+    STRING("provisioner", storage_class, provisioner, ALWAYS | REQUIRED,
+        HELP("Who makes its volumes.")),
     STRING("reclaimPolicy", storage_class, reclaim_policy, KEPT,
-        ONE_OF("Delete", "Recycle", "Retain")),
+        ONE_OF("Delete", "Recycle", "Retain"),
+        HELP("What happens to a volume when its claim goes: Delete or "
+             "Retain.")),
     STRING("volumeBindingMode", storage_class, volume_binding_mode, KEPT,
-        ONE_OF("Immediate", "WaitForFirstConsumer")),
-    OPAQUE(BOOL, "allowVolumeExpansion", KEPT),
+        ONE_OF("Immediate", "WaitForFirstConsumer"),
+        HELP("Immediate, or WaitForFirstConsumer.")),
+    OPAQUE(BOOL, "allowVolumeExpansion", KEPT,
+        HELP("Whether claims may grow.")),
     OBJECTS("allowedTopologies", storage_class, allowed_topologies,
-        topology_selector_term, 0),
-    OPAQUE_LIST(STRING, "mountOptions", 0),
-    OPAQUE_MAP(STRING, "parameters", 0),
+        topology_selector_term, 0,
+        HELP("Where its volumes may be.")),
+    OPAQUE_LIST(STRING, "mountOptions", 0,
+        HELP("Options of mount(8).")),
+    OPAQUE_MAP(STRING, "parameters", 0,
+        HELP("For the provisioner.")),
 };
-RECORD(storage_class, storage_class, "io.k8s.api.storage.v1.StorageClass");
+RECORD(storage_class, storage_class, "io.k8s.api.storage.v1.StorageClass",
+       HELP("A kind of storage that claims can ask for."));
 /* clang-format on */
 
 const struct storage_class *

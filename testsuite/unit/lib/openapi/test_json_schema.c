@@ -96,6 +96,35 @@ START_TEST(every_kind_is_marked_and_has_its_list)
 }
 END_TEST
 
+static void
+check_explained(const struct record *record, unsigned depth)
+{
+    ck_assert_uint_lt(depth, 24);
+    ck_assert_msg(record->help != NULL, "%s says nothing", record->name);
+    for (unsigned i = 0; i < record->n_fields; i++) {
+        const struct field *field = &record->fields[i];
+
+        ck_assert_msg(field->help != NULL,
+                      "%s says nothing of '%s'",
+                      record->name,
+                      field->name);
+        if (field->of != NULL && field->of != record)
+            check_explained(field->of, depth + 1);
+    }
+}
+
+START_TEST(every_field_of_every_kind_is_explained)
+{
+    for (unsigned i = 0; i < n_kinds; i++)
+        check_explained(kinds[i]->record, 0);
+    for (unsigned i = 0; i < n_answered_kinds; i++)
+        check_explained(answered_kinds[i]->record, 0);
+    for (unsigned i = 0; i < n_measured_kinds; i++)
+        check_explained(measured_kinds[i]->record, 0);
+}
+END_TEST
+
 SUITE("json_schema",
       a_record_and_all_it_refers_to_are_there_once,
-      every_kind_is_marked_and_has_its_list)
+      every_kind_is_marked_and_has_its_list,
+      every_field_of_every_kind_is_explained)
