@@ -7,8 +7,8 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/scheduler/world.h"
 
-static void
-put(struct world *w, const struct kind *kind, const char *format, ...)
+static void PRINTF(3, 4)
+    put(struct world *w, const struct kind *kind, const char *format, ...)
 {
     CLEANUP_FREE char *text = NULL;
     va_list args;
