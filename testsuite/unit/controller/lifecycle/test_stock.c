@@ -113,6 +113,7 @@ START_TEST(pods_are_found_by_their_owner_and_their_node)
 {
     begin();
     stock_start(stock);
+    fake_client_run(api); /* a list is told in no order, a watch is */
     put_pod("a", "u1", NULL);
     put_pod("b", "u2", "n1");
     fake_client_run(api);
