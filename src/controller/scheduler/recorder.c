@@ -7,6 +7,7 @@
 #include "controller/scheduler/dispatcher.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/news_call.h"
+#include "controller/scheduler/phrases.h"
 #include "lib/api/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
@@ -26,8 +27,8 @@ struct story {
     struct list link; /* to be written; unlinked: nothing is */
     char *key;        /* "namespace/name" */
     struct pod_view *pod;
-    char *reason;
-    char *message;
+    const char *reason; /* of the phrases, as the message */
+    const char *message;
     char *nominated; /* NULL: not to be changed */
     bool has_new_condition;
     bool has_new_event;
@@ -48,6 +49,7 @@ struct remark {
 struct recorder {
     struct recorder_settings settings;
     struct map *stories;
+    struct phrases *phrases; /* what the stories say */
     struct list dirty;
     struct list remarks;
     size_t n_dirty, n_remarks;
@@ -80,6 +82,7 @@ recorder_new(const struct recorder_settings *settings)
     if (r->settings.writes_per_second == 0)
         r->settings.writes_per_second = WRITES_PER_SECOND;
     r->stories = map_new();
+    r->phrases = phrases_new();
     list_init(&r->dirty);
     list_init(&r->remarks);
     list_init(&r->writes);
@@ -90,13 +93,13 @@ recorder_new(const struct recorder_settings *settings)
 }
 
 static void
-story_free(struct story *s)
+story_free(struct recorder *r, struct story *s)
 {
     list_remove(&s->link);
     pod_view_unref(s->pod);
     free(s->key);
-    free(s->reason);
-    free(s->message);
+    phrases_drop(r->phrases, s->reason);
+    phrases_drop(r->phrases, s->message);
     free(s->nominated);
     free(s->event_name);
     free(s);
@@ -133,7 +136,7 @@ recorder_free(struct recorder *r)
     if (r == NULL)
         return;
     while (map_next(r->stories, &at, NULL, &value))
-        story_free(value);
+        story_free(r, value);
     list_foreach_safe(link, &r->remarks)
         remark_free(container_of(link, struct remark, link));
     list_foreach_safe(link, &r->writes)
@@ -144,6 +147,7 @@ recorder_free(struct recorder *r)
         write_free(w);
     }
     map_free(r->stories);
+    phrases_free(r->phrases);
     free(r);
 }
 
@@ -152,6 +156,15 @@ set_text(char **text, const char *value)
 {
     free(*text);
     *text = xstrdup(value);
+}
+
+static void
+say(struct recorder *r, const char **text, const char *value)
+{
+    const char *old = *text;
+
+    *text = phrases_take(r->phrases, value);
+    phrases_drop(r->phrases, old);
 }
 
 static struct pod_view *
@@ -215,8 +228,8 @@ set_condition(struct recorder *r,
     if (s->reason != NULL && strcmp(s->reason, reason) == 0
         && strcmp(s->message, message) == 0)
         return;
-    set_text(&s->reason, reason);
-    set_text(&s->message, message);
+    say(r, &s->reason, reason);
+    say(r, &s->message, message);
     s->has_new_condition = true;
     mark_dirty(r, s);
 }
@@ -289,7 +302,7 @@ recorder_forget(struct recorder *r, const struct pod_view *pod)
     if (s == NULL)
         return;
     mark_clean(r, s);
-    story_free(s);
+    story_free(r, s);
 }
 
 /* Writing */

@@ -21,7 +21,7 @@
  * to its objects.
  */
 #define FORMS     16u
-#define FORM_MAX  32768u /* what is longer hardly comes twice */
+#define FORM_MAX  16384u /* what is longer hardly comes twice */
 #define ALLOWANCE 64u    /* moulds that may be made and not used */
 
 struct form {

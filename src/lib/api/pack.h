@@ -13,7 +13,7 @@
 
 #include "lib/base/macro.h"
 
-#define PACK_TEXT_MAX 32768u /* the window is twice as wide */
+#define PACK_TEXT_MAX 16384u /* the window is four times as wide */
 
 struct packer;
 

@@ -15,7 +15,7 @@
 #include "lib/base/map.h"
 #include "lib/json/json.h"
 
-#define SETS   512u
+#define SETS   256u
 #define PLACES 4u
 
 #define SHORTEST 256u /* what is shorter is not worth a reference */
