@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* numa [decisions|mix|stream [NODES]] - placement: how fast, and how good
+/* numa [decisions|large|mix|stream [NODES]] - placement: how fast, and how good
  *
  * decisions: filter and score of NumaFit on each of 5,000 nodes of 256 PUs,
  * half full, and whole decisions each second through the real chooser, cache
- * and reservation. mix: a generated job mix at saturation, beside blind
- * placement of the same jobs, on 16, 64 and 256 nodes. stream: memory bandwidth, bound and not.
+ * and reservation; large: the same on the largest nodes there can be. mix: a
+ * generated job mix at saturation, beside blind placement of the same jobs, on
+ * 16, 64 and 256 nodes. stream: memory bandwidth, bound and not.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -48,6 +49,41 @@ show_decisions(unsigned nodes)
         fflush(stdout);
     }
     printf("target: >= 20000 decisions/s\n");
+}
+
+static void
+show_large(void)
+{
+    static const struct {
+        unsigned cpus;
+        const char *policy;
+    } rows[] = {
+        {4, "single-numa-node"},
+        {16, "single-numa-node"},
+        {40, "restricted"},
+        {40, "best-effort"},
+        {200, "restricted"},
+        {200, "best-effort"},
+        {400, "none"},
+    };
+
+    printf("\ndecisions: 4 nodes of 64 NUMA nodes x 8 cores x 2 PUs, half "
+           "full; in CPU time\n"
+           "%6s %18s %14s %16s\n",
+           "CPUs",
+           "policy",
+           "ns/node",
+           "us/decision");
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct decisions_large r =
+            decisions_run_large(rows[i].cpus, rows[i].policy);
+
+        printf("%6u %18s %14.0f %16.1f\n",
+               rows[i].cpus,
+               rows[i].policy,
+               r.look_ns,
+               r.decision_us);
+    }
 }
 
 static void
@@ -116,6 +152,8 @@ main(int argc, char **argv)
     printf("# %s %s\n", machine.sysname, machine.release);
     if (is_wanted(wanted, "decisions"))
         show_decisions(nodes > 0 ? nodes : 5000);
+    if (is_wanted(wanted, "decisions") || is_wanted(wanted, "large"))
+        show_large();
     for (unsigned n = 16; is_wanted(wanted, "mix") && n <= 256; n *= 4) {
         if (nodes > 0 && nodes != n)
             continue;

@@ -81,6 +81,64 @@ look_ns(struct yard *y, unsigned nodes)
     return (double)began_us * 1000 / (ROUNDS * nodes);
 }
 
+static const struct yard_shape large_shape = {
+    .packages = 4,
+    .numa = 64,
+    .cores = 8,
+    .threads = 2,
+    .gib = 16,
+    .cores_per_l3 = 8,
+};
+
+#define LARGE_NODES  4u
+#define LARGE_FILL   40u
+#define LARGE_ROUNDS 200u
+
+struct decisions_large
+decisions_run_large(unsigned cpus, const char *numa_policy)
+{
+    struct decisions_large result = {0};
+    struct yard *y = yard_new(&large_shape, LARGE_NODES);
+    struct random_source dice = {3};
+    struct pod_view *there[LARGE_NODES * LARGE_FILL];
+    unsigned n = 0;
+    struct pod_view *pod;
+    int64_t began_us;
+
+    while (n < LARGE_NODES * LARGE_FILL) {
+        pod = make_pod(y, (unsigned)random_below(&dice, ARRAY_SIZE(sizes)));
+        if (yard_place(y, pod) != NULL)
+            there[n++] = pod;
+        else
+            pod_view_unref(pod);
+    }
+    pod = yard_pod(y,
+                   &(struct yard_request){
+                       .cpus = cpus,
+                       .gib = cpus / 2,
+                       .numa_policy = numa_policy,
+                   });
+    began_us = now_us();
+    for (unsigned i = 0; i < LARGE_ROUNDS; i++)
+        yard_look(y, pod);
+    result.look_ns =
+        (double)(now_us() - began_us) * 1000 / (LARGE_ROUNDS * LARGE_NODES);
+    began_us = now_us();
+    for (unsigned i = 0; i < LARGE_ROUNDS; i++) {
+        if (yard_place(y, pod) == NULL)
+            break;
+        yard_remove(y, pod);
+    }
+    result.decision_us = (double)(now_us() - began_us) / LARGE_ROUNDS;
+    pod_view_unref(pod);
+    while (n > 0) {
+        yard_remove(y, there[--n]);
+        pod_view_unref(there[n]);
+    }
+    yard_free(y);
+    return result;
+}
+
 /* Each pod in place of one that leaves, so that it stays half full. */
 struct decisions_result
 decisions_run(unsigned nodes, unsigned pods, unsigned kinds)

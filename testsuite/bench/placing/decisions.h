@@ -11,6 +11,14 @@ struct decisions_result {
     unsigned placed, refused;
 };
 
+/* The largest nodes there can be: 1,024 PUs in 64 NUMA nodes, half taken. */
+struct decisions_large {
+    double look_ns;     /* filter and score, each node */
+    double decision_us; /* whole, among four nodes; and taken back */
+};
+struct decisions_large decisions_run_large(unsigned cpus,
+                                           const char *numa_policy);
+
 /* `kinds` different sizes in turn. */
 struct decisions_result
 decisions_run(unsigned nodes, unsigned pods, unsigned kinds);

@@ -4,10 +4,11 @@
 #include "controller/scheduler/allocator/demand.h"
 #include "controller/scheduler/allocator/occupancy.h"
 
-/* How many sets of NUMA nodes are looked at before the best so far is taken:
- * all pairs of 64, all sets of up to 4 of 16.
+/* How many steps a search may take, parts of sets too: all pairs of 64, all
+ * sets of up to 4 of 16, all of any width of 12; and all widths together.
  */
-#define SEARCH_LIMIT 4000u
+#define SEARCH_LIMIT     8000u
+#define ALL_SEARCH_LIMIT (3 * SEARCH_LIMIT)
 
 unsigned
 numa_search_usable(const struct occupancy *o, unsigned numa, unsigned threads)
@@ -114,6 +115,7 @@ numa_search_init(struct numa_search *s,
     s->d = d;
     s->most_pus = 0;
     s->most_memory = 0;
+    s->all_visits = 0;
     for (unsigned i = 0; i < n; i++) {
         s->pus[i] =
             d->pus > 0 ? numa_search_usable(o, i, d->threads_per_core) : 0;
@@ -173,11 +175,11 @@ extend(struct numa_search *s,
 {
     unsigned more = s->width - depth;
 
+    s->visits++;
     if (pus + more * s->most_pus < s->d->pus
         || memory + (int64_t)more * s->most_memory < s->d->memory_bytes)
         return;
     if (more == 0) {
-        s->visits++;
         weigh(s, set, pus, distance);
         return;
     }
@@ -189,9 +191,10 @@ extend(struct numa_search *s,
         if (s->pus[i] == 0 && s->memory[i] == 0 && s->d->n_devices == 0
             && s->d->n_hugepages == 0)
             continue;
-        for (unsigned j = 0; j < i; j++)
-            if ((set >> j & 1) != 0)
-                apart += silicon_distance(s->o->silicon, j, i);
+        for (uint64_t rest = set; rest != 0; rest &= rest - 1)
+            apart += silicon_distance(s->o->silicon,
+                                      (unsigned)__builtin_ctzll(rest),
+                                      i);
         extend(s,
                i + 1,
                depth + 1,
@@ -200,6 +203,119 @@ extend(struct numa_search *s,
                memory + s->memory[i],
                apart);
     }
+}
+
+/* ---- Where there are too many sets ---- */
+
+/* How much of the demand a NUMA node could hold, cores and memory alike. */
+static uint64_t
+worth(const struct numa_search *s, unsigned i)
+{
+    uint64_t pus = s->d->pus > 0 ? 1024 * (uint64_t)s->pus[i] / s->d->pus : 0;
+    uint64_t memory = s->d->memory_bytes > 0
+                          ? (uint64_t)(s->memory[i] >> 10)
+                                / ((uint64_t)(s->d->memory_bytes >> 20) + 1)
+                          : 0;
+
+    return pus + memory;
+}
+
+static unsigned
+distance_within(const struct numa_search *s, uint64_t set)
+{
+    unsigned sum = 0;
+
+    for (uint64_t a = set; a != 0; a &= a - 1)
+        for (uint64_t b = a & (a - 1); b != 0; b &= b - 1)
+            sum += silicon_distance(s->o->silicon,
+                                    (unsigned)__builtin_ctzll(a),
+                                    (unsigned)__builtin_ctzll(b));
+    return sum;
+}
+
+/* The worthiest `width` of the first of these, if they hold it. */
+static bool
+try_worthiest(struct numa_search *s,
+              const uint64_t *worths,
+              const uint8_t *near,
+              unsigned count)
+{
+    uint64_t set = 0;
+    unsigned pus = 0;
+    int64_t memory = 0;
+
+    for (unsigned n = 0; n < s->width; n++) {
+        unsigned best = 64;
+
+        for (unsigned k = 0; k < count; k++)
+            if ((set >> near[k] & 1) == 0
+                && (best == 64 || worths[near[k]] > worths[best]))
+                best = near[k];
+        set |= UINT64_C(1) << best;
+        pus += s->pus[best];
+        memory += s->memory[best];
+    }
+    if (pus < s->d->pus || memory < s->d->memory_bytes)
+        return false;
+    weigh(s, set, pus, distance_within(s, set));
+    return s->has_found;
+}
+
+/* The neighbourhood of each NUMA node in turn, as large as it has to be. */
+static void
+try_neighbourhoods(struct numa_search *s)
+{
+    unsigned n = s->o->silicon->n_numa;
+    uint64_t worths[64];
+
+    for (unsigned i = 0; i < n; i++)
+        worths[i] = worth(s, i);
+    for (unsigned centre = 0; centre < n; centre++) {
+        uint8_t near[64];
+
+        for (unsigned i = 0; i < n; i++) {
+            unsigned far = silicon_distance(s->o->silicon, centre, i), at = i;
+
+            while (at > 0
+                   && silicon_distance(s->o->silicon, centre, near[at - 1])
+                          > far) {
+                near[at] = near[at - 1];
+                at--;
+            }
+            near[at] = (uint8_t)i;
+        }
+        for (unsigned count = s->width; count < n; count += s->width)
+            if (try_worthiest(s, worths, near, count))
+                break;
+        if (!s->has_found && !try_worthiest(s, worths, near, n))
+            return; /* so it is from everywhere */
+    }
+}
+
+/* Whether the largest so many are enough: most widths that are too small end
+ * here.
+ */
+static bool
+can_hold(const struct numa_search *s)
+{
+    unsigned pus[65] = {0};
+    int64_t memory[65] = {0};
+
+    for (unsigned i = 0; i < s->o->silicon->n_numa; i++) {
+        unsigned at = s->width;
+
+        for (; at > 0 && pus[at - 1] < s->pus[i]; at--)
+            pus[at] = pus[at - 1];
+        pus[at] = s->pus[i];
+        for (at = s->width; at > 0 && memory[at - 1] < s->memory[i]; at--)
+            memory[at] = memory[at - 1];
+        memory[at] = s->memory[i];
+    }
+    for (unsigned i = 1; i < s->width; i++) {
+        pus[0] += pus[i];
+        memory[0] += memory[i];
+    }
+    return pus[0] >= s->d->pus && memory[0] >= s->d->memory_bytes;
 }
 
 /* What extend does for a width of one, without its steps: most pods are asked
@@ -221,7 +337,12 @@ numa_search_run(struct numa_search *s, unsigned width)
     s->has_found = false;
     if (width == 1)
         try_each(s);
-    else
-        extend(s, 0, 0, 0, 0, 0, 0);
+    else if (can_hold(s)) {
+        if (s->all_visits < ALL_SEARCH_LIMIT)
+            extend(s, 0, 0, 0, 0, 0, 0);
+        s->all_visits += s->visits;
+        if (s->visits > SEARCH_LIMIT || s->visits == 0)
+            try_neighbourhoods(s);
+    }
     return s->has_found;
 }

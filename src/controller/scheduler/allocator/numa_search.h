@@ -2,8 +2,10 @@
 /* numa_search.h - the best set of so many NUMA nodes that holds a demand
  *
  * The closest to each other, and of equally close ones those that the demand
- * fills best. Exact up to a number of sets that every machine of up to 16 NUMA
- * nodes stays below for up to 4 of them; then the best so far.
+ * fills best. Exact up to a number of steps that machines of up to 12 NUMA nodes
+ * stay below, of up to 16 for up to 4 of them, of 64 for pairs; beyond it the
+ * best so far, or of the neighbourhood of any NUMA node. A set that has the cores
+ * is always found where there is one.
  */
 #pragma once
 
@@ -21,7 +23,7 @@ struct numa_search {
     int64_t memory[64];
     unsigned most_pus;
     int64_t most_memory;
-    unsigned visits;
+    unsigned visits, all_visits;
     bool has_found;
     uint64_t best;
     unsigned best_distance; /* sum over pairs */

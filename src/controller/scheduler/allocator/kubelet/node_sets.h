@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_sets.h - all sets of NUMA nodes: of one, of two, and so on
+/* node_sets.h - sets of NUMA nodes: of one, of two, and so on
  *
- * The order of the kubelet's hints. The number of sets doubles with each node:
- * all are walked up to 16 nodes; with more the walk ends after so many, the
- * narrow ones having come first.
+ * The order of the kubelet's hints. The number of sets doubles with each node,
+ * and the kubelet refuses machines of more than 8: all sets are walked up to
+ * 11 nodes; with more all sets of one and of two, and the runs of neighbours of
+ * each greater width.
  */
 #pragma once
 
@@ -12,14 +13,24 @@
 
 #include "controller/scheduler/allocator/kubelet/combination.h"
 
-#define NODE_SETS_LIMIT 65536u
+#define NODE_SETS_ALL 11u
 
 struct node_sets_walk {
     const uint16_t *ids;
     struct combination set; /* of places */
     uint64_t nodes;         /* by id */
-    unsigned visited;
 };
+
+/* The next run of so many neighbours. */
+static inline bool
+node_sets_shift(struct combination *set)
+{
+    if (set->at[set->size - 1] + 1u == set->of)
+        return false;
+    for (unsigned i = 0; i < set->size; i++)
+        set->at[i]++;
+    return true;
+}
 
 static inline void
 node_sets_name(struct node_sets_walk *w)
@@ -42,9 +53,10 @@ node_sets_first(struct node_sets_walk *w, const uint16_t *ids, unsigned count)
 static inline bool
 node_sets_next(struct node_sets_walk *w)
 {
-    if (++w->visited >= NODE_SETS_LIMIT
-        || (!combination_next(&w->set)
-            && !combination_first(&w->set, w->set.of, w->set.size + 1)))
+    bool is_walked = w->set.of <= NODE_SETS_ALL || w->set.size <= 2;
+
+    if (!(is_walked ? combination_next(&w->set) : node_sets_shift(&w->set))
+        && !combination_first(&w->set, w->set.of, w->set.size + 1))
         return false;
     node_sets_name(w);
     return true;

@@ -21,6 +21,9 @@ numa_hints_add(struct numa_hints *h, uint64_t nodes, bool is_preferred)
         (struct numa_hint){.nodes = nodes, .is_preferred = is_preferred};
 }
 
+#define MOST_MEETINGS \
+    (1u << 18) /* 255 sets of 8 nodes with as many, and more */
+
 /* What one resource says, with "no preference" and "cannot" made hints. */
 struct voice {
     const struct numa_hint *items;
@@ -220,11 +223,18 @@ sets_put(struct sets *s, uint64_t nodes)
     return true;
 }
 
-/* What is common to a set so far and a hint of the next resource. */
+/* What is common to a set so far and a hint of the next resource. Hints come
+ * the narrow ones first: of more than any machine has that the kubelet takes
+ * the wide ones are left out.
+ */
 static void
 meet(const struct hint_merge *m, struct sets *so_far, struct voice v)
 {
     struct sets after = {0};
+    unsigned most = MOST_MEETINGS / (so_far->count > 0 ? so_far->count : 1);
+
+    if (v.count > most)
+        v.count = most;
 
     for (unsigned i = 0; i < so_far->size; i++) {
         if (so_far->slots[i] == 0)

@@ -470,6 +470,90 @@ START_TEST(random_allocations_never_overlap_nor_split_cores_nor_lose_memory)
 }
 END_TEST
 
+/* As large as a node can be, in every policy, also by the kubelet's rules, with
+ * memory and cores left over in all shapes: what grew with the sets of 64 NUMA
+ * nodes would not end.
+ */
+START_TEST(a_machine_of_64_numa_nodes_is_no_trouble)
+{
+    static const struct kubelet_rules kubelet = {.prefers_closest = true};
+    struct silicon *s = machine(64, 8, 2, 16, 8);
+    struct occupancy *o = occupancy_new(s);
+    struct random_source r = {7};
+    struct bitset taken = {0};
+    unsigned placed = 0;
+
+    for (unsigned step = 0; step < 600; step++) {
+        unsigned pus = 1 + (unsigned)random_below(&r, 24);
+        struct demand d =
+            exclusive(step % 8 == 0 ? pus + 150 : pus, (int64_t)pus * GIB / 2);
+        struct grant g;
+
+        d.numa_policy = (enum numa_policy)(step / 8 % (NUMA_SINGLE + 1));
+        if (step < 60) { /* half of it, in pieces */
+            d = exclusive(1 + pus / 2, GIB);
+            d.numa_policy = NUMA_SINGLE;
+        }
+        d.rules = step % 3 == 0 ? &kubelet : NULL;
+        if (allocator_grant(o, &d, &g) != ALLOCATOR_FITS)
+            continue;
+        ck_assert(!bitset_intersects(&taken, &g.cpus));
+        ck_assert_uint_eq(bitset_count(&g.cpus), d.pus);
+        if (d.numa_policy == NUMA_SINGLE)
+            ck_assert_int_eq(__builtin_popcountll(g.memory_nodes), 1);
+        bitset_or(&taken, &g.cpus);
+        bitset_or(&taken, &g.withheld);
+        take(o, &g);
+        placed++;
+    }
+
+    ck_assert_uint_eq(s->n_numa, 64);
+    ck_assert_uint_gt(placed, 20);
+    ck_assert_uint_gt(bitset_count(&taken), 900);
+    occupancy_free(o);
+    silicon_unref(s);
+}
+END_TEST
+
+/* Five whole NUMA nodes among 59 that lack a core: no thirteen hold 200 PUs,
+ * though sixteen times thirteen would, and there are 10^13 sets to be tried.
+ */
+START_TEST(a_width_that_just_does_not_do_is_given_up)
+{
+    struct silicon *s = machine(64, 8, 2, 16, 8);
+    struct occupancy *o = occupancy_new(s);
+    struct holding *whole[5];
+    struct demand d = exclusive(16, 0);
+    struct allocator_choice choice;
+    struct grant g;
+
+    d.numa_policy = NUMA_SINGLE;
+    for (size_t i = 0; i < ARRAY_SIZE(whole); i++) {
+        ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_FITS);
+        whole[i] = grant_holding(&g, s);
+        occupancy_take(o, whole[i]);
+    }
+    d = exclusive(59 * 2, 0);
+    d.distribution = DISTRIBUTION_SCATTER;
+    ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_FITS);
+    take(o, &g);
+    for (size_t i = 0; i < ARRAY_SIZE(whole); i++) {
+        occupancy_release(o, whole[i]);
+        holding_free(whole[i]);
+    }
+    for (unsigned i = 0; i < s->n_numa; i++)
+        ck_assert_uint_ge(o->numa[i].free_pus, 14);
+
+    d = exclusive(200, 0);
+    ck_assert_int_eq(allocator_choose(o, &d, &choice), ALLOCATOR_FITS);
+    ck_assert_uint_eq(choice.width, 14);
+    d.numa_policy = NUMA_RESTRICTED;
+    ck_assert_int_eq(allocator_choose(o, &d, &choice), ALLOCATOR_NOT_ALIGNED);
+    occupancy_free(o);
+    silicon_unref(s);
+}
+END_TEST
+
 START_TEST(what_is_written_is_read_back)
 {
     struct silicon *s = machine(2, 4, 2, 16, 4);
@@ -529,5 +613,7 @@ SUITE("allocator",
       a_whole_node_is_taken_only_empty,
       close_numa_nodes_go_before_far_ones,
       random_allocations_never_overlap_nor_split_cores_nor_lose_memory,
+      a_machine_of_64_numa_nodes_is_no_trouble,
+      a_width_that_just_does_not_do_is_given_up,
       what_is_written_is_read_back,
       an_allocation_of_what_is_not_there_is_counted_as_far_as_it_is)
