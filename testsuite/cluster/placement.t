@@ -100,6 +100,29 @@ kctl cancel "$waits" >/dev/null
 id=$first
 drop
 
+# --- a controller that dies between choosing and binding --------------------------
+
+many=
+another() {
+    many="$many $(ksub --parsable -o /dev/null -w a64fx -c 4 --mem 1G \
+        --wrap 'sleep 1000')"
+}
+for _ in 1 2 3; do
+    another && another && another
+    stop controller KILL
+    cluster_controller --allow-root-jobs
+done
+all_run() {
+    for id in $many; do phase_is "job-$id-0" Running || return 1; done
+}
+ok "jobs of a controller that is killed again and again run" wait_for 30 all_run
+is "each on cores that are nobody else's" "$(kctl get pods -o json | jq -c '
+    [.items[] | select(.spec.nodeName == "a64fx" and
+            .status.phase == "Running") | .status.allocation.cpus |
+        split(",")[] | split("-") | map(tonumber) |
+        range(.[0]; (.[1] // .[0]) + 1)] | [length, (unique | length)]')" \
+    "[48,48]"
+
 # --- what makes no sense ---------------------------------------------------------
 
 refused() {

@@ -103,8 +103,8 @@ gather(const struct observation_wish *w,
 
     if (c != NULL) {
         (void)cgroup_visit_processes(c, add, all);
-        seen->has_strayed = main_alive && all->count > 0
-                            && all->count < MAX_PROCESSES && !has(all, w->main);
+        seen->has_strayed = main_alive && all->count < MAX_PROCESSES
+                            && !has(all, w->main) && is_main_alive(w);
     }
     if (main_alive && !has(all, w->main) && all->count < MAX_PROCESSES)
         add(w->main, all);
