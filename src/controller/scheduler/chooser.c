@@ -293,7 +293,39 @@ find_others(const struct profile *profile, struct cycle *c)
               | (profile->scores & ~c->skipped_scores));
 }
 
-/* Of what is feasible by the board, what is by the others too. */
+/* The nodes to which pods are to come that count against this one, by slot. */
+struct crowd {
+    const struct profile *profile;
+    const struct cycle *c;
+    bool *is_crowded;
+};
+
+static void
+note_crowded(const char *node_name, void *context)
+{
+    const struct crowd *crowd = context;
+    const struct node_view *node = snapshot_find(crowd->c->snapshot, node_name);
+
+    if (node != NULL && profile_has_nominated(crowd->profile, crowd->c, node))
+        crowd->is_crowded[node->slot] = true;
+}
+
+/* NULL: there are none. */
+static bool *
+find_crowded(const struct profile *profile, const struct cycle *c)
+{
+    struct crowd crowd = {profile, c, NULL};
+
+    if (nominator_count(profile->handle->nominator) == 0)
+        return NULL;
+    crowd.is_crowded = xnew_array(bool, c->snapshot->n_slots + 1);
+    nominator_visit_nodes(profile->handle->nominator, note_crowded, &crowd);
+    return crowd.is_crowded;
+}
+
+/* Of what is feasible by the board, what is by the others too. A node that
+ * others are to come to is filtered anew, with them.
+ */
 static unsigned
 filter_others(struct chooser *ch,
               const struct profile *profile,
@@ -301,6 +333,7 @@ filter_others(struct chooser *ch,
               const struct answer *answers)
 {
     const struct snapshot *s = c->snapshot;
+    CLEANUP_FREE bool *is_crowded = find_crowded(profile, c);
     unsigned passed = 0;
 
     for (uint32_t at = 0; at < s->n_nodes;) {
@@ -309,12 +342,20 @@ filter_others(struct chooser *ch,
         unsigned count = 0;
 
         for (; at < s->n_nodes && count < BATCH; at++) {
-            struct answer answer = answers[s->nodes[at]->slot];
+            uint32_t slot = s->nodes[at]->slot;
+            struct answer answer = answers[slot];
 
-            if (answer.verdict == VERDICT_OK)
+            if (is_crowded != NULL && is_crowded[slot]) {
+                answer = profile_filter_nominated(profile, c, s->nodes[at]);
+                if (answer.verdict == VERDICT_OK)
+                    ch->feasible[passed++] = s->nodes[at];
+                else
+                    ch->answers[slot] = answer;
+            } else if (answer.verdict == VERDICT_OK) {
                 nodes[count++] = s->nodes[at];
-            else
-                ch->answers[s->nodes[at]->slot] = answer;
+            } else {
+                ch->answers[slot] = answer;
+            }
         }
         profile_filter(profile,
                        profile->others,
@@ -415,8 +456,9 @@ choose_by_board(struct chooser *ch,
     uint32_t signature;
     plugin_set others;
 
+    /* One that is nominated itself has its node tried first, alone. */
     if (!ch->settings.is_sharing || profile->percentage_of_nodes != 100
-        || nominator_count(profile->handle->nominator) > 0
+        || nominator_node(profile->handle->nominator, c->pod) != NULL
         || c->snapshot->n_nodes == 0)
         return false;
     others = find_others(profile, c);
@@ -430,8 +472,10 @@ choose_by_board(struct chooser *ch,
         return false;
     mark(ch, STEP_FILTER);
     boards_bound(ch->boards, board);
-    *ret_node = others != 0 ? choose_with_others(ch, profile, c, board)
-                            : choose_on_board(ch, profile, c, board);
+    if (others != 0 || nominator_count(profile->handle->nominator) > 0)
+        *ret_node = choose_with_others(ch, profile, c, board);
+    else
+        *ret_node = choose_on_board(ch, profile, c, board);
     return true;
 }
 

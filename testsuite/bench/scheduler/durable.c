@@ -389,12 +389,14 @@ run(const struct workload *w, unsigned nodes, unsigned pods, const char *below)
     sampling_fini(&r.sampling);
 }
 
-/* Those that need nothing to come and go meanwhile. */
+/* Those that need nothing to come and go meanwhile: there are no agents here
+ * that would end a victim.
+ */
 static bool
 is_steady(const struct workload *w)
 {
-    return !w->has_churn && !w->has_unschedulable && !w->has_preemptors
-           && !w->is_hopeless;
+    return w->pods != &high && !w->has_churn && !w->has_unschedulable
+           && !w->has_preemptors && !w->is_hopeless;
 }
 
 int

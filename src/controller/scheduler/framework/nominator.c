@@ -132,3 +132,16 @@ nominator_pods(const struct nominator *n,
     *ret_count = of != NULL ? of->count : 0;
     return of != NULL ? of->pods : NULL;
 }
+
+void
+nominator_visit_nodes(const struct nominator *n,
+                      void (*visit)(const char *node_name, void *context),
+                      void *context)
+{
+    size_t at = 0;
+    const char *name;
+    void *value;
+
+    while (map_next(n->by_node, &at, &name, &value))
+        visit(name, context);
+}

@@ -28,6 +28,9 @@ void nominator_remove(struct nominator *n, const struct pod_view *pod);
  * the order of their nomination.
  */
 size_t nominator_count(const struct nominator *n);
+void nominator_visit_nodes(const struct nominator *n,
+                           void (*visit)(const char *node_name, void *context),
+                           void *context);
 const char *nominator_node(const struct nominator *n,
                            const struct pod_view *pod);
 struct pod_view *const *nominator_pods(const struct nominator *n,

@@ -289,6 +289,53 @@ START_TEST(a_decision_with_sharing_is_one_of_the_best_without)
 }
 END_TEST
 
+/* Some pods are to come to some nodes, and count there. */
+static void
+nominate_some(struct bench *b, struct pod_view **nominated, unsigned step)
+{
+    char name[16];
+
+    if (random_below(&b->dice, 3) != 0)
+        return;
+    if (*nominated != NULL) {
+        nominator_remove(b->handle.nominator, *nominated);
+        pod_view_unref(*nominated);
+    }
+    snprintf(name,
+             sizeof(name),
+             "n%u",
+             (unsigned)random_below(&b->dice, NODES));
+    *nominated = random_pod(b, STEPS + step);
+    nominator_add(b->handle.nominator, *nominated, name);
+}
+
+START_TEST(nominated_pods_count_with_sharing_as_without)
+{
+    for (uint64_t seed = 11; seed <= 14; seed++) {
+        struct pod_view *nominated[16] = {0};
+        struct bench b;
+
+        bench_init(&b, seed);
+        for (unsigned step = 0; step < STEPS; step++) {
+            struct pod_view *pod = random_pod(&b, step);
+            struct node_view *node;
+
+            nominate_some(&b, &nominated[step % ARRAY_SIZE(nominated)], step);
+            node = compare(&b, pod);
+            if (node != NULL) {
+                ck_assert_int_eq(cache_assume(b.cache, pod, node->name), 0);
+                b.bound[b.n_bound++] = pod_view_ref(pod);
+            }
+            pod_view_unref(pod);
+            disturb(&b);
+        }
+        for (unsigned i = 0; i < ARRAY_SIZE(nominated); i++)
+            pod_view_unref(nominated[i]);
+        bench_fini(&b);
+    }
+}
+END_TEST
+
 START_TEST(a_change_of_one_node_costs_one_evaluation)
 {
     struct bench b;
@@ -368,5 +415,6 @@ END_TEST
 
 SUITE("chooser",
       a_decision_with_sharing_is_one_of_the_best_without,
+      nominated_pods_count_with_sharing_as_without,
       a_change_of_one_node_costs_one_evaluation,
       ties_are_broken_evenly)
