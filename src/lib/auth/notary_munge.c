@@ -50,12 +50,13 @@ socket_of(munge_ctx_t context)
     return path != NULL ? path : "?";
 }
 
-static const char *
+/* A copy: the context forgets its words when it is asked for anything else. */
+static char *
 words_of(munge_ctx_t context, munge_err_t why)
 {
     const char *words = munge_ctx_strerror(context);
 
-    return words != NULL ? words : munge_strerror(why);
+    return xstrdup(words != NULL ? words : munge_strerror(why));
 }
 
 /* Seconds from the making of the credential to now; negative when it was made
@@ -74,6 +75,7 @@ age_of(munge_ctx_t context)
 static int
 explain(munge_ctx_t context, munge_err_t why, struct error *err)
 {
+    CLEANUP_FREE char *words = words_of(context, why);
     int ttl = 0;
 
     switch (why) {
@@ -83,7 +85,7 @@ explain(munge_ctx_t context, munge_err_t why, struct error *err)
                          -EHOSTDOWN,
                          "MUNGE does not answer: %s; is munged running? "
                          "socket '%s'",
-                         words_of(context, why),
+                         words,
                          socket_of(context));
     case EMUNGE_CRED_EXPIRED:
         munge_ctx_get(context, MUNGE_OPT_TTL, &ttl);
@@ -121,7 +123,7 @@ explain(munge_ctx_t context, munge_err_t why, struct error *err)
         return error_set(err,
                          -EKEYREJECTED,
                          "MUNGE refuses the credential: %s",
-                         words_of(context, why));
+                         words);
     }
 }
 

@@ -53,8 +53,7 @@ settle(void)
     fake_client_run(api);
 }
 
-static void
-put(const struct kind *kind, const char *format, ...)
+static void PRINTF(2, 3) put(const struct kind *kind, const char *format, ...)
 {
     CLEANUP_FREE char *text = NULL;
     va_list args;

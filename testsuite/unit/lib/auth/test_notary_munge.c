@@ -227,6 +227,7 @@ START_TEST(a_munged_that_is_down_is_named_by_its_socket)
     ck_assert_ptr_null(text);
     ck_assert_ptr_nonnull(strstr(err.text, "is munged running?"));
     ck_assert_ptr_nonnull(strstr(err.text, "'/nowhere/munge.socket'"));
+    ck_assert_ptr_nonnull(strstr(err.text, "No such file or directory"));
 
     ck_assert_int_eq(notary_decode(n, "MUNGE:x:", &c, &err), -EHOSTDOWN);
     notary_free(n);
