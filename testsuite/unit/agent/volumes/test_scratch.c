@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/volumes/scratch.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/base/error.h"
@@ -194,6 +196,43 @@ START_TEST(a_part_of_a_file_system_needs_a_size)
 }
 END_TEST
 
+/* Where $TMPDIR keeps project quotas, mounted with prjquota. */
+START_TEST(a_volume_with_a_quota_cannot_grow_beyond_its_size)
+{
+    CLEANUP(scratch_freep) char *dir = scratch_new();
+    CLEANUP(scratch_closep) struct scratch *s = open_at(dir);
+    CLEANUP_FREE char *path = path_in(dir, "pvc-1/file");
+    struct scratch_volume small = volume;
+    static char block[4096];
+    int64_t written = 0;
+    pid_t pid;
+    int status;
+
+    if (!scratch_has_quota(s))
+        SKIP("the file system of $TMPDIR keeps no project quotas");
+    small.bytes = 64 << 10;
+    ck_assert_int_eq(scratch_make(s, &small, NULL), 0);
+    ck_assert_int_eq(chmod(dir, 0711), 0);
+
+    pid = fork();
+    if (pid == 0) {
+        int fd;
+
+        if (setgid(65534) < 0 || setuid(65534) < 0)
+            _exit(1);
+        fd = open(path, O_WRONLY | O_CREAT, 0600);
+        while (write(fd, block, sizeof(block)) == (ssize_t)sizeof(block))
+            written += (int64_t)sizeof(block);
+        _exit(errno == EDQUOT && written <= small.bytes && written > 0 ? 0 : 2);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(WEXITSTATUS(status), 0);
+
+    ck_assert_int_eq(scratch_remove(s, "pvc-1", NULL), 0);
+    ck_assert(!is_there(dir, "pvc-1"));
+}
+END_TEST
+
 SUITE("scratch",
       a_volume_is_its_owners_alone,
       making_and_removing_twice_is_as_good_as_once,
@@ -202,4 +241,5 @@ SUITE("scratch",
       a_link_in_the_place_of_a_volume_leads_nowhere,
       more_than_there_is_is_not_promised,
       a_directory_that_others_may_write_to_is_refused,
-      a_part_of_a_file_system_needs_a_size)
+      a_part_of_a_file_system_needs_a_size,
+      a_volume_with_a_quota_cannot_grow_beyond_its_size)
