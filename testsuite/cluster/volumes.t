@@ -110,6 +110,18 @@ ok "the agent was killed, its volume goes with its job all the same" \
 ok "and the next job has the room" wait_for 20 has_succeeded "$second"
 ok "nothing is left" wait_for 20 nothing_left
 
+# A volume is waited for, by its own pod alone.
+stop n1
+as kilntest1 ksub --tmp 1M --wrap true >/dev/null
+third=$((second + 1))
+is_asked_for() { [ "$(root get pv -o name | wc -l)" -eq 1 ]; }
+ok "a volume is asked for while the agent is away" wait_for 10 is_asked_for
+is "and its pod is not bound before it is there" \
+    "$(root get pod "job-$third-0" -o json | jq -r .spec.nodeName)" null
+begin_agent
+ok "when the agent is back the pod runs" wait_for 20 has_succeeded "$third"
+ok "and leaves nothing" wait_for 20 nothing_left
+
 # --- a claim of one's own ---------------------------------------------------
 
 claim data 50M | apply kilntest1 >/dev/null
@@ -159,6 +171,10 @@ refused "volumes are administrators' to make" 'cannot create persistentvolumes' 
 refused "nobody asks for a volume in another's name" \
     "annotation 'kiln.hpc/uid' is the controller's" \
     as kilntest1 kctl apply -f "$cluster/etc/forged.yaml"
+claim alone 1M | sed 's,ReadWriteOnce,ReadWriteOncePod,' \
+    >"$cluster/etc/alone.yaml"
+refused "what nobody keeps is not promised" 'ReadWriteOncePod is kept by nobody' \
+    as kilntest1 kctl apply -f "$cluster/etc/alone.yaml"
 ok "its owner deletes a claim" as kilntest1 kctl delete pvc data
 ok "and the volume goes with it" wait_for 20 nothing_left
 

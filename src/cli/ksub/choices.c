@@ -60,6 +60,9 @@ set_tmp(const struct option_spec *option,
     struct submission *s = target;
 
     (void)option;
+    s->tmp_bytes = 0;
+    if (strcmp(value, "0") == 0)
+        return 0;
     return memory_size_parse(value, &s->tmp_bytes, err);
 }
 

@@ -294,6 +294,39 @@ look_at_volume(const struct object *volume, void *context)
         s->best = volume;
 }
 
+/* A pod that brought its claim is told by the scheduler. */
+static void
+say_waits(const struct pass *p)
+{
+    if (meta_controller(p->claim->meta) == NULL)
+        say(p,
+            ANNOUNCE_STEP,
+            "WaitForFirstConsumer",
+            "waiting for first consumer to be created before binding");
+}
+
+static void
+say_nothing_suits(const struct pass *p)
+{
+    const char *class = persistent_volume_claim_class(p->c);
+    bool is_unknown = *class != '\0' && p->class == NULL;
+    CLEANUP_FREE char *text = NULL;
+
+    if (*class == '\0')
+        text = xstrdup("no persistent volumes available for this claim and no "
+                       "storage class is set");
+    else if (is_unknown)
+        text = xasprintf("storageclass.storage.k8s.io \"%s\" not found", class);
+    else
+        text = xasprintf("no persistent volume of the storage class \"%s\" is "
+                         "available, and nobody makes any",
+                         class);
+    if (is_unknown)
+        say(p, ANNOUNCE_WARNING, "ProvisioningFailed", text);
+    else
+        say(p, ANNOUNCE_NORMAL, "FailedBinding", text);
+}
+
 static void
 find_or_make(const struct pass *p)
 {
@@ -301,8 +334,10 @@ find_or_make(const struct pass *p)
         p->class != NULL && storage_class_waits(storage_class_of(p->class));
     struct search s = {.claim = p->c};
 
-    if (waits && persistent_volume_claim_node(p->c) == NULL)
-        return; /* for its first consumer, which the scheduler places */
+    if (waits && persistent_volume_claim_node(p->c) == NULL) {
+        say_waits(p); /* the scheduler places it */
+        return;
+    }
     if (!waits)
         warehouse_visit_volumes(p->vc->s.warehouse, look_at_volume, &s);
     if (s.best != NULL)
@@ -311,11 +346,7 @@ find_or_make(const struct pass *p)
              && storage_class_provisions(storage_class_of(p->class)))
         provision(p);
     else if (!waits)
-        say(p,
-            ANNOUNCE_NORMAL,
-            "FailedBinding",
-            "no persistent volumes available for this claim and no storage "
-            "class is set");
+        say_nothing_suits(p);
 }
 
 static void

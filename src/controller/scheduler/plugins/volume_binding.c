@@ -4,8 +4,8 @@
  *
  * Extension points:  prefilter, filter, reserve, prebind
  * Arguments:         bindTimeoutSeconds, for all of a pod's claims
- * Cycle state:       a volume_search, read by filter and reserve; the
- *                    volume_plan that prebind carries out
+ * Cycle state:       a volume_search, read by filter; the volume_plan that
+ *                    reserve makes and prebind carries out
  * Woken by:          claims, volumes, classes, nodes and their scratch
  *
  * Source: kube-scheduler, plugins/volumebinding.
@@ -282,12 +282,18 @@ volume_binding_reserve(void *self,
                        uint32_t *ret_reason)
 {
     const struct volume_binding *me = self;
-    const struct volume_search *search = cycle_get(c, &search_key);
+    CLEANUP(volume_search_freep) struct volume_search *search = NULL;
     struct volume_plan *plan;
+    enum verdict verdict;
     unsigned lacks;
 
-    if (search == NULL)
+    if (!has_claims(c->pod))
         return VERDICT_OK;
+    /* Anew: while an extender was asked, others may have taken something. */
+    search = volume_search_new(me->handle->volumes);
+    verdict = gather(me, c, search, ret_reason);
+    if (verdict != VERDICT_OK)
+        return verdict;
     plan = volume_plan_new();
     plan->timeout_us = me->timeout_us;
     lacks = volume_search_try(search, node, plan);
