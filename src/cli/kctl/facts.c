@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "cli/print/grid.h"
+#include "cli/print/harmless.h"
 #include "cli/print/human.h"
 #include "cli/print/ink.h"
+#include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/macro.h"
@@ -18,10 +20,11 @@
 #define STEP         2u
 
 static void
-add_printable(struct strbuf *out, const char *text)
+add_harmless(struct strbuf *out, const char *text)
 {
-    for (; *text != '\0'; text++)
-        strbuf_add_char(out, iscntrl((unsigned char)*text) ? ' ' : *text);
+    CLEANUP_FREE char *copy = harmless_dup(text);
+
+    strbuf_add_text(out, copy);
 }
 
 static void
@@ -57,7 +60,7 @@ facts_add(struct strbuf *out,
     strbuf_vprintf(&value, format, args);
     va_end(args);
     add_name(out, indent, name);
-    add_printable(out, value.text);
+    add_harmless(out, value.text);
     strbuf_add_char(out, '\n');
 }
 
@@ -97,7 +100,7 @@ add_scalar(struct strbuf *out, const struct json *value)
         strbuf_add_text(&text, value->text);
     else
         json_print(value, &text);
-    add_printable(out, text.text);
+    add_harmless(out, text.text);
 }
 
 /* "a, b, c", when none of them has parts. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cli/print/harmless.h"
 #include "cli/print/ink.h"
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
@@ -36,17 +37,6 @@ width_of(const char *text)
     for (; *text != '\0'; text++)
         n += ((unsigned char)*text & 0xc0) != 0x80;
     return n;
-}
-
-static char *
-printable(const char *text)
-{
-    char *copy = xstrdup(text != NULL ? text : "");
-
-    for (char *p = copy; *p != '\0'; p++)
-        if (iscntrl((unsigned char)*p))
-            *p = *p == '\n' || *p == '\t' ? ' ' : '?';
-    return copy;
 }
 
 static bool
@@ -89,7 +79,7 @@ grid_new(bool has_colours)
 void
 grid_add_column(struct grid *grid, const char *name)
 {
-    struct column column = {.name = printable(name)};
+    struct column column = {.name = harmless_dup(name)};
 
     column.is_state = is_state(name);
     for (char *p = column.name; *p != '\0'; p++)
@@ -103,7 +93,7 @@ void
 grid_add_row(struct grid *grid, const char *const *cells)
 {
     for (size_t i = 0; i < grid->n_columns; i++) {
-        char *cell = printable(cells[i]);
+        char *cell = harmless_dup(cells[i]);
         size_t width = width_of(cell);
 
         if (width > grid->columns[i].width)

@@ -98,6 +98,16 @@ start_lookup(struct membership *m, const char *namespace, const char *names)
     workers_submit(m->workers, m->loop, resolve, resolved, lookup);
 }
 
+/* Nobody who stays is locked out while names are resolved. */
+static void
+keep_people(struct place *place, struct place *was)
+{
+    if (was == NULL)
+        return;
+    place->people = was->people;
+    memset(&was->people, 0, sizeof(was->people));
+}
+
 static void
 note(struct membership *m, const struct object *object)
 {
@@ -105,15 +115,18 @@ note(struct membership *m, const struct object *object)
     const char *members =
         string_map_find(&object->meta->annotations, ANNOTATION_MEMBERS);
     struct place *place = map_find(m->places, name);
+    struct place *was;
 
     if (place != NULL && place->names != NULL && members != NULL
         && strcmp(place->names, members) == 0)
         return;
+    was = place;
     place = xnew(struct place);
     place->has_everybody = members != NULL ? strcmp(members, "*") == 0
                                            : strcmp(name, "default") == 0;
     if (members != NULL && !place->has_everybody) {
         place->names = xstrdup(members);
+        keep_people(place, was);
         start_lookup(m, name, members);
     }
     place_free(map_put(m->places, name, place));

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/print/harmless.h"
+
+#include <check.h>
+
+#include "lib/base/alloc.h"
+#include "testsuite/lib/suite.h"
+
+START_TEST(nothing_that_a_terminal_obeys_is_left)
+{
+    static const struct {
+        const char *text, *harmless;
+    } cases[] = {
+        {NULL, ""},
+        {"", ""},
+        {"plain", "plain"},
+        {"two\nlines\tand a tab", "two lines and a tab"},
+        {"\033[31mred\007\177", "?[31mred??"},
+        {"\r\b", "??"},
+        /* U+009B is CSI, too; U+00A0 and above are letters and signs. */
+        {"a\302\23331mb", "a?31mb"},
+        {"\302\200\302\237", "??"},
+        {"\302\240\303\251\342\202\254", "\302\240\303\251\342\202\254"},
+        {"\302", "\302"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP_FREE char *copy = harmless_dup(cases[i].text);
+
+        ck_assert_str_eq(copy, cases[i].harmless);
+    }
+}
+END_TEST
+
+SUITE("harmless", nothing_that_a_terminal_obeys_is_left)
