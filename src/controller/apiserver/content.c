@@ -81,17 +81,21 @@ read_content(struct request *q,
 {
     const struct json *text = json_get(blob, "text");
     const struct json *data = json_get(blob, "data");
-    CLEANUP_STRBUF struct strbuf decoded = STRBUF_INIT;
+    struct strbuf decoded;
+    size_t most;
 
     if (json_is(text, JSON_STRING)) {
         *ret_bytes = text->text;
         *ret_length = text->count;
         return data == NULL;
     }
-    if (!json_is(data, JSON_STRING)
-        || base64_decode(&decoded, data->text, data->count) < 0)
+    if (!json_is(data, JSON_STRING))
         return false;
-    *ret_bytes = arena_memdup(q->arena, decoded.text, decoded.length + 1);
+    most = (size_t)data->count / 4 * 3;
+    strbuf_init_in(&decoded, arena_text(q->arena, most), most + 1);
+    if (base64_decode(&decoded, data->text, data->count) < 0)
+        return false;
+    *ret_bytes = decoded.text;
     *ret_length = decoded.length;
     return true;
 }

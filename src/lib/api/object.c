@@ -110,9 +110,10 @@ object_new_beside(const struct kind *kind,
                   const struct json *tree,
                   struct patterns *patterns)
 {
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf text;
+    char room[8192]; /* most fit */
 
-    strbuf_reserve(&text, 2048);
+    strbuf_init_in(&text, room, sizeof(room));
     json_print(tree, &text);
     return object_restore(kind, tree, text.text, text.length, patterns);
 }

@@ -165,9 +165,24 @@ take_shared(size_t size)
     return b;
 }
 
-static struct block *
-block_new(struct arena *arena, size_t size, struct block *next)
+/* The size that is shared for so many bytes, or just as many. */
+static size_t
+shared_size(size_t bytes)
 {
+    size_t size = SHARED_LEAST;
+
+    while (size < bytes)
+        size *= 2;
+    return bytes >= SHARED_LEAST / 2
+                   && size <= (size_t)SHARED_LEAST << (SHARED_SIZES - 1)
+               ? size
+               : bytes;
+}
+
+static struct block *
+block_new(struct arena *arena, size_t at_least, struct block *next)
+{
+    size_t size = shared_size(at_least);
     struct block *b = take_shared(size);
 
     if (b == NULL)

@@ -15,9 +15,22 @@ strbuf_init(struct strbuf *s)
 }
 
 void
+strbuf_init_in(struct strbuf *s, char *room, size_t size)
+{
+    room[0] = '\0';
+    *s = (struct strbuf){.text = room, .capacity = size, .is_lent = true};
+}
+
+static bool
+is_own(const struct strbuf *s)
+{
+    return s->capacity > 0 && !s->is_lent;
+}
+
+void
 strbuf_fini(struct strbuf *s)
 {
-    if (s->capacity > 0)
+    if (is_own(s))
         free(s->text);
     strbuf_init(s);
 }
@@ -25,10 +38,16 @@ strbuf_fini(struct strbuf *s)
 char *
 strbuf_take(struct strbuf *s)
 {
-    char *text = s->capacity > 0 ? s->text : xstrdup("");
+    char *text = is_own(s) ? s->text : xmemdup(s->text, s->length + 1);
 
     strbuf_init(s);
     return text;
+}
+
+static char *
+moved(const struct strbuf *s, size_t capacity)
+{
+    return memcpy(xmalloc(capacity), s->text, s->length + 1);
 }
 
 void
@@ -41,8 +60,9 @@ strbuf_reserve(struct strbuf *s, size_t more)
         return;
     while (capacity < want)
         capacity += capacity / 2;
-    s->text = xrealloc(s->capacity > 0 ? s->text : NULL, capacity);
+    s->text = is_own(s) ? xrealloc(s->text, capacity) : moved(s, capacity);
     s->capacity = capacity;
+    s->is_lent = false;
     s->text[s->length] = '\0';
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "lib/base/macro.h"
@@ -15,6 +16,7 @@ struct strbuf {
     char *text;
     size_t length;
     size_t capacity;
+    bool is_lent; /* the text, by strbuf_init_in; private */
 };
 
 extern char strbuf_empty[];
@@ -23,8 +25,11 @@ extern char strbuf_empty[];
         .text = strbuf_empty \
     }
 
-/* Life. Take hands the text over (free() it) and leaves the buffer empty. */
+/* Life. Take hands the text over (free() it) and leaves the buffer empty. Init
+ * in: what fits stands in `room`, which is the caller's and outlives it.
+ */
 void strbuf_init(struct strbuf *s);
+void strbuf_init_in(struct strbuf *s, char *room, size_t size);
 void strbuf_fini(struct strbuf *s);
 char *strbuf_take(struct strbuf *s) MUST_USE;
 #define CLEANUP_STRBUF CLEANUP(strbuf_fini)

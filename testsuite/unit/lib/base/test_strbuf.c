@@ -99,6 +99,30 @@ START_TEST(what_was_taken_is_ours_and_the_buffer_is_empty)
 }
 END_TEST
 
+START_TEST(what_outgrows_a_lent_room_moves_out_of_it)
+{
+    char room[8] = "?";
+    CLEANUP_STRBUF struct strbuf s;
+    char *taken;
+
+    strbuf_init_in(&s, room, sizeof(room));
+    ck_assert_str_eq(s.text, "");
+    strbuf_add_text(&s, "1234567");
+    ck_assert_ptr_eq(s.text, room);
+    strbuf_add_text(&s, "8");
+    ck_assert_ptr_ne(s.text, room);
+    ck_assert_str_eq(s.text, "12345678");
+
+    strbuf_fini(&s);
+    strbuf_init_in(&s, room, sizeof(room));
+    strbuf_add_text(&s, "mine");
+    taken = strbuf_take(&s);
+    memset(room, 'x', sizeof(room));
+    ck_assert_str_eq(taken, "mine");
+    free(taken);
+}
+END_TEST
+
 SUITE("strbuf",
       an_empty_buffer_is_an_empty_string_and_owns_nothing,
       pieces_of_every_kind_append,
@@ -106,4 +130,5 @@ SUITE("strbuf",
       printing_more_than_there_is_room_for_prints_all_of_it,
       bytes_may_be_nul,
       truncating_shortens_and_never_lengthens,
-      what_was_taken_is_ours_and_the_buffer_is_empty)
+      what_was_taken_is_ours_and_the_buffer_is_empty,
+      what_outgrows_a_lent_room_moves_out_of_it)
