@@ -7,8 +7,8 @@
  * side and a bounded mailbox between; when it overflows, the watch ends as
  * one whose history is gone, and its informer lists again.
  *
- * Thread: each struct says which. What both touch is under the line's lock,
- *         or handed over whole.
+ * Thread: each struct says which. What both touch is under a lock, or handed
+ *         over whole.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,6 +21,7 @@
 #include "controller/apiserver/caller.h"
 #include "controller/apiserver/feed.h"
 #include "controller/apiserver/frame.h"
+#include "controller/apiserver/line.h"
 #include "controller/apiserver/render.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
@@ -44,15 +45,6 @@
 static const struct caller rooms[] = {
     [APISERVER_SCHEDULER] = {.type = CALLER_SCHEDULER, .name = "scheduler"},
     [APISERVER_LIFECYCLE] = {.type = CALLER_LIFECYCLE, .name = "lifecycle"},
-};
-
-/* The way back to the client's thread, for as long as there is a client.
- * Touched by both threads; the lock is for `loop`.
- */
-struct line {
-    atomic_uint references;
-    pthread_mutex_t lock;
-    struct loop *loop; /* NULL: nobody is there any more */
 };
 
 /* The client's thread. */
@@ -103,36 +95,6 @@ struct mailbox {
     int end_code;   /* HTTP; 0: it goes on */
 };
 
-static void
-line_unref(struct line *line)
-{
-    if (atomic_fetch_sub(&line->references, 1) > 1)
-        return;
-    pthread_mutex_destroy(&line->lock);
-    free(line);
-}
-
-static struct line *
-line_ref(struct line *line)
-{
-    atomic_fetch_add(&line->references, 1);
-    return line;
-}
-
-/* False: there is nobody, and `arg` stays the caller's. */
-static bool
-line_post(struct line *line, loop_fn fn, void *arg)
-{
-    bool is_open;
-
-    pthread_mutex_lock(&line->lock);
-    is_open = line->loop != NULL;
-    if (is_open)
-        loop_post(line->loop, fn, arg);
-    pthread_mutex_unlock(&line->lock);
-    return is_open;
-}
-
 /* Calls */
 
 static void
@@ -141,6 +103,12 @@ call_free(struct call *call)
     request_free(call->q);
     line_unref(call->line);
     free(call);
+}
+
+static void
+abandon_call(void *arg)
+{
+    call_free(arg);
 }
 
 static void
@@ -217,8 +185,7 @@ answered(struct request *q)
 
     if (call->is_text)
         render_text(call);
-    if (!line_post(call->line, come_back, call))
-        call_free(call);
+    line_tell(call->line, come_back, abandon_call, call);
 }
 
 static void
@@ -415,6 +382,12 @@ mailbox_unref(struct mailbox *box)
 }
 
 static void
+abandon_mailbox(void *arg)
+{
+    mailbox_unref(arg);
+}
+
+static void
 tell_letter(struct mailbox *box, const struct letter *letter)
 {
     struct client_event event = {
@@ -479,8 +452,7 @@ post(struct mailbox *box)
         return;
     box->is_posted = true;
     atomic_fetch_add(&box->references, 1);
-    if (!line_post(box->line, empty, box))
-        atomic_fetch_sub(&box->references, 1);
+    line_tell(box->line, empty, abandon_mailbox, box);
 }
 
 static void
@@ -607,10 +579,7 @@ inprocess_free(struct client *client)
         inprocess_cancel(&container_of(at, struct call, link)->call);
     list_foreach_safe(at, &p->watches)
         inprocess_stop(&container_of(at, struct mailbox, link)->watch);
-    pthread_mutex_lock(&p->line->lock);
-    p->line->loop = NULL;
-    pthread_mutex_unlock(&p->line->lock);
-    line_unref(p->line);
+    line_close(p->line);
     free(p);
 }
 
@@ -634,10 +603,7 @@ apiserver_client_new(struct apiserver *server,
     p->client.loop = loop;
     p->server = server;
     p->caller = &rooms[room];
-    p->line = xnew(struct line);
-    atomic_init(&p->line->references, 1);
-    pthread_mutex_init(&p->line->lock, NULL);
-    p->line->loop = loop;
+    p->line = line_open(server->loop, loop);
     list_init(&p->calls);
     list_init(&p->watches);
     return &p->client;
