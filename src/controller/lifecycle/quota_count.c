@@ -5,18 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/lifecycle/quota_tally.h"
 #include "controller/lifecycle/stock.h"
 #include "controller/lifecycle/workqueue.h"
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
-#include "lib/api/pod.h"
 #include "lib/api/quota.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/base/map.h"
 #include "lib/client/client.h"
 #include "lib/client/informer.h"
 #include "lib/json/json.h"
@@ -29,7 +30,15 @@ struct quota_count {
     struct stock *stock;
     struct clock *clock;
     struct informer *quotas;
+    struct map *namespaces;  /* to a struct post, the first of its quotas */
     struct workqueue *queue; /* "NS/NAME" */
+};
+
+/* Where the pods of a quota are counted. */
+struct post {
+    struct post *next; /* of the same namespace */
+    char *name;
+    struct quota_tally *tally; /* NULL until it was asked for */
 };
 
 /* One count of one quota. */
@@ -59,14 +68,10 @@ end(struct count *c)
 }
 
 static void
-add_object(const struct object *object, void *context)
+add_object(const struct object *object, struct count *c)
 {
-    struct count *c = context;
-    struct json *tree;
+    struct json *tree = object_tree(object, c->arena);
 
-    if (strcmp(object->meta->namespace, c->quota->meta->namespace) != 0)
-        return;
-    tree = object_tree(object, c->arena);
     if (quota_covers(c->tree, object->kind, tree))
         quota_add_usage(&c->amounts,
                         object->kind,
@@ -207,6 +212,85 @@ write_status(struct count *c)
                 c);
 }
 
+/* --- pods ----------------------------------------------------------------- */
+
+static struct post *
+find_post(const struct quota_count *q, const struct object *quota)
+{
+    struct post *p = map_find(q->namespaces, quota->meta->namespace);
+
+    while (p != NULL && strcmp(p->name, quota->meta->name) != 0)
+        p = p->next;
+    return p;
+}
+
+struct first_count {
+    const char *namespace;
+    struct quota_tally *tally;
+};
+
+static void
+count_first(const struct object *pod, void *context)
+{
+    const struct first_count *f = context;
+
+    if (strcmp(pod->meta->namespace, f->namespace) == 0)
+        quota_tally_change(f->tally, NULL, pod);
+}
+
+/* All pods are looked at once; from then on as they change. */
+static const struct quota_tally *
+tally_of(struct quota_count *q, const struct object *quota)
+{
+    struct post *p = find_post(q, quota);
+    struct first_count f = {.namespace = quota->meta->namespace};
+
+    if (p == NULL)
+        return NULL;
+    if (p->tally == NULL) {
+        f.tally = p->tally = quota_tally_new(quota);
+        stock_visit_pods(q->stock, count_first, &f);
+    }
+    return p->tally;
+}
+
+static void
+open_post(struct quota_count *q, const struct object *quota)
+{
+    struct post *p = xnew(struct post);
+
+    p->name = xstrdup(quota->meta->name);
+    p->next = map_find(q->namespaces, quota->meta->namespace);
+    map_put(q->namespaces, quota->meta->namespace, p);
+}
+
+static void
+free_post(struct post *p)
+{
+    quota_tally_free(p->tally);
+    free(p->name);
+    free(p);
+}
+
+static void
+close_post(struct quota_count *q, const struct object *quota)
+{
+    struct post *p = find_post(q, quota);
+    struct post *first = map_find(q->namespaces, quota->meta->namespace);
+
+    if (p == NULL)
+        return;
+    if (p != first) {
+        while (first->next != p)
+            first = first->next;
+        first->next = p->next;
+    } else if (p->next != NULL)
+        map_put(q->namespaces, quota->meta->namespace, p->next);
+    else
+        map_remove(q->namespaces, quota->meta->namespace);
+    free_post(p);
+}
+
 static void
 work(const char *key, void *context)
 {
@@ -214,6 +298,7 @@ work(const char *key, void *context)
     const char *slash = strchr(key, '/');
     CLEANUP_FREE char *namespace = xstrndup(key, (size_t)(slash - key));
     const struct object *quota = informer_find(q->quotas, namespace, slash + 1);
+    const struct quota_tally *tally;
     const struct json *hard;
     struct count *c;
 
@@ -230,7 +315,9 @@ work(const char *key, void *context)
     c->quota = object_ref(quota);
     c->tree = object_tree(quota, c->arena);
     quota_amounts_init(&c->amounts, c->arena);
-    stock_visit_pods(q->stock, add_object, c);
+    tally = tally_of(q, quota);
+    if (tally != NULL)
+        quota_tally_add_to(tally, &c->amounts);
     c->calls = 1;
     hard = json_get_path(c->tree, "spec.hard");
     for (unsigned i = 0; i < n_kinds; i++)
@@ -251,28 +338,33 @@ add(struct quota_count *q, const struct object *quota)
     workqueue_add_after(q->queue, key, DELAY_MS);
 }
 
+/* Only a spec says what is counted. */
+static bool
+is_same_spec(const struct object *a, const struct object *b)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    return strcmp(a->meta->uid, b->meta->uid) == 0
+           && json_equals(json_get(object_tree(a, arena), "spec"),
+                          json_get(object_tree(b, arena), "spec"));
+}
+
 static void
 on_quota(const struct object *old_object,
          const struct object *new_object,
          void *context)
 {
-    (void)old_object;
+    struct quota_count *q = context;
+
+    if (old_object == NULL || new_object == NULL
+        || !is_same_spec(old_object, new_object)) {
+        if (old_object != NULL)
+            close_post(q, old_object);
+        if (new_object != NULL)
+            open_post(q, new_object);
+    }
     if (new_object != NULL)
-        add(context, new_object);
-}
-
-struct affected {
-    struct quota_count *owner;
-    const char *namespace;
-};
-
-static void
-add_of_namespace(const struct object *quota, void *context)
-{
-    struct affected *a = context;
-
-    if (strcmp(quota->meta->namespace, a->namespace) == 0)
-        add(a->owner, quota);
+        add(q, new_object);
 }
 
 static void
@@ -282,14 +374,17 @@ on_pod(const struct object *old_object,
 {
     struct quota_count *q = context;
     const struct object *pod = new_object != NULL ? new_object : old_object;
-    struct affected a = {q, pod->meta->namespace};
+    const struct post *p = map_find(q->namespaces, pod->meta->namespace);
 
-    if (informer_count(q->quotas) == 0
-        || (old_object != NULL && new_object != NULL
-            && pod_is_finished(pod_of(old_object))
-                   == pod_is_finished(pod_of(new_object))))
-        return;
-    informer_visit(q->quotas, add_of_namespace, &a);
+    for (; p != NULL; p = p->next) {
+        char key[OBJECT_KEY_SIZE];
+
+        if (p->tally != NULL
+            && !quota_tally_change(p->tally, old_object, new_object))
+            continue;
+        snprintf(key, sizeof(key), "%s/%s", pod->meta->namespace, p->name);
+        workqueue_add_after(q->queue, key, DELAY_MS);
+    }
 }
 
 struct quota_count *
@@ -304,6 +399,7 @@ quota_count_new(struct loop *loop,
     q->client = client;
     q->stock = stock;
     q->clock = clock;
+    q->namespaces = map_new();
     q->queue = workqueue_new(loop, PARALLEL, work, q);
     q->quotas = informer_new(&(struct informer_settings){
         .client = client,
@@ -318,9 +414,18 @@ quota_count_new(struct loop *loop,
 void
 quota_count_free(struct quota_count *q)
 {
+    size_t at = 0;
+    void *first;
+
     if (q == NULL)
         return;
     informer_free(q->quotas);
     workqueue_free(q->queue);
+    while (map_next(q->namespaces, &at, NULL, &first))
+        for (struct post *p = first, *next; p != NULL; p = next) {
+            next = p->next;
+            free_post(p);
+        }
+    map_free(q->namespaces);
     free(q);
 }

@@ -61,6 +61,22 @@ add(struct quota_amounts *amounts,
     quantity_add(&make(amounts, name)->amount, amount);
 }
 
+void
+quota_amounts_add(struct quota_amounts *amounts,
+                  const char *name,
+                  const struct quantity *amount)
+{
+    add(amounts, name, amount);
+}
+
+void
+quota_amounts_subtract(struct quota_amounts *amounts,
+                       const char *name,
+                       const struct quantity *amount)
+{
+    quantity_subtract(&make(amounts, name)->amount, amount);
+}
+
 static void
 add_one(struct quota_amounts *amounts, const char *name)
 {

@@ -32,6 +32,12 @@ struct quota_amounts {
  * Pods that have ended, or should have by now, count as objects alone.
  */
 void quota_amounts_init(struct quota_amounts *amounts, struct arena *arena);
+void quota_amounts_add(struct quota_amounts *amounts,
+                       const char *name,
+                       const struct quantity *amount);
+void quota_amounts_subtract(struct quota_amounts *amounts,
+                            const char *name,
+                            const struct quantity *amount);
 void quota_add_usage(struct quota_amounts *amounts,
                      const struct kind *kind,
                      const struct json *object,

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/quota_tally.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/api/quota.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/json/json.h"
+
+#define NEVER_US 0 /* no pod should have gone by then */
+
+struct quota_tally {
+    struct arena *arena;
+    const struct json *quota;
+    struct quota_amounts sums; /* names and items in the arena */
+};
+
+struct quota_tally *
+quota_tally_new(const struct object *quota)
+{
+    struct quota_tally *t = xnew(struct quota_tally);
+
+    t->arena = arena_new(0);
+    t->quota = object_tree(quota, t->arena);
+    quota_amounts_init(&t->sums, t->arena);
+    return t;
+}
+
+void
+quota_tally_free(struct quota_tally *t)
+{
+    if (t == NULL)
+        return;
+    arena_free(t->arena);
+    free(t);
+}
+
+static void
+count(struct quota_tally *t, const struct object *pod, bool is_there)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *tree = object_tree(pod, arena);
+    struct quota_amounts taken;
+
+    if (!quota_covers(t->quota, &pod_kind, tree))
+        return;
+    quota_amounts_init(&taken, arena);
+    quota_add_usage(&taken, &pod_kind, tree, NEVER_US);
+    for (unsigned i = 0; i < taken.count; i++)
+        if (is_there)
+            quota_amounts_add(&t->sums,
+                              taken.items[i].name,
+                              &taken.items[i].amount);
+        else
+            quota_amounts_subtract(&t->sums,
+                                   taken.items[i].name,
+                                   &taken.items[i].amount);
+}
+
+/* What may change of a pod that a quota looks at. */
+static bool
+is_same(const struct object *a, const struct object *b)
+{
+    const struct pod *x = pod_of(a);
+    const struct pod *y = pod_of(b);
+    const int64_t *until_x = x->spec.active_deadline_seconds;
+    const int64_t *until_y = y->spec.active_deadline_seconds;
+
+    return strcmp(a->meta->uid, b->meta->uid) == 0
+           && pod_is_finished(x) == pod_is_finished(y)
+           && (until_x == NULL) == (until_y == NULL);
+}
+
+bool
+quota_tally_change(struct quota_tally *t,
+                   const struct object *old_pod,
+                   const struct object *new_pod)
+{
+    if (old_pod != NULL && new_pod != NULL && is_same(old_pod, new_pod))
+        return false;
+    if (old_pod != NULL)
+        count(t, old_pod, false);
+    if (new_pod != NULL)
+        count(t, new_pod, true);
+    return true;
+}
+
+void
+quota_tally_add_to(const struct quota_tally *t, struct quota_amounts *amounts)
+{
+    for (unsigned i = 0; i < t->sums.count; i++)
+        quota_amounts_add(amounts,
+                          t->sums.items[i].name,
+                          &t->sums.items[i].amount);
+}
