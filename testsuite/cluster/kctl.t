@@ -258,6 +258,10 @@ ok "files are deleted" kctl delete -f a.yaml
 start proxy kctl proxy --port 0 --unix-socket "$cluster/proxy.sock"
 wait_for 10 grep -q "http://" "$cluster/log/proxy"
 url=$(grep -o 'http://.*' "$cluster/log/proxy" | head -n 1)
+like "what comes later is said to, by it too" \
+    "$(curl -sS -H 'Connection: Upgrade' -H 'Upgrade: SPDY/3.1' -X POST \
+        "$url/api/v1/namespaces/default/pods/p/exec?command=ls")" \
+    'come later.*501'
 ok "the proxy serves the API" \
     sh -c "curl -fsS $url/api/v1/nodes/n17 | grep -q '\"name\":\"n17\"'"
 ok "and its watches" \

@@ -285,6 +285,7 @@ serve(struct http_request *request, void *arg)
 {
     static const char *const passed[] = {"Accept",
                                          "Idempotency-Key",
+                                         "Upgrade", /* refused in words */
                                          "User-Agent"};
     struct proxy *p = arg;
     struct http_header headers[ARRAY_SIZE(passed)];
