@@ -158,6 +158,11 @@ ok "a pod that fits nowhere is told so" wait_for 10 says big Unschedulable
 is "one of another scheduler is left alone" "$(field nobody spec nodeName)" \
     ""
 like "kctl describe says what is missing" "$(admin describe pod big)" 'cpu'
+out=$(admin why pod big)
+like "kctl why says which node comes nearest" "$out" \
+    'Nearest: *n1 has .* of 4 CPUs and'
+like "and with how much less it would fit" "$out" \
+    'Would fit: *on 1 node with -c 3 or less'
 admin delete pod nobody big packed >/dev/null
 
 # --- priority -----------------------------------------------------------------

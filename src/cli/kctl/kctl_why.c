@@ -28,7 +28,7 @@ static const struct option_spec rows[] = {COMMON_OPTIONS};
 
 static const struct option_table table = {
     .name = "kctl why",
-    .usage = "[OPTION]... JOB|pod/NAME...",
+    .usage = "[OPTION]... JOB|pod/NAME|pod NAME...",
     .summary = "Say why jobs and pods do not run yet, or how they ended.",
     OPTION_ROWS(rows),
     .more = "Example: kctl why 1042",
@@ -373,6 +373,18 @@ explain_any(struct kctl *kctl, struct target_object *target, struct error *err)
     return explain(kctl, target, err);
 }
 
+/* "why pod NAME", as other verbs have it. */
+static bool
+is_kind_word(const char *word)
+{
+    static const char *const words[] = {"po", "pod", "pods", "job", "jobs"};
+
+    for (unsigned i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcmp(word, words[i]) == 0)
+            return true;
+    return false;
+}
+
 static int
 why_run(struct kctl *kctl,
         const void *options,
@@ -382,8 +394,9 @@ why_run(struct kctl *kctl,
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct resources jobs;
+    bool has_kind = n_operands > 1 && is_kind_word(operands[0]);
     int r = resource_parse(kctl,
-                           &job_kind,
+                           has_kind ? NULL : &job_kind,
                            n_operands,
                            operands,
                            arena,

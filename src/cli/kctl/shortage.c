@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/kctl/facts.h"
+#include "cli/kctl/headroom.h"
 #include "cli/kctl/kctl.h"
 #include "cli/kctl/node_load.h"
 #include "cli/print/human.h"
@@ -17,7 +18,7 @@
 #define NEAREST 3u
 
 struct need {
-    int64_t cpus, bytes;
+    int64_t cpus, mcpu, bytes;
     unsigned threads_per_core;
     const char *numa_policy; /* or NULL */
 };
@@ -35,7 +36,6 @@ read_need(const struct json *pod, struct need *ret_need)
     const struct json *placement = json_get_path(pod, "spec.placement");
     const struct json *containers = json_get_path(pod, "spec.containers");
     const char *policy = json_get_text(placement, "cpuPolicy");
-    int64_t mcpu = 0;
 
     *ret_need = (struct need){
         .threads_per_core =
@@ -46,12 +46,13 @@ read_need(const struct json *pod, struct need *ret_need)
         const struct json *requests =
             json_get_path(json_at(containers, i), "resources.requests");
 
-        mcpu += quantity_text_milli(json_get_text(requests, "cpu"));
+        ret_need->mcpu += quantity_text_milli(json_get_text(requests, "cpu"));
         ret_need->bytes +=
             quantity_text_value(json_get_text(requests, "memory"));
     }
-    ret_need->cpus = mcpu / 1000;
-    return policy != NULL && strcmp(policy, "exclusive") == 0 && mcpu > 0;
+    ret_need->cpus = ret_need->mcpu / 1000;
+    return policy != NULL && strcmp(policy, "exclusive") == 0
+           && ret_need->mcpu > 0;
 }
 
 static bool
@@ -186,14 +187,19 @@ shortage_tell(struct kctl *kctl,
     struct candidate nearest[NEAREST];
     struct json *nodes = NULL;
     struct need need;
+    bool has_cores = read_need(pod, &need);
     unsigned count;
     int r;
 
-    if (!read_need(pod, &need))
+    if (need.mcpu + need.bytes == 0)
         return 0;
     r = node_loads_collect(kctl, NULL, arena, loads, &nodes, err);
     if (r < 0)
         return r;
+    if (!has_cores) {
+        headroom_tell(nodes, loads, need.mcpu, need.bytes, out);
+        return 0;
+    }
     tell_need(&need, out);
     count = find_nearest(nodes, loads, &need, nearest);
     for (unsigned i = 0; i < count; i++)

@@ -12,7 +12,7 @@ struct json;
 struct kctl;
 struct strbuf;
 
-/* Nothing for a pod that asks for no cores of its own. */
+/* Of one that asks for no cores of its own, by amounts (headroom.h). */
 int shortage_tell(struct kctl *kctl,
                   const struct json *pod,
                   struct strbuf *out,
