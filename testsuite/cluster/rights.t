@@ -252,6 +252,32 @@ like "and its pods" \
     "$(one GET "/api/v1/pods?fieldSelector=spec.nodeName%3Dn1")" \
     "^200 .*job-$id-0"
 like "and their scripts" "$(one GET "$job/script")" '^200 .*secret-of-script'
+# A volume of n1's scratch, and one that is nobody's.
+volume_json() { # NAME LABELS-AND-ANNOTATIONS
+    printf '{"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":
+"%s"%s},"spec":{"capacity":{"storage":"1Mi"},"accessModes":["ReadWriteOnce"],
+"hostPath":{"path":"/nowhere"}}}' "$1" "$2"
+}
+volumes=/api/v1/persistentvolumes
+claims=/api/v1/namespaces/default/persistentvolumeclaims
+volume_json v1 ',"labels":{"kiln.hpc/node":"n1"},"annotations":{
+"pv.kubernetes.io/provisioned-by":"kiln.hpc/node-local"}' |
+    root apply -f - >/dev/null
+volume_json v0 '' | root apply -f - >/dev/null
+like "and its volumes, no others" \
+    "$(one GET "$volumes?fieldSelector=spec.nodeName%3Dn1")" \
+    '^200 .*"name":"v1"'
+like "it says what became of them" "$(one PATCH $volumes/v1/status \
+    '{"status":{"phase":"Available"}}' $merge)" '^200 '
+like "but not whose they are" "$(one PATCH $volumes/v1 \
+    '{"spec":{"claimRef":null}}' $merge)" '^403 '
+like "not all volumes" "$(one GET $volumes)" '^403 '
+like "nor those of others" \
+    "$(two GET "$volumes?fieldSelector=spec.nodeName%3Dn1")" '^403 '
+like "nor what becomes of them" "$(two PATCH $volumes/v1/status \
+    '{"status":{"phase":"Failed"}}' $merge)" '^403 '
+like "nor one that is no node's" "$(one GET $volumes/v0)" '^403 '
+like "nor claims" "$(one GET $claims)" '^403 '
 like "not another's node" "$(two GET /api/v1/nodes/n1)" '^403 '
 like "nor all nodes" "$(two GET /api/v1/nodes)" '^403 '
 like "nor writes its status" "$(two PATCH /api/v1/nodes/n1/status \

@@ -16,6 +16,9 @@
 #include "lib/base/list.h"
 #include "lib/client/client.h"
 #include "lib/json/json.h"
+#include "lib/loop/timer.h"
+
+#define AGAIN_MS 1000
 
 struct mountings {
     struct client *client;
@@ -26,6 +29,7 @@ struct looking {
     struct list link;
     struct mountings *all;
     struct client_call *call;
+    struct timer *again; /* when the API did not answer */
     const struct object *pod;
     unsigned at; /* of the pod's volumes */
     struct mount_list *list;
@@ -65,6 +69,7 @@ end(struct looking *l, const struct error *err)
     struct mount_list *list = l->list;
 
     list_remove(&l->link);
+    timer_free(l->again);
     if (err != NULL) {
         mount_list_free(list);
         list = NULL;
@@ -86,7 +91,8 @@ mountings_free(struct mountings *m)
     {
         struct looking *l = container_of(link, struct looking, link);
 
-        client_cancel(l->call);
+        if (l->call != NULL)
+            client_cancel(l->call);
         end(l, &err);
     }
     free(m);
@@ -163,6 +169,24 @@ source_of(const struct object *object, struct arena *arena)
 }
 
 static void
+look_again(void *context)
+{
+    look_at_next(context);
+}
+
+/* An API that is away for a while fails no job. False: it had an answer. */
+static bool
+was_unheard(struct looking *l, const struct client_reply *reply)
+{
+    if (reply->code != 0 && reply->code != 429 && reply->code < 500)
+        return false;
+    if (l->again == NULL)
+        l->again = timer_new(l->all->client->loop, look_again, l);
+    timer_start(l->again, AGAIN_MS);
+    return true;
+}
+
+static void
 on_volume(const struct client_reply *reply, void *context)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -170,6 +194,9 @@ on_volume(const struct client_reply *reply, void *context)
     struct error err = {0};
     const char *source;
 
+    l->call = NULL;
+    if (was_unheard(l, reply))
+        return;
     if (client_reply_error(reply, &err) != 0) {
         fail(l, err.text);
         return;
@@ -193,6 +220,9 @@ on_claim(const struct client_reply *reply, void *context)
     struct error err = {0};
     const struct persistent_volume_claim *c;
 
+    l->call = NULL;
+    if (was_unheard(l, reply))
+        return;
     if (client_reply_error(reply, &err) != 0) {
         fail(l, err.text);
         return;

@@ -124,9 +124,9 @@ on_told(const struct client_reply *reply, void *context)
         w->result = 0;
     else {
         w->result = -EAGAIN;
-        log_warning("telling of volume '%s': %s, trying again",
-                    w->name,
-                    err.text);
+        log_debug("telling of volume '%s': %s, trying again",
+                  w->name,
+                  err.text);
     }
     end_work(w);
 }

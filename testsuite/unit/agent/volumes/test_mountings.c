@@ -5,6 +5,9 @@
 #include "lib/api/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
+#include "lib/client/client.h"
+#include "lib/loop/loop.h"
+#include "lib/loop/timer.h"
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/suite.h"
 
@@ -167,6 +170,38 @@ START_TEST(what_is_wrong_names_the_volume)
 }
 END_TEST
 
+static void
+stop(void *loop)
+{
+    loop_stop(loop);
+}
+
+START_TEST(an_api_that_is_away_for_a_while_is_asked_again)
+{
+    struct stage t = {0};
+    struct loop *loop;
+    struct timer *end_of_wait;
+
+    begin(&t);
+    loop = fake_client_client(t.api)->loop;
+    end_of_wait = timer_new(loop, stop, loop);
+    put_claim(&t, "c", "pv");
+    put_volume(&t, "pv", LOCAL);
+    fake_client_fail(t.api, CLIENT_GET, NULL, 503, "ServiceUnavailable");
+    look(&t, CLAIM, "");
+    fake_client_run(t.api);
+    ck_assert_uint_eq(t.answers, 0);
+
+    timer_start(end_of_wait, 1200);
+    loop_run(loop);
+    fake_client_run(t.api);
+    ck_assert_uint_eq(t.answers, 1);
+    ck_assert_ptr_nonnull(t.list);
+    timer_free(end_of_wait);
+    end(&t);
+}
+END_TEST
+
 START_TEST(an_agent_that_stops_answers_all)
 {
     struct stage t = {0};
@@ -183,4 +218,5 @@ SUITE("mountings",
       a_claim_is_where_its_volume_is,
       one_that_is_not_mounted_is_known_all_the_same,
       what_is_wrong_names_the_volume,
+      an_api_that_is_away_for_a_while_is_asked_again,
       an_agent_that_stops_answers_all)
