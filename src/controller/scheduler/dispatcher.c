@@ -39,6 +39,7 @@ struct dispatcher {
     struct list ready; /* the longest first */
     struct kind_count counts[KINDS];
     size_t n_waiting, n_under_way;
+    bool is_held;
 };
 
 struct dispatcher *
@@ -175,10 +176,16 @@ start(struct dispatcher *d, struct dispatch *call)
     return false;
 }
 
+static bool
+has_room(const struct dispatcher *d)
+{
+    return !d->is_held && d->n_under_way < d->settings.at_a_time;
+}
+
 static void
 start_ready(struct dispatcher *d)
 {
-    while (d->n_under_way < d->settings.at_a_time && !list_is_empty(&d->ready))
+    while (has_room(d) && !list_is_empty(&d->ready))
         (void)start(d, container_of(d->ready.next, struct dispatch, link));
 }
 
@@ -233,7 +240,7 @@ dispatcher_add(struct dispatcher *d,
     if (old != NULL)
         replace(old, call);
     settle(d, to);
-    if (list_is_empty(&call->link) || d->n_under_way >= d->settings.at_a_time)
+    if (list_is_empty(&call->link) || !has_room(d))
         return call;
     return start(d, call) ? call : NULL;
 }
@@ -257,6 +264,13 @@ dispatch_cancel(struct dispatch *call)
     }
     dispatch_free(call);
     settle(d, to);
+    start_ready(d);
+}
+
+void
+dispatcher_hold(struct dispatcher *d, bool is_held)
+{
+    d->is_held = is_held;
     start_ready(d);
 }
 

@@ -13,6 +13,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -65,6 +66,9 @@ struct dispatch *dispatcher_add(struct dispatcher *d,
                                 const struct dispatch_kind *kind,
                                 void *context);
 void dispatch_cancel(struct dispatch *call);
+
+/* No call starts until it is taken back; those under way are answered. */
+void dispatcher_hold(struct dispatcher *d, bool is_held);
 
 /* Look: that wait, of a kind, or of all (NULL); that are under way. */
 size_t dispatcher_waiting(const struct dispatcher *d,

@@ -230,6 +230,7 @@ scheduler_free(struct scheduler *s)
 {
     if (s == NULL)
         return;
+    scheduler_hold(s, true); /* what makes way below starts nothing */
     debugger_free(s->debugger);
     volume_calls_free(s->volume_calls);
     consultations_free(s->consultations);

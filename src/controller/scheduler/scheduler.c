@@ -340,6 +340,12 @@ scheduler_tick(struct scheduler *s)
         queue_visit_events(s->queue, count_in_flight, s);
 }
 
+void
+scheduler_hold(struct scheduler *s, bool is_held)
+{
+    dispatcher_hold(s->dispatcher, is_held);
+}
+
 int64_t
 scheduler_next_us(const struct scheduler *s)
 {

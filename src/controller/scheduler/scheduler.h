@@ -78,6 +78,9 @@ DEFINE_CLEANUP(struct scheduler, scheduler_free)
 bool scheduler_work(struct scheduler *s, unsigned cycles);
 void scheduler_tick(struct scheduler *s);
 
+/* Who does not lead writes nothing: what waits to be written waits on. */
+void scheduler_hold(struct scheduler *s, bool is_held);
+
 /* When the first pod leaves backoff, on the monotonic clock; INT64_MAX: none
  * will.
  */

@@ -196,6 +196,25 @@ START_TEST(a_call_that_is_cancelled_makes_way)
 }
 END_TEST
 
+START_TEST(nothing_starts_while_it_is_held)
+{
+    struct room r;
+    struct fate first = {0}, second = {0};
+
+    room_begin(&r, 1);
+    dispatcher_add(r.d, "a", &minor, &first);
+    dispatcher_hold(r.d, true);
+    dispatcher_add(r.d, "b", &minor, &second);
+    fake_client_run(r.api);
+    ck_assert_uint_eq(first.done, 1);
+    ck_assert_uint_eq(second.started, 0);
+    dispatcher_hold(r.d, false);
+    fake_client_run(r.api);
+    ck_assert_uint_eq(second.done, 1);
+    room_end(&r);
+}
+END_TEST
+
 START_TEST(an_answer_may_ask_for_the_next_call)
 {
     struct room r;
@@ -218,4 +237,5 @@ SUITE("dispatcher",
       no_more_than_so_many_are_under_way,
       what_has_nothing_to_say_is_no_call,
       a_call_that_is_cancelled_makes_way,
+      nothing_starts_while_it_is_held,
       an_answer_may_ask_for_the_next_call)
