@@ -41,6 +41,7 @@
 #include "lib/base/fd.h"
 #include "lib/base/log.h"
 #include "lib/base/random.h"
+#include "lib/base/strbuf.h"
 #include "lib/client/announcer.h"
 #include "lib/client/client.h"
 #include "lib/client/remote.h"
@@ -135,6 +136,7 @@ discover(struct agent *a, struct error *err)
     a->wish = (struct hardware_wish){
         .given = s->topology,
         .with_devices = s->devices,
+        .whole_machine = s->cpu_partition != CPU_PARTITION_NONE,
         .patterns = s->device_files.items,
         .n_patterns = s->device_files.count,
     };
@@ -163,6 +165,7 @@ discover(struct agent *a, struct error *err)
 static void
 open_cgroups(struct agent *a)
 {
+    CLEANUP_STRBUF struct strbuf cpus = STRBUF_INIT;
     struct cgroot_site site = {.base = a->settings->cgroup_base};
     const struct cgroot_ability *can;
     struct error err = {0};
@@ -170,6 +173,11 @@ open_cgroups(struct agent *a)
 
     if (geteuid() != 0)
         return;
+    if (a->settings->cpu_partition != CPU_PARTITION_NONE
+        && !a->topology->is_virtual) {
+        cpuset_format(&a->topology->pus, &cpus);
+        site.partition_cpus = cpus.text;
+    }
     if (cgroot_open(&site, &a->cgroups, &err) < 0) {
         log_warning("no cgroups: %s; jobs are bound by affinity alone, and "
                     "their memory is not limited",
@@ -179,6 +187,10 @@ open_cgroups(struct agent *a)
     can = cgroot_ability(a->cgroups);
     if (can->lacking != NULL)
         log_warning("%s", can->lacking);
+    if (can->partitions_lacking != NULL)
+        log_warning("no CPU partitions: %s; are CPUs reserved for the rest of "
+                    "the system?",
+                    can->partitions_lacking);
     random_uuid(prefix);
     prefix[8] = '-';
     prefix[9] = '\0';
@@ -355,6 +367,9 @@ lay_ground(struct agent *a)
         .shepherd = s->shepherd,
         .nursery = a->nursery,
         .cgroups = a->cgroups,
+        .partition = s->cpu_partition == CPU_PARTITION_ROOT       ? "root"
+                     : s->cpu_partition == CPU_PARTITION_ISOLATED ? "isolated"
+                                                                  : NULL,
         .pool = a->pool,
         .rootless = geteuid() != 0,
         .uid = geteuid(),

@@ -32,6 +32,13 @@ static const char *const log_levels[] = {
     NULL,
 };
 
+static const char *const cpu_partitions[] = {
+    [CPU_PARTITION_NONE] = "none",
+    [CPU_PARTITION_ROOT] = "root",
+    [CPU_PARTITION_ISOLATED] = "isolated",
+    NULL,
+};
+
 /* What is wrong with a value is told with its place in the file. */
 
 static int
@@ -304,6 +311,16 @@ static const struct setting settings[] = {
      .option = "cgroup-base",
      .argument = "PATH",
      .help = "The cgroup of all jobs."},
+    {"cpuPartition",
+     SETTING_CHOICE,
+     AT(cpu_partition),
+     .initial = "none",
+     .choices = cpu_partitions,
+     .option = "cpu-partition",
+     .argument = "KIND",
+     .help = "Makes the CPUs of each pod a cpuset partition (cgroup v2): root "
+             "(a scheduling domain of its own) or isolated (without "
+             "balancing). Needs reserved CPUs for the rest of the system."},
     {"shepherd",
      SETTING_TEXT,
      AT(shepherd),

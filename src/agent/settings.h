@@ -12,6 +12,12 @@
 
 struct arena;
 
+enum cpu_partition {
+    CPU_PARTITION_NONE,
+    CPU_PARTITION_ROOT,
+    CPU_PARTITION_ISOLATED,
+};
+
 struct agent_settings {
     struct arena *arena;    /* owns the texts */
     const char *controller; /* URL */
@@ -30,6 +36,7 @@ struct agent_settings {
     const char *reserved_memory; /* a quantity */
     struct setting_texts labels; /* "key=value" */
     const char *cgroup_base;
+    int cpu_partition; /* enum cpu_partition */
     const char *shepherd;
     int64_t max_pods;
     int64_t heartbeat_us;

@@ -388,6 +388,54 @@ make_shepherds(struct cgroot *r, struct error *err)
     return 0;
 }
 
+/* A partition stands in another: each directory from the mount on has to be
+ * one.
+ */
+static int
+partition_base(struct base *b, const char *cpus, struct error *err)
+{
+    CLEANUP_FREE char *directory = xstrdup(b->directory);
+    size_t at = strlen(b->mount);
+    int r = 0;
+
+    while (r == 0 && directory[at] != '\0') {
+        char after;
+
+        at += 1 + strcspn(directory + at + 1, "/");
+        after = directory[at];
+        directory[at] = '\0';
+        r = control_write(directory, "cpuset.cpus", cpus, err);
+        if (r == 0)
+            r = control_partition(directory, "root", err);
+        directory[at] = after;
+    }
+    return r;
+}
+
+static void
+make_partitions(struct cgroot *r, const char *cpus)
+{
+    struct cgroot_ability *a = &r->ability;
+    struct error err = {0};
+
+    for (unsigned i = 0; i < r->n_bases; i++) {
+        struct base *b = &r->bases[i];
+
+        if (b->version != 2 || !(b->controllers & CONTROLLER_CPUSET))
+            continue;
+        if (cpus == NULL) /* what an earlier agent made */
+            control_write(b->directory,
+                          "cpuset.cpus.partition",
+                          "member",
+                          NULL);
+        else
+            a->partitions = partition_base(b, cpus, &err) == 0;
+    }
+    if (cpus != NULL && !a->partitions)
+        a->partitions_lacking = xstrdup(
+            err.text[0] != '\0' ? err.text : "cgroup v1 has no CPU partitions");
+}
+
 static int
 open_bases(struct cgroot *r,
            const struct hierarchies *all,
@@ -449,6 +497,7 @@ cgroot_open(const struct cgroot_site *site,
     if (r < 0)
         return r;
     look_at_ability(root);
+    make_partitions(root, site->partition_cpus);
     *ret_root = root;
     root = NULL;
     return 0;
@@ -466,6 +515,7 @@ cgroot_close(struct cgroot *r)
     cgroup_free(r->shepherds);
     free(r->ability.lacking);
     free(r->ability.devices_lacking);
+    free(r->ability.partitions_lacking);
     free(r);
 }
 

@@ -34,6 +34,8 @@ struct cgroot_ability {
     bool peak_memory;
     bool devices;          /* can be denied */
     char *devices_lacking; /* why not */
+    bool partitions;       /* of CPUs, as the site asked for them */
+    char *partitions_lacking;
     bool atomic_kill;      /* cgroup_kill needs no repeating */
     bool populated_events; /* cgroup_dup_events_path is not NULL */
     bool clone_into;
@@ -41,8 +43,10 @@ struct cgroot_ability {
 };
 
 struct cgroot_site {
-    const char *base;      /* "/kiln-jobs", below every mount */
-    const char *mountinfo; /* NULL: /proc/self/mountinfo */
+    const char *base;           /* "/kiln-jobs", below every mount */
+    const char *mountinfo;      /* NULL: /proc/self/mountinfo */
+    const char *partition_cpus; /* to be taken from the rest of the system, as
+                                 * partitions inside need it; or NULL */
 };
 
 /* Life. Open fails with -EOPNOTSUPP when no cgroup hierarchy is mounted, and

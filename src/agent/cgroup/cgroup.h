@@ -65,6 +65,11 @@ int cgroup_set_cpus(struct cgroup *c,
                     const char *cpus,
                     const char *memory_nodes,
                     struct error *err);
+/* Of v2: a scheduling domain of its own ("root"), or one without balancing
+ * ("isolated"). -EINVAL with the kernel's reason where it does not let it, and
+ * then it stays a member of what is around it.
+ */
+int cgroup_set_partition(struct cgroup *c, const char *kind, struct error *err);
 int cgroup_set_memory(struct cgroup *c, uint64_t bytes, struct error *err);
 int cgroup_set_weight(struct cgroup *c, unsigned weight, struct error *err);
 int cgroup_set_max_processes(struct cgroup *c, uint64_t n, struct error *err);

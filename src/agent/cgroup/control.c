@@ -87,6 +87,25 @@ control_read(const char *directory,
     return 0;
 }
 
+int
+control_partition(const char *directory, const char *kind, struct error *err)
+{
+    static const char file[] = "cpuset.cpus.partition";
+    CLEANUP_STRBUF struct strbuf is = STRBUF_INIT;
+    int r = control_write(directory, file, kind, err);
+
+    if (r == 0)
+        r = control_read(directory, file, &is, err);
+    if (r < 0 || strcmp(is.text, kind) == 0)
+        return r;
+    control_write(directory, file, "member", NULL);
+    return error_set(err,
+                     -EINVAL,
+                     "'%s' cannot be a CPU partition: it would be '%s'",
+                     directory,
+                     is.text);
+}
+
 static int
 parse_number(const char *text, uint64_t *ret_value)
 {

@@ -20,6 +20,10 @@ int control_write_number(const char *directory,
                          uint64_t value,
                          struct error *err);
 
+/* cpuset.cpus.partition, which says only when it is read whether it is one. */
+int
+control_partition(const char *directory, const char *kind, struct error *err);
+
 /* Without the newline at the end. */
 int control_read(const char *directory,
                  const char *file,

@@ -54,6 +54,19 @@ cgroup_set_cpus(struct cgroup *c,
     return control_write(p->directory, "cpuset.mems", memory_nodes, err);
 }
 
+int
+cgroup_set_partition(struct cgroup *c, const char *kind, struct error *err)
+{
+    struct place *p;
+    int r = cgroup_need_place(c, CONTROLLER_CPUSET, &p, err);
+
+    if (r < 0)
+        return r;
+    if (p->version != 2)
+        return error_set(err, -EOPNOTSUPP, "cgroup v1 has no CPU partitions");
+    return control_partition(p->directory, kind, err);
+}
+
 /* v1 keeps limit <= memsw at every moment, so raising needs memsw first. */
 static int
 set_memory_v1(const struct place *p, uint64_t bytes, struct error *err)

@@ -79,7 +79,8 @@ fill(hwloc_topology_t machine,
      struct error *err)
 {
     struct bitset allowed;
-    bool restricted = wish->given == NULL && read_affinity(&allowed);
+    bool restricted =
+        wish->given == NULL && !wish->whole_machine && read_affinity(&allowed);
     int r = layout_fill(machine,
                         restricted ? &allowed : NULL,
                         &wish->reserved,
@@ -104,7 +105,7 @@ hardware_discover(const struct hardware_wish *wish,
 {
     struct topology *t;
     hwloc_topology_t machine;
-    int r = source_load(wish->given, wish->with_devices, &machine, err);
+    int r = source_load(wish, &machine, err);
 
     if (r < 0)
         return r;

@@ -24,6 +24,7 @@ struct hardware_wish {
     struct bitset reserved;         /* CPUs kept for the system */
     uint64_t reserved_memory_bytes; /* taken from all NUMA nodes, by size */
     bool with_devices;
+    bool whole_machine;          /* also what the agent itself is kept off */
     const char *const *patterns; /* configured devices, see device_files.h */
     size_t n_patterns;
 };

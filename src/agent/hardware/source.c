@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/hardware/hardware.h"
 #include "lib/base/bitset.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
@@ -168,8 +169,7 @@ load(hwloc_topology_t machine, const char *given, struct error *err)
 }
 
 int
-source_load(const char *given,
-            bool with_devices,
+source_load(const struct hardware_wish *wish,
             hwloc_topology_t *ret_machine,
             struct error *err)
 {
@@ -179,10 +179,13 @@ source_load(const char *given,
     if (hwloc_topology_init(&machine) < 0)
         return error_set(err, -ENOMEM, "hwloc cannot start");
     leave_out_plugins(machine);
-    filter(machine, with_devices);
-    r = give(machine, given, err);
+    filter(machine, wish->with_devices);
+    if (wish->whole_machine)
+        hwloc_topology_set_flags(machine,
+                                 HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+    r = give(machine, wish->given, err);
     if (r == 0)
-        r = load(machine, given, err);
+        r = load(machine, wish->given, err);
     if (r < 0) {
         hwloc_topology_destroy(machine);
         return r;

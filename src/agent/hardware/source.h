@@ -3,14 +3,11 @@
 #pragma once
 
 #include <hwloc.h>
-#include <stdbool.h>
 
 struct error;
+struct hardware_wish;
 
-/* `given` as in struct hardware_wish. Destroy what is returned with
- * hwloc_topology_destroy.
- */
-int source_load(const char *given,
-                bool with_devices,
+/* Destroy what is returned with hwloc_topology_destroy. */
+int source_load(const struct hardware_wish *wish,
                 hwloc_topology_t *ret_machine,
                 struct error *err);

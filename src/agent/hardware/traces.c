@@ -102,7 +102,8 @@ add_this_machine(const char *root,
 {
     add_file(root, "/sys/devices/system/cpu/online", out);
     add_file(root, "/sys/devices/system/node/online", out);
-    add_affinity(out);
+    if (!w->whole_machine)
+        add_affinity(out);
     for (unsigned i = 0; known != NULL && i < known->n_numa; i++)
         add_meminfo(root, known->numa[i].os_index, out);
     if (w->with_devices) {

@@ -43,6 +43,7 @@ struct ground {
     struct nursery *nursery; /* of it; or NULL */
 
     struct cgroot *cgroups; /* NULL: rootless */
+    const char *partition;  /* "root", "isolated": of pods' own CPUs; or NULL */
     struct cgpool *pool;
 
     bool rootless;

@@ -118,8 +118,18 @@ make_directories(const struct site_start *st, struct error *err)
     return r < 0 ? r : make_output(st, err);
 }
 
+/* Where the kernel does not let it the pod has its CPUs all the same. */
+static void
+partition_cpus(struct site_start *st)
+{
+    struct error err = {0};
+
+    if (cgroup_set_partition(st->cgroup, st->ground->partition, &err) < 0)
+        st->unpartitioned = xstrdup(err.text);
+}
+
 static int
-limit_cgroup(const struct site_start *st, struct error *err)
+limit_cgroup(struct site_start *st, struct error *err)
 {
     const struct pod *pod = pod_of(st->pod);
     const struct allocation *a = pod->status.allocation;
@@ -135,6 +145,9 @@ limit_cgroup(const struct site_start *st, struct error *err)
                             a->cpus != NULL ? a->cpus : st->shared_cpus,
                             a->memory_nodes,
                             err);
+    if (r == 0 && a != NULL && a->cpus != NULL && can->partitions
+        && st->ground->partition != NULL)
+        partition_cpus(st);
     if (r == 0 && memory != NULL && can->memory)
         r = cgroup_set_memory(st->cgroup,
                               (uint64_t)quantity_text_value(memory),

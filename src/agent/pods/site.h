@@ -37,8 +37,9 @@ struct site_start {
     size_t environment_length;
     const struct mount_list *mounts; /* NULL: none */
     struct cgroup *cgroup;           /* in and out; NULL where there are none */
-    char *shared_cpus; /* for a pod without CPUs of its own; or NULL */
-    int pidfd;         /* out */
+    char *shared_cpus;   /* for a pod without CPUs of its own; or NULL */
+    int pidfd;           /* out */
+    char *unpartitioned; /* out: why its CPUs are no partition; or NULL */
 };
 int site_start(struct site_start *start, struct error *err);
 

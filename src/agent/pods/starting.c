@@ -35,6 +35,7 @@ end_starting(struct starting *st)
     mount_list_free(st->mounts);
     object_unref(st->start.pod);
     free(st->start.shared_cpus);
+    free(st->start.unpartitioned);
     free(st);
 }
 
@@ -56,6 +57,11 @@ start_done(void *arg)
 
     s->cgroup = st->start.cgroup;
     s->pidfd = st->start.pidfd;
+    if (st->start.unpartitioned != NULL)
+        log_warning("pod '%s/%s': %s",
+                    s->pod->meta->namespace,
+                    s->pod->meta->name,
+                    st->start.unpartitioned);
     end_starting(st);
     if (!stay_come_back(s))
         return;
