@@ -175,6 +175,13 @@ claim alone 1M | sed 's,ReadWriteOnce,ReadWriteOncePod,' \
     >"$cluster/etc/alone.yaml"
 refused "what nobody keeps is not promised" 'ReadWriteOncePod is kept by nobody' \
     as kilntest1 kctl apply -f "$cluster/etc/alone.yaml"
+printf '{apiVersion: v1, kind: Pod, metadata: {name: late}, spec: {
+  restartPolicy: Never, volumes: [{name: v, ephemeral: {volumeClaimTemplate: {
+  spec: {accessModes: [ReadWriteOncePod], resources: {requests: {
+  storage: 1Mi}}}}}}], containers: [{name: main, command: [/bin/true]}]}}\n' \
+    >"$cluster/etc/late.yaml"
+refused "nor with a pod" 'ReadWriteOncePod is kept by nobody' \
+    as kilntest1 kctl apply -f "$cluster/etc/late.yaml"
 ok "its owner deletes a claim" as kilntest1 kctl delete pvc data
 ok "and the volume goes with it" wait_for 20 nothing_left
 

@@ -93,18 +93,51 @@ warn_fields(struct request *q,
 }
 
 static bool
+asks_for(const struct json *claim, const char *mode)
+{
+    const struct json *modes = json_get(claim, "accessModes");
+
+    for (uint32_t i = 0; i < json_count(modes); i++) {
+        const char *text = json_text(json_at(modes, i));
+
+        if (text != NULL && strcmp(text, mode) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What the claim would be refused for when it is too late to say so. */
+static const char *
+wrong_with_template(const struct json *volume)
+{
+    const struct json *claim =
+        json_get_path(volume, "ephemeral.volumeClaimTemplate.spec");
+    const char *mode = json_get_text(claim, "volumeMode");
+
+    if (mode != NULL && strcmp(mode, "Block") == 0)
+        return "block devices are not mapped; ask for Filesystem";
+    if (asks_for(claim, "ReadWriteOncePod"))
+        return "ReadWriteOncePod is kept by nobody here; ask for "
+               "ReadWriteOnce";
+    return NULL;
+}
+
+static bool
 check_volumes(struct request *q,
               const struct json *tree,
               const struct json *volumes)
 {
-    for (uint32_t i = 0; i < json_count(volumes); i++)
-        if (json_get(json_at(volumes, i), "persistentVolumeClaim") == NULL
-            && json_get(json_at(volumes, i), "ephemeral") == NULL)
-            return refuse(q,
-                          tree,
-                          "volumes",
-                          "a process sees the node's own file systems; only "
-                          "persistentVolumeClaim and ephemeral are provided");
+    for (uint32_t i = 0; i < json_count(volumes); i++) {
+        const struct json *volume = json_at(volumes, i);
+        const char *why = wrong_with_template(volume);
+
+        if (json_get(volume, "persistentVolumeClaim") == NULL
+            && json_get(volume, "ephemeral") == NULL)
+            why = "a process sees the node's own file systems; only "
+                  "persistentVolumeClaim and ephemeral are provided";
+        if (why != NULL)
+            return refuse(q, tree, "volumes", why);
+    }
     return true;
 }
 
