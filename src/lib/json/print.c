@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/json/json.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "lib/base/strbuf.h"
@@ -98,22 +99,31 @@ json_print_string(const char *text, size_t length, struct strbuf *out)
     to[length + 1] = '"';
 }
 
-/* A negative indent means all on one line. */
+/* `,"name":`, the comma behind other members. */
 static void
-break_line(int indent, struct strbuf *out)
+add_name(const char *name, bool is_first, struct strbuf *out)
 {
-    if (indent < 0)
+    size_t length = strlen(name);
+    char *to;
+
+    if (count_plain(name, length) < length) {
+        if (!is_first)
+            strbuf_add_char(out, ',');
+        json_print_string(name, length, out);
+        strbuf_add_char(out, ':');
         return;
-    strbuf_add_char(out, '\n');
-    for (int i = 0; i < indent; i++)
-        strbuf_add(out, "    ", 4);
+    }
+    to = strbuf_extend(out, length + 3 + !is_first);
+    if (!is_first)
+        *to++ = ',';
+    *to++ = '"';
+    memcpy(to, name, length);
+    memcpy(to + length, "\":", 2);
 }
 
 static void
-print(const struct json *v, int indent, struct strbuf *out)
+print_on_one_line(const struct json *v, struct strbuf *out)
 {
-    int inside = indent < 0 ? indent : indent + 1;
-
     switch (v->type) {
     case JSON_NULL:
         strbuf_add(out, "null", 4);
@@ -132,42 +142,64 @@ print(const struct json *v, int indent, struct strbuf *out)
         for (uint32_t i = 0; i < v->count; i++) {
             if (i > 0)
                 strbuf_add_char(out, ',');
-            break_line(inside, out);
-            print(v->items[i], inside, out);
+            print_on_one_line(v->items[i], out);
         }
-        if (v->count > 0)
-            break_line(indent, out);
         strbuf_add_char(out, ']');
         return;
     case JSON_OBJECT:
         strbuf_add_char(out, '{');
         for (uint32_t i = 0; i < v->count; i++) {
-            const char *name = v->members[i].name;
-
-            if (i > 0)
-                strbuf_add_char(out, ',');
-            break_line(inside, out);
-            json_print_string(name, strlen(name), out);
-            strbuf_add_char(out, ':');
-            if (indent >= 0)
-                strbuf_add_char(out, ' ');
-            print(v->members[i].value, inside, out);
+            add_name(v->members[i].name, i == 0, out);
+            print_on_one_line(v->members[i].value, out);
         }
-        if (v->count > 0)
-            break_line(indent, out);
         strbuf_add_char(out, '}');
         return;
     }
 }
 
+static void
+break_line(int indent, struct strbuf *out)
+{
+    strbuf_add_char(out, '\n');
+    for (int i = 0; i < indent; i++)
+        strbuf_add(out, "    ", 4);
+}
+
+static void
+print_indented(const struct json *v, int indent, struct strbuf *out)
+{
+    char close = v->type == JSON_ARRAY ? ']' : '}';
+
+    if (v->type != JSON_ARRAY && v->type != JSON_OBJECT) {
+        print_on_one_line(v, out);
+        return;
+    }
+    strbuf_add_char(out, v->type == JSON_ARRAY ? '[' : '{');
+    for (uint32_t i = 0; i < v->count; i++) {
+        if (i > 0)
+            strbuf_add_char(out, ',');
+        break_line(indent + 1, out);
+        if (v->type == JSON_ARRAY) {
+            print_indented(v->items[i], indent + 1, out);
+            continue;
+        }
+        add_name(v->members[i].name, true, out);
+        strbuf_add_char(out, ' ');
+        print_indented(v->members[i].value, indent + 1, out);
+    }
+    if (v->count > 0)
+        break_line(indent, out);
+    strbuf_add_char(out, close);
+}
+
 void
 json_print(const struct json *value, struct strbuf *out)
 {
-    print(value, -1, out);
+    print_on_one_line(value, out);
 }
 
 void
 json_print_indented(const struct json *value, struct strbuf *out)
 {
-    print(value, 0, out);
+    print_indented(value, 0, out);
 }
