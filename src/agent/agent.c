@@ -429,6 +429,8 @@ on_changed(struct topology *is TAKES,
                       is_less ? ANNOUNCE_WARNING : ANNOUNCE_NORMAL,
                       "TopologyChanged",
                       words);
+    if (a->cgroups != NULL)
+        cgroot_refill(a->cgroups);
     registration_update(a->registration);
     pods_note_topology(a->pods);
 }

@@ -457,6 +457,23 @@ open_bases(struct cgroot *r,
     return make_shepherds(r, err);
 }
 
+/* The base's parent got back what came online, and the base did not. */
+void
+cgroot_refill(struct cgroot *r)
+{
+    for (unsigned i = 0; i < r->n_bases; i++) {
+        const struct base *b = &r->bases[i];
+        const char *slash = strrchr(b->directory, '/');
+        CLEANUP_FREE char *parent =
+            xstrndup(b->directory, (size_t)(slash - b->directory));
+        CLEANUP_STRBUF struct strbuf cpus = STRBUF_INIT;
+
+        if (b->version == 1 && (b->controllers & CONTROLLER_CPUSET)
+            && control_read(parent, "cpuset.cpus", &cpus, NULL) == 0)
+            control_write(b->directory, "cpuset.cpus", cpus.text, NULL);
+    }
+}
+
 static int
 check_base(const char *base, struct error *err)
 {

@@ -59,6 +59,9 @@ int cgroot_open(const struct cgroot_site *site,
                 struct error *err);
 DEFINE_CLEANUP(struct cgroot, cgroot_close)
 
+/* Hardware has come back: v1's cpusets forget CPUs that go offline. */
+void cgroot_refill(struct cgroot *r);
+
 /* Cgroups below the base. A name has no '/'. Make creates the directories;
  * find takes up existing ones, -ENOENT where there are none. Shepherds is the
  * leaf they live in, made by open.

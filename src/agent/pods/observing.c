@@ -260,6 +260,46 @@ observing_begin(struct stay *s)
 
 /* ---- What is not there any more ---- */
 
+/* cgroup v1 forgets a CPU that goes offline: its cpusets do not have it when it
+ * is back.
+ */
+struct restoring {
+    char *cgroup, *cpus, *memory_nodes;
+};
+
+static void
+restore_work(void *arg)
+{
+    struct restoring *r = arg;
+    CLEANUP(cgroup_freep) struct cgroup *c = NULL;
+    struct error err = {0};
+
+    if (cgroup_parse(r->cgroup, &c, &err) == 0
+        && cgroup_set_cpus(c, r->cpus, r->memory_nodes, &err) < 0
+        && cgroup_is_empty(c) == 0)
+        log_warning("giving a pod back what it had: %s", err.text);
+    free(r->cgroup);
+    free(r->cpus);
+    free(r->memory_nodes);
+    free(r);
+}
+
+static void
+restore(const struct stay *s, const struct allocation *a)
+{
+    CLEANUP_STRBUF struct strbuf cgroup = STRBUF_INIT;
+    struct restoring *r;
+
+    if (s->cgroup == NULL || s->s.ground->is_virtual || a->cpus == NULL)
+        return;
+    cgroup_format(s->cgroup, &cgroup);
+    r = xnew(struct restoring);
+    r->cgroup = strbuf_take(&cgroup);
+    r->cpus = xstrdup(a->cpus);
+    r->memory_nodes = a->memory_nodes != NULL ? xstrdup(a->memory_nodes) : NULL;
+    workers_submit(s->s.ground->workers, NULL, restore_work, NULL, r);
+}
+
 void
 stay_recheck(struct stay *s)
 {
@@ -275,8 +315,10 @@ stay_recheck(struct stay *s)
         return;
     if (s->lost != NULL)
         say(s, ANNOUNCE_WARNING, "ResourcesLost", s->lost);
-    else if (had_lost)
+    else if (had_lost) {
+        restore(s, a);
         say(s, ANNOUNCE_NORMAL, "ResourcesBack", "has all it was given again");
+    }
     if (s->wanted == TOLD_RUNNING)
         telling_again(s);
     if (s->phase == STAY_RUNNING && timer_is_running(s->observe_timer))
