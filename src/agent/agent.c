@@ -67,6 +67,7 @@ struct agent {
     struct topology **former; /* some work under way may still look at them */
     size_t n_former, former_capacity;
     struct node_facts facts;
+    char *hook_failure;
     char *node_name;
     char *output_program; /* stands beside the shepherd */
     struct cgroot *cgroups;
@@ -248,6 +249,7 @@ gather_facts(struct agent *a)
     a->facts.labels = s->labels.items;
     a->facts.n_labels = s->labels.count;
     a->facts.max_pods = s->max_pods;
+    a->facts.has_hooks = s->prolog != NULL || s->epilog != NULL;
     a->facts.rootless = geteuid() != 0;
     a->facts.uid = geteuid();
     a->facts.can_limit_memory =
@@ -338,6 +340,21 @@ open_client(struct agent *a, struct error *err)
     return 0;
 }
 
+/* The lifecycle taints a node that says so. The first one stands: it is what
+ * the administrator has to look at.
+ */
+static void
+on_hook_failed(const char *what, void *context)
+{
+    struct agent *a = context;
+
+    if (a->hook_failure != NULL)
+        return;
+    a->hook_failure = xstrdup(what);
+    a->facts.hook_failure = a->hook_failure;
+    registration_update(a->registration);
+}
+
 static void
 lay_ground(struct agent *a)
 {
@@ -365,6 +382,11 @@ lay_ground(struct agent *a)
         .run_dir = s->run_dir,
         .tmp_dir = s->tmp_dir,
         .shepherd = s->shepherd,
+        .prolog = s->prolog,
+        .epilog = s->epilog,
+        .hook_timeout_ms = s->hook_timeout_us / 1000,
+        .hook_failed = on_hook_failed,
+        .hook_context = a,
         .nursery = a->nursery,
         .cgroups = a->cgroups,
         .partition = s->cpu_partition == CPU_PARTITION_ROOT       ? "root"
@@ -628,6 +650,7 @@ agent_free(struct agent *a)
     loop_free(a->loop);
     if (a->lock_fd >= 0)
         close(a->lock_fd);
+    free(a->hook_failure);
     free(a->node_name);
     free(a->output_program);
     free(a->secret_path);

@@ -7,6 +7,7 @@
 #include "agent/hardware/machine.h"
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
+#include "lib/api/node.h"
 #include "lib/api/topology.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
@@ -219,6 +220,16 @@ conditions(struct arena *arena, const struct node_facts *f, int64_t now_us)
                       : "processes are bound to the cores they are given",
                   now_us);
     add_devices_enforced(arena, list, f, now_us);
+    if (f->has_hooks)
+        add_condition(arena,
+                      list,
+                      NODE_HOOK_FAILED,
+                      f->hook_failure != NULL,
+                      f->hook_failure != NULL ? "HookFailed" : "HooksSucceed",
+                      f->hook_failure != NULL
+                          ? f->hook_failure
+                          : "prolog and epilog have not failed",
+                      now_us);
     return list;
 }
 

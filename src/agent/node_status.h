@@ -23,6 +23,8 @@ struct node_facts {
     const char *const *labels;      /* "key=value" */
     size_t n_labels;
     int64_t max_pods;
+    bool has_hooks;           /* a prolog or an epilog */
+    const char *hook_failure; /* of one of them; NULL: none has failed */
     bool rootless; /* runs one ordinary user's pods, without cgroups */
     bool can_limit_memory;
     bool can_bind_cpus; /* a cpuset controller, beside affinity */

@@ -38,6 +38,9 @@ struct agent_settings {
     const char *cgroup_base;
     int cpu_partition; /* enum cpu_partition */
     const char *shepherd;
+    const char *prolog; /* NULL: none; as the epilog */
+    const char *epilog;
+    int64_t hook_timeout_us;
     int64_t max_pods;
     int64_t heartbeat_us;
     int64_t observe_us;                /* 0: never */

@@ -102,4 +102,41 @@ id=$(as kilntest1 ksub --parsable -c 9999 --wrap true)
 ok "a job that fits nowhere waits" \
     wait_for 10 is_short_of_cpus "$id"
 as kilntest1 kctl cancel "$id" >/dev/null
+
+# --- before a job and after it --------------------------------------------------
+hook() { # NAME: what it is told, into log/hooks; it fails while there is broken-NAME
+    cat >"$cluster/$1" <<TXT
+#!/bin/sh
+[ ! -e "$cluster/broken-$1" ] || { echo "the fan has stopped" >&2; exit 3; }
+echo "\$KILN_HOOK \$KILN_JOB_ID \$KILN_JOB_USER \$(id -u) \$KILN_JOB_EXIT_CODE" \
+    >>"$cluster/log/hooks"
+TXT
+    chmod 755 "$cluster/$1"
+}
+hook prolog
+hook epilog
+agent_with_hooks() {
+    cluster_agent n1 --prolog "$cluster/prolog" --epilog "$cluster/epilog"
+}
+is_drained() { admin get node n1 -o yaml | grep -q 'kiln.hpc/hook-failed'; }
+is_mended() { ! is_drained; }
+was_tried() { admin get pods | grep -q "^job-$1-0 .*PrologFailed"; }
+stop n1
+agent_with_hooks
+id=$(as kilntest1 ksub --parsable --wait --wrap 'exit 6')
+is "prolog and epilog run as root and know the job" \
+    "$(cat "$cluster/log/hooks")" "prolog $id kilntest1 0 
+epilog $id kilntest1 0 6"
+touch "$cluster/broken-prolog"
+id=$(as kilntest1 ksub --parsable --requeue --wrap 'echo ran >>ran')
+ok "a job whose prolog fails has not run" wait_for 20 was_tried "$id" ||
+    admin get pods | note
+ok "its node gets no more" wait_for 20 is_drained
+like "and says why" "$(admin get node n1 -o yaml)" 'the fan has stopped'
+rm "$cluster/broken-prolog"
+stop n1
+agent_with_hooks
+ok "mended, and its agent restarted, it does" wait_for 20 is_mended
+ok "and the job that was requeued runs" wait_for 30 state_is "$id" Completed
+is "once" "$(cat "$home/ran")" ran
 finish

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cleaning.c - the end of a stay: how it went, and nothing left of it */
+#include <string.h>
+
 #include "agent/cgroup/cgpool.h"
 #include "agent/cgroup/cgroup.h"
 #include "agent/pods/ground.h"
@@ -7,6 +9,8 @@
 #include "agent/pods/site.h"
 #include "agent/pods/stay_state.h"
 #include "agent/shepherd/ending.h"
+#include "lib/api/meta.h"
+#include "lib/api/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
@@ -53,6 +57,38 @@ clean_work(void *arg)
 }
 
 static void
+complain_of_hook(const struct stay *s, const char *words)
+{
+    const struct ground *g = s->s.ground;
+    CLEANUP_FREE char *what = xasprintf("pod %s/%s: %s",
+                                        s->pod->meta->namespace,
+                                        s->pod->meta->name,
+                                        words);
+
+    log_warning("%s", what);
+    if (g->hook_failed != NULL)
+        g->hook_failed(what, g->hook_context);
+}
+
+/* The job has not run when its prolog failed, which is not its fault. */
+static void
+judge_hooks(struct stay *s)
+{
+    const struct ending *e = s->ending;
+
+    if (e == NULL)
+        return;
+    if (e->failed_step != NULL && strcmp(e->failed_step, "prolog") == 0) {
+        if (s->end_reason == NULL)
+            stay_set_end(s, "PrologFailed", e->message);
+        s->is_disruption = true;
+        complain_of_hook(s, e->message);
+    }
+    if (e->epilog_failure != NULL)
+        complain_of_hook(s, e->epilog_failure);
+}
+
+static void
 clean_done(void *arg)
 {
     struct cleaning *c = arg;
@@ -80,6 +116,7 @@ clean_done(void *arg)
             site_sweep(s->s.ground);
         s->cgroup = NULL;
     }
+    judge_hooks(s);
     if (s->ending == NULL && s->end_reason == NULL) {
         stay_set_end(
             s,

@@ -273,6 +273,60 @@ set_mounts(const struct compose_input *in, struct arena *arena, struct order *o)
     }
 }
 
+/* ---- The site's programs ---- */
+
+static void
+tell_hooks(struct arena *arena,
+           struct order *o,
+           const char *name,
+           const char *value)
+{
+    if (value != NULL)
+        o->hook_environment.items[o->hook_environment.count++] =
+            arena_printf(arena, "%s=%s", name, value);
+}
+
+/* Root trusts it: nothing in it is what a user has said, but for the name of
+ * the job.
+ */
+static void
+set_hooks(const struct compose_input *in, struct arena *arena, struct order *o)
+{
+    const struct ground *g = in->ground;
+    const struct meta *meta = in->pod->meta;
+    const struct allocation *a = pod_of(in->pod)->status.allocation;
+
+    o->prolog = g->prolog;
+    o->epilog = g->epilog;
+    o->hook_timeout_ms = g->hook_timeout_ms;
+    if (o->prolog == NULL && o->epilog == NULL)
+        return;
+    o->hook_environment.items = arena_new_array(arena, const char *, 16);
+    tell_hooks(arena, o, "PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+    tell_hooks(arena, o, "KILN_JOB_ID", annotation(in->pod, ANNOTATION_JOB_ID));
+    tell_hooks(arena, o, "KILN_JOB_NAME", environment_job_name(in->pod));
+    tell_hooks(arena, o, "KILN_JOB_USER", annotation(in->pod, ANNOTATION_USER));
+    tell_hooks(arena,
+               o,
+               "KILN_JOB_UID",
+               arena_printf(arena, "%" PRId64, o->uid));
+    if (o->gid >= 0)
+        tell_hooks(arena,
+                   o,
+                   "KILN_JOB_GID",
+                   arena_printf(arena, "%" PRId64, o->gid));
+    tell_hooks(arena, o, "KILN_JOB_ACCOUNT", meta->namespace);
+    tell_hooks(arena, o, "KILN_POD_NAME", meta->name);
+    tell_hooks(arena, o, "KILN_POD_UID", meta->uid);
+    tell_hooks(arena, o, "KILN_NODE_NAME", g->node);
+    tell_hooks(arena, o, "KILN_JOB_TMPDIR", o->tmp_dir);
+    tell_hooks(arena, o, "KILN_CPUS", a != NULL ? a->cpus : NULL);
+    tell_hooks(arena,
+               o,
+               "KILN_MEMORY_NODES",
+               a != NULL ? a->memory_nodes : NULL);
+}
+
 int
 compose_order(const struct compose_input *in,
               struct arena *arena,
@@ -311,6 +365,7 @@ compose_order(const struct compose_input *in,
         o->append = e->open_mode != NULL && strcmp(e->open_mode, "append") == 0;
     }
     set_placement(in, o);
+    set_hooks(in, arena, o);
     set_mounts(in, arena, o);
     r = add_limits(e, o, err);
     if (r == 0)

@@ -42,6 +42,15 @@ struct ground {
     const char *shepherd;    /* the program */
     struct nursery *nursery; /* of it; or NULL */
 
+    /* Programs of the site, run before and after each job; or NULL. Failed: one
+     * did, and the node should get no more jobs; on the loop.
+     */
+    const char *prolog;
+    const char *epilog;
+    int64_t hook_timeout_ms;
+    void (*hook_failed)(const char *what, void *context);
+    void *hook_context;
+
     struct cgroot *cgroups; /* NULL: rootless */
     const char *partition;  /* "root", "isolated": of pods' own CPUs; or NULL */
     struct cgpool *pool;

@@ -53,6 +53,7 @@ static const struct field fields[] = {
     FIELD(TEXT, cpus_allowed),
     FIELD(TEXT, memory_allowed),
     FIELD(SWITCH, has_left_behind),
+    FIELD(TEXT, epilog_failure),
 };
 
 void
@@ -66,6 +67,7 @@ ending_free(struct ending *e)
     free(e->message);
     free(e->cpus_allowed);
     free(e->memory_allowed);
+    free(e->epilog_failure);
     free(e);
 }
 

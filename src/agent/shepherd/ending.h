@@ -42,6 +42,8 @@ struct ending {
     char *cpus_allowed; /* as observed on the running process, or NULL */
     char *memory_allowed;
     bool has_left_behind; /* processes that even SIGKILL did not end */
+
+    char *epilog_failure; /* what was wrong with it; NULL: nothing */
 };
 
 /* Life. Write fails with -EEXIST where there is one already. Read looks at both

@@ -58,6 +58,10 @@ static const struct field fields[] = {
     FIELD(NUMBER, oom_score_adj, false),
     FIELD(NUMBER, ignored_signals, false),
     FIELD(NUMBER, kill_wait_ms, false),
+    FIELD(PATH, prolog, false),
+    FIELD(PATH, epilog, false),
+    FIELD(NUMBER, hook_timeout_ms, false),
+    FIELD(LIST, hook_environment, false),
     FIELD(NUMBER, fence_after_ms, false),
     FIELD(PATH, heard_path, false),
 };
@@ -71,6 +75,7 @@ order_init(struct order *o)
         .script_bytes = -1,
         .umask = 022,
         .kill_wait_ms = 10000,
+        .hook_timeout_ms = 60000,
     };
 }
 
@@ -81,6 +86,7 @@ order_fini(struct order *o)
         free(o->arguments.items);
         free(o->environment.items);
         free(o->mounts.items);
+        free(o->hook_environment.items);
         free(o->bytes);
     }
     *o = (struct order){0};

@@ -74,6 +74,14 @@ struct order {
 
     int64_t kill_wait_ms; /* for what the job leaves behind to be gone */
 
+    /* The site's (hook.h), each with these variables and those that tell of the
+     * end; NULL: none.
+     */
+    const char *prolog; /* before the job: when it fails there is none */
+    const char *epilog; /* after all of it has ended */
+    int64_t hook_timeout_ms;
+    struct order_list hook_environment; /* "NAME=value" */
+
     /* Self-fencing (fence.h). */
     int64_t fence_after_ms; /* 0: never */
     const char *heard_path; /* the agent's note */

@@ -11,6 +11,7 @@
 #include "agent/cgroup/cgroup.h"
 #include "agent/shepherd/fuse.h"
 #include "agent/shepherd/handover.h"
+#include "agent/shepherd/hook.h"
 #include "agent/shepherd/person.h"
 #include "agent/shepherd/roster.h"
 #include "agent/shepherd/shepherd_state.h"
@@ -161,6 +162,40 @@ spool(struct shepherd *s, struct error *err)
     return r;
 }
 
+/* Variables whose values are in the order: borrowed; the others are left to the
+ * end of the process.
+ */
+int
+preparation_hook(struct shepherd *s, const char *what, struct error *err)
+{
+    const struct order *o = &s->order;
+    bool is_epilog = strcmp(what, "epilog") == 0;
+    const char *program = is_epilog ? o->epilog : o->prolog;
+    size_t n = o->hook_environment.count;
+    CLEANUP_FREE const char **environment = NULL;
+
+    if (program == NULL)
+        return 0;
+    environment = xnew_array(const char *, n + 4);
+    for (size_t i = 0; i < n; i++)
+        environment[i] = o->hook_environment.items[i];
+    environment[n++] = xasprintf("KILN_HOOK=%s", what);
+    if (is_epilog) {
+        environment[n++] = xasprintf("KILN_JOB_EXIT_CODE=%lld",
+                                     (long long)s->ending.exit_code);
+        environment[n++] =
+            xasprintf("KILN_JOB_SIGNAL=%lld", (long long)s->ending.signal);
+    }
+    return hook_run(what, program, environment, o->hook_timeout_ms, err);
+}
+
+static int
+prolog(struct shepherd *s, struct error *err)
+{
+    s->has_begun_hooks = true;
+    return preparation_hook(s, "prolog", err);
+}
+
 static int
 outfit(struct shepherd *s, struct error *err)
 {
@@ -196,6 +231,7 @@ static const struct step {
     {"signals", watch},
     {"user", find_user},
     {"spool", spool},
+    {"prolog", prolog},
     {"outfit", outfit},
     {"live state", announce},
 };

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 
 #include "agent/cgroup/cgroup.h"
 #include "agent/cgroup/hierarchy.h"
+#include "agent/shepherd/descendants.h"
 #include "agent/shepherd/handover.h"
 #include "agent/shepherd/nurse.h"
 #include "agent/shepherd/shepherd_state.h"
@@ -257,6 +259,20 @@ clear_up(struct shepherd *s)
     take_usage(s);
 }
 
+/* Also after a prolog that failed: what it did is to be undone. */
+static void
+run_epilog(struct shepherd *s)
+{
+    const struct order *o = &s->order;
+    struct error err = {0};
+
+    if (!s->has_begun_hooks || (o->prolog == NULL && o->epilog == NULL))
+        return;
+    if (preparation_hook(s, "epilog", &err) < 0)
+        s->ending.epilog_failure = xstrdup(err.text);
+    descendants_signal(SIGKILL);
+}
+
 static enum exit_status
 record(struct shepherd *s)
 {
@@ -312,6 +328,7 @@ live(const struct upbringing *upbringing)
     if (preparation_make(&s) == 0 && birth_give(&s) == 0)
         follow(&s);
     clear_up(&s);
+    run_epilog(&s);
     _exit(record(&s));
 }
 

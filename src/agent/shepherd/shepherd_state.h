@@ -17,6 +17,7 @@
 #include "lib/base/macro.h"
 
 struct cgroup;
+struct error;
 struct person;
 
 /* What is the same for all of them, and found out once by a nurse. */
@@ -38,6 +39,7 @@ struct shepherd {
     struct ending ending;
     struct ladder_report report;
     char *script;
+    bool has_begun_hooks;
     int64_t began_us; /* monotonic, when the program did */
 };
 
@@ -52,6 +54,11 @@ int shepherd_fail(struct shepherd *s,
  */
 int preparation_make(struct shepherd *s);
 bool preparation_shield(void);
+
+/* What the site wants done, as which step: "prolog" or "epilog". Nothing where
+ * it wants nothing.
+ */
+int preparation_hook(struct shepherd *s, const char *what, struct error *err);
 
 /* The job, until its program runs. */
 int birth_give(struct shepherd *s);

@@ -103,8 +103,11 @@ node_verdict_taints(struct arena *arena,
                     int64_t now_us)
 {
     const struct node_condition *ready = node_find_condition(node, "Ready");
+    const struct node_condition *hook =
+        node_find_condition(node, NODE_HOOK_FAILED);
     bool is_unready =
         !silent && (ready == NULL || strcmp(ready->status, "True") != 0);
+    bool has_failed = hook != NULL && strcmp(hook->status, "True") == 0;
     const struct {
         const char *key;
         const char *effect;
@@ -114,6 +117,7 @@ node_verdict_taints(struct arena *arena,
         {TAINT_UNREACHABLE, "NoExecute", silent},
         {TAINT_NOT_READY, "NoSchedule", is_unready},
         {TAINT_NOT_READY, "NoExecute", is_unready},
+        {TAINT_HOOK_FAILED, "NoSchedule", has_failed},
     };
     struct json *taints = json_array(arena);
     struct json *body;

@@ -92,6 +92,7 @@ void meta_prepare(const struct kind *kind,
 #define FINALIZER_VOLUME    "kubernetes.io/pv-protection"
 #define TAINT_NOT_READY     "node.kubernetes.io/not-ready"
 #define TAINT_UNREACHABLE   "node.kubernetes.io/unreachable"
+#define TAINT_HOOK_FAILED   "kiln.hpc/hook-failed"
 #define TAINT_UNSCHEDULABLE "node.kubernetes.io/unschedulable"
 #define TAINT_VIRTUAL       "kiln.hpc/virtual" /* a given topology */
 #define TAINT_NOT_APPROVED  "kiln.hpc/not-approved"

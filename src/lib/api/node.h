@@ -100,6 +100,9 @@ bool node_is_ready(const struct node *node);
 const struct remnant *node_find_remnant(const struct node *node,
                                         const char *pod_uid);
 
+/* The condition that says that a site's prolog or epilog has failed there. */
+#define NODE_HOOK_FAILED "HookFailed"
+
 /* Fenced: an administrator said that nothing runs there (kctl fence). */
 #define TAINT_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
 bool node_is_fenced(const struct node *node);

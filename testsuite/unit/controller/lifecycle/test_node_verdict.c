@@ -16,6 +16,12 @@
 
 #define READY(status) \
     "\"conditions\":[{\"type\":\"Ready\",\"status\":\"" status "\"}]"
+#define HOOK_FAILED(status)                                     \
+    "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}," \
+    "{\"type\":\"HookFailed\",\"status\":\"" status "\"}]"
+#define MENDED                                       \
+    "\"taints\":[{\"key\":\"kiln.hpc/hook-failed\"," \
+    "\"effect\":\"NoSchedule\"}]"
 #define UNREACHABLE                                                           \
     "\"taints\":[{\"key\":\"node.kubernetes.io/unreachable\","                \
     "\"effect\":\"NoSchedule\"},{\"key\":\"node.kubernetes.io/unreachable\"," \
@@ -71,6 +77,9 @@ START_TEST(taints_are_there_exactly_when_they_should_be)
         {"", READY("True"), false, -1},
         {"", READY("True"), true, 2},
         {"", READY("False"), false, 2},
+        {"", HOOK_FAILED("True"), false, 1},
+        {"", HOOK_FAILED("False"), false, -1},
+        {MENDED, HOOK_FAILED("False"), false, 0},
         {"", "", false, 2},
         {UNREACHABLE, READY("Unknown"), true, -1},
         {UNREACHABLE, READY("True"), false, 0},

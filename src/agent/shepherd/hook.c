@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/shepherd/hook.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+
+#define WORDS_BYTES 256
+
+/* What it printed last. */
+struct words {
+    char text[WORDS_BYTES + 1];
+    size_t length;
+};
+
+static void
+add_words(struct words *w, const char *bytes, size_t n)
+{
+    size_t surplus;
+
+    if (n > WORDS_BYTES) {
+        bytes += n - WORDS_BYTES;
+        n = WORDS_BYTES;
+    }
+    surplus = w->length + n > WORDS_BYTES ? w->length + n - WORDS_BYTES : 0;
+    memmove(w->text, w->text + surplus, w->length - surplus);
+    w->length -= surplus;
+    memcpy(w->text + w->length, bytes, n);
+    w->length += n;
+    w->text[w->length] = '\0';
+}
+
+/* The last line that is not empty. */
+static const char *
+last_line(struct words *w)
+{
+    char *line;
+
+    while (w->length > 0 && w->text[w->length - 1] == '\n')
+        w->text[--w->length] = '\0';
+    line = strrchr(w->text, '\n');
+    return line != NULL ? line + 1 : w->text;
+}
+
+/* False at the end of it. */
+static bool
+listen(int fd, struct words *w)
+{
+    char piece[1024];
+    ssize_t n = read(fd, piece, sizeof(piece));
+
+    if (n > 0)
+        add_words(w, piece, (size_t)n);
+    return n > 0;
+}
+
+/* Not shielded from the OOM killer as the shepherd is. */
+static void
+lower_shield(void)
+{
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    if (write(fd, "0", 1) < 0) {
+        /* Then it is. */
+    }
+    close(fd);
+}
+
+static _Noreturn void
+become(const char *program, const char *const *environment, int output)
+{
+    char *const arguments[] = {(char *)(uintptr_t)program, NULL};
+    int nothing = open("/dev/null", O_RDONLY);
+    sigset_t none;
+
+    setsid();
+    lower_shield();
+    for (int signo = 1; signo <= SIGRTMAX; signo++)
+        signal(signo, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    umask(022);
+    if (dup2(nothing, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0
+        && dup2(output, STDERR_FILENO) >= 0 && chdir("/") == 0)
+        execve(program, arguments, (char *const *)(uintptr_t)environment);
+    dprintf(output, "%s\n", strerror(errno));
+    _exit(127);
+}
+
+/* Until it ends, or its time does: whether it did. What its children may still
+ * print is not waited for.
+ */
+static bool
+await(int pidfd, int output, int64_t limit_ms, struct words *w)
+{
+    struct pollfd fds[] = {
+        {.fd = pidfd, .events = POLLIN},
+        {.fd = output, .events = POLLIN},
+    };
+    int64_t until = clock_monotonic_us(&clock_system) + limit_ms * 1000;
+
+    for (;;) {
+        int64_t left = (until - clock_monotonic_us(&clock_system)) / 1000;
+
+        if (left <= 0)
+            return false;
+        if (poll(fds, 2, (int)(left > 60000 ? 60000 : left)) < 0)
+            continue;
+        if (fds[1].revents != 0 && !listen(output, w))
+            fds[1].fd = -1;
+        if (fds[0].revents == 0)
+            continue;
+        (void)fd_set_nonblocking(output, true);
+        while (fds[1].fd >= 0 && listen(output, w))
+            ;
+        return true;
+    }
+}
+
+static int
+judge(const char *what,
+      const char *program,
+      int status,
+      struct words *w,
+      struct error *err)
+{
+    const char *line = last_line(w);
+    const char *colon = *line != '\0' ? ": " : "";
+
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    if (WIFSIGNALED(status))
+        return error_set(err,
+                         -EIO,
+                         "the %s '%s' was killed by signal %d%s%s",
+                         what,
+                         program,
+                         WTERMSIG(status),
+                         colon,
+                         line);
+    return error_set(err,
+                     -EIO,
+                     "the %s '%s' ended with exit code %d%s%s",
+                     what,
+                     program,
+                     WEXITSTATUS(status),
+                     colon,
+                     line);
+}
+
+int
+hook_run(const char *what,
+         const char *program,
+         const char *const *environment,
+         int64_t limit_ms,
+         struct error *err)
+{
+    struct words words = {0};
+    int status = 0;
+    int ends[2];
+    bool has_ended;
+    pid_t pid;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return error_set(err, -errno, "%s: pipe: %s", what, strerror(errno));
+    CLEANUP_FD int output = ends[0];
+    pid = fork();
+    if (pid == 0)
+        become(program, environment, ends[1]);
+    close(ends[1]);
+    if (pid < 0)
+        return error_set(err, -errno, "%s: fork: %s", what, strerror(errno));
+    CLEANUP_FD int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    has_ended = await(pidfd, output, limit_ms, &words);
+    if (!has_ended)
+        kill(-pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (has_ended)
+        return judge(what, program, status, &words, err);
+    return error_set(err,
+                     -ETIMEDOUT,
+                     "the %s '%s' took longer than %lld s and was killed",
+                     what,
+                     program,
+                     (long long)(limit_ms / 1000));
+}
