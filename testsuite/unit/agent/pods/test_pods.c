@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/pods/pods.h"
+
+#include "agent/pods/ground.h"
+#include "agent/pods/spares.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/api/topology.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/client/announcer.h"
+#include "lib/loop/workers.h"
+#include "testsuite/lib/fake_client.h"
+#include "testsuite/lib/scratch.h"
+#include "testsuite/lib/suite.h"
+
+static struct {
+    struct fake_client *api;
+    char *place;
+    struct topology topology;
+    struct ground ground;
+    struct announcer *announcer;
+    struct spares *spares;
+    struct workers *workers;
+    struct pods *pods;
+} world;
+
+static void
+left(void *context)
+{
+    (void)context;
+}
+
+static void
+begin(void)
+{
+    memset(&world, 0, sizeof(world));
+    world.api = fake_client_new();
+    world.topology.pus.words[0] = 0xff;
+    world.announcer = announcer_new(fake_client_client(world.api),
+                                    &clock_system,
+                                    "kiln-agent",
+                                    "n1");
+    world.place = scratch_new();
+    world.spares = spares_new(world.place);
+    world.workers = workers_new(1);
+    world.ground = (struct ground){
+        .workers = world.workers,
+        .spares = world.spares,
+        .announcer = world.announcer,
+        .loop = fake_client_client(world.api)->loop,
+        .client = fake_client_client(world.api),
+        .clock = &clock_system,
+        .node = "n1",
+        .topology = &world.topology,
+        .boot_id = "boot",
+        .state_dir = world.place,
+        .run_dir = world.place,
+        .tmp_dir = world.place,
+        .min_uid = 1000,
+    };
+    world.pods = pods_new(&world.ground, left, NULL);
+}
+
+static void
+end(void)
+{
+    pods_free(world.pods);
+    announcer_free(world.announcer);
+    workers_free(world.workers);
+    spares_free(world.spares);
+    scratch_freep(&world.place);
+    fake_client_free(world.api);
+}
+
+/* A pod of this node that was given these CPUs, and whose script has still to
+ * be fetched.
+ */
+static void
+bind_pod(const char *name, const char *cpus)
+{
+    CLEANUP_FREE char *text = xasprintf(
+        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"physics\","
+        "\"uid\":\"uid-%s\",\"annotations\":{\"kiln.hpc/script\":"
+        "\"sha256:s\"},\"ownerReferences\":[{\"apiVersion\":\"batch/v1\","
+        "\"kind\":\"Job\",\"name\":\"job-7\",\"uid\":\"j\","
+        "\"controller\":true}]},\"spec\":{\"nodeName\":\"n1\","
+        "\"securityContext\":{\"runAsUser\":1001,\"runAsGroup\":100},"
+        "\"containers\":[{\"name\":\"main\",\"command\":[\"true\"]}]},"
+        "\"status\":{\"phase\":\"Pending\",\"allocation\":{\"cpus\":\"%s\"}}}",
+        name,
+        name,
+        cpus);
+
+    fake_client_put(world.api, &pod_kind, text);
+}
+
+static const struct pod *
+find(const char *name)
+{
+    return pod_of(fake_client_find(world.api, &pod_kind, "physics", name));
+}
+
+static bool
+is_refused_for_overlap(const char *name)
+{
+    const char *reason = find(name)->status.reason;
+
+    return reason != NULL && strcmp(reason, "AllocationOverlap") == 0;
+}
+
+/* Which of the two comes first is the informer's affair. */
+START_TEST(cores_that_a_pod_here_has_are_refused_to_another_and_that_is_said)
+{
+    const struct pod *refused, *kept;
+    const struct pod_condition *c;
+
+    begin();
+    bind_pod("one", "2-3");
+    bind_pod("other", "3-4");
+    bind_pod("third", "5");
+    pods_start(world.pods);
+    fake_client_run(world.api);
+
+    refused = find(is_refused_for_overlap("one") ? "one" : "other");
+    kept = find(is_refused_for_overlap("one") ? "other" : "one");
+    ck_assert_str_eq(refused->status.phase, "Failed");
+    ck_assert_str_eq(refused->status.reason, "AllocationOverlap");
+    ck_assert_ptr_nonnull(
+        strstr(refused->status.message, "both have the CPUs 3"));
+    c = pod_find_condition(refused, "AllocationBroken");
+    ck_assert_ptr_nonnull(c);
+    ck_assert_str_eq(c->status, "True");
+    ck_assert_str_eq(c->reason, "AllocationOverlap");
+    ck_assert_ptr_null(pod_find_condition(kept, "AllocationBroken"));
+    ck_assert(!is_refused_for_overlap("third"));
+    ck_assert_uint_ge(fake_client_count(world.api, &event_kind), 1);
+    end();
+}
+END_TEST
+
+SUITE("pods", cores_that_a_pod_here_has_are_refused_to_another_and_that_is_said)
