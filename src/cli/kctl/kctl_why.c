@@ -178,18 +178,20 @@ add_refusals(struct strbuf *out, const struct json *scheduled)
             facts_add(out,
                       2,
                       i == 0 ? "Not placed" : "",
-                      "%.*s",
+                      "%.*s (%s)",
                       (int)r->length,
-                      r->text);
+                      r->text,
+                      r->code);
         else
             facts_add(out,
                       2,
                       i == 0 ? "Not placed" : "",
-                      "%u of %u nodes: %.*s",
+                      "%u of %u nodes: %.*s (%s)",
                       r->nodes,
                       all.total,
                       (int)r->length,
-                      r->text);
+                      r->text,
+                      r->code);
     }
 }
 

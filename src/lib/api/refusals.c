@@ -11,14 +11,47 @@
 #define HEAD       " nodes are available: "
 #define PREEMPTION " preemption: "
 
-/* Reasons that stay as long as the node and the pod stay as they are. */
-static const char *const lasting[] = {
-    "node(s) had untolerated taint",
-    "node(s) were unschedulable",
-    "node(s) didn't match Pod's node affinity/selector",
-    "node(s) didn't match scheduler-enforced node affinity",
-    "node(s) didn't match the requested node name",
-    "node(s) were too small for the requested placement",
+/* How the reasons begin, and their codes. What lasts stays as long as the node
+ * and the pod stay as they are.
+ */
+static const struct {
+    const char *beginning;
+    const char *code;
+    bool lasts;
+} known[] = {
+    {"Insufficient cpu", "InsufficientCPU", false},
+    {"Insufficient memory", "InsufficientMemory", false},
+    {"Insufficient ", "InsufficientResource", false},
+    {"Too many pods", "TooManyPods", false},
+    {"node(s) had untolerated taint", "UntoleratedTaint", true},
+    {"node(s) were unschedulable", "NodeUnschedulable", true},
+    {"node(s) didn't match Pod's node affinity", "NodeAffinity", true},
+    {"node(s) didn't match scheduler-enforced node affinity",
+     "NodeAffinity",
+     true},
+    {"node(s) didn't match the requested node name", "NodeName", true},
+    {"node(s) didn't have free ports", "NodePorts", false},
+    {"node(s) didn't match pod topology spread", "TopologySpread", false},
+    {"node(s) didn't match pod affinity", "PodAffinity", false},
+    {"node(s) didn't match pod anti-affinity", "PodAntiAffinity", false},
+    {"node(s) didn't satisfy existing pods anti-affinity",
+     "ExistingPodsAntiAffinity",
+     false},
+    {"node(s) didn't have enough free whole cores", "NoFreeCores", false},
+    {"node(s) didn't have enough CPU left in the shared pool",
+     "NoSharedCPU",
+     false},
+    {"node(s) didn't have enough free memory", "NoFreeMemory", false},
+    {"node(s) didn't have enough free devices", "NoFreeDevices", false},
+    {"node(s) didn't have enough free huge pages", "NoFreeHugePages", false},
+    {"node(s) couldn't align", "NotAligned", false},
+    {"node(s) were not empty", "NodeNotEmpty", false},
+    {"node(s) were too small", "NodeTooSmall", true},
+    {"node(s) had volume node affinity conflict", "VolumeNodeAffinity", false},
+    {"node(s) didn't find available persistent volumes", "NoVolume", false},
+    {"node(s) did not have enough free storage", "NoStorage", false},
+    {"node(s) unavailable due to one or more pvc(s)", "VolumeLost", false},
+    {"node(s) were filtered out by extender", "Extender", false},
 };
 
 static bool
@@ -29,13 +62,17 @@ starts_with(const char *text, size_t length, const char *prefix)
     return length >= n && memcmp(text, prefix, n) == 0;
 }
 
-static bool
-can_pass(const char *text, size_t length)
+static void
+recognize(struct refusal *r)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(lasting); i++)
-        if (starts_with(text, length, lasting[i]))
-            return false;
-    return true;
+    r->code = "Other";
+    r->may_pass = true;
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        if (starts_with(r->text, r->length, known[i].beginning)) {
+            r->code = known[i].code;
+            r->may_pass = !known[i].lasts;
+            return;
+        }
 }
 
 static bool
@@ -119,7 +156,7 @@ refusals_parse(const char *message, struct refusals *ret)
             p++;
         r->text = p;
         r->length = (size_t)(next - p);
-        r->may_pass = can_pass(r->text, r->length);
+        recognize(r);
         p = next < end ? next + 2 : end;
     }
     qsort(all.items, all.count, sizeof(*all.items), compare_refusals);

@@ -21,6 +21,7 @@ struct refusal {
     unsigned nodes;   /* that gave this reason; 0: the message has no count */
     const char *text; /* inside the message, without its count... */
     size_t length;    /* ...and this long */
+    const char *code; /* one word that stays the same: "InsufficientCPU" */
     bool may_pass;    /* other pods' ends can change it */
 };
 

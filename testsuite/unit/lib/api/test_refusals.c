@@ -4,6 +4,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "lib/base/alloc.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "testsuite/lib/suite.h"
@@ -106,7 +107,51 @@ START_TEST(more_reasons_than_there_is_room_for_are_left_out)
 }
 END_TEST
 
+START_TEST(each_reason_has_a_code_that_stays)
+{
+    static const struct {
+        const char *reason, *code;
+    } cases[] = {
+        {"Insufficient cpu", "InsufficientCPU"},
+        {"Insufficient memory", "InsufficientMemory"},
+        {"Insufficient example.com/a", "InsufficientResource"},
+        {"Too many pods", "TooManyPods"},
+        {"node(s) had untolerated taint {a: b}", "UntoleratedTaint"},
+        {"node(s) were unschedulable", "NodeUnschedulable"},
+        {"node(s) didn't match Pod's node affinity/selector", "NodeAffinity"},
+        {"node(s) didn't match the requested node name", "NodeName"},
+        {"node(s) didn't have free ports for the requested pod ports",
+         "NodePorts"},
+        {"node(s) didn't match pod topology spread constraints (missing "
+         "required label)",
+         "TopologySpread"},
+        {"node(s) didn't match pod affinity rules", "PodAffinity"},
+        {"node(s) didn't match pod anti-affinity rules", "PodAntiAffinity"},
+        {"node(s) didn't satisfy existing pods anti-affinity rules",
+         "ExistingPodsAntiAffinity"},
+        {"node(s) didn't have enough free whole cores", "NoFreeCores"},
+        {"node(s) couldn't align cores, memory and devices to NUMA nodes",
+         "NotAligned"},
+        {"node(s) were too small for the requested placement", "NodeTooSmall"},
+        {"node(s) had volume node affinity conflict", "VolumeNodeAffinity"},
+        {"node(s) were filtered out by extender \"http://x\"", "Extender"},
+        {"node(s) had the flu", "Other"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP_FREE char *message =
+            xasprintf("0/2 nodes are available: 2 %s.", cases[i].reason);
+        struct refusals r;
+
+        ck_assert(refusals_parse(message, &r));
+        ck_assert_uint_eq(r.count, 1);
+        ck_assert_str_eq(r.items[0].code, cases[i].code);
+    }
+}
+END_TEST
+
 SUITE("refusals",
+      each_reason_has_a_code_that_stays,
       one_reason_stands_alone,
       what_time_can_change_comes_first_then_the_commonest,
       a_reason_may_have_commas_and_numbers,
