@@ -386,6 +386,24 @@ held=$(as kilntest1 ksub --parsable --begin now+1hour --wrap true)
 ok "and holds it" as kilntest2 kctl hold "$held"
 not_ok "so that its owner cannot release it" \
     as kilntest1 kctl release "$held"
+priority_of() {
+    as kilntest1 kctl get job "$held" -o jsonpath='{.spec.template.spec.priority}'
+}
+ok "an operator says how important any job is" \
+    as kilntest2 kctl priority 100 "$held"
+is "which is so" "$(priority_of)" 100
+not_ok "its owner does not" as kilntest1 kctl priority 200 "$held"
+is "which changes nothing" "$(priority_of)" 100
+waits=$(as kilntest1 ksub --parsable -c 1000 --wrap true)
+pod_priority() {
+    as kilntest1 kctl get pods -o json | jq -r --arg job "job-$waits-" '
+        .items[] | select(.metadata.name | startswith($job)) |
+        .spec.priority' | grep -qx 7
+}
+ok "also one that waits" as kilntest2 kctl priority 7 "$waits"
+ok "which gets a pod that says so" wait_for 10 pod_priority
+is "and waits on" "$(as kilntest1 kctl get job "$waits" \
+    -o jsonpath='{.spec.suspend}')" false
 forbidden "an operator does not change what it runs" \
     kilntest2 PATCH "$jobs/job-$held" \
     '{"spec":{"activeDeadlineSeconds":1}}' $merge

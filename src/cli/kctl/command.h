@@ -66,6 +66,7 @@ extern const struct command hold_command;
 extern const struct command kubeconfig_command;
 extern const struct command label_command;
 extern const struct command logs_command;
+extern const struct command priority_command;
 extern const struct command proxy_command;
 extern const struct command release_command;
 extern const struct command replace_command;

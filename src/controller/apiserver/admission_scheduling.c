@@ -129,8 +129,15 @@ priority_admit(struct request *q,
     return false;
 }
 
-/* A number of its own is for operators to give; users have the classes. One
- * that is not there is told at once: the Job's pods could never be made.
+static bool
+is_same(const struct json *a, const struct json *b)
+{
+    return a == b || (a != NULL && b != NULL && json_equals(a, b));
+}
+
+/* A number of its own is for operators to give; users have the classes, and may
+ * do without a number that raises them. A class that is not there is told at
+ * once: the Job's pods could never be made.
  */
 bool
 job_priority_admit(struct request *q,
@@ -138,25 +145,26 @@ job_priority_admit(struct request *q,
                    const struct object *old_object)
 {
     struct json *spec = admission_pod_spec(q, tree);
+    const struct json *old =
+        old_object != NULL ? json_get_path(request_old_tree(q, old_object),
+                                           "spec.template.spec")
+                           : NULL;
     const struct json *given = json_get(spec, "priority");
-    const struct json *before = NULL;
+    const struct json *before = json_get(old, "priority");
     const struct object *class;
     int64_t value;
 
-    if (old_object == NULL && json_get(spec, "priorityClassName") != NULL
-        && !find_class(q, tree, spec, &class))
-        return false;
-    if (q->caller->type != CALLER_USER || given == NULL)
-        return true;
-    if (old_object != NULL)
-        before = json_get_path(request_old_tree(q, old_object),
-                               "spec.template.spec.priority");
-    if (before != NULL && json_equals(given, before))
+    if (is_same(given, before)
+        && is_same(json_get(spec, "priorityClassName"),
+                   json_get(old, "priorityClassName")))
         return true;
     if (!find_class(q, tree, spec, &class))
         return false;
+    if (q->caller->type != CALLER_USER || is_same(given, before))
+        return true;
     value = class != NULL ? priority_class_of(class)->value : 0;
-    if (json_get_int(spec, "priority", value + 1) == value)
+    if (given == NULL ? value <= json_get_int(old, "priority", value)
+                      : json_get_int(spec, "priority", value + 1) == value)
         return true;
     reply_forbidden(&q->reply,
                     q->route.kind,

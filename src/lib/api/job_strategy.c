@@ -238,40 +238,55 @@ check_job(struct causes *c, const struct json *job)
     check_pod_names(c, job);
 }
 
-/* A job that is held and never ran may still be sent elsewhere. */
-static bool
-may_move(const struct json *old)
+/* What of a Job's template may change, and when. */
+enum freedom {
+    FREEDOM_NONE,
+    FREEDOM_HELD,  /* how important it is; Kiln's own */
+    FREEDOM_FRESH, /* held, and it never ran: where it goes, too */
+};
+
+static enum freedom
+freedom_of(const struct json *old)
 {
-    return json_is_true(json_get_path(old, "spec.suspend"))
-           && json_get_path(old, "status.startTime") == NULL;
+    if (!json_is_true(json_get_path(old, "spec.suspend")))
+        return FREEDOM_NONE;
+    return json_get_path(old, "status.startTime") == NULL ? FREEDOM_FRESH
+                                                          : FREEDOM_HELD;
 }
 
 static void
 check_template_change(struct causes *c,
                       const struct json *spec,
                       const struct json *old,
-                      bool may_change_place)
+                      enum freedom freedom)
 {
-    static const char *const places[] = {
-        "nodeSelector",
-        "affinity",
-        "tolerations",
-        "schedulingGates",
+    static const struct {
+        const char *name;
+        enum freedom needs;
+    } members[] = {
+        {"priority", FREEDOM_HELD},
+        {"priorityClassName", FREEDOM_HELD},
+        {"nodeSelector", FREEDOM_FRESH},
+        {"affinity", FREEDOM_FRESH},
+        {"tolerations", FREEDOM_FRESH},
+        {"schedulingGates", FREEDOM_FRESH},
     };
     struct json *is = json_dup(c->arena, json_get(spec, "template"));
     const struct json *was = json_get(old, "template");
     struct json *holder = json_object(c->arena);
     struct json *inner = json_get(is, "spec");
 
-    for (size_t i = 0; may_change_place && i < ARRAY_SIZE(places); i++) {
-        struct json *v = json_get(json_get(was, "spec"), places[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        struct json *v = json_get(json_get(was, "spec"), members[i].name);
 
+        if (freedom < members[i].needs)
+            continue;
         if (v != NULL)
-            json_set(c->arena, inner, places[i], v);
+            json_set(c->arena, inner, members[i].name, v);
         else
-            json_remove(inner, places[i]);
+            json_remove(inner, members[i].name);
     }
-    if (may_change_place)
+    if (freedom == FREEDOM_FRESH)
         json_set(c->arena, is, "metadata", json_get(was, "metadata"));
     json_set(c->arena, holder, "template", is);
     check_immutable(c, holder, old, "template");
@@ -318,7 +333,7 @@ check_changes(struct causes *c, const struct json *job, const struct json *old)
     check_completions_change(c, spec, was);
     for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
         check_immutable(c, spec, was, kept[i]);
-    check_template_change(c, spec, was, may_move(old));
+    check_template_change(c, spec, was, freedom_of(old));
     causes_leave(c, at);
 }
 

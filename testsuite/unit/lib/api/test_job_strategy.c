@@ -110,6 +110,30 @@ START_TEST(a_held_job_may_still_be_sent_elsewhere)
 }
 END_TEST
 
+START_TEST(a_held_job_may_become_more_important_also_when_it_has_run)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *old = job(arena, "", ",'suspend':true");
+    struct json *v = job(arena, "", ",'suspend':true");
+    struct json *spec;
+
+    job_prepare(arena, old, NULL);
+    job_prepare(arena, v, NULL);
+    json_set(arena,
+             old,
+             "status",
+             tree(arena, "{'startTime':'2024-01-01T00:00:00Z'}"));
+    spec = json_get_path(v, "spec.template.spec");
+    json_set_int(arena, spec, "priority", 100);
+    json_set_string(arena, spec, "priorityClassName", "urgent");
+
+    ck_assert_str_eq(complaints(arena, job_validate, v, old), "");
+    json_set_bool(arena, json_get(old, "spec"), "suspend", false);
+    ck_assert_str_eq(complaints(arena, job_validate, v, old),
+                     "spec.template FieldValueInvalid");
+}
+END_TEST
+
 START_TEST(the_number_of_a_job_is_for_good)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -130,4 +154,5 @@ SUITE("job_strategy",
       a_job_with_a_generated_name_keeps_its_own_labels,
       what_a_job_runs_cannot_be_changed,
       a_held_job_may_still_be_sent_elsewhere,
+      a_held_job_may_become_more_important_also_when_it_has_run,
       the_number_of_a_job_is_for_good)
