@@ -98,6 +98,7 @@ before=$(kctl get jobs -o name | wc -l)
 ok "a test is no submission" ksub --test-only job.sh
 ok "neither is a dry run" ksub --dry-run -o yaml job.sh
 not_ok "an account that is not there is refused" ksub -A nowhere job.sh
+not_ok "a name that is empty is refused" ksub -J '' job.sh
 not_ok "a negative amount of memory is refused" ksub --mem=-1 job.sh
 not_ok "a script without #! is refused" sh -c 'echo echo | ksub'
 not_ok "an empty script is refused" sh -c 'ksub </dev/null'

@@ -35,6 +35,14 @@ pad(const char *text, long width, struct strbuf *out)
         strbuf_add_char(out, '0');
 }
 
+/* A name of the user's is a part of one file's name, never a way. */
+static void
+add_part(const char *text, struct strbuf *out)
+{
+    for (const char *p = text; *p != '\0'; p++)
+        strbuf_add_char(out, *p == '/' ? '_' : *p);
+}
+
 void
 pattern_expand(const char *pattern,
                const struct pattern_values *values,
@@ -57,7 +65,7 @@ pattern_expand(const char *pattern,
         }
         if (*letter == 'j')
             pad(value, strtol(p + 1, NULL, 10), out);
-        strbuf_add_text(out, value);
+        add_part(value, out);
         p = letter;
     }
 }

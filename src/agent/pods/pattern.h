@@ -4,7 +4,8 @@
  *
  * %j the job's number (the pod's name without one), %x the job's name, %u the
  * user, %N the node, %% a percent sign. A number after the percent pads %j
- * with zeros: "%6j". Anything else stays as it is.
+ * with zeros: "%6j". Anything else stays as it is. A slash in a value becomes an
+ * underscore: a job's name cannot lead elsewhere.
  */
 #pragma once
 

@@ -81,6 +81,21 @@ set_begin(const struct option_spec *option,
                         err);
 }
 
+static int
+set_job_name(const struct option_spec *option,
+             const char *value,
+             void *target,
+             struct error *err)
+{
+    struct submission *s = target;
+
+    (void)option;
+    if (value[0] == '\0')
+        return error_set(err, -EINVAL, "the name is empty");
+    s->job_name = value;
+    return 0;
+}
+
 /* One node: "1" or "1-1". */
 static int
 set_node_count(const struct option_spec *option,
@@ -446,8 +461,8 @@ static const struct option_spec rows[] = {
      .letter = 'J',
      .argument = "NAME",
      .help = "a name for people (the script's)",
-     .type = OPTION_TEXT,
-     PLACE(job_name)},
+     .type = OPTION_CALL,
+     .set = set_job_name},
     {.name = "mem",
      .argument = "SIZE",
      .help = "memory of the job: 512M, 4G; a number alone is MiB",

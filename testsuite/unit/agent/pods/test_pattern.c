@@ -39,4 +39,23 @@ START_TEST(patterns_are_filled_in_and_the_rest_stays)
 }
 END_TEST
 
-SUITE("pattern", patterns_are_filled_in_and_the_rest_stays)
+START_TEST(a_name_with_slashes_is_no_way)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    pattern_expand("logs/%x.out",
+                   &(struct pattern_values){
+                       .job_id = "1042",
+                       .job_name = "a/../../b",
+                       .user = "ann",
+                       .node = "n7",
+                   },
+                   &out);
+
+    ck_assert_str_eq(out.text, "logs/a_.._.._b.out");
+}
+END_TEST
+
+SUITE("pattern",
+      patterns_are_filled_in_and_the_rest_stays,
+      a_name_with_slashes_is_no_way)
