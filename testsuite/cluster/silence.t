@@ -119,7 +119,7 @@ is "it is not run again before the node is taken to have ended it" \
 ok "it is run again" wait_for 40 started_times "$fences" 2
 like "on another node" "$(tail -n 1 "$home/starts-$fences")" ' n2$'
 like "which is said" "$(pods_of "$fences" .status.message)" fenceAfterSeconds
-ok "the other one is Unknown" phase_is "$stays" Unknown
+ok "the other one is Unknown" wait_for 20 phase_is "$stays" Unknown
 cluster_agent n1 --topology 'package:1 core:8 pu:1' --heartbeat 300ms
 ok "and runs on when the agent is back" wait_for 20 phase_is "$stays" Running
 for word in f g; do
