@@ -404,6 +404,10 @@ ok "also one that waits" as kilntest2 kctl priority 7 "$waits"
 ok "which gets a pod that says so" wait_for 10 pod_priority
 is "and waits on" "$(as kilntest1 kctl get job "$waits" \
     -o jsonpath='{.spec.suspend}')" false
+pod_names() { as kilntest1 kctl get pods -o name | grep "job-$waits-"; }
+before=$(pod_names)
+not_ok "its owner gives it no number" as kilntest1 kctl priority 8 "$waits"
+is "and being refused costs it nothing" "$(pod_names)" "$before"
 forbidden "an operator does not change what it runs" \
     kilntest2 PATCH "$jobs/job-$held" \
     '{"spec":{"activeDeadlineSeconds":1}}' $merge

@@ -6,13 +6,13 @@
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/kctl/command.h"
 #include "cli/kctl/job_pods.h"
 #include "cli/kctl/kctl.h"
+#include "cli/kctl/requeue.h"
 #include "cli/kctl/resource.h"
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
@@ -88,27 +88,6 @@ refuse_finished(struct error *err)
     return error_set(err, -EINVAL, "the job has ended already");
 }
 
-/* How many pods have been made so far. The Job's status is written a little
- * later than its pods are.
- */
-static int64_t
-attempts_of(const struct json *job, const struct json *pods)
-{
-    int64_t attempts = json_get_int(json_get(job, "status"), "attempts", 0);
-
-    for (uint32_t i = 0; i < json_count(pods); i++) {
-        const char *name = json_path_text(json_at(pods, i), "metadata.name");
-        const char *suffix = strrchr(name, '-');
-        int64_t made = 1;
-
-        if (suffix != NULL && suffix[1] == 'r')
-            made += strtoll(suffix + 2, NULL, 10);
-        if (made > attempts)
-            attempts = made;
-    }
-    return attempts;
-}
-
 static void
 set_annotation(struct arena *arena,
                struct json *patch,
@@ -119,17 +98,6 @@ set_annotation(struct arena *arena,
 
     at = json_make_object(arena, at, "annotations");
     json_set_string(arena, at, name, value);
-}
-
-/* The attempts made so far are ended, and not held against the job. */
-static void
-ask_requeue(struct arena *arena, struct json *patch, int64_t attempts)
-{
-    if (attempts > 0)
-        set_annotation(arena,
-                       patch,
-                       ANNOTATION_REQUEUE_BEFORE,
-                       arena_printf(arena, "%lld", (long long)attempts));
 }
 
 static void
@@ -187,16 +155,15 @@ requeue_patch(struct arena *arena,
               const char **done,
               struct error *err)
 {
-    const int64_t attempts = attempts_of(job, pods);
+    struct json *patch = json_object(arena);
 
     if (has_finished(job))
         return refuse_finished(err);
     *done = "has not started yet";
-    if (attempts == 0)
+    if (!requeue_ask(arena, patch, job, pods))
         return 0;
     *done = "requeued";
-    *ret_patch = json_object(arena);
-    ask_requeue(arena, *ret_patch, attempts);
+    *ret_patch = patch;
     return 0;
 }
 

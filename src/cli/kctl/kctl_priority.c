@@ -2,7 +2,9 @@
 /* kctl priority - which jobs go first
  *
  * A job's template may be given another priority while the job is held; so one
- * that waits is held, changed and released.
+ * that waits is held and changed by one patch, which is refused as a whole, and
+ * then released. Its pod is asked to go by number: the job controller may never
+ * see that the job was held.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,6 +13,7 @@
 #include "cli/kctl/command.h"
 #include "cli/kctl/job_pods.h"
 #include "cli/kctl/kctl.h"
+#include "cli/kctl/requeue.h"
 #include "cli/kctl/resource.h"
 #include "lib/api/kind.h"
 #include "lib/base/arena.h"
@@ -58,19 +61,24 @@ template_patch(struct arena *arena, const char *value)
     return patch;
 }
 
-static int
-suspend(struct kctl *kctl,
-        const struct target_object *job,
-        struct arena *arena,
-        bool is_suspended,
-        struct error *err)
+static void
+set_suspended(struct arena *arena, struct json *patch, bool is_suspended)
 {
-    struct json *patch = json_object(arena);
-
     json_set_bool(arena,
                   json_make_object(arena, patch, "spec"),
                   "suspend",
                   is_suspended);
+}
+
+static int
+release(struct kctl *kctl,
+        const struct target_object *job,
+        struct arena *arena,
+        struct error *err)
+{
+    struct json *patch = json_object(arena);
+
+    set_suspended(arena, patch, false);
     return kctl_patch(kctl, job, patch, arena, NULL, err);
 }
 
@@ -93,6 +101,7 @@ change(struct kctl *kctl,
     struct error other = {0};
     struct json *job = NULL;
     struct json *pods = NULL;
+    struct json *patch;
     bool was_held;
     int r = kctl_get(kctl, target, arena, &job, err);
 
@@ -106,17 +115,13 @@ change(struct kctl *kctl,
                          -EBUSY,
                          "it has a node already; priority decides which of "
                          "the waiting jobs is next");
-    if (!was_held)
-        r = suspend(kctl, target, arena, true, err);
-    if (r < 0)
-        return r;
-    r = kctl_patch(kctl,
-                   target,
-                   template_patch(arena, value),
-                   arena,
-                   NULL,
-                   err);
-    if (!was_held && suspend(kctl, target, arena, false, &other) < 0)
+    patch = template_patch(arena, value);
+    if (!was_held) {
+        set_suspended(arena, patch, true);
+        requeue_ask(arena, patch, job, pods);
+    }
+    r = kctl_patch(kctl, target, patch, arena, NULL, err);
+    if (r == 0 && !was_held && release(kctl, target, arena, &other) < 0)
         return error_set(err,
                          -EIO,
                          "it is held now and could not be released: %s; try "
@@ -136,7 +141,7 @@ run(struct kctl *kctl,
     struct resources jobs;
     int result;
 
-    if (n_operands < 2)
+    if (n_operands < 2 || operands[0][0] == '\0')
         return error_set(err,
                          -EINVAL,
                          "say the priority and the jobs: kctl priority urgent "

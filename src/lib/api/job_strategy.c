@@ -241,15 +241,16 @@ check_job(struct causes *c, const struct json *job)
 /* What of a Job's template may change, and when. */
 enum freedom {
     FREEDOM_NONE,
-    FREEDOM_HELD,  /* how important it is; Kiln's own */
+    FREEDOM_HELD,  /* or held by this change: how important it is; Kiln's own */
     FREEDOM_FRESH, /* held, and it never ran: where it goes, too */
 };
 
 static enum freedom
-freedom_of(const struct json *old)
+freedom_of(const struct json *old, const struct json *spec)
 {
     if (!json_is_true(json_get_path(old, "spec.suspend")))
-        return FREEDOM_NONE;
+        return json_is_true(json_get(spec, "suspend")) ? FREEDOM_HELD
+                                                       : FREEDOM_NONE;
     return json_get_path(old, "status.startTime") == NULL ? FREEDOM_FRESH
                                                           : FREEDOM_HELD;
 }
@@ -333,7 +334,7 @@ check_changes(struct causes *c, const struct json *job, const struct json *old)
     check_completions_change(c, spec, was);
     for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
         check_immutable(c, spec, was, kept[i]);
-    check_template_change(c, spec, was, freedom_of(old));
+    check_template_change(c, spec, was, freedom_of(old, spec));
     causes_leave(c, at);
 }
 

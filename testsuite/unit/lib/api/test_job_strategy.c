@@ -129,6 +129,8 @@ START_TEST(a_held_job_may_become_more_important_also_when_it_has_run)
 
     ck_assert_str_eq(complaints(arena, job_validate, v, old), "");
     json_set_bool(arena, json_get(old, "spec"), "suspend", false);
+    ck_assert_str_eq(complaints(arena, job_validate, v, old), "");
+    json_set_bool(arena, json_get(v, "spec"), "suspend", false);
     ck_assert_str_eq(complaints(arena, job_validate, v, old),
                      "spec.template FieldValueInvalid");
 }
