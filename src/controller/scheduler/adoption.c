@@ -4,13 +4,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "controller/scheduler/allocator/allocator.h"
-#include "controller/scheduler/allocator/holding.h"
-#include "controller/scheduler/allocator/occupancy.h"
 #include "controller/scheduler/bind_call.h"
 #include "controller/scheduler/cache.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
+#include "lib/allocator/allocator.h"
+#include "lib/allocator/holding.h"
+#include "lib/allocator/occupancy.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"

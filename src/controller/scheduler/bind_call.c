@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/bind_call.h"
 
-#include "controller/scheduler/allocator/allocator.h"
 #include "controller/scheduler/framework/pod_view.h"
+#include "lib/allocator/allocator.h"
 #include "lib/api/kind.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"

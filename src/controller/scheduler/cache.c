@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "controller/scheduler/allocator/holding.h"
-#include "controller/scheduler/allocator/silicon.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/snapshot.h"
 #include "controller/scheduler/node_tree.h"
+#include "lib/allocator/holding.h"
+#include "lib/allocator/silicon.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
 #include "lib/base/alloc.h"

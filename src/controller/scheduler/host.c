@@ -2,8 +2,6 @@
 /* What plugins may use of the scheduler: its side of the handle. */
 #include <string.h>
 
-#include "controller/scheduler/allocator/holding.h"
-#include "controller/scheduler/allocator/occupancy.h"
 #include "controller/scheduler/assignments.h"
 #include "controller/scheduler/bind_call.h"
 #include "controller/scheduler/cache.h"
@@ -22,6 +20,8 @@
 #include "controller/scheduler/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/volume_calls.h"
+#include "lib/allocator/holding.h"
+#include "lib/allocator/occupancy.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
 #include "lib/base/alloc.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What becomes of an attempt: a pod that is bound, or goes back to the queue. */
 #include "controller/scheduler/adoption.h"
-#include "controller/scheduler/allocator/holding.h"
 #include "controller/scheduler/assignments.h"
 #include "controller/scheduler/binders.h"
 #include "controller/scheduler/cache.h"
@@ -15,6 +14,7 @@
 #include "controller/scheduler/queue.h"
 #include "controller/scheduler/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
+#include "lib/allocator/holding.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/strbuf.h"

@@ -7,10 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "controller/scheduler/allocator/holding.h"
-#include "controller/scheduler/allocator/occupancy.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
+#include "lib/allocator/holding.h"
+#include "lib/allocator/occupancy.h"
 #include "lib/base/alloc.h"
 #include "lib/base/heap.h"
 #include "lib/base/list.h"

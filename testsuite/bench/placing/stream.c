@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "agent/hardware/hardware.h"
-#include "controller/scheduler/allocator/allocator.h"
-#include "controller/scheduler/allocator/demand.h"
-#include "controller/scheduler/allocator/occupancy.h"
-#include "controller/scheduler/allocator/silicon.h"
+#include "lib/allocator/allocator.h"
+#include "lib/allocator/demand.h"
+#include "lib/allocator/occupancy.h"
+#include "lib/allocator/silicon.h"
 #include "lib/api/topology.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"

@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "controller/scheduler/allocator/holding.h"
-#include "controller/scheduler/allocator/occupancy.h"
 #include "controller/scheduler/cache.h"
 #include "controller/scheduler/chooser.h"
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
+#include "lib/allocator/holding.h"
+#include "lib/allocator/occupancy.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/base/alloc.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/scheduler/allocator/kubelet/kubelet_node.h"
+#include "lib/allocator/kubelet/kubelet_node.h"
 #include "lib/base/alloc.h"
 #include "testsuite/conformance/placing/placing.h"
 

@@ -2,8 +2,8 @@
 /* assign.c - which CPUs are taken; hints for CPUs */
 #include <string.h>
 
-#include "controller/scheduler/allocator/kubelet/cpu_taker.h"
-#include "controller/scheduler/allocator/kubelet/kubelet_node.h"
+#include "lib/allocator/kubelet/cpu_taker.h"
+#include "lib/allocator/kubelet/kubelet_node.h"
 #include "testsuite/conformance/placing/placing.h"
 
 /* What came out of one case. */

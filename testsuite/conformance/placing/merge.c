@@ -2,7 +2,7 @@
 /* merge.c - merged hints and admission; memory hints and blocks */
 #include <stdlib.h>
 
-#include "controller/scheduler/allocator/kubelet/kubelet_node.h"
+#include "lib/allocator/kubelet/kubelet_node.h"
 #include "testsuite/conformance/placing/placing.h"
 
 #define MOST_VOICES 64u

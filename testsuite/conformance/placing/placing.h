@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "controller/scheduler/allocator/kubelet/cpu_layout.h"
-#include "controller/scheduler/allocator/kubelet/cpu_manager.h"
-#include "controller/scheduler/allocator/kubelet/memory_ledger.h"
-#include "controller/scheduler/allocator/kubelet/numa_hint.h"
+#include "lib/allocator/kubelet/cpu_layout.h"
+#include "lib/allocator/kubelet/cpu_manager.h"
+#include "lib/allocator/kubelet/memory_ledger.h"
+#include "lib/allocator/kubelet/numa_hint.h"
 #include "lib/base/bitset.h"
 #include "lib/base/macro.h"
 #include "lib/json/json.h"

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "controller/scheduler/allocator/holding.h"
-#include "controller/scheduler/allocator/occupancy.h"
-#include "controller/scheduler/allocator/silicon.h"
 #include "controller/scheduler/framework/pod_view.h"
+#include "lib/allocator/holding.h"
+#include "lib/allocator/occupancy.h"
+#include "lib/allocator/silicon.h"
 #include "lib/api/node.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "controller/scheduler/allocator/holding.h"
 #include "controller/scheduler/framework/names.h"
+#include "lib/allocator/holding.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
 #include "lib/api/quantity.h"

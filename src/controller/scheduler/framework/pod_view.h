@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "controller/scheduler/allocator/demand.h"
 #include "controller/scheduler/framework/amounts.h"
+#include "lib/allocator/demand.h"
 #include "lib/base/macro.h"
 
 struct holding;

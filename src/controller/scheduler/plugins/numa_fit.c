@@ -13,12 +13,12 @@
 #include <errno.h>
 #include <string.h>
 
-#include "controller/scheduler/allocator/allocator.h"
-#include "controller/scheduler/allocator/holding.h"
-#include "controller/scheduler/allocator/kubelet_grant.h"
-#include "controller/scheduler/allocator/occupancy.h"
-#include "controller/scheduler/allocator/silicon.h"
 #include "controller/scheduler/framework/framework.h"
+#include "lib/allocator/allocator.h"
+#include "lib/allocator/holding.h"
+#include "lib/allocator/kubelet_grant.h"
+#include "lib/allocator/occupancy.h"
+#include "lib/allocator/silicon.h"
 #include "lib/api/rows.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"

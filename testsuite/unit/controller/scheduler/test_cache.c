@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "controller/scheduler/allocator/holding.h"
-#include "controller/scheduler/allocator/occupancy.h"
 #include "controller/scheduler/framework/framework.h"
+#include "lib/allocator/holding.h"
+#include "lib/allocator/occupancy.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "testsuite/lib/fake_client.h"

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/allocator/allocator.h"
+
+#include "lib/allocator/demand.h"
+#include "lib/allocator/kubelet_grant.h"
+#include "lib/allocator/numa_search.h"
+#include "lib/allocator/occupancy.h"
+#include "lib/allocator/silicon.h"
+#include "lib/base/alloc.h"
+
+/* PUs that go out of the shared pool, withheld ones too: exact where all cores
+ * are alike, otherwise the most that it can be, which is one core too many.
+ */
+static unsigned
+taken_pus(const struct silicon *s, const struct demand *d)
+{
+    unsigned threads = d->threads_per_core;
+
+    if (threads == 0 || threads > s->max_threads)
+        threads = s->max_threads;
+    if (threads == 0)
+        return d->pus;
+    if (s->is_uniform)
+        return (d->pus + threads - 1) / threads * s->max_threads;
+    return (d->pus * s->max_threads + threads - 1) / threads + s->max_threads
+           - 1;
+}
+
+static unsigned
+total_usable(const struct occupancy *o, const struct demand *d)
+{
+    unsigned usable = 0;
+
+    for (unsigned i = 0; i < o->silicon->n_numa; i++)
+        usable += numa_search_usable(o, i, d->threads_per_core);
+    return usable;
+}
+
+static bool
+leaves_shared_pool(const struct occupancy *o, unsigned taken)
+{
+    unsigned left;
+
+    if (o->n_shared == 0)
+        return true;
+    left = o->free_pus > taken ? o->free_pus - taken : 0;
+    return (left > 0 && (int64_t)left * 1000 >= o->shared_milli);
+}
+
+/* What no choice of NUMA nodes can change. */
+static enum allocator_answer
+check_totals(const struct occupancy *o, const struct demand *d)
+{
+    const struct silicon *s = o->silicon;
+
+    if (d->pus > s->n_pus || d->memory_bytes > (int64_t)s->memory_bytes)
+        return ALLOCATOR_TOO_SMALL;
+    if (d->is_whole_node && (o->free_cores < s->n_cores || o->n_shared > 0))
+        return ALLOCATOR_NOT_EMPTY;
+    if (d->is_exclusive) {
+        if (total_usable(o, d) < d->pus
+            || !leaves_shared_pool(o, taken_pus(s, d)))
+            return ALLOCATOR_NO_CORES;
+    } else if (o->free_pus == 0
+               || o->shared_milli + d->shared_milli
+                      > (int64_t)o->free_pus * 1000) {
+        return ALLOCATOR_NO_SHARED;
+    }
+    if (d->memory_bytes > o->free_memory)
+        return ALLOCATOR_NO_MEMORY;
+    if (d->n_devices > 0 && !numa_search_has_devices(o, d, UINT64_MAX))
+        return ALLOCATOR_NO_DEVICES;
+    if (d->n_hugepages > 0 && !numa_search_has_hugepages(o, d, UINT64_MAX))
+        return ALLOCATOR_NO_HUGEPAGES;
+    return ALLOCATOR_FITS;
+}
+
+static void
+settle(const struct numa_search *s, struct allocator_choice *ret_choice)
+{
+    unsigned pairs = s->width * (s->width - 1) / 2;
+
+    *ret_choice = (struct allocator_choice){
+        .numa = s->best,
+        .width = s->width,
+        .distance = pairs > 0 ? s->best_distance / pairs : 10,
+        .left_pus = s->best_left,
+    };
+}
+
+/* Over all NUMA nodes that have something free: to spread out, or because the
+ * search ended before it found a set. That totals are enough has been seen;
+ * only a limit of cores per package can still stand against it.
+ */
+static enum allocator_answer
+settle_on_all(struct numa_search *s, struct allocator_choice *ret_choice)
+{
+    struct allocator_choice all = {.distance = 20};
+    unsigned n = s->o->silicon->n_numa;
+
+    if (s->d->cores_per_package > 0 && !numa_search_run(s, n))
+        return ALLOCATOR_NO_CORES;
+    for (unsigned i = 0; i < n; i++) {
+        if (s->pus[i] == 0 && s->memory[i] == 0)
+            continue;
+        all.numa |= UINT64_C(1) << i;
+        all.width++;
+        all.left_pus += s->pus[i];
+    }
+    all.left_pus -= s->d->pus;
+    *ret_choice = all;
+    return ALLOCATOR_FITS;
+}
+
+/* The fewest NUMA nodes that hold it, from `first` to `last`. */
+static bool
+search_widths(struct numa_search *s, unsigned first, unsigned last)
+{
+    for (unsigned width = first; width <= last; width++)
+        if (numa_search_run(s, width))
+            return true;
+    return false;
+}
+
+/* How many NUMA nodes the demand would have on this machine when it is empty;
+ * 0: it never fits.
+ */
+static unsigned
+empty_width(struct silicon *silicon, const struct demand *d)
+{
+    CLEANUP(occupancy_freep) struct occupancy *empty = occupancy_new(silicon);
+    struct numa_search s;
+
+    numa_search_init(&s, empty, d);
+    return search_widths(&s, 1, silicon->n_numa) ? s.width : 0;
+}
+
+static enum allocator_answer
+choose_restricted(struct numa_search *s, struct allocator_choice *ret_choice)
+{
+    unsigned width;
+
+    if (!numa_search_run(s, 1)) {
+        width = empty_width(s->o->silicon, s->d);
+        if (width == 0)
+            return ALLOCATOR_TOO_SMALL;
+        if (width == 1 || !numa_search_run(s, width))
+            return ALLOCATOR_NOT_ALIGNED;
+    }
+    settle(s, ret_choice);
+    return ALLOCATOR_FITS;
+}
+
+/* Without a search, for many nodes are asked in vain. */
+static bool
+fits_one_empty(struct silicon *s, const struct demand *d)
+{
+    unsigned threads = d->threads_per_core;
+
+    if (d->n_devices > 0 || d->n_hugepages > 0 || d->cores_per_package > 0)
+        return empty_width(s, d) == 1;
+    for (unsigned i = 0; i < s->n_numa; i++) {
+        unsigned pus = threads == 0 || threads >= s->max_threads
+                           ? s->numa[i].n_pus
+                           : s->numa[i].n_cores * threads;
+
+        if (pus >= d->pus
+            && (int64_t)s->topology->numa[i].memory_bytes >= d->memory_bytes)
+            return true;
+    }
+    return false;
+}
+
+static enum allocator_answer
+choose_single(struct numa_search *s, struct allocator_choice *ret_choice)
+{
+    if (!numa_search_run(s, 1))
+        return fits_one_empty(s->o->silicon, s->d) ? ALLOCATOR_NOT_ALIGNED
+                                                   : ALLOCATOR_TOO_SMALL;
+    settle(s, ret_choice);
+    return ALLOCATOR_FITS;
+}
+
+static enum allocator_answer
+choose_by_kubelet(const struct occupancy *o,
+                  const struct demand *d,
+                  struct allocator_choice *ret_choice)
+{
+    CLEANUP_FREE struct grant *g = xnew(struct grant);
+    enum allocator_answer answer = kubelet_grant(o, d, d->rules, g);
+
+    if (answer != ALLOCATOR_FITS)
+        return answer;
+    *ret_choice = (struct allocator_choice){.distance = 10};
+    bitset_foreach(core, &g->cores) ret_choice->numa |=
+        UINT64_C(1) << o->silicon->cores[core].numa;
+    ret_choice->numa |= g->memory_nodes;
+    for (unsigned i = 0; i < o->silicon->n_numa; i++)
+        if ((ret_choice->numa >> i & 1) != 0) {
+            ret_choice->width++;
+            ret_choice->left_pus += o->numa[i].free_pus;
+        }
+    ret_choice->left_pus -= bitset_count(&g->cpus) + bitset_count(&g->withheld);
+    return ALLOCATOR_FITS;
+}
+
+enum allocator_answer
+allocator_choose(const struct occupancy *o,
+                 const struct demand *d,
+                 struct allocator_choice *ret_choice)
+{
+    enum allocator_answer answer = check_totals(o, d);
+    struct numa_search s;
+
+    if (answer != ALLOCATOR_FITS)
+        return answer;
+    if (d->rules != NULL && kubelet_grant_knows(d))
+        return choose_by_kubelet(o, d, ret_choice);
+    numa_search_init(&s, o, d);
+    if (d->numa_policy == NUMA_SINGLE)
+        return choose_single(&s, ret_choice);
+    if (d->numa_policy == NUMA_RESTRICTED)
+        return choose_restricted(&s, ret_choice);
+    if (d->is_whole_node || d->distribution != DISTRIBUTION_PACK
+        || !search_widths(&s, 1, o->silicon->n_numa))
+        return settle_on_all(&s, ret_choice);
+    settle(&s, ret_choice);
+    return ALLOCATOR_FITS;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/allocator/demand.h"
+
+#include <string.h>
+
+#include "lib/api/pod.h"
+#include "lib/api/quantity.h"
+#include "lib/base/bitset.h"
+
+#define DEVICE_PREFIX    "kiln.hpc/"
+#define HUGEPAGES_PREFIX "hugepages-"
+#define GPU_TYPE         "gpu"
+
+static bool
+says(const char *text, const char *word)
+{
+    return text != NULL && strcmp(text, word) == 0;
+}
+
+static enum numa_policy
+numa_policy_of(const char *text)
+{
+    if (says(text, "best-effort"))
+        return NUMA_BEST_EFFORT;
+    if (says(text, "restricted"))
+        return NUMA_RESTRICTED;
+    if (says(text, "single-numa-node"))
+        return NUMA_SINGLE;
+    return NUMA_NONE;
+}
+
+static enum distribution
+distribution_of(const char *text)
+{
+    if (says(text, "scatter"))
+        return DISTRIBUTION_SCATTER;
+    if (says(text, "cyclic"))
+        return DISTRIBUTION_CYCLIC;
+    return DISTRIBUTION_PACK;
+}
+
+static enum memory_policy
+memory_policy_of(const char *text)
+{
+    if (says(text, "preferred"))
+        return MEMORY_PREFERRED;
+    if (says(text, "interleave"))
+        return MEMORY_INTERLEAVE;
+    return MEMORY_BIND;
+}
+
+/* More PUs than any node can have are as good as that many plus one: nothing
+ * holds them, and sums stay small.
+ */
+static unsigned
+at_most_pus(int64_t count)
+{
+    return count > (int64_t)BITSET_BITS ? BITSET_BITS + 1 : (unsigned)count;
+}
+
+static unsigned
+whole_cpus(int64_t cpu_milli)
+{
+    return at_most_pus(cpu_milli / 1000);
+}
+
+void
+demand_init(struct demand *demand,
+            const struct placement *placement,
+            int64_t cpu_milli,
+            int64_t memory_bytes)
+{
+    memset(demand, 0, sizeof(*demand));
+    demand->memory_bytes = memory_bytes;
+    demand->shared_milli = cpu_milli;
+    if (placement == NULL)
+        return;
+    demand->numa_policy = numa_policy_of(placement->numa_policy);
+    demand->distribution = distribution_of(placement->distribution);
+    demand->memory_policy = memory_policy_of(placement->memory_policy);
+    demand->is_whole_node = placement->whole_node;
+    demand->has_far_devices = says(placement->gpu_binding, "none");
+    demand->gpu_model = placement->gpu_type;
+    if (placement->cores_per_socket > 0)
+        demand->cores_per_package = at_most_pus(placement->cores_per_socket);
+    if (placement->threads_per_core > 0
+        && placement->threads_per_core < (int64_t)BITSET_BITS)
+        demand->threads_per_core = (unsigned)placement->threads_per_core;
+    if (demand->is_whole_node
+        || (says(placement->cpu_policy, "exclusive") && cpu_milli > 0
+            && cpu_milli % 1000 == 0)) {
+        demand->is_exclusive = true;
+        demand->pus = whole_cpus(cpu_milli);
+        demand->shared_milli = 0;
+    }
+}
+
+const char *
+demand_device_type(const char *resource_name)
+{
+    size_t length = strlen(DEVICE_PREFIX);
+
+    return strncmp(resource_name, DEVICE_PREFIX, length) == 0
+               ? resource_name + length
+               : NULL;
+}
+
+void
+demand_add_device(struct demand *demand, const char *type, unsigned count)
+{
+    if (count == 0 || demand->n_devices == DEMAND_MAX_DEVICES)
+        return;
+    demand->devices[demand->n_devices++] = (struct demand_device){
+        .type = type,
+        .model = strcmp(type, GPU_TYPE) == 0 ? demand->gpu_model : NULL,
+        .count = count,
+    };
+}
+
+int64_t
+demand_page_bytes(const char *resource_name)
+{
+    size_t length = strlen(HUGEPAGES_PREFIX);
+
+    return strncmp(resource_name, HUGEPAGES_PREFIX, length) == 0
+               ? quantity_text_value(resource_name + length)
+               : 0;
+}
+
+void
+demand_add_hugepages(struct demand *demand, int64_t page_bytes, int64_t bytes)
+{
+    if (page_bytes <= 0 || bytes <= 0
+        || demand->n_hugepages == DEMAND_MAX_HUGEPAGES)
+        return;
+    demand->hugepages[demand->n_hugepages++] = (struct demand_hugepages){
+        .page_bytes = (uint64_t)page_bytes,
+        .bytes = bytes,
+    };
+}

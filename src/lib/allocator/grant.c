@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a choice of NUMA nodes becomes exact cores, bytes and devices. */
+#include <string.h>
+
+#include "lib/allocator/allocator.h"
+#include "lib/allocator/demand.h"
+#include "lib/allocator/kubelet_grant.h"
+#include "lib/allocator/occupancy.h"
+#include "lib/allocator/silicon.h"
+
+/* The cores still to be had while a grant is made. */
+struct pick {
+    const struct occupancy *o;
+    const struct demand *d;
+    struct grant *grant;
+    struct bitset free; /* cores */
+    uint16_t group_free[BITSET_BITS];
+    uint16_t package_left[BITSET_BITS]; /* cores it may still take there */
+    unsigned wanted;                    /* PUs */
+};
+
+static bool
+in_set(uint64_t set, unsigned numa)
+{
+    return (set >> numa & 1) != 0;
+}
+
+/* Takes the core: as many of its threads as the demand may use and still
+ * wants; the others are withheld.
+ */
+static void
+take_core(struct pick *p, unsigned core)
+{
+    const struct silicon *s = p->o->silicon;
+    unsigned threads = p->d->threads_per_core, used = 0;
+
+    bitset_remove(&p->free, core);
+    p->group_free[s->cores[core].group]--;
+    p->package_left[s->groups[s->cores[core].group].package]--;
+    bitset_add(&p->grant->cores, core);
+    bitset_foreach(pu, &s->topology->cores[core].pus)
+    {
+        bool is_used = p->wanted > 0 && (threads == 0 || used < threads);
+
+        if (is_used) {
+            bitset_add(&p->grant->cpus, pu);
+            p->wanted--;
+            used++;
+        } else {
+            bitset_add(&p->grant->withheld, pu);
+        }
+    }
+}
+
+static unsigned
+core_yield(const struct pick *p, unsigned core)
+{
+    unsigned n = p->o->silicon->cores[core].n_pus;
+    unsigned threads = p->d->threads_per_core;
+
+    return threads > 0 && threads < n ? threads : n;
+}
+
+/* Cores that may still be taken of the group. */
+static unsigned
+group_left(const struct pick *p, unsigned group)
+{
+    unsigned left = p->package_left[p->o->silicon->groups[group].package];
+
+    return left < p->group_free[group] ? left : p->group_free[group];
+}
+
+static unsigned
+group_yield(const struct pick *p, unsigned group)
+{
+    const struct silicon *s = p->o->silicon;
+    unsigned threads = p->d->threads_per_core, sum = 0, left;
+
+    if (threads == 1)
+        return group_left(p, group);
+    if (s->is_uniform)
+        return group_left(p, group)
+               * (threads > 0 && threads < s->max_threads ? threads
+                                                          : s->max_threads);
+    left = group_left(p, group);
+    bitset_foreach(core, &s->groups[group].cores)
+    {
+        if (left == 0)
+            break;
+        if (!bitset_has(&p->free, core))
+            continue;
+        sum += core_yield(p, core);
+        left--;
+    }
+    return sum;
+}
+
+/* The group to go on with: of those that hold all that is wanted the tightest,
+ * otherwise the largest; among equals the fullest of what others hold.
+ */
+static unsigned
+best_group(const struct pick *p, unsigned numa, unsigned wanted)
+{
+    const struct silicon_numa *n = &p->o->silicon->numa[numa];
+    unsigned best = UINT16_MAX, best_yield = 0;
+
+    for (unsigned i = 0; i < n->n_groups; i++) {
+        unsigned group = n->first_group + i;
+        unsigned yield = group_yield(p, group);
+        bool holds = yield >= wanted, best_holds = best_yield >= wanted;
+
+        if (yield == 0)
+            continue;
+        if (best == UINT16_MAX || (holds && !best_holds)
+            || (holds && yield < best_yield)
+            || (!holds && !best_holds && yield > best_yield)) {
+            best = group;
+            best_yield = yield;
+        }
+    }
+    return best;
+}
+
+static unsigned
+first_free_core(const struct pick *p, unsigned group)
+{
+    const struct bitset *cores = &p->o->silicon->groups[group].cores;
+
+    bitset_foreach(core, cores) if (bitset_has(&p->free, core)) return core;
+    return BITSET_BITS;
+}
+
+/* Packed: group by group. Returns what could not be had. */
+static unsigned
+take_packed(struct pick *p, unsigned numa, unsigned pus)
+{
+    while (pus > 0) {
+        unsigned group = best_group(p, numa, pus);
+
+        if (group == UINT16_MAX)
+            return pus;
+        while (pus > 0 && group_left(p, group) > 0) {
+            unsigned core = first_free_core(p, group);
+            unsigned yield = core_yield(p, core);
+
+            take_core(p, core);
+            pus -= yield < pus ? yield : pus;
+        }
+    }
+    return 0;
+}
+
+/* One core from the group of the NUMA node with most left (scatter), or the
+ * lowest core (cyclic). False: none is left.
+ */
+static bool
+take_one(struct pick *p, unsigned numa)
+{
+    const struct silicon_numa *n = &p->o->silicon->numa[numa];
+    unsigned best = UINT16_MAX;
+
+    for (unsigned i = 0; i < n->n_groups; i++) {
+        unsigned group = n->first_group + i;
+
+        if (group_left(p, group) == 0)
+            continue;
+        if (best == UINT16_MAX
+            || (p->d->distribution == DISTRIBUTION_SCATTER
+                && group_left(p, group) > group_left(p, best)))
+            best = group;
+    }
+    if (best == UINT16_MAX)
+        return false;
+    take_core(p, first_free_core(p, best));
+    return true;
+}
+
+static void
+take_in_turn(struct pick *p, uint64_t set)
+{
+    bool any = true;
+
+    while (p->wanted > 0 && any) {
+        any = false;
+        for (unsigned i = 0; i < p->o->silicon->n_numa && p->wanted > 0; i++)
+            if (in_set(set, i) && take_one(p, i))
+                any = true;
+    }
+}
+
+static unsigned
+numa_yield(const struct pick *p, unsigned numa)
+{
+    const struct silicon_numa *n = &p->o->silicon->numa[numa];
+    unsigned sum = 0;
+
+    for (unsigned i = 0; i < n->n_groups; i++)
+        sum += group_yield(p, n->first_group + i);
+    return sum;
+}
+
+/* NUMA nodes from the one with least free to the one with most, so that what
+ * stays free stays together.
+ */
+static void
+take_in_order(struct pick *p, uint64_t set)
+{
+    while (p->wanted > 0 && set != 0) {
+        unsigned next = 64, least = 0;
+
+        for (unsigned i = 0; i < p->o->silicon->n_numa; i++) {
+            unsigned yield = in_set(set, i) ? numa_yield(p, i) : 0;
+
+            if (in_set(set, i) && (next == 64 || yield < least)) {
+                next = i;
+                least = yield;
+            }
+        }
+        set &= ~(UINT64_C(1) << next);
+        if (least > 0)
+            take_packed(p, next, p->wanted < least ? p->wanted : least);
+    }
+}
+
+static void
+grant_cores(const struct occupancy *o,
+            const struct demand *d,
+            uint64_t set,
+            struct grant *grant)
+{
+    struct pick p = {.o = o,
+                     .d = d,
+                     .grant = grant,
+                     .free = o->core_set,
+                     .wanted = d->pus};
+
+    memcpy(p.group_free,
+           o->group_free,
+           o->silicon->n_groups * sizeof(*p.group_free));
+    for (unsigned i = 0; i < o->silicon->n_packages; i++)
+        p.package_left[i] = d->cores_per_package > 0
+                                ? (uint16_t)d->cores_per_package
+                                : UINT16_MAX;
+    if (d->is_whole_node) {
+        grant->cores = o->core_set;
+        grant->cpus = o->silicon->topology->pus;
+    } else if (d->distribution == DISTRIBUTION_PACK) {
+        take_in_order(&p, set);
+    } else {
+        take_in_turn(&p, set);
+    }
+}
+
+/* The NUMA nodes that the cores are on. */
+static uint64_t
+nodes_of_cores(const struct silicon *s, const struct bitset *cores)
+{
+    uint64_t nodes = 0;
+
+    bitset_foreach(core, cores) nodes |= UINT64_C(1) << s->cores[core].numa;
+    return nodes;
+}
+
+static int64_t
+free_memory(const struct occupancy *o, const struct grant *g, unsigned numa)
+{
+    int64_t left = o->numa[numa].free_memory - g->memory[numa];
+
+    return left > 0 ? left : 0;
+}
+
+static int64_t
+put_memory(const struct occupancy *o,
+           struct grant *g,
+           unsigned numa,
+           int64_t bytes)
+{
+    int64_t left = free_memory(o, g, numa);
+
+    if (bytes > left)
+        bytes = left;
+    g->memory[numa] += bytes;
+    if (bytes > 0)
+        g->memory_nodes |= UINT64_C(1) << numa;
+    return bytes;
+}
+
+/* An even share for each of the nodes, then wherever there is room. */
+static int64_t
+share_memory(const struct occupancy *o,
+             struct grant *g,
+             uint64_t nodes,
+             int64_t bytes)
+{
+    int64_t count = __builtin_popcountll(nodes), each;
+
+    if (count == 0)
+        return bytes;
+    each = (bytes + count - 1) / count;
+    for (unsigned i = 0; i < o->silicon->n_numa; i++)
+        if (in_set(nodes, i))
+            bytes -= put_memory(o, g, i, each < bytes ? each : bytes);
+    for (unsigned i = 0; i < o->silicon->n_numa && bytes > 0; i++)
+        if (in_set(nodes, i))
+            bytes -= put_memory(o, g, i, bytes);
+    return bytes;
+}
+
+/* The closest of the others that has room, or 64. */
+static unsigned
+closest(const struct occupancy *o, const struct grant *g, uint64_t nodes)
+{
+    unsigned best = 64, best_distance = 0;
+
+    for (unsigned i = 0; i < o->silicon->n_numa; i++) {
+        unsigned distance = 0;
+
+        if (free_memory(o, g, i) == 0)
+            continue;
+        for (unsigned j = 0; j < o->silicon->n_numa; j++)
+            if (in_set(nodes, j))
+                distance += silicon_distance(o->silicon, j, i);
+        if (best == 64 || distance < best_distance) {
+            best = i;
+            best_distance = distance;
+        }
+    }
+    return best;
+}
+
+static void
+grant_memory(const struct occupancy *o,
+             const struct demand *d,
+             uint64_t set,
+             struct grant *g)
+{
+    uint64_t beside =
+        d->is_exclusive ? nodes_of_cores(o->silicon, &g->cores) : set;
+    int64_t bytes = d->memory_bytes;
+
+    if (d->is_exclusive)
+        g->memory_nodes = beside;
+    if (bytes == 0)
+        return;
+    bytes = share_memory(o, g, beside, bytes);
+    bytes = share_memory(o, g, set & ~beside, bytes);
+    while (bytes > 0) {
+        unsigned numa = closest(o, g, beside);
+
+        if (numa == 64)
+            return;
+        bytes -= put_memory(o, g, numa, bytes);
+    }
+}
+
+/* An even share of the huge pages of one size for each of the nodes, in whole
+ * pages, then wherever there are some: first on these nodes, then anywhere.
+ */
+static void
+grant_pages(const struct occupancy *o,
+            unsigned page,
+            int64_t bytes,
+            uint64_t nodes,
+            struct grant *g)
+{
+    int64_t size = (int64_t)o->silicon->page_bytes[page];
+    int64_t count = __builtin_popcountll(nodes);
+    int64_t each = count > 0 ? (bytes / size + count - 1) / count * size : 0;
+    uint64_t sets[] = {nodes, nodes, UINT64_MAX};
+
+    bytes = (bytes + size - 1) / size * size;
+    for (unsigned round = 0; round < ARRAY_SIZE(sets); round++)
+        for (unsigned i = 0; i < o->silicon->n_numa; i++) {
+            int64_t left = o->numa[i].free_huge[page] - g->huge[page][i];
+            int64_t most = round == 0 && each < bytes ? each : bytes;
+            int64_t some = most < left ? most : left;
+
+            if (!in_set(sets[round], i) || some <= 0)
+                continue;
+            g->huge[page][i] += some;
+            g->memory_nodes |= UINT64_C(1) << i;
+            bytes -= some;
+        }
+}
+
+static void
+grant_hugepages(const struct occupancy *o,
+                const struct demand *d,
+                uint64_t set,
+                struct grant *g)
+{
+    uint64_t nodes = g->memory_nodes != 0 ? g->memory_nodes & set : set;
+
+    for (unsigned i = 0; i < d->n_hugepages; i++)
+        grant_pages(o,
+                    silicon_find_page(o->silicon, d->hugepages[i].page_bytes),
+                    d->hugepages[i].bytes,
+                    nodes,
+                    g);
+}
+
+static bool
+take_device(const struct occupancy *o,
+            struct grant *g,
+            const struct demand_device *wanted,
+            uint64_t set)
+{
+    const struct topology *t = o->silicon->topology;
+
+    for (unsigned i = 0; i < t->n_devices; i++)
+        if (o->device_holders[i] == 0 && !bitset_has(&g->devices, i)
+            && (t->devices[i].numa == TOPOLOGY_NONE
+                || in_set(set, t->devices[i].numa))
+            && silicon_device_is(o->silicon, i, wanted->type, wanted->model)) {
+            bitset_add(&g->devices, i);
+            return true;
+        }
+    return false;
+}
+
+static void
+grant_devices(const struct occupancy *o,
+              const struct demand *d,
+              uint64_t set,
+              struct grant *g)
+{
+    uint64_t beside = nodes_of_cores(o->silicon, &g->cores);
+
+    for (unsigned i = 0; i < d->n_devices; i++)
+        for (unsigned n = 0; n < d->devices[i].count; n++)
+            if (!take_device(o, g, &d->devices[i], beside)
+                && !take_device(o, g, &d->devices[i], set))
+                take_device(o, g, &d->devices[i], UINT64_MAX);
+}
+
+enum allocator_answer
+allocator_grant(const struct occupancy *o,
+                const struct demand *d,
+                struct grant *ret_grant)
+{
+    struct allocator_choice choice;
+    enum allocator_answer answer = allocator_choose(o, d, &choice);
+
+    if (answer != ALLOCATOR_FITS)
+        return answer;
+    if (d->rules != NULL && kubelet_grant_knows(d))
+        return kubelet_grant(o, d, d->rules, ret_grant);
+    memset(ret_grant, 0, sizeof(*ret_grant));
+    ret_grant->is_shared = !d->is_exclusive;
+    ret_grant->shared_milli = d->shared_milli;
+    if (d->is_exclusive)
+        grant_cores(o, d, choice.numa, ret_grant);
+    grant_devices(o, d, choice.numa, ret_grant);
+    grant_memory(o, d, choice.numa, ret_grant);
+    grant_hugepages(o, d, choice.numa, ret_grant);
+    return ALLOCATOR_FITS;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/allocator/holding.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/allocator/silicon.h"
+#include "lib/api/allocation.h"
+#include "lib/api/cpuset.h"
+#include "lib/api/quantity.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+
+/* One block: the struct, then its arrays, the widest first. */
+struct holding *
+holding_new(unsigned n_cores, unsigned n_devices, unsigned n_memory)
+{
+    size_t memory = n_memory * sizeof(struct holding_memory);
+    size_t cores = n_cores * sizeof(uint16_t);
+    size_t devices = n_devices * sizeof(uint16_t);
+    struct holding *h =
+        xcalloc(1, sizeof(struct holding) + memory + cores + devices);
+
+    h->memory = (struct holding_memory *)(h + 1);
+    h->cores = (uint16_t *)(h->memory + n_memory);
+    h->devices = h->cores + n_cores;
+    h->n_cores = (uint16_t)n_cores;
+    h->n_devices = (uint16_t)n_devices;
+    h->n_memory = (uint16_t)n_memory;
+    return h;
+}
+
+void
+holding_free(struct holding *holding)
+{
+    free(holding);
+}
+
+struct holding *
+holding_dup(const struct holding *holding)
+{
+    struct holding *h =
+        holding_new(holding->n_cores, holding->n_devices, holding->n_memory);
+
+    h->shared_milli = holding->shared_milli;
+    h->charged_milli = holding->charged_milli;
+    h->is_shared = holding->is_shared;
+    memcpy(h->cores, holding->cores, h->n_cores * sizeof(*h->cores));
+    memcpy(h->devices, holding->devices, h->n_devices * sizeof(*h->devices));
+    memcpy(h->memory, holding->memory, h->n_memory * sizeof(*h->memory));
+    return h;
+}
+
+bool
+holding_equals(const struct holding *a, const struct holding *b)
+{
+    if (a->n_cores != b->n_cores || a->n_devices != b->n_devices
+        || a->n_memory != b->n_memory || a->is_shared != b->is_shared
+        || a->shared_milli != b->shared_milli
+        || memcmp(a->cores, b->cores, a->n_cores * sizeof(*a->cores)) != 0
+        || memcmp(a->devices, b->devices, a->n_devices * sizeof(*a->devices))
+               != 0)
+        return false;
+    for (unsigned i = 0; i < a->n_memory; i++)
+        if (a->memory[i].numa != b->memory[i].numa
+            || a->memory[i].page != b->memory[i].page
+            || a->memory[i].bytes != b->memory[i].bytes)
+            return false;
+    return true;
+}
+
+/* Every core that has one of the PUs; PUs that no core has are counted. */
+static unsigned
+add_cores(struct holding *h, const struct silicon *s, const struct bitset *pus)
+{
+    unsigned known = 0;
+
+    h->n_cores = 0;
+    for (unsigned core = 0; core < s->n_cores; core++) {
+        unsigned of_core = bitset_count_and(&s->topology->cores[core].pus, pus);
+
+        if (of_core == 0)
+            continue;
+        h->cores[h->n_cores++] = (uint16_t)core;
+        known += of_core;
+    }
+    return bitset_count(pus) - known;
+}
+
+static unsigned
+add_devices(struct holding *h,
+            const struct silicon *s,
+            const struct allocation *a)
+{
+    unsigned unknown = 0;
+
+    h->n_devices = 0;
+    for (unsigned i = 0; i < a->devices.count; i++) {
+        unsigned d = 0;
+
+        while (d < s->topology->n_devices
+               && strcmp(s->topology->devices[d].name, a->devices.items[i])
+                      != 0)
+            d++;
+        if (d < s->topology->n_devices)
+            h->devices[h->n_devices++] = (uint16_t)d;
+        else
+            unknown++;
+    }
+    return unknown;
+}
+
+static unsigned
+add_memory(struct holding *h,
+           const struct silicon *s,
+           const struct allocation *a)
+{
+    unsigned unknown = 0;
+
+    h->n_memory = 0;
+    for (unsigned i = 0; i < a->memory.count; i++) {
+        const char *size = a->memory.items[i].page_size;
+        unsigned numa = silicon_find_numa(s, a->memory.items[i].node);
+        unsigned page = HOLDING_PLAIN;
+
+        if (size != NULL)
+            page = silicon_find_page(s, (uint64_t)quantity_text_value(size));
+        if (numa == TOPOLOGY_NONE || page == SILICON_MAX_PAGES) {
+            unknown++;
+            continue;
+        }
+        h->memory[h->n_memory++] = (struct holding_memory){
+            .numa = (uint16_t)numa,
+            .page = (uint16_t)page,
+            .bytes = quantity_text_value(a->memory.items[i].bytes),
+        };
+    }
+    return unknown;
+}
+
+int
+holding_of_allocation(const struct silicon *silicon,
+                      const struct allocation *allocation,
+                      struct holding **ret_holding,
+                      struct error *err)
+{
+    struct bitset cpus = {0}, withheld = {0};
+    struct holding *h;
+    unsigned unknown;
+    int r;
+
+    if (allocation->cpus != NULL) {
+        r = cpuset_parse(allocation->cpus, &cpus, err);
+        if (r < 0)
+            return error_wrap(err, -EINVAL, "cpus");
+    }
+    if (allocation->withheld != NULL) {
+        r = cpuset_parse(allocation->withheld, &withheld, err);
+        if (r < 0)
+            return error_wrap(err, -EINVAL, "withheld");
+    }
+    bitset_or(&cpus, &withheld);
+    h = holding_new(silicon->n_cores,
+                    allocation->devices.count,
+                    allocation->memory.count);
+    h->is_shared = allocation->cpus == NULL;
+    h->shared_milli = quantity_text_milli(allocation->shared_cpu);
+    h->charged_milli = (int64_t)bitset_count(&cpus) * 1000;
+    unknown = add_cores(h, silicon, &cpus);
+    unknown += add_devices(h, silicon, allocation);
+    unknown += add_memory(h, silicon, allocation);
+    /* The room was for every core of the node; keep what is needed. */
+    *ret_holding = holding_dup(h);
+    holding_free(h);
+    if (unknown > 0)
+        return error_set(err,
+                         -ENXIO,
+                         "%u of the CPUs, devices and memory nodes allocated "
+                         "are not in the node's topology",
+                         unknown);
+    return 0;
+}

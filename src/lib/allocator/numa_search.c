@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/allocator/numa_search.h"
+
+#include "lib/allocator/demand.h"
+#include "lib/allocator/occupancy.h"
+
+/* How many steps a search may take, parts of sets too: all pairs of 64, all
+ * sets of up to 4 of 16, all of any width of 12; and all widths together.
+ */
+#define SEARCH_LIMIT     8000u
+#define ALL_SEARCH_LIMIT (3 * SEARCH_LIMIT)
+
+unsigned
+numa_search_usable(const struct occupancy *o, unsigned numa, unsigned threads)
+{
+    const struct silicon *s = o->silicon;
+    unsigned usable = 0;
+
+    if (threads == 0 || threads >= s->max_threads)
+        return o->numa[numa].free_pus;
+    if (threads == 1)
+        return o->numa[numa].free_cores;
+    if (s->is_uniform)
+        return o->numa[numa].free_cores * threads;
+    bitset_foreach(core, &o->core_set)
+    {
+        unsigned n = s->cores[core].n_pus;
+
+        if (s->cores[core].numa == numa)
+            usable += n < threads ? n : threads;
+    }
+    return usable;
+}
+
+static unsigned
+free_devices(const struct occupancy *o,
+             const struct demand_device *wanted,
+             uint64_t numa)
+{
+    const struct topology *t = o->silicon->topology;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < t->n_devices; i++)
+        if (o->device_holders[i] == 0
+            && (t->devices[i].numa == TOPOLOGY_NONE
+                || (numa >> t->devices[i].numa & 1) != 0)
+            && silicon_device_is(o->silicon, i, wanted->type, wanted->model))
+            n++;
+    return n;
+}
+
+bool
+numa_search_has_devices(const struct occupancy *o,
+                        const struct demand *d,
+                        uint64_t numa)
+{
+    for (unsigned i = 0; i < d->n_devices; i++)
+        if (free_devices(o, &d->devices[i], numa) < d->devices[i].count)
+            return false;
+    return true;
+}
+
+/* Of all of these NUMA nodes, at most so many cores of each package. Where
+ * cores are not alike each counts as the least of them.
+ */
+static unsigned
+usable_capped(const struct occupancy *o, const struct demand *d, uint64_t set)
+{
+    const struct silicon *s = o->silicon;
+    unsigned threads = d->threads_per_core, sum = 0;
+
+    if (threads == 0 || threads > s->min_threads)
+        threads = s->min_threads;
+    for (unsigned p = 0; p < s->n_packages; p++) {
+        unsigned cores = 0;
+
+        for (unsigned g = 0; g < s->n_groups; g++)
+            if (s->groups[g].package == p && (set >> s->groups[g].numa & 1))
+                cores += o->group_free[g];
+        sum += (cores < d->cores_per_package ? cores : d->cores_per_package)
+               * threads;
+    }
+    return sum;
+}
+
+bool
+numa_search_has_hugepages(const struct occupancy *o,
+                          const struct demand *d,
+                          uint64_t set)
+{
+    for (unsigned i = 0; i < d->n_hugepages; i++) {
+        unsigned page =
+            silicon_find_page(o->silicon, d->hugepages[i].page_bytes);
+        int64_t bytes = 0;
+
+        if (page == SILICON_MAX_PAGES)
+            return false;
+        for (unsigned n = 0; n < o->silicon->n_numa; n++)
+            if ((set >> n & 1) != 0 && o->numa[n].free_huge[page] > 0)
+                bytes += o->numa[n].free_huge[page];
+        if (bytes < d->hugepages[i].bytes)
+            return false;
+    }
+    return true;
+}
+
+void
+numa_search_init(struct numa_search *s,
+                 const struct occupancy *o,
+                 const struct demand *d)
+{
+    unsigned n = o->silicon->n_numa;
+
+    s->o = o;
+    s->d = d;
+    s->most_pus = 0;
+    s->most_memory = 0;
+    s->all_visits = 0;
+    for (unsigned i = 0; i < n; i++) {
+        s->pus[i] =
+            d->pus > 0 ? numa_search_usable(o, i, d->threads_per_core) : 0;
+        s->memory[i] = o->numa[i].free_memory > 0 ? o->numa[i].free_memory : 0;
+        if (s->pus[i] > s->most_pus)
+            s->most_pus = s->pus[i];
+        if (s->memory[i] > s->most_memory)
+            s->most_memory = s->memory[i];
+    }
+}
+
+/* Whether cores, devices and huge pages of the set are enough; `pus` is the
+ * sum without regard to packages.
+ */
+static bool
+holds(const struct numa_search *s, uint64_t set, unsigned *pus)
+{
+    const struct demand *d = s->d;
+
+    if (d->cores_per_package > 0 && d->pus > 0) {
+        *pus = usable_capped(s->o, d, set);
+        if (*pus < d->pus)
+            return false;
+    }
+    if (d->n_hugepages > 0 && !numa_search_has_hugepages(s->o, d, set))
+        return false;
+    return d->n_devices == 0 || d->has_far_devices
+           || numa_search_has_devices(s->o, d, set);
+}
+
+static void
+weigh(struct numa_search *s, uint64_t set, unsigned pus, unsigned distance)
+{
+    unsigned left;
+
+    if (!holds(s, set, &pus))
+        return;
+    left = pus - s->d->pus;
+    if (s->has_found
+        && (distance > s->best_distance
+            || (distance == s->best_distance && left >= s->best_left)))
+        return;
+    s->has_found = true;
+    s->best = set;
+    s->best_distance = distance;
+    s->best_left = left;
+}
+
+static void
+extend(struct numa_search *s,
+       unsigned from,
+       unsigned depth,
+       uint64_t set,
+       unsigned pus,
+       int64_t memory,
+       unsigned distance)
+{
+    unsigned more = s->width - depth;
+
+    s->visits++;
+    if (pus + more * s->most_pus < s->d->pus
+        || memory + (int64_t)more * s->most_memory < s->d->memory_bytes)
+        return;
+    if (more == 0) {
+        weigh(s, set, pus, distance);
+        return;
+    }
+    for (unsigned i = from; i + more <= s->o->silicon->n_numa; i++) {
+        unsigned apart = distance;
+
+        if (s->visits > SEARCH_LIMIT)
+            return;
+        if (s->pus[i] == 0 && s->memory[i] == 0 && s->d->n_devices == 0
+            && s->d->n_hugepages == 0)
+            continue;
+        for (uint64_t rest = set; rest != 0; rest &= rest - 1)
+            apart += silicon_distance(s->o->silicon,
+                                      (unsigned)__builtin_ctzll(rest),
+                                      i);
+        extend(s,
+               i + 1,
+               depth + 1,
+               set | UINT64_C(1) << i,
+               pus + s->pus[i],
+               memory + s->memory[i],
+               apart);
+    }
+}
+
+/* ---- Where there are too many sets ---- */
+
+/* How much of the demand a NUMA node could hold, cores and memory alike. */
+static uint64_t
+worth(const struct numa_search *s, unsigned i)
+{
+    uint64_t pus = s->d->pus > 0 ? 1024 * (uint64_t)s->pus[i] / s->d->pus : 0;
+    uint64_t memory = s->d->memory_bytes > 0
+                          ? (uint64_t)(s->memory[i] >> 10)
+                                / ((uint64_t)(s->d->memory_bytes >> 20) + 1)
+                          : 0;
+
+    return pus + memory;
+}
+
+static unsigned
+distance_within(const struct numa_search *s, uint64_t set)
+{
+    unsigned sum = 0;
+
+    for (uint64_t a = set; a != 0; a &= a - 1)
+        for (uint64_t b = a & (a - 1); b != 0; b &= b - 1)
+            sum += silicon_distance(s->o->silicon,
+                                    (unsigned)__builtin_ctzll(a),
+                                    (unsigned)__builtin_ctzll(b));
+    return sum;
+}
+
+/* The worthiest `width` of the first of these, if they hold it. */
+static bool
+try_worthiest(struct numa_search *s,
+              const uint64_t *worths,
+              const uint8_t *near,
+              unsigned count)
+{
+    uint64_t set = 0;
+    unsigned pus = 0;
+    int64_t memory = 0;
+
+    for (unsigned n = 0; n < s->width; n++) {
+        unsigned best = 64;
+
+        for (unsigned k = 0; k < count; k++)
+            if ((set >> near[k] & 1) == 0
+                && (best == 64 || worths[near[k]] > worths[best]))
+                best = near[k];
+        set |= UINT64_C(1) << best;
+        pus += s->pus[best];
+        memory += s->memory[best];
+    }
+    if (pus < s->d->pus || memory < s->d->memory_bytes)
+        return false;
+    weigh(s, set, pus, distance_within(s, set));
+    return s->has_found;
+}
+
+/* The neighbourhood of each NUMA node in turn, as large as it has to be. */
+static void
+try_neighbourhoods(struct numa_search *s)
+{
+    unsigned n = s->o->silicon->n_numa;
+    uint64_t worths[64];
+
+    for (unsigned i = 0; i < n; i++)
+        worths[i] = worth(s, i);
+    for (unsigned centre = 0; centre < n; centre++) {
+        uint8_t near[64];
+
+        for (unsigned i = 0; i < n; i++) {
+            unsigned far = silicon_distance(s->o->silicon, centre, i), at = i;
+
+            while (at > 0
+                   && silicon_distance(s->o->silicon, centre, near[at - 1])
+                          > far) {
+                near[at] = near[at - 1];
+                at--;
+            }
+            near[at] = (uint8_t)i;
+        }
+        for (unsigned count = s->width; count < n; count += s->width)
+            if (try_worthiest(s, worths, near, count))
+                break;
+        if (!s->has_found && !try_worthiest(s, worths, near, n))
+            return; /* so it is from everywhere */
+    }
+}
+
+/* Whether the largest so many are enough: most widths that are too small end
+ * here.
+ */
+static bool
+can_hold(const struct numa_search *s)
+{
+    unsigned pus[65] = {0};
+    int64_t memory[65] = {0};
+
+    for (unsigned i = 0; i < s->o->silicon->n_numa; i++) {
+        unsigned at = s->width;
+
+        for (; at > 0 && pus[at - 1] < s->pus[i]; at--)
+            pus[at] = pus[at - 1];
+        pus[at] = s->pus[i];
+        for (at = s->width; at > 0 && memory[at - 1] < s->memory[i]; at--)
+            memory[at] = memory[at - 1];
+        memory[at] = s->memory[i];
+    }
+    for (unsigned i = 1; i < s->width; i++) {
+        pus[0] += pus[i];
+        memory[0] += memory[i];
+    }
+    return pus[0] >= s->d->pus && memory[0] >= s->d->memory_bytes;
+}
+
+/* What extend does for a width of one, without its steps: most pods are asked
+ * of most nodes so.
+ */
+static void
+try_each(struct numa_search *s)
+{
+    for (unsigned i = 0; i < s->o->silicon->n_numa; i++)
+        if (s->pus[i] >= s->d->pus && s->memory[i] >= s->d->memory_bytes)
+            weigh(s, UINT64_C(1) << i, s->pus[i], 0);
+}
+
+bool
+numa_search_run(struct numa_search *s, unsigned width)
+{
+    s->width = width;
+    s->visits = 0;
+    s->has_found = false;
+    if (width == 1)
+        try_each(s);
+    else if (can_hold(s)) {
+        if (s->all_visits < ALL_SEARCH_LIMIT)
+            extend(s, 0, 0, 0, 0, 0, 0);
+        s->all_visits += s->visits;
+        if (s->visits > SEARCH_LIMIT || s->visits == 0)
+            try_neighbourhoods(s);
+    }
+    return s->has_found;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/allocator/occupancy.h"
+
+#include <string.h>
+
+#include "lib/allocator/holding.h"
+#include "lib/base/alloc.h"
+
+/* One block, so that a copy is one memcpy: the arrays stand behind the
+ * struct, the widest first.
+ */
+static void
+place_arrays(struct occupancy *o, const struct silicon *s)
+{
+    o->numa = (struct occupancy_numa *)(o + 1);
+    o->group_free = (uint16_t *)(o->numa + s->n_numa);
+    o->core_holders = (uint8_t *)(o->group_free + s->n_groups);
+    o->device_holders = o->core_holders + s->n_cores;
+}
+
+struct occupancy *
+occupancy_new(struct silicon *silicon)
+{
+    const struct silicon *s = silicon;
+    size_t size =
+        sizeof(struct occupancy) + s->n_numa * sizeof(struct occupancy_numa)
+        + s->n_groups * sizeof(uint16_t) + s->n_cores + s->topology->n_devices;
+    struct occupancy *o = xcalloc(1, size);
+
+    o->size = (uint32_t)size;
+    o->silicon = silicon_ref(silicon);
+    place_arrays(o, s);
+    o->free_cores = s->n_cores;
+    o->free_pus = s->n_pus;
+    o->free_memory = (int64_t)s->memory_bytes;
+    for (unsigned i = 0; i < s->n_numa; i++) {
+        o->numa[i] = (struct occupancy_numa){
+            .free_cores = s->numa[i].n_cores,
+            .free_pus = s->numa[i].n_pus,
+            .free_memory = (int64_t)s->topology->numa[i].memory_bytes,
+        };
+        memcpy(o->numa[i].free_huge,
+               s->numa[i].huge_bytes,
+               sizeof(o->numa[i].free_huge));
+    }
+    for (unsigned g = 0; g < s->n_groups; g++)
+        o->group_free[g] = s->groups[g].n_cores;
+    for (unsigned core = 0; core < s->n_cores; core++)
+        bitset_add(&o->core_set, core);
+    return o;
+}
+
+struct occupancy *
+occupancy_dup(const struct occupancy *o)
+{
+    struct occupancy *copy = xmemdup(o, o->size);
+
+    silicon_ref(copy->silicon);
+    place_arrays(copy, copy->silicon);
+    return copy;
+}
+
+void
+occupancy_free(struct occupancy *o)
+{
+    if (o == NULL)
+        return;
+    silicon_unref(o->silicon);
+    free(o);
+}
+
+static void
+count_core(struct occupancy *o, unsigned core, bool is_free)
+{
+    const struct silicon_core *c = &o->silicon->cores[core];
+    struct occupancy_numa *numa = &o->numa[c->numa];
+
+    if (is_free) {
+        bitset_add(&o->core_set, core);
+        o->free_cores++;
+        o->free_pus += c->n_pus;
+        numa->free_cores++;
+        numa->free_pus += c->n_pus;
+        o->group_free[c->group]++;
+    } else {
+        bitset_remove(&o->core_set, core);
+        o->free_cores--;
+        o->free_pus -= c->n_pus;
+        numa->free_cores--;
+        numa->free_pus -= c->n_pus;
+        o->group_free[c->group]--;
+    }
+}
+
+/* The total leaves out what is overdrawn, which other NUMA nodes cannot make
+ * good.
+ */
+static void
+count_memory(struct occupancy *o, const struct holding_memory *m, int64_t bytes)
+{
+    struct occupancy_numa *numa = &o->numa[m->numa];
+    int64_t before = numa->free_memory;
+    int64_t after = before + bytes;
+
+    if (m->page != HOLDING_PLAIN) {
+        numa->free_huge[m->page] += bytes;
+        return;
+    }
+    numa->free_memory = after;
+    o->free_memory += (after > 0 ? after : 0) - (before > 0 ? before : 0);
+}
+
+/* NUMA nodes that one holding has memory on belong together, as long as there
+ * is any on them.
+ */
+static void
+count_blocks(struct occupancy *o, const struct holding *h, bool is_taken)
+{
+    uint64_t all = 0;
+
+    for (unsigned i = 0; i < h->n_memory; i++)
+        all |= UINT64_C(1) << h->memory[i].numa;
+    for (uint64_t rest = all; rest != 0; rest &= rest - 1) {
+        struct occupancy_numa *n = &o->numa[__builtin_ctzll(rest)];
+
+        if (is_taken) {
+            n->blocks++;
+            n->group |= all;
+        } else if (--n->blocks == 0) {
+            n->group = 0;
+        }
+    }
+}
+
+void
+occupancy_take(struct occupancy *o, const struct holding *holding)
+{
+    for (unsigned i = 0; i < holding->n_cores; i++)
+        if (o->core_holders[holding->cores[i]]++ == 0)
+            count_core(o, holding->cores[i], false);
+    for (unsigned i = 0; i < holding->n_devices; i++)
+        o->device_holders[holding->devices[i]]++;
+    for (unsigned i = 0; i < holding->n_memory; i++)
+        count_memory(o, &holding->memory[i], -holding->memory[i].bytes);
+    count_blocks(o, holding, true);
+    o->shared_milli += holding->shared_milli;
+    o->n_shared += holding->is_shared;
+}
+
+void
+occupancy_release(struct occupancy *o, const struct holding *holding)
+{
+    for (unsigned i = 0; i < holding->n_cores; i++)
+        if (--o->core_holders[holding->cores[i]] == 0)
+            count_core(o, holding->cores[i], true);
+    for (unsigned i = 0; i < holding->n_devices; i++)
+        o->device_holders[holding->devices[i]]--;
+    for (unsigned i = 0; i < holding->n_memory; i++)
+        count_memory(o, &holding->memory[i], holding->memory[i].bytes);
+    count_blocks(o, holding, false);
+    o->shared_milli -= holding->shared_milli;
+    o->n_shared -= holding->is_shared;
+}
+
+bool
+occupancy_can_take(const struct occupancy *o, const struct holding *holding)
+{
+    for (unsigned i = 0; i < holding->n_cores; i++)
+        if (o->core_holders[holding->cores[i]] > 0)
+            return false;
+    for (unsigned i = 0; i < holding->n_devices; i++)
+        if (o->device_holders[holding->devices[i]] > 0)
+            return false;
+    return true;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* occupancy.h - what is free on one node: cores, memory by NUMA node, devices
+ *
+ * Owns:       a reference to the silicon; knows nothing of pods.
+ * Invariant:  the counts are those of the bitsets; a core is free when no
+ *             holding has it. Free memory may be negative when a node shrank
+ *             under its pods.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/allocator/silicon.h"
+#include "lib/base/bitset.h"
+#include "lib/base/macro.h"
+
+struct holding;
+
+struct occupancy_numa {
+    uint32_t free_cores;
+    uint32_t free_pus;
+    int64_t free_memory;
+    int64_t free_huge[SILICON_MAX_PAGES];
+    uint64_t group;  /* all that holdings with memory here have memory on */
+    uint32_t blocks; /* how many such holdings; 0: no group */
+};
+
+struct occupancy {
+    struct silicon *silicon;
+    uint32_t free_cores;
+    uint32_t free_pus; /* those of free cores; the shared pool is on them */
+    uint32_t n_shared; /* holdings in the shared pool */
+    uint32_t size;     /* of this block, private */
+    int64_t shared_milli;
+    int64_t free_memory; /* of all NUMA nodes; none counts below 0 */
+    struct occupancy_numa *numa;
+    uint16_t *group_free;  /* free cores of each group */
+    uint8_t *core_holders; /* how many hold it */
+    uint8_t *device_holders;
+    struct bitset core_set; /* the free cores */
+};
+
+/* Life: everything free at first. Dup is for trying things out. */
+void occupancy_free(struct occupancy *o);
+struct occupancy *occupancy_new(struct silicon *silicon)
+    OWNED_BY(occupancy_free);
+struct occupancy *occupancy_dup(const struct occupancy *o)
+    OWNED_BY(occupancy_free);
+DEFINE_CLEANUP(struct occupancy, occupancy_free)
+
+/* Change */
+void occupancy_take(struct occupancy *o, const struct holding *holding);
+void occupancy_release(struct occupancy *o, const struct holding *holding);
+
+/* Look: whether all that it names is free, as it is when nothing overlaps. */
+bool occupancy_can_take(const struct occupancy *o,
+                        const struct holding *holding);
