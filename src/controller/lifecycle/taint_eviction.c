@@ -7,20 +7,17 @@
 #include "controller/lifecycle/node_health.h"
 #include "controller/lifecycle/stock.h"
 #include "controller/lifecycle/workqueue.h"
-#include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/api/node.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
 #include "lib/base/alloc.h"
-#include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/list.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
-#include "lib/client/client.h"
-#include "lib/json/json.h"
+#include "lib/client/pod_removal.h"
 
 #define PARALLEL  16u
 #define SECOND_US INT64_C(1000000)
@@ -41,12 +38,9 @@ struct seen {
 /* One pod's end. */
 struct ending {
     struct list link;
-    struct client_call *call;
+    struct pod_removal *removal;
     struct taint_eviction *e;
     char *key;
-    char *namespace;
-    char *name;
-    char *uid;
 };
 
 /* When */
@@ -113,9 +107,6 @@ ending_free(struct ending *ending)
 {
     list_remove(&ending->link);
     free(ending->key);
-    free(ending->namespace);
-    free(ending->name);
-    free(ending->uid);
     free(ending);
 }
 
@@ -127,12 +118,11 @@ ending_done(struct ending *ending, enum workqueue_result result)
 }
 
 static void
-deleted(const struct client_reply *reply, void *context)
+removed(const struct client_reply *reply, void *context)
 {
     struct ending *ending = context;
     struct error err = {0};
-    bool has_failed = client_reply_error(reply, &err) < 0 && reply->code != 404
-                      && reply->code != 409;
+    bool has_failed = pod_removal_error(reply, &err) < 0;
 
     if (has_failed)
         log_warning("pod '%s' does not tolerate its node and stays: %s, "
@@ -140,82 +130,6 @@ deleted(const struct client_reply *reply, void *context)
                     ending->key,
                     err.text);
     ending_done(ending, has_failed ? WORKQUEUE_FAILED : WORKQUEUE_OK);
-}
-
-static void
-delete_pod(struct ending *ending)
-{
-    struct arena *arena = arena_new(512);
-    struct json *body = json_object(arena);
-
-    json_set_string(arena, body, "apiVersion", "v1");
-    json_set_string(arena, body, "kind", "DeleteOptions");
-    json_set_string(arena,
-                    json_make_object(arena, body, "preconditions"),
-                    "uid",
-                    ending->uid);
-    ending->call = client_call(ending->e->client,
-                               arena,
-                               &(struct client_request){
-                                   .verb = CLIENT_DELETE,
-                                   .kind = &pod_kind,
-                                   .namespace = ending->namespace,
-                                   .name = ending->name,
-                                   .body = body,
-                               },
-                               deleted,
-                               ending);
-}
-
-static void
-told(const struct client_reply *reply, void *context)
-{
-    struct ending *ending = context;
-
-    if (reply->code >= 200 && reply->code < 300)
-        delete_pod(ending);
-    else
-        deleted(reply, ending);
-}
-
-static void
-tell_pod(struct ending *ending)
-{
-    struct arena *arena = arena_new(1024);
-    struct json *body = json_object(arena), *list = json_array(arena);
-    struct json *condition = json_object(arena);
-    char now[TIME_TEXT_SIZE];
-
-    time_format(clock_real_us(ending->e->clock), false, now);
-    json_set_string(arena,
-                    json_make_object(arena, body, "metadata"),
-                    "uid",
-                    ending->uid);
-    json_set_string(arena, condition, "type", "DisruptionTarget");
-    json_set_string(arena, condition, "status", "True");
-    json_set_string(arena, condition, "reason", "DeletionByTaintManager");
-    json_set_string(arena,
-                    condition,
-                    "message",
-                    "Taint manager: deleting due to NoExecute taint");
-    json_set_string(arena, condition, "lastTransitionTime", now);
-    json_append(arena, list, condition);
-    json_set(arena,
-             json_make_object(arena, body, "status"),
-             "conditions",
-             list);
-    ending->call = client_call(ending->e->client,
-                               arena,
-                               &(struct client_request){
-                                   .verb = CLIENT_STRATEGIC_PATCH,
-                                   .kind = &pod_kind,
-                                   .namespace = ending->namespace,
-                                   .name = ending->name,
-                                   .subresource = "status",
-                                   .body = body,
-                               },
-                               told,
-                               ending);
 }
 
 static void
@@ -230,10 +144,19 @@ end_pod(struct taint_eviction *e, const char *key, const struct object *pod)
     list_add_last(&e->endings, &ending->link);
     ending->e = e;
     ending->key = xstrdup(key);
-    ending->namespace = xstrdup(pod->meta->namespace);
-    ending->name = xstrdup(pod->meta->name);
-    ending->uid = xstrdup(pod->meta->uid);
-    tell_pod(ending);
+    ending->removal =
+        pod_removal_begin(e->client,
+                          e->clock,
+                          &(struct pod_removal_order){
+                              .namespace = pod->meta->namespace,
+                              .name = pod->meta->name,
+                              .uid = pod->meta->uid,
+                              .reason = "DeletionByTaintManager",
+                              .message = "Taint manager: deleting due to "
+                                         "NoExecute taint",
+                          },
+                          removed,
+                          ending);
 }
 
 /* Whom */
@@ -385,7 +308,7 @@ taint_eviction_free(struct taint_eviction *e)
     {
         struct ending *ending = container_of(link, struct ending, link);
 
-        client_cancel(ending->call);
+        pod_removal_cancel(ending->removal);
         ending_free(ending);
     }
     workqueue_free(e->queue);

@@ -7,22 +7,19 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/meters.h"
 #include "controller/scheduler/recorder.h"
-#include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/base/alloc.h"
-#include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
-#include "lib/client/client.h"
-#include "lib/json/json.h"
+#include "lib/client/pod_removal.h"
 
 struct eviction {
     struct evictions *owner;
     char *key;
     struct pod_view *victim;
-    struct client_call *call;
+    struct pod_removal *removal;
     int64_t began_us;
 };
 
@@ -53,7 +50,7 @@ evictions_new(struct client *client,
 static void
 eviction_free(struct eviction *v)
 {
-    client_cancel(v->call);
+    pod_removal_cancel(v->removal);
     pod_view_unref(v->victim);
     free(v->key);
     free(v);
@@ -74,12 +71,14 @@ evictions_free(struct evictions *e)
 }
 
 static void
-end(struct eviction *v, const struct client_reply *reply)
+removed(const struct client_reply *reply, void *context)
 {
+    struct eviction *v = context;
     struct evictions *e = v->owner;
     struct error err = {0};
-    bool has_failed = client_reply_error(reply, &err) < 0 && reply->code != 404;
+    bool has_failed = pod_removal_error(reply, &err) < 0;
 
+    v->removal = NULL;
     meters_eviction(e->meters,
                     !has_failed,
                     clock_monotonic_us(e->clock) - v->began_us);
@@ -87,93 +86,8 @@ end(struct eviction *v, const struct client_reply *reply)
         log_warning("pod '%s' was to make room for another but stays: %s",
                     v->key,
                     err.text);
-    map_remove(v->owner->under_way, v->key);
+    map_remove(e->under_way, v->key);
     eviction_free(v);
-}
-
-static void
-deleted(const struct client_reply *reply, void *context)
-{
-    struct eviction *v = context;
-
-    v->call = NULL;
-    end(v, reply);
-}
-
-/* Of this very pod: another of its name is none of ours. */
-static void
-delete_victim(struct eviction *v)
-{
-    struct arena *arena = arena_new(512);
-    struct json *body = json_object(arena);
-
-    json_set_string(arena, body, "apiVersion", "v1");
-    json_set_string(arena, body, "kind", "DeleteOptions");
-    if (v->victim->uid != NULL)
-        json_set_string(arena,
-                        json_make_object(arena, body, "preconditions"),
-                        "uid",
-                        v->victim->uid);
-    v->call = client_call(v->owner->client,
-                          arena,
-                          &(struct client_request){
-                              .verb = CLIENT_DELETE,
-                              .kind = &pod_kind,
-                              .namespace = v->victim->namespace,
-                              .name = v->victim->name,
-                              .body = body,
-                          },
-                          deleted,
-                          v);
-}
-
-static void
-told(const struct client_reply *reply, void *context)
-{
-    struct eviction *v = context;
-
-    v->call = NULL;
-    if (reply->code >= 200 && reply->code < 300)
-        delete_victim(v);
-    else
-        end(v, reply);
-}
-
-static void
-tell_victim(struct eviction *v)
-{
-    struct arena *arena = arena_new(1024);
-    struct json *body = json_object(arena), *list = json_array(arena);
-    struct json *condition = json_object(arena);
-    char now[TIME_TEXT_SIZE];
-
-    time_format(clock_real_us(v->owner->clock), false, now);
-    json_set_string(arena, condition, "type", "DisruptionTarget");
-    json_set_string(arena, condition, "status", "True");
-    json_set_string(arena, condition, "reason", "PreemptionByScheduler");
-    json_set_string(arena,
-                    condition,
-                    "message",
-                    "default-scheduler: preempting to accommodate a higher "
-                    "priority pod");
-    json_set_string(arena, condition, "lastTransitionTime", now);
-    json_append(arena, list, condition);
-    json_set(arena,
-             json_make_object(arena, body, "status"),
-             "conditions",
-             list);
-    v->call = client_call(v->owner->client,
-                          arena,
-                          &(struct client_request){
-                              .verb = CLIENT_STRATEGIC_PATCH,
-                              .kind = &pod_kind,
-                              .namespace = v->victim->namespace,
-                              .name = v->victim->name,
-                              .subresource = "status",
-                              .body = body,
-                          },
-                          told,
-                          v);
 }
 
 void
@@ -201,7 +115,19 @@ evictions_add(struct evictions *e,
                         preemptor->uid != NULL ? preemptor->uid : "",
                         node_name);
     recorder_event(e->recorder, victim, "Normal", "Preempted", message);
-    tell_victim(v);
+    v->removal =
+        pod_removal_begin(e->client,
+                          e->clock,
+                          &(struct pod_removal_order){
+                              .namespace = victim->namespace,
+                              .name = victim->name,
+                              .uid = victim->uid,
+                              .reason = "PreemptionByScheduler",
+                              .message = "default-scheduler: preempting to "
+                                         "accommodate a higher priority pod",
+                          },
+                          removed,
+                          v);
 }
 
 size_t
