@@ -9,7 +9,7 @@
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"
 cluster_begin
-need munged kiln-controller kiln-agent ksub kctl
+need munged kiln-controller kiln-agent ksub kctl jq
 cluster_user kilntest1 || skip_all "only root can make users"
 cluster_munge
 cluster_controller
@@ -104,10 +104,13 @@ ok "a job that fits nowhere waits" \
 as kilntest1 kctl cancel "$id" >/dev/null
 
 # --- before a job and after it --------------------------------------------------
-hook() { # NAME: what it is told, into log/hooks; it fails while there is broken-NAME
+# hook NAME: what it is told, into log/hooks; it fails while there is
+# broken-NAME, and takes long while there is slow-NAME.
+hook() {
     cat >"$cluster/$1" <<TXT
 #!/bin/sh
 [ ! -e "$cluster/broken-$1" ] || { echo "the fan has stopped" >&2; exit 3; }
+[ ! -e "$cluster/slow-$1" ] || { echo \$\$ >"$cluster/waits-$1"; exec sleep 1000; }
 echo "\$KILN_HOOK \$KILN_JOB_ID \$KILN_JOB_USER \$(id -u) \$KILN_JOB_EXIT_CODE" \
     >>"$cluster/log/hooks"
 TXT
@@ -133,10 +136,41 @@ ok "a job whose prolog fails has not run" wait_for 20 was_tried "$id" ||
     admin get pods | note
 ok "its node gets no more" wait_for 20 is_drained
 like "and says why" "$(admin get node n1 -o yaml)" 'the fan has stopped'
+# Another try may have come before the taint.
+all_have_ended() {
+    admin get pods -o json | jq -e 'all(.items[]; .spec.nodeName == null or
+        .status.phase == "Failed" or .status.phase == "Succeeded")'
+}
+wait_for 20 all_have_ended
 rm "$cluster/broken-prolog"
 stop n1
 agent_with_hooks
 ok "mended, and its agent restarted, it does" wait_for 20 is_mended
 ok "and the job that was requeued runs" wait_for 30 state_is "$id" Completed
 is "once" "$(cat "$home/ran")" ran
+touch "$cluster/slow-prolog"
+id=$(as kilntest1 ksub --parsable --wrap 'echo ran >>ran')
+wait_for 20 test -s "$cluster/waits-prolog"
+rm "$cluster/slow-prolog"
+as kilntest1 kctl cancel "$id" >/dev/null
+ok "a job that is cancelled during its prolog ends with it" \
+    wait_for 20 state_is "$id" Cancelled
+epilog_ran() { grep -q "^epilog $id " "$cluster/log/hooks"; }
+ok "its epilog is run" wait_for 20 epilog_ran
+is "it never was" "$(cat "$home/ran")" ran
+ok "and its node is none the worse" is_mended
+touch "$cluster/slow-prolog"
+rm "$cluster/waits-prolog"
+id=$(as kilntest1 ksub --parsable --wrap 'echo ran >>ran')
+wait_for 20 test -s "$cluster/waits-prolog"
+rm "$cluster/slow-prolog"
+stop n1 KILL
+kill -KILL "$(cat "$cluster/waits-prolog")"
+wait_for 20 epilog_ran
+agent_with_hooks
+ok "a prolog that failed while the agent was away has failed" \
+    wait_for 20 was_tried "$id"
+is "without the job" "$(cat "$home/ran")" ran
+ok "which is not held against the node" as kilntest1 ksub --wait --wrap true
+ok "at all" is_mended
 finish

@@ -56,6 +56,9 @@ clean_work(void *arg)
     c->is_clean = true;
 }
 
+/* Who restarts the agent says that it is mended, so what was before that is not
+ * held against the node.
+ */
 static void
 complain_of_hook(const struct stay *s, const char *words)
 {
@@ -66,7 +69,7 @@ complain_of_hook(const struct stay *s, const char *words)
                                         words);
 
     log_warning("%s", what);
-    if (g->hook_failed != NULL)
+    if (g->hook_failed != NULL && !s->ended_before)
         g->hook_failed(what, g->hook_context);
 }
 
@@ -78,7 +81,7 @@ judge_hooks(struct stay *s)
 
     if (e == NULL)
         return;
-    if (e->failed_step != NULL && strcmp(e->failed_step, "prolog") == 0) {
+    if (e->failed_step != NULL && strcmp(e->failed_step, ENDING_PROLOG) == 0) {
         if (s->end_reason == NULL)
             stay_set_end(s, "PrologFailed", e->message);
         s->is_disruption = true;

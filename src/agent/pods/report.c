@@ -288,8 +288,11 @@ reason_of(const struct ending *e)
         return "Error";
     if (e->was_oom)
         return "OOMKilled";
-    if (e->failed_step != NULL && strcmp(e->failed_step, "prolog") == 0)
+    if (e->failed_step != NULL && strcmp(e->failed_step, ENDING_PROLOG) == 0)
         return "PrologFailed";
+    if (e->failed_step != NULL
+        && strcmp(e->failed_step, ENDING_CALLED_OFF) == 0)
+        return "CalledOff";
     if (e->failed_step != NULL)
         return "StartError";
     return e->exit_code == 0 && e->signal == 0 ? "Completed" : "Error";

@@ -226,6 +226,7 @@ stay_resume(struct stay *s)
     s->ending = site_read_ending(g, s->uid);
     s->cgroup = site_find_cgroup(g, s->uid);
     if (s->ending != NULL) {
+        s->ended_before = true;
         stay_move(s, STAY_ENDED);
         cleaning_begin(s);
         return;

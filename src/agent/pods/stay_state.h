@@ -59,6 +59,7 @@ struct stay {
 
     /* The end. */
     struct ending *ending;
+    bool ended_before; /* this agent was there */
     char *end_reason;
     char *end_message;
     bool is_disruption;

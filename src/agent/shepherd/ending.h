@@ -12,6 +12,12 @@
 
 #include "lib/base/macro.h"
 
+/* Steps that mean more than that the job could not be started: a hook of the
+ * site's has failed; it was told to end first.
+ */
+#define ENDING_PROLOG     "prolog"
+#define ENDING_CALLED_OFF "called off"
+
 struct error;
 
 struct ending {

@@ -13,11 +13,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/shepherd/vigil.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 
 #define WORDS_BYTES 256
+
+/* While it runs. */
+struct hook {
+    pid_t pid;
+    int pidfd;
+    int output;
+    struct vigil *calls; /* or NULL */
+};
 
 /* What it printed last. */
 struct words {
@@ -101,15 +110,34 @@ become(const char *program, const char *const *environment, int output)
     _exit(127);
 }
 
+/* Its session; itself alone as long as it has not made one. */
+static void
+tell(pid_t pid, int signo)
+{
+    if (kill(-pid, signo) < 0)
+        kill(pid, signo);
+}
+
+static void
+pass_on(pid_t pid, struct vigil *calls)
+{
+    int before = calls->called_off;
+    int signo = vigil_hear_call(calls);
+
+    if (signo != before)
+        tell(pid, signo);
+}
+
 /* Until it ends, or its time does: whether it did. What its children may still
  * print is not waited for.
  */
 static bool
-await(int pidfd, int output, int64_t limit_ms, struct words *w)
+await(const struct hook *h, int64_t limit_ms, struct words *w)
 {
     struct pollfd fds[] = {
-        {.fd = pidfd, .events = POLLIN},
-        {.fd = output, .events = POLLIN},
+        {.fd = h->pidfd, .events = POLLIN},
+        {.fd = h->output, .events = POLLIN},
+        {.fd = h->calls != NULL ? h->calls->signal_fd : -1, .events = POLLIN},
     };
     int64_t until = clock_monotonic_us(&clock_system) + limit_ms * 1000;
 
@@ -118,14 +146,16 @@ await(int pidfd, int output, int64_t limit_ms, struct words *w)
 
         if (left <= 0)
             return false;
-        if (poll(fds, 2, (int)(left > 60000 ? 60000 : left)) < 0)
+        if (poll(fds, 3, (int)(left > 60000 ? 60000 : left)) < 0)
             continue;
-        if (fds[1].revents != 0 && !listen(output, w))
+        if (fds[1].revents != 0 && !listen(h->output, w))
             fds[1].fd = -1;
+        if (fds[2].revents != 0)
+            pass_on(h->pid, h->calls);
         if (fds[0].revents == 0)
             continue;
-        (void)fd_set_nonblocking(output, true);
-        while (fds[1].fd >= 0 && listen(output, w))
+        (void)fd_set_nonblocking(h->output, true);
+        while (fds[1].fd >= 0 && listen(h->output, w))
             ;
         return true;
     }
@@ -167,28 +197,31 @@ hook_run(const char *what,
          const char *program,
          const char *const *environment,
          int64_t limit_ms,
+         struct vigil *calls,
          struct error *err)
 {
     struct words words = {0};
+    struct hook h = {.calls = calls};
     int status = 0;
     int ends[2];
     bool has_ended;
-    pid_t pid;
 
     if (pipe2(ends, O_CLOEXEC) < 0)
         return error_set(err, -errno, "%s: pipe: %s", what, strerror(errno));
     CLEANUP_FD int output = ends[0];
-    pid = fork();
-    if (pid == 0)
+    h.output = output;
+    h.pid = fork();
+    if (h.pid == 0)
         become(program, environment, ends[1]);
     close(ends[1]);
-    if (pid < 0)
+    if (h.pid < 0)
         return error_set(err, -errno, "%s: fork: %s", what, strerror(errno));
-    CLEANUP_FD int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    has_ended = await(pidfd, output, limit_ms, &words);
+    CLEANUP_FD int pidfd = (int)syscall(SYS_pidfd_open, h.pid, 0);
+    h.pidfd = pidfd;
+    has_ended = await(&h, limit_ms, &words);
     if (!has_ended)
-        kill(-pid, SIGKILL);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        tell(h.pid, SIGKILL);
+    while (waitpid(h.pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (has_ended)
         return judge(what, program, status, &words, err);

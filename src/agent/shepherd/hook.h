@@ -10,13 +10,16 @@
 #include <stdint.h>
 
 struct error;
+struct vigil;
 
 /* 0 when it exits with 0. -EIO for another status or a signal, -ETIMEDOUT when
  * it was killed, with its session, after the limit; -errno where it cannot be
- * run. `what` is "prolog" or "epilog".
+ * run. `what` is "prolog" or "epilog". What calls the job off meanwhile is sent
+ * on to its session; NULL: nothing does.
  */
 int hook_run(const char *what,
              const char *program,
              const char *const *environment,
              int64_t limit_ms,
+             struct vigil *calls,
              struct error *err);

@@ -186,7 +186,12 @@ preparation_hook(struct shepherd *s, const char *what, struct error *err)
         environment[n++] =
             xasprintf("KILN_JOB_SIGNAL=%lld", (long long)s->ending.signal);
     }
-    return hook_run(what, program, environment, o->hook_timeout_ms, err);
+    return hook_run(what,
+                    program,
+                    environment,
+                    o->hook_timeout_ms,
+                    is_epilog ? NULL : &s->vigil,
+                    err);
 }
 
 static int
@@ -231,10 +236,24 @@ static const struct step {
     {"signals", watch},
     {"user", find_user},
     {"spool", spool},
-    {"prolog", prolog},
+    {ENDING_PROLOG, prolog},
     {"outfit", outfit},
     {"live state", announce},
 };
+
+/* A pod that is deleted meanwhile does not run. */
+static int
+be_called_off(struct shepherd *s)
+{
+    int r = shepherd_fail(s,
+                          ENDING_CALLED_OFF,
+                          -ECANCELED,
+                          xstrdup("it was told to end before it had begun"));
+
+    s->ending.signal = s->vigil.called_off;
+    s->ending.exit_code = 128 + s->vigil.called_off;
+    return r;
+}
 
 int
 preparation_make(struct shepherd *s)
@@ -243,6 +262,8 @@ preparation_make(struct shepherd *s)
         struct error err = {0};
         int r = steps[i].take(s, &err);
 
+        if (s->vigil.signal_fd >= 0 && vigil_hear_call(&s->vigil) != 0)
+            return be_called_off(s);
         if (r < 0)
             return shepherd_fail(s, steps[i].name, r, xstrdup(err.text));
     }

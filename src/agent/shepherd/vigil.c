@@ -59,12 +59,17 @@ signal_all(const struct vigil *v, int signo)
  * stranger.
  */
 static void
-obey(const struct vigil *v, int value)
+obey(struct vigil *v, int value)
 {
     int signo = HANDOVER_SIGNO(value);
 
-    if (v->job == 0 || signo < 1 || signo > SIGRTMAX)
+    if (signo < 1 || signo > SIGRTMAX)
         return;
+    if (v->job == 0) {
+        if (signo == SIGKILL || (signo == SIGTERM && v->called_off == 0))
+            v->called_off = signo;
+        return;
+    }
     switch (HANDOVER_SCOPE(value)) {
     case LAUNCH_MAIN:
         if (!v->is_over)
@@ -96,7 +101,7 @@ reap(struct vigil *v)
 }
 
 static void
-hear(const struct vigil *v)
+hear(struct vigil *v)
 {
     struct signalfd_siginfo said;
 
@@ -112,9 +117,16 @@ listen(struct vigil *v)
     reap(v);
 }
 
+int
+vigil_hear_call(struct vigil *v)
+{
+    hear(v);
+    return v->called_off;
+}
+
 /* Nothing is reaped here: a job that ends at once is still to be looked at. */
 bool
-vigil_wait_start(const struct vigil *v,
+vigil_wait_start(struct vigil *v,
                  int report_fd,
                  struct ladder_report *ret_report)
 {

@@ -28,13 +28,19 @@ struct vigil {
     int status;
     bool is_childless;
     bool is_fenced; /* that is why it was killed */
+    int called_off; /* the signal that ended it before there was a job, or 0 */
 };
 
 /* Blocks all signals and adopts orphans, so that it cannot miss one. */
 int vigil_begin(struct vigil *v, struct error *err);
 
+/* What has been said by now, before there is a job: the signal that was to end
+ * it, or 0 as long as it may go on.
+ */
+int vigil_hear_call(struct vigil *v);
+
 /* Until the program runs: true, or its ladder has failed: false and why. */
-bool vigil_wait_start(const struct vigil *v,
+bool vigil_wait_start(struct vigil *v,
                       int report_fd,
                       struct ladder_report *ret_report);
 

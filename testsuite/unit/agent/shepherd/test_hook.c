@@ -31,7 +31,7 @@ run(const char *commands, int64_t limit_ms, struct error *err)
 
     pasture_init(&p);
     hook = make_hook(&p, "hook", commands);
-    r = hook_run("prolog", hook, variables, limit_ms, err);
+    r = hook_run("prolog", hook, variables, limit_ms, NULL, err);
     pasture_fini(&p);
     return r;
 }
@@ -98,7 +98,7 @@ START_TEST(one_that_is_not_there_says_so)
     struct error err = {0};
 
     ck_assert_int_eq(
-        hook_run("epilog", "/nowhere/epilog", variables, 10000, &err),
+        hook_run("epilog", "/nowhere/epilog", variables, 10000, NULL, &err),
         -EIO);
 
     ck_assert_ptr_nonnull(strstr(err.text, "No such file"));
@@ -172,6 +172,56 @@ START_TEST(a_job_whose_prolog_fails_does_not_run_and_its_epilog_does)
 }
 END_TEST
 
+START_TEST(a_job_that_is_told_to_end_during_its_prolog_does_not_run)
+{
+    static const struct {
+        const char *commands;
+        int signals[2];
+    } cases[] = {
+        {"echo x >>note; exec sleep 100", {SIGTERM}},
+        {"trap '' TERM; echo x >>note; sleep 100 & wait; sleep 100",
+         {SIGTERM, SIGKILL}},
+        {"trap 'exit 0' TERM; echo x >>note; sleep 100 & wait", {SIGTERM}},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct pasture p;
+        struct ending *e;
+        int last = cases[i].signals[1] != 0 ? SIGKILL : SIGTERM;
+
+        pasture_init(&p);
+        CLEANUP_FREE char *note = xasprintf("%s/note", p.directory);
+        CLEANUP_FREE char *commands =
+            xasprintf("cd %s; %s", p.directory, cases[i].commands);
+        CLEANUP_FREE char *prolog = make_hook(&p, "prolog", commands);
+        CLEANUP_FREE char *epilog =
+            make_hook(&p, "epilog", "[ $KILN_JOB_SIGNAL != 0 ] || exit 8");
+
+        p.order.prolog = prolog;
+        p.order.epilog = epilog;
+        p.order.hook_timeout_ms = 300000;
+        pasture_shell(&p, "echo ran");
+        pasture_start(&p);
+        pasture_wait_for(note);
+
+        for (size_t k = 0; k < 2 && cases[i].signals[k] != 0; k++)
+            ck_assert_int_eq(
+                launch_signal(p.pidfd, LAUNCH_ALL, cases[i].signals[k], NULL),
+                0);
+        ck_assert_int_eq(pasture_wait(&p), 0);
+
+        e = pasture_ending(&p);
+        ck_assert_str_eq(e->failed_step, ENDING_CALLED_OFF);
+        ck_assert_int_eq(e->signal, last);
+        ck_assert_int_eq(e->started_at_us, 0);
+        ck_assert_ptr_null(e->epilog_failure);
+        ck_assert_int_ne(access(p.out, F_OK), 0);
+        ending_free(e);
+        pasture_fini(&p);
+    }
+}
+END_TEST
+
 static bool
 has_gone(const char *pid)
 {
@@ -213,4 +263,5 @@ SUITE("hook",
       one_that_is_not_there_says_so,
       they_run_around_the_job_as_the_agents_user,
       a_job_whose_prolog_fails_does_not_run_and_its_epilog_does,
+      a_job_that_is_told_to_end_during_its_prolog_does_not_run,
       what_they_leave_behind_is_ended)
