@@ -34,30 +34,87 @@ struct scheduling {
     struct pacemaker *pacemaker;
     struct courier *courier; /* to extenders, if there are any */
     struct election *election;
+    bool leads;
 };
+
+static void
+start_if_ready(struct scheduling *s)
+{
+    if (s->leads && taps_has_synced(s->taps))
+        pacemaker_start(s->pacemaker, s->scheduler);
+}
+
+/* The cache is warm before there is a leader. */
+static void on_synced(void *context);
+
+static void
+open_scheduler(struct scheduling *s)
+{
+    const struct kube_configuration *c = s->settings->scheduling;
+    struct kube_numbers numbers = kube_configuration_numbers(c);
+    struct error err = {0};
+    struct scheduler_settings settings = {
+        .client = s->client,
+        .clock = &clock_system,
+        .metrics = s->metrics,
+        .ready = pacemaker_ready,
+        .context = s->pacemaker,
+        .initial_backoff_us = numbers.initial_backoff_us,
+        .max_backoff_us = numbers.max_backoff_us,
+        .assume_expire_us = s->settings->assume_expiry_us,
+        .features = &s->settings->features,
+        .extenders = kube_configuration_extenders(c),
+        .courier = s->courier,
+    };
+
+    settings.profiles = kube_configuration_profiles(c, &settings.n_profiles);
+    random_bytes(&settings.seed, sizeof(settings.seed));
+    if (scheduler_new(&settings, &s->scheduler, &err) < 0) {
+        log_error("the scheduler cannot start: %s", err.text);
+        abort(); /* the configuration was tried when it was read */
+    }
+    s->taps = taps_new(s->scheduler, s->client, on_synced, s);
+}
+
+static void
+close_scheduler(struct scheduling *s)
+{
+    pacemaker_stop(s->pacemaker);
+    taps_free(s->taps);
+    scheduler_free(s->scheduler);
+}
 
 static void
 start_scheduling(void *context)
 {
     struct scheduling *s = context;
 
-    pacemaker_start(s->pacemaker, s->scheduler);
+    s->leads = true;
+    start_if_ready(s);
 }
 
+/* At once, whatever was under way: bindings, evictions, volumes that are
+ * waited for. Another begins with what the API says.
+ */
 static void
 stop_scheduling(void *context)
 {
     struct scheduling *s = context;
 
-    pacemaker_stop(s->pacemaker);
+    s->leads = false;
+    close_scheduler(s);
+    open_scheduler(s);
 }
 
-/* The cache is warm before there is a leader, and stays so without. */
 static void
 on_synced(void *context)
 {
     struct scheduling *s = context;
 
+    if (s->election != NULL) {
+        start_if_ready(s);
+        return;
+    }
     s->election = election_new(s->settings,
                                s->loop,
                                s->client,
@@ -84,35 +141,15 @@ begin_scheduling(struct loop *loop, struct client *client, void *context)
 {
     struct scheduling *s = context;
     const struct kube_configuration *c = s->settings->scheduling;
-    struct kube_numbers numbers = kube_configuration_numbers(c);
-    struct error err = {0};
-    struct scheduler_settings settings = {
-        .client = client,
-        .clock = &clock_system,
-        .metrics = s->metrics,
-        .ready = pacemaker_ready,
-        .initial_backoff_us = numbers.initial_backoff_us,
-        .max_backoff_us = numbers.max_backoff_us,
-        .assume_expire_us = s->settings->assume_expiry_us,
-        .features = &s->settings->features,
-    };
+    const struct extenders *extenders = kube_configuration_extenders(c);
 
-    settings.profiles = kube_configuration_profiles(c, &settings.n_profiles);
-    settings.extenders = kube_configuration_extenders(c);
-    if (settings.extenders->count > 0)
-        s->courier = http_courier_new(loop, settings.extenders);
-    settings.courier = s->courier;
-    tell_warnings(c);
     s->loop = loop;
     s->client = client;
-    random_bytes(&settings.seed, sizeof(settings.seed));
     s->pacemaker = pacemaker_new(loop, &clock_system);
-    settings.context = s->pacemaker;
-    if (scheduler_new(&settings, &s->scheduler, &err) < 0) {
-        log_error("the scheduler cannot start: %s", err.text);
-        abort(); /* the configuration was tried when it was read */
-    }
-    s->taps = taps_new(s->scheduler, client, on_synced, s);
+    if (extenders->count > 0)
+        s->courier = http_courier_new(loop, extenders);
+    tell_warnings(c);
+    open_scheduler(s);
     return s;
 }
 
@@ -122,9 +159,8 @@ end_scheduling(void *room)
     struct scheduling *s = room;
 
     election_free(s->election);
+    close_scheduler(s);
     pacemaker_free(s->pacemaker);
-    taps_free(s->taps);
-    scheduler_free(s->scheduler);
     courier_free(s->courier);
     free(s);
 }

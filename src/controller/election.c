@@ -45,6 +45,17 @@ on_lost(const char *why, void *arg)
 }
 
 static void
+on_failed(const char *why, void *arg)
+{
+    const struct election *e = arg;
+
+    log_warning("the lease '%s' can be neither taken nor renewed, trying "
+                "again: %s",
+                e->lease,
+                why);
+}
+
+static void
 tick(void *arg)
 {
     struct election *e = arg;
@@ -99,6 +110,7 @@ election_new(const struct controller_settings *settings,
         .retry_us = n.retry_us,
         .gained = on_gained,
         .lost = on_lost,
+        .failed = on_failed,
         .context = e,
         .is_failing = is_failing,
     });

@@ -304,10 +304,3 @@ scheduler_storage_changed(struct scheduler *s,
     volume_calls_look(s->volume_calls);
     handled(s, any->kind->name, old_object, new_object, began_us);
 }
-
-void
-scheduler_synced(struct scheduler *s)
-{
-    s->is_synced = true;
-    adoption_run(s->adoption);
-}

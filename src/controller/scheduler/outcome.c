@@ -135,8 +135,8 @@ scheduler_pod_ended(struct assignment *a, struct answer answer, void *context)
     scheduler_forget(s, a);
     scheduler_fail(s, a, answer);
     scheduler_return(s, a);
-    if (s->is_synced) /* it may be bound there all the same */
-        adoption_add_node(s->adoption, a->node_name);
+    /* It may be bound there all the same. */
+    adoption_add_node(s->adoption, a->node_name);
 }
 
 /* Its claims are bound, or will not be. */

@@ -83,7 +83,7 @@ void
 pacemaker_start(struct pacemaker *p, struct scheduler *scheduler)
 {
     p->scheduler = scheduler;
-    scheduler_hold(scheduler, false);
+    scheduler_start(scheduler);
     timer_repeat(p->tick, TICK_MS);
     timer_start(p->work, 0);
 }
@@ -91,8 +91,6 @@ pacemaker_start(struct pacemaker *p, struct scheduler *scheduler)
 void
 pacemaker_stop(struct pacemaker *p)
 {
-    if (p->scheduler != NULL)
-        scheduler_hold(p->scheduler, true);
     p->scheduler = NULL;
     timer_stop(p->tick);
     timer_stop(p->work);

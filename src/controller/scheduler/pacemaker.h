@@ -21,8 +21,9 @@ struct pacemaker *pacemaker_new(struct loop *loop, struct clock *clock)
     OWNED_BY(pacemaker_free);
 DEFINE_CLEANUP(struct pacemaker, pacemaker_free)
 
-/* Start: from now on. Stop: no more cycles and writes, until it is started again. Ready: there is work (scheduler_settings.ready, with
- * the pacemaker as context); before the start it does nothing.
+/* Start: from now on, for it leads and knows the cluster. Stop: no more cycles;
+ * it lets go of the scheduler. Ready: there is work (scheduler_settings.ready,
+ * with the pacemaker as context); before the start it does nothing.
  */
 void pacemaker_start(struct pacemaker *p, struct scheduler *scheduler);
 void pacemaker_stop(struct pacemaker *p);

@@ -170,6 +170,7 @@ make_rooms(struct scheduler *s)
         .ended = call_ended,
         .context = s,
     });
+    dispatcher_hold(s->dispatcher, true); /* until it leads */
     s->recorder = recorder_new(&(struct recorder_settings){
         .dispatcher = s->dispatcher,
         .clock = set->clock,
@@ -230,7 +231,7 @@ scheduler_free(struct scheduler *s)
 {
     if (s == NULL)
         return;
-    scheduler_hold(s, true); /* what makes way below starts nothing */
+    dispatcher_hold(s->dispatcher, true); /* what ends below starts nothing */
     debugger_free(s->debugger);
     volume_calls_free(s->volume_calls);
     consultations_free(s->consultations);

@@ -325,8 +325,7 @@ scheduler_tick(struct scheduler *s)
     if (s->consultations != NULL)
         consultations_expire(s->consultations);
     cache_expire(s->cache);
-    if (s->is_synced)
-        adoption_run(s->adoption);
+    adoption_run(s->adoption);
     recorder_flush(s->recorder);
     counts = scheduler_count(s);
     meters_counts(s->meters, &counts);
@@ -341,9 +340,10 @@ scheduler_tick(struct scheduler *s)
 }
 
 void
-scheduler_hold(struct scheduler *s, bool is_held)
+scheduler_start(struct scheduler *s)
 {
-    dispatcher_hold(s->dispatcher, is_held);
+    dispatcher_hold(s->dispatcher, false);
+    adoption_run(s->adoption);
 }
 
 int64_t

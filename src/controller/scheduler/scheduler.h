@@ -78,8 +78,12 @@ DEFINE_CLEANUP(struct scheduler, scheduler_free)
 bool scheduler_work(struct scheduler *s, unsigned cycles);
 void scheduler_tick(struct scheduler *s);
 
-/* Who does not lead writes nothing: what waits to be written waits on. */
-void scheduler_hold(struct scheduler *s, bool is_held);
+/* Before the start it only learns and writes nothing, as behoves one that does
+ * not lead. Start: it leads, and all there was is known; pods that were bound
+ * without an allocation are given one. Who leads no longer frees it: what it
+ * has in hand ends there, and another learns anew.
+ */
+void scheduler_start(struct scheduler *s);
 
 /* When the first pod leaves backoff, on the monotonic clock; INT64_MAX: none
  * will.
@@ -103,11 +107,6 @@ void scheduler_object_changed(struct scheduler *s,
 void scheduler_storage_changed(struct scheduler *s,
                                const struct object *old_object,
                                const struct object *new_object);
-
-/* All there was is known: pods that were bound without an allocation can be
- * given one.
- */
-void scheduler_synced(struct scheduler *s);
 
 /* Look */
 struct scheduler_counts {

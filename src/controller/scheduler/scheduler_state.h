@@ -60,7 +60,6 @@ struct scheduler {
     struct debugger *debugger;
     struct steps steps;  /* of the cycle under way */
     struct map *objects; /* of further kinds: name of kind to a map by key */
-    bool is_synced;
     int64_t next_leftover_us;
     uint64_t attempts, scheduled, unschedulable, errors;
     uint64_t evicted; /* pods that were told to make room */

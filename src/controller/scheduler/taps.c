@@ -63,7 +63,6 @@ tap_synced(void *context)
     if (t->has_synced)
         return;
     t->has_synced = true;
-    scheduler_synced(t->scheduler);
     if (t->synced != NULL)
         t->synced(t->context);
 }

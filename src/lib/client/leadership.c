@@ -10,7 +10,6 @@
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
-#include "lib/base/log.h"
 #include "lib/client/client.h"
 #include "lib/json/json.h"
 
@@ -26,6 +25,7 @@ struct leadership {
     int64_t next_us;
     bool is_mine;
     struct error failure; /* the last, while it cannot be renewed */
+    struct error told;    /* the last that was told of */
 };
 
 static int64_t
@@ -119,7 +119,7 @@ gain(struct leadership *l)
         return; /* an answer that took too long is worth nothing */
     l->renewed_us = l->asked_us;
     tell_failing(l, false);
-    l->failure = (struct error){0};
+    l->failure = l->told = (struct error){0};
     if (l->is_mine)
         return;
     l->is_mine = true;
@@ -138,22 +138,32 @@ lose(struct leadership *l, const char *why)
 static void
 failed(struct leadership *l, const struct client_reply *reply)
 {
-    l->failure = (struct error){0};
     client_reply_error(reply, &l->failure);
     if (l->is_mine)
         tell_failing(l, true);
-    log_debug("the lease '%s/%s' cannot be renewed: %s",
-              l->settings.namespace,
-              l->settings.name,
-              l->failure.text);
+    if (strcmp(l->failure.text, l->told.text) == 0)
+        return;
+    l->told = l->failure;
+    if (l->settings.failed != NULL)
+        l->settings.failed(l->failure.text, l->settings.context);
 }
 
 /* Asking */
+
+static void look(struct leadership *l);
+
+/* Somebody else has written it, or took it away: what it says now decides. */
+static bool
+is_not_as_seen(int code)
+{
+    return code == 409 || code == 404 || code == 400;
+}
 
 static void
 written(const struct client_reply *reply, void *context)
 {
     struct leadership *l = context;
+    bool is_new = l->seen == NULL;
 
     l->call = NULL;
     if (reply->code == 200 || reply->code == 201) {
@@ -161,9 +171,10 @@ written(const struct client_reply *reply, void *context)
         gain(l);
         return;
     }
-    /* Somebody else was faster, or took it away: look before the next try. */
     forget(l);
-    if (reply->code != 409 && reply->code != 404)
+    if (!is_new && is_not_as_seen(reply->code))
+        look(l);
+    else if (reply->code != 409)
         failed(l, reply);
 }
 

@@ -34,6 +34,8 @@ struct leadership_settings {
     int64_t retry_us;
     void (*gained)(void *context);
     void (*lost)(const char *why, void *context);
+    /* It can be neither taken nor renewed, once for each reason; may be NULL. */
+    void (*failed)(const char *why, void *context);
     void *context;
 
     /* True while it leads, or did, and cannot renew: for other threads to

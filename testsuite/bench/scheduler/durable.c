@@ -263,6 +263,7 @@ begin_when_known(void *arg)
         timer_start(r->tick, 10);
         return;
     }
+    scheduler_start(r->scheduler);
     timer_free(r->tick);
     r->tick = timer_new(r->own, tick_due, r);
     r->before = r->seen = scheduler_count(r->scheduler).scheduled;

@@ -196,6 +196,7 @@ run(const struct workload *w, unsigned nodes, unsigned pods)
     add_nodes(&r.stage, w, r.nodes);
     taps = taps_new(r.scheduler, client, NULL, NULL);
     fake_client_run(r.api);
+    scheduler_start(r.scheduler);
     place_init(&r, w);
     before = scheduler_count(r.scheduler).scheduled;
     add_pods(&r.stage, w->pods, "pod", r.pods);

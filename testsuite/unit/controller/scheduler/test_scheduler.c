@@ -179,20 +179,13 @@ END_TEST
 START_TEST(a_restarted_scheduler_knows_what_is_taken)
 {
     struct world *w = world_new(NULL);
-    struct error err = {0};
-    struct scheduler_settings set = {.seed = 2};
 
     world_add_numa_node(w, "n1", 2, 2);
     world_add_pod(w, "a", "4", "1Gi", SINGLE_NUMA);
     world_settle(w);
     ck_assert_str_eq(world_allocation(w, "a")->cpus, "0-1,4-5");
 
-    taps_free(w->taps);
-    scheduler_free(w->scheduler);
-    set.client = fake_client_client(w->api);
-    set.clock = &w->time.clock;
-    ck_assert_int_eq(scheduler_new(&set, &w->scheduler, &err), 0);
-    w->taps = taps_new(w->scheduler, set.client, NULL, NULL);
+    world_restart(w);
     world_add_pod(w, "b", "4", "1Gi", SINGLE_NUMA);
     world_settle(w);
     world_add_pod(w, "c", "2", "1Gi", SINGLE_NUMA);
@@ -257,6 +250,52 @@ START_TEST(a_gated_pod_waits_for_its_gates)
         &pod_kind,
         "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":"
         "\"uid-2\"},\"spec\":{\"containers\":[{\"name\":\"main\"}]}}");
+    world_settle(w);
+    ck_assert_str_eq(world_node_of(w, "a"), "n1");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(who_does_not_lead_writes_nothing_and_says_it_when_it_does)
+{
+    struct world *w = world_new(NULL);
+
+    world_close(w);
+    world_open(w, NULL);
+    world_add_node(w, "n1", 4);
+    world_add_pod(w,
+                  "a",
+                  "1",
+                  "1Gi",
+                  ",\"schedulingGates\":[{\"name\":\"x/y\"}]");
+    fake_client_run(w->api);
+    ck_assert_ptr_null(pod_find_condition(world_pod(w, "a"), "PodScheduled"));
+
+    scheduler_start(w->scheduler);
+    world_settle(w);
+    ck_assert_ptr_nonnull(
+        pod_find_condition(world_pod(w, "a"), "PodScheduled"));
+    world_free(w);
+}
+END_TEST
+
+START_TEST(what_was_under_way_ends_with_who_leads_no_longer)
+{
+    struct world *w = world_new(NULL);
+
+    world_add_node(w, "n1", 4);
+    world_add_pod(w, "a", "1", "1Gi", "");
+    fake_client_run(w->api);
+    fake_client_fail(w->api, CLIENT_CREATE, "binding", 500, "InternalError");
+    scheduler_work(w->scheduler, 1);
+    fake_client_run(w->api); /* it failed, and is to be tried again */
+    world_close(w);
+    world_open(w, NULL);
+    fake_clock_advance(&w->time, 60 * FAKE_SECOND);
+    fake_client_run(w->api);
+    ck_assert_str_eq(world_node_of(w, "a"), "");
+
+    scheduler_start(w->scheduler);
     world_settle(w);
     ck_assert_str_eq(world_node_of(w, "a"), "n1");
     world_free(w);
@@ -447,6 +486,8 @@ SUITE("scheduler",
       a_pod_bound_by_hand_is_given_an_allocation,
       a_pod_bound_by_hand_that_does_not_fit_is_refused,
       a_gated_pod_waits_for_its_gates,
+      who_does_not_lead_writes_nothing_and_says_it_when_it_does,
+      what_was_under_way_ends_with_who_leads_no_longer,
       a_pod_that_fails_often_makes_one_event_with_a_count,
       explain_names_what_is_missing_on_the_nearest_nodes,
       a_waiting_pod_that_goes_leaves_the_queue,

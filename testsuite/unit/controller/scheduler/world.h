@@ -27,17 +27,14 @@ struct world {
     struct taps *taps;
 };
 
-static inline struct world *
-world_new(const struct scheduler_settings *settings)
+/* A scheduler that knows what is in the API by now and does not lead. */
+static inline void
+world_open(struct world *w, const struct scheduler_settings *settings)
 {
-    static const struct fake_clock clock = FAKE_CLOCK;
-    struct world *w = xnew(struct world);
     struct scheduler_settings set =
         settings != NULL ? *settings : (struct scheduler_settings){0};
     struct error err = {0};
 
-    w->time = clock;
-    w->api = fake_client_new();
     set.client = fake_client_client(w->api);
     set.clock = &w->time.clock;
     set.seed = 1;
@@ -46,14 +43,42 @@ world_new(const struct scheduler_settings *settings)
                   err.text);
     w->taps = taps_new(w->scheduler, set.client, NULL, NULL);
     fake_client_run(w->api);
+    ck_assert(taps_has_synced(w->taps));
+}
+
+static inline void
+world_close(struct world *w)
+{
+    taps_free(w->taps);
+    scheduler_free(w->scheduler);
+}
+
+static inline struct world *
+world_new(const struct scheduler_settings *settings)
+{
+    static const struct fake_clock clock = FAKE_CLOCK;
+    struct world *w = xnew(struct world);
+
+    w->time = clock;
+    w->api = fake_client_new();
+    world_open(w, settings);
+    scheduler_start(w->scheduler);
     return w;
+}
+
+/* Another scheduler in its place, as after a crash. */
+static inline void
+world_restart(struct world *w)
+{
+    world_close(w);
+    world_open(w, NULL);
+    scheduler_start(w->scheduler);
 }
 
 static inline void
 world_free(struct world *w)
 {
-    taps_free(w->taps);
-    scheduler_free(w->scheduler);
+    world_close(w);
     fake_client_free(w->api);
     free(w);
 }

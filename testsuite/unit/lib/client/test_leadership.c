@@ -13,7 +13,7 @@
 
 struct candidate {
     struct leadership *leadership;
-    unsigned gained, lost;
+    unsigned gained, lost, told;
     atomic_bool is_failing;
 };
 
@@ -35,6 +35,13 @@ count_loss(const char *why, void *context)
 }
 
 static void
+count_failure(const char *why, void *context)
+{
+    ck_assert(*why != '\0');
+    ((struct candidate *)context)->told++;
+}
+
+static void
 begin(struct candidate *c, const char *identity)
 {
     c->leadership = leadership_new(&(struct leadership_settings){
@@ -48,6 +55,7 @@ begin(struct candidate *c, const char *identity)
         .retry_us = 2 * FAKE_SECOND,
         .gained = count_gain,
         .lost = count_loss,
+        .failed = count_failure,
         .context = c,
         .is_failing = &c->is_failing,
     });
@@ -187,7 +195,60 @@ START_TEST(oneself_before_a_restart_is_not_waited_for)
 }
 END_TEST
 
+START_TEST(a_lease_that_somebody_deleted_is_made_again_at_once)
+{
+    setup();
+    pass(&a, 1);
+    fake_client_remove(api, &lease_kind, "kube-system", "kube-scheduler");
+    pass(&a, 2);
+
+    ck_assert_str_eq(lease()->holder, "a");
+    ck_assert(!atomic_load(&a.is_failing));
+    ck_assert_uint_eq(a.lost, 0);
+    ck_assert_uint_eq(a.told, 0);
+    teardown();
+}
+END_TEST
+
+START_TEST(who_finds_another_in_the_lease_when_renewing_stops_at_once)
+{
+    setup();
+    pass(&a, 1);
+    fake_client_put(api,
+                    &lease_kind,
+                    "{\"metadata\":{\"name\":\"kube-scheduler\",\"namespace\":"
+                    "\"kube-system\"},\"spec\":{\"holderIdentity\":\"b\","
+                    "\"leaseDurationSeconds\":15}}");
+    fake_client_fail(api, CLIENT_REPLACE, NULL, 409, "Conflict");
+    pass(&a, 2); /* one retry period */
+
+    ck_assert_uint_eq(a.lost, 1);
+    ck_assert_str_eq(lease()->holder, "b");
+    teardown();
+}
+END_TEST
+
+START_TEST(a_lease_that_cannot_be_taken_is_told_of_once)
+{
+    setup();
+    for (unsigned i = 0; i < 6; i++) {
+        fake_client_fail(api, CLIENT_CREATE, NULL, 403, "Forbidden");
+        pass(&a, 2);
+    }
+    ck_assert_uint_eq(a.gained, 0);
+    ck_assert_uint_eq(a.told, 1);
+    ck_assert(!atomic_load(&a.is_failing));
+    pass(&a, 2);
+
+    ck_assert_uint_eq(a.gained, 1);
+    teardown();
+}
+END_TEST
+
 SUITE("leadership",
+      a_lease_that_somebody_deleted_is_made_again_at_once,
+      who_finds_another_in_the_lease_when_renewing_stops_at_once,
+      a_lease_that_cannot_be_taken_is_told_of_once,
       the_first_to_ask_leads_and_the_other_waits,
       a_lease_that_is_renewed_is_never_taken,
       a_lease_that_is_not_renewed_is_taken_when_it_has_run_out_and_not_before,

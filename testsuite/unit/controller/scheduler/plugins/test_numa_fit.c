@@ -192,19 +192,13 @@ END_TEST
 START_TEST(a_scheduler_that_died_before_its_binding_is_followed_exactly)
 {
     struct world *w = world_new(NULL);
-    struct scheduler_settings set = {.seed = 2};
     struct bitset a, b;
 
     world_add_numa_node(w, "n1", 2, 4);
     world_add_pod(w, "a", "8", "1Gi", SINGLE_NUMA);
     fake_client_run(w->api);
     scheduler_work(w->scheduler, 1); /* assumed; the binding is under way */
-    taps_free(w->taps);
-    scheduler_free(w->scheduler);
-    set.client = fake_client_client(w->api);
-    set.clock = &w->time.clock;
-    ck_assert_int_eq(scheduler_new(&set, &w->scheduler, NULL), 0);
-    w->taps = taps_new(w->scheduler, set.client, NULL, NULL);
+    world_restart(w);
     world_settle(w);
     world_add_pod(w, "b", "8", "1Gi", SINGLE_NUMA);
     world_settle(w);
