@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,9 +12,9 @@
 
 #include "agent/cgroup/cgpool.h"
 #include "agent/cgroup/cgroot.h"
-#include "agent/hardware/hardware.h"
 #include "agent/hardware/machine.h"
 #include "agent/heartbeat.h"
+#include "agent/inventory.h"
 #include "agent/metering.h"
 #include "agent/node_status.h"
 #include "agent/output/requests.h"
@@ -27,14 +26,12 @@
 #include "agent/settings.h"
 #include "agent/shepherd/nursery.h"
 #include "agent/standing.h"
+#include "agent/uplink.h"
 #include "agent/volumes/scratch.h"
 #include "agent/volumes/volumes.h"
 #include "lib/api/cpuset.h"
 #include "lib/api/quantity.h"
 #include "lib/api/topology.h"
-#include "lib/auth/auth_client.h"
-#include "lib/auth/notary.h"
-#include "lib/auth/secret.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -43,10 +40,6 @@
 #include "lib/base/random.h"
 #include "lib/base/strbuf.h"
 #include "lib/client/announcer.h"
-#include "lib/client/client.h"
-#include "lib/client/remote.h"
-#include "lib/http/http_client.h"
-#include "lib/http/http_login.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/sigwatch.h"
 #include "lib/loop/workers.h"
@@ -61,11 +54,7 @@ struct agent {
     struct workers *workers;
     int lock_fd;
 
-    struct machine *machine;
-    struct hardware_wish wish;
-    struct topology *topology;
-    struct topology **former; /* some work under way may still look at them */
-    size_t n_former, former_capacity;
+    struct inventory inventory;
     struct node_facts facts;
     char *hook_failure;
     char *node_name;
@@ -77,11 +66,7 @@ struct agent {
     struct nursery *nursery;
     struct spares *spares;
 
-    struct notary *notary;
-    struct http_login *login;
-    struct http_client *http;
-    struct client *client;
-    struct announcer *announcer;
+    struct uplink uplink;
     char *secret_path;
 
     struct ground ground;
@@ -127,41 +112,6 @@ open_state(struct agent *a, struct error *err)
     return 0;
 }
 
-static int
-discover(struct agent *a, struct error *err)
-{
-    const struct agent_settings *s = a->settings;
-    struct quantity memory;
-    int r = machine_read("", &a->machine, err);
-
-    a->wish = (struct hardware_wish){
-        .given = s->topology,
-        .with_devices = s->devices,
-        .whole_machine = s->cpu_partition != CPU_PARTITION_NONE,
-        .patterns = s->device_files.items,
-        .n_patterns = s->device_files.count,
-    };
-    if (r < 0)
-        return r;
-    if (s->reserved_cpus != NULL) {
-        r = cpuset_parse(s->reserved_cpus, &a->wish.reserved, err);
-        if (r < 0)
-            return error_wrap(err, r, "--reserved-cpus");
-    }
-    if (s->reserved_memory != NULL) {
-        r = quantity_parse(s->reserved_memory, &memory);
-        if (r < 0)
-            return error_set(err,
-                             r,
-                             "--reserved-memory: '%s' is not a quantity such "
-                             "as 4Gi",
-                             s->reserved_memory);
-        a->wish.reserved_memory_bytes = (uint64_t)quantity_value(&memory);
-    }
-    a->facts.reserved_memory_bytes = a->wish.reserved_memory_bytes;
-    return hardware_discover(&a->wish, &a->topology, err);
-}
-
 /* Root's agent wants cgroups; without any it goes on, and says so. */
 static void
 open_cgroups(struct agent *a)
@@ -175,8 +125,8 @@ open_cgroups(struct agent *a)
     if (geteuid() != 0)
         return;
     if (a->settings->cpu_partition != CPU_PARTITION_NONE
-        && !a->topology->is_virtual) {
-        cpuset_format(&a->topology->pus, &cpus);
+        && !a->inventory.topology->is_virtual) {
+        cpuset_format(&a->inventory.topology->pus, &cpus);
         site.partition_cpus = cpus.text;
     }
     if (cgroot_open(&site, &a->cgroups, &err) < 0) {
@@ -240,11 +190,13 @@ gather_facts(struct agent *a)
 {
     const struct agent_settings *s = a->settings;
 
-    a->node_name = s->node_name != NULL ? xstrdup(s->node_name)
-                                        : name_after_host(a->machine->hostname);
+    a->node_name = s->node_name != NULL
+                       ? xstrdup(s->node_name)
+                       : name_after_host(a->inventory.machine->hostname);
     a->facts.name = a->node_name;
-    a->facts.machine = a->machine;
-    a->facts.topology = a->topology;
+    a->facts.machine = a->inventory.machine;
+    a->facts.topology = a->inventory.topology;
+    a->facts.reserved_memory_bytes = a->inventory.wish.reserved_memory_bytes;
     a->facts.address = s->address;
     a->facts.labels = s->labels.items;
     a->facts.n_labels = s->labels.count;
@@ -265,79 +217,6 @@ gather_facts(struct agent *a)
     a->facts.scratch_dir = scratch_dir(a->scratch);
     a->facts.scratch_bytes = scratch_capacity(a->scratch);
     a->facts.has_scratch_quota = scratch_has_quota(a->scratch);
-}
-
-/* A number, or a name that the system knows. */
-static int
-service_uid(const char *user, uid_t *ret_uid, struct error *err)
-{
-    const struct passwd *p = getpwnam(user);
-    char *end;
-    unsigned long number = strtoul(user, &end, 10);
-
-    if (p != NULL)
-        *ret_uid = p->pw_uid;
-    else if (*user != '\0' && *end == '\0')
-        *ret_uid = (uid_t)number;
-    else
-        return error_set(err,
-                         -ENOENT,
-                         "--service-user: no user '%s' on this machine: which "
-                         "user does kiln-controller run as?",
-                         user);
-    return 0;
-}
-
-static int
-open_login(struct agent *a, struct error *err)
-{
-    const struct agent_settings *s = a->settings;
-    struct secret secret;
-    struct auth_client_settings auth = {
-        .cluster = s->cluster,
-        .node_name = a->node_name,
-    };
-    int r = service_uid(s->service_user, &auth.service_uid, err);
-
-    if (r < 0)
-        return r;
-    if (a->proves) {
-        r = registration_read_secret(a->secret_path, &secret, err);
-        if (r == 0)
-            auth.secret = &secret;
-        else if (r != -ENOENT)
-            return r;
-    }
-    a->notary = notary_new_munge(s->munge_socket);
-    auth.notary = a->notary;
-    a->login = http_login_new(a->loop, a->workers, &auth, HTTP_LOGIN_SESSION);
-    return 0;
-}
-
-static int
-open_client(struct agent *a, struct error *err)
-{
-    struct http_client_settings settings = {.connections = 8,
-                                            .resolve = http_resolve};
-    int r;
-
-    if (strncmp(a->settings->controller, "http+unix:", 10) != 0) {
-        r = open_login(a, err);
-        if (r < 0)
-            return r;
-        settings.login = a->login;
-    }
-    r = http_client_new(a->loop,
-                        a->settings->controller,
-                        &settings,
-                        &a->http,
-                        err);
-    if (r < 0)
-        return r;
-    a->client = remote_client_new(a->loop, a->http);
-    a->announcer =
-        announcer_new(a->client, &clock_system, "kiln-agent", a->node_name);
-    return 0;
 }
 
 /* The lifecycle taints a node that says so. The first one stands: it is what
@@ -368,14 +247,14 @@ lay_ground(struct agent *a)
     a->ground = (struct ground){
         .loop = a->loop,
         .workers = a->workers,
-        .client = a->client,
+        .client = a->uplink.client,
         .clock = &clock_system,
         .node = a->node_name,
         .address = s->address,
-        .boot_id = a->machine->boot_id,
-        .topology = a->topology,
-        .is_virtual = a->topology->is_virtual,
-        .announcer = a->announcer,
+        .boot_id = a->inventory.machine->boot_id,
+        .topology = a->inventory.topology,
+        .is_virtual = a->inventory.topology->is_virtual,
+        .announcer = a->uplink.announcer,
         .observe_ms = s->observe_us / 1000,
         .state_dir = s->state_dir,
         .spares = a->spares,
@@ -440,13 +319,11 @@ on_changed(struct topology *is TAKES,
         a->standing != NULL ? standing_node(a->standing) : NULL;
 
     log_warning("this machine has changed: %s", words);
-    xgrow(a->former, a->n_former, a->former_capacity);
-    a->former[a->n_former++] = a->topology;
-    a->topology = is;
+    inventory_change(&a->inventory, is);
     a->facts.topology = is;
     a->ground.topology = is;
     if (node != NULL)
-        announcer_say(a->announcer,
+        announcer_say(a->uplink.announcer,
                       node,
                       is_less ? ANNOUNCE_WARNING : ANNOUNCE_NORMAL,
                       "TopologyChanged",
@@ -492,7 +369,7 @@ on_ready(void *context)
     heartbeat_start(a->heartbeat);
     a->standing = standing_new(&(struct standing_settings){
         .loop = a->loop,
-        .client = a->client,
+        .client = a->uplink.client,
         .node = a->node_name,
         .doubted = on_doubt,
         .disown = disown,
@@ -502,7 +379,7 @@ on_ready(void *context)
         a->volumes = volumes_new(&(struct volumes_settings){
             .loop = a->loop,
             .workers = a->workers,
-            .client = a->client,
+            .client = a->uplink.client,
             .scratch = a->scratch,
             .node = a->node_name,
             .rootless = a->ground.rootless,
@@ -511,7 +388,8 @@ on_ready(void *context)
     pods_start(a->pods);
     if (a->metering != NULL)
         metering_start(a->metering);
-    a->requests = requests_new(&a->ground, a->http, a->pods, a->output_program);
+    a->requests =
+        requests_new(&a->ground, a->uplink.http, a->pods, a->output_program);
 }
 
 static void
@@ -544,20 +422,28 @@ agent_new(const struct agent_settings *settings,
     a->workers = workers_new(WORKERS);
     r = open_state(a, err);
     if (r == 0)
-        r = discover(a, err);
+        r = inventory_take(&a->inventory, settings, err);
     if (r < 0)
         return r;
     open_cgroups(a);
     open_nursery(a);
     open_scratch(a);
     gather_facts(a);
-    r = open_client(a, err);
+    r = uplink_open(&a->uplink,
+                    &(struct uplink_settings){
+                        .loop = a->loop,
+                        .workers = a->workers,
+                        .agent = settings,
+                        .node = a->node_name,
+                        .secret_path = a->proves ? a->secret_path : NULL,
+                    },
+                    err);
     if (r < 0)
         return r;
     lay_ground(a);
     registration = (struct registration_settings){
         .loop = a->loop,
-        .client = a->client,
+        .client = a->uplink.client,
         .clock = &clock_system,
         .facts = &a->facts,
         .secret_path = a->secret_path,
@@ -569,7 +455,7 @@ agent_new(const struct agent_settings *settings,
     a->registration = registration_new(&registration);
     a->heartbeat = heartbeat_new(&(struct heartbeat_settings){
         .loop = a->loop,
-        .client = a->client,
+        .client = a->uplink.client,
         .clock = &clock_system,
         .node = a->node_name,
         .every_ms = settings->heartbeat_us / 1000,
@@ -585,8 +471,8 @@ agent_new(const struct agent_settings *settings,
     a->sentry = sentry_new(&(struct sentry_settings){
         .loop = a->loop,
         .workers = a->workers,
-        .wish = &a->wish,
-        .topology = a->topology,
+        .wish = &a->inventory.wish,
+        .topology = a->inventory.topology,
         .every_ms = SENTRY_MS,
         .changed = on_changed,
         .context = a,
@@ -624,26 +510,18 @@ agent_free(struct agent *a)
     standing_free(a->standing);
     heartbeat_free(a->heartbeat);
     registration_free(a->registration);
-    announcer_free(a->announcer);
-    if (a->client != NULL)
-        client_free(a->client);
-    http_client_free(a->http);
+    uplink_hang_up(&a->uplink);
     if (a->workers != NULL) {
         workers_free(a->workers);
         loop_drain(a->loop);
     }
     scratch_close(a->scratch);
-    http_login_free(a->login);
-    notary_free(a->notary);
+    uplink_fini(&a->uplink);
     nursery_close(a->nursery);
     spares_free(a->spares);
     cgpool_free(a->pool);
     cgroot_close(a->cgroups);
-    topology_free(a->topology);
-    for (size_t i = 0; i < a->n_former; i++)
-        topology_free(a->former[i]);
-    free(a->former);
-    machine_free(a->machine);
+    inventory_fini(&a->inventory);
     sigwatch_free(a->on_term);
     sigwatch_free(a->on_int);
     sigwatch_free(a->on_hup);

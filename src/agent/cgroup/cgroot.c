@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/cgroup/cgbase.h"
 #include "agent/cgroup/cgroup.h"
 #include "agent/cgroup/control.h"
 #include "agent/cgroup/hierarchy.h"
@@ -19,18 +19,9 @@
 
 #define MOUNTINFO_LIMIT_BYTES (16u << 20)
 #define SHEPHERDS             "shepherds"
-#define KEEPER                "keeper"
-
-struct base {
-    unsigned version;
-    unsigned controllers; /* those used here */
-    bool is_lazy;         /* cgroups below are made when first needed */
-    char *mount;
-    char *directory;
-};
 
 struct cgroot {
-    struct base bases[CGROUP_MAX_PLACES]; /* tracking first */
+    struct cgbase bases[CGROUP_MAX_PLACES]; /* tracking first */
     unsigned n_bases;
     struct cgroup *shepherds;
     struct cgroot_ability ability;
@@ -51,7 +42,7 @@ use(struct cgroot *r,
 {
     if (r->n_bases == CGROUP_MAX_PLACES)
         return;
-    r->bases[r->n_bases++] = (struct base){
+    r->bases[r->n_bases++] = (struct cgbase){
         .version = h->version,
         .controllers = controllers,
         .is_lazy = controllers != 0 && (controllers & ~LAZY) == 0,
@@ -108,157 +99,9 @@ choose(struct cgroot *r, const struct hierarchies *all, const char *base)
     r->ability.mode = r->n_bases > 1 ? CGROOT_HYBRID : CGROOT_V2;
 }
 
-/* Making the base */
-
-static int
-make_directory(const char *directory, struct error *err)
-{
-    if (mkdir(directory, 0755) < 0 && errno != EEXIST)
-        return error_set(err,
-                         -errno,
-                         "making cgroup '%s': %s",
-                         directory,
-                         strerror(errno));
-    return 0;
-}
-
-/* A v1 cpuset takes no process before it has CPUs and memory nodes, and none
- * that its parent lacks. clone_children has new ones start with ours.
- */
-static int
-fill_cpuset_v1(const char *parent, const char *directory, struct error *err)
-{
-    static const char *const files[] = {"cpuset.cpus", "cpuset.mems"};
-
-    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-        CLEANUP_STRBUF struct strbuf mine = STRBUF_INIT;
-        CLEANUP_STRBUF struct strbuf theirs = STRBUF_INIT;
-        int r = control_read(directory, files[i], &mine, err);
-
-        if (r == 0 && mine.length == 0) {
-            r = control_read(parent, files[i], &theirs, err);
-            if (r == 0)
-                r = control_write(directory, files[i], theirs.text, err);
-        }
-        if (r < 0)
-            return r;
-    }
-    control_write(directory, "cgroup.clone_children", "1", NULL);
-    return 0;
-}
-
-static bool
-is_enabled(const char *directory, const char *name)
-{
-    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
-    size_t length = strlen(name);
-
-    if (control_read(directory, "cgroup.subtree_control", &list, NULL) < 0)
-        return false;
-    for (const char *at = list.text; *at != '\0';) {
-        size_t word = strcspn(at, " ");
-
-        if (word == length && strncmp(at, name, length) == 0)
-            return true;
-        at += word;
-        at += strspn(at, " ");
-    }
-    return false;
-}
-
-/* v2 has no processes where there are controllers: what keeps a delegated unit
- * alive moves into a leaf of its own. Before any controller is enabled: the
- * first ones would be, with the processes there, and make the leaf invalid.
- */
-static int
-move_keepers(const char *directory, struct error *err)
-{
-    CLEANUP_FREE char *leaf = xasprintf("%s/" KEEPER, directory);
-    CLEANUP_STRBUF struct strbuf pids = STRBUF_INIT;
-    char *at = NULL;
-    int r = control_read(directory, "cgroup.procs", &pids, err);
-
-    if (r < 0 || pids.length == 0)
-        return r;
-    r = make_directory(leaf, err);
-    for (char *pid = strtok_r(pids.text, "\n", &at); pid != NULL && r == 0;
-         pid = strtok_r(NULL, "\n", &at)) {
-        r = control_write(leaf, "cgroup.procs", pid, err);
-        if (r == -ESRCH)
-            r = 0;
-    }
-    return r;
-}
-
-/* Each directory from the mount down to the base has to hand them on. */
-static void
-enable_controllers(struct base *b, const char *directory)
-{
-    for (unsigned c = 1; c != 0 && c <= b->controllers; c <<= 1) {
-        char change[16];
-
-        if ((b->controllers & c) == 0
-            || is_enabled(directory, controller_name(c)))
-            continue;
-        snprintf(change, sizeof(change), "+%s", controller_name(c));
-        if (control_write(directory, "cgroup.subtree_control", change, NULL)
-            < 0)
-            b->controllers &= ~c;
-    }
-}
-
-static int
-prepare(struct base *b,
-        const char *parent,
-        const char *directory,
-        bool is_base,
-        struct error *err)
-{
-    int r = make_directory(directory, err);
-
-    if (r < 0)
-        return r;
-    if (b->version == 2 && is_base && b->controllers != 0)
-        r = move_keepers(directory, err);
-    if (r < 0)
-        return r;
-    if (b->version == 2)
-        enable_controllers(b, directory);
-    if (b->version == 1 && (b->controllers & CONTROLLER_CPUSET))
-        return fill_cpuset_v1(parent, directory, err);
-    if (b->version == 1 && (b->controllers & CONTROLLER_MEMORY))
-        control_write(directory, "memory.use_hierarchy", "1", NULL);
-    return 0;
-}
-
-static int
-make_base(struct base *b, struct error *err)
-{
-    CLEANUP_FREE char *parent = xstrdup(b->mount);
-    CLEANUP_FREE char *directory = xstrdup(b->directory);
-    size_t from = strlen(b->mount);
-
-    if (b->version == 2)
-        enable_controllers(b, b->mount);
-    for (;;) {
-        size_t to = from + 1 + strcspn(b->directory + from + 1, "/");
-        bool is_base = b->directory[to] == '\0';
-        int r;
-
-        directory[to] = '\0';
-        r = prepare(b, parent, directory, is_base, err);
-        if (r < 0 || is_base)
-            return r;
-        free(parent);
-        parent = xstrdup(directory);
-        directory[to] = '/';
-        from = to;
-    }
-}
-
 /* What it can do */
 
-static const struct base *
+static const struct cgbase *
 find_base(const struct cgroot *r, unsigned controller)
 {
     for (unsigned i = 0; i < r->n_bases; i++)
@@ -268,7 +111,7 @@ find_base(const struct cgroot *r, unsigned controller)
 }
 
 static bool
-leaf_has(const struct base *b, const char *v2_file, const char *v1_file)
+leaf_has(const struct cgbase *b, const char *v2_file, const char *v1_file)
 {
     CLEANUP_FREE char *leaf = NULL;
 
@@ -326,8 +169,8 @@ static void
 look_at_ability(struct cgroot *r)
 {
     struct cgroot_ability *a = &r->ability;
-    const struct base *memory = find_base(r, CONTROLLER_MEMORY);
-    const struct base *tracking = &r->bases[0];
+    const struct cgbase *memory = find_base(r, CONTROLLER_MEMORY);
+    const struct cgbase *tracking = &r->bases[0];
 
     a->cpuset = find_base(r, CONTROLLER_CPUSET) != NULL;
     a->memory = memory != NULL;
@@ -372,9 +215,9 @@ make_shepherds(struct cgroot *r, struct error *err)
 {
     r->shepherds = cgroup_new(SHEPHERDS);
     for (unsigned i = 0; i < r->n_bases; i++) {
-        const struct base *b = &r->bases[i];
+        const struct cgbase *b = &r->bases[i];
         char *leaf = xasprintf("%s/" SHEPHERDS, b->directory);
-        int made = make_directory(leaf, err);
+        int made = cgbase_make_directory(leaf, err);
 
         if (made < 0) {
             free(leaf);
@@ -388,30 +231,6 @@ make_shepherds(struct cgroot *r, struct error *err)
     return 0;
 }
 
-/* A partition stands in another: each directory from the mount on has to be
- * one.
- */
-static int
-partition_base(struct base *b, const char *cpus, struct error *err)
-{
-    CLEANUP_FREE char *directory = xstrdup(b->directory);
-    size_t at = strlen(b->mount);
-    int r = 0;
-
-    while (r == 0 && directory[at] != '\0') {
-        char after;
-
-        at += 1 + strcspn(directory + at + 1, "/");
-        after = directory[at];
-        directory[at] = '\0';
-        r = control_write(directory, "cpuset.cpus", cpus, err);
-        if (r == 0)
-            r = control_partition(directory, "root", err);
-        directory[at] = after;
-    }
-    return r;
-}
-
 static void
 make_partitions(struct cgroot *r, const char *cpus)
 {
@@ -419,7 +238,7 @@ make_partitions(struct cgroot *r, const char *cpus)
     struct error err = {0};
 
     for (unsigned i = 0; i < r->n_bases; i++) {
-        struct base *b = &r->bases[i];
+        struct cgbase *b = &r->bases[i];
 
         if (b->version != 2 || !(b->controllers & CONTROLLER_CPUSET))
             continue;
@@ -429,7 +248,7 @@ make_partitions(struct cgroot *r, const char *cpus)
                           "member",
                           NULL);
         else
-            a->partitions = partition_base(b, cpus, &err) == 0;
+            a->partitions = cgbase_partition(b, cpus, &err) == 0;
     }
     if (cpus != NULL && !a->partitions)
         a->partitions_lacking = xstrdup(
@@ -449,7 +268,7 @@ open_bases(struct cgroot *r,
                          "no usable cgroup hierarchy is mounted; mount "
                          "cgroup2 on /sys/fs/cgroup");
     for (unsigned i = 0; i < r->n_bases; i++) {
-        int made = make_base(&r->bases[i], err);
+        int made = cgbase_make(&r->bases[i], err);
 
         if (made < 0)
             return made;
@@ -457,21 +276,11 @@ open_bases(struct cgroot *r,
     return make_shepherds(r, err);
 }
 
-/* The base's parent got back what came online, and the base did not. */
 void
 cgroot_refill(struct cgroot *r)
 {
-    for (unsigned i = 0; i < r->n_bases; i++) {
-        const struct base *b = &r->bases[i];
-        const char *slash = strrchr(b->directory, '/');
-        CLEANUP_FREE char *parent =
-            xstrndup(b->directory, (size_t)(slash - b->directory));
-        CLEANUP_STRBUF struct strbuf cpus = STRBUF_INIT;
-
-        if (b->version == 1 && (b->controllers & CONTROLLER_CPUSET)
-            && control_read(parent, "cpuset.cpus", &cpus, NULL) == 0)
-            control_write(b->directory, "cpuset.cpus", cpus.text, NULL);
-    }
+    for (unsigned i = 0; i < r->n_bases; i++)
+        cgbase_refill(&r->bases[i]);
 }
 
 static int
@@ -542,7 +351,7 @@ static int
 check_name(const char *name, struct error *err)
 {
     if (*name == '\0' || *name == '.' || strpbrk(name, "/\n") != NULL
-        || strcmp(name, SHEPHERDS) == 0 || strcmp(name, KEEPER) == 0)
+        || strcmp(name, SHEPHERDS) == 0 || strcmp(name, CGBASE_KEEPER) == 0)
         return error_set(err, -EINVAL, "'%s' cannot name a cgroup", name);
     return 0;
 }
@@ -622,7 +431,7 @@ cgroot_ability(const struct cgroot *r)
 int
 cgroot_remove(struct cgroot *r, struct error *err)
 {
-    static const char *const leaves[] = {"/" SHEPHERDS, "/" KEEPER, ""};
+    static const char *const leaves[] = {"/" SHEPHERDS, "/" CGBASE_KEEPER, ""};
 
     for (unsigned i = r->n_bases; i-- > 0;) {
         for (size_t j = 0; j < ARRAY_SIZE(leaves); j++) {

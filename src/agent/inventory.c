@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/inventory.h"
+
+#include <stdlib.h>
+
+#include "agent/hardware/machine.h"
+#include "agent/settings.h"
+#include "lib/api/cpuset.h"
+#include "lib/api/quantity.h"
+#include "lib/api/topology.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+
+static int
+read_reserved(struct hardware_wish *wish,
+              const struct agent_settings *s,
+              struct error *err)
+{
+    struct quantity memory;
+    int r;
+
+    if (s->reserved_cpus != NULL) {
+        r = cpuset_parse(s->reserved_cpus, &wish->reserved, err);
+        if (r < 0)
+            return error_wrap(err, r, "--reserved-cpus");
+    }
+    if (s->reserved_memory != NULL) {
+        r = quantity_parse(s->reserved_memory, &memory);
+        if (r < 0)
+            return error_set(err,
+                             r,
+                             "--reserved-memory: '%s' is not a quantity such "
+                             "as 4Gi",
+                             s->reserved_memory);
+        wish->reserved_memory_bytes = (uint64_t)quantity_value(&memory);
+    }
+    return 0;
+}
+
+int
+inventory_take(struct inventory *i,
+               const struct agent_settings *s,
+               struct error *err)
+{
+    int r;
+
+    i->wish = (struct hardware_wish){
+        .given = s->topology,
+        .with_devices = s->devices,
+        .whole_machine = s->cpu_partition != CPU_PARTITION_NONE,
+        .patterns = s->device_files.items,
+        .n_patterns = s->device_files.count,
+    };
+    r = machine_read("", &i->machine, err);
+    if (r == 0)
+        r = read_reserved(&i->wish, s, err);
+    return r < 0 ? r : hardware_discover(&i->wish, &i->topology, err);
+}
+
+void
+inventory_change(struct inventory *i, struct topology *is TAKES)
+{
+    xgrow(i->former, i->n_former, i->former_capacity);
+    i->former[i->n_former++] = i->topology;
+    i->topology = is;
+}
+
+void
+inventory_fini(struct inventory *i)
+{
+    topology_free(i->topology);
+    for (size_t n = 0; n < i->n_former; n++)
+        topology_free(i->former[n]);
+    free(i->former);
+    machine_free(i->machine);
+}
