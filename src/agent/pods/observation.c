@@ -335,7 +335,7 @@ observation_judge(const struct observation *s,
                        &law->memory_nodes,
                        "may use memory of NUMA nodes ",
                        words);
-    if (law->is_memory_bound && s->has_memory
+    if (!bitset_is_empty(&law->memory_nodes) && s->has_memory
         && observation_percent(s) < STRAY_PERCENT_OK) {
         start_clause(words);
         strbuf_printf(words,

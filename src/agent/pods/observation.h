@@ -42,13 +42,12 @@ struct observation_wish {
 bool observation_take(const struct observation_wish *wish,
                       struct observation *ret_seen);
 
-/* What an observation is held against: no CPUs or no NUMA nodes is no
- * demand.
+/* What an observation is held against: no CPUs or no NUMA nodes is no demand.
+ * A pod that merely prefers its NUMA nodes has none here.
  */
 struct observation_law {
     struct bitset cpus;
     struct bitset memory_nodes;
-    bool is_memory_bound; /* to those NUMA nodes alone, by its policy */
 };
 
 /* Whether all is as it should be; what is not is appended as a clause: "may

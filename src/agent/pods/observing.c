@@ -68,15 +68,13 @@ law_of(const struct stay *s, unsigned turn)
 {
     const struct pod *pod = pod_of(s->pod);
     const struct allocation *a = pod->status.allocation;
-    const struct placement *p = pod->spec.placement;
     struct observation_law law = {0};
 
     if (a == NULL || s->s.ground->is_virtual)
         return law;
     law.cpus = a->cpus != NULL ? set_of(a->cpus) : shared_cpus(s, turn);
-    law.memory_nodes = set_of(a->memory_nodes);
-    law.is_memory_bound = p == NULL || p->memory_policy == NULL
-                          || strcmp(p->memory_policy, "preferred") != 0;
+    if (pod_is_memory_bound(pod))
+        law.memory_nodes = set_of(a->memory_nodes);
     return law;
 }
 
@@ -296,7 +294,8 @@ restore(const struct stay *s, const struct allocation *a)
     r = xnew(struct restoring);
     r->cgroup = strbuf_take(&cgroup);
     r->cpus = xstrdup(a->cpus);
-    r->memory_nodes = a->memory_nodes != NULL ? xstrdup(a->memory_nodes) : NULL;
+    if (a->memory_nodes != NULL && pod_is_memory_bound(pod_of(s->pod)))
+        r->memory_nodes = xstrdup(a->memory_nodes);
     workers_submit(s->s.ground->workers, NULL, restore_work, NULL, r);
 }
 

@@ -143,7 +143,7 @@ limit_cgroup(struct site_start *st, struct error *err)
         && !st->ground->is_virtual)
         r = cgroup_set_cpus(st->cgroup,
                             a->cpus != NULL ? a->cpus : st->shared_cpus,
-                            a->memory_nodes,
+                            pod_is_memory_bound(pod) ? a->memory_nodes : NULL,
                             err);
     if (r == 0 && a != NULL && a->cpus != NULL && can->partitions
         && st->ground->partition != NULL)

@@ -68,7 +68,6 @@ mode_of(const char *policy)
     return strcmp(policy, "preferred") == 0 ? MPOL_PREFERRED : MPOL_BIND;
 }
 
-/* Preferred takes one node: the first. */
 static int
 prepare_memory(struct outfit *t,
                const char *policy,
@@ -76,7 +75,6 @@ prepare_memory(struct outfit *t,
                struct error *err)
 {
     struct bitset set;
-    unsigned first;
     int r;
 
     t->memory_mode = -1;
@@ -86,10 +84,9 @@ prepare_memory(struct outfit *t,
     if (r < 0)
         return r;
     t->memory_mode = mode_of(policy);
-    first = bitset_next(&set, 0);
-    bitset_foreach(node,
-                   &set) if (t->memory_mode != MPOL_PREFERRED || node == first)
-        t->memory_nodes[node / (8 * sizeof(long))] |=
+    if (t->memory_mode == MPOL_PREFERRED && bitset_count(&set) > 1)
+        t->memory_mode = OUTFIT_PREFERRED_MANY;
+    bitset_foreach(node, &set) t->memory_nodes[node / (8 * sizeof(long))] |=
         1ul << (node % (8 * sizeof(long)));
     return 0;
 }

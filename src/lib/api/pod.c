@@ -39,6 +39,15 @@ pod_is_finished(const struct pod *pod)
            && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0);
 }
 
+bool
+pod_is_memory_bound(const struct pod *pod)
+{
+    const struct placement *p = pod->spec.placement;
+
+    return p == NULL || p->memory_policy == NULL
+           || strcmp(p->memory_policy, "preferred") != 0;
+}
+
 const struct pod_condition *
 pod_find_condition(const struct pod *pod, const char *type)
 {

@@ -252,6 +252,11 @@ extern const struct record pod_usage_record;
 const struct pod *pod_of(const struct object *object);
 
 bool pod_is_finished(const struct pod *pod);
+
+/* Whether its memory is kept on the NUMA nodes of its allocation: under every
+ * memory policy but "preferred", which goes elsewhere when they are full.
+ */
+bool pod_is_memory_bound(const struct pod *pod);
 const struct pod_condition *pod_find_condition(const struct pod *pod,
                                                const char *type);
 

@@ -24,7 +24,8 @@ static const struct field placement_fields[] = {
         HELP("Cores close together, far apart, or in turn.")),
     STRING("memoryPolicy", placement, memory_policy, 0,
         ONE_OF("bind", "preferred", "interleave"),
-        HELP("How memory is taken from the NUMA nodes.")),
+        HELP("From the NUMA nodes of the allocation alone, from them first, or "
+             "page by page in turn.")),
     STRING("gpuBinding", placement, gpu_binding, 0,
         ONE_OF("closest", "none"),
         HELP("GPUs and other devices beside the cores, or anywhere.")),

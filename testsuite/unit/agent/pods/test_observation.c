@@ -130,9 +130,8 @@ START_TEST(what_is_not_as_it_was_given_is_said)
     const struct observation_law law = {
         .cpus = {{0x0c}},
         .memory_nodes = only(0),
-        .is_memory_bound = true,
     };
-    const struct observation_law none = {.is_memory_bound = false};
+    const struct observation_law none = {.cpus = {{0}}};
     struct observation wrong = right;
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
 

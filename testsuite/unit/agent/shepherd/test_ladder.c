@@ -4,7 +4,12 @@
 
 #include <check.h>
 #include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pwd.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/agent/shepherd/pasture.h"
@@ -227,6 +232,63 @@ START_TEST(the_job_is_bound_to_its_cpus_and_memory_nodes)
 }
 END_TEST
 
+/* What the kernel says of the policy of a job's first mapping. */
+static char *
+policy_of(const char *policy, const char *nodes)
+{
+    struct pasture p;
+    char *printed;
+
+    pasture_init(&p);
+    p.order.memory_nodes = nodes;
+    p.order.memory_policy = policy;
+    pasture_shell(&p, "head -n 1 /proc/self/numa_maps | cut -d ' ' -f 2-3");
+    pasture_succeed(&p);
+    printed = pasture_read(p.out);
+    pasture_fini(&p);
+    return printed;
+}
+
+/* NUMA nodes that the machine lacks are no mistake while it has one of them. */
+START_TEST(memory_is_interleaved_or_preferred_as_ordered)
+{
+    CLEANUP_FREE char *interleaved = policy_of("interleave", "0-1");
+    CLEANUP_FREE char *preferred = policy_of("preferred", "0");
+    CLEANUP_FREE char *several = policy_of("preferred", "0-1");
+
+    ck_assert_ptr_nonnull(strstr(interleaved, "interleave:0"));
+    ck_assert_ptr_nonnull(strstr(preferred, "prefer:0"));
+    /* Before 5.15 a kernel knows no such policy: the nearest node. */
+    if (strncmp(several, "local", 5) != 0)
+        ck_assert_ptr_nonnull(strstr(several, "prefer (many):0"));
+}
+END_TEST
+
+/* The filter stays: this is the last test. */
+START_TEST(a_kernel_that_prefers_one_node_at_most_prefers_the_nearest)
+{
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_set_mempolicy, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                 offsetof(struct seccomp_data, args[0])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 5, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog filter = {ARRAY_SIZE(steps), steps};
+    CLEANUP_FREE char *several = NULL;
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0
+        || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0)
+        SKIP("no filters of system calls here");
+
+    several = policy_of("preferred", "0-1");
+
+    ck_assert_ptr_nonnull(strstr(several, "local "));
+}
+END_TEST
+
 START_TEST(the_oom_score_is_the_jobs_and_not_the_shepherds)
 {
     struct pasture p;
@@ -318,8 +380,10 @@ SUITE("ladder",
       the_job_leads_a_session_of_its_own,
       no_signal_is_blocked_and_only_those_ordered_are_ignored,
       the_job_is_bound_to_its_cpus_and_memory_nodes,
+      memory_is_interleaved_or_preferred_as_ordered,
       the_oom_score_is_the_jobs_and_not_the_shepherds,
       output_is_truncated_or_appended_to_as_ordered,
       output_and_errors_in_one_file_do_not_overwrite_one_another,
       standard_input_is_read_from_its_file,
-      a_program_is_found_along_the_users_path)
+      a_program_is_found_along_the_users_path,
+      a_kernel_that_prefers_one_node_at_most_prefers_the_nearest)
