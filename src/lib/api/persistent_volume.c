@@ -8,25 +8,11 @@
 #include "lib/api/object.h"
 #include "lib/api/pod_rules.h"
 #include "lib/api/quantity.h"
-#include "lib/api/rows.h"
 #include "lib/api/storage_class.h"
+#include "lib/api/volume_source.h"
 #include "lib/json/json.h"
 
 /* clang-format off */
-static const struct field azure_file_persistent_volume_source_fields[] = {
-    OPAQUE(STRING, "secretName", ALWAYS | REQUIRED,
-        HELP("The secret, by name.")),
-    OPAQUE(STRING, "shareName", ALWAYS | REQUIRED,
-        HELP("The share, by name.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-    OPAQUE(STRING, "secretNamespace", KEPT,
-        HELP("The namespace of the secret.")),
-};
-static OPAQUE_RECORD(azure_file_persistent_volume_source,
-       "io.k8s.api.core.v1.AzureFilePersistentVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
 static const struct field csi_persistent_volume_source_fields[] = {
     OPAQUE(STRING, "driver", ALWAYS | REQUIRED,
         HELP("The driver that serves it.")),
@@ -53,96 +39,6 @@ static OPAQUE_RECORD(csi_persistent_volume_source,
        "io.k8s.api.core.v1.CSIPersistentVolumeSource",
        HELP("A volume of that kind; stored, and not served here."));
 
-static const struct field ceph_fs_persistent_volume_source_fields[] = {
-    OPAQUE_LIST(STRING, "monitors", ALWAYS | REQUIRED,
-        HELP("Addresses of the monitors.")),
-    OPAQUE(STRING, "path", 0,
-        HELP("The path.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-    OPAQUE(STRING, "secretFile", 0,
-        HELP("The file with the secret.")),
-    OPAQUE_OBJECT("secretRef", secret_reference, 0,
-        HELP("The secret with the credentials.")),
-    OPAQUE(STRING, "user", 0,
-        HELP("The user to come as.")),
-};
-static OPAQUE_RECORD(ceph_fs_persistent_volume_source,
-       "io.k8s.api.core.v1.CephFSPersistentVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
-static const struct field cinder_persistent_volume_source_fields[] = {
-    OPAQUE(STRING, "volumeID", ALWAYS | REQUIRED,
-        HELP("The volume, as its provider calls it.")),
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-    OPAQUE_OBJECT("secretRef", secret_reference, 0,
-        HELP("The secret with the credentials.")),
-};
-static OPAQUE_RECORD(cinder_persistent_volume_source,
-       "io.k8s.api.core.v1.CinderPersistentVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
-static const struct field flex_persistent_volume_source_fields[] = {
-    OPAQUE(STRING, "driver", ALWAYS | REQUIRED,
-        HELP("The driver that serves it.")),
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
-    OPAQUE_MAP(STRING, "options", 0,
-        HELP("Options for the driver.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-    OPAQUE_OBJECT("secretRef", secret_reference, 0,
-        HELP("The secret with the credentials.")),
-};
-static OPAQUE_RECORD(flex_persistent_volume_source,
-       "io.k8s.api.core.v1.FlexPersistentVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
-static const struct field glusterfs_persistent_volume_source_fields[] = {
-    OPAQUE(STRING, "endpoints", ALWAYS | REQUIRED,
-        HELP("The object with the endpoints.")),
-    OPAQUE(STRING, "path", ALWAYS | REQUIRED,
-        HELP("The path.")),
-    OPAQUE(STRING, "endpointsNamespace", KEPT,
-        HELP("The namespace of that object.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-};
-static OPAQUE_RECORD(glusterfs_persistent_volume_source,
-       "io.k8s.api.core.v1.GlusterfsPersistentVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
-static const struct field iscsi_persistent_volume_source_fields[] = {
-    OPAQUE(STRING, "iqn", ALWAYS | REQUIRED,
-        HELP("The name of the target.")),
-    OPAQUE(INT, "lun", ALWAYS | REQUIRED,
-        HELP("The number of the unit.")),
-    OPAQUE(STRING, "targetPortal", ALWAYS | REQUIRED,
-        HELP("Address and port of the target.")),
-    OPAQUE(BOOL, "chapAuthDiscovery", 0,
-        HELP("CHAP when looking for targets.")),
-    OPAQUE(BOOL, "chapAuthSession", 0,
-        HELP("CHAP for the session.")),
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
-    OPAQUE(STRING, "initiatorName", KEPT,
-        HELP("The name to come under.")),
-    OPAQUE(STRING, "iscsiInterface", 0,
-        HELP("The interface, such as default or tcp.")),
-    OPAQUE_LIST(STRING, "portals", 0,
-        HELP("Further addresses of the target.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-    OPAQUE_OBJECT("secretRef", secret_reference, 0,
-        HELP("The secret with the credentials.")),
-};
-static OPAQUE_RECORD(iscsi_persistent_volume_source,
-       "io.k8s.api.core.v1.ISCSIPersistentVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
 static const struct field local_volume_source_fields[] = {
     STRING("path", persistent_volume_spec, local_path, ALWAYS | REQUIRED,
         HELP("Where it is on the node.")),
@@ -152,70 +48,6 @@ static const struct field local_volume_source_fields[] = {
 static RECORD(local_volume_source, persistent_volume_spec,
        "io.k8s.api.core.v1.LocalVolumeSource",
        HELP("A directory or device of one node."));
-
-static const struct field rbd_persistent_volume_source_fields[] = {
-    OPAQUE(STRING, "image", ALWAYS | REQUIRED,
-        HELP("The image.")),
-    OPAQUE_LIST(STRING, "monitors", ALWAYS | REQUIRED,
-        HELP("Addresses of the monitors.")),
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
-    OPAQUE(STRING, "keyring", 0,
-        HELP("The file with the keyring.")),
-    OPAQUE(STRING, "pool", 0,
-        HELP("The pool it is in.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-    OPAQUE_OBJECT("secretRef", secret_reference, 0,
-        HELP("The secret with the credentials.")),
-    OPAQUE(STRING, "user", 0,
-        HELP("The user to come as.")),
-};
-static OPAQUE_RECORD(rbd_persistent_volume_source,
-       "io.k8s.api.core.v1.RBDPersistentVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
-static const struct field scale_io_persistent_volume_source_fields[] = {
-    OPAQUE(STRING, "gateway", ALWAYS | REQUIRED,
-        HELP("Address of the gateway.")),
-    OPAQUE_OBJECT("secretRef", secret_reference, REQUIRED,
-        HELP("The secret with the credentials.")),
-    OPAQUE(STRING, "system", ALWAYS | REQUIRED,
-        HELP("The storage system.")),
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
-    OPAQUE(STRING, "protectionDomain", 0,
-        HELP("The protection domain.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-    OPAQUE(BOOL, "sslEnabled", 0,
-        HELP("Whether TLS is spoken.")),
-    OPAQUE(STRING, "storageMode", 0,
-        HELP("Thick or thin.")),
-    OPAQUE(STRING, "storagePool", 0,
-        HELP("The pool of the domain.")),
-    OPAQUE(STRING, "volumeName", 0,
-        HELP("The volume, by name.")),
-};
-static OPAQUE_RECORD(scale_io_persistent_volume_source,
-       "io.k8s.api.core.v1.ScaleIOPersistentVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
-static const struct field storage_os_persistent_volume_source_fields[] = {
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-    OPAQUE_OBJECT("secretRef", object_reference, 0,
-        HELP("The secret with the credentials.")),
-    OPAQUE(STRING, "volumeName", 0,
-        HELP("The volume, by name.")),
-    OPAQUE(STRING, "volumeNamespace", 0,
-        HELP("The namespace of the volume.")),
-};
-static OPAQUE_RECORD(storage_os_persistent_volume_source,
-       "io.k8s.api.core.v1.StorageOSPersistentVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field volume_node_affinity_fields[] = {
     OBJECT("required", persistent_volume_spec, nodes, node_selector, OPTIONAL,
@@ -228,6 +60,7 @@ static RECORD(volume_node_affinity, persistent_volume_spec,
 static const struct field persistent_volume_spec_fields[] = {
     MAP(QUANTITY, "capacity", persistent_volume_spec, capacity, 0,
         HELP("How large it is.")),
+    VOLUME_SOURCE_ROWS(persistent_volume_source),
     WITHIN("local", local_volume_source, 0,
         HELP("A directory or device of one node.")),
     LIST(STRING, "accessModes", persistent_volume_spec, access_modes, 0,
@@ -243,57 +76,15 @@ static const struct field persistent_volume_spec_fields[] = {
         HELP("Filesystem or Block.")),
     WITHIN("nodeAffinity", volume_node_affinity, 0,
         HELP("From which nodes it can be reached.")),
-    OPAQUE_OBJECT("awsElasticBlockStore",
-        aws_elastic_block_store_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("azureDisk", azure_disk_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("azureFile", azure_file_persistent_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("cephfs", ceph_fs_persistent_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("cinder", cinder_persistent_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
     OBJECT("claimRef", persistent_volume_spec, claim, object_reference,
         OPTIONAL,
         HELP("The claim it is bound to.")),
     OPAQUE_OBJECT("csi", csi_persistent_volume_source, 0,
         HELP("A volume of a CSI driver.")),
-    OPAQUE_OBJECT("fc", fc_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("flexVolume", flex_persistent_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("flocker", flocker_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("gcePersistentDisk", gce_persistent_disk_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("glusterfs", glusterfs_persistent_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("hostPath", host_path_volume_source, 0,
-        HELP("A path of the node; for tests.")),
-    OPAQUE_OBJECT("iscsi", iscsi_persistent_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
     OPAQUE_LIST(STRING, "mountOptions", 0,
         HELP("Options of mount(8).")),
-    OPAQUE_OBJECT("nfs", nfs_volume_source, 0,
-        HELP("A directory of an NFS server.")),
-    OPAQUE_OBJECT("photonPersistentDisk", photon_persistent_disk_volume_source,
-        0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("portworxVolume", portworx_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("quobyte", quobyte_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("rbd", rbd_persistent_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("scaleIO", scale_io_persistent_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("storageos", storage_os_persistent_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
     OPAQUE(STRING, "volumeAttributesClassName", KEPT,
         HELP("The class of its attributes.")),
-    OPAQUE_OBJECT("vsphereVolume", vsphere_virtual_disk_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
 };
 static RECORD(persistent_volume_spec, persistent_volume_spec,
        "io.k8s.api.core.v1.PersistentVolumeSpec",

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "lib/api/pod.h"
-#include "lib/api/rows.h"
+#include "lib/api/volume_source.h"
 
 /* clang-format off */
 static const struct field key_to_path_fields[] = {
@@ -127,51 +127,6 @@ static const struct field volume_projection_fields[] = {
 static OPAQUE_RECORD(volume_projection, "io.k8s.api.core.v1.VolumeProjection",
        HELP("A part of a volume that is put together."));
 
-static const struct field aws_elastic_block_store_volume_source_fields[] = {
-    OPAQUE(STRING, "volumeID", ALWAYS | REQUIRED,
-        HELP("The volume, as its provider calls it.")),
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
-    OPAQUE(INT, "partition", 0,
-        HELP("The partition; 0 is the whole.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-};
-OPAQUE_RECORD(aws_elastic_block_store_volume_source,
-       "io.k8s.api.core.v1.AWSElasticBlockStoreVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
-static const struct field azure_disk_volume_source_fields[] = {
-    OPAQUE(STRING, "diskName", ALWAYS | REQUIRED,
-        HELP("The disk, by name.")),
-    OPAQUE(STRING, "diskURI", ALWAYS | REQUIRED,
-        HELP("The disk, by address.")),
-    OPAQUE(STRING, "cachingMode", KEPT,
-        ONE_OF("None", "ReadOnly", "ReadWrite"),
-        HELP("None, ReadOnly or ReadWrite.")),
-    OPAQUE(STRING, "fsType", KEPT,
-        HELP("The file system on it, such as ext4.")),
-    OPAQUE(STRING, "kind", KEPT, ONE_OF("Dedicated", "Managed", "Shared"),
-        HELP("The kind of object.")),
-    OPAQUE(BOOL, "readOnly", KEPT,
-        HELP("Mounted for reading alone.")),
-};
-OPAQUE_RECORD(azure_disk_volume_source,
-       "io.k8s.api.core.v1.AzureDiskVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
-static const struct field azure_file_volume_source_fields[] = {
-    OPAQUE(STRING, "secretName", ALWAYS | REQUIRED,
-        HELP("The secret, by name.")),
-    OPAQUE(STRING, "shareName", ALWAYS | REQUIRED,
-        HELP("The share, by name.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-};
-static OPAQUE_RECORD(azure_file_volume_source,
-       "io.k8s.api.core.v1.AzureFileVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
 static const struct field csi_volume_source_fields[] = {
     OPAQUE(STRING, "driver", ALWAYS | REQUIRED,
         HELP("The driver that serves it.")),
@@ -185,38 +140,6 @@ static const struct field csi_volume_source_fields[] = {
         HELP("Properties for the driver.")),
 };
 static OPAQUE_RECORD(csi_volume_source, "io.k8s.api.core.v1.CSIVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
-static const struct field ceph_fs_volume_source_fields[] = {
-    OPAQUE_LIST(STRING, "monitors", ALWAYS | REQUIRED,
-        HELP("Addresses of the monitors.")),
-    OPAQUE(STRING, "path", 0,
-        HELP("The path.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-    OPAQUE(STRING, "secretFile", 0,
-        HELP("The file with the secret.")),
-    OPAQUE_OBJECT("secretRef", local_object_reference, 0,
-        HELP("The secret with the credentials.")),
-    OPAQUE(STRING, "user", 0,
-        HELP("The user to come as.")),
-};
-static OPAQUE_RECORD(ceph_fs_volume_source,
-       "io.k8s.api.core.v1.CephFSVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
-static const struct field cinder_volume_source_fields[] = {
-    OPAQUE(STRING, "volumeID", ALWAYS | REQUIRED,
-        HELP("The volume, as its provider calls it.")),
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-    OPAQUE_OBJECT("secretRef", local_object_reference, 0,
-        HELP("The secret with the credentials.")),
-};
-static OPAQUE_RECORD(cinder_volume_source,
-       "io.k8s.api.core.v1.CinderVolumeSource",
        HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field config_map_volume_source_fields[] = {
@@ -261,59 +184,6 @@ static OPAQUE_RECORD(ephemeral_volume_source,
        "io.k8s.api.core.v1.EphemeralVolumeSource",
        HELP("A volume of that kind; stored, and not served here."));
 
-static const struct field fc_volume_source_fields[] = {
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
-    OPAQUE(INT, "lun", KEPT,
-        HELP("The number of the unit.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-    OPAQUE_LIST(STRING, "targetWWNs", 0,
-        HELP("Names of the targets.")),
-    OPAQUE_LIST(STRING, "wwids", 0,
-        HELP("Names of the volume.")),
-};
-OPAQUE_RECORD(fc_volume_source, "io.k8s.api.core.v1.FCVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
-static const struct field flex_volume_source_fields[] = {
-    OPAQUE(STRING, "driver", ALWAYS | REQUIRED,
-        HELP("The driver that serves it.")),
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
-    OPAQUE_MAP(STRING, "options", 0,
-        HELP("Options for the driver.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-    OPAQUE_OBJECT("secretRef", local_object_reference, 0,
-        HELP("The secret with the credentials.")),
-};
-static OPAQUE_RECORD(flex_volume_source, "io.k8s.api.core.v1.FlexVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
-static const struct field flocker_volume_source_fields[] = {
-    OPAQUE(STRING, "datasetName", 0,
-        HELP("The dataset, by name.")),
-    OPAQUE(STRING, "datasetUUID", 0,
-        HELP("The dataset, by its uuid.")),
-};
-OPAQUE_RECORD(flocker_volume_source, "io.k8s.api.core.v1.FlockerVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
-static const struct field gce_persistent_disk_volume_source_fields[] = {
-    OPAQUE(STRING, "pdName", ALWAYS | REQUIRED,
-        HELP("The disk, by name.")),
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
-    OPAQUE(INT, "partition", 0,
-        HELP("The partition; 0 is the whole.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-};
-OPAQUE_RECORD(gce_persistent_disk_volume_source,
-       "io.k8s.api.core.v1.GCEPersistentDiskVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
 static const struct field git_repo_volume_source_fields[] = {
     OPAQUE(STRING, "repository", ALWAYS | REQUIRED,
         HELP("The address of the repository.")),
@@ -326,58 +196,6 @@ static OPAQUE_RECORD(git_repo_volume_source,
        "io.k8s.api.core.v1.GitRepoVolumeSource",
        HELP("A volume of that kind; stored, and not served here."));
 
-static const struct field glusterfs_volume_source_fields[] = {
-    OPAQUE(STRING, "endpoints", ALWAYS | REQUIRED,
-        HELP("The object with the endpoints.")),
-    OPAQUE(STRING, "path", ALWAYS | REQUIRED,
-        HELP("The path.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-};
-static OPAQUE_RECORD(glusterfs_volume_source,
-       "io.k8s.api.core.v1.GlusterfsVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
-static const struct field host_path_volume_source_fields[] = {
-    OPAQUE(STRING, "path", ALWAYS | REQUIRED,
-        HELP("The path.")),
-    OPAQUE(STRING, "type", KEPT,
-        ONE_OF("", "BlockDevice", "CharDevice", "Directory",
-            "DirectoryOrCreate", "File", "FileOrCreate", "Socket"),
-        HELP("What must be there: Directory, File and so on.")),
-};
-OPAQUE_RECORD(host_path_volume_source,
-       "io.k8s.api.core.v1.HostPathVolumeSource",
-       HELP("A path of the node."));
-
-static const struct field iscsi_volume_source_fields[] = {
-    OPAQUE(STRING, "iqn", ALWAYS | REQUIRED,
-        HELP("The name of the target.")),
-    OPAQUE(INT, "lun", ALWAYS | REQUIRED,
-        HELP("The number of the unit.")),
-    OPAQUE(STRING, "targetPortal", ALWAYS | REQUIRED,
-        HELP("Address and port of the target.")),
-    OPAQUE(BOOL, "chapAuthDiscovery", 0,
-        HELP("CHAP when looking for targets.")),
-    OPAQUE(BOOL, "chapAuthSession", 0,
-        HELP("CHAP for the session.")),
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
-    OPAQUE(STRING, "initiatorName", KEPT,
-        HELP("The name to come under.")),
-    OPAQUE(STRING, "iscsiInterface", 0,
-        HELP("The interface, such as default or tcp.")),
-    OPAQUE_LIST(STRING, "portals", 0,
-        HELP("Further addresses of the target.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-    OPAQUE_OBJECT("secretRef", local_object_reference, 0,
-        HELP("The secret with the credentials.")),
-};
-static OPAQUE_RECORD(iscsi_volume_source,
-       "io.k8s.api.core.v1.ISCSIVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
 static const struct field image_volume_source_fields[] = {
     OPAQUE(STRING, "pullPolicy", 0, ONE_OF("Always", "IfNotPresent", "Never"),
         HELP("When it is fetched: Always, IfNotPresent or Never.")),
@@ -387,17 +205,6 @@ static const struct field image_volume_source_fields[] = {
 static OPAQUE_RECORD(image_volume_source,
        "io.k8s.api.core.v1.ImageVolumeSource",
        HELP("A volume of that kind; stored, and not served here."));
-
-static const struct field nfs_volume_source_fields[] = {
-    OPAQUE(STRING, "path", ALWAYS | REQUIRED,
-        HELP("What the server exports.")),
-    OPAQUE(STRING, "server", ALWAYS | REQUIRED,
-        HELP("The host that serves it.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-};
-OPAQUE_RECORD(nfs_volume_source, "io.k8s.api.core.v1.NFSVolumeSource",
-       HELP("A directory of an NFS server."));
 
 static const struct field persistent_volume_claim_volume_source_fields[] = {
     STRING("claimName", pod_volume, claim_name, ALWAYS | REQUIRED,
@@ -409,28 +216,6 @@ static RECORD(persistent_volume_claim_volume_source, pod_volume,
        "io.k8s.api.core.v1.PersistentVolumeClaimVolumeSource",
        HELP("What a claim is bound to."));
 
-static const struct field photon_persistent_disk_volume_source_fields[] = {
-    OPAQUE(STRING, "pdID", ALWAYS | REQUIRED,
-        HELP("The disk, by its id.")),
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
-};
-OPAQUE_RECORD(photon_persistent_disk_volume_source,
-       "io.k8s.api.core.v1.PhotonPersistentDiskVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
-static const struct field portworx_volume_source_fields[] = {
-    OPAQUE(STRING, "volumeID", ALWAYS | REQUIRED,
-        HELP("The volume, as its provider calls it.")),
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-};
-OPAQUE_RECORD(portworx_volume_source,
-       "io.k8s.api.core.v1.PortworxVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
 static const struct field projected_volume_source_fields[] = {
     OPAQUE(INT, "defaultMode", KEPT,
         HELP("Permissions of files, as an octal or decimal number.")),
@@ -439,70 +224,6 @@ static const struct field projected_volume_source_fields[] = {
 };
 static OPAQUE_RECORD(projected_volume_source,
        "io.k8s.api.core.v1.ProjectedVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
-static const struct field quobyte_volume_source_fields[] = {
-    OPAQUE(STRING, "registry", ALWAYS | REQUIRED,
-        HELP("Addresses of the registry.")),
-    OPAQUE(STRING, "volume", ALWAYS | REQUIRED,
-        HELP("The volume, by name.")),
-    OPAQUE(STRING, "group", 0,
-        HELP("The group.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-    OPAQUE(STRING, "tenant", 0,
-        HELP("The tenant.")),
-    OPAQUE(STRING, "user", 0,
-        HELP("The user to come as.")),
-};
-OPAQUE_RECORD(quobyte_volume_source, "io.k8s.api.core.v1.QuobyteVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
-static const struct field rbd_volume_source_fields[] = {
-    OPAQUE(STRING, "image", ALWAYS | REQUIRED,
-        HELP("The image.")),
-    OPAQUE_LIST(STRING, "monitors", ALWAYS | REQUIRED,
-        HELP("Addresses of the monitors.")),
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
-    OPAQUE(STRING, "keyring", 0,
-        HELP("The file with the keyring.")),
-    OPAQUE(STRING, "pool", 0,
-        HELP("The pool it is in.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-    OPAQUE_OBJECT("secretRef", local_object_reference, 0,
-        HELP("The secret with the credentials.")),
-    OPAQUE(STRING, "user", 0,
-        HELP("The user to come as.")),
-};
-static OPAQUE_RECORD(rbd_volume_source, "io.k8s.api.core.v1.RBDVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
-static const struct field scale_io_volume_source_fields[] = {
-    OPAQUE(STRING, "gateway", ALWAYS | REQUIRED,
-        HELP("Address of the gateway.")),
-    OPAQUE_OBJECT("secretRef", local_object_reference, REQUIRED,
-        HELP("The secret with the credentials.")),
-    OPAQUE(STRING, "system", ALWAYS | REQUIRED,
-        HELP("The storage system.")),
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
-    OPAQUE(STRING, "protectionDomain", 0,
-        HELP("The protection domain.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-    OPAQUE(BOOL, "sslEnabled", 0,
-        HELP("Whether TLS is spoken.")),
-    OPAQUE(STRING, "storageMode", 0,
-        HELP("Thick or thin.")),
-    OPAQUE(STRING, "storagePool", 0,
-        HELP("The pool of the domain.")),
-    OPAQUE(STRING, "volumeName", 0,
-        HELP("The volume, by name.")),
-};
-static OPAQUE_RECORD(scale_io_volume_source,
-       "io.k8s.api.core.v1.ScaleIOVolumeSource",
        HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field secret_volume_source_fields[] = {
@@ -519,54 +240,12 @@ static OPAQUE_RECORD(secret_volume_source,
        "io.k8s.api.core.v1.SecretVolumeSource",
        HELP("A volume of that kind; stored, and not served here."));
 
-static const struct field storage_os_volume_source_fields[] = {
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
-    OPAQUE_OBJECT("secretRef", local_object_reference, 0,
-        HELP("The secret with the credentials.")),
-    OPAQUE(STRING, "volumeName", 0,
-        HELP("The volume, by name.")),
-    OPAQUE(STRING, "volumeNamespace", 0,
-        HELP("The namespace of the volume.")),
-};
-static OPAQUE_RECORD(storage_os_volume_source,
-       "io.k8s.api.core.v1.StorageOSVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
-static const struct field vsphere_virtual_disk_volume_source_fields[] = {
-    OPAQUE(STRING, "volumePath", ALWAYS | REQUIRED,
-        HELP("The path of the volume.")),
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
-    OPAQUE(STRING, "storagePolicyID", 0,
-        HELP("The policy, by id.")),
-    OPAQUE(STRING, "storagePolicyName", 0,
-        HELP("The policy, by name.")),
-};
-OPAQUE_RECORD(vsphere_virtual_disk_volume_source,
-       "io.k8s.api.core.v1.VsphereVirtualDiskVolumeSource",
-       HELP("A volume of that kind; stored, and not served here."));
-
 static const struct field pod_volume_fields[] = {
     STRING("name", pod_volume, name, ALWAYS | REQUIRED,
         HELP("What the containers call it.")),
     OPAQUE_OBJECT("emptyDir", empty_dir_volume_source, 0,
         HELP("An empty directory that lives as long as the pod.")),
-    OPAQUE_OBJECT("hostPath", host_path_volume_source, 0,
-        HELP("A path of the node.")),
-    OPAQUE_OBJECT("awsElasticBlockStore",
-        aws_elastic_block_store_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("azureDisk", azure_disk_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("azureFile", azure_file_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("cephfs", ceph_fs_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("cinder", cinder_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
+    VOLUME_SOURCE_ROWS(volume_source),
     OPAQUE_OBJECT("configMap", config_map_volume_source, 0,
         HELP("Entries of a ConfigMap, as files.")),
     OPAQUE_OBJECT("csi", csi_volume_source, 0,
@@ -575,45 +254,16 @@ static const struct field pod_volume_fields[] = {
         HELP("Fields of the pod, as files.")),
     OBJECT("ephemeral", pod_volume, ephemeral, ephemeral_volume_source, TREE,
         HELP("A claim that lives as long as the pod.")),
-    OPAQUE_OBJECT("fc", fc_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("flexVolume", flex_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("flocker", flocker_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("gcePersistentDisk", gce_persistent_disk_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
     OPAQUE_OBJECT("gitRepo", git_repo_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("glusterfs", glusterfs_volume_source, 0,
         HELP("A volume of that kind; not served here.")),
     OPAQUE_OBJECT("image", image_volume_source, 0,
         HELP("An image, as files.")),
-    OPAQUE_OBJECT("iscsi", iscsi_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("nfs", nfs_volume_source, 0,
-        HELP("A directory of an NFS server.")),
     WITHIN("persistentVolumeClaim", persistent_volume_claim_volume_source, 0,
         HELP("What a claim is bound to.")),
-    OPAQUE_OBJECT("photonPersistentDisk", photon_persistent_disk_volume_source,
-        0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("portworxVolume", portworx_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
     OPAQUE_OBJECT("projected", projected_volume_source, 0,
         HELP("Several things put together.")),
-    OPAQUE_OBJECT("quobyte", quobyte_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("rbd", rbd_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("scaleIO", scale_io_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
     OPAQUE_OBJECT("secret", secret_volume_source, 0,
         HELP("Entries of a secret, as files.")),
-    OPAQUE_OBJECT("storageos", storage_os_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
-    OPAQUE_OBJECT("vsphereVolume", vsphere_virtual_disk_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
 };
 RECORD(pod_volume, pod_volume, "io.k8s.api.core.v1.Volume",
        HELP("A volume of a pod; Kiln takes claims."));
