@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "controller/scheduler/extenders/extender.h"
+#include "controller/scheduler/framework/handle.h"
 #include "controller/scheduler/framework/names.h"
+#include "controller/scheduler/framework/plugin.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/kube_extender.h"
 #include "controller/scheduler/kube_profile.h"
@@ -223,6 +225,30 @@ read_backoff(struct kube_configuration *c, struct strbuf *mistakes)
 
 /* The plugins take their arguments or refuse them. */
 static void
+try_arguments(const struct profile_settings *settings,
+              struct handle *handle,
+              const char *where,
+              struct strbuf *mistakes)
+{
+    for (unsigned i = 0; i < settings->n_plugins; i++) {
+        const struct profile_plugin *p = &settings->plugins[i];
+        struct error err = {0};
+        void *self = NULL;
+
+        if (p->plugin->make == NULL)
+            continue;
+        if (p->plugin->make(handle, p->args, &self, &err) < 0)
+            strbuf_printf(mistakes,
+                          "%s.pluginConfig[%s].args.%s\n",
+                          where,
+                          p->plugin->name,
+                          err.text);
+        else if (p->plugin->drop != NULL)
+            p->plugin->drop(self);
+    }
+}
+
+static void
 try_profile(const struct profile_settings *settings,
             const char *where,
             struct strbuf *mistakes)
@@ -233,7 +259,11 @@ try_profile(const struct profile_settings *settings,
     CLEANUP(profile_freep) struct profile *profile = NULL;
     struct profile_settings trial = *settings;
     struct error err = {0};
+    size_t before = mistakes->length;
 
+    try_arguments(settings, &handle, where, mistakes);
+    if (mistakes->length > before)
+        return;
     trial.handle = &handle;
     if (profile_new(&trial, &profile, &err) < 0)
         strbuf_printf(mistakes, "%s: %s\n", where, err.text);

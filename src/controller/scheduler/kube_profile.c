@@ -69,6 +69,8 @@ check_names(struct arena *arena,
                           "%s: \"%s\" stands there twice\n",
                           at,
                           name);
+        if (json_get_int(json_at(list, i), "weight", 0) < 0)
+            strbuf_printf(mistakes, "%s.weight: is below 0\n", at);
     }
 }
 
@@ -262,6 +264,9 @@ kube_profile_complete(struct arena *arena,
     struct json *plugins = json_make_object(arena, profile, "plugins");
     size_t before = mistakes->length;
 
+    if (json_get(profile, "schedulerName") != NULL
+        && *json_get_text(profile, "schedulerName") == '\0')
+        strbuf_printf(mistakes, "%s.schedulerName: is empty\n", where);
     if (json_get_text(profile, "schedulerName") == NULL)
         json_set_string(arena, profile, "schedulerName", "default-scheduler");
     check_sets(arena,

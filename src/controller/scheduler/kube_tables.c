@@ -59,7 +59,7 @@ static const struct field plugin_config_fields[] = {
 static OPAQUE_RECORD(plugin_config, "PluginConfig");
 
 static const struct field profile_fields[] = {
-    OPAQUE(STRING, "schedulerName", 0),
+    OPAQUE(STRING, "schedulerName", KEPT),
     OPAQUE(INT, "percentageOfNodesToScore", KEPT),
     OPAQUE_OBJECT("plugins", plugins, 0),
     OPAQUE_OBJECTS("pluginConfig", plugin_config, 0),

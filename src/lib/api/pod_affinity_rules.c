@@ -416,15 +416,17 @@ check_spread(struct causes *c, const struct json *constraint)
 }
 
 void
-topology_spread_check(struct causes *c, const struct json *spec)
+topology_spread_check(struct causes *c,
+                      const struct json *object,
+                      const char *name)
 {
-    const struct json *list = json_get(spec, "topologySpreadConstraints");
+    const struct json *list = json_get(object, name);
 
     for (uint32_t i = 0; i < json_count(list); i++) {
         const struct json *constraint = json_at(list, i);
         const char *key = check_text(constraint, "topologyKey");
         const char *otherwise = check_text(constraint, "whenUnsatisfiable");
-        unsigned at = causes_enter_index(c, "topologySpreadConstraints", i);
+        unsigned at = causes_enter_index(c, name, i);
 
         check_spread(c, constraint);
         for (uint32_t j = i + 1; j < list->count; j++)

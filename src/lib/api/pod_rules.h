@@ -65,7 +65,10 @@ void pod_os_check(struct causes *c, const struct json *spec);
 void affinity_check(struct causes *c, const struct json *affinity);
 void node_selector_check(struct causes *c, const struct json *selector);
 void tolerations_check(struct causes *c, const struct json *spec);
-void topology_spread_check(struct causes *c, const struct json *spec);
+/* The list of that name. */
+void topology_spread_check(struct causes *c,
+                           const struct json *object,
+                           const char *name);
 void pod_kiln_check(struct causes *c, const struct json *spec);
 
 /* What is accepted and hardly meant; the walk stands at what has a metadata and

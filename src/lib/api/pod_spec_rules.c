@@ -175,7 +175,7 @@ pod_spec_check(struct causes *c, const struct json *spec)
     causes_leave(c, at);
     check_dns(c, spec);
     check_gates(c, spec);
-    topology_spread_check(c, spec);
+    topology_spread_check(c, spec, "topologySpreadConstraints");
     check_names(c, spec);
     tolerations_check(c, spec);
     check_host_aliases(c, spec);

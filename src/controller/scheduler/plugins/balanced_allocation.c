@@ -5,12 +5,14 @@
  * Extension points:  score
  * Arguments:         resources
  */
+#include <errno.h>
 #include <math.h>
 
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/plugins/resource_score.h"
 #include "lib/api/rows.h"
 #include "lib/base/alloc.h"
+#include "lib/base/error.h"
 #include "lib/json/json.h"
 
 static const struct field balanced_allocation_args_fields[] = {
@@ -38,6 +40,7 @@ balanced_allocation_make(struct handle *handle,
     int r = resource_score_init(self,
                                 handle->resources,
                                 json_get(args, "resources"),
+                                "resources",
                                 true,
                                 err);
 
@@ -45,6 +48,17 @@ balanced_allocation_make(struct handle *handle,
         free(self);
         return r;
     }
+    for (unsigned i = 0; i < self->count; i++)
+        if (self->weights[i].weight != 1) {
+            r = error_set(err,
+                          -EINVAL,
+                          "resources[%u].weight: %lld is not 1: all count "
+                          "alike here",
+                          i,
+                          (long long)self->weights[i].weight);
+            balanced_allocation_drop(self);
+            return r;
+        }
     *ret_self = self;
     return 0;
 }

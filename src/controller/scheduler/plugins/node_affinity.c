@@ -5,17 +5,21 @@
  * Arguments:         addedAffinity, a node affinity that every pod also has
  * Woken by:          a node joining, or its labels changing
  */
+#include <errno.h>
 #include <string.h>
 
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/plugins/selector_sign.h"
+#include "lib/api/causes.h"
 #include "lib/api/meta.h"
 #include "lib/api/node.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
+#include "lib/api/pod_rules.h"
 #include "lib/api/rows.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
@@ -24,6 +28,61 @@ struct node_affinity_self {
     const struct node_affinity *added; /* never NULL; empty: none */
     uint32_t mismatch, enforced, conflict;
 };
+
+/* A term that upstream's matching could not read. */
+static int
+check_sound(const struct node_selector *selector,
+            const char *where,
+            struct error *err)
+{
+    return node_selector_is_sound(selector)
+               ? 0
+               : error_set(err,
+                           -EINVAL,
+                           "addedAffinity.%s: a value of a term is none for "
+                           "its operator: Gt and Lt take one whole number, the "
+                           "others what can be a label's value",
+                           where);
+}
+
+/* As the affinity of a pod is checked, and that all can be matched. */
+static int
+check_added(struct arena *arena,
+            struct json *added,
+            const struct node_affinity *read,
+            struct error *err)
+{
+    static const char own[] = "nodeAffinity";
+    struct json *affinity = json_object(arena);
+    struct causes causes;
+
+    json_set(arena, affinity, own, added);
+    causes_init(&causes, arena);
+    affinity_check(&causes, affinity);
+    if (causes.count > 0)
+        return error_set(err,
+                         -EINVAL,
+                         "addedAffinity%s: %s",
+                         causes.items[0].field + strlen(own),
+                         causes.items[0].message);
+    if (read->required != NULL
+        && check_sound(read->required,
+                       "requiredDuringSchedulingIgnoredDuringExecution",
+                       err)
+               < 0)
+        return -EINVAL;
+    for (unsigned i = 0; i < read->preferred.count; i++) {
+        struct node_selector one = {
+            .terms = {&read->preferred.items[i].preference, 1}};
+
+        if (check_sound(&one,
+                        "preferredDuringSchedulingIgnoredDuringExecution",
+                        err)
+            < 0)
+            return -EINVAL;
+    }
+    return 0;
+}
 
 /* Through the table of a whole pod spec, the smallest that is public. */
 static const struct node_affinity *
@@ -48,6 +107,15 @@ static const struct field node_affinity_args_fields[] = {
 };
 static OPAQUE_RECORD(node_affinity_args, "NodeAffinityArgs");
 
+static void
+node_affinity_drop(void *arg)
+{
+    struct node_affinity_self *self = arg;
+
+    arena_free(self->arena);
+    free(self);
+}
+
 static int
 node_affinity_make(struct handle *handle,
                    const struct json *args,
@@ -55,10 +123,17 @@ node_affinity_make(struct handle *handle,
                    struct error *err)
 {
     struct node_affinity_self *self = xnew(struct node_affinity_self);
+    struct json *added = NULL;
 
-    (void)err;
     self->arena = arena_new(0);
-    self->added = read_added(self->arena, json_get(args, "addedAffinity"));
+    if (json_get(args, "addedAffinity") != NULL)
+        added = json_dup(self->arena, json_get(args, "addedAffinity"));
+    self->added = read_added(self->arena, added);
+    if (added != NULL
+        && check_added(self->arena, added, self->added, err) < 0) {
+        node_affinity_drop(self);
+        return -EINVAL;
+    }
     self->mismatch =
         handle_reason(handle,
                       "node(s) didn't match Pod's node affinity/selector");
@@ -68,15 +143,6 @@ node_affinity_make(struct handle *handle,
     self->conflict = handle_reason(handle, "pod affinity terms conflict");
     *ret_self = self;
     return 0;
-}
-
-static void
-node_affinity_drop(void *arg)
-{
-    struct node_affinity_self *self = arg;
-
-    arena_free(self->arena);
-    free(self);
 }
 
 static const struct node_affinity *

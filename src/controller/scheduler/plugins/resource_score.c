@@ -29,6 +29,7 @@ has_name(const struct resource_score *s, const char *name)
 static int
 add_weight(struct resource_score *s,
            const struct json *entry,
+           const char *where,
            unsigned at,
            struct error *err)
 {
@@ -38,20 +39,23 @@ add_weight(struct resource_score *s,
     if (s->count == RESOURCE_SCORE_MAX)
         return error_set(err,
                          -EINVAL,
-                         "resources: more than %d",
+                         "%s: more than %d",
+                         where,
                          RESOURCE_SCORE_MAX);
     if (name == NULL || *name == '\0')
-        return error_set(err, -EINVAL, "resources[%u].name is missing", at);
+        return error_set(err, -EINVAL, "%s[%u].name is missing", where, at);
     if (has_name(s, name))
         return error_set(err,
                          -EINVAL,
-                         "resources[%u].name: \"%s\" stands there twice",
+                         "%s[%u].name: \"%s\" stands there twice",
+                         where,
                          at,
                          name);
     if (weight < 0 || weight > 100)
         return error_set(err,
                          -EINVAL,
-                         "resources[%u].weight: %lld is not from 1 to 100",
+                         "%s[%u].weight: %lld is not from 1 to 100",
+                         where,
                          at,
                          (long long)weight);
     s->weights[s->count].name = xstrdup(name);
@@ -63,6 +67,7 @@ int
 resource_score_init(struct resource_score *s,
                     struct names *resources,
                     const struct json *list,
+                    const char *where,
                     bool real_requests,
                     struct error *err)
 {
@@ -70,7 +75,7 @@ resource_score_init(struct resource_score *s,
     s->resources = resources;
     s->real_requests = real_requests;
     for (uint32_t i = 0; i < json_count(list); i++) {
-        int r = add_weight(s, json_at(list, i), i, err);
+        int r = add_weight(s, json_at(list, i), where, i, err);
 
         if (r < 0) {
             resource_score_fini(s);

@@ -34,11 +34,13 @@ struct resource_score {
 extern const struct record resource_weight_record;
 
 /* List: [{"name", "weight"}], or NULL for CPU and memory alike. -EINVAL: a
- * name that is missing or comes twice, a weight beyond 1 to 100 (0: 1).
+ * name that is missing or comes twice, a weight beyond 1 to 100 (0: 1). Where:
+ * the list's path, for words.
  */
 int resource_score_init(struct resource_score *s,
                         struct names *resources,
                         const struct json *list,
+                        const char *where,
                         bool real_requests,
                         struct error *err);
 void resource_score_fini(struct resource_score *s);

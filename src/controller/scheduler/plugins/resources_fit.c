@@ -13,9 +13,11 @@
 
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/plugins/resource_score.h"
+#include "lib/api/name.h"
 #include "lib/api/node.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
+#include "lib/api/resource_name.h"
 #include "lib/api/rows.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
@@ -23,7 +25,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-#define SHAPE_MAX 32
+#define SHAPE_MAX 101 /* utilization rises, from 0 to 100 */
 
 enum strategy {
     LEAST_ALLOCATED,
@@ -83,16 +85,45 @@ names_of(const struct json *list)
     return names;
 }
 
+/* What upstream takes as names of resources, and of what stands before their
+ * slash.
+ */
+static int
+check_ignored(const struct json *list,
+              const char *where,
+              bool are_groups,
+              struct error *err)
+{
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        const char *name = json_text(json_at(list, i));
+        const char *why = name_refuse(NAME_QUALIFIED, name);
+
+        if (are_groups && strchr(name, '/') != NULL)
+            why = "resource group name can't contain '/'";
+        if (why != NULL)
+            return error_set(err,
+                             -EINVAL,
+                             "%s[%u]: \"%s\": %s",
+                             where,
+                             i,
+                             name,
+                             why);
+    }
+    return 0;
+}
+
 static int
 read_shape(struct resources_fit *self,
            const struct json *points,
            struct error *err)
 {
     if (json_count(points) == 0 || json_count(points) > SHAPE_MAX)
-        return error_set(err,
-                         -EINVAL,
-                         "requestedToCapacityRatio.shape needs 1 to %d points",
-                         SHAPE_MAX);
+        return error_set(
+            err,
+            -EINVAL,
+            "scoringStrategy.requestedToCapacityRatio.shape needs 1 "
+            "to %d points",
+            SHAPE_MAX);
     for (uint32_t i = 0; i < json_count(points); i++) {
         const struct json *point = json_at(points, i);
 
@@ -102,15 +133,16 @@ read_shape(struct resources_fit *self,
             || self->shape[i].score < 0 || self->shape[i].score > 100)
             return error_set(err,
                              -EINVAL,
-                             "requestedToCapacityRatio.shape[%u]: utilization "
-                             "is from 0 to 100, score from 0 to 10",
+                             "scoringStrategy.requestedToCapacityRatio."
+                             "shape[%u]: utilization is from 0 to 100, score "
+                             "from 0 to 10",
                              i);
         if (i > 0
             && self->shape[i].utilization <= self->shape[i - 1].utilization)
             return error_set(err,
                              -EINVAL,
-                             "requestedToCapacityRatio.shape[%u]: "
-                             "utilization must rise",
+                             "scoringStrategy.requestedToCapacityRatio."
+                             "shape[%u]: utilization must rise",
                              i);
     }
     self->n_shape = json_count(points);
@@ -126,11 +158,12 @@ read_strategy(struct resources_fit *self,
     int r = resource_score_init(&self->score,
                                 self->handle->resources,
                                 json_get(strategy, "resources"),
+                                "scoringStrategy.resources",
                                 false,
                                 err);
 
     if (r < 0)
-        return error_wrap(err, r, "scoringStrategy");
+        return r;
     if (type == NULL || strcmp(type, "LeastAllocated") == 0)
         return 0;
     if (strcmp(type, "MostAllocated") == 0) {
@@ -180,7 +213,17 @@ resources_fit_make(struct handle *handle,
     self->no_memory = handle_reason(handle, "Insufficient memory");
     self->no_ephemeral =
         handle_reason(handle, "Insufficient ephemeral-storage");
-    r = read_strategy(self, json_get(args, "scoringStrategy"), err);
+    r = check_ignored(json_get(args, "ignoredResources"),
+                      "ignoredResources",
+                      false,
+                      err);
+    if (r == 0)
+        r = check_ignored(json_get(args, "ignoredResourceGroups"),
+                          "ignoredResourceGroups",
+                          true,
+                          err);
+    if (r == 0)
+        r = read_strategy(self, json_get(args, "scoringStrategy"), err);
     if (r < 0) {
         resources_fit_drop(self);
         return r;
@@ -205,7 +248,8 @@ is_ignored(const struct resources_fit *me, uint32_t resource)
     const char *slash = strchr(name, '/');
     CLEANUP_FREE char *group = NULL;
 
-    if (slash == NULL)
+    if ((map_count(me->ignored) == 0 && map_count(me->ignored_groups) == 0)
+        || !resource_name_is_extended(name))
         return false;
     if (map_find(me->ignored, name) != NULL)
         return true;

@@ -36,6 +36,14 @@ filter_note_free(void *value)
     free(note);
 }
 
+/* Before anything was counted. */
+static void
+drop_note(struct filter_note *note)
+{
+    spread_rules_fini(&note->rules);
+    free(note);
+}
+
 static void
 domains_of_column(struct domains *d, const struct headcount_column *column)
 {
@@ -103,7 +111,7 @@ spread_prefilter(void *self,
     const struct spread *me = self;
     struct filter_note *note = xnew(struct filter_note);
 
-    (void)ret_narrowing, (void)ret_reason;
+    (void)ret_narrowing;
     note->owns_rules = true;
     spread_rules_init(&note->rules,
                       me->handle,
@@ -111,9 +119,13 @@ spread_prefilter(void *self,
                       &me->defaults,
                       MUST_SPREAD);
     if (note->rules.count == 0) {
-        spread_rules_fini(&note->rules);
-        free(note);
+        drop_note(note);
         return VERDICT_SKIP;
+    }
+    if (note->rules.is_cut) {
+        drop_note(note);
+        *ret_reason = me->too_many;
+        return VERDICT_NEVER;
     }
     for (unsigned i = 0; i < note->rules.count; i++)
         note->selects_itself[i] =

@@ -72,9 +72,14 @@ read_rules(struct spread_rules *rules,
            const struct pod_view *pod,
            const char *when_unsatisfiable)
 {
-    for (unsigned i = 0; i < count && rules->count < SPREAD_RULES; i++)
-        if (is_text(items[i].when_unsatisfiable, when_unsatisfiable))
-            read_rule(&rules->items[rules->count++], &items[i], pod);
+    for (unsigned i = 0; i < count; i++) {
+        if (!is_text(items[i].when_unsatisfiable, when_unsatisfiable))
+            continue;
+        rules->is_cut = rules->count == SPREAD_RULES;
+        if (rules->is_cut)
+            return;
+        read_rule(&rules->items[rules->count++], &items[i], pod);
+    }
 }
 
 /* What selects the pod besides: its services, and its owner. Kiln has no
@@ -122,6 +127,16 @@ visit_service(const struct object *object, void *context)
     return true;
 }
 
+static bool
+is_known_owner(const struct owner_reference *owner)
+{
+    if (is_text(owner->kind, "ReplicationController"))
+        return is_text(owner->api_version, "v1");
+    return is_text(owner->api_version, "apps/v1")
+           && (is_text(owner->kind, "ReplicaSet")
+               || is_text(owner->kind, "StatefulSet"));
+}
+
 static const struct json *
 owner_selector(const struct handle *handle,
                const struct pod_view *pod,
@@ -135,9 +150,7 @@ owner_selector(const struct handle *handle,
     *ret_is_plain = false;
     if (owner == NULL || handle->find == NULL)
         return NULL;
-    if (!is_text(owner->kind, "ReplicationController")
-        && !is_text(owner->kind, "ReplicaSet")
-        && !is_text(owner->kind, "StatefulSet"))
+    if (!is_known_owner(owner))
         return NULL;
     key = xasprintf("%s/%s", pod->namespace, owner->name);
     object = handle->find(handle->host, owner->kind, key);
@@ -223,6 +236,7 @@ spread_rules_init(struct spread_rules *rules,
     const struct pod_spec *spec = &pod->pod->spec;
 
     rules->count = 0;
+    rules->is_cut = false;
     rules->arena = NULL;
     if (spec->topology_spread.count > 0) {
         read_rules(rules,

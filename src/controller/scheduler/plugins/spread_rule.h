@@ -37,6 +37,7 @@ struct spread_rule {
 struct spread_rules {
     struct spread_rule items[SPREAD_RULES];
     unsigned count;
+    bool is_cut;         /* there are more than these */
     struct arena *arena; /* of what the owner selects; or NULL */
 };
 

@@ -14,8 +14,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/api/causes.h"
 #include "lib/api/meta.h"
+#include "lib/api/name.h"
 #include "lib/api/pod.h"
+#include "lib/api/pod_rules.h"
 #include "lib/api/rows.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
@@ -52,41 +55,51 @@ static const struct field spread_args_fields[] = {
 };
 static OPAQUE_RECORD(spread_args, "PodTopologySpreadArgs");
 
+/* As a pod's own, but for whom they count, which its owner says. */
 static int
-check_constraint(const struct json *c, unsigned at, struct error *err)
+check_constraints(const struct json *args, struct error *err)
 {
-    const char *key = json_get_text(c, "topologyKey");
-    const char *when = json_get_text(c, "whenUnsatisfiable");
+    static const char name[] = "defaultConstraints";
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct json *list = json_get(args, name);
+    struct causes causes;
 
-    if (json_get_int(c, "maxSkew", 0) < 1)
-        return error_set(err,
-                         -EINVAL,
-                         "defaultConstraints[%u].maxSkew must be above 0",
-                         at);
-    if (key == NULL || *key == '\0')
-        return error_set(err,
-                         -EINVAL,
-                         "defaultConstraints[%u].topologyKey is missing",
-                         at);
-    if (when == NULL
-        || (strcmp(when, "DoNotSchedule") != 0
-            && strcmp(when, "ScheduleAnyway") != 0))
-        return error_set(err,
-                         -EINVAL,
-                         "defaultConstraints[%u].whenUnsatisfiable must be "
-                         "DoNotSchedule or ScheduleAnyway",
-                         at);
-    if (json_get(c, "labelSelector") != NULL)
-        return error_set(err,
-                         -EINVAL,
-                         "defaultConstraints[%u].labelSelector cannot be set: "
-                         "it comes from the pod's owner",
-                         at);
-    return 0;
+    if (json_count(list) > SPREAD_RULES)
+        return error_set(err, -E2BIG, "%s: more than %d", name, SPREAD_RULES);
+    causes_init(&causes, arena);
+    topology_spread_check(&causes, args, name);
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        const struct json *constraint = json_at(list, i);
+        const char *key = json_get_text(constraint, "topologyKey");
+        const char *why = key != NULL ? name_refuse(NAME_QUALIFIED, key) : NULL;
+        unsigned at = causes_enter_index(&causes, name, i);
+
+        if (why != NULL)
+            causes_add(&causes,
+                       CAUSE_INVALID,
+                       "topologyKey",
+                       json_get(constraint, "topologyKey"),
+                       "%s",
+                       why);
+        if (json_get(constraint, "labelSelector") != NULL)
+            causes_add(&causes,
+                       CAUSE_FORBIDDEN,
+                       "labelSelector",
+                       NULL,
+                       "constraint must not define a selector, as they deduced "
+                       "for each pod");
+        causes_leave(&causes, at);
+    }
+    return causes.count == 0 ? 0
+                             : error_set(err,
+                                         -EINVAL,
+                                         "%s: %s",
+                                         causes.items[0].field,
+                                         causes.items[0].message);
 }
 
 static int
-check_defaults(const char *type, const struct json *list, struct error *err)
+check_defaults(const char *type, const struct json *args, struct error *err)
 {
     if (type != NULL && strcmp(type, "System") != 0
         && strcmp(type, "List") != 0)
@@ -94,14 +107,12 @@ check_defaults(const char *type, const struct json *list, struct error *err)
                          -EINVAL,
                          "defaultingType: \"%s\" is neither System nor List",
                          type);
-    if ((type == NULL || strcmp(type, "System") == 0) && json_count(list) > 0)
+    if ((type == NULL || strcmp(type, "System") == 0)
+        && json_count(json_get(args, "defaultConstraints")) > 0)
         return error_set(err,
                          -EINVAL,
                          "defaultConstraints need defaultingType: List");
-    for (uint32_t i = 0; i < json_count(list); i++)
-        if (check_constraint(json_at(list, i), i, err) < 0)
-            return -EINVAL;
-    return 0;
+    return check_constraints(args, err);
 }
 
 static int
@@ -114,7 +125,7 @@ spread_make(struct handle *handle,
     const char *type = json_get_text(args, "defaultingType");
     const struct json *list = json_get(args, "defaultConstraints");
 
-    if (check_defaults(type, list, err) < 0)
+    if (check_defaults(type, args, err) < 0)
         return -EINVAL;
     self = xnew(struct spread);
     self->handle = handle;
@@ -136,6 +147,9 @@ spread_make(struct handle *handle,
     self->uneven =
         handle_reason(handle,
                       "node(s) didn't match pod topology spread constraints");
+    self->too_many = handle_reason(
+        handle,
+        "the pod has more than 16 topology spread constraints of a kind");
     *ret_self = self;
     return 0;
 }

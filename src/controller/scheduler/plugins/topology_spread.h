@@ -18,7 +18,7 @@ struct spread {
     struct arena *arena;
     struct spread_defaults defaults;
     bool is_system; /* the defaults are those of the system */
-    uint32_t no_label, uneven;
+    uint32_t no_label, uneven, too_many;
     struct headcounts *headcounts;
 };
 

@@ -288,7 +288,76 @@ static const struct {
           "{minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 0}}]}]"
           "\n",
      "one of them is not 0"},
+    {HEAD "profiles: [{schedulerName: ''}]\n",
+     "f: profiles[0].schedulerName: is empty"},
+    {HEAD "profiles: [{plugins: {score: {enabled: [{name: NodeAffinity, "
+          "weight: -1}]}}}]\n",
+     "f: profiles[0].plugins.score.enabled[0].weight: is below 0"},
+    {HEAD
+     "profiles: [{pluginConfig: [{name: NodeAffinity, args: {addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Foo}]}]}}}}]}]\n",
+     "profiles[0].pluginConfig[NodeAffinity].args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].operator: Invalid value"},
+    {HEAD
+     "profiles: [{pluginConfig: [{name: NodeAffinity, args: {addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: In}]}]}}}}]}]\n",
+     "profiles[0].pluginConfig[NodeAffinity].args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].values: Required"},
+    {HEAD
+     "profiles: [{pluginConfig: [{name: NodeAffinity, args: {addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Gt, values: [x]}]}]}}}}]}]\n",
+     "profiles[0].pluginConfig[NodeAffinity].args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution: a value of a term"},
+    {HEAD
+     "profiles: [{pluginConfig: [{name: NodeAffinity, args: {addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.namespace, operator: In, values: [b]}]}]}}}}]}]\n",
+     "profiles[0].pluginConfig[NodeAffinity].args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchFields[0].key"},
+    {HEAD
+     "profiles: [{pluginConfig: [{name: NodeAffinity, args: {addedAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchExpressions: [{key: a, operator: Lt, values: [x]}]}}]}}}]}]\n",
+     "profiles[0].pluginConfig[NodeAffinity].args.addedAffinity.preferredDuringSchedulingIgnoredDuringExecution: a value"},
+    {HEAD
+     "profiles: [{pluginConfig: [{name: NodeAffinity, args: {addedAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 101, preference: {}}]}}}]}]\n",
+     "profiles[0].pluginConfig[NodeAffinity].args.addedAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight"},
+    {HEAD
+     "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {ignoredResources: ['a b']}}]}]\n",
+     "profiles[0].pluginConfig[NodeResourcesFit].args.ignoredResources[0]: \"a b\": "},
+    {HEAD
+     "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {ignoredResourceGroups: [a.b/c]}}]}]\n",
+     "profiles[0].pluginConfig[NodeResourcesFit].args.ignoredResourceGroups[0]: \"a.b/c\": resource group name can't contain '/'"},
+    {HEAD
+     "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {resources: [{name: cpu, weight: 101}]}}}]}]\n",
+     "profiles[0].pluginConfig[NodeResourcesFit].args.scoringStrategy.resources[0].weight: 101 is not from 1 to 100"},
+    {HEAD
+     "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: {shape: [{utilization: 50, score: 1}, {utilization: 50, score: 2}]}}}}]}]\n",
+     "profiles[0].pluginConfig[NodeResourcesFit].args.scoringStrategy.requestedToCapacityRatio.shape[1]: utilization must rise"},
+    {HEAD
+     "profiles: [{pluginConfig: [{name: NodeResourcesBalancedAllocation, args: {resources: [{name: cpu, weight: 2}]}}]}]\n",
+     "profiles[0].pluginConfig[NodeResourcesBalancedAllocation].args.resources[0].weight: 2 is not 1"},
+    {HEAD "profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule}, {maxSkew: 2, topologyKey: a, whenUnsatisfiable: DoNotSchedule}]}}]}]\n", "profiles[0].pluginConfig[PodTopologySpread].args.defaultConstraints[0].{topologyKey, whenUnsatisfiable}: Duplicate value"},
+    {HEAD
+     "profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: a b, whenUnsatisfiable: ScheduleAnyway}]}}]}]\n",
+     "profiles[0].pluginConfig[PodTopologySpread].args.defaultConstraints[0].topologyKey: Invalid value"},
+    {HEAD
+     "profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List, defaultConstraints: [{topologyKey: a, whenUnsatisfiable: Never}]}}]}]\n",
+     "profiles[0].pluginConfig[PodTopologySpread].args.defaultConstraints[0].maxSkew: "},
+    {HEAD
+     "profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {a: b}}}]}}]}]\n",
+     "profiles[0].pluginConfig[PodTopologySpread].args.defaultConstraints[0].labelSelector: Forbidden"},
 };
+
+START_TEST(a_shape_may_have_a_point_for_each_utilization)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    strbuf_add_text(&text,
+                    HEAD "profiles: [{pluginConfig: [{name: NodeResourcesFit, "
+                         "args: {scoringStrategy: {type: "
+                         "RequestedToCapacityRatio, "
+                         "requestedToCapacityRatio: {shape: [");
+    for (int i = 0; i <= 100; i++)
+        strbuf_printf(&text,
+                      "%s{utilization: %d, score: %d}",
+                      i > 0 ? ", " : "",
+                      i,
+                      i / 10);
+    strbuf_add_text(&text, "]}}}}]}]\n");
+
+    kube_configuration_free(read_good(text.text));
+}
+END_TEST
 
 START_TEST(a_mistake_is_refused_with_its_place_and_what_is_wrong)
 {
@@ -358,4 +427,5 @@ SUITE("kube_configuration",
       a_star_disables_all_that_is_not_enabled,
       what_is_written_reads_back_as_the_same,
       what_has_no_effect_is_said,
+      a_shape_may_have_a_point_for_each_utilization,
       a_mistake_is_refused_with_its_place_and_what_is_wrong)
