@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheduler FILE.jsonl.gz... - recorded answers of kube-scheduler against the
+/* scheduler FILE.jsonl[.gz]... - recorded answers of kube-scheduler against the
  * real plugins, queue and framework
  *
  * Prints what differs, a line for each theme, and at the end "N passed, N
@@ -107,7 +107,10 @@ run_file(struct tally *tally, const char *path)
     ssize_t n;
     FILE *f;
 
-    if (asprintf(&command, "exec gzip -dc '%s'", path) < 0)
+    if (asprintf(&command,
+                 "exec gzip -dcf '%s'", /* -f: also what is not compressed */
+                 path)
+        < 0)
         abort();
     f = popen(command, "r");
     if (f == NULL) {

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every recorded answer of kube-scheduler and of the API machinery behind it.
+# Every recorded answer of kube-scheduler and of the API machinery behind it;
+# and cases that no recording has, written by hand from what its code does.
 
 data=${top_srcdir:-.}/testsuite/data/conformance/scheduler
 set --
@@ -8,4 +9,5 @@ for name in filter hints misc nominated preemption quantity queue score \
     selectors sequence validation; do
     set -- "$@" "$data/$name.jsonl.gz"
 done
+set -- "$@" "${top_srcdir:-.}/testsuite/conformance/edges.jsonl"
 exec "${top_builddir:-.}/testsuite/conformance/scheduler" "$@"

@@ -94,11 +94,14 @@ take_apart(const char *text, struct parts *ret)
     return *end == '\0' ? NULL : wrong_form;
 }
 
-/* False when it is none. An exponent too large to matter is cut. */
+/* False when it is none. Of an exponent upstream takes the low 32 bits; one
+ * still too large to matter is cut.
+ */
 static bool
 read_suffix(const char *text, struct suffix *ret)
 {
-    long exponent;
+    int32_t exponent;
+    long read;
     char *end;
 
     for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
@@ -110,12 +113,14 @@ read_suffix(const char *text, struct suffix *ret)
     if ((text[0] != 'e' && text[0] != 'E') || text[1] == '\0'
         || strchr("0123456789+-", text[1]) == NULL)
         return false;
-    exponent = strtol(text + 1, &end, 10);
-    if (end == text + 1 || *end != '\0')
+    errno = 0;
+    read = strtol(text + 1, &end, 10);
+    if (end == text + 1 || *end != '\0' || errno != 0)
         return false;
+    exponent = (int32_t)(uint32_t)read;
     exponent = exponent > 100000 ? 100000 : exponent;
     exponent = exponent < -100000 ? -100000 : exponent;
-    *ret = (struct suffix){text, (int)exponent, QUANTITY_DECIMAL_EXPONENT};
+    *ret = (struct suffix){text, exponent, QUANTITY_DECIMAL_EXPONENT};
     return true;
 }
 

@@ -85,6 +85,14 @@ void want_diagnosis(struct trial *t,
                     const struct sandbox *s,
                     const struct json *rejected);
 
+/* With results shared among equal pods, the same: feasible, best and message
+ * are of `expect`.
+ */
+void want_shared(struct trial *t,
+                 struct sandbox *s,
+                 struct pod_view *pod,
+                 const struct json *expect);
+
 /* The cluster of a case, under upstream's profile with its pluginConfig. */
 struct sandbox {
     struct fake_clock time;
@@ -94,7 +102,7 @@ struct sandbox {
     struct cache *cache;
     struct snapshot snapshot;
     struct profile *profile;
-    struct chooser *chooser;
+    struct chooser *chooser, *sharing;
     struct map *objects; /* "Kind/namespace/name" to objects */
     struct profile_plugin plugins[PROFILE_MAX_PLUGINS];
     unsigned n_plugins;

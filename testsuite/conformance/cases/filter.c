@@ -68,7 +68,7 @@ want_plugin(struct trial *t,
                    json_get(wanted, "prefilterNodes"),
                    narrowing.names,
                    narrowing.count);
-    if (json_get(wanted, "nodes") != NULL)
+    if (json_get(wanted, "nodes") != NULL && answer.verdict == VERDICT_OK)
         want_nodes(t, s, plugin, &c, json_get(wanted, "nodes"));
     free((void *)narrowing.names);
     cycle_fini(&c);
@@ -122,6 +122,7 @@ want_choice(struct trial *t, struct sandbox *s, struct pod_view *pod)
     want_feasible(t, t->expect, &facts);
     want_diagnosis(t, s, json_get(t->expect, "rejectedBy"));
     cycle_fini(&c);
+    want_shared(t, s, pod, t->expect);
 }
 
 static void

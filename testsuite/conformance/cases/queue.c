@@ -2,6 +2,8 @@
 /* Cases of the scheduling queue: order, backoff, and traces of its states. */
 #include "controller/scheduler/queue.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/scheduler/plugins/plugin_registry.h"
@@ -55,6 +57,7 @@ static const struct named_event {
 
 #define MAX_ACTORS 24
 #define MAX_WAKES  32
+#define MAX_EVENTS 12 /* beyond those with names */
 #define MAX_LISTED 512
 
 /* Plugins that reject on command and register what the case says. */
@@ -68,52 +71,113 @@ struct stage {
     struct plugin actors[MAX_ACTORS];
     struct wake wakes[MAX_ACTORS][MAX_WAKES];
     unsigned n_actors;
+    const char *events[MAX_EVENTS];
+    unsigned n_events;
     struct map *pods;    /* name to struct json, as last added */
     struct map *flights; /* name to struct queued_pod */
     struct trial *trial;
 };
 
-static unsigned
+static void
+give_up(const struct stage *s, const char *what)
+{
+    printf("Bail out! %s: more than the runner has room for: %s\n",
+           s->trial->name,
+           what);
+    exit(EXIT_FAILURE);
+}
+
+/* Made when it is not there. The real plugins play themselves: NULL. */
+static struct plugin *
 find_actor(struct stage *s, const char *name)
 {
+    struct plugin *actor;
+
+    if (plugin_find(name) != NULL)
+        return NULL;
     for (unsigned i = 0; i < s->n_actors; i++)
         if (strcmp(s->actors[i].name, name) == 0)
-            return i;
-    s->actors[s->n_actors].name = name;
-    s->actors[s->n_actors].wakes = s->wakes[s->n_actors];
-    return s->n_actors++;
+            return &s->actors[i];
+    if (s->n_actors == MAX_ACTORS)
+        give_up(s, "plugins");
+    actor = &s->actors[s->n_actors];
+    actor->name = name;
+    actor->wakes = s->wakes[s->n_actors++];
+    return actor;
+}
+
+/* Any name is an event, unlike every other. */
+static struct cluster_event
+find_event(struct stage *s, const char *name)
+{
+    unsigned at = 0;
+
+    for (size_t e = 0; e < ARRAY_SIZE(named_events); e++)
+        if (strcmp(named_events[e].name, name) == 0)
+            return named_events[e].event;
+    while (at < s->n_events && strcmp(s->events[at], name) != 0)
+        at++;
+    if (at == MAX_EVENTS)
+        give_up(s, "events");
+    s->events[at] = name;
+    s->n_events += at == s->n_events;
+    return (struct cluster_event){EVENT_POD_GROUP, 1U << at, name};
+}
+
+/* What is no QueueSkip, an error too, is a Queue. */
+static void
+add_wake(struct stage *s,
+         const char *plugin,
+         const struct cluster_event *event,
+         const char *answer)
+{
+    struct plugin *actor = find_actor(s, plugin);
+
+    if (actor == NULL)
+        return;
+    if (actor->n_wakes == MAX_WAKES)
+        give_up(s, "hints");
+    s->wakes[actor - s->actors][actor->n_wakes++] = (struct wake){
+        event->resource,
+        event->actions,
+        strcmp(answer, "QueueSkip") == 0 ? hint_no : hint_yes,
+    };
 }
 
 static void
 read_hints(struct stage *s, const struct json *hints)
 {
-    for (uint32_t i = 0; i < json_count(hints); i++)
-        for (size_t e = 0; e < ARRAY_SIZE(named_events); e++) {
-            const struct json *plugins = hints->members[i].value;
+    for (uint32_t i = 0; i < json_count(hints); i++) {
+        const struct json *plugins = hints->members[i].value;
+        struct cluster_event event = find_event(s, hints->members[i].name);
 
-            if (strcmp(hints->members[i].name, named_events[e].name) != 0)
-                continue;
-            for (uint32_t p = 0; p < json_count(plugins); p++) {
-                unsigned actor = find_actor(s, plugins->members[p].name);
-                const char *answer = json_text(plugins->members[p].value);
+        for (uint32_t p = 0; p < json_count(plugins); p++)
+            add_wake(s,
+                     plugins->members[p].name,
+                     &event,
+                     json_text(plugins->members[p].value));
+    }
+}
 
-                s->wakes[actor][s->actors[actor].n_wakes++] = (struct wake){
-                    named_events[e].event.resource,
-                    named_events[e].event.actions,
-                    strcmp(answer, "Queue") == 0 ? hint_yes : hint_no,
-                };
-            }
+/* Also those that no event helps. */
+static void
+read_rejectors(struct stage *s, const struct json *steps)
+{
+    static const char *const lists[] = {"rejectedBy", "pendingBy"};
+
+    for (uint32_t i = 0; i < json_count(steps); i++)
+        for (size_t l = 0; l < ARRAY_SIZE(lists); l++) {
+            const struct json *names = json_get(json_at(steps, i), lists[l]);
+
+            for (uint32_t n = 0; n < json_count(names); n++)
+                (void)find_actor(s, json_text(json_at(names, n)));
         }
-    find_actor(s, "Alpha");
-    find_actor(s, "Beta");
-    find_actor(s, "Gamma");
-    find_actor(s, "Delta");
 }
 
 static void
 stage_init(struct stage *s, struct trial *t)
 {
-    struct profile_plugin plugins[10];
+    struct profile_plugin plugins[MAX_ACTORS + 2];
     unsigned n = 0;
 
     memset(s, 0, sizeof(*s));
@@ -130,6 +194,7 @@ stage_init(struct stage *s, struct trial *t)
         .nominator = nominator_new(),
     };
     read_hints(s, json_get(t->line, "hints"));
+    read_rejectors(s, json_get(t->line, "steps"));
     plugins[n++] =
         (struct profile_plugin){.plugin = plugin_find("SchedulingGates")};
     plugins[n++] =
@@ -294,11 +359,10 @@ event(struct stage *s, const char *name)
         sandbox_object(s->trial,
                        &pod_kind,
                        make_pod(s->trial, "any", NULL, false));
+    struct cluster_event happened = find_event(s, name);
 
     /* The hints of these plugins look at nothing. */
-    for (size_t e = 0; e < ARRAY_SIZE(named_events); e++)
-        if (strcmp(named_events[e].name, name) == 0)
-            queue_event(s->queue, &named_events[e].event, NULL, any);
+    queue_event(s->queue, &happened, NULL, any);
     object_unref(any);
 }
 

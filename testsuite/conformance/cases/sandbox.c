@@ -302,6 +302,11 @@ sandbox_new(struct trial *t)
         .handle = &s->handle,
         .signatures = s->signatures,
     });
+    s->sharing = chooser_new(&(struct chooser_settings){
+        .handle = &s->handle,
+        .signatures = s->signatures,
+        .is_sharing = true,
+    });
     add_objects(s, t, "namespaces", "Namespace");
     add_objects(s, t, "services", "Service");
     add_objects(s, t, "replicationControllers", "ReplicationController");
@@ -321,6 +326,7 @@ sandbox_free(struct sandbox *s)
     void *value;
 
     chooser_free(s->chooser);
+    chooser_free(s->sharing);
     cache_free(s->cache);
     profile_free(s->profile);
     nominator_free(s->handle.nominator);

@@ -141,39 +141,50 @@ score_case(struct trial *t)
     if (t->skipped == NULL && t->mismatches == 0)
         want_totals(t, t->expect, &facts);
     cycle_fini(&c);
+    want_shared(t, s, pod, t->expect);
 }
 
-/* With sharing on, the choice must be one of the best as well. */
-static void
+void
 want_shared(struct trial *t,
             struct sandbox *s,
-            struct chooser *sharing,
             struct pod_view *pod,
-            const struct json *step)
+            const struct json *expect)
 {
-    const struct json *best = json_get(step, "best");
+    const struct json *best = json_get(expect, "best");
+    const struct json *feasible = json_get(expect, "feasible");
+    CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
+    const struct json *good = json_count(best) > 0 ? best : feasible;
     struct node_view *node;
-    bool is_best = false;
+    bool is_good = false;
     struct cycle c;
 
     cycle_init(&c, pod, &s->snapshot);
-    node = chooser_choose(sharing, s->profile, &c, NULL);
-    for (uint32_t i = 0; node != NULL && i < json_count(best); i++)
-        is_best |= strcmp(json_text(json_at(best, i)), node->name) == 0;
-    if (json_count(json_get(step, "feasible")) == 0
-            ? node != NULL
-            : json_count(best) > 0 && !is_best)
+    node = chooser_choose(s->sharing, s->profile, &c, NULL);
+    for (uint32_t i = 0; node != NULL && i < json_count(good); i++)
+        is_good |= strcmp(json_text(json_at(good, i)), node->name) == 0;
+    want_number(t,
+                "feasible with sharing",
+                json_count(feasible),
+                chooser_facts(s->sharing).feasible);
+    if (json_count(feasible) > 0 && !is_good)
         mismatch(t,
-                 "%s with sharing: '%s' is not among the best",
-                 json_get_text(step, "pod"),
+                 "with sharing '%s' is chosen, which is not among the best",
                  node != NULL ? node->name : "");
+    if (node == NULL && json_get_text(expect, "message") != NULL) {
+        diagnosis_format(chooser_diagnosis(s->sharing),
+                         s->handle.reasons,
+                         &message);
+        want_text(t,
+                  "message with sharing",
+                  json_get_text(expect, "message"),
+                  message.text);
+    }
     cycle_fini(&c);
 }
 
 static bool
 run_step(struct trial *t,
          struct sandbox *s,
-         struct chooser *sharing,
          const struct json *pod_json,
          const struct json *step)
 {
@@ -196,7 +207,7 @@ run_step(struct trial *t,
         want_text(t, "message", json_get_text(step, "message"), message.text);
     }
     cycle_fini(&c);
-    want_shared(t, s, sharing, pod, step);
+    want_shared(t, s, pod, step);
     if (json_get_text(step, "bound") != NULL)
         sandbox_bind(s, pod_json, json_get_text(step, "bound"));
     return t->mismatches == 0;
@@ -206,12 +217,6 @@ void
 sequence_case(struct trial *t)
 {
     CLEANUP(sandbox_freep) struct sandbox *s = sandbox_new(t);
-    CLEANUP(chooser_freep)
-    struct chooser *sharing = chooser_new(&(struct chooser_settings){
-        .handle = &s->handle,
-        .signatures = s->signatures,
-        .is_sharing = true,
-    });
     const struct json *queue = json_get(t->line, "queue");
     const struct json *steps = json_get(t->expect, "steps");
 
@@ -222,6 +227,6 @@ sequence_case(struct trial *t)
     }
     want_number(t, "steps", json_count(steps), json_count(queue));
     for (uint32_t i = 0; i < json_count(steps) && i < json_count(queue); i++)
-        if (!run_step(t, s, sharing, json_at(queue, i), json_at(steps, i)))
+        if (!run_step(t, s, json_at(queue, i), json_at(steps, i)))
             return;
 }

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/taints.h"
 #include "lib/api/kind.h"
@@ -182,25 +181,6 @@ same_requests(const struct pod_spec *a, const struct pod_spec *b)
     return true;
 }
 
-/* Whether it asks for less of anything than it did. */
-static bool
-has_shrunk(const struct object *old_pod, const struct object *new_pod)
-{
-    CLEANUP(names_freep) struct names *names = names_new();
-    CLEANUP(pod_view_unrefp) struct pod_view *a = pod_view_new(old_pod, names);
-    CLEANUP(pod_view_unrefp) struct pod_view *b = pod_view_new(new_pod, names);
-
-    if (b->requests.cpu_milli < a->requests.cpu_milli
-        || b->requests.memory_bytes < a->requests.memory_bytes
-        || b->requests.ephemeral_bytes < a->requests.ephemeral_bytes)
-        return true;
-    for (uint32_t i = 0; i < a->requests.n_scalars; i++)
-        if (amounts_scalar(&b->requests, a->requests.scalars[i].resource)
-            < a->requests.scalars[i].value)
-            return true;
-    return false;
-}
-
 static bool
 same_tolerations(const struct pod_spec *a, const struct pod_spec *b)
 {
@@ -238,7 +218,7 @@ events_of_pod_update(const struct object *old_pod,
             ACTION_UPDATE_POD_LABEL,
             is_assigned ? "AssignedPodUpdatePodLabel"
                         : "UnschedulablePodUpdatePodLabel");
-    if (!same_requests(&a->spec, &b->spec) && has_shrunk(old_pod, new_pod))
+    if (!same_requests(&a->spec, &b->spec) && pod_view_asks_less(a, b))
         put(out,
             &n,
             EVENT_POD,

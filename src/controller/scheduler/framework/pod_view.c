@@ -22,11 +22,21 @@ struct sums {
 };
 
 static struct sum *
-sum_of(struct sums *s, const char *name)
+find_sum(const struct sums *s, const char *name)
 {
     for (uint32_t i = 0; i < s->count; i++)
         if (strcmp(s->items[i].name, name) == 0)
             return &s->items[i];
+    return NULL;
+}
+
+static struct sum *
+sum_of(struct sums *s, const char *name)
+{
+    struct sum *found = find_sum(s, name);
+
+    if (found != NULL)
+        return found;
     xgrow(s->items, s->count, s->capacity);
     s->items[s->count] = (struct sum){.name = name};
     return &s->items[s->count++];
@@ -161,6 +171,24 @@ read_requests(struct pod_view *v, struct names *resources)
     v->nonzero_cpu_milli = milli_of(sum_of(&sums, "cpu"));
     v->nonzero_memory_bytes = value_of(sum_of(&sums, "memory"));
     free(sums.items);
+}
+
+bool
+pod_view_asks_less(const struct pod *old_pod, const struct pod *new_pod)
+{
+    struct sums before = {0}, after = {0};
+    bool is_less = false;
+
+    sum_requests(&old_pod->spec, false, &before);
+    sum_requests(&new_pod->spec, false, &after);
+    for (uint32_t i = 0; i < before.count && !is_less; i++) {
+        const struct sum *now = find_sum(&after, before.items[i].name);
+
+        is_less = now == NULL || milli_of(now) < milli_of(&before.items[i]);
+    }
+    free(before.items);
+    free(after.items);
+    return is_less;
 }
 
 /* Devices by the names that the resources were given, so that the demand's

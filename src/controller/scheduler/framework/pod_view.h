@@ -70,6 +70,11 @@ void pod_view_set_apart(struct pod_view *view);
 bool pod_view_is_same(const struct pod_view *a, const struct pod_view *b);
 bool pod_view_is_of(const struct pod_view *view, const struct object *object);
 
+/* Whether one asks for less of anything than it did, in thousandths, or does
+ * not ask for it at all any more (upstream's extractPodScaleDown).
+ */
+bool pod_view_asks_less(const struct pod *old_pod, const struct pod *new_pod);
+
 /* When it began to run; for one that has not, INT64_MAX: the present. */
 int64_t pod_view_start_us(const struct pod_view *view);
 bool pod_view_is_terminating(const struct pod_view *view);

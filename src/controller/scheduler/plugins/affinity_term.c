@@ -68,6 +68,16 @@ namespace_labels(const struct handle *handle, const struct pod_view *pod)
     return namespace != NULL ? &namespace->meta->labels : NULL;
 }
 
+const struct string_map *
+namespace_labels_or_none(const struct handle *handle,
+                         const struct pod_view *pod)
+{
+    static const struct string_map none;
+    const struct string_map *labels = namespace_labels(handle, pod);
+
+    return labels != NULL ? labels : &none;
+}
+
 static const struct pod_affinity *
 affinity_of(const struct pod_view *pod, enum affinity_kind kind)
 {

@@ -37,9 +37,14 @@ bool affinity_term_matches_all(const struct affinity_term *terms,
 /* What the term means, as text. */
 void affinity_term_sign(const struct affinity_term *t, struct strbuf *out);
 
-/* The labels of the pod's namespace, or NULL. */
+/* The labels of the pod's namespace, or NULL; or, for terms of others about
+ * this pod, none: upstream takes a namespace it does not know as one without
+ * labels there ("DoesNotExist" matches), and as nobody's in the pod's own terms.
+ */
 const struct string_map *namespace_labels(const struct handle *handle,
                                           const struct pod_view *pod);
+const struct string_map *namespace_labels_or_none(const struct handle *handle,
+                                                  const struct pod_view *pod);
 
 /* Terms of a pod, in its order; none: NULL and 0. Freed with free(). */
 enum affinity_kind {

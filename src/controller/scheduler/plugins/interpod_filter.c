@@ -109,7 +109,7 @@ count_unwelcoming(const struct interpod *me,
                   found_fn *found,
                   void *where)
 {
-    const struct string_map *ns = namespace_labels(me->handle, pod);
+    const struct string_map *ns = namespace_labels_or_none(me->handle, pod);
     struct affinity_term term;
 
     for (unsigned i = 0;

@@ -69,7 +69,7 @@ score_into(struct headcount *h, const struct node_view *node, void *context)
     const struct pod_list *pods =
         census->looks_at_all ? &node->pods : &node->with_affinity;
     const struct string_map *ns =
-        namespace_labels(census->me->handle, census->pod);
+        namespace_labels_or_none(census->me->handle, census->pod);
     struct spot spot = {h, node};
 
     for (uint32_t i = 0; i < pods->count; i++)

@@ -84,6 +84,13 @@ is_preferably_tolerated(const struct taint *taint, const struct pod_spec *pod)
     return false;
 }
 
+static bool
+is_preference(const struct taint *taint)
+{
+    return taint->effect != NULL
+           && strcmp(taint->effect, "PreferNoSchedule") == 0;
+}
+
 static void
 taint_toleration_score(void *self,
                        const struct cycle *c,
@@ -97,7 +104,7 @@ taint_toleration_score(void *self,
 
         scores[i] = 0;
         for (unsigned t = 0; t < spec->taints.count; t++)
-            if (strcmp(spec->taints.items[t].effect, "PreferNoSchedule") == 0
+            if (is_preference(&spec->taints.items[t])
                 && !is_preferably_tolerated(&spec->taints.items[t],
                                             &c->pod->pod->spec))
                 scores[i]++;
