@@ -172,13 +172,17 @@ kind: PriorityClass
 metadata: {name: urgent}
 value: 1000
 TXT
-pod low 3 '' | admin apply -f - >/dev/null
+pod low 3 '' '  finalizers: [example.net/look]' | admin apply -f - >/dev/null
 ok "a pod takes most of the node" wait_for 20 is_on_a_node low
 is_running_pod() { [ "$(field "$1" status phase)" = Running ]; }
 ok "and runs" wait_for 20 is_running_pod low
-pod high 3 '  priorityClassName: urgent' | admin apply -f - >/dev/null
-ok "a more important one makes it go" wait_for 20 is_gone low
-ok "and takes its place" wait_for 20 is_on_a_node high
+pod high 3 '  priorityClassName: urgent
+  schedulerName: packed' | admin apply -f - >/dev/null
+ok "a more important one takes its place" wait_for 20 is_on_a_node high
+like "the victim's condition says which scheduler wanted what" \
+    "$(field low status conditions DisruptionTarget message)" 'packed: preempting to accommodate'
+pod low 3 '' | admin apply -f - >/dev/null
+ok "and the victim goes" wait_for 20 is_gone low
 events() { admin get events --no-headers; }
 has_event() { events | grep -q "$1"; }
 ok "the victim's event names who it was for" wait_for 10 \

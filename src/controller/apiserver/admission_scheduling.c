@@ -69,6 +69,25 @@ find_class(struct request *q,
     return false;
 }
 
+/* What was decided at the creation stays when an update does not name it. */
+static void
+keep_decided(struct request *q,
+             struct json *tree,
+             const struct object *old_object)
+{
+    static const char *const names[] = {"priority", "preemptionPolicy"};
+    struct json *spec = json_make_object(q->arena, tree, "spec");
+    const struct json *old = json_get(request_old_tree(q, old_object), "spec");
+
+    for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
+        const struct json *before = json_get(old, names[i]);
+        const struct json *given = json_get(spec, names[i]);
+
+        if (before != NULL && (given == NULL || json_is(given, JSON_NULL)))
+            json_set(q->arena, spec, names[i], json_dup(q->arena, before));
+    }
+}
+
 bool
 priority_admit(struct request *q,
                struct json *tree,
@@ -80,7 +99,11 @@ priority_admit(struct request *q,
     const char *given;
     int64_t value = 0;
 
-    (void)old_object;
+    if (old_object != NULL) {
+        if (q->route.subresource == SUBRESOURCE_NONE)
+            keep_decided(q, tree, old_object);
+        return true;
+    }
     if (!find_class(q, tree, spec, &object))
         return false;
     if (object != NULL) {
@@ -256,7 +279,8 @@ default_tolerations_admit(struct request *q,
     struct json *spec = json_make_object(q->arena, tree, "spec");
     struct json *list = json_get(spec, "tolerations");
 
-    (void)old_object;
+    if (old_object != NULL && q->route.subresource != SUBRESOURCE_NONE)
+        return true;
     for (unsigned i = 0; i < ARRAY_SIZE(keys); i++) {
         struct json *t;
 

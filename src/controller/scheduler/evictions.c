@@ -8,6 +8,7 @@
 #include "controller/scheduler/meters.h"
 #include "controller/scheduler/recorder.h"
 #include "lib/api/object.h"
+#include "lib/api/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -97,7 +98,7 @@ evictions_add(struct evictions *e,
               const char *node_name)
 {
     char key[OBJECT_KEY_SIZE];
-    CLEANUP_FREE char *message = NULL;
+    CLEANUP_FREE char *message = NULL, *why = NULL;
     struct eviction *v;
 
     snprintf(key, sizeof(key), "%s/%s", victim->namespace, victim->name);
@@ -115,19 +116,19 @@ evictions_add(struct evictions *e,
                         preemptor->uid != NULL ? preemptor->uid : "",
                         node_name);
     recorder_event(e->recorder, victim, "Normal", "Preempted", message);
-    v->removal =
-        pod_removal_begin(e->client,
-                          e->clock,
-                          &(struct pod_removal_order){
-                              .namespace = victim->namespace,
-                              .name = victim->name,
-                              .uid = victim->uid,
-                              .reason = "PreemptionByScheduler",
-                              .message = "default-scheduler: preempting to "
-                                         "accommodate a higher priority pod",
-                          },
-                          removed,
-                          v);
+    why = xasprintf("%s: preempting to accommodate a higher priority pod",
+                    preemptor->pod->spec.scheduler_name);
+    v->removal = pod_removal_begin(e->client,
+                                   e->clock,
+                                   &(struct pod_removal_order){
+                                       .namespace = victim->namespace,
+                                       .name = victim->name,
+                                       .uid = victim->uid,
+                                       .reason = "PreemptionByScheduler",
+                                       .message = why,
+                                   },
+                                   removed,
+                                   v);
 }
 
 size_t

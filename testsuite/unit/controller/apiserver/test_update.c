@@ -128,6 +128,46 @@ START_TEST(whose_it_is_stays)
 }
 END_TEST
 
+/* As `apply` sends it: the manifest, which never had them. */
+START_TEST(what_admission_put_into_a_pod_need_not_be_sent_again)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    ck_assert_int_eq(world_code(&w,
+                                &admin,
+                                HTTP_POST,
+                                "/apis/scheduling.k8s.io/v1/priorityclasses",
+                                "{\"metadata\":{\"name\":\"high\"},\"value\":7,"
+                                "\"preemptionPolicy\":\"Never\"}"),
+                     201);
+    ck_assert_int_eq(world_code(&w,
+                                &alice,
+                                HTTP_POST,
+                                PODS,
+                                "{\"metadata\":{\"name\":\"p\"},\"spec\":{"
+                                "\"priorityClassName\":\"high\","
+                                "\"containers\":[{\"name\":\"c\","
+                                "\"image\":\"host\"}]}}"),
+                     201);
+    {
+        CLEANUP_ANSWER struct answer a = world_ask(
+            &w,
+            &alice,
+            HTTP_PATCH,
+            PODS "/p",
+            "{\"spec\":{\"priority\":null,\"preemptionPolicy\":null,"
+            "\"tolerations\":[{\"key\":\"mine\",\"operator\":\"Exists\"}]}}");
+
+        ck_assert_msg(a.code == 200, "%s", a.text);
+        ck_assert_str_eq(answer_get(&a, "spec.preemptionPolicy"), "Never");
+        ck_assert_ptr_nonnull(strstr(a.text, "\"priority\":7"));
+        ck_assert_ptr_nonnull(strstr(a.text, "\"mine\""));
+        ck_assert_ptr_nonnull(strstr(a.text, "node.kubernetes.io/unreachable"));
+    }
+}
+END_TEST
+
 START_TEST(an_allocation_is_not_reported_but_bound)
 {
     CLEANUP_WORLD struct world w;
@@ -183,5 +223,6 @@ SUITE("update",
       spec_and_status_change_apart,
       a_client_that_does_not_know_kilns_fields_keeps_them,
       whose_it_is_stays,
+      what_admission_put_into_a_pod_need_not_be_sent_again,
       an_allocation_is_not_reported_but_bound,
       how_a_pod_ended_is_said_once)
