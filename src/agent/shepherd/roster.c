@@ -27,14 +27,17 @@ path_of(const char *directory, uid_t uid, gid_t gid)
     return xasprintf("%s/%u-%u", directory, uid, gid);
 }
 
+/* Not time(), whose coarse clock may be a tick behind the file's. */
 static bool
 is_fresh(int fd)
 {
     struct stat st;
-    time_t now = time(NULL);
+    struct timespec now;
 
-    return fstat(fd, &st) == 0 && st.st_uid == geteuid() && st.st_mtime <= now
-           && now - st.st_mtime < ROSTER_SECONDS;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return fstat(fd, &st) == 0 && st.st_uid == geteuid()
+           && st.st_mtime <= now.tv_sec
+           && now.tv_sec - st.st_mtime < ROSTER_SECONDS;
 }
 
 static int
