@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Recorded API data of Kubernetes, replayed over HTTP: one point per file; runs
-# of kubectl where this machine has one.
+# Recorded API data of Kubernetes, replayed over HTTP, and rules written down
+# from its sources: one point per file; runs of kubectl where this machine has
+# one.
 
 : "${top_srcdir:=.}"
 : "${top_builddir:=build}"
@@ -13,7 +14,7 @@ trap 'rm -rf "$out"' EXIT
 data=$top_srcdir/testsuite/data/conformance/api
 
 # Beside each other: most of the time goes by waiting for watches to end.
-files=$(echo "$data"/*.jsonl.gz)
+files=$(echo "$data"/*.jsonl.gz "$top_srcdir"/testsuite/conformance/rules/*.jsonl)
 for file in $files; do
     "$top_srcdir/testsuite/conformance/api" \
         --controller "$top_builddir/kiln-controller" "$file" \
@@ -21,15 +22,15 @@ for file in $files; do
 done
 wait
 for file in $files; do
-    name=$(basename "$file" .jsonl.gz)
-    last=$(tail -n 1 "$out/$name.jsonl.gz")
+    name=$(basename "$file")
+    last=$(tail -n 1 "$out/$name")
     case $last in
     "0 passed, 0 failed, "*) skip "$name" "$(sed -n 's/^# skipped [0-9]*: //p' \
-        "$out/$name.jsonl.gz" | head -n 1)" ;;
+        "$out/$name" | head -n 1)" ;;
     *" passed, 0 failed, "*) pass "$name: $last" ;;
     *)
         fail "$name: $last"
-        grep -v '^#' "$out/$name.jsonl.gz" | cut -c 1-300 | head -n 20 |
+        grep -v '^#' "$out/$name" | cut -c 1-300 | head -n 20 |
             while read -r line; do note "$line"; done
         ;;
     esac

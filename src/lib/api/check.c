@@ -7,6 +7,7 @@
 
 #include "lib/api/quantity.h"
 #include "lib/api/resource_name.h"
+#include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
@@ -62,6 +63,40 @@ check_name(struct causes *c,
     if (why != NULL)
         causes_add(c, CAUSE_INVALID, name, v, "%s", why);
     return why == NULL;
+}
+
+/* As upstream does it, the letter before the dash is not looked at. */
+bool
+check_name_prefix(struct causes *c,
+                  const struct json *object,
+                  const char *name,
+                  enum name_form form)
+{
+    const struct json *v = json_get(object, name);
+    const char *why;
+    char *text;
+
+    if (!json_is(v, JSON_STRING))
+        return true;
+    text = arena_strdup(c->arena, v->text);
+    if (v->count > 1 && text[v->count - 1] == '-') {
+        text[v->count - 2] = 'a';
+        text[v->count - 1] = '\0';
+    }
+    why = name_refuse(form, text);
+    if (why != NULL)
+        causes_add(c, CAUSE_INVALID, name, v, "%s", why);
+    return why == NULL;
+}
+
+bool
+check_has_outer_space(const char *text)
+{
+    size_t n = strlen(text);
+
+    return n > 0
+           && (strchr(" \t\r\n\v\f", text[0]) != NULL
+               || strchr(" \t\r\n\v\f", text[n - 1]) != NULL);
 }
 
 static bool
@@ -166,9 +201,18 @@ check_port_or_name(struct causes *c,
                    const struct json *object,
                    const char *name)
 {
-    if (json_is(json_get(object, name), JSON_STRING))
+    const struct json *v = json_get(object, name);
+
+    if (json_is(v, JSON_STRING))
         return check_name(c, object, name, NAME_PORT);
-    return check_port(c, object, name);
+    if (v != NULL)
+        return check_port(c, object, name);
+    causes_add(c,
+               CAUSE_INVALID,
+               name,
+               json_int(c->arena, 0),
+               "must be between 1 and 65535, inclusive");
+    return false;
 }
 
 bool

@@ -32,6 +32,15 @@ bool check_name(struct causes *c,
                 const char *name,
                 enum name_form form);
 
+/* What more is put behind: a dash may end it. */
+bool check_name_prefix(struct causes *c,
+                       const struct json *object,
+                       const char *name,
+                       enum name_form form);
+
+/* Spaces at one of its ends, or at both. */
+bool check_has_outer_space(const char *text);
+
 /* Values end with NULL. An empty text is as wrong as another. */
 bool check_one_of(struct causes *c,
                   const struct json *object,

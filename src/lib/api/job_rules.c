@@ -55,6 +55,7 @@ pod_template_check(struct causes *c, const struct json *owner, const char *name)
     pod_annotations_check(c, meta, spec);
     inside = causes_enter(c, "spec");
     pod_spec_check(c, spec);
+    pod_annotations_match(c, template);
     if (json_count(json_get(spec, "ephemeralContainers")) > 0)
         causes_add(c,
                    CAUSE_FORBIDDEN,

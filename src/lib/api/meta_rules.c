@@ -14,26 +14,6 @@
 
 #define ANNOTATION_BYTES_MAX (256u * 1024u)
 
-/* A prefix may end with a dash: more follows. */
-static void
-check_generate_name(struct causes *c,
-                    const struct json *meta,
-                    enum name_form form)
-{
-    const struct json *prefix = json_get(meta, "generateName");
-    const char *why;
-    char *text;
-
-    if (!json_is(prefix, JSON_STRING) || prefix->count == 0)
-        return;
-    text = arena_strdup(c->arena, prefix->text);
-    if (prefix->count > 1 && text[prefix->count - 1] == '-')
-        text[prefix->count - 1] = 'a';
-    why = name_refuse(form, text);
-    if (why != NULL)
-        causes_add(c, CAUSE_INVALID, "generateName", prefix, "%s", why);
-}
-
 static void
 check_namespace(struct causes *c, const struct json *meta, bool wanted)
 {
@@ -249,7 +229,8 @@ meta_check(struct causes *c,
     if (old != NULL) {
         check_change(c, meta, json_get(old, "metadata"));
     } else {
-        check_generate_name(c, meta, form);
+        if (*check_text(meta, "generateName") != '\0')
+            check_name_prefix(c, meta, "generateName", form);
         if (check_present(c, meta, "name", "name or generateName is required"))
             check_name(c, meta, "name", form);
         check_namespace(c, meta, (kind->flags & KIND_NAMESPACED) != 0);

@@ -342,7 +342,7 @@ check_toleration(struct causes *c, const struct json *t)
             causes_add(c,
                        CAUSE_INVALID,
                        "operator",
-                       t,
+                       json_get(t, "value"),
                        "value must be empty when `operator` is 'Exists'");
     } else {
         check_one_of(c, t, "operator", CHECK_VALUES("Equal", "Exists"));

@@ -6,7 +6,6 @@
 #include "lib/api/check.h"
 #include "lib/api/name.h"
 #include "lib/api/pod_rules.h"
-#include "lib/api/quantity.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 
@@ -38,7 +37,7 @@ split_subscript(struct arena *arena,
     return true;
 }
 
-/* What the downward API can show at all. */
+/* What the downward API can show at all; the last by its name of old. */
 static const char *const known_fields[] = {
     "metadata.annotations",
     "metadata.labels",
@@ -54,6 +53,7 @@ static const char *const known_fields[] = {
     "status.hostIPs",
     "status.podIP",
     "status.podIPs",
+    "spec.host",
     NULL,
 };
 
@@ -80,7 +80,10 @@ static const char *const volume_fields[] = {
 };
 
 static void
-check_subscript(struct causes *c, const char *path, char *subscript)
+check_subscript(struct causes *c,
+                const struct json *field,
+                const char *path,
+                char *subscript)
 {
     const char *why;
 
@@ -90,9 +93,11 @@ check_subscript(struct causes *c, const char *path, char *subscript)
     } else if (strcmp(path, "metadata.labels") != 0) {
         causes_add(c,
                    CAUSE_INVALID,
-                   "",
-                   json_string(c->arena, path),
-                   "does not support subscript");
+                   "fieldPath",
+                   field,
+                   "error converting fieldPath: field label does not support "
+                   "subscript: %s",
+                   field->text);
         return;
     }
     why = name_refuse(NAME_QUALIFIED, subscript);
@@ -117,12 +122,6 @@ field_reference_check(struct causes *c,
     if (!check_present(c, reference, "apiVersion", "")
         || !check_present(c, reference, "fieldPath", ""))
         return;
-    if (split_subscript(c->arena, path, &before, &subscript)
-        && is_among(before,
-                    CHECK_VALUES("metadata.annotations", "metadata.labels"))) {
-        check_subscript(c, before, subscript);
-        return;
-    }
     if (strcmp(check_text(reference, "apiVersion"), "v1") != 0) {
         causes_add(c,
                    CAUSE_INVALID,
@@ -130,6 +129,10 @@ field_reference_check(struct causes *c,
                    field,
                    "error converting fieldPath: unsupported pod version: %s",
                    check_text(reference, "apiVersion"));
+        return;
+    }
+    if (split_subscript(c->arena, path, &before, &subscript)) {
+        check_subscript(c, field, before, subscript);
         return;
     }
     if (!is_among(path, known_fields)) {
@@ -141,37 +144,37 @@ field_reference_check(struct causes *c,
                    path);
         return;
     }
+    if (use == FIELD_REFERENCE_IN_ENV && strcmp(path, "spec.host") == 0)
+        return;
     check_one_of(c,
                  reference,
                  "fieldPath",
                  use == FIELD_REFERENCE_IN_ENV ? env_fields : volume_fields);
 }
 
-static bool
-is_divisor(const char *text, const char *const *allowed)
-{
-    struct quantity divisor, other;
-
-    if (quantity_parse(text, &divisor) < 0)
-        return false;
-    for (; *allowed != NULL; allowed++)
-        if (quantity_parse(*allowed, &other) == 0
-            && quantity_compare(&divisor, &other) == 0)
-            return true;
-    return false;
-}
-
+/* The divisor as it is written when it has its shortest form. */
 static void
 check_divisor(struct causes *c, const struct json *reference)
 {
+    static const struct {
+        const char *suffix;
+        const char *words;
+    } sizes[] = {
+        {".memory", "memory"},
+        {".ephemeral-storage", "local ephemeral storage"},
+        {".hugepages-", "hugepages"},
+    };
     const char *resource = check_text(reference, "resource");
     const char *divisor = check_text(reference, "divisor");
-    struct quantity q;
+    size_t owner = strcspn(resource, ".");
+    const char *what = NULL;
 
-    if (quantity_parse(divisor, &q) < 0 || q.nano == 0)
+    if (*divisor == '\0' || strcmp(divisor, "0") == 0
+        || (strncmp(resource, "limits.", owner + 1) != 0
+            && strncmp(resource, "requests.", owner + 1) != 0))
         return;
-    if (strstr(resource, ".cpu") != NULL) {
-        if (!is_divisor(divisor, CHECK_VALUES("1m", "1")))
+    if (strcmp(resource + owner, ".cpu") == 0) {
+        if (!is_among(divisor, CHECK_VALUES("1m", "1")))
             causes_add(c,
                        CAUSE_INVALID,
                        "divisor",
@@ -180,26 +183,32 @@ check_divisor(struct causes *c, const struct json *reference)
                        "cpu resource");
         return;
     }
-    if (!is_divisor(divisor,
-                    CHECK_VALUES("1",
-                                 "1k",
-                                 "1M",
-                                 "1G",
-                                 "1T",
-                                 "1P",
-                                 "1E",
-                                 "1Ki",
-                                 "1Mi",
-                                 "1Gi",
-                                 "1Ti",
-                                 "1Pi",
-                                 "1Ei")))
+    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+        if (strncmp(resource + owner, sizes[i].suffix, strlen(sizes[i].suffix))
+            == 0)
+            what = sizes[i].words;
+    if (what != NULL
+        && !is_among(divisor,
+                     CHECK_VALUES("1",
+                                  "1k",
+                                  "1M",
+                                  "1G",
+                                  "1T",
+                                  "1P",
+                                  "1E",
+                                  "1Ki",
+                                  "1Mi",
+                                  "1Gi",
+                                  "1Ti",
+                                  "1Pi",
+                                  "1Ei")))
         causes_add(c,
                    CAUSE_INVALID,
                    "divisor",
                    json_get(reference, "resource"),
                    "only divisor's values 1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, "
-                   "1Gi, 1Ti, 1Pi, 1Ei are supported with the memory resource");
+                   "1Gi, 1Ti, 1Pi, 1Ei are supported with the %s resource",
+                   what);
 }
 
 void
@@ -228,10 +237,26 @@ resource_reference_check(struct causes *c,
     check_divisor(c, reference);
 }
 
+/* An empty one is as wrong as another. */
+static void
+check_reference_name(struct causes *c, const struct json *reference)
+{
+    const char *text = check_text(reference, "name");
+    const char *why = name_refuse(NAME_DNS_SUBDOMAIN, text);
+
+    if (why != NULL)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "name",
+                   json_string(c->arena, text),
+                   "%s",
+                   why);
+}
+
 static void
 check_key_reference(struct causes *c, const struct json *reference)
 {
-    check_present(c, reference, "name", "");
+    check_reference_name(c, reference);
     if (check_present(c, reference, "key", ""))
         check_name(c, reference, "key", NAME_CONFIG_KEY);
 }
@@ -291,6 +316,22 @@ check_variable(struct causes *c, const struct json *variable)
     causes_leave(c, at);
 }
 
+/* A whole map or secret; the name may end in a dash, as in a prefix. */
+static bool
+check_env_source(struct causes *c, const struct json *source, const char *name)
+{
+    const struct json *reference = json_get(source, name);
+    unsigned at;
+
+    if (!check_is_set(source, name))
+        return false;
+    at = causes_enter(c, name);
+    if (check_present(c, reference, "name", ""))
+        check_name_prefix(c, reference, "name", NAME_DNS_SUBDOMAIN);
+    causes_leave(c, at);
+    return true;
+}
+
 static void
 check_env_from(struct causes *c, const struct json *container)
 {
@@ -298,18 +339,13 @@ check_env_from(struct causes *c, const struct json *container)
 
     for (uint32_t i = 0; i < json_count(list); i++) {
         const struct json *source = json_at(list, i);
-        bool of_map = check_is_set(source, "configMapRef");
-        bool of_secret = check_is_set(source, "secretRef");
         unsigned at = causes_enter_index(c, "envFrom", i);
+        bool of_map, of_secret;
 
         if (*check_text(source, "prefix") != '\0')
             check_name(c, source, "prefix", NAME_ENV);
-        if (of_map
-            && *check_text(json_get(source, "configMapRef"), "name") == 0)
-            causes_add(c, CAUSE_REQUIRED, "configMapRef.name", NULL, "%s", "");
-        if (of_secret
-            && *check_text(json_get(source, "secretRef"), "name") == 0)
-            causes_add(c, CAUSE_REQUIRED, "secretRef.name", NULL, "%s", "");
+        of_map = check_env_source(c, source, "configMapRef");
+        of_secret = check_env_source(c, source, "secretRef");
         causes_leave(c, at);
         if (!of_map && !of_secret)
             causes_add(c,

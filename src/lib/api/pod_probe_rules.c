@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "lib/api/check.h"
@@ -55,7 +56,10 @@ check_action(struct causes *c,
                    "",
                    json_get(action, "seconds"),
                    "must be greater than 0 and less than "
-                   "terminationGracePeriodSeconds");
+                   "terminationGracePeriodSeconds (%" PRId64 "). Enable "
+                   "AllowPodLifecycleSleepActionZeroValue feature gate for "
+                   "zero sleep.",
+                   grace_seconds);
 }
 
 /* One way to ask or to tell, and no more than one. */

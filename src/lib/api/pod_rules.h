@@ -18,6 +18,10 @@ struct json;
 
 /* A whole spec; `hostNetwork` and the like stand in it. */
 void pod_spec_check(struct causes *c, const struct json *spec);
+/* What more is asked of the spec of a pod than of that of a template: ports of
+ * the host's network have a number, tokens an account.
+ */
+void pod_only_check(struct causes *c, const struct json *spec);
 
 /* What a new spec may say where an old one stands. */
 void pod_changes_check(struct causes *c,
@@ -62,6 +66,22 @@ void resource_reference_check(struct causes *c,
 
 void pod_security_check(struct causes *c, const struct json *spec);
 void pod_os_check(struct causes *c, const struct json *spec);
+void windows_options_check(struct causes *c, const struct json *options);
+
+/* Annotations that mean something for pods, where the walk stands at the
+ * metadata; and what an update of a pod may not do to them.
+ */
+void pod_annotations_check(struct causes *c,
+                           const struct json *meta,
+                           const struct json *spec);
+void pod_annotation_changes_check(struct causes *c,
+                                  const struct json *meta,
+                                  const struct json *old);
+/* Annotations and fields say the same. The walk stands at the spec. */
+void pod_annotations_match(struct causes *c, const struct json *pod);
+/* Fields and annotations of AppArmor profiles, each from the other. */
+void pod_annotations_join(struct arena *arena, struct json *pod);
+void pod_annotations_warn(struct causes *c, const struct json *pod);
 void affinity_check(struct causes *c, const struct json *affinity);
 void node_selector_check(struct causes *c, const struct json *selector);
 void tolerations_check(struct causes *c, const struct json *spec);

@@ -8,60 +8,111 @@
 
 #define ID_MAX 2147483647
 
-/* A profile of seccomp or AppArmor: a type, and a file for one of them. */
-static void
-check_profile(struct causes *c,
-              const struct json *owner,
-              const char *name,
-              const char *called)
-{
-    const struct json *profile = json_get(owner, name);
-    unsigned at = causes_enter(c, name);
-    bool is_local = strcmp(check_text(profile, "type"), "Localhost") == 0;
+#define PROFILE_LENGTH_MAX 4095 /* PATH_MAX, less its end */
 
-    if (!json_is(profile, JSON_OBJECT)) {
-        causes_leave(c, at);
-        return;
-    }
-    if (*check_text(profile, "type") == '\0')
+static bool
+check_profile_type(struct causes *c,
+                   const struct json *profile,
+                   const char *name)
+{
+    if (*check_text(profile, "type") == '\0') {
         causes_add(c,
                    CAUSE_REQUIRED,
                    "type",
                    NULL,
                    "type is required when %s is set",
                    name);
-    else
-        check_one_of(c,
-                     profile,
-                     "type",
-                     CHECK_VALUES("Localhost", "RuntimeDefault", "Unconfined"));
-    if (is_local && *check_text(profile, "localhostProfile") == '\0')
-        causes_add(c,
-                   CAUSE_REQUIRED,
-                   "localhostProfile",
-                   NULL,
-                   "must be set when %s type is Localhost",
-                   called);
-    else if (is_local && strcmp(name, "seccompProfile") == 0)
+        return false;
+    }
+    return check_one_of(
+        c,
+        profile,
+        "type",
+        CHECK_VALUES("Localhost", "RuntimeDefault", "Unconfined"));
+}
+
+static void
+check_seccomp(struct causes *c, const struct json *profile)
+{
+    bool is_local = strcmp(check_text(profile, "type"), "Localhost") == 0;
+    bool has_file = check_is_set(profile, "localhostProfile");
+
+    check_profile_type(c, profile, "seccompProfile");
+    if (is_local && has_file)
         check_descending_path(c,
                               profile,
                               "localhostProfile",
                               "localhostProfile");
-    else if (!is_local && check_is_set(profile, "localhostProfile"))
+    else if (is_local)
+        causes_add(c,
+                   CAUSE_REQUIRED,
+                   "localhostProfile",
+                   NULL,
+                   "must be set when seccomp type is Localhost");
+    else if (has_file)
         causes_add(c,
                    CAUSE_INVALID,
                    "localhostProfile",
-                   json_get(profile, "localhostProfile"),
-                   "can only be set when %s type is Localhost",
-                   called);
-    causes_leave(c, at);
+                   profile,
+                   "can only be set when seccomp type is Localhost");
+}
+
+static void
+check_apparmor(struct causes *c, const struct json *profile)
+{
+    const struct json *file = json_get(profile, "localhostProfile");
+    const char *text = check_text(profile, "localhostProfile");
+    bool is_local = strcmp(check_text(profile, "type"), "Localhost") == 0;
+
+    if (!check_profile_type(c, profile, "appArmorProfile"))
+        return;
+    if (!is_local) {
+        if (check_is_set(profile, "localhostProfile"))
+            causes_add(c,
+                       CAUSE_INVALID,
+                       "localhostProfile",
+                       file,
+                       "can only be set when AppArmor type is Localhost");
+        return;
+    }
+    if (check_has_outer_space(text))
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "localhostProfile",
+                   file,
+                   "must not be padded with whitespace");
+    else if (*text == '\0')
+        causes_add(c,
+                   CAUSE_REQUIRED,
+                   "localhostProfile",
+                   NULL,
+                   "must be set when AppArmor type is Localhost");
+    if (strlen(text) > PROFILE_LENGTH_MAX)
+        causes_add(c,
+                   CAUSE_TOO_LONG,
+                   "localhostProfile",
+                   NULL,
+                   "may not be more than %d bytes",
+                   PROFILE_LENGTH_MAX);
 }
 
 static void
 check_profiles(struct causes *c, const struct json *context)
 {
-    check_profile(c, context, "seccompProfile", "seccomp");
-    check_profile(c, context, "appArmorProfile", "AppArmor");
+    const struct json *profile = json_get(context, "seccompProfile");
+    unsigned at = causes_enter(c, "seccompProfile");
+
+    if (json_is(profile, JSON_OBJECT))
+        check_seccomp(c, profile);
+    causes_leave(c, at);
+    at = causes_enter(c, "windowsOptions");
+    windows_options_check(c, json_get(context, "windowsOptions"));
+    causes_leave(c, at);
+    profile = json_get(context, "appArmorProfile");
+    at = causes_enter(c, "appArmorProfile");
+    if (json_is(profile, JSON_OBJECT))
+        check_apparmor(c, profile);
+    causes_leave(c, at);
 }
 
 static bool
@@ -106,35 +157,6 @@ container_security_check(struct causes *c, const struct json *container)
     causes_leave(c, at);
 }
 
-static void
-check_host_network_ports(struct causes *c,
-                         const struct json *spec,
-                         const char *list_name)
-{
-    const struct json *list = json_get(spec, list_name);
-
-    for (uint32_t i = 0; i < json_count(list); i++) {
-        const struct json *ports = json_get(json_at(list, i), "ports");
-        unsigned at = causes_enter_index(c, list_name, i);
-
-        for (uint32_t j = 0; j < json_count(ports); j++) {
-            const struct json *port = json_at(ports, j);
-            unsigned inside = causes_enter_index(c, "ports", j);
-
-            if (json_get_int(port, "hostPort", 0)
-                != json_get_int(port, "containerPort", 0))
-                causes_add(c,
-                           CAUSE_INVALID,
-                           "hostPort",
-                           json_get(port, "hostPort"),
-                           "must match `containerPort` when `hostNetwork` is "
-                           "true");
-            causes_leave(c, inside);
-        }
-        causes_leave(c, at);
-    }
-}
-
 /* Words of lower-case letters, digits, '-' and '_', with dots or slashes
  * between them.
  */
@@ -163,34 +185,88 @@ is_sysctl_name(const char *name)
     return !starts && last != '-' && last != '_';
 }
 
+/* The first part of the name of a sysctl, whichever way it is written, is
+ * that of a family.
+ */
+static bool
+is_of_family(const char *name, const char *family)
+{
+    for (; *family != '\0'; family++, name++)
+        if (*name != *family && !(*family == '.' && *name == '/'))
+            return false;
+    return true;
+}
+
+/* What the pod shares with the host is not the pod's to set. */
 static void
-check_sysctls(struct causes *c, const struct json *context)
+check_host_sysctl(struct causes *c,
+                  const struct json *spec,
+                  const struct json *sysctl)
+{
+    static const char *const of_ipc[] = {
+        "kernel.shm",
+        "kernel.msg",
+        "kernel.sem",
+        "fs.mqueue.",
+    };
+    const char *name = check_text(sysctl, "name");
+    const char *shared = NULL;
+
+    if (json_is_true(json_get(spec, "hostNetwork"))
+        && is_of_family(name, "net."))
+        shared = "hostNetwork";
+    for (size_t i = 0; i < ARRAY_SIZE(of_ipc); i++)
+        if (json_is_true(json_get(spec, "hostIPC"))
+            && is_of_family(name, of_ipc[i]))
+            shared = "hostIPC";
+    if (shared != NULL)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "name",
+                   json_get(sysctl, "name"),
+                   "may not be specified when '%s' is true",
+                   shared);
+}
+
+static bool
+is_named_before(const struct json *list, uint32_t before, const char *name)
+{
+    for (uint32_t i = 0; i < before; i++)
+        if (strcmp(check_text(json_at(list, i), "name"), name) == 0)
+            return true;
+    return false;
+}
+
+static void
+check_sysctls(struct causes *c,
+              const struct json *spec,
+              const struct json *context)
 {
     const struct json *list = json_get(context, "sysctls");
 
     for (uint32_t i = 0; i < json_count(list); i++) {
         const struct json *sysctl = json_at(list, i);
+        const char *name = check_text(sysctl, "name");
         unsigned at = causes_enter_index(c, "sysctls", i);
 
-        if (check_present(c, sysctl, "name", "")
-            && !is_sysctl_name(check_text(sysctl, "name")))
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "name",
-                       json_get(sysctl, "name"),
-                       "must have at most 253 characters and match regex "
-                       "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*"
-                       "[a-z0-9]([-_a-z0-9]*[a-z0-9])?$");
-        for (uint32_t j = 0; j < i; j++)
-            if (strcmp(check_text(json_at(list, j), "name"),
-                       check_text(sysctl, "name"))
-                == 0)
+        if (check_present(c, sysctl, "name", "")) {
+            if (!is_sysctl_name(name))
+                causes_add(c,
+                           CAUSE_INVALID,
+                           "name",
+                           json_get(sysctl, "name"),
+                           "must have at most 253 characters and match regex "
+                           "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*"
+                           "[a-z0-9]([-_a-z0-9]*[a-z0-9])?$");
+            else if (is_named_before(list, i, name))
                 causes_add(c,
                            CAUSE_DUPLICATE,
                            "name",
                            json_get(sysctl, "name"),
                            "%s",
                            "");
+        }
+        check_host_sysctl(c, spec, sysctl);
         causes_leave(c, at);
     }
 }
@@ -222,10 +298,6 @@ pod_security_check(struct causes *c, const struct json *spec)
     const struct json *context = json_get(spec, "securityContext");
     unsigned at;
 
-    if (json_is_true(json_get(spec, "hostNetwork"))) {
-        check_host_network_ports(c, spec, "containers");
-        check_host_network_ports(c, spec, "initContainers");
-    }
     at = causes_enter(c, "securityContext");
     check_range(c, context, "fsGroup", 0, ID_MAX);
     check_range(c, context, "runAsUser", 0, ID_MAX);
@@ -238,98 +310,11 @@ pod_security_check(struct causes *c, const struct json *spec)
                    "shareProcessNamespace",
                    json_get(spec, "shareProcessNamespace"),
                    "ShareProcessNamespace and HostPID cannot both be enabled");
-    check_sysctls(c, context);
+    check_sysctls(c, spec, context);
     check_one_of(c,
                  context,
                  "fsGroupChangePolicy",
                  CHECK_VALUES("Always", "OnRootMismatch"));
     check_profiles(c, context);
     causes_leave(c, at);
-}
-
-/* --- other operating systems ---------------------------------------------- */
-
-static void
-forbid(struct causes *c, const struct json *object, const char *const *names)
-{
-    for (; *names != NULL; names++)
-        if (check_is_set(object, *names)
-            && !json_equals(json_get(object, *names),
-                            json_bool(c->arena, false)))
-            causes_add(c,
-                       CAUSE_FORBIDDEN,
-                       *names,
-                       NULL,
-                       "cannot be set for a windows pod");
-}
-
-static void
-forbid_in_containers(struct causes *c,
-                     const struct json *spec,
-                     const char *list_name)
-{
-    const struct json *list = json_get(spec, list_name);
-
-    for (uint32_t i = 0; i < json_count(list); i++) {
-        unsigned at = causes_enter_index(c, list_name, i);
-        unsigned inside = causes_enter(c, "securityContext");
-
-        forbid(c,
-               json_get(json_at(list, i), "securityContext"),
-               CHECK_VALUES("appArmorProfile",
-                            "seLinuxOptions",
-                            "seccompProfile",
-                            "capabilities",
-                            "readOnlyRootFilesystem",
-                            "privileged",
-                            "allowPrivilegeEscalation",
-                            "procMount",
-                            "runAsUser",
-                            "runAsGroup"));
-        causes_leave(c, inside);
-        causes_leave(c, at);
-    }
-}
-
-void
-pod_os_check(struct causes *c, const struct json *spec)
-{
-    const struct json *os = json_get(spec, "os");
-    const char *name = check_text(os, "name");
-    unsigned at;
-
-    if (!json_is(os, JSON_OBJECT))
-        return;
-    at = causes_enter(c, "os");
-    if (*name == '\0')
-        causes_add(c, CAUSE_REQUIRED, "name", NULL, "cannot be empty");
-    causes_leave(c, at);
-    if (*name != '\0' && strcmp(name, "linux") != 0
-        && strcmp(name, "windows") != 0)
-        causes_add(c,
-                   CAUSE_NOT_SUPPORTED,
-                   "os",
-                   json_get(os, "name"),
-                   "supported values: \"linux\", \"windows\"");
-    if (strcmp(name, "windows") != 0)
-        return;
-    at = causes_enter(c, "securityContext");
-    forbid(c,
-           json_get(spec, "securityContext"),
-           CHECK_VALUES("appArmorProfile",
-                        "seLinuxOptions",
-                        "fsGroup",
-                        "fsGroupChangePolicy",
-                        "sysctls",
-                        "seccompProfile",
-                        "runAsUser",
-                        "runAsGroup",
-                        "supplementalGroups",
-                        "supplementalGroupsPolicy"));
-    forbid(c,
-           spec,
-           CHECK_VALUES("hostPID", "hostIPC", "shareProcessNamespace"));
-    causes_leave(c, at);
-    forbid_in_containers(c, spec, "containers");
-    forbid_in_containers(c, spec, "initContainers");
 }

@@ -7,6 +7,46 @@
 #include "lib/api/pod_rules.h"
 #include "lib/json/json.h"
 
+#define SEARCH_PATHS_MAX  32
+#define SEARCH_LENGTH_MAX 2048
+
+static void
+check_searches(struct causes *c, const struct json *searches)
+{
+    size_t length = json_count(searches) > 0 ? searches->count - 1 : 0;
+
+    for (uint32_t i = 0; i < json_count(searches); i++)
+        length += json_at(searches, i)->count;
+    if (json_count(searches) > SEARCH_PATHS_MAX)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "searches",
+                   searches,
+                   "must not have more than %d search paths",
+                   SEARCH_PATHS_MAX);
+    if (length > SEARCH_LENGTH_MAX)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "searches",
+                   searches,
+                   "must not have more than %d characters (including spaces) "
+                   "in the search list",
+                   SEARCH_LENGTH_MAX);
+    for (uint32_t i = 0; i < json_count(searches); i++) {
+        const struct json *search = json_at(searches, i);
+        bool is_rooted =
+            search->count > 0 && search->text[search->count - 1] == '.';
+        const struct json *bare =
+            json_string_n(c->arena, search->text, search->count - is_rooted);
+        const char *why = name_refuse(NAME_DNS_SUBDOMAIN, bare->text);
+        unsigned at = causes_enter_index(c, "searches", i);
+
+        if (why != NULL)
+            causes_add(c, CAUSE_INVALID, "", bare, "%s", why);
+        causes_leave(c, at);
+    }
+}
+
 static void
 check_dns(struct causes *c, const struct json *spec)
 {
@@ -17,19 +57,23 @@ check_dns(struct causes *c, const struct json *spec)
     bool is_none = strcmp(check_text(spec, "dnsPolicy"), "None") == 0;
     unsigned at = causes_enter(c, "dnsConfig");
 
-    if (is_none && config == NULL)
-        causes_add(c,
-                   CAUSE_REQUIRED,
-                   "",
-                   NULL,
-                   "must provide `dnsConfig` when `dnsPolicy` is None");
-    else if (is_none && json_count(servers) == 0)
-        causes_add(c,
-                   CAUSE_REQUIRED,
-                   "nameservers",
-                   NULL,
-                   "must provide at least one DNS nameserver when `dnsPolicy` "
-                   "is None");
+    if (is_none && json_count(servers) == 0) {
+        if (config == NULL)
+            causes_add(c,
+                       CAUSE_REQUIRED,
+                       "",
+                       NULL,
+                       "must provide `dnsConfig` when `dnsPolicy` is None");
+        else
+            causes_add(c,
+                       CAUSE_REQUIRED,
+                       "nameservers",
+                       NULL,
+                       "must provide at least one DNS nameserver when "
+                       "`dnsPolicy` is None");
+        causes_leave(c, at);
+        return;
+    }
     if (json_count(servers) > 3)
         causes_add(c,
                    CAUSE_INVALID,
@@ -44,12 +88,7 @@ check_dns(struct causes *c, const struct json *spec)
         json_set(c->arena, holder, name, json_at(servers, i));
         check_ip(c, holder, name);
     }
-    if (json_count(searches) > 32)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "searches",
-                   searches,
-                   "must not have more than 32 search paths");
+    check_searches(c, searches);
     for (uint32_t i = 0; i < json_count(options); i++) {
         unsigned item = causes_enter_index(c, "options", i);
 
@@ -102,14 +141,11 @@ check_host_aliases(struct causes *c, const struct json *spec)
         for (uint32_t j = 0; j < json_count(names); j++) {
             const char *why =
                 name_refuse(NAME_DNS_SUBDOMAIN, json_at(names, j)->text);
+            unsigned inside = causes_enter_index(c, "hostnames", j);
 
             if (why != NULL)
-                causes_add(c,
-                           CAUSE_INVALID,
-                           "hostnames",
-                           json_at(names, j),
-                           "%s",
-                           why);
+                causes_add(c, CAUSE_INVALID, "", json_at(names, j), "%s", why);
+            causes_leave(c, inside);
         }
         causes_leave(c, at);
     }
@@ -150,6 +186,74 @@ check_names(struct causes *c, const struct json *spec)
     check_given_name(c, spec, "subdomain", NAME_DNS_LABEL);
 }
 
+/* On the host's network a port of the host is that of the container. Zero is
+ * none given, which templates may leave for the pod.
+ */
+static void
+check_host_network(struct causes *c, const struct json *spec, bool may_be_zero)
+{
+    const struct json *list = json_get(spec, "containers");
+
+    if (!json_is_true(json_get(spec, "hostNetwork")))
+        return;
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        const struct json *ports = json_get(json_at(list, i), "ports");
+        unsigned at = causes_enter_index(c, "containers", i);
+
+        for (uint32_t j = 0; j < json_count(ports); j++) {
+            const struct json *port = json_at(ports, j);
+            int64_t of_host = json_get_int(port, "hostPort", 0);
+            unsigned inside = causes_enter_index(c, "ports", j);
+
+            if ((of_host == 0) != may_be_zero
+                && of_host != json_get_int(port, "containerPort", 0))
+                causes_add(c,
+                           CAUSE_INVALID,
+                           "hostPort",
+                           json_int(c->arena, of_host),
+                           "must match `containerPort` when `hostNetwork` is "
+                           "true");
+            causes_leave(c, inside);
+        }
+        causes_leave(c, at);
+    }
+}
+
+static void
+check_tokens(struct causes *c, const struct json *spec)
+{
+    const struct json *volumes = json_get(spec, "volumes");
+
+    if (*check_text(spec, "serviceAccountName") != '\0')
+        return;
+    for (uint32_t i = 0; i < json_count(volumes); i++) {
+        const struct json *sources =
+            json_get_path(json_at(volumes, i), "projected.sources");
+        unsigned at = causes_enter_index(c, "volumes", i);
+
+        for (uint32_t j = 0; j < json_count(sources); j++) {
+            unsigned inside = causes_enter_index(c, "projected.sources", j);
+
+            if (check_is_set(json_at(sources, j), "serviceAccountToken"))
+                causes_add(c,
+                           CAUSE_FORBIDDEN,
+                           "serviceAccountToken",
+                           NULL,
+                           "must not be specified when serviceAccountName is "
+                           "not set");
+            causes_leave(c, inside);
+        }
+        causes_leave(c, at);
+    }
+}
+
+void
+pod_only_check(struct causes *c, const struct json *spec)
+{
+    check_host_network(c, spec, false);
+    check_tokens(c, spec);
+}
+
 void
 pod_spec_check(struct causes *c, const struct json *spec)
 {
@@ -157,6 +261,7 @@ pod_spec_check(struct causes *c, const struct json *spec)
 
     pod_volumes_check(c, spec);
     pod_containers_check(c, spec);
+    check_host_network(c, spec, true);
     check_given_one_of(c,
                        spec,
                        "restartPolicy",

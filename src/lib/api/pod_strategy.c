@@ -4,8 +4,6 @@
  * Source: k8s.io/kubernetes/pkg/registry/core/pod and
  * pkg/apis/core/validation of 1.32.
  */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/api/check.h"
@@ -251,6 +249,7 @@ pod_prepare(struct arena *arena, struct json *pod, const struct json *old)
     json_set_string(arena, status, "qosClass", quality_of_service(spec));
     json_set(arena, pod, "status", status);
     apply_label_keys(arena, pod);
+    pod_annotations_join(arena, pod);
 }
 
 /* A status without the class of service keeps the one there is. */
@@ -270,63 +269,6 @@ pod_prepare_status(struct arena *arena,
 
 /* --- validating ----------------------------------------------------------- */
 
-static bool
-is_deletion_cost(const char *text)
-{
-    const char *digits = *text == '-' ? text + 1 : text;
-    char *end;
-    long n;
-
-    if (*digits < '0' || *digits > '9'
-        || (*digits == '0' && strcmp(text, "0") != 0))
-        return false;
-    errno = 0;
-    n = strtol(text, &end, 10);
-    return *end == '\0' && errno == 0 && n >= INT32_MIN && n <= INT32_MAX;
-}
-
-void
-pod_annotations_check(struct causes *c,
-                      const struct json *meta,
-                      const struct json *spec)
-{
-    static const char mirror[] = "kubernetes.io/config.mirror";
-    static const char cost[] = "controller.kubernetes.io/pod-deletion-cost";
-    const struct json *annotations = json_get(meta, "annotations");
-    unsigned at;
-
-    if (json_get(annotations, mirror) != NULL
-        && *check_text(spec, "nodeName") == '\0') {
-        at = causes_enter_key(c, "annotations", mirror);
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "",
-                   json_get(annotations, mirror),
-                   "must set spec.nodeName if mirror pod annotation is set");
-        causes_leave(c, at);
-    }
-    if (json_get(annotations, cost) != NULL
-        && !is_deletion_cost(check_text(annotations, cost))) {
-        at = causes_enter_key(c, "annotations", cost);
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "",
-                   json_get(annotations, cost),
-                   "must be a 32bit integer");
-        causes_leave(c, at);
-    }
-}
-
-static bool
-has_outer_space(const char *text)
-{
-    size_t n = strlen(text);
-
-    return n > 0
-           && (strchr(" \t\r\n\v\f", text[0]) != NULL
-               || strchr(" \t\r\n\v\f", text[n - 1]) != NULL);
-}
-
 static void
 check_images(struct causes *c, const struct json *spec, const char *list_name)
 {
@@ -336,7 +278,7 @@ check_images(struct causes *c, const struct json *spec, const char *list_name)
         const struct json *container = json_at(list, i);
         unsigned at = causes_enter_index(c, list_name, i);
 
-        if (has_outer_space(check_text(container, "image")))
+        if (check_has_outer_space(check_text(container, "image")))
             causes_add(c,
                        CAUSE_INVALID,
                        "image",
@@ -356,14 +298,16 @@ check_both(struct causes *c, const struct json *pod)
     causes_leave(c, at);
     at = causes_enter(c, "spec");
     pod_spec_check(c, spec);
+    pod_only_check(c, spec);
     check_images(c, spec, "containers");
     check_images(c, spec, "initContainers");
     causes_leave(c, at);
 }
 
 static void
-check_creation(struct causes *c, const struct json *spec)
+check_creation(struct causes *c, const struct json *pod)
 {
+    const struct json *spec = json_get(pod, "spec");
     unsigned at = causes_enter(c, "spec");
 
     if (json_count(json_get(spec, "ephemeralContainers")) > 0)
@@ -379,7 +323,28 @@ check_creation(struct causes *c, const struct json *spec)
                    "nodeName",
                    NULL,
                    "cannot be set until all schedulingGates have been cleared");
+    pod_annotations_match(c, pod);
     causes_leave(c, at);
+}
+
+static void
+check_annotation_changes(struct causes *c,
+                         const struct json *pod,
+                         const struct json *old)
+{
+    unsigned at = causes_enter(c, "metadata");
+
+    pod_annotation_changes_check(c,
+                                 json_get(pod, "metadata"),
+                                 json_get(old, "metadata"));
+    causes_leave(c, at);
+}
+
+static void
+check_update(struct causes *c, const struct json *pod, const struct json *old)
+{
+    check_annotation_changes(c, pod, old);
+    pod_changes_check(c, json_get(pod, "spec"), json_get(old, "spec"));
 }
 
 void
@@ -388,9 +353,9 @@ pod_validate(struct causes *c, const struct json *pod, const struct json *old)
     meta_check(c, &pod_kind, NAME_DNS_SUBDOMAIN, pod, old);
     check_both(c, pod);
     if (old == NULL)
-        check_creation(c, json_get(pod, "spec"));
+        check_creation(c, pod);
     else
-        pod_changes_check(c, json_get(pod, "spec"), json_get(old, "spec"));
+        check_update(c, pod, old);
 }
 
 /* Of new ones alone: updates of pods are many, and few are made by people. */
@@ -410,87 +375,4 @@ pod_warn_of(struct causes *c, const struct json *pod, const struct json *old)
                     "surprising behavior; a DNS label is recommended: [%s]",
                     why);
     pod_warn(c, pod);
-}
-
-/* --- status --------------------------------------------------------------- */
-
-static void
-check_conditions(struct causes *c, const struct json *status)
-{
-    const struct json *list = json_get(status, "conditions");
-
-    for (uint32_t i = 0; i < json_count(list); i++) {
-        unsigned at = causes_enter_index(c, "conditions", i);
-
-        check_name(c, json_at(list, i), "type", NAME_QUALIFIED);
-        causes_leave(c, at);
-    }
-}
-
-/* What ended stays ended, unless the pod's containers are started again. */
-static void
-check_ended(struct causes *c,
-            const struct json *status,
-            const struct json *was,
-            const char *name,
-            const char *policy)
-{
-    const struct json *old_list = json_get(was, name);
-    const struct json *list = json_get(status, name);
-
-    if (strcmp(policy, "Always") == 0)
-        return;
-    for (uint32_t i = 0; i < json_count(old_list); i++) {
-        const struct json *old = json_at(old_list, i);
-        const struct json *end = json_get_path(old, "state.terminated");
-        unsigned at;
-
-        if (end == NULL
-            || (json_get_int(end, "exitCode", 0) != 0
-                && strcmp(policy, "OnFailure") == 0))
-            continue;
-        at = causes_enter_index(c, name, i);
-        for (uint32_t j = 0; j < json_count(list); j++)
-            if (strcmp(check_text(json_at(list, j), "name"),
-                       check_text(old, "name"))
-                    == 0
-                && json_get_path(json_at(list, j), "state.terminated") == NULL)
-                causes_add(c,
-                           CAUSE_FORBIDDEN,
-                           "state",
-                           NULL,
-                           "may not be transitioned to non-terminated state");
-        causes_leave(c, at);
-    }
-}
-
-void
-pod_validate_status(struct causes *c,
-                    const struct json *pod,
-                    const struct json *old)
-{
-    const struct json *status = json_get(pod, "status");
-    const struct json *was = json_get(old, "status");
-    const char *policy = check_text(json_get(old, "spec"), "restartPolicy");
-    unsigned at;
-
-    meta_check(c, &pod_kind, NAME_DNS_SUBDOMAIN, pod, old);
-    at = causes_enter(c, "status");
-    if (strcmp(check_text(json_get(pod, "spec"), "nodeName"),
-               check_text(json_get(old, "spec"), "nodeName"))
-        != 0)
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   "nodeName",
-                   NULL,
-                   "may not be changed directly");
-    if (*check_text(status, "nominatedNodeName") != '\0')
-        check_name(c, status, "nominatedNodeName", NAME_DNS_SUBDOMAIN);
-    check_ended(c, status, was, "containerStatuses", policy);
-    check_ended(c, status, was, "initContainerStatuses", policy);
-    check_ended(c, status, was, "ephemeralContainerStatuses", "Never");
-    check_conditions(c, status);
-    if (check_is_set(was, "allocation"))
-        check_immutable(c, status, was, "allocation");
-    causes_leave(c, at);
 }

@@ -26,8 +26,3 @@ pod_warn_of(struct causes *c, const struct json *pod, const struct json *old);
 void pod_spec_drop_disabled(struct arena *arena,
                             struct json *spec,
                             const struct json *old);
-
-/* Annotations that mean something for pods, where the walk stands at meta. */
-void pod_annotations_check(struct causes *c,
-                           const struct json *meta,
-                           const struct json *spec);

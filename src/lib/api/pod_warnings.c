@@ -51,8 +51,6 @@ static const struct {
 } old_annotations[] = {
     {"scheduler.alpha.kubernetes.io/critical-pod",
      "non-functional in v1.16+; use the \"priorityClassName\" field instead"},
-    {"seccomp.security.alpha.kubernetes.io/pod",
-     "non-functional in v1.27+; use the \"seccompProfile\" field instead"},
     {"security.alpha.kubernetes.io/sysctls",
      "non-functional in v1.11+; use the \"sysctls\" field instead"},
     {"security.alpha.kubernetes.io/unsafe-sysctls",
@@ -345,6 +343,19 @@ warn_of_resources(struct causes *c, const struct json *container)
 }
 
 static void
+warn_of_overhead(struct causes *c, const struct json *spec)
+{
+    static const char *const names[] = {"memory", "ephemeral-storage"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        unsigned at = causes_enter_key(c, "overhead", names[i]);
+
+        warn_of_fraction(c, json_get(spec, "overhead"), names[i]);
+        causes_leave(c, at);
+    }
+}
+
+static void
 warn_of_containers(struct causes *c, const struct json *spec, const char *name)
 {
     const struct json *list = json_get(spec, name);
@@ -358,6 +369,106 @@ warn_of_containers(struct causes *c, const struct json *spec, const char *name)
     }
 }
 
+/* --- ports ----------------------------------------------------------------- */
+
+static const char *const container_lists[] = {"initContainers", "containers"};
+
+/* Whether, and how, two ports of the same number and protocol collide. */
+static const char *
+collision_of(const struct json *a, const struct json *b)
+{
+    int64_t port_a = json_get_int(a, "hostPort", 0);
+    int64_t port_b = json_get_int(b, "hostPort", 0);
+    const char *ip_a = check_text(a, "hostIP"), *ip_b = check_text(b, "hostIP");
+
+    if (port_a == port_b && strcmp(ip_a, ip_b) == 0)
+        return "duplicate";
+    if (port_a == 0 || port_b == 0)
+        return "overlapping";
+    if (port_a == port_b && (*ip_a == '\0') != (*ip_b == '\0'))
+        return "dangerously ambiguous";
+    return NULL;
+}
+
+static bool
+is_same_port(const struct json *a, const struct json *b)
+{
+    return json_get_int(a, "containerPort", 0)
+               == json_get_int(b, "containerPort", 0)
+           && strcmp(check_text(a, "protocol"), check_text(b, "protocol")) == 0;
+}
+
+/* Where the walk stands at a port: the ports that come before it. */
+static void
+warn_of_collisions(struct causes *c,
+                   const struct json *spec,
+                   const char *prefix,
+                   const struct json *port)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(container_lists); i++) {
+        const struct json *list = json_get(spec, container_lists[i]);
+
+        for (uint32_t j = 0; j < json_count(list); j++) {
+            const struct json *ports = json_get(json_at(list, j), "ports");
+
+            for (uint32_t k = 0; k < json_count(ports); k++) {
+                const struct json *other = json_at(ports, k);
+                const char *how = NULL;
+
+                if (other == port)
+                    return;
+                if (is_same_port(other, port))
+                    how = collision_of(port, other);
+                if (how != NULL)
+                    causes_warn(c,
+                                "",
+                                "%s port definition with %s%s[%u].ports[%u]",
+                                how,
+                                prefix,
+                                container_lists[i],
+                                j,
+                                k);
+            }
+        }
+    }
+}
+
+static void
+warn_of_ports(struct causes *c, const struct json *spec)
+{
+    const char *prefix =
+        arena_printf(c->arena, "%s%s", c->path, c->path_length > 0 ? "." : "");
+
+    for (size_t i = 0; i < ARRAY_SIZE(container_lists); i++) {
+        const struct json *list = json_get(spec, container_lists[i]);
+
+        for (uint32_t j = 0; j < json_count(list); j++) {
+            const struct json *ports = json_get(json_at(list, j), "ports");
+            unsigned at = causes_enter_index(c, container_lists[i], j);
+
+            for (uint32_t k = 0; k < json_count(ports); k++) {
+                const struct json *port = json_at(ports, k);
+                unsigned inside = causes_enter_index(c, "ports", k);
+
+                if (*check_text(port, "hostIP") != '\0'
+                    && json_get_int(port, "hostPort", 0) == 0)
+                    causes_warn(c,
+                                "",
+                                "hostIP set without hostPort: {Name:%s "
+                                "HostPort:0 ContainerPort:%" PRId64
+                                " Protocol:%s HostIP:%s}",
+                                check_text(port, "name"),
+                                json_get_int(port, "containerPort", 0),
+                                check_text(port, "protocol"),
+                                check_text(port, "hostIP"));
+                warn_of_collisions(c, spec, prefix, port);
+                causes_leave(c, inside);
+            }
+            causes_leave(c, at);
+        }
+    }
+}
+
 void
 pod_warn(struct causes *c, const struct json *pod)
 {
@@ -365,6 +476,7 @@ pod_warn(struct causes *c, const struct json *pod)
     unsigned at;
 
     warn_of_annotations(c, json_get(pod, "metadata"));
+    pod_annotations_warn(c, pod);
     at = causes_enter(c, "spec");
     warn_of_node_selector(c, spec);
     warn_of_affinity(c, spec);
@@ -372,8 +484,10 @@ pod_warn(struct causes *c, const struct json *pod)
     warn_of_volumes(c, spec);
     warn_of_duplicates(c, spec, "hostAliases", "ip");
     warn_of_duplicates(c, spec, "imagePullSecrets", "name");
+    warn_of_overhead(c, spec);
     warn_of_containers(c, spec, "initContainers");
     warn_of_containers(c, spec, "containers");
+    warn_of_ports(c, spec);
     if (json_get_int(spec, "terminationGracePeriodSeconds", 0) < 0)
         causes_warn(c,
                     "terminationGracePeriodSeconds",
