@@ -36,7 +36,8 @@ struct work {
     enum deed deed;
     bool keeps_data; /* a removal that leaves the directory */
     struct scratch_volume volume;
-    struct client_call *call; /* while the API is told */
+    struct client_call *call;  /* while the API is told */
+    const struct object *told; /* what it answered, or NULL */
     int result;
     struct error err;
 };
@@ -87,6 +88,19 @@ volumes_free(struct volumes *v)
         really_free(v);
 }
 
+/* The answer to a word of ours may be here before the watch has it; what the
+ * watch still says is then what we have just dealt with.
+ */
+static const struct object *
+find_newest(const struct work *w)
+{
+    const struct object *seen = informer_find(w->all->informer, NULL, w->name);
+
+    return seen != NULL && w->told != NULL && w->told->revision > seen->revision
+               ? w->told
+               : seen;
+}
+
 static void
 end_work(struct work *w)
 {
@@ -99,7 +113,7 @@ end_work(struct work *w)
         if (v->under_way == 0)
             really_free(v);
     } else {
-        volume = informer_find(v->informer, NULL, w->name);
+        volume = find_newest(w);
         /* It may be another one by now, or want the next thing. */
         if (volume != NULL && w->result == 0)
             consider(v, volume);
@@ -107,6 +121,7 @@ end_work(struct work *w)
             timer_start(v->again,
                         w->result == -EAGAIN ? TELL_AGAIN_MS : DO_AGAIN_MS);
     }
+    object_unref(w->told);
     free(w->name);
     free(w);
 }
@@ -120,9 +135,11 @@ on_told(const struct client_reply *reply, void *context)
     struct error err = {0};
 
     w->call = NULL;
-    if (client_reply_error(reply, &err) == 0 || reply->code == 404)
+    if (client_reply_error(reply, &err) == 0 || reply->code == 404) {
         w->result = 0;
-    else {
+        if (reply->object != NULL)
+            w->told = object_ref(reply->object);
+    } else {
         w->result = -EAGAIN;
         log_debug("telling of volume '%s': %s, trying again",
                   w->name,

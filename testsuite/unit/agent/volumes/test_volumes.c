@@ -11,37 +11,27 @@
 #include "lib/api/persistent_volume.h"
 #include "lib/base/error.h"
 #include "lib/loop/loop.h"
-#include "lib/loop/timer.h"
 #include "lib/loop/workers.h"
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
+#include "testsuite/unit/agent/turns.h"
 
 struct stage {
     char *dir;
     struct fake_client *api;
     struct loop *loop;
-    struct timer *end_of_turn;
     struct workers *workers;
     struct scratch *scratch;
     struct volumes *volumes;
 };
 
-static void
-stop(void *loop)
-{
-    loop_stop(loop);
-}
-
+/* For what is not to come. */
 static void
 settle(struct stage *t)
 {
-    for (int i = 0; i < 20; i++) {
-        fake_client_run(t->api);
-        timer_start(t->end_of_turn, 2);
-        loop_run(t->loop);
-    }
-    fake_client_run(t->api);
+    for (int i = 0; i < 20; i++)
+        turns_take(t->api);
 }
 
 static void
@@ -51,8 +41,7 @@ begin(struct stage *t)
 
     t->dir = scratch_new();
     t->api = fake_client_new();
-    t->loop = loop_new();
-    t->end_of_turn = timer_new(t->loop, stop, t->loop);
+    t->loop = fake_client_client(t->api)->loop;
     t->workers = workers_new(2);
     ck_assert_msg(scratch_open(t->dir, 1 << 20, &t->scratch, &err) == 0,
                   "%s",
@@ -75,8 +64,6 @@ end(struct stage *t)
     workers_free(t->workers);
     loop_drain(t->loop);
     scratch_close(t->scratch);
-    timer_free(t->end_of_turn);
-    loop_free(t->loop);
     fake_client_free(t->api);
     scratch_freep(&t->dir);
 }
@@ -124,6 +111,27 @@ is_there(const struct stage *t)
     return access(path, F_OK) == 0;
 }
 
+static bool
+phase_is(const struct stage *t, const char *phase)
+{
+    return strcmp(status(t)->phase, phase) == 0;
+}
+
+static bool
+is_removed(const struct stage *t)
+{
+    const char *reason = status(t)->reason;
+
+    return reason != NULL && strcmp(reason, VOLUME_REMOVED) == 0;
+}
+
+static void
+make(struct stage *t, const char *policy)
+{
+    put(t, t->dir, "Pending", policy, "");
+    turns_until(t->api, phase_is(t, "Available"));
+}
+
 #define DELETED ",\"deletionTimestamp\":\"2024-01-01T00:00:00Z\""
 
 START_TEST(what_is_pending_is_made)
@@ -131,10 +139,8 @@ START_TEST(what_is_pending_is_made)
     struct stage t = {0};
 
     begin(&t);
-    put(&t, t.dir, "Pending", "Delete", "");
-    settle(&t);
+    make(&t, "Delete");
 
-    ck_assert_str_eq(status(&t)->phase, "Available");
     ck_assert(is_there(&t));
     end(&t);
 }
@@ -146,9 +152,8 @@ START_TEST(what_cannot_be_made_has_failed_and_says_why)
 
     begin(&t);
     put(&t, "/elsewhere", "Pending", "Delete", "");
-    settle(&t);
+    turns_until(t.api, phase_is(&t, "Failed"));
 
-    ck_assert_str_eq(status(&t)->phase, "Failed");
     ck_assert_str_eq(status(&t)->reason, "ProvisioningFailed");
     ck_assert_ptr_nonnull(
         strstr(status(&t)->message, "is not in the scratch directory"));
@@ -161,12 +166,10 @@ START_TEST(what_is_deleted_is_removed_and_said_to_be)
     struct stage t = {0};
 
     begin(&t);
-    put(&t, t.dir, "Pending", "Delete", "");
-    settle(&t);
+    make(&t, "Delete");
     put(&t, t.dir, "Released", "Delete", DELETED);
-    settle(&t);
+    turns_until(t.api, is_removed(&t));
 
-    ck_assert_str_eq(status(&t)->reason, VOLUME_REMOVED);
     ck_assert(!is_there(&t));
     end(&t);
 }
@@ -177,8 +180,7 @@ START_TEST(what_is_bound_stays_although_it_is_deleted)
     struct stage t = {0};
 
     begin(&t);
-    put(&t, t.dir, "Pending", "Delete", "");
-    settle(&t);
+    make(&t, "Delete");
     put(&t, t.dir, "Bound", "Delete", DELETED);
     settle(&t);
 
@@ -193,12 +195,10 @@ START_TEST(what_is_to_be_retained_stays_on_the_disk)
     struct stage t = {0};
 
     begin(&t);
-    put(&t, t.dir, "Pending", "Retain", "");
-    settle(&t);
+    make(&t, "Retain");
     put(&t, t.dir, "Released", "Retain", DELETED);
-    settle(&t);
+    turns_until(t.api, is_removed(&t));
 
-    ck_assert_str_eq(status(&t)->reason, VOLUME_REMOVED);
     ck_assert(is_there(&t));
     end(&t);
 }
@@ -216,13 +216,11 @@ START_TEST(a_word_that_was_lost_is_said_again)
                      503,
                      "ServiceUnavailable");
     put(&t, t.dir, "Pending", "Delete", "");
-    settle(&t);
-    ck_assert_str_eq(status(&t)->phase, "Pending");
+    turns_until(t.api,
+                fake_client_calls(t.api, CLIENT_MERGE_PATCH, "status") > 0);
+    ck_assert(phase_is(&t, "Pending"));
 
-    timer_start(t.end_of_turn, 2500);
-    loop_run(t.loop);
-    settle(&t);
-    ck_assert_str_eq(status(&t)->phase, "Available");
+    turns_until(t.api, phase_is(&t, "Available"));
     end(&t);
 }
 END_TEST
@@ -243,8 +241,7 @@ START_TEST(an_agent_may_stop_in_the_middle)
     fake_client_run(t.api);
     while (!is_there(&t))
         usleep(1000);
-    timer_start(t.end_of_turn, 5);
-    loop_run(t.loop);
+    loop_drain(t.loop);
     end(&t);
 }
 END_TEST
