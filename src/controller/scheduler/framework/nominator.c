@@ -145,3 +145,10 @@ nominator_visit_nodes(const struct nominator *n,
     while (map_next(n->by_node, &at, &name, &value))
         visit(name, context);
 }
+
+bool
+nominator_counts(const struct pod_view *nominated, const struct pod_view *pod)
+{
+    return nominated->priority >= pod->priority
+           && !pod_view_is_same(nominated, pod);
+}

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "lib/base/macro.h"
@@ -36,3 +37,9 @@ const char *nominator_node(const struct nominator *n,
 struct pod_view *const *nominator_pods(const struct nominator *n,
                                        const char *node_name,
                                        size_t *ret_count);
+
+/* Whether room is kept from `pod` for the nominated one: it is another, and
+ * not less important.
+ */
+bool nominator_counts(const struct pod_view *nominated,
+                      const struct pod_view *pod);

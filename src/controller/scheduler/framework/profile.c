@@ -401,13 +401,6 @@ profile_filter(const struct profile *p,
     }
 }
 
-static bool
-counts_against(const struct cycle *c, const struct pod_view *nominated)
-{
-    return nominated->priority >= c->pod->priority
-           && !pod_view_is_same(nominated, c->pod);
-}
-
 bool
 profile_has_nominated(const struct profile *p,
                       const struct cycle *c,
@@ -418,7 +411,7 @@ profile_has_nominated(const struct profile *p,
         nominator_pods(p->handle->nominator, node->name, &count);
 
     for (size_t i = 0; i < count; i++)
-        if (counts_against(c, pods[i]))
+        if (nominator_counts(pods[i], c->pod))
             return true;
     return false;
 }
@@ -438,7 +431,7 @@ filter_with_nominated(const struct profile *p,
 
     cycle_copy(&copy, c);
     for (size_t i = 0; i < count; i++) {
-        if (!counts_against(c, pods[i]))
+        if (!nominator_counts(pods[i], c->pod))
             continue;
         node_view_add_pod(crowded, pods[i]);
         profile_add_pod(p, &copy, pods[i], crowded);

@@ -2,10 +2,13 @@
 /* NumaFit - a node must have the cores, memory and devices where the pod's
  * placement wants them; chooses them exactly
  *
- * Extension points:  filter, score, reserve
+ * Extension points:  prefilter (for what is to come), filter, score, reserve
  * Arguments:         numaStrategy (default, kubelet), cpuManagerOptions,
  *                    preferClosestNumaNodes: which rules choose cores
  * Woken by:          a pod leaving; a node joining or changing its resources
+ *
+ * Where room is being made for a pod, others keep off the cores, memory and
+ * devices that it is to have; not only off as much of them.
  *
  * On a node without a topology it has nothing to say, and the pod gets no
  * allocation there.
@@ -19,6 +22,7 @@
 #include "lib/allocator/kubelet_grant.h"
 #include "lib/allocator/occupancy.h"
 #include "lib/allocator/silicon.h"
+#include "lib/api/pod.h"
 #include "lib/api/rows.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
@@ -95,9 +99,9 @@ read_args(struct numa_fit *self, const struct json *args, struct error *err)
 
 /* The pod's, with the strategy of this profile. */
 static struct demand
-demand_of(const struct numa_fit *self, const struct cycle *c)
+demand_of(const struct numa_fit *self, const struct pod_view *pod)
 {
-    struct demand d = c->pod->demand;
+    struct demand d = pod->demand;
 
     d.rules = self->is_kubelet ? &self->rules : NULL;
     return d;
@@ -164,7 +168,7 @@ numa_fit_filter(void *self,
                 struct answer *answers)
 {
     const struct numa_fit *me = self;
-    const struct demand d = demand_of(me, c);
+    const struct demand d = demand_of(me, c->pod);
 
     for (unsigned i = 0; i < count; i++) {
         struct allocator_choice choice;
@@ -179,6 +183,84 @@ numa_fit_filter(void *self,
             answer == ALLOCATOR_TOO_SMALL ? VERDICT_NEVER : VERDICT_REJECT;
         answers[i].reason = me->reasons[answer];
     }
+}
+
+/* What the pod, nominated on the node, will hold when those are gone that leave
+ * to make room.
+ */
+static void
+take_ahead(const struct numa_fit *self,
+           struct occupancy *o,
+           const struct node_view *node,
+           const struct pod_view *pod)
+{
+    CLEANUP(occupancy_freep) struct occupancy *then = occupancy_dup(o);
+    CLEANUP(holding_freep) struct holding *holding = NULL;
+    CLEANUP_FREE struct grant *grant = xnew(struct grant);
+    const struct demand d = demand_of(self, pod);
+
+    for (uint32_t i = 0; i < node->pods.count; i++) {
+        const struct pod_view *other = node->pods.items[i];
+
+        if (other->holding != NULL && other->priority < pod->priority
+            && pod_view_is_terminating(other))
+            occupancy_release(then, other->holding);
+    }
+    if (allocator_grant(then, &d, grant) != ALLOCATOR_FITS)
+        return;
+    holding = grant_holding(grant, o->silicon);
+    occupancy_take(o, holding);
+}
+
+static enum verdict
+numa_fit_prefilter(void *self,
+                   struct cycle *c,
+                   struct narrowing *ret_narrowing,
+                   uint32_t *ret_reason)
+{
+    (void)self;
+    (void)c;
+    (void)ret_narrowing;
+    (void)ret_reason;
+    return VERDICT_OK;
+}
+
+/* The node is a copy to try things on. What a pod holds is counted by it; one
+ * that is nominated holds nothing yet.
+ */
+static void
+numa_fit_add_pod(void *self,
+                 struct cycle *c,
+                 const struct pod_view *other,
+                 const struct node_view *node)
+{
+    (void)c;
+    if (node->occupancy != NULL && other->holding == NULL
+        && other->pod->spec.node_name == NULL)
+        take_ahead(self, node->occupancy, node, other);
+}
+
+/* Without what those will have who are to come and are not less important than
+ * the pod; NULL: there are none.
+ */
+static struct occupancy *
+leave_room(const struct numa_fit *self,
+           const struct cycle *c,
+           const struct node_view *node)
+{
+    struct occupancy *o = NULL;
+    size_t count;
+    struct pod_view *const *pods =
+        nominator_pods(self->handle->nominator, node->name, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        if (!nominator_counts(pods[i], c->pod))
+            continue;
+        if (o == NULL)
+            o = occupancy_dup(node->occupancy);
+        take_ahead(self, o, node, pods[i]);
+    }
+    return o;
 }
 
 /* 0 to 999: the node's place in an order that is always the same. */
@@ -203,7 +285,7 @@ numa_fit_score_one(void *self,
                    const struct node_view *node)
 {
     const struct occupancy *o = node->occupancy;
-    const struct demand d = demand_of(self, c);
+    const struct demand d = demand_of(self, c->pod);
     struct allocator_choice choice;
     int64_t pus = d.pus, span, full, fuller, place;
 
@@ -227,14 +309,16 @@ numa_fit_reserve(void *self,
                  uint32_t *ret_reason)
 {
     const struct numa_fit *me = self;
-    const struct demand d = demand_of(me, c);
+    const struct demand d = demand_of(me, c->pod);
+    CLEANUP(occupancy_freep) struct occupancy *room = NULL;
     enum allocator_answer answer;
     struct grant *grant;
 
     if (node->occupancy == NULL)
         return VERDICT_OK;
+    room = leave_room(me, c, node);
     grant = xnew(struct grant);
-    answer = allocator_grant(node->occupancy, &d, grant);
+    answer = allocator_grant(room != NULL ? room : node->occupancy, &d, grant);
     if (answer != ALLOCATOR_FITS) {
         free(grant);
         *ret_reason = me->reasons[answer];
@@ -271,7 +355,7 @@ numa_fit_explain(void *self,
                  const struct node_view *node,
                  struct strbuf *out)
 {
-    const struct demand own = demand_of(self, c), *d = &own;
+    const struct demand own = demand_of(self, c->pod), *d = &own;
     struct allocator_choice choice;
 
     if (node->occupancy == NULL
@@ -299,6 +383,8 @@ const struct plugin numa_fit_plugin = {
     .make = numa_fit_make,
     .drop = free,
     .sign = numa_fit_sign,
+    .prefilter = numa_fit_prefilter,
+    .add_pod = numa_fit_add_pod,
     .filter = numa_fit_filter,
     .score_one = numa_fit_score_one,
     .reserve = numa_fit_reserve,

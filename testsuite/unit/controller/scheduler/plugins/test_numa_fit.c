@@ -91,6 +91,96 @@ START_TEST(a_small_pod_leaves_the_whole_node_to_a_large_one)
 }
 END_TEST
 
+/* Which runs, or is leaving to make room. */
+static void
+put_bound(struct world *w,
+          const char *name,
+          const char *meta,
+          const char *cpu,
+          const char *memory,
+          const char *allocation)
+{
+    CLEANUP_FREE char *text = xasprintf(
+        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"%s},"
+        "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\","
+        "\"image\":\"host\",\"resources\":{\"requests\":{\"cpu\":\"%s\","
+        "\"memory\":\"%s\"}}}]" SINGLE_NUMA "},\"status\":{\"phase\":"
+        "\"Running\",\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":"
+        "\"True\",\"reason\":\"PreemptionByScheduler\"}],\"allocation\":%s}}",
+        name,
+        meta,
+        cpu,
+        memory,
+        allocation);
+
+    fake_client_put(w->api, &pod_kind, text);
+}
+
+/* NUMA node 0 has three cores free, 1 two; "large" waits for all of 1, which
+ * another pod is leaving.
+ */
+static struct world *
+world_with_room_being_made(const char *memory_of_0)
+{
+    struct world *w = world_new(NULL);
+    CLEANUP_FREE char *on_0 =
+        xasprintf("{\"cpus\":\"0,8\",\"memoryNodes\":\"0\",\"memory\":[{"
+                  "\"node\":0,\"bytes\":\"%s\"}]}",
+                  memory_of_0);
+
+    world_add_numa_node(w, "n1", 2, 4);
+    put_bound(w, "stays", "", "2", memory_of_0, on_0);
+    put_bound(w,
+              "leaves",
+              ",\"deletionTimestamp\":\"2024-01-01T00:00:00Z\","
+              "\"deletionGracePeriodSeconds\":30",
+              "4",
+              "1Gi",
+              "{\"cpus\":\"4-5,12-13\",\"memoryNodes\":\"1\"}");
+    fake_client_put(
+        w->api,
+        &pod_kind,
+        "{\"metadata\":{\"name\":\"large\",\"namespace\":\"default\"},"
+        "\"spec\":{\"priority\":100,\"containers\":[{\"name\":\"main\","
+        "\"image\":\"host\",\"resources\":{\"requests\":{\"cpu\":\"8\","
+        "\"memory\":\"1Gi\"}}}]" SINGLE_NUMA
+        "},\"status\":{\"nominatedNodeName\":\"n1\"}}");
+    world_settle(w);
+    return w;
+}
+
+START_TEST(a_small_pod_keeps_off_what_a_large_one_is_to_have)
+{
+    struct world *w = world_with_room_being_made("1Gi");
+
+    world_add_pod(w, "small", "2", "1Gi", SINGLE_NUMA);
+    world_settle(w);
+    ck_assert_str_eq(world_allocation(w, "small")->memory_nodes, "0");
+    ck_assert_str_eq(world_node_of(w, "large"), "");
+
+    fake_client_remove(w->api, &pod_kind, "default", "leaves");
+    world_advance(w, 1000);
+    ck_assert_str_eq(world_allocation(w, "large")->cpus, "4-7,12-15");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_small_pod_waits_where_only_that_would_do)
+{
+    struct world *w = world_with_room_being_made("14Gi");
+
+    world_add_pod(w, "small", "2", "4Gi", SINGLE_NUMA);
+    world_settle(w);
+    ck_assert_str_eq(world_node_of(w, "small"), "");
+
+    fake_client_remove(w->api, &pod_kind, "default", "leaves");
+    world_advance(w, 1000);
+    ck_assert_str_eq(world_allocation(w, "large")->cpus, "4-7,12-15");
+    ck_assert_str_eq(world_node_of(w, "small"), "");
+    world_free(w);
+}
+END_TEST
+
 START_TEST(memory_spans_numa_nodes_while_the_cores_stay_on_one)
 {
     struct world *w = world_new(NULL);
@@ -214,6 +304,8 @@ SUITE("numa_fit",
       one_of_two_pods_gets_the_last_aligned_cores,
       a_small_pod_leaves_the_whole_numa_node_to_a_large_one,
       a_small_pod_leaves_the_whole_node_to_a_large_one,
+      a_small_pod_keeps_off_what_a_large_one_is_to_have,
+      a_small_pod_waits_where_only_that_would_do,
       memory_spans_numa_nodes_while_the_cores_stay_on_one,
       offline_cores_in_the_middle_are_not_given,
       an_asymmetric_node_is_used_as_it_is,
