@@ -16,13 +16,18 @@
 #include "controller/store/store.h"
 #include "lib/api/allocation.h"
 #include "lib/api/binding.h"
+#include "lib/api/causes.h"
+#include "lib/api/cpuset.h"
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
+#include "lib/api/node.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
 #include "lib/base/arena.h"
+#include "lib/base/bitset.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
@@ -124,6 +129,58 @@ check_pod(struct request *q,
                                    "pod %s has non-empty .spec.schedulingGates",
                                    name));
     return true;
+}
+
+/* What cannot be read would be in the way of every later binding. */
+static bool
+check_allocation(struct request *q, const struct binding *binding)
+{
+    const struct allocation *a = binding->allocation;
+    struct causes causes;
+
+    if (a == NULL)
+        return true;
+    causes_init(&causes, q->arena);
+    causes_enter(&causes, "allocation");
+    allocation_check(a, json_get(q->body, "allocation"), &causes);
+    if (causes.count > 0)
+        reply_invalid(&q->reply, "", "Binding", q->route.name, &causes);
+    return causes.count == 0;
+}
+
+/* A node that is not known, or says nothing of its topology, is taken to have
+ * what it is said to.
+ */
+static bool
+check_node(struct request *q, const struct binding *binding)
+{
+    const struct object *node = store_find(q->server->store,
+                                           STORE_PENDING,
+                                           &node_kind,
+                                           NULL,
+                                           binding->target.name);
+    const char *there =
+        node != NULL ? json_get_text(node_of(node)->status.topology, "cpus")
+                     : NULL;
+    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
+    struct bitset asked, has;
+
+    if (there == NULL || binding->allocation == NULL
+        || binding->allocation->cpus == NULL
+        || cpuset_parse(there, &has, NULL) < 0
+        || cpuset_parse(binding->allocation->cpus, &asked, NULL) < 0)
+        return true;
+    bitset_and_not(&asked, &has);
+    if (bitset_is_empty(&asked))
+        return true;
+    cpuset_format(&asked, &list);
+    return refuse(q,
+                  arena_printf(q->arena,
+                               "node %s does not have the CPUs %s, or keeps "
+                               "them for the system: it has %s",
+                               binding->target.name,
+                               list.text,
+                               there));
 }
 
 struct neighbours {
@@ -270,6 +327,7 @@ verb_bind(struct request *q)
     object = write_find(q);
     if (object == NULL || !authorization_covers(q, object)
         || !read_target(q, &binding) || !check_pod(q, object, &binding)
+        || !check_allocation(q, &binding) || !check_node(q, &binding)
         || !check_disjoint(q, &binding)) {
         request_finish_durably(q);
         return;

@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/api/causes.h"
 #include "lib/api/cpuset.h"
 #include "lib/api/topology.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
+#include "lib/json/json.h"
 
 /* The PUs of its own: used and withheld. */
 static int
@@ -25,6 +27,32 @@ read_pus(const struct allocation *a, struct bitset *ret, struct error *err)
     bitset_or(&used, &withheld);
     *ret = used;
     return 0;
+}
+
+static void
+check_list(const char *list,
+           const char *name,
+           const struct json *tree,
+           struct causes *causes)
+{
+    struct bitset set;
+
+    if (list != NULL && cpuset_parse(list, &set, NULL) < 0)
+        causes_add(causes,
+                   CAUSE_INVALID,
+                   name,
+                   json_get(tree, name),
+                   "must be a list of numbers and ranges, such as 0-7,64-71");
+}
+
+void
+allocation_check(const struct allocation *a,
+                 const struct json *tree,
+                 struct causes *causes)
+{
+    check_list(a->cpus, "cpus", tree, causes);
+    check_list(a->withheld, "withheld", tree, causes);
+    check_list(a->memory_nodes, "memoryNodes", tree, causes);
 }
 
 static int

@@ -10,6 +10,7 @@
 #include "lib/base/bitset.h"
 #include "lib/json/record.h"
 
+struct causes;
 struct error;
 struct strbuf;
 struct topology;
@@ -30,6 +31,11 @@ struct allocation {
 };
 
 extern const struct record allocation_record;
+
+/* Adds what is no list to the causes; `tree` is the allocation as it came. */
+void allocation_check(const struct allocation *a,
+                      const struct json *tree,
+                      struct causes *causes);
 
 /* Whether two allocations on one node are disjoint in PUs (used and withheld)
  * and devices. -EINVAL when a list cannot be read; -EEXIST with the overlap

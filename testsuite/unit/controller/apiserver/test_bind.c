@@ -96,6 +96,34 @@ START_TEST(a_pod_bound_without_an_allocation_is_given_one_where_it_is)
 }
 END_TEST
 
+START_TEST(cpus_that_the_node_does_not_have_are_refused)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    world_code(&w,
+               &admin,
+               HTTP_POST,
+               "/api/v1/nodes",
+               "{\"metadata\":{\"name\":\"n1\"},\"status\":{\"topology\":{"
+               "\"cpus\":\"0-1,3\"}}}");
+    world_code(&w, &alice, HTTP_POST, PODS, POD("a"));
+
+    {
+        CLEANUP_ANSWER struct answer a = world_ask(&w,
+                                                   &scheduler_room,
+                                                   HTTP_POST,
+                                                   PODS "/a/binding",
+                                                   BINDING("n1", "1-3"));
+
+        ck_assert_int_eq(a.code, 409);
+        ck_assert_ptr_nonnull(strstr(answer_get(&a, "message"),
+                                     "node n1 does not have the CPUs 2"));
+    }
+    ck_assert_int_eq(bind_pod(&w, "a", BINDING("n1", "1,3")), 201);
+}
+END_TEST
+
 START_TEST(nonsense_is_refused)
 {
     CLEANUP_WORLD struct world w;
@@ -107,7 +135,8 @@ START_TEST(nonsense_is_refused)
 
     ck_assert_int_eq(bind_pod(&w, "nobody", BINDING("n1", "0")), 404);
     ck_assert_int_eq(bind_pod(&w, "a", "{\"target\":{}}"), 500);
-    ck_assert_int_eq(bind_pod(&w, "a", BINDING("n1", "zero")), 409);
+    ck_assert_int_eq(bind_pod(&w, "a", BINDING("n1", "zero")), 422);
+    ck_assert_int_eq(bind_pod(&w, "a", BINDING("n2", "zero")), 422);
     ck_assert_int_eq(
         bind_pod(&w, "a", "{\"metadata\":{\"name\":\"x\"},\"target\":{}}"),
         400);
@@ -120,4 +149,5 @@ SUITE("bind",
       a_pod_that_ended_gives_its_cores_back,
       a_bound_pod_is_not_bound_again,
       a_pod_bound_without_an_allocation_is_given_one_where_it_is,
+      cpus_that_the_node_does_not_have_are_refused,
       nonsense_is_refused)
