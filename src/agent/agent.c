@@ -206,6 +206,8 @@ gather_facts(struct agent *a)
     a->facts.uid = geteuid();
     a->facts.can_limit_memory =
         a->cgroups != NULL && cgroot_ability(a->cgroups)->memory;
+    a->facts.can_limit_hugepages =
+        a->cgroups != NULL && cgroot_ability(a->cgroups)->hugepages;
     a->facts.can_guard_devices =
         a->cgroups != NULL && cgroot_ability(a->cgroups)->devices;
     a->facts.devices_lacking =

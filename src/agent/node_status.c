@@ -187,6 +187,35 @@ add_devices_enforced(struct arena *arena,
         now_us);
 }
 
+/* Likewise. */
+static void
+add_hugepages_enforced(struct arena *arena,
+                       struct json *list,
+                       const struct node_facts *f,
+                       int64_t now_us)
+{
+    bool enforced = f->can_limit_hugepages && !f->topology->is_virtual;
+    bool any = false;
+
+    for (unsigned i = 0; i < f->topology->n_numa; i++)
+        any = any || f->topology->numa[i].n_hugepages > 0;
+    if (!any)
+        return;
+    add_condition(
+        arena,
+        list,
+        "HugepagesEnforced",
+        enforced,
+        enforced ? "CgroupHugetlb" : "NoHugetlbController",
+        enforced ? "pods can use the huge pages that they were given, and no "
+                   "others"
+        : f->topology->is_virtual
+            ? "the topology was given: it is not this machine's memory"
+            : "pods can use more huge pages than they were given, and those "
+              "that asked for none, too: there is no hugetlb controller",
+        now_us);
+}
+
 static struct json *
 conditions(struct arena *arena, const struct node_facts *f, int64_t now_us)
 {
@@ -219,6 +248,7 @@ conditions(struct arena *arena, const struct node_facts *f, int64_t now_us)
                         "are recorded, processes are not bound to them"
                       : "processes are bound to the cores they are given",
                   now_us);
+    add_hugepages_enforced(arena, list, f, now_us);
     add_devices_enforced(arena, list, f, now_us);
     if (f->has_hooks)
         add_condition(arena,

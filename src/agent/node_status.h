@@ -27,6 +27,7 @@ struct node_facts {
     const char *hook_failure; /* of one of them; NULL: none has failed */
     bool rootless; /* runs one ordinary user's pods, without cgroups */
     bool can_limit_memory;
+    bool can_limit_hugepages;
     bool can_bind_cpus; /* a cpuset controller, beside affinity */
     bool can_guard_devices;
     const char *devices_lacking; /* why not, or NULL */

@@ -31,8 +31,10 @@ struct cgroot {
 
 #define WANTED                                                        \
     ((unsigned)CONTROLLER_CPU | CONTROLLER_CPUSET | CONTROLLER_MEMORY \
-     | CONTROLLER_PIDS | CONTROLLER_DEVICES)
-#define LAZY ((unsigned)CONTROLLER_CPU | CONTROLLER_PIDS | CONTROLLER_DEVICES)
+     | CONTROLLER_PIDS | CONTROLLER_DEVICES | CONTROLLER_HUGETLB)
+#define LAZY                                                         \
+    ((unsigned)CONTROLLER_CPU | CONTROLLER_PIDS | CONTROLLER_DEVICES \
+     | CONTROLLER_HUGETLB)
 
 static void
 use(struct cgroot *r,
@@ -45,7 +47,8 @@ use(struct cgroot *r,
     r->bases[r->n_bases++] = (struct cgbase){
         .version = h->version,
         .controllers = controllers,
-        .is_lazy = controllers != 0 && (controllers & ~LAZY) == 0,
+        .is_lazy =
+            h->version == 1 && controllers != 0 && (controllers & ~LAZY) == 0,
         .mount = xstrdup(h->mount),
         .directory = xasprintf("%s%s", h->mount, base),
     };
@@ -180,6 +183,7 @@ look_at_ability(struct cgroot *r)
         leaf_has(memory, "memory.peak", "memory.max_usage_in_bytes");
     a->weight = find_base(r, CONTROLLER_CPU) != NULL;
     a->max_processes = find_base(r, CONTROLLER_PIDS) != NULL;
+    a->hugepages = find_base(r, CONTROLLER_HUGETLB) != NULL;
     a->cpu_time =
         tracking->version == 2 || find_base(r, CONTROLLER_CPUACCT) != NULL;
     a->devices = find_base(r, CONTROLLER_DEVICES) != NULL;

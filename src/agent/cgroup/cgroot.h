@@ -30,6 +30,7 @@ struct cgroot_ability {
     bool swap; /* counted, and so limited */
     bool weight;
     bool max_processes;
+    bool hugepages;
     bool cpu_time;
     bool peak_memory;
     bool devices;          /* can be denied */

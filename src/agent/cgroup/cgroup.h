@@ -73,6 +73,13 @@ int cgroup_set_partition(struct cgroup *c, const char *kind, struct error *err);
 int cgroup_set_memory(struct cgroup *c, uint64_t bytes, struct error *err);
 int cgroup_set_weight(struct cgroup *c, unsigned weight, struct error *err);
 int cgroup_set_max_processes(struct cgroup *c, uint64_t n, struct error *err);
+/* Of one size of page. Where the kernel can, what is mapped counts, so that
+ * too much is refused by mmap and not when it is touched.
+ */
+int cgroup_set_hugepages(struct cgroup *c,
+                         uint64_t page_bytes,
+                         uint64_t bytes,
+                         struct error *err);
 
 /* These devices can be opened by none of its processes any more, others as
  * before (v1: devices controller; v2: a BPF program, which needs root and a

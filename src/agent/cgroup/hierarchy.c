@@ -17,6 +17,7 @@ static const struct {
     {"cpuset", CONTROLLER_CPUSET},
     {"devices", CONTROLLER_DEVICES},
     {"freezer", CONTROLLER_FREEZER},
+    {"hugetlb", CONTROLLER_HUGETLB},
     {"memory", CONTROLLER_MEMORY},
     {"pids", CONTROLLER_PIDS},
 };

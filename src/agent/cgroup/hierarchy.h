@@ -16,6 +16,7 @@ enum controller {
     CONTROLLER_MEMORY = 1u << 4,
     CONTROLLER_PIDS = 1u << 5,
     CONTROLLER_DEVICES = 1u << 6, /* v1 alone; v2 has programs */
+    CONTROLLER_HUGETLB = 1u << 7,
 };
 
 struct hierarchy {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* limits.c - what the processes of a cgroup may have */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "agent/cgroup/cgroup.h"
@@ -140,4 +141,48 @@ cgroup_set_max_processes(struct cgroup *c, uint64_t n, struct error *err)
     int r = cgroup_need_place(c, CONTROLLER_PIDS, &p, err);
 
     return r < 0 ? r : control_write_number(p->directory, "pids.max", n, err);
+}
+
+/* "hugetlb.2MB.max" */
+static int
+write_hugepages(const struct place *p,
+                uint64_t page_bytes,
+                const char *file,
+                uint64_t bytes,
+                struct error *err)
+{
+    uint64_t kib = page_bytes >> 10;
+    char path[64];
+
+    snprintf(path,
+             sizeof(path),
+             "hugetlb.%" PRIu64 "%s.%s",
+             kib >= 1u << 20   ? kib >> 20
+             : kib >= 1u << 10 ? kib >> 10
+                               : kib,
+             kib >= 1u << 20   ? "GB"
+             : kib >= 1u << 10 ? "MB"
+                               : "KB",
+             file);
+    return control_write_number(p->directory, path, bytes, err);
+}
+
+int
+cgroup_set_hugepages(struct cgroup *c,
+                     uint64_t page_bytes,
+                     uint64_t bytes,
+                     struct error *err)
+{
+    static const char *const used[] = {"limit_in_bytes", "max"};
+    static const char *const mapped[] = {"rsvd.limit_in_bytes", "rsvd.max"};
+    struct place *p;
+    int r = cgroup_need_place(c, CONTROLLER_HUGETLB, &p, err);
+
+    if (r < 0)
+        return r;
+    r = write_hugepages(p, page_bytes, used[p->version - 1], bytes, err);
+    if (r < 0)
+        return r;
+    r = write_hugepages(p, page_bytes, mapped[p->version - 1], bytes, NULL);
+    return r == -ENOENT ? 0 : r; /* before Linux 5.7 */
 }

@@ -7,6 +7,7 @@
 
 #include "agent/cgroup/cgroup.h"
 #include "agent/pods/commons.h"
+#include "agent/pods/confines.h"
 #include "agent/pods/ground.h"
 #include "agent/pods/observation.h"
 #include "agent/pods/stay_state.h"
@@ -294,8 +295,7 @@ restore(const struct stay *s, const struct allocation *a)
     r = xnew(struct restoring);
     r->cgroup = strbuf_take(&cgroup);
     r->cpus = xstrdup(a->cpus);
-    if (a->memory_nodes != NULL && pod_is_memory_bound(pod_of(s->pod)))
-        r->memory_nodes = xstrdup(a->memory_nodes);
+    r->memory_nodes = confines_memory_nodes(s->s.ground->topology, s->pod);
     workers_submit(s->s.ground->workers, NULL, restore_work, NULL, r);
 }
 

@@ -16,7 +16,7 @@
 #include "agent/cgroup/cgroot.h"
 #include "agent/cgroup/cgroup.h"
 #include "agent/pods/compose.h"
-#include "agent/pods/device_guard.h"
+#include "agent/pods/confines.h"
 #include "agent/pods/ground.h"
 #include "agent/pods/spares.h"
 #include "agent/shepherd/ending.h"
@@ -26,8 +26,6 @@
 #include "agent/volumes/mountings.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
-#include "lib/api/quantity.h"
-#include "lib/api/topology.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -35,10 +33,8 @@
 #include "lib/base/strbuf.h"
 #include "lib/loop/workers.h"
 
-#define POD_TEXT_LIMIT   (4u << 20)
-#define CGROUPS_AHEAD    4u
-#define USUAL_WEIGHT     100u
-#define MILLI_PER_WEIGHT 10 /* 1 CPU of a shared pod weighs 100 */
+#define POD_TEXT_LIMIT (4u << 20)
+#define CGROUPS_AHEAD  4u
 
 static char *
 state_path(const struct ground *g, const char *uid, const char *file)
@@ -118,69 +114,6 @@ make_directories(const struct site_start *st, struct error *err)
     return r < 0 ? r : make_output(st, err);
 }
 
-/* Where the kernel does not let it the pod has its CPUs all the same. */
-static void
-partition_cpus(struct site_start *st)
-{
-    struct error err = {0};
-
-    if (cgroup_set_partition(st->cgroup, st->ground->partition, &err) < 0)
-        st->unpartitioned = xstrdup(err.text);
-}
-
-static int
-limit_cgroup(struct site_start *st, struct error *err)
-{
-    const struct pod *pod = pod_of(st->pod);
-    const struct allocation *a = pod->status.allocation;
-    const struct cgroot_ability *can = cgroot_ability(st->ground->cgroups);
-    const struct resources *res = &pod->spec.containers.items[0].resources;
-    const char *memory = string_map_find(&res->limits, "memory");
-    const char *cpu = string_map_find(&res->requests, "cpu");
-    int r = 0;
-
-    if (a != NULL && (a->cpus != NULL || st->shared_cpus != NULL) && can->cpuset
-        && !st->ground->is_virtual)
-        r = cgroup_set_cpus(st->cgroup,
-                            a->cpus != NULL ? a->cpus : st->shared_cpus,
-                            pod_is_memory_bound(pod) ? a->memory_nodes : NULL,
-                            err);
-    if (r == 0 && a != NULL && a->cpus != NULL && can->partitions
-        && st->ground->partition != NULL)
-        partition_cpus(st);
-    if (r == 0 && memory != NULL && can->memory)
-        r = cgroup_set_memory(st->cgroup,
-                              (uint64_t)quantity_text_value(memory),
-                              err);
-    if (r == 0 && can->weight && (a == NULL || a->cpus == NULL)) {
-        int64_t weight = cpu != NULL
-                             ? quantity_text_milli(cpu) / MILLI_PER_WEIGHT
-                             : USUAL_WEIGHT;
-
-        weight = weight < 1 ? 1 : weight > 10000 ? 10000 : weight;
-        r = cgroup_set_weight(st->cgroup, (unsigned)weight, err);
-    }
-    return r;
-}
-
-/* Without the means for it the variables of the GPUs have to do. */
-static int
-guard_devices(const struct site_start *st, struct error *err)
-{
-    const struct ground *g = st->ground;
-    unsigned n = 0;
-    struct device_number *denied;
-    int r;
-
-    if (g->is_virtual || !cgroot_ability(g->cgroups)->devices)
-        return 0;
-    denied =
-        device_guard_list(st->topology, pod_of(st->pod)->status.allocation, &n);
-    r = cgroup_deny_devices(st->cgroup, denied, n, err);
-    free(denied);
-    return r;
-}
-
 static int
 make_cgroup(struct site_start *st, struct strbuf *ret_text, struct error *err)
 {
@@ -195,9 +128,13 @@ make_cgroup(struct site_start *st, struct strbuf *ret_text, struct error *err)
         if (r < 0)
             return r;
     }
-    r = limit_cgroup(st, err);
-    if (r == 0)
-        r = guard_devices(st, err);
+    r = confines_set(&(struct confines){.ground = g,
+                                        .topology = st->topology,
+                                        .pod = st->pod,
+                                        .shared_cpus = st->shared_cpus},
+                     st->cgroup,
+                     &st->unpartitioned,
+                     err);
     if (r < 0)
         return r;
     cgroup_format(st->cgroup, ret_text);

@@ -153,6 +153,14 @@ START_TEST(what_is_not_enforced_is_said)
                "the kernel is too old"));
     facts.can_guard_devices = true;
     ck_assert_str_eq(status_of("DevicesEnforced"), "True");
+
+    ck_assert_ptr_null(condition("HugepagesEnforced")); /* nor of these */
+    numa[1].hugepages[0] =
+        (struct topology_hugepages){.page_bytes = GI, .count = 1};
+    numa[1].n_hugepages = 1;
+    ck_assert_str_eq(status_of("HugepagesEnforced"), "False");
+    facts.can_limit_hugepages = true;
+    ck_assert_str_eq(status_of("HugepagesEnforced"), "True");
     end();
 }
 END_TEST

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "agent/cgroup/control.h"
 #include "agent/cgroup/hierarchy.h"
 #include "lib/base/alloc.h"
 #include "lib/base/fd.h"
@@ -265,6 +266,55 @@ START_TEST(a_memory_limit_can_be_raised_and_lowered)
 }
 END_TEST
 
+/* What a file of the cgroup says, in whichever hierarchy it is; -1: nowhere. */
+static long long
+value_of(const struct cgroup *c, const char *v1_file, const char *v2_file)
+{
+    CLEANUP_STRBUF struct strbuf places = STRBUF_INIT;
+    char *at = NULL;
+
+    cgroup_format(c, &places);
+    for (char *line = strtok_r(places.text, "\n", &at); line != NULL;
+         line = strtok_r(NULL, "\n", &at)) {
+        const char *directory = strchr(line, '/');
+        uint64_t value;
+
+        if (directory != NULL
+            && control_read_number(directory,
+                                   *line == '1' ? v1_file : v2_file,
+                                   &value)
+                   == 0)
+            return (long long)value;
+    }
+    return -1;
+}
+
+START_TEST(huge_pages_are_limited_by_their_size)
+{
+    struct cgroot *root = box_open();
+    struct cgroup *c;
+
+    if (root == NULL)
+        SKIP("no cgroup may be made here");
+    c = box_make(root, "p");
+    if (!cgroot_ability(root)->hugepages) {
+        ck_assert_int_eq(cgroup_set_hugepages(c, 2 << 20, 0, NULL),
+                         -EOPNOTSUPP);
+    } else if (access("/sys/kernel/mm/hugepages/hugepages-2048kB", F_OK) == 0) {
+        ck_assert_int_eq(cgroup_set_hugepages(c, 2 << 20, 8 << 20, NULL), 0);
+        ck_assert_int_eq(
+            value_of(c, "hugetlb.2MB.limit_in_bytes", "hugetlb.2MB.max"),
+            8 << 20);
+        ck_assert_int_eq(cgroup_set_hugepages(c, 2 << 20, 0, NULL), 0);
+        ck_assert_int_eq(
+            value_of(c, "hugetlb.2MB.limit_in_bytes", "hugetlb.2MB.max"),
+            0);
+    }
+    box_empty(c);
+    box_close(root);
+}
+END_TEST
+
 START_TEST(weight_and_process_limit_are_set_where_they_can_be)
 {
     struct cgroot *root = box_open();
@@ -291,4 +341,5 @@ SUITE("cgroup",
       killing_reaches_every_process_and_the_cgroup_becomes_empty,
       usage_tells_cpu_time_peak_memory_and_oom_kills,
       a_memory_limit_can_be_raised_and_lowered,
+      huge_pages_are_limited_by_their_size,
       weight_and_process_limit_are_set_where_they_can_be)

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/pods/confines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/cgroup/cgroot.h"
+#include "agent/cgroup/cgroup.h"
+#include "agent/pods/device_guard.h"
+#include "agent/pods/ground.h"
+#include "lib/api/cpuset.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/api/quantity.h"
+#include "lib/api/topology.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+
+#define USUAL_WEIGHT     100u
+#define MILLI_PER_WEIGHT 10 /* 1 CPU of a shared pod weighs 100 */
+
+char *
+confines_memory_nodes(const struct topology *t, const struct object *pod)
+{
+    const struct allocation *a = pod_of(pod)->status.allocation;
+    CLEANUP_STRBUF struct strbuf all = STRBUF_INIT;
+    struct bitset nodes = {0};
+
+    if (a == NULL || a->memory_nodes == NULL)
+        return NULL;
+    if (pod_is_memory_bound(pod_of(pod)))
+        return xstrdup(a->memory_nodes);
+    for (unsigned i = 0; i < t->n_numa; i++)
+        bitset_add(&nodes, t->numa[i].os_index);
+    cpuset_format(&nodes, &all);
+    return strbuf_take(&all);
+}
+
+static int
+set_cpus(const struct confines *c, struct cgroup *cgroup, struct error *err)
+{
+    const struct allocation *a = pod_of(c->pod)->status.allocation;
+    CLEANUP_FREE char *nodes = NULL;
+
+    if (a == NULL || (a->cpus == NULL && c->shared_cpus == NULL)
+        || !cgroot_ability(c->ground->cgroups)->cpuset || c->ground->is_virtual)
+        return 0;
+    nodes = confines_memory_nodes(c->topology, c->pod);
+    return cgroup_set_cpus(cgroup,
+                           a->cpus != NULL ? a->cpus : c->shared_cpus,
+                           nodes,
+                           err);
+}
+
+/* Where the kernel does not let it the pod has its CPUs all the same. */
+static void
+partition_cpus(const struct confines *c,
+               struct cgroup *cgroup,
+               char **ret_unpartitioned)
+{
+    const struct allocation *a = pod_of(c->pod)->status.allocation;
+    const struct ground *g = c->ground;
+    struct error err = {0};
+
+    if (a != NULL && a->cpus != NULL && g->partition != NULL
+        && cgroot_ability(g->cgroups)->partitions
+        && cgroup_set_partition(cgroup, g->partition, &err) < 0)
+        *ret_unpartitioned = xstrdup(err.text);
+}
+
+static int
+set_memory(const struct confines *c, struct cgroup *cgroup, struct error *err)
+{
+    const struct resources *res =
+        &pod_of(c->pod)->spec.containers.items[0].resources;
+    const char *memory = string_map_find(&res->limits, "memory");
+
+    if (memory == NULL || !cgroot_ability(c->ground->cgroups)->memory)
+        return 0;
+    return cgroup_set_memory(cgroup,
+                             (uint64_t)quantity_text_value(memory),
+                             err);
+}
+
+/* By the size of the pages, however that is written. */
+static uint64_t
+asked_hugepages(const struct object *pod, uint64_t page_bytes)
+{
+    static const char prefix[] = "hugepages-";
+    const struct string_map *limits =
+        &pod_of(pod)->spec.containers.items[0].resources.limits;
+
+    for (unsigned i = 0; i < limits->count; i++) {
+        const struct string_entry *l = &limits->items[i];
+
+        if (strncmp(l->key, prefix, sizeof(prefix) - 1) == 0
+            && (uint64_t)quantity_text_value(l->key + sizeof(prefix) - 1)
+                   == page_bytes)
+            return (uint64_t)quantity_text_value(l->value);
+    }
+    return 0;
+}
+
+/* Of each size that the node offers what it has asked for, which is mostly
+ * nothing: the pages are others', by their allocations, and no limit of memory
+ * counts them.
+ */
+static int
+set_hugepages(const struct confines *c,
+              struct cgroup *cgroup,
+              struct error *err)
+{
+    const struct topology *t = c->topology;
+    uint64_t done = 0;
+    int r = 0;
+
+    if (c->ground->is_virtual || !cgroot_ability(c->ground->cgroups)->hugepages)
+        return 0;
+    for (unsigned i = 0; i < t->n_numa; i++)
+        for (unsigned j = 0; r == 0 && j < t->numa[i].n_hugepages; j++) {
+            uint64_t page = t->numa[i].hugepages[j].page_bytes;
+
+            if ((done & page) == 0) /* sizes are powers of two */
+                r = cgroup_set_hugepages(cgroup,
+                                         page,
+                                         asked_hugepages(c->pod, page),
+                                         err);
+            done |= page;
+        }
+    return r;
+}
+
+/* Of a pod that shares its CPUs with others. */
+static int
+set_weight(const struct confines *c, struct cgroup *cgroup, struct error *err)
+{
+    const struct pod *pod = pod_of(c->pod);
+    const struct allocation *a = pod->status.allocation;
+    const struct resources *res = &pod->spec.containers.items[0].resources;
+    const char *cpu = string_map_find(&res->requests, "cpu");
+    int64_t weight = cpu != NULL ? quantity_text_milli(cpu) / MILLI_PER_WEIGHT
+                                 : USUAL_WEIGHT;
+
+    if (!cgroot_ability(c->ground->cgroups)->weight
+        || (a != NULL && a->cpus != NULL))
+        return 0;
+    weight = weight < 1 ? 1 : weight > 10000 ? 10000 : weight;
+    return cgroup_set_weight(cgroup, (unsigned)weight, err);
+}
+
+/* Without the means for it the variables of the GPUs have to do. */
+static int
+guard_devices(const struct confines *c,
+              struct cgroup *cgroup,
+              struct error *err)
+{
+    const struct ground *g = c->ground;
+    unsigned n = 0;
+    struct device_number *denied;
+    int r;
+
+    if (g->is_virtual || !cgroot_ability(g->cgroups)->devices)
+        return 0;
+    denied =
+        device_guard_list(c->topology, pod_of(c->pod)->status.allocation, &n);
+    r = cgroup_deny_devices(cgroup, denied, n, err);
+    free(denied);
+    return r;
+}
+
+int
+confines_set(const struct confines *c,
+             struct cgroup *cgroup,
+             char **ret_unpartitioned,
+             struct error *err)
+{
+    int r = set_cpus(c, cgroup, err);
+
+    if (r == 0)
+        partition_cpus(c, cgroup, ret_unpartitioned);
+    if (r == 0)
+        r = set_memory(c, cgroup, err);
+    if (r == 0)
+        r = set_hugepages(c, cgroup, err);
+    if (r == 0)
+        r = set_weight(c, cgroup, err);
+    return r < 0 ? r : guard_devices(c, cgroup, err);
+}
