@@ -47,6 +47,7 @@ inventory_take(struct inventory *i,
     i->wish = (struct hardware_wish){
         .given = s->topology,
         .with_devices = s->devices,
+        .offers_isolated = s->isolated_cpus == ISOLATED_CPUS_OFFER,
         .whole_machine = s->cpu_partition != CPU_PARTITION_NONE,
         .patterns = s->device_files.items,
         .n_patterns = s->device_files.count,

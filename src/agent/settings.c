@@ -39,6 +39,12 @@ static const char *const cpu_partitions[] = {
     NULL,
 };
 
+static const char *const isolated_cpus[] = {
+    [ISOLATED_CPUS_LEAVE] = "leave",
+    [ISOLATED_CPUS_OFFER] = "offer",
+    NULL,
+};
+
 /* What is wrong with a value is told with its place in the file. */
 
 static int
@@ -253,6 +259,16 @@ static const struct setting settings[] = {
      .option = "reserved-memory",
      .argument = "QUANTITY",
      .help = "Memory kept for the system, as 4Gi."},
+    {"isolatedCpus",
+     SETTING_CHOICE,
+     AT(isolated_cpus),
+     .initial = "leave",
+     .choices = isolated_cpus,
+     .option = "isolated-cpus",
+     .argument = "WHAT",
+     .help = "CPUs that the kernel was started to leave alone (isolcpus): "
+             "leave them to whoever isolated them, or offer them to jobs, "
+             "whose threads the kernel will not move between them."},
     {"maxPods",
      SETTING_INT,
      AT(max_pods),

@@ -18,6 +18,12 @@ enum cpu_partition {
     CPU_PARTITION_ISOLATED,
 };
 
+/* What becomes of CPUs that the kernel was told to leave alone (isolcpus). */
+enum isolated_cpus {
+    ISOLATED_CPUS_LEAVE,
+    ISOLATED_CPUS_OFFER,
+};
+
 struct agent_settings {
     struct arena *arena;    /* owns the texts */
     const char *controller; /* URL */
@@ -34,6 +40,7 @@ struct agent_settings {
     const char *topology;         /* given: a synthetic string or a file */
     const char *reserved_cpus;
     const char *reserved_memory; /* a quantity */
+    int isolated_cpus;           /* enum isolated_cpus */
     struct setting_texts labels; /* "key=value" */
     const char *cgroup_base;
     int cpu_partition; /* enum cpu_partition */

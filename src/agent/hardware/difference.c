@@ -43,7 +43,9 @@ have_pus_changed(const struct topology *was,
     bool gone = list_pus(&was->pus, &is->pus, "are gone", words);
     bool new = list_pus(&is->pus, &was->pus, "are new", words);
 
-    return gone || new || !bitset_equals(&was->reserved, &is->reserved);
+    return gone || new || !bitset_equals(&was->reserved, &is->reserved)
+           || !bitset_equals(&was->isolated, &is->isolated)
+           || !bitset_equals(&was->offline, &is->offline);
 }
 
 static const struct topology_numa *
@@ -85,7 +87,8 @@ has_numa_changed(const struct topology_numa *was,
                       was->os_index);
         return true;
     }
-    return was->package != is->package || !bitset_equals(&was->pus, &is->pus);
+    return was->package != is->package || was->kind != is->kind
+           || !bitset_equals(&was->pus, &is->pus);
 }
 
 static bool
@@ -152,7 +155,13 @@ is_same_layout(const struct topology *a, const struct topology *b)
                             a->n_packages,
                             b->packages,
                             b->n_packages)
+           && are_groups_equal(a->dies, a->n_dies, b->dies, b->n_dies)
+           && are_groups_equal(a->clusters,
+                               a->n_clusters,
+                               b->clusters,
+                               b->n_clusters)
            && are_groups_equal(a->l3, a->n_l3, b->l3, b->n_l3)
+           && are_groups_equal(a->l2, a->n_l2, b->l2, b->n_l2)
            && are_groups_equal(a->cores, a->n_cores, b->cores, b->n_cores)
            && are_kinds_equal(a, b) && are_distances_equal(a, b)
            && a->is_virtual == b->is_virtual;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/sysinfo.h>
 
 #include <hwloc.h>
@@ -11,8 +12,14 @@
 #include "agent/hardware/devices.h"
 #include "agent/hardware/layout.h"
 #include "agent/hardware/source.h"
+#include "lib/api/cpuset.h"
 #include "lib/api/topology.h"
+#include "lib/base/alloc.h"
 #include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/strbuf.h"
+
+#define LIST_LIMIT_BYTES 65536u
 
 /* hwloc leaves out what the cpuset cgroup forbids, but not what the agent's
  * own affinity does; a machine of more CPUs than cpu_set_t is refused later.
@@ -72,6 +79,45 @@ reserve_memory(struct topology *t, uint64_t bytes, struct error *err)
     return 0;
 }
 
+/* The list of CPUs in a file of /sys/devices/system/cpu; empty where there is
+ * none.
+ */
+static struct bitset
+read_cpus(const struct hardware_wish *wish, const char *file)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/sys/devices/system/cpu/%s",
+                                        wish->root != NULL ? wish->root : "",
+                                        file);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct bitset cpus;
+
+    if (wish->given != NULL
+        || file_read(path, LIST_LIMIT_BYTES, &text, NULL) < 0)
+        return (struct bitset){0};
+    strbuf_truncate(&text, strcspn(text.text, "\n"));
+    if (text.length == 0 || cpuset_parse(text.text, &cpus, NULL) < 0)
+        return (struct bitset){0};
+    return cpus;
+}
+
+/* Those that are there. Of a given machine, those that its description counts
+ * and does not show.
+ */
+static struct bitset
+find_offline(hwloc_topology_t machine, const struct hardware_wish *wish)
+{
+    hwloc_const_cpuset_t all = hwloc_topology_get_complete_cpuset(machine);
+    hwloc_const_cpuset_t shown = hwloc_topology_get_topology_cpuset(machine);
+    struct bitset offline = read_cpus(wish, "present");
+    const struct bitset online = read_cpus(wish, "online");
+
+    bitset_and_not(&offline, &online);
+    for (unsigned i = 0; wish->given != NULL && i < BITSET_BITS; i++)
+        if (hwloc_bitmap_isset(all, i) && !hwloc_bitmap_isset(shown, i))
+            bitset_add(&offline, i);
+    return offline;
+}
+
 static int
 fill(hwloc_topology_t machine,
      const struct hardware_wish *wish,
@@ -81,14 +127,20 @@ fill(hwloc_topology_t machine,
     struct bitset allowed;
     bool restricted =
         wish->given == NULL && !wish->whole_machine && read_affinity(&allowed);
+    const struct bitset isolated = read_cpus(wish, "isolated");
     int r = layout_fill(machine,
-                        restricted ? &allowed : NULL,
-                        &wish->reserved,
+                        &(struct layout_share){
+                            .allowed = restricted ? &allowed : NULL,
+                            .reserved = &wish->reserved,
+                            .isolated = &isolated,
+                            .offers_isolated = wish->offers_isolated,
+                        },
                         t,
                         err);
 
     if (r < 0)
         return r;
+    t->offline = find_offline(machine, wish);
     t->is_virtual = wish->given != NULL;
     if (wish->given == NULL && t->n_numa == 1)
         count_all_memory(&t->numa[0]);

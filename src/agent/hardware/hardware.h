@@ -21,7 +21,9 @@ struct hardware_wish {
      * XML export; or a synthetic string. A given topology is_virtual.
      */
     const char *given;
-    struct bitset reserved;         /* CPUs kept for the system */
+    const char *root; /* in front of what is read of /sys; NULL: nothing */
+    struct bitset reserved; /* CPUs kept for the system */
+    bool offers_isolated;   /* CPUs that isolcpus keeps the kernel from using */
     uint64_t reserved_memory_bytes; /* taken from all NUMA nodes, by size */
     bool with_devices;
     bool whole_machine;          /* also what the agent itself is kept off */
@@ -29,8 +31,8 @@ struct hardware_wish {
     size_t n_patterns;
 };
 
-/* Leaves out offline CPUs, those the agent may not use (cpuset, affinity)
- * and GPU memory that the kernel shows as NUMA nodes. Refuses a description
+/* Leaves out CPUs that are offline, isolated (unless they are offered) or that
+ * the agent may not use (cpuset, affinity), and GPU memory that the kernel shows as NUMA nodes. Refuses a description
  * that cannot be read, more than 1,024 PUs or 64 NUMA nodes, reserved CPUs
  * that are not there, and a reservation that leaves nothing.
  */

@@ -40,11 +40,9 @@ refuse_large(hwloc_topology_t machine, struct error *err)
 }
 
 static int
-take_reserved(struct topology *t,
-              const struct bitset *reserved,
-              struct error *err)
+keep_back(struct topology *t, const struct layout_share *s, struct error *err)
 {
-    struct bitset missing = *reserved;
+    struct bitset missing = *s->reserved;
     CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
 
     bitset_and_not(&missing, &t->pus);
@@ -56,28 +54,35 @@ take_reserved(struct topology *t,
                          "machine that are online and allowed",
                          list.text);
     }
-    bitset_and_not(&t->pus, reserved);
-    t->reserved = *reserved;
+    t->reserved = *s->reserved;
+    t->isolated = *s->isolated;
+    bitset_and(&t->isolated, &t->pus);
+    bitset_and_not(&t->pus, s->reserved);
+    if (!s->offers_isolated)
+        bitset_and_not(&t->pus, &t->isolated);
     if (bitset_is_empty(&t->pus))
         return error_set(err,
                          -EINVAL,
-                         "no CPU is left for jobs: all are reserved or not "
-                         "allowed");
+                         "no CPU is left for jobs: all are reserved, isolated "
+                         "or not allowed");
     return 0;
 }
 
 static int
 fill_pus(hwloc_topology_t machine,
-         const struct bitset *allowed,
-         const struct bitset *reserved,
+         const struct layout_share *share,
          struct topology *t,
          struct error *err)
 {
     hwloc_obj_t pu = NULL;
+    int r;
 
     while ((pu = hwloc_get_next_obj_by_type(machine, HWLOC_OBJ_PU, pu)))
-        if (allowed == NULL || bitset_has(allowed, pu->os_index))
+        if (share->allowed == NULL || bitset_has(share->allowed, pu->os_index))
             bitset_add(&t->pus, pu->os_index);
+    r = keep_back(t, share, err);
+    if (r < 0)
+        return r;
     for (unsigned i = bitset_next(&t->pus, 0); i < BITSET_BITS;
          i = bitset_next(&t->pus, i + 1))
         t->n_pu = i + 1;
@@ -85,14 +90,15 @@ fill_pus(hwloc_topology_t machine,
     for (unsigned i = 0; i < t->n_pu; i++)
         t->pu[i] = (struct topology_pu){
             .core = TOPOLOGY_NONE,
+            .l2 = TOPOLOGY_NONE,
             .l3 = TOPOLOGY_NONE,
             .numa = TOPOLOGY_NONE,
             .package = TOPOLOGY_NONE,
         };
-    return take_reserved(t, reserved, err);
+    return 0;
 }
 
-/* Groups: packages, L3 caches, cores */
+/* Groups: packages, dies, caches, cores */
 
 static struct bitset
 members(const struct topology *t, hwloc_const_cpuset_t cpus)
@@ -137,12 +143,66 @@ fill_packages(hwloc_topology_t machine, struct topology *t)
         bitset_foreach(pu, &t->packages[i].pus) t->pu[pu].package = (uint16_t)i;
 }
 
+/* A die that is all of a package says nothing. */
+static void
+fill_dies(hwloc_topology_t machine, struct topology *t)
+{
+    t->n_dies = fill_groups(machine, t, HWLOC_OBJ_DIE, &t->dies);
+    if (t->n_dies <= t->n_packages)
+        t->n_dies = 0;
+}
+
+static void
+fill_l2(hwloc_topology_t machine, struct topology *t)
+{
+    t->n_l2 = fill_groups(machine, t, HWLOC_OBJ_L2CACHE, &t->l2);
+    for (unsigned i = 0; i < t->n_l2; i++)
+        bitset_foreach(pu, &t->l2[i].pus) t->pu[pu].l2 = (uint16_t)i;
+}
+
 static void
 fill_l3(hwloc_topology_t machine, struct topology *t)
 {
     t->n_l3 = fill_groups(machine, t, HWLOC_OBJ_L3CACHE, &t->l3);
     for (unsigned i = 0; i < t->n_l3; i++)
         bitset_foreach(pu, &t->l3[i].pus) t->pu[pu].l3 = (uint16_t)i;
+}
+
+static bool
+is_among(const struct bitset *pus,
+         const struct topology_group *list,
+         unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (bitset_equals(&list[i].pus, pus))
+            return true;
+    return false;
+}
+
+/* hwloc's groups of cores, but for those that are what another level is: the
+ * one that a NUMA node hangs on, say. After all of these.
+ */
+static void
+fill_clusters(hwloc_topology_t machine, struct topology *t)
+{
+    struct topology_group *all;
+    unsigned n = fill_groups(machine, t, HWLOC_OBJ_GROUP, &all);
+
+    t->clusters = all;
+    for (unsigned i = 0; i < n; i++) {
+        const struct bitset pus = all[i].pus;
+        bool is_known = is_among(&pus, t->packages, t->n_packages)
+                        || is_among(&pus, t->dies, t->n_dies)
+                        || is_among(&pus, t->l3, t->n_l3)
+                        || is_among(&pus, t->l2, t->n_l2)
+                        || is_among(&pus, t->cores, t->n_cores)
+                        || is_among(&pus, t->clusters, t->n_clusters);
+
+        for (unsigned j = 0; j < t->n_numa && !is_known; j++)
+            is_known = bitset_equals(&t->numa[j].pus, &pus);
+        if (!is_known)
+            t->clusters[t->n_clusters++].pus = pus;
+    }
 }
 
 /* A PU that belongs to no core (a description may have none) is one. */
@@ -227,6 +287,16 @@ is_nearer(hwloc_obj_t a, hwloc_obj_t b)
     if (plain_a != plain_b)
         return plain_a;
     return a->os_index < b->os_index;
+}
+
+static enum topology_memory
+memory_kind(hwloc_obj_t node)
+{
+    if (has_subtype(node, "MCDRAM")) /* Xeon Phi's HBM */
+        return TOPOLOGY_MEMORY_HBM;
+    if (node->subtype != NULL && strncmp(node->subtype, "CXL", 3) == 0)
+        return TOPOLOGY_MEMORY_CXL;
+    return topology_memory_find(node->subtype);
 }
 
 static int
@@ -333,6 +403,7 @@ fill_numa(hwloc_topology_t machine, struct topology *t, struct error *err)
                              nodes[i]->os_index,
                              BITSET_BITS - 1);
         t->numa[i].os_index = nodes[i]->os_index;
+        t->numa[i].kind = memory_kind(nodes[i]);
         t->numa[i].package = package_of(t, nodes[i]->cpuset);
         fill_memory(nodes[i], &t->numa[i]);
     }
@@ -346,8 +417,7 @@ fill_numa(hwloc_topology_t machine, struct topology *t, struct error *err)
 
 int
 layout_fill(hwloc_topology_t machine,
-            const struct bitset *allowed,
-            const struct bitset *reserved,
+            const struct layout_share *share,
             struct topology *t,
             struct error *err)
 {
@@ -355,12 +425,17 @@ layout_fill(hwloc_topology_t machine,
 
     if (r < 0)
         return r;
-    r = fill_pus(machine, allowed, reserved, t, err);
+    r = fill_pus(machine, share, t, err);
     if (r < 0)
         return r;
     fill_packages(machine, t);
+    fill_dies(machine, t);
     fill_l3(machine, t);
+    fill_l2(machine, t);
     fill_cores(machine, t);
     fill_kinds(machine, t);
-    return fill_numa(machine, t, err);
+    r = fill_numa(machine, t, err);
+    if (r == 0)
+        fill_clusters(machine, t);
+    return r;
 }

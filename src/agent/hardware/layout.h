@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* layout.h - packages, NUMA nodes, L3 caches, cores and PUs out of hwloc
+/* layout.h - packages, dies, NUMA nodes, caches, cores and PUs out of hwloc
  *
  * Fills a new topology's groups with its `pus`: only those that may be used
- * and are not reserved are in any group, and groups left without one are not
+ * and are not kept back are in any group, and groups left without one are not
  * listed.
  */
 #pragma once
 
 #include <hwloc.h>
 
+#include <stdbool.h>
+
 struct bitset;
 struct error;
 struct topology;
 
-/* `allowed` restricts further what hwloc allows; NULL for no restriction. */
+struct layout_share {
+    const struct bitset *allowed; /* beyond what hwloc allows; NULL: all */
+    const struct bitset *reserved;
+    const struct bitset *isolated;
+    bool offers_isolated; /* else they are kept back, too */
+};
+
 int layout_fill(hwloc_topology_t machine,
-                const struct bitset *allowed,
-                const struct bitset *reserved,
+                const struct layout_share *share,
                 struct topology *t,
                 struct error *err);

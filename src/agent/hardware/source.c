@@ -134,7 +134,13 @@ filter(hwloc_topology_t machine, bool with_devices)
                                    HWLOC_OBJ_PACKAGE,
                                    HWLOC_TYPE_FILTER_KEEP_ALL);
     hwloc_topology_set_type_filter(machine,
+                                   HWLOC_OBJ_DIE,
+                                   HWLOC_TYPE_FILTER_KEEP_ALL);
+    hwloc_topology_set_type_filter(machine,
                                    HWLOC_OBJ_L3CACHE,
+                                   HWLOC_TYPE_FILTER_KEEP_ALL);
+    hwloc_topology_set_type_filter(machine,
+                                   HWLOC_OBJ_L2CACHE,
                                    HWLOC_TYPE_FILTER_KEEP_ALL);
     hwloc_topology_set_type_filter(machine,
                                    HWLOC_OBJ_CORE,

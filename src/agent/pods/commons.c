@@ -69,6 +69,7 @@ commons_cpus(const struct commons *c)
 {
     struct bitset cpus = c->ground->topology->pus;
 
+    bitset_and_not(&cpus, &c->ground->topology->isolated);
     c->visit(leave_out, &cpus, c->context);
     return bitset_is_empty(&cpus) ? c->ground->topology->pus : cpus;
 }

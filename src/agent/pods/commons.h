@@ -2,7 +2,7 @@
 /* commons.h - the CPUs that pods without CPUs of their own run on
  *
  * What the node has, without those that are another pod's alone, used or
- * withheld. The cgroups of the pods that share them follow when that changes,
+ * withheld, and without isolated ones, which the kernel moves nothing to. The cgroups of the pods that share them follow when that changes,
  * on a worker, one change after the other.
  *
  * Thread: the loop's.

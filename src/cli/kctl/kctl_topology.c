@@ -224,12 +224,29 @@ save(const char *path, const struct strbuf *text, struct error *err)
 }
 
 static void
+add_kept_back(struct strbuf *out, const struct bitset *cpus, const char *why)
+{
+    if (bitset_is_empty(cpus))
+        return;
+    strbuf_add_text(out, "CPUs ");
+    cpuset_format(cpus, out);
+    strbuf_printf(out, " %s\n", why);
+}
+
+static void
 print(const struct view *v,
       const char *title,
       const struct topology *topology,
       struct strbuf *out)
 {
     strbuf_printf(out, "%s\n", title);
+    add_kept_back(out, &topology->reserved, "are reserved for the system");
+    add_kept_back(out,
+                  &topology->isolated,
+                  bitset_intersects(&topology->isolated, &topology->pus)
+                      ? "are isolated from the kernel, and offered"
+                      : "are isolated from the kernel");
+    add_kept_back(out, &topology->offline, "are offline");
     picture_print(topology, v->tenants, v->n_tenants, ink_is_wanted(), out);
     for (size_t i = 0; i < v->n_tenants; i++)
         strbuf_printf(out, "%c  %s\n", picture_mark(i), v->tenants[i].label);

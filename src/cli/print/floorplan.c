@@ -331,9 +331,11 @@ draw_numa_label(const struct plan *p, unsigned place, unsigned x, unsigned y)
 
     human_bytes((int64_t)numa->memory_bytes, memory);
     strbuf_printf(&label,
-                  "NUMA node %u, %s%s",
+                  "NUMA node %u, %s%s%s%s",
                   numa->os_index,
                   memory,
+                  numa->kind != TOPOLOGY_MEMORY_PLAIN ? " " : "",
+                  topology_memory_name(numa->kind),
                   bitset_is_empty(&numa->pus) ? ", memory only" : "");
     draw_text(p, x + PAD, y + LABEL - 3, "label", label.text);
     return (unsigned)label.length * LETTER;

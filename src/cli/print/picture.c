@@ -76,22 +76,50 @@ is_free(const struct drawing *d, const struct bitset *pus)
     return !bitset_intersects(pus, &d->t->reserved);
 }
 
-/* The cores that have a PU in the set, a few to the line. */
+static bool
+shares_l2(const struct drawing *d, const struct bitset *core)
+{
+    unsigned pu = bitset_next(core, 0);
+    uint16_t l2 = pu < d->t->n_pu ? d->t->pu[pu].l2 : TOPOLOGY_NONE;
+
+    return l2 != TOPOLOGY_NONE && !bitset_contains(core, &d->t->l2[l2].pus);
+}
+
+/* Whether an L2 cache of several cores begins here. */
+static bool
+begins_l2(const struct drawing *d,
+          const struct bitset *core,
+          const struct bitset *before)
+{
+    if (before == NULL || (!shares_l2(d, core) && !shares_l2(d, before)))
+        return false;
+    return d->t->pu[bitset_next(core, 0)].l2
+           != d->t->pu[bitset_next(before, 0)].l2;
+}
+
+/* The cores that have a PU in the set, a few to the line; those that share an
+ * L2 cache stand together.
+ */
 static void
 draw_cores(const struct drawing *d,
            const struct bitset *set,
            const char *label,
            unsigned indent)
 {
+    const struct bitset *before = NULL;
     unsigned column = 0;
     bool any = false;
 
     for (unsigned i = 0; i < d->t->n_cores; i++) {
         const struct bitset *pus = &d->t->cores[i].pus;
         unsigned width = bitset_count(pus) + 1;
+        bool is_apart;
 
         if (!bitset_intersects(pus, set))
             continue;
+        is_apart = begins_l2(d, pus, before);
+        width += is_apart;
+        before = pus;
         if (!any || column + width > LINE_WIDTH) {
             strbuf_printf(d->out,
                           "%s%*s%-4s",
@@ -100,9 +128,10 @@ draw_cores(const struct drawing *d,
                           "",
                           any ? "" : label);
             column = 0;
+            is_apart = false;
         }
         any = true;
-        strbuf_add_char(d->out, ' ');
+        strbuf_add_text(d->out, is_apart ? "  " : " ");
         bitset_foreach(pu, pus) draw_pu(d, pu);
         column += width;
     }
@@ -164,11 +193,13 @@ draw_numa(const struct drawing *d, unsigned place, unsigned indent)
     }
     human_bytes((int64_t)numa->memory_bytes, memory);
     strbuf_printf(d->out,
-                  "%*sNUMA node %u   %s   ",
+                  "%*sNUMA node %u   %s%s%s   ",
                   (int)indent,
                   "",
                   numa->os_index,
-                  memory);
+                  memory,
+                  numa->kind != TOPOLOGY_MEMORY_PLAIN ? " " : "",
+                  topology_memory_name(numa->kind));
     if (cores > 0)
         strbuf_printf(d->out, "%u of %u cores free\n", free_cores, cores);
     else
@@ -177,13 +208,32 @@ draw_numa(const struct drawing *d, unsigned place, unsigned indent)
     draw_devices(d, place, indent + 2);
 }
 
-/* Those of one package, or of none in particular. */
+/* The die that has all of them, or TOPOLOGY_NONE. */
+static unsigned
+die_of(const struct drawing *d, const struct bitset *pus)
+{
+    for (unsigned i = 0; i < d->t->n_dies && !bitset_is_empty(pus); i++)
+        if (bitset_contains(&d->t->dies[i].pus, pus))
+            return i;
+    return TOPOLOGY_NONE;
+}
+
+/* Those of one package, or of none in particular, below the die of each. */
 static void
 draw_numas(const struct drawing *d, unsigned package, unsigned indent)
 {
-    for (unsigned i = 0; i < d->t->n_numa; i++)
-        if (d->t->numa[i].package == package)
-            draw_numa(d, i, indent);
+    unsigned die_before = TOPOLOGY_NONE;
+
+    for (unsigned i = 0; i < d->t->n_numa; i++) {
+        unsigned die = die_of(d, &d->t->numa[i].pus);
+
+        if (d->t->numa[i].package != package)
+            continue;
+        if (die != TOPOLOGY_NONE && die != die_before)
+            strbuf_printf(d->out, "%*sdie %u\n", (int)indent, "", die);
+        draw_numa(d, i, indent + (die != TOPOLOGY_NONE ? 2 : 0));
+        die_before = die;
+    }
 }
 
 void

@@ -247,7 +247,9 @@ static const struct field node_status_fields[] = {
     OPAQUE_OBJECTS("volumesAttached", attached_volume, 0,
         HELP("Volumes that are attached.")),
     ANY("topology", node_status, topology, KILN,
-        HELP("Packages, NUMA nodes, caches, cores and devices.")),
+        HELP("The machine, in a versioned form: CPUs (reserved, isolated, "
+             "offline), packages, dies, caches, cores, NUMA nodes with their "
+             "memory, devices.")),
     MAP_ROW(OBJECT, "remnants", AT(node_status, remnants), KILN,
         .of = &remnant_record, .merge = MERGE_BY_KEY,
         HELP("Pods deleted by force, by uid, whose processes may run yet: "

@@ -19,10 +19,12 @@
 
 #define TOPOLOGY_MAX_NUMA 64u
 #define TOPOLOGY_NONE     UINT16_MAX
+#define TOPOLOGY_VERSION  1 /* of the wire form */
 
 struct topology_pu { /* by OS index; meaningful only for members of `pus` */
     uint16_t core;
-    uint16_t l3;   /* TOPOLOGY_NONE where there is no such cache */
+    uint16_t l2;   /* TOPOLOGY_NONE where there is no such cache */
+    uint16_t l3;   /* likewise */
     uint16_t numa; /* place in `numa`, not the OS index */
     uint16_t package;
     uint16_t kind; /* hwloc's CPU kind: 0 the most efficient; 0 if all equal */
@@ -33,8 +35,18 @@ struct topology_hugepages {
     uint64_t count;
 };
 
+/* What the memory of a NUMA node is. Plain: DRAM, or the system says nothing. */
+enum topology_memory {
+    TOPOLOGY_MEMORY_PLAIN,
+    TOPOLOGY_MEMORY_HBM,
+    TOPOLOGY_MEMORY_NVM,
+    TOPOLOGY_MEMORY_CXL,
+    TOPOLOGY_MEMORY_SPM,
+};
+
 struct topology_numa {
     unsigned os_index;
+    enum topology_memory kind;
     uint64_t memory_bytes; /* usable for jobs: what is reserved is left out */
     struct bitset pus;     /* empty for a memory-only node */
     uint16_t package;      /* TOPOLOGY_NONE when it belongs to several */
@@ -42,7 +54,7 @@ struct topology_numa {
     unsigned n_hugepages;
 };
 
-struct topology_group { /* a package, an L3 cache or a core */
+struct topology_group { /* a package, die, cluster, cache or core */
     struct bitset pus;
 };
 
@@ -57,14 +69,24 @@ struct topology_device {
 struct topology {
     struct bitset pus;      /* online, allowed to the agent, not reserved */
     struct bitset reserved; /* kept for the system */
+    struct bitset isolated; /* by the kernel (isolcpus); in `pus` only where
+                             * the agent offers them all the same */
+    struct bitset offline;
     struct topology_pu *pu; /* n_pu entries, by OS index */
     unsigned n_pu;          /* the highest OS index plus 1 */
     struct topology_numa *numa;
     unsigned n_numa;
     struct topology_group *packages;
     unsigned n_packages;
+    struct topology_group *dies; /* none: every package is one */
+    unsigned n_dies;
+    struct topology_group *clusters; /* cores that stand closer together, where
+                                      * nothing else here says so */
+    unsigned n_clusters;
     struct topology_group *l3;
     unsigned n_l3;
+    struct topology_group *l2;
+    unsigned n_l2;
     struct topology_group *cores;
     unsigned n_cores;
     struct topology_device *devices;
@@ -77,18 +99,27 @@ void topology_free(struct topology *t);
 struct topology *topology_new(void) OWNED_BY(topology_free);
 DEFINE_CLEANUP(struct topology, topology_free)
 
+/* "HBM"; "" for plain memory. Find takes what it does not know as plain. */
+const char *topology_memory_name(enum topology_memory kind);
+enum topology_memory topology_memory_find(const char *name);
+
 /* The wire form, compact: a 2-socket node of 256 PUs stays under 4 KiB.
  *
- *   {"cpus":"0-255", "reserved":"0", "virtual":true,
- *    "packages":["0-127","128-255"], "l3":["0-15",...],
+ *   {"version":1, "cpus":"0-255", "reserved":"0", "isolated":"2-3",
+ *    "offline":"7", "virtual":true,
+ *    "packages":["0-127","128-255"], "dies":[...], "clusters":[...],
+ *    "l3":["0-15",...], "l2":["0-3",...],    "l2":"cores": one for each core
  *    "cores":["0,128",...],     absent: every PU is a core of its own
  *    "kinds":[{"cpus":"0-7","kind":1}],
  *    "numaNodes":[{"node":0,"cpus":"0-63","memory":"64Gi",
- *                  "distances":[10,20],"hugepages":{"2Mi":"512"}}],
+ *                  "distances":[10,20],"hugepages":{"2Mi":"512"}},
+ *                 {"node":2,"kind":"HBM","package":0,"memory":"16Gi",...}],
  *    "devices":[{"name":"gpu0","type":"gpu","path":"/dev/nvidia0",
  *                "model":"...","node":0}]}
  *
- * Decode checks the invariant above; -EINVAL with what is wrong.
+ * What can be ignored is added without another version; one that is higher than
+ * TOPOLOGY_VERSION is refused, none is 1. Decode checks the invariant above;
+ * -EINVAL with what is wrong.
  */
 struct arena;
 struct error;

@@ -13,6 +13,8 @@
 #include "lib/api/topology.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
 
 static struct topology *
@@ -311,19 +313,82 @@ START_TEST(sub_numa_clusters_below_one_cache_are_told_apart)
 }
 END_TEST
 
+START_TEST(dies_and_clusters_are_levels_where_no_other_is_the_same)
+{
+    struct topology *t =
+        discover_given("pack:2 die:2 [numa] l3:1 group:2 l2:2 core:2 pu:1");
+
+    ck_assert_uint_eq(t->n_dies, 4);
+    assert_pus(&t->dies[3].pus, "24-31");
+    ck_assert_uint_eq(t->n_clusters, 8);
+    assert_pus(&t->clusters[1].pus, "4-7");
+    ck_assert_uint_eq(t->n_l2, 16);
+    ck_assert_uint_eq(t->pu[5].l2, 2);
+    topology_free(t);
+
+    t = discover_given("pack:2 die:1 [numa] l2:4 core:1 pu:2");
+    ck_assert_uint_eq(t->n_dies, 0);
+    ck_assert_uint_eq(t->n_clusters, 0);
+    ck_assert_uint_eq(t->n_l2, 8);
+    topology_free(t);
+}
+END_TEST
+
+static void
+say(const char *folder, const char *file, const char *text)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/%s", folder, file);
+
+    ck_assert_int_eq(file_write_atomic(path, 0644, text, strlen(text), NULL),
+                     0);
+}
+
+/* A machine whose /sys says of its last CPU that isolcpus had it left alone. */
+START_TEST(isolated_cpus_are_left_to_whoever_isolated_them)
+{
+    CLEANUP(scratch_freep) char *root = scratch_new();
+    CLEANUP_FREE char *folder = xasprintf("%s/sys/devices/system/cpu", root);
+    unsigned last = (unsigned)sysconf(_SC_NPROCESSORS_ONLN) - 1;
+    CLEANUP_FREE char *list = xasprintf("%u\n", last);
+    struct hardware_wish wish = {.root = root};
+    struct topology *t;
+
+    if (last == 0)
+        SKIP("one CPU is all this machine has");
+    ck_assert_int_eq(dir_make(folder, 0755, NULL), 0);
+    say(folder, "isolated", list);
+    say(folder, "present", "0-63\n");
+    say(folder, "online", "0-61\n");
+
+    t = discover(&wish);
+    ck_assert(!bitset_has(&t->pus, last));
+    ck_assert(bitset_has(&t->isolated, last));
+    ck_assert_uint_eq(bitset_count(&t->isolated), 1);
+    assert_pus(&t->offline, "62-63");
+    assert_sound(t);
+    topology_free(t);
+
+    wish.offers_isolated = true;
+    t = discover(&wish);
+    ck_assert(bitset_has(&t->pus, last));
+    ck_assert(bitset_has(&t->isolated, last));
+    topology_free(t);
+}
+END_TEST
+
 START_TEST(machines_that_are_sold_come_out_as_they_are)
 {
     static const struct {
         const char *name;
-        unsigned pus, cores, l3, numa, packages, gpus;
+        unsigned pus, cores, l2, l3, numa, packages, gpus;
         unsigned near, far; /* distances of NUMA node 0 */
     } rows[] = {
-        {"xeon-2s-snc4.xml", 224, 112, 2, 8, 2, 0, 12, 21},
-        {"epyc-2s-nps1.xml", 384, 192, 24, 2, 2, 0, 32, 32},
-        {"epyc-2s-nps4.xml", 384, 192, 24, 8, 2, 0, 12, 32},
-        {"grace-superchip.xml", 144, 144, 2, 2, 2, 0, 40, 40},
-        {"a64fx.xml", 48, 48, 0, 4, 1, 0, 20, 20},
-        {"gpu-box.xml", 256, 128, 32, 8, 2, 8, 12, 32},
+        {"xeon-2s-snc4.xml", 224, 112, 112, 2, 8, 2, 0, 12, 21},
+        {"epyc-2s-nps1.xml", 384, 192, 192, 24, 2, 2, 0, 32, 32},
+        {"epyc-2s-nps4.xml", 384, 192, 192, 24, 8, 2, 0, 12, 32},
+        {"grace-superchip.xml", 144, 144, 144, 2, 2, 2, 0, 40, 40},
+        {"a64fx.xml", 48, 48, 4, 0, 4, 1, 0, 20, 20},
+        {"gpu-box.xml", 256, 128, 128, 32, 8, 2, 8, 12, 32},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -334,7 +399,9 @@ START_TEST(machines_that_are_sold_come_out_as_they_are)
             gpus += strcmp(t->devices[d].type, "gpu") == 0;
         ck_assert_uint_eq(bitset_count(&t->pus), rows[i].pus);
         ck_assert_uint_eq(t->n_cores, rows[i].cores);
+        ck_assert_uint_eq(t->n_l2, rows[i].l2);
         ck_assert_uint_eq(t->n_l3, rows[i].l3);
+        ck_assert_uint_eq(t->n_clusters, 0); /* NUMA nodes hang on them all */
         ck_assert_uint_eq(t->n_numa, rows[i].numa);
         ck_assert_uint_eq(t->n_packages, rows[i].packages);
         ck_assert_uint_eq(gpus, rows[i].gpus);
@@ -371,6 +438,9 @@ START_TEST(fast_memory_beside_the_cores_is_a_node_without_cpus)
     assert_pus(&t->numa[1].pus, "");
     ck_assert_uint_eq(t->numa[1].memory_bytes, UINT64_C(4000000000));
     ck_assert_uint_eq(t->numa[1].package, 0);
+    ck_assert_int_eq(t->numa[0].kind, TOPOLOGY_MEMORY_PLAIN);
+    ck_assert_int_eq(t->numa[1].kind, TOPOLOGY_MEMORY_HBM);
+    assert_pus(&t->offline, "3");
     assert_sound(t);
     topology_free(t);
 }
@@ -451,6 +521,8 @@ SUITE("hardware",
       distances_kinds_and_hugepages_are_read,
       devices_are_found_when_asked_for,
       sub_numa_clusters_below_one_cache_are_told_apart,
+      dies_and_clusters_are_levels_where_no_other_is_the_same,
+      isolated_cpus_are_left_to_whoever_isolated_them,
       machines_that_are_sold_come_out_as_they_are,
       gpus_know_the_numa_node_that_they_hang_on,
       fast_memory_beside_the_cores_is_a_node_without_cpus,

@@ -56,6 +56,32 @@ START_TEST(each_core_shows_who_has_its_threads)
 }
 END_TEST
 
+START_TEST(dies_shared_caches_and_kinds_of_memory_are_shown)
+{
+    CLEANUP(topology_freep)
+    struct topology *topology = topology_of(
+        "{\"cpus\":\"0-7\",\"packages\":[\"0-7\"],"
+        "\"dies\":[\"0-3\",\"4-7\"],\"l2\":[\"0-1\",\"2-3\",\"4-5\",\"6-7\"],"
+        "\"numaNodes\":["
+        "{\"node\":0,\"cpus\":\"0-3\",\"memory\":\"4Gi\"},"
+        "{\"node\":1,\"cpus\":\"4-7\",\"memory\":\"4Gi\"},"
+        "{\"node\":2,\"kind\":\"HBM\",\"package\":0,\"memory\":\"1Gi\"}]}");
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    picture_print(topology, NULL, 0, false, &out);
+
+    ck_assert_str_eq(out.text,
+                     "package 0\n"
+                     "  die 0\n"
+                     "    NUMA node 0   4Gi   4 of 4 cores free\n"
+                     "           . .  . .\n"
+                     "  die 1\n"
+                     "    NUMA node 1   4Gi   4 of 4 cores free\n"
+                     "           . .  . .\n"
+                     "  NUMA node 2   1Gi HBM   memory only\n");
+}
+END_TEST
+
 START_TEST(tenants_have_marks_as_long_as_there_are_letters)
 {
     ck_assert_int_eq(picture_mark(0), 'A');
@@ -68,4 +94,5 @@ END_TEST
 
 SUITE("picture",
       each_core_shows_who_has_its_threads,
+      dies_shared_caches_and_kinds_of_memory_are_shown,
       tenants_have_marks_as_long_as_there_are_letters)

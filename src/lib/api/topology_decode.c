@@ -1,175 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topology_wire.c - a topology to JSON and back
+/* topology_decode.c - a topology out of JSON
  *
  * See: topology.h for the form.
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/api/cpuset.h"
 #include "lib/api/quantity.h"
 #include "lib/api/topology.h"
 #include "lib/base/alloc.h"
-#include "lib/base/arena.h"
 #include "lib/base/error.h"
-#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
-
-#define KI 1024u
-
-/* ---- Writing ---- */
-
-static struct json *
-set_text(struct arena *arena, const struct bitset *set)
-{
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-
-    cpuset_format(set, &text);
-    return json_string_n(arena, text.text, text.length);
-}
-
-static struct json *
-groups(struct arena *arena, const struct topology_group *list, unsigned n)
-{
-    struct json *array = json_array(arena);
-
-    for (unsigned i = 0; i < n; i++)
-        json_append(arena, array, set_text(arena, &list[i].pus));
-    return array;
-}
-
-/* "64Gi", or as many Ki as it is. */
-static char *
-bytes_text(struct arena *arena, uint64_t bytes)
-{
-    static const char units[] = "KMGT";
-    unsigned unit = 0;
-    uint64_t n = bytes / KI;
-
-    if (bytes % KI != 0)
-        return arena_printf(arena, "%" PRIu64, bytes);
-    while (unit < 3 && n >= KI && n % KI == 0) {
-        n /= KI;
-        unit++;
-    }
-    return arena_printf(arena, "%" PRIu64 "%ci", n, units[unit]);
-}
-
-static struct json *
-encode_numa(struct arena *arena, const struct topology *t, unsigned i)
-{
-    const struct topology_numa *n = &t->numa[i];
-    struct json *o = json_object(arena);
-
-    json_set_int(arena, o, "node", n->os_index);
-    if (!bitset_is_empty(&n->pus))
-        json_set(arena, o, "cpus", set_text(arena, &n->pus));
-    json_set_string(arena, o, "memory", bytes_text(arena, n->memory_bytes));
-    if (t->distances != NULL) {
-        struct json *row = json_array(arena);
-
-        for (unsigned j = 0; j < t->n_numa; j++)
-            json_append(arena,
-                        row,
-                        json_int(arena, t->distances[i * t->n_numa + j]));
-        json_set(arena, o, "distances", row);
-    }
-    for (unsigned j = 0; j < n->n_hugepages; j++)
-        json_set_string(arena,
-                        json_make_object(arena, o, "hugepages"),
-                        bytes_text(arena, n->hugepages[j].page_bytes),
-                        arena_printf(arena, "%" PRIu64, n->hugepages[j].count));
-    return o;
-}
-
-static struct json *
-encode_device(struct arena *arena,
-              const struct topology *t,
-              const struct topology_device *d)
-{
-    struct json *o = json_object(arena);
-
-    json_set_string(arena, o, "name", d->name);
-    json_set_string(arena, o, "type", d->type);
-    if (d->path != NULL)
-        json_set_string(arena, o, "path", d->path);
-    if (d->model != NULL)
-        json_set_string(arena, o, "model", d->model);
-    if (d->numa != TOPOLOGY_NONE)
-        json_set_int(arena, o, "node", t->numa[d->numa].os_index);
-    return o;
-}
-
-/* One entry for each kind above the first, which is not written. */
-static struct json *
-encode_kinds(struct arena *arena, const struct topology *t)
-{
-    struct json *array = json_array(arena);
-    unsigned highest = 0;
-
-    bitset_foreach(pu, &t->pus) if (t->pu[pu].kind > highest) highest =
-        t->pu[pu].kind;
-    for (unsigned kind = 1; kind <= highest; kind++) {
-        struct bitset set = {0};
-        struct json *o = json_object(arena);
-
-        bitset_foreach(pu, &t->pus) if (t->pu[pu].kind == kind)
-            bitset_add(&set, pu);
-        json_set(arena, o, "cpus", set_text(arena, &set));
-        json_set_int(arena, o, "kind", kind);
-        json_append(arena, array, o);
-    }
-    return array;
-}
-
-static bool
-has_siblings(const struct topology *t)
-{
-    for (unsigned i = 0; i < t->n_cores; i++)
-        if (bitset_count(&t->cores[i].pus) != 1)
-            return true;
-    return false;
-}
-
-static void
-set_unless_empty(struct arena *arena,
-                 struct json *o,
-                 const char *name,
-                 struct json *array)
-{
-    if (json_count(array) > 0)
-        json_set(arena, o, name, array);
-}
-
-struct json *
-topology_encode(const struct topology *t, struct arena *arena)
-{
-    struct json *o = json_object(arena);
-    struct json *numa = json_array(arena);
-    struct json *devices = json_array(arena);
-
-    json_set(arena, o, "cpus", set_text(arena, &t->pus));
-    if (!bitset_is_empty(&t->reserved))
-        json_set(arena, o, "reserved", set_text(arena, &t->reserved));
-    if (t->is_virtual)
-        json_set_bool(arena, o, "virtual", true);
-    json_set(arena, o, "packages", groups(arena, t->packages, t->n_packages));
-    set_unless_empty(arena, o, "l3", groups(arena, t->l3, t->n_l3));
-    if (has_siblings(t))
-        json_set(arena, o, "cores", groups(arena, t->cores, t->n_cores));
-    set_unless_empty(arena, o, "kinds", encode_kinds(arena, t));
-    for (unsigned i = 0; i < t->n_numa; i++)
-        json_append(arena, numa, encode_numa(arena, t, i));
-    json_set(arena, o, "numaNodes", numa);
-    for (unsigned i = 0; i < t->n_devices; i++)
-        json_append(arena, devices, encode_device(arena, t, &t->devices[i]));
-    set_unless_empty(arena, o, "devices", devices);
-    return o;
-}
-
-/* ---- Reading ---- */
 
 struct reader {
     struct topology *t;
@@ -214,6 +58,27 @@ read_groups(struct reader *r,
         if (result < 0)
             return result;
     }
+    return 0;
+}
+
+/* A word in place of the list says that each core has one. */
+static int
+read_l2(struct reader *r, const struct json *o)
+{
+    struct topology *t = r->t;
+    const char *word = json_get_text(o, "l2");
+
+    if (word == NULL)
+        return read_groups(r, o, "l2", &t->l2, &t->n_l2);
+    if (strcmp(word, "cores") != 0)
+        return error_set(r->err,
+                         -EINVAL,
+                         "topology: l2: '%s' is neither a list nor 'cores'",
+                         word);
+    t->n_l2 = t->n_cores;
+    t->l2 = xnew_array(struct topology_group, t->n_l2);
+    if (t->n_l2 > 0)
+        memcpy(t->l2, t->cores, t->n_l2 * sizeof(*t->l2));
     return 0;
 }
 
@@ -272,6 +137,15 @@ read_distances(struct reader *r, const struct json *o, unsigned i)
     return 0;
 }
 
+static uint16_t
+read_package(const struct topology *t, const struct json *node)
+{
+    int64_t package = json_get_int(node, "package", -1);
+
+    return package >= 0 && package < (int64_t)t->n_packages ? (uint16_t)package
+                                                            : TOPOLOGY_NONE;
+}
+
 static int
 read_numa(struct reader *r, const struct json *o)
 {
@@ -293,7 +167,8 @@ read_numa(struct reader *r, const struct json *o)
         const struct json *cpus = json_get(node, "cpus");
 
         n->os_index = (unsigned)json_get_int(node, "node", i);
-        n->package = TOPOLOGY_NONE;
+        n->kind = topology_memory_find(json_get_text(node, "kind"));
+        n->package = cpus == NULL ? read_package(t, node) : TOPOLOGY_NONE;
         n->memory_bytes =
             (uint64_t)quantity_text_value(json_get_text(node, "memory"));
         if (cpus != NULL)
@@ -458,7 +333,21 @@ static int
 place_all(struct reader *r)
 {
     struct topology *t = r->t;
-    int result;
+    const struct {
+        const struct topology_group *list;
+        unsigned n;
+        const char *what;
+        size_t offset;
+    } levels[] = {
+        {t->cores, t->n_cores, "cores", offsetof(struct topology_pu, core)},
+        {t->l2, t->n_l2, "L2 caches", offsetof(struct topology_pu, l2)},
+        {t->l3, t->n_l3, "L3 caches", offsetof(struct topology_pu, l3)},
+        {t->packages,
+         t->n_packages,
+         "packages",
+         offsetof(struct topology_pu, package)},
+    };
+    int result = 0;
 
     bitset_foreach(pu, &t->pus) t->n_pu = pu + 1;
     t->pu = xnew_array(struct topology_pu, t->n_pu);
@@ -467,24 +356,14 @@ place_all(struct reader *r)
                                         TOPOLOGY_NONE,
                                         TOPOLOGY_NONE,
                                         TOPOLOGY_NONE,
+                                        TOPOLOGY_NONE,
                                         0};
-    result = place_pus(r,
-                       t->cores,
-                       t->n_cores,
-                       "cores",
-                       offsetof(struct topology_pu, core));
-    if (result == 0)
+    for (size_t i = 0; i < ARRAY_SIZE(levels) && result == 0; i++)
         result = place_pus(r,
-                           t->l3,
-                           t->n_l3,
-                           "L3 caches",
-                           offsetof(struct topology_pu, l3));
-    if (result == 0)
-        result = place_pus(r,
-                           t->packages,
-                           t->n_packages,
-                           "packages",
-                           offsetof(struct topology_pu, package));
+                           levels[i].list,
+                           levels[i].n,
+                           levels[i].what,
+                           levels[i].offset);
     if (result == 0)
         result = place_numa(r);
     if (result == 0)
@@ -493,30 +372,86 @@ place_all(struct reader *r)
     return result;
 }
 
+static int
+read_version(struct reader *r, const struct json *o)
+{
+    int64_t version = json_get_int(o, "version", 1);
+
+    if (version >= 1 && version <= TOPOLOGY_VERSION)
+        return 0;
+    return error_set(r->err,
+                     -EINVAL,
+                     "topology: version %" PRId64 " is not known, %d is: the "
+                     "node's agent is newer than this program",
+                     version,
+                     TOPOLOGY_VERSION);
+}
+
+static int
+read_cpus(struct reader *r, const struct json *o)
+{
+    const struct {
+        const char *name;
+        struct bitset *set;
+    } others[] = {
+        {"reserved", &r->t->reserved},
+        {"isolated", &r->t->isolated},
+        {"offline", &r->t->offline},
+    };
+    int result = read_set(r, json_get(o, "cpus"), "cpus", &r->t->pus);
+
+    if (result == 0 && bitset_is_empty(&r->t->pus))
+        return error_set(r->err, -EINVAL, "topology: it has no CPUs");
+    for (size_t i = 0; i < ARRAY_SIZE(others) && result == 0; i++)
+        if (json_get(o, others[i].name) != NULL)
+            result = read_set(r,
+                              json_get(o, others[i].name),
+                              others[i].name,
+                              others[i].set);
+    return result;
+}
+
+static int
+read_levels(struct reader *r, const struct json *o)
+{
+    struct topology *t = r->t;
+    const struct {
+        const char *name;
+        struct topology_group **list;
+        unsigned *n;
+    } levels[] = {
+        {"packages", &t->packages, &t->n_packages},
+        {"dies", &t->dies, &t->n_dies},
+        {"clusters", &t->clusters, &t->n_clusters},
+        {"l3", &t->l3, &t->n_l3},
+        {"cores", &t->cores, &t->n_cores},
+    };
+    int result = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(levels) && result == 0; i++)
+        result = read_groups(r, o, levels[i].name, levels[i].list, levels[i].n);
+    if (result == 0 && t->n_cores == 0)
+        make_single_cores(t);
+    return result < 0 ? result : read_l2(r, o);
+}
+
 int
 topology_decode(const struct json *o,
                 struct topology **ret_topology,
                 struct error *err)
 {
+    static int (*const steps[])(struct reader * r, const struct json *o) = {
+        read_version,
+        read_cpus,
+        read_levels,
+        read_numa,
+    };
     CLEANUP(topology_freep) struct topology *t = topology_new();
     struct reader r = {.t = t, .err = err};
-    const struct json *reserved = json_get(o, "reserved");
-    int result = read_set(&r, json_get(o, "cpus"), "cpus", &t->pus);
+    int result = 0;
 
-    if (result == 0 && bitset_is_empty(&t->pus))
-        result = error_set(err, -EINVAL, "topology: it has no CPUs");
-    if (result == 0 && reserved != NULL)
-        result = read_set(&r, reserved, "reserved", &t->reserved);
-    if (result == 0)
-        result = read_groups(&r, o, "packages", &t->packages, &t->n_packages);
-    if (result == 0)
-        result = read_groups(&r, o, "l3", &t->l3, &t->n_l3);
-    if (result == 0)
-        result = read_groups(&r, o, "cores", &t->cores, &t->n_cores);
-    if (result == 0 && t->n_cores == 0)
-        make_single_cores(t);
-    if (result == 0)
-        result = read_numa(&r, o);
+    for (size_t i = 0; i < ARRAY_SIZE(steps) && result == 0; i++)
+        result = steps[i](&r, o);
     if (result == 0)
         result = place_all(&r);
     if (result == 0)
