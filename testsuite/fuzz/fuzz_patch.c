@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_patch.c - any bytes as an object and a patch of it: applied as the API
- * does, or refused
+ * does, and validated beside the object that was there, or refused
  *
  * A line with the kind's name, a line with how the patch is meant ("merge",
  * "strategic", "json"), a line with the object, and the rest is the patch.
  */
 #include <string.h>
 
+#include "lib/api/causes.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/base/arena.h"
@@ -59,7 +60,8 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     const struct kind *kind = kind_find_any_name(next_line(arena, &at, end));
     const char *how = next_line(arena, &at, end);
     const char *original = next_line(arena, &at, end);
-    struct json *object, *patch, *result;
+    struct json *object, *was, *patch, *result;
+    struct causes causes;
 
     if (kind == NULL)
         return 0;
@@ -68,12 +70,20 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     if (!json_is(object, JSON_OBJECT) || patch == NULL
         || record_normalize(kind->record, arena, object, NULL, NULL) < 0)
         return 0;
+    if (kind->set_defaults != NULL)
+        kind->set_defaults(arena, object);
+    was = json_dup(arena, object);
     result = apply(arena, kind->record, how, object, patch);
     if (!json_is(result, JSON_OBJECT)
         || record_normalize(kind->record, arena, result, NULL, NULL) < 0)
         return 0;
     if (kind->set_defaults != NULL)
         kind->set_defaults(arena, result);
+    if (kind->prepare != NULL)
+        kind->prepare(arena, result, was);
+    causes_init(&causes, arena);
+    if (kind->validate != NULL)
+        kind->validate(&causes, result, was);
     json_print(result, &text);
     return 0;
 }
