@@ -139,10 +139,20 @@ flush(struct channel *c)
     }
 }
 
+/* What has not left at once is told by the stream. Its user may free it. */
+static void
+flush_and_tell(struct channel *c)
+{
+    flush(c);
+    if (c->callbacks.drained != NULL && c->stream != NULL && c->count == 0
+        && http_stream_queued(c->stream) == 0)
+        c->callbacks.drained(c->callbacks.context);
+}
+
 void
 channel_flush(struct dispatch_entry *entry)
 {
-    flush(container_of(entry, struct channel, entry));
+    flush_and_tell(container_of(entry, struct channel, entry));
 }
 
 static void
@@ -163,12 +173,8 @@ stream_closed(struct http_stream *s,
 static void
 stream_drained(struct http_stream *s, void *arg)
 {
-    struct channel *c = arg;
-
     (void)s;
-    flush(c);
-    if (c->count == 0 && c->callbacks.drained != NULL)
-        c->callbacks.drained(c->callbacks.context);
+    flush_and_tell(arg);
 }
 
 /* The head's seal, made at once: streams have sessions, no credentials. */
@@ -273,7 +279,7 @@ channel_send(struct channel *c, struct frame *frame)
     c->queue[(c->first + c->count++) % c->capacity] = frame_ref(frame);
     if (c->count >= AT_ONCE)
         flush(c);
-    else
+    if (c->count > 0 || c->callbacks.drained != NULL)
         dispatch_plan(c->dispatch, &c->entry);
 }
 

@@ -25,6 +25,12 @@
  */
 #define READ_AHEAD_BYTES (64u << 10)
 
+/* Handed to the kernel in one call; libevent's own 16 KiB is a quarter of what
+ * a round of watches or a page of a list may have, and each call wakes the
+ * reader.
+ */
+#define WRITTEN_AT_ONCE (256u << 10)
+
 static void close_done(struct evhttp_connection *ev, void *arg);
 
 /* Accounts: what has come of a request counts from its first byte to its
@@ -318,6 +324,7 @@ adopt(struct http_connection *c)
     evbuffer_add_cb(bufferevent_get_input(c->bev), on_input, c);
     evbuffer_add_cb(bufferevent_get_output(c->bev), on_output, c);
     http_connection_limit_input(c);
+    bufferevent_set_max_single_write(c->bev, WRITTEN_AT_ONCE);
     if (is_over_limit(c)) {
         server->counts.refused_connections++;
         http_connection_cut(c);

@@ -95,6 +95,7 @@ struct http_stream {
     struct http_connection *connection; /* NULL once it has closed */
     struct evhttp_request *ev;
     struct loop *loop;
+    bool is_framed;  /* its chunks are ours to make */
     bool is_telling; /* `closed` is on its way, by the loop */
     bool is_ended;   /* and is not wanted any more */
     struct http_stream_callbacks callbacks;

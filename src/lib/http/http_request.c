@@ -326,6 +326,8 @@ http_request_gather(struct evbuffer *out,
                     const struct http_piece *pieces,
                     size_t n_pieces)
 {
+    bool is_behind_lent = false;
+
     for (size_t i = 0; i < n_pieces; i++) {
         const struct http_piece *p = &pieces[i];
 
@@ -335,8 +337,14 @@ http_request_gather(struct evbuffer *out,
                                       p->length,
                                       p->release,
                                       p->arg)
-                   == 0)
+                   == 0) {
+            is_behind_lent = true;
             continue;
+        }
+        /* It would make room as large as the piece that is lent. */
+        if (is_behind_lent)
+            evbuffer_expand(out, p->length);
+        is_behind_lent = false;
         if (evbuffer_add(out, p->bytes, p->length) < 0)
             abort();
         if (p->release != NULL)

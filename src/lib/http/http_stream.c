@@ -2,6 +2,12 @@
 #include "lib/http/http_stream.h"
 
 #include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -10,6 +16,9 @@
 #include "lib/base/alloc.h"
 #include "lib/http/http_connection.h"
 #include "lib/loop/loop.h"
+
+#define VECTORS   32 /* of one chunk that is written at once */
+#define CHUNK_END "\r\n"
 
 static struct evbuffer *
 output_of(const struct http_stream *s)
@@ -56,31 +65,112 @@ http_stream_set_callbacks(struct http_stream *s,
     loop_defer(s->loop, tell_closed, s);
 }
 
-/* The pieces are released by being gathered and, with nobody to send them to,
- * drained.
+static void
+release(const struct http_piece *pieces, size_t n_pieces)
+{
+    for (size_t i = 0; i < n_pieces; i++)
+        if (pieces[i].release != NULL)
+            pieces[i].release(pieces[i].bytes, pieces[i].length, pieces[i].arg);
+}
+
+/* The first chunk is evhttp's, which then knows whom to tell that all has
+ * left. The others too where there are no chunks (HTTP/1.0, HEAD).
  */
+static void
+send_by_evhttp(struct http_stream *s,
+               const struct http_piece *pieces,
+               size_t n_pieces)
+{
+    struct evbuffer *scratch = s->connection->server->scratch;
+
+    http_request_gather(scratch, pieces, n_pieces);
+    evhttp_send_reply_chunk_with_cb(s->ev, scratch, on_drained, s->connection);
+    /* What a HEAD does not get stays behind. */
+    evbuffer_drain(scratch, evbuffer_get_length(scratch));
+    s->is_framed = evhttp_find_header(evhttp_request_get_output_headers(s->ev),
+                                      "Transfer-Encoding")
+                   != NULL;
+}
+
+/* Past the bufferevent, while it holds nothing: a peer that keeps up costs one
+ * system call and no turn of the loop. How much was taken; what is wrong with
+ * the socket the bufferevent finds out.
+ */
+static size_t
+write_through(const struct http_stream *s, struct iovec *vectors, size_t n)
+{
+    const struct http_connection *c = s->connection;
+    struct msghdr message = {.msg_iov = vectors, .msg_iovlen = n};
+    ssize_t sent;
+
+    if (c->peer.is_secure || evbuffer_get_length(output_of(s)) > 0)
+        return 0;
+    sent = sendmsg(c->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return sent > 0 ? (size_t)sent : 0;
+}
+
+/* The bytes behind a piece that is lent go by reference as well: evbuffer_add
+ * would make room for them that is as large as the piece.
+ */
+static void
+queue(struct http_stream *s,
+      const char *head,
+      const struct http_piece *pieces,
+      size_t n_pieces,
+      size_t sent)
+{
+    struct evbuffer *scratch = s->connection->server->scratch;
+
+    evbuffer_add(scratch, head, strlen(head));
+    http_request_gather(scratch, pieces, n_pieces);
+    evbuffer_add_reference(scratch, CHUNK_END, strlen(CHUNK_END), NULL, NULL);
+    evbuffer_drain(scratch, sent);
+    evbuffer_add_buffer(output_of(s), scratch);
+}
+
+static void
+send_chunk(struct http_stream *s,
+           const struct http_piece *pieces,
+           size_t n_pieces)
+{
+    struct iovec vectors[VECTORS];
+    size_t n = 0, length = 0, sent = 0;
+    char head[24];
+
+    for (size_t i = 0; i < n_pieces; i++)
+        length += pieces[i].length;
+    snprintf(head, sizeof(head), "%zx\r\n", length);
+    if (length > 0 && n_pieces + 2 <= VECTORS) {
+        vectors[n++] = (struct iovec){head, strlen(head)};
+        for (size_t i = 0; i < n_pieces; i++)
+            vectors[n++] = (struct iovec){(void *)(uintptr_t)pieces[i].bytes,
+                                          pieces[i].length};
+        vectors[n++] =
+            (struct iovec){(void *)(uintptr_t)CHUNK_END, strlen(CHUNK_END)};
+        sent = write_through(s, vectors, n);
+    }
+    if (length == 0 || sent == strlen(head) + length + strlen(CHUNK_END))
+        release(pieces, n_pieces);
+    else
+        queue(s, head, pieces, n_pieces, sent);
+}
+
 int
 http_stream_send(struct http_stream *s,
                  const struct http_piece *pieces,
                  size_t n_pieces)
 {
     struct http_connection *c = s->connection;
-    struct http_server *server;
 
     if (!is_open(s)) {
-        for (size_t i = 0; i < n_pieces; i++)
-            if (pieces[i].release != NULL)
-                pieces[i].release(pieces[i].bytes,
-                                  pieces[i].length,
-                                  pieces[i].arg);
+        release(pieces, n_pieces);
         return -EPIPE;
     }
-    server = c->server;
-    http_request_gather(server->scratch, pieces, n_pieces);
-    evhttp_send_reply_chunk_with_cb(s->ev, server->scratch, on_drained, c);
-    /* What a HEAD does not get stays behind. */
-    evbuffer_drain(server->scratch, evbuffer_get_length(server->scratch));
-    if (evbuffer_get_length(output_of(s)) <= server->limits.queued_bytes)
+    if (s->is_framed)
+        send_chunk(s, pieces, n_pieces);
+    else
+        send_by_evhttp(s, pieces, n_pieces);
+    if (evbuffer_get_length(output_of(s)) <= c->server->limits.queued_bytes)
         return 0;
     http_connection_doom(c, HTTP_TOO_SLOW);
     return -EPIPE;

@@ -31,8 +31,8 @@ struct http_stream_callbacks {
     void (*closed)(struct http_stream *s,
                    enum http_stream_end_reason reason,
                    void *arg);
-    /* After a send: everything has left for the peer. For producers that
-     * should not outrun it (logs). May be NULL.
+    /* What a send left behind (see queued) has left for the peer. For
+     * producers that should not outrun it (logs). May be NULL.
      */
     void (*drained)(struct http_stream *s, void *arg);
     void *arg;

@@ -2,6 +2,7 @@
 #include "controller/apiserver/dispatch.h"
 
 #include "controller/apiserver/frame.h"
+#include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
 #include "lib/loop/loop.h"
 #include "testsuite/lib/suite.h"
@@ -44,6 +45,49 @@ START_TEST(what_is_planned_is_flushed_once_and_what_is_forgotten_not)
 }
 END_TEST
 
+static struct strbuf said = STRBUF_INIT;
+
+static void
+note_turn(void *arg)
+{
+    (void)arg;
+    strbuf_add_text(&said, "turn ");
+    if (flushed == 2)
+        loop_stop(loop);
+}
+
+/* Takes longer than a slice of a round may, and asks for a turn. */
+static void
+flush_slowly(struct dispatch_entry *entry)
+{
+    int64_t until_us = clock_monotonic_us(&clock_system) + 10000;
+
+    (void)entry;
+    while (clock_monotonic_us(&clock_system) < until_us)
+        continue;
+    strbuf_add_text(&said, "flush ");
+    loop_post(loop, note_turn, NULL);
+    flushed++;
+}
+
+START_TEST(a_long_round_lets_others_have_their_turn)
+{
+    struct dispatch_entry a = {0}, b = {0};
+
+    loop = loop_new();
+    struct dispatch *d = dispatch_new(loop, flush_slowly);
+    dispatch_plan(d, &a);
+    dispatch_plan(d, &b);
+    loop_run(loop);
+
+    ck_assert_str_eq(said.text, "flush turn flush turn ");
+    dispatch_free(d);
+    loop_drain(loop);
+    loop_free(loop);
+    strbuf_fini(&said);
+}
+END_TEST
+
 static struct frame *
 frame_of(const char *text)
 {
@@ -80,4 +124,5 @@ END_TEST
 
 SUITE("dispatch",
       what_is_planned_is_flushed_once_and_what_is_forgotten_not,
+      a_long_round_lets_others_have_their_turn,
       frames_are_joined_once_for_all)

@@ -12,7 +12,6 @@
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/http/http_request.h"
-#include "lib/http/http_stream.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/timer.h"
 #include "testsuite/lib/scratch.h"
@@ -22,9 +21,7 @@
 struct host {
     struct site site;
     struct http_request *kept;
-    struct http_stream *stream;
-    atomic_uint is_kept, releases, closes, frees, drains;
-    atomic_int close_reason;
+    atomic_uint is_kept, releases, closes, frees;
     char shared[100000];
 };
 
@@ -53,28 +50,6 @@ went_away(struct http_request *r, void *arg)
 
     ck_assert(http_request_is_closed(r));
     h->closes++;
-}
-
-static void
-stream_closed(struct http_stream *s,
-              enum http_stream_end_reason reason,
-              void *arg)
-{
-    struct host *h = arg;
-
-    ck_assert_ptr_eq(s, h->stream);
-    h->stream = NULL;
-    h->close_reason = (int)reason;
-    h->closes++;
-}
-
-static void
-stream_drained(struct http_stream *s, void *arg)
-{
-    struct host *h = arg;
-
-    (void)s;
-    h->drains++;
 }
 
 static void
@@ -117,20 +92,6 @@ reply_pieces(struct http_request *r, struct host *h)
 }
 
 static void
-begin_stream(struct http_request *r, struct host *h)
-{
-    struct http_stream_callbacks callbacks = {
-        .closed = stream_closed,
-        .drained = stream_drained,
-        .arg = h,
-    };
-
-    h->stream = http_request_stream(r, 200, "text/plain");
-    http_stream_set_callbacks(h->stream, &callbacks);
-    h->is_kept++;
-}
-
-static void
 handle(struct http_request *r, void *arg)
 {
     struct host *h = arg;
@@ -146,8 +107,6 @@ handle(struct http_request *r, void *arg)
         describe(r);
     } else if (strcmp(path, "/pieces") == 0) {
         reply_pieces(r, h);
-    } else if (strcmp(path, "/stream") == 0) {
-        begin_stream(r, h);
     } else if (strcmp(path, "/nothing") == 0) {
         http_request_add_header(r, "X-Answer", "yes");
         http_request_add_header(r, "X-Evil", "a\r\nX-Injected: 1");
@@ -524,144 +483,6 @@ START_TEST(a_request_that_outlives_its_server_can_still_be_answered)
 }
 END_TEST
 
-static void
-send_hello(void *arg)
-{
-    struct host *h = arg;
-    struct http_piece pieces[] = {
-        {.bytes = "hello ", .length = 6},
-        {.bytes = "world\n", .length = 6, .release = released, .arg = h},
-    };
-
-    ck_assert_int_eq(http_stream_send(h->stream, pieces, 2), 0);
-}
-
-static void
-end_stream(void *arg)
-{
-    struct host *h = arg;
-
-    http_stream_end(h->stream);
-    h->stream = NULL;
-}
-
-START_TEST(a_stream_comes_in_chunks_and_the_connection_goes_on)
-{
-    struct host *h = host_start(NULL);
-    struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
-
-    site_send(fd, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
-    ck_assert(site_read_until(fd, &answer, "\r\n\r\n"));
-    await(&h->is_kept, 1);
-    site_call(&h->site, send_hello, h);
-    ck_assert(site_read_until(fd, &answer, "c\r\nhello world\n\r\n"));
-    await(&h->drains, 1);
-    ck_assert_uint_eq(site_counts(&h->site).streams, 1);
-    site_call(&h->site, end_stream, h);
-    ck_assert(site_read_until(fd, &answer, "0\r\n\r\n"));
-    site_send(fd, "GET /next HTTP/1.1\r\nHost: h\r\n\r\n");
-    ck_assert(site_read_until(fd, &answer, "GET|/next|"));
-
-    ck_assert_uint_eq(h->releases, 1);
-    ck_assert_uint_eq(h->closes, 0);
-    close(fd);
-    strbuf_fini(&answer);
-    host_stop(h);
-}
-END_TEST
-
-static void
-cut_stream(void *arg)
-{
-    struct host *h = arg;
-
-    http_stream_send_text(h->stream, "last", 4);
-    http_stream_cut(h->stream);
-    h->stream = NULL;
-}
-
-START_TEST(a_stream_that_is_cut_delivers_what_it_had_and_no_end)
-{
-    struct host *h = host_start(NULL);
-    struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
-
-    site_send(fd, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
-    await(&h->is_kept, 1);
-    site_call(&h->site, cut_stream, h);
-    ck_assert(!site_read_until(fd, &answer, "0\r\n\r\n"));
-
-    ck_assert_ptr_nonnull(strstr(answer.text, "4\r\nlast\r\n"));
-    ck_assert_uint_eq(h->closes, 0);
-    ck_assert_uint_eq(site_counts(&h->site).streams, 0);
-    close(fd);
-    strbuf_fini(&answer);
-    host_stop(h);
-}
-END_TEST
-
-START_TEST(a_stream_is_told_when_its_peer_goes)
-{
-    struct host *h = host_start(NULL);
-    struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
-
-    site_send(fd, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
-    ck_assert(site_read_until(fd, &answer, "\r\n\r\n"));
-    close(fd);
-    await(&h->closes, 1);
-
-    ck_assert_int_eq(h->close_reason, HTTP_STREAM_PEER_GONE);
-    ck_assert_uint_eq(site_counts(&h->site).streams, 0);
-    strbuf_fini(&answer);
-    host_stop(h);
-}
-END_TEST
-
-static void
-stream_kept(void *arg)
-{
-    struct host *h = arg;
-
-    begin_stream(h->kept, h);
-    ck_assert_int_lt(http_stream_send_text(h->stream, "x", 1), 0);
-}
-
-START_TEST(a_stream_to_a_client_that_has_gone_is_told_so)
-{
-    struct host *h = host_start(NULL);
-    int fd = site_connect(&h->site);
-
-    site_send(fd, "GET /keep HTTP/1.1\r\nHost: h\r\n\r\n");
-    await(&h->is_kept, 1);
-    close(fd);
-    await(&h->closes, 1);
-    site_call(&h->site, stream_kept, h);
-    await(&h->closes, 2);
-
-    host_stop(h);
-}
-END_TEST
-
-START_TEST(a_server_that_ends_tells_its_streams)
-{
-    struct host *h = host_start(NULL);
-    struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
-
-    site_send(fd, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
-    ck_assert(site_read_until(fd, &answer, "\r\n\r\n"));
-    site_stop(&h->site);
-
-    ck_assert_uint_eq(h->closes, 1);
-    ck_assert_int_eq(h->close_reason, HTTP_STREAM_SERVER_ENDS);
-    close(fd);
-    strbuf_fini(&answer);
-    free(h);
-}
-END_TEST
-
 START_TEST(a_taken_address_is_named)
 {
     struct host *h = host_start(NULL);
@@ -743,11 +564,6 @@ main(void)
     tcase_add_test(tcase, a_client_that_goes_before_the_answer_is_noticed);
     tcase_add_test(tcase,
                    a_request_that_outlives_its_server_can_still_be_answered);
-    tcase_add_test(tcase, a_stream_comes_in_chunks_and_the_connection_goes_on);
-    tcase_add_test(tcase, a_stream_that_is_cut_delivers_what_it_had_and_no_end);
-    tcase_add_test(tcase, a_stream_is_told_when_its_peer_goes);
-    tcase_add_test(tcase, a_stream_to_a_client_that_has_gone_is_told_so);
-    tcase_add_test(tcase, a_server_that_ends_tells_its_streams);
     tcase_add_test(tcase, a_taken_address_is_named);
     tcase_add_test(tcase, a_file_that_is_no_socket_is_not_replaced);
     srunner_run_all(runner, CK_ENV);
