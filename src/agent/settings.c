@@ -52,7 +52,7 @@ check_url(const char *url, struct error *err)
 {
     struct http_address address = {0};
 
-    if (http_address_parse(url, &address, err) < 0)
+    if (http_address_parse(url, false, &address, err) < 0)
         return -EINVAL;
     http_address_fini(&address);
     return 0;

@@ -24,7 +24,6 @@
 #include "lib/base/metric.h"
 #include "lib/base/strbuf.h"
 #include "lib/http/http_server.h"
-#include "lib/json/json.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/sigwatch.h"
 #include "lib/loop/timer.h"
@@ -308,7 +307,7 @@ write_configz(struct controller *c)
 {
     strbuf_init(&c->configz);
     strbuf_add_text(&c->configz, "{\"kubescheduler.config.k8s.io\":");
-    json_print(kube_configuration_tree(c->settings->scheduling), &c->configz);
+    kube_configuration_show(c->settings->scheduling, &c->configz);
     strbuf_add_text(&c->configz, "}\n");
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""extender.py PORT MODE SOCKET - an extender of the scheduler, for tests
+"""extender.py PORT MODE SOCKET [CERTIFICATE KEY] - an extender of the scheduler,
+for tests; with a certificate by TLS, to those alone that show the same one
 
 Filters all nodes out but those named in the file MODE, one a line; prefers the
 last of them; binds by POST to the API's socket. A line "slow" makes it think
@@ -10,6 +11,7 @@ import http.client
 import http.server
 import json
 import socket
+import ssl
 import sys
 import time
 
@@ -29,6 +31,9 @@ def liked():
 
 def filter_nodes(question):
     names = liked()
+    if question["NodeNames"] is None:
+        return {"Nodes": {"items": [n for n in question["Nodes"]["items"]
+                                    if n["metadata"]["name"] in names]}}
     passed = [n for n in question["NodeNames"] if n in names]
     failed = {n: "no licence there" for n in question["NodeNames"] if n not in names}
     return {"NodeNames": passed, "FailedNodes": failed}
@@ -74,4 +79,11 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
 
-Server(("127.0.0.1", PORT), Extender).serve_forever()
+server = Server(("127.0.0.1", PORT), Extender)
+if len(sys.argv) > 4:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(sys.argv[4], sys.argv[5])
+    tls.load_verify_locations(sys.argv[4])
+    tls.verify_mode = ssl.CERT_REQUIRED
+    server.socket = tls.wrap_socket(server.socket, server_side=True)
+server.serve_forever()

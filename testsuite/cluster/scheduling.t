@@ -7,12 +7,18 @@
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"
 cluster_begin
-need munged kiln-controller kiln-agent kctl curl python3
+need munged kiln-controller kiln-agent kctl curl python3 openssl
 cluster_munge
 
 # --- the configuration --------------------------------------------------------
 find_free_port
 extender_port=$free_port
+find_free_port
+secure_port=$free_port
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
+    -subj /CN=safes -addext subjectAltName=DNS:safes.example.com \
+    -keyout "$cluster/safe.key" -out "$cluster/safe.crt" 2>/dev/null ||
+    bail_out "no certificate"
 cat >"$cluster/scheduler.yaml" <<TXT
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -31,6 +37,15 @@ extenders:
 - urlPrefix: http://127.0.0.1:$extender_port/desks
   bindVerb: bind
   managedResources: [{name: example.com/desk, ignoredByScheduler: true}]
+- urlPrefix: https://127.0.0.1:$secure_port/safes
+  filterVerb: filter
+  enableHTTPS: true
+  tlsConfig:
+    caFile: $cluster/safe.crt
+    certFile: $cluster/safe.crt
+    keyFile: $cluster/safe.key
+    serverName: safes.example.com
+  managedResources: [{name: example.com/safe, ignoredByScheduler: true}]
 profiles:
 - schedulerName: default-scheduler
 - schedulerName: packed
@@ -46,6 +61,7 @@ TXT
 sed 's/MostAllocated/MostOften/' "$cluster/scheduler.yaml" >"$cluster/bad.yaml"
 sed 's/profiles:/profile:/' "$cluster/scheduler.yaml" >"$cluster/worse.yaml"
 sed 's/weight: 10/weight: 0/' "$cluster/scheduler.yaml" >"$cluster/light.yaml"
+sed 's/certFile/#&/' "$cluster/scheduler.yaml" >"$cluster/half.yaml"
 check() { # FILE
     kiln-controller --state-dir "$cluster/unused" --check-config \
         --scheduler-config "$1" 2>&1
@@ -61,6 +77,11 @@ like "and it says which" "$out" 'profile'
 out=$(check "$cluster/light.yaml")
 is "nor one with an extender whose scores weigh nothing" "$?" 78
 like "and it says so" "$out" 'extenders\[0\].weight: 0: must have a positive'
+
+out=$(check "$cluster/half.yaml")
+is "nor one with half an identity" "$?" 78
+like "and it says which half is missing" "$out" \
+    'extenders\[2\].tlsConfig: a certificate and its key go together'
 
 ok "what is in effect can be written" kiln-controller \
     --state-dir "$cluster/unused" --scheduler-config "$cluster/scheduler.yaml" \
@@ -247,10 +268,11 @@ cluster_agent n2 --allow-root-jobs --topology 'package:1 core:4 pu:1'
 cluster_agent n3 --allow-root-jobs --topology 'package:1 core:4 pu:1'
 n3_is_ready() { admin get node n3 | grep -qw Ready; }
 ok "two more nodes are ready" wait_for 20 n3_is_ready
-licensed() { # NAME
-    pod "$1" 100m | sed 's|requests: {\(.*\)}}|requests: {\1, example.com/licence: "1"}, limits: {example.com/licence: "1"}}|' |
+asking() { # NAME RESOURCE
+    pod "$1" 100m | sed "s|requests: {\(.*\)}}|requests: {\1, $2: \"1\"}, limits: {$2: \"1\"}}|" |
         admin apply -f - >/dev/null
 }
+licensed() { asking "$1" example.com/licence; }
 message() { # NAME
     field "$1" status conditions PodScheduled message
 }
@@ -283,6 +305,24 @@ ok "an extender binds" wait_for 20 scheduled seated
 has_cpus() { [ -n "$(field "$1" status allocation cpus)" ]; }
 ok "and the pod has its cores" wait_for 20 has_cpus seated
 stop extender
+
+# One by TLS, which knows us by our certificate, and is told whole nodes.
+start_safe() { # CERTIFICATE
+    start safe "$top_srcdir/testsuite/cluster/extender.py" \
+        "$secure_port" "$cluster/liked" "$socket" "$1.crt" "$1.key"
+}
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
+    -subj /CN=other -addext subjectAltName=DNS:safes.example.com \
+    -keyout "$cluster/other.key" -out "$cluster/other.crt" 2>/dev/null
+start_safe "$cluster/other"
+asking safe example.com/safe
+ok "an extender with another certificate is not believed" \
+    wait_for 20 tells safe 'certificate'
+is "and the pod waits" "$(field safe spec nodeName)" ""
+stop safe
+start_safe "$cluster/safe"
+ok "the right one is asked, by TLS" wait_for 30 is_on safe n2
+stop safe
 
 # --- taints -------------------------------------------------------------------
 pod stays 100m '  nodeSelector: {kubernetes.io/hostname: n1}' | sed 's/tolerations: .*/tolerations: [{operator: Exists}]/' |

@@ -392,7 +392,8 @@ read_tree(struct kube_configuration *c, struct strbuf *mistakes)
     kube_extenders_read(c->arena,
                         json_get(c->tree, "extenders"),
                         &c->extenders,
-                        mistakes);
+                        mistakes,
+                        &c->warnings);
     if (mistakes->length > 0)
         return -EINVAL;
     read_backoff(c, mistakes);
@@ -500,10 +501,14 @@ kube_configuration_warnings(const struct kube_configuration *c)
     return c->warnings.text;
 }
 
-const struct json *
-kube_configuration_tree(const struct kube_configuration *c)
+void
+kube_configuration_show(const struct kube_configuration *c, struct strbuf *out)
 {
-    return c->tree;
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *tree = json_dup(arena, c->tree);
+
+    kube_extenders_hide(json_get(tree, "extenders"));
+    json_print(tree, out);
 }
 
 void

@@ -65,7 +65,10 @@ kube_configuration_extenders(const struct kube_configuration *c);
 /* What stands in the file and has no effect: a line each, or "". */
 const char *kube_configuration_warnings(const struct kube_configuration *c);
 
-/* The whole of it as it is in effect: reading that gives the same. */
-const struct json *kube_configuration_tree(const struct kube_configuration *c);
+/* The whole of it as it is in effect, YAML: reading that gives the same. Show:
+ * JSON for anybody to see, without the keys of extenders' tlsConfig.
+ */
+void kube_configuration_show(const struct kube_configuration *c,
+                             struct strbuf *out);
 void kube_configuration_print(const struct kube_configuration *c,
                               struct strbuf *out);

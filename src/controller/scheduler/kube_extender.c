@@ -62,14 +62,57 @@ read_url(const struct json *e,
     to->url = json_get_text(e, "urlPrefix");
     if (to->url == NULL)
         to->url = "";
-    if (json_is_true(json_get(e, "enableHTTPS"))
-        || json_get(e, "tlsConfig") != NULL)
-        strbuf_printf(mistakes,
-                      "%s: this version reaches extenders by plain HTTP alone; "
-                      "take enableHTTPS and tlsConfig out\n",
-                      where);
-    else if (extender_url_split(to->url, &origin, &path, &err) < 0)
+    if (extender_url_split(to->url, &origin, &path, &err) < 0)
         strbuf_printf(mistakes, "%s.urlPrefix: %s\n", where, err.text);
+}
+
+static bool
+has_authority(const struct tls_client_settings *t)
+{
+    return (t->authority_file != NULL && t->authority_file[0] != '\0')
+           || (t->authority_data != NULL && t->authority_data[0] != '\0');
+}
+
+/* As upstream: whether there is TLS says the URL, and enableHTTPS without an
+ * authority trusts anybody.
+ */
+static void
+read_tls(const struct json *e,
+         const char *where,
+         struct extender *to,
+         struct strbuf *mistakes,
+         struct strbuf *warnings)
+{
+    CLEANUP(tls_client_freep) struct tls_client *tried = NULL;
+    const struct json *tls = json_get(e, "tlsConfig");
+    bool is_enabled = json_is_true(json_get(e, "enableHTTPS"));
+    bool is_secure = strncmp(to->url, "https:", 6) == 0;
+    struct error err = {0};
+
+    to->tls = (struct tls_client_settings){
+        .authority_file = json_get_text(tls, "caFile"),
+        .authority_data = json_get_text(tls, "caData"),
+        .certificate_file = json_get_text(tls, "certFile"),
+        .certificate_data = json_get_text(tls, "certData"),
+        .key_file = json_get_text(tls, "keyFile"),
+        .key_data = json_get_text(tls, "keyData"),
+        .server_name = json_get_text(tls, "serverName"),
+        .is_insecure = json_is_true(json_get(tls, "insecure")),
+    };
+    if (is_enabled && !has_authority(&to->tls))
+        to->tls.is_insecure = true;
+    if (tls_client_open(&to->tls, &tried, &err) < 0)
+        strbuf_printf(mistakes, "%s.tlsConfig: %s\n", where, err.text);
+    else if (!is_secure && (is_enabled || tls != NULL))
+        strbuf_printf(warnings,
+                      "%s: enableHTTPS and tlsConfig have no effect, as "
+                      "urlPrefix is not \"https://\"\n",
+                      where);
+    else if (is_secure && to->tls.is_insecure)
+        strbuf_printf(warnings,
+                      "%s: whoever answers is believed to be the extender; "
+                      "give tlsConfig.caFile\n",
+                      where);
 }
 
 static void
@@ -140,9 +183,11 @@ read_one(struct arena *arena,
          const char *where,
          const struct extenders *all,
          struct extender *to,
-         struct strbuf *mistakes)
+         struct strbuf *mistakes,
+         struct strbuf *warnings)
 {
     read_url(e, where, to, mistakes);
+    read_tls(e, where, to, mistakes, warnings);
     to->filter_verb = read_verb(e, "filterVerb", where, mistakes);
     to->prioritize_verb = read_verb(e, "prioritizeVerb", where, mistakes);
     to->preempt_verb = read_verb(e, "preemptVerb", where, mistakes);
@@ -171,7 +216,8 @@ void
 kube_extenders_read(struct arena *arena,
                     const struct json *list,
                     struct extenders *ret_extenders,
-                    struct strbuf *mistakes)
+                    struct strbuf *mistakes,
+                    struct strbuf *warnings)
 {
     struct extender *items =
         arena_new_array(arena, struct extender, json_count(list) + 1);
@@ -184,7 +230,8 @@ kube_extenders_read(struct arena *arena,
                  arena_printf(arena, "extenders[%u]", i),
                  &all,
                  &items[i],
-                 mistakes);
+                 mistakes,
+                 warnings);
         all.count++;
         binders += items[i].bind_verb != NULL;
     }
@@ -194,6 +241,13 @@ kube_extenders_read(struct arena *arena,
                       "one extender can implement bind\n",
                       binders);
     *ret_extenders = all;
+}
+
+void
+kube_extenders_hide(struct json *list)
+{
+    for (uint32_t i = 0; i < json_count(list); i++)
+        json_remove(json_get(json_at(list, i), "tlsConfig"), "keyData");
 }
 
 static bool

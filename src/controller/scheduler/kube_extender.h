@@ -13,13 +13,18 @@ struct json;
 struct strbuf;
 
 /* Fills in what is left out, in the tree; then the settings, in the arena,
- * borrowed from it, with a line for each mistake.
+ * borrowed from it, with a line for each mistake
+ * and for each thing to think about.
  */
 void kube_extenders_complete(struct arena *arena, struct json *list);
 void kube_extenders_read(struct arena *arena,
                          const struct json *list,
                          struct extenders *ret_extenders,
-                         struct strbuf *mistakes);
+                         struct strbuf *mistakes,
+                         struct strbuf *warnings);
+
+/* Takes the keys out of the tree. */
+void kube_extenders_hide(struct json *list);
 
 /* The resources that extenders alone look at, as ignoredResources of the
  * arguments of NodeResourcesFit (NULL: none are given): those arguments, or

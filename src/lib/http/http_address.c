@@ -16,6 +16,7 @@
 #include "lib/http/http_place.h"
 
 static const char tcp_scheme[] = "http://";
+static const char tls_scheme[] = "https://";
 static const char unix_scheme[] = "http+unix://";
 
 void
@@ -62,9 +63,11 @@ parse_unix(const char *url, struct http_address *a, struct error *err)
 }
 
 static int
-parse_tcp(const char *url, struct http_address *a, struct error *err)
+parse_tcp(const char *url,
+          const char *host,
+          struct http_address *a,
+          struct error *err)
 {
-    const char *host = url + sizeof(tcp_scheme) - 1;
     size_t length = strcspn(host, "/?#");
     const char *rest = host + length;
     const char *colon = memrchr(host, ':', length);
@@ -96,18 +99,22 @@ parse_tcp(const char *url, struct http_address *a, struct error *err)
 
 int
 http_address_parse(const char *url,
+                   bool knows_tls,
                    struct http_address *ret_address,
                    struct error *err)
 {
     struct http_address a = {0};
     int r;
 
-    if (has_scheme(url, "https://"))
-        return bad_url(url, "TLS is not supported yet", err);
+    a.is_secure = has_scheme(url, tls_scheme);
+    if (a.is_secure && !knows_tls)
+        return bad_url(url, "TLS is not spoken here", err);
     if (has_scheme(url, unix_scheme))
         r = parse_unix(url, &a, err);
+    else if (a.is_secure)
+        r = parse_tcp(url, url + sizeof(tls_scheme) - 1, &a, err);
     else if (has_scheme(url, tcp_scheme))
-        r = parse_tcp(url, &a, err);
+        r = parse_tcp(url, url + sizeof(tcp_scheme) - 1, &a, err);
     else
         r = bad_url(url, "unknown scheme", err);
     if (r < 0) {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_address.h - where a client connects to: a parsed URL, and its sockets
  *
- * The scheme decides here alone; TLS is to come in as another one.
+ * The scheme decides here alone.
  *
  * Called by: http_client.c and http_link.c.
  */
 #pragma once
+
+#include <stdbool.h>
 
 #include "lib/base/macro.h"
 #include "lib/http/http_client.h"
@@ -20,11 +22,13 @@ struct http_address {
     char *host;
     char *port;
     char *host_header;
+    bool is_secure; /* "https://" */
 };
 
 /* Life. Parse: 0, or -EINVAL with words. */
 void http_address_fini(struct http_address *a);
 int http_address_parse(const char *url,
+                       bool knows_tls,
                        struct http_address *ret_address,
                        struct error *err);
 

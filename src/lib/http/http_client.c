@@ -128,7 +128,8 @@ http_client_new(struct loop *loop,
 {
     struct http_address address;
     struct http_client *client;
-    int r = http_address_parse(url, &address, err);
+    bool knows_tls = settings != NULL && settings->layer != NULL;
+    int r = http_address_parse(url, knows_tls, &address, err);
 
     if (r < 0)
         return r;

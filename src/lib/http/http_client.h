@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_client.h - requests to one server, over a few kept connections
  *
- * "http://HOST:PORT" or "http+unix:///run/kiln/socket". A request takes a free
+ * "http://HOST:PORT", "https://HOST:PORT" where there is a layer for it, or
+ * "http+unix:///run/kiln/socket". A request takes a free
  * connection or opens one, up to the pool's size, and waits for one beyond it.
  * A stream keeps its connection for itself.
  *
@@ -20,7 +21,9 @@
 #include "lib/base/macro.h"
 #include "lib/http/http.h"
 
+struct bufferevent;
 struct error;
+struct event_base;
 struct http_call;
 struct http_client;
 struct http_login;
@@ -38,6 +41,20 @@ typedef int http_resolve_fn(const char *host,
 int
 http_resolve(const char *host, struct http_places *places, struct error *err);
 
+/* What stands between a socket that is connected and HTTP, for "https://"
+ * (lib/tls/tls_client.h). Make: begins the handshake with the host; the
+ * descriptor is the bufferevent's then, or untouched where that is NULL. Why:
+ * the handshake failed; static words.
+ */
+struct http_client_layer {
+    struct bufferevent *(*make)(struct event_base *base,
+                                int fd,
+                                const char *host,
+                                void *arg);
+    const char *(*why)(struct bufferevent *bev);
+    void *arg;
+};
+
 struct http_client_settings {
     unsigned connections;       /* 0: 8 */
     int64_t connect_ms;         /* 0: 10,000 */
@@ -48,6 +65,7 @@ struct http_client_settings {
     struct http_login *login;   /* http_login.h; NULL: none */
     http_resolve_fn *resolve;   /* a host's name; NULL: only addresses */
     struct workers *workers;    /* for that; NULL: on the spot, blocking */
+    const struct http_client_layer *layer; /* for good; NULL: no TLS */
 };
 
 /* What came back; borrowed while the callback runs. Header names compare
@@ -89,8 +107,8 @@ struct http_question {
 };
 
 /* Life. Free cancels all calls; not from inside one of their callbacks. New: 0,
- * or -EINVAL with words about the url (https is refused so far). Nothing is
- * connected yet. `settings` may be NULL.
+ * or -EINVAL with words about the url (https without a layer is refused).
+ * Nothing is connected yet. `settings` may be NULL.
  */
 void http_client_free(struct http_client *client);
 int http_client_new(struct loop *loop,

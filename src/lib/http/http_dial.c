@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <event2/bufferevent.h>
 #include <event2/event.h>
@@ -35,6 +36,8 @@ struct http_dial {
     struct lookup *lookup; /* or NULL */
     struct http_places found;
     size_t next; /* of them, to try if the present one fails */
+    const struct http_client_layer *layer; /* or NULL */
+    char *host;                            /* whom it is to be, for that */
     struct bufferevent *bev;
 };
 
@@ -51,6 +54,46 @@ finish(struct http_dial *d, int r, const char *why)
 
 static void try_next(struct http_dial *d, int failed);
 
+/* TLS, on a socket that is connected */
+
+static void
+fail(struct http_dial *d, int r, const char *why)
+{
+    bufferevent_free(d->bev);
+    d->bev = NULL;
+    finish(d, r, why);
+}
+
+static void
+on_handshake(struct bufferevent *bev, short what, void *arg)
+{
+    struct http_dial *d = arg;
+
+    if ((what & BEV_EVENT_CONNECTED) != 0)
+        finish(d, 0, NULL);
+    else
+        fail(d, -EPROTO, d->layer->why(bev));
+}
+
+static void
+secure(struct http_dial *d)
+{
+    int fd = bufferevent_getfd(d->bev);
+
+    bufferevent_setfd(d->bev, -1);
+    bufferevent_free(d->bev);
+    d->bev = d->layer->make(loop_base(d->loop), fd, d->host, d->layer->arg);
+    if (d->bev == NULL) {
+        close(fd);
+        finish(d, -EPROTO, "TLS cannot begin");
+        return;
+    }
+    bufferevent_setcb(d->bev, NULL, NULL, on_handshake, d);
+    bufferevent_enable(d->bev, EV_READ | EV_WRITE);
+}
+
+/* TCP */
+
 static void
 on_event(struct bufferevent *bev, short what, void *arg)
 {
@@ -58,10 +101,12 @@ on_event(struct bufferevent *bev, short what, void *arg)
     int r = errno != 0 ? -errno : -ECONNREFUSED;
 
     (void)bev;
-    if ((what & BEV_EVENT_CONNECTED) != 0)
-        finish(d, 0, NULL);
-    else
+    if ((what & BEV_EVENT_CONNECTED) == 0)
         try_next(d, r);
+    else if (d->layer != NULL)
+        secure(d);
+    else
+        finish(d, 0, NULL);
 }
 
 static void
@@ -138,8 +183,7 @@ looked_up(void *arg)
 
 struct http_dial *
 http_dial_new(struct loop *loop,
-              struct workers *workers,
-              http_resolve_fn *resolve,
+              const struct http_client_settings *settings,
               const struct http_address *address,
               http_dial_fn fn,
               void *arg)
@@ -153,15 +197,19 @@ http_dial_new(struct loop *loop,
     d->arg = arg;
     d->lookup = l;
     l->dial = d;
-    l->resolve = resolve;
+    l->resolve = settings->resolve;
+    if (address->is_secure) {
+        d->layer = settings->layer;
+        d->host = xstrdup(address->host);
+    }
     if (is_unix) {
         l->address.path = xstrdup(address->path);
     } else {
         l->address.host = xstrdup(address->host);
         l->address.port = xstrdup(address->port);
     }
-    if (workers != NULL && !is_unix) {
-        workers_submit(workers, loop, look_up, looked_up, l);
+    if (settings->workers != NULL && !is_unix) {
+        workers_submit(settings->workers, loop, look_up, looked_up, l);
         return d;
     }
     if (!is_unix)
@@ -180,5 +228,6 @@ http_dial_free(struct http_dial *d)
     http_places_fini(&d->found);
     if (d->bev != NULL)
         bufferevent_free(d->bev);
+    free(d->host);
     free(d);
 }

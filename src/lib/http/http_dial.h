@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_dial.h - from an address to a connected socket
  *
- * Looks the name up, then tries what it found in turn. Nothing happens before
+ * Looks the name up, then tries what it found in turn; what is connected is put
+ * under the layer where the address is secure. Nothing happens before
  * new has returned.
  *
  * Called by: http_link.c, which bounds the time.
@@ -16,7 +17,6 @@ struct bufferevent;
 struct http_address;
 struct http_dial;
 struct loop;
-struct workers;
 
 /* Called once: with a bufferevent that is the callee's now, or NULL, a
  * negative errno and words. The dial is still to be freed; that may be done in
@@ -29,8 +29,7 @@ typedef void (*http_dial_fn)(struct bufferevent *bev TAKES,
 
 void http_dial_free(struct http_dial *d);
 struct http_dial *http_dial_new(struct loop *loop,
-                                struct workers *workers,
-                                http_resolve_fn *resolve,
+                                const struct http_client_settings *settings,
                                 const struct http_address *address,
                                 http_dial_fn fn,
                                 void *arg) OWNED_BY(http_dial_free);

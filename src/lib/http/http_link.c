@@ -567,8 +567,7 @@ http_link_open(struct http_client *client)
     event_assign(&l->timer, loop_base(client->loop), -1, 0, on_time, l);
     allow(l, client->settings.connect_ms);
     l->dial = http_dial_new(client->loop,
-                            client->settings.workers,
-                            client->settings.resolve,
+                            &client->settings,
                             &client->address,
                             dialled,
                             l);

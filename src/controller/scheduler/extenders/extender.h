@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/tls/tls_client.h"
+
 struct pod_view;
 
 struct extender {
@@ -20,9 +22,10 @@ struct extender {
     const char *bind_verb;
     int64_t weight; /* of its scores */
     int64_t timeout_us;
-    bool is_node_cache_capable; /* is told names, not nodes */
-    bool is_ignorable;          /* its failing is no failure */
-    const char **resources;     /* that concern it; none: all pods do */
+    struct tls_client_settings tls; /* for a URL that begins with "https" */
+    bool is_node_cache_capable;     /* is told names, not nodes */
+    bool is_ignorable;              /* its failing is no failure */
+    const char **resources;         /* that concern it; none: all pods do */
     unsigned n_resources;
 };
 

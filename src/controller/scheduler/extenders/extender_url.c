@@ -9,8 +9,24 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
+#include "lib/base/macro.h"
 
-static const char scheme[] = "http://";
+static const struct scheme {
+    const char *text;
+    unsigned port;
+} schemes[] = {
+    {"http://", 80},
+    {"https://", 443},
+};
+
+static const struct scheme *
+find_scheme(const char *url)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(schemes); i++)
+        if (strncmp(url, schemes[i].text, strlen(schemes[i].text)) == 0)
+            return &schemes[i];
+    return NULL;
+}
 
 /* "name", "name:port", "[::1]", "[::1]:port" */
 static bool
@@ -58,15 +74,17 @@ extender_url_split(const char *url,
                    char **ret_path,
                    struct error *err)
 {
-    const char *host = url + sizeof(scheme) - 1, *path;
+    const struct scheme *scheme = find_scheme(url);
+    const char *host, *path;
     bool has_port;
     size_t end;
 
-    if (strncmp(url, scheme, sizeof(scheme) - 1) != 0)
+    if (scheme == NULL)
         return error_set(err,
                          -EINVAL,
                          "\"%s\" is no URL like http://HOST:PORT/PATH",
                          url);
+    host = url + strlen(scheme->text);
     path = host + strcspn(host, "/?#");
     if (!is_host(host, (size_t)(path - host), &has_port) || !is_path(path))
         return error_set(err,
@@ -79,6 +97,7 @@ extender_url_split(const char *url,
         end--;
     *ret_path = xstrndup(path, end);
     *ret_origin =
-        xasprintf("%.*s%s", (int)(path - url), url, has_port ? "" : ":80");
+        has_port ? xstrndup(url, (size_t)(path - url))
+                 : xasprintf("%.*s:%u", (int)(path - url), url, scheme->port);
     return 0;
 }

@@ -6,7 +6,7 @@
 
 struct error;
 
-/* "http://host[:port][/path]" to an origin with its port and the path without
+/* "http[s]://host[:port][/path]" to an origin with its port and the path without
  * a slash at its end, both the caller's; -EINVAL with words.
  */
 int extender_url_split(const char *url,

@@ -8,11 +8,13 @@
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/list.h"
+#include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 #include "lib/http/http_client.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/timer.h"
 #include "lib/loop/workers.h"
+#include "lib/tls/tls_client.h"
 
 #define CONNECTIONS 32
 #define BODY_BYTES  ((size_t)64 << 20)
@@ -22,6 +24,8 @@
 struct office {
     const struct extender *extender;
     struct http_client *client;
+    struct tls_client *tls; /* or NULL */
+    struct http_client_layer layer;
     char *path; /* "/prefix", or "" */
 };
 
@@ -54,6 +58,16 @@ open_office(struct http_courier *c, const struct extender *e)
     int64_t ms = e->timeout_us / 1000 + 1;
 
     o->extender = e;
+    if (tls_client_open(&e->tls, &o->tls, &err) < 0) {
+        /* It could be when the configuration was read. */
+        log_error("extender \"%s\" cannot be reached: %s", e->url, err.text);
+        abort();
+    }
+    o->layer = (struct http_client_layer){
+        .make = tls_client_make,
+        .why = tls_client_why,
+        .arg = o->tls,
+    };
     if (extender_url_split(e->url, &origin, &o->path, &err) < 0
         || http_client_new(c->loop,
                            origin,
@@ -66,6 +80,7 @@ open_office(struct http_courier *c, const struct extender *e)
                                .server_program = "it",
                                .resolve = http_resolve,
                                .workers = c->workers,
+                               .layer = &o->layer,
                            },
                            &o->client,
                            &err)
@@ -196,6 +211,7 @@ http_courier_free(struct courier *courier)
         trip_free(container_of(link, struct courier_trip, link));
     for (unsigned i = 0; i < c->n_offices; i++) {
         http_client_free(c->offices[i].client);
+        tls_client_free(c->offices[i].tls);
         free(c->offices[i].path);
     }
     workers_free(c->workers);

@@ -7,6 +7,9 @@
 
 #include "controller/scheduler/extenders/extender.h"
 #include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/kube_extender.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "testsuite/lib/suite.h"
@@ -208,12 +211,16 @@ static const struct {
     {HEAD "parallelism: many\n", "parallelism"},
     {HEAD "extenders: [{filterVerb: f}]\n",
      "f: extenders[0].urlPrefix: \"\" is no URL"},
-    {HEAD "extenders: [{urlPrefix: 'https://x/y', filterVerb: f}]\n",
-     "f: extenders[0].urlPrefix: \"https://x/y\" is no URL"},
+    {HEAD "extenders: [{urlPrefix: 'ftp://x/y', filterVerb: f}]\n",
+     "f: extenders[0].urlPrefix: \"ftp://x/y\" is no URL"},
     {HEAD "extenders: [{urlPrefix: 'http://x:99999', filterVerb: f}]\n",
      "a port from 1 to 65535"},
-    {HEAD "extenders: [{urlPrefix: 'http://x', enableHTTPS: true}]\n",
-     "by plain HTTP alone"},
+    {HEAD "extenders: [{urlPrefix: 'https://x', tlsConfig: {caFile: "
+          "/nonexistent}}]\n",
+     "f: extenders[0].tlsConfig: caFile: "},
+    {HEAD "extenders: [{urlPrefix: 'https://x', tlsConfig: {certFile: "
+          "/nonexistent}}]\n",
+     "f: extenders[0].tlsConfig: a certificate and its key go together"},
     {HEAD "extenders: [{urlPrefix: 'http://x', prioritizeVerb: p}]\n",
      "f: extenders[0].weight: 0: must have a positive weight"},
     {HEAD "extenders: [{urlPrefix: 'http://x', filterVerb: 'a b'}]\n",
@@ -382,6 +389,60 @@ START_TEST(a_mistake_is_refused_with_its_place_and_what_is_wrong)
 }
 END_TEST
 
+static const struct {
+    const char *extender;
+    const char *says; /* NULL: nothing */
+    bool is_insecure;
+} secure[] = {
+    {"{urlPrefix: 'https://x', filterVerb: f}", NULL, false},
+    {"{urlPrefix: 'https://x', filterVerb: f, enableHTTPS: true}",
+     "extenders[0]: whoever answers is believed to be the extender",
+     true},
+    {"{urlPrefix: 'https://x', filterVerb: f, tlsConfig: {insecure: true}}",
+     "whoever answers",
+     true},
+    {"{urlPrefix: 'http://x', filterVerb: f, enableHTTPS: true}",
+     "extenders[0]: enableHTTPS and tlsConfig have no effect",
+     true},
+};
+
+START_TEST(an_extender_that_anybody_could_be_is_warned_of)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(secure); i++) {
+        CLEANUP_FREE char *text =
+            xasprintf(HEAD "extenders: [%s]\n", secure[i].extender);
+        CLEANUP(kube_configuration_freep)
+        struct kube_configuration *c = read_good(text);
+        const char *says = kube_configuration_warnings(c);
+        const struct extender *e = &kube_configuration_extenders(c)->items[0];
+
+        if (secure[i].says == NULL)
+            ck_assert_str_eq(says, "");
+        else
+            ck_assert_msg(strstr(says, secure[i].says) != NULL, "%s", says);
+        ck_assert_int_eq(e->tls.is_insecure, secure[i].is_insecure);
+    }
+}
+END_TEST
+
+START_TEST(keys_are_not_for_everybody_to_see)
+{
+    static const char text[] =
+        "[{\"urlPrefix\":\"https://x\",\"tlsConfig\":{\"certData\":\"YQ==\","
+        "\"keyData\":\"c2VjcmV0\"}},{\"urlPrefix\":\"http://y\"}]";
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    struct json *list = json_parse(arena, text, sizeof(text) - 1, NULL, NULL);
+
+    kube_extenders_hide(list);
+    json_print(list, &out);
+
+    ck_assert_str_eq(out.text,
+                     "[{\"urlPrefix\":\"https://x\",\"tlsConfig\":{"
+                     "\"certData\":\"YQ==\"}},{\"urlPrefix\":\"http://y\"}]");
+}
+END_TEST
+
 START_TEST(extenders_are_read_and_completed)
 {
     CLEANUP(kube_configuration_freep)
@@ -421,6 +482,8 @@ START_TEST(extenders_are_read_and_completed)
 END_TEST
 
 SUITE("kube_configuration",
+      an_extender_that_anybody_could_be_is_warned_of,
+      keys_are_not_for_everybody_to_see,
       extenders_are_read_and_completed,
       without_a_file_there_is_kilns_profile_and_all_nodes_are_looked_at,
       what_is_enabled_at_a_point_goes_first_and_has_its_own_weight,
