@@ -122,7 +122,7 @@ set_container(struct stage *st)
     const struct demand *d = st->d;
 
     c->cpu_milli = (int64_t)d->pus * 1000;
-    c->memory.is_asked[0] = true;
+    c->memory.is_asked[0] = d->memory_bytes > 0;
     c->memory.bytes[0] = (uint64_t)d->memory_bytes;
     for (unsigned i = 0; i < d->n_hugepages; i++) {
         unsigned page = silicon_find_page(st->s, d->hugepages[i].page_bytes);
@@ -170,7 +170,9 @@ set_stage(struct stage *st, const struct kubelet_rules *rules)
     set_container(st);
 }
 
-/* What the ledger has less than the occupancy has free. */
+/* What the ledger has less than the occupancy has free; a pod that asked for no
+ * memory takes some all the same, beside its cores.
+ */
 static void
 read_memory(struct stage *st, struct grant *g)
 {
@@ -187,6 +189,9 @@ read_memory(struct stage *st, struct grant *g)
     }
     for (unsigned b = 0; b < st->container.n_blocks; b++)
         g->memory_nodes |= st->container.blocks[b].nodes;
+    if (g->memory_nodes == 0)
+        bitset_foreach(pu, &g->cpus) g->memory_nodes |=
+            UINT64_C(1) << st->s->topology->pu[pu].numa;
 }
 
 static void
@@ -203,7 +208,7 @@ read_stage(struct stage *st, struct grant *g)
         bitset_or(&g->withheld, &t->cores[t->pu[pu].core].pus);
     }
     bitset_and_not(&g->withheld, &g->cpus);
-    read_memory(st, g);
+    read_memory(st, g); /* after the CPUs */
 }
 
 static enum allocator_answer

@@ -164,6 +164,16 @@ ask_of_pod(const struct kubelet_pod *pod, struct ask *ret_ask)
     *ret_ask = apps;
 }
 
+/* In Kubernetes a guaranteed pod always does. */
+static bool
+asks_memory(const struct memory_request *q)
+{
+    for (unsigned t = 0; t < MEMORY_TYPES; t++)
+        if (q->is_asked[t])
+            return true;
+    return false;
+}
+
 static bool
 merge_hints(const struct visit *v,
             const struct ask *a,
@@ -189,7 +199,7 @@ merge_hints(const struct visit *v,
                           a->cpus,
                           &hints[count++]);
     }
-    if (v->pod->is_guaranteed) {
+    if (v->pod->is_guaranteed && asks_memory(&a->memory)) {
         memory_ledger_hints(&v->n->memory,
                             &a->memory,
                             &v->memory,
@@ -279,7 +289,7 @@ give_memory(struct visit *v, struct kubelet_container *c)
     enum memory_answer answer;
     uint64_t nodes;
 
-    if (!v->pod->is_guaranteed)
+    if (!v->pod->is_guaranteed || !asks_memory(&c->memory))
         return MEMORY_OK;
     answer = memory_ledger_allocate(&v->n->memory,
                                     &c->memory,

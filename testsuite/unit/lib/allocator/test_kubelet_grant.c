@@ -105,6 +105,23 @@ START_TEST(resources_must_agree_resource_by_resource)
 }
 END_TEST
 
+START_TEST(who_asks_for_no_memory_is_not_aligned_by_it)
+{
+    struct silicon *s = machine(4, 4, 1, 8, 4);
+    struct occupancy *o = occupancy_new(s);
+    struct demand d = cores(6, NUMA_RESTRICTED);
+    struct grant g;
+
+    ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_FITS);
+    assert_list(&g.cpus, "0-5");
+    ck_assert_uint_eq(g.memory_nodes, 0x3);
+    d.memory_bytes = 4 * GIB; /* which one NUMA node has */
+    ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_NOT_ALIGNED);
+    occupancy_free(o);
+    silicon_unref(s);
+}
+END_TEST
+
 START_TEST(a_numa_node_that_is_used_alone_joins_no_group)
 {
     struct silicon *s = machine(2, 4, 1, 8, 4);
@@ -147,5 +164,6 @@ SUITE("kubelet_grant",
       a_core_of_which_one_thread_is_taken_is_nobody_elses,
       the_options_of_the_cpu_manager_apply,
       resources_must_agree_resource_by_resource,
+      who_asks_for_no_memory_is_not_aligned_by_it,
       a_numa_node_that_is_used_alone_joins_no_group,
       what_its_rules_do_not_know_is_decided_by_ours)
