@@ -124,6 +124,24 @@ ask_nvidia(const struct hwloc_pcidev_attr_s *pci, struct gpu *g)
         g->model = fact(text.text, "Model:");
 }
 
+/* What the driver of a described machine would call it. */
+static void
+suppose_nvidia(const struct topology *t,
+               const struct hwloc_pcidev_attr_s *pci,
+               struct gpu *g)
+{
+    unsigned before = 0;
+
+    if (pci->vendor_id != PCI_VENDOR_NVIDIA || !g->computes)
+        return;
+    for (unsigned i = 0; i < t->n_devices; i++)
+        if (t->devices[i].path != NULL
+            && strncmp(t->devices[i].path, "/dev/nvidia", 11) == 0)
+            before++;
+    free(g->path);
+    g->path = xasprintf("/dev/nvidia%u", before);
+}
+
 /* AMD's says what the board is called, in sysfs. */
 static void
 ask_sysfs(const struct hwloc_pcidev_attr_s *pci, struct gpu *g)
@@ -185,7 +203,9 @@ add_gpu(hwloc_topology_t machine,
     if (attr->class_id >> 8 != PCI_CLASS_DISPLAY)
         return;
     ask_hwloc(pci, &g);
-    if (!t->is_virtual) {
+    if (t->is_virtual) {
+        suppose_nvidia(t, attr, &g);
+    } else {
         ask_nvidia(attr, &g);
         ask_sysfs(attr, &g);
     }

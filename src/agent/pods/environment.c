@@ -131,6 +131,15 @@ count_cpus(const struct allocation *a)
     return bitset_count(&cpus);
 }
 
+/* Tasks have one CPU each where nothing else is said. */
+static bool
+has_several_tasks(struct variables *v)
+{
+    const char *tasks = find(v, "KILN_NTASKS");
+
+    return tasks != NULL && strcmp(tasks, "1") != 0;
+}
+
 static void
 add_placement(struct variables *v, const struct pod *pod)
 {
@@ -154,7 +163,9 @@ add_placement(struct variables *v, const struct pod *pod)
     if (per_task != NULL)
         set(v, "OMP_NUM_THREADS", per_task);
     else
-        set_number(v, "OMP_NUM_THREADS", cpus > 0 ? cpus : 1);
+        set_number(v,
+                   "OMP_NUM_THREADS",
+                   cpus > 0 && !has_several_tasks(v) ? cpus : 1);
 }
 
 static bool
@@ -239,12 +250,11 @@ add_thread_places(struct variables *v, const struct compose_input *in)
     const struct pod *pod = pod_of(in->pod);
     const struct allocation *a = pod->status.allocation;
     const struct placement *p = pod->spec.placement;
-    const char *tasks = find(v, "KILN_NTASKS");
     bool is_packed = p == NULL || p->distribution == NULL
                      || strcmp(p->distribution, "pack") == 0;
 
     if (a == NULL || a->cpus == NULL || in->ground->is_virtual
-        || (tasks != NULL && strcmp(tasks, "1") != 0))
+        || has_several_tasks(v))
         return;
     for (size_t i = 0; i < ARRAY_SIZE(own); i++)
         if (find(v, own[i]) != NULL)

@@ -275,7 +275,7 @@ START_TEST(devices_are_found_when_asked_for)
         const char *name, *type, *path;
         unsigned numa;
     } wanted[] = {
-        {"gpu0", "gpu", "/dev/dri/renderD128", 0},
+        {"gpu0", "gpu", "/dev/nvidia0", 0},
         {"gpu1", "gpu", "/dev/dri/renderD129", 1},
         {"nvme0n1", "nvme", "/dev/nvme0n1", 0},
         {"ib0", "nic", NULL, 1},

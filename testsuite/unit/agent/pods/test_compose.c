@@ -176,16 +176,37 @@ END_TEST
 START_TEST(threads_of_one_task_have_places_unless_the_user_says_so)
 {
     static const struct {
-        const char *pod, *environment, *places, *bind, *affinity;
+        const char *pod, *environment, *threads, *places, *bind, *affinity;
     } rows[] = {
-        {PLACED_POD("", "pack"), "A=1", "cores", "close", "2-3,8"},
-        {PLACED_POD("", "scatter"), "A=1", "cores", "spread", "2-3,8"},
-        {PLACED_POD("", "pack"), "KILN_NTASKS=1", "cores", "close", "2-3,8"},
-        {PLACED_POD("", "pack"), "KILN_NTASKS=3", NULL, NULL, NULL},
-        {PLACED_POD("", "pack"), "OMP_PLACES=threads", "threads", NULL, NULL},
-        {PLACED_POD("", "pack"), "OMP_PROC_BIND=false", NULL, "false", NULL},
-        {PLACED_POD("", "pack"), "GOMP_CPU_AFFINITY=3", NULL, NULL, "3"},
-        {PLACED_POD("", "pack"), "KMP_AFFINITY=compact", NULL, NULL, NULL},
+        {PLACED_POD("", "pack"), "A=1", "3", "cores", "close", "2-3,8"},
+        {PLACED_POD("", "scatter"), "A=1", "3", "cores", "spread", "2-3,8"},
+        {PLACED_POD("", "pack"),
+         "KILN_NTASKS=1",
+         "3",
+         "cores",
+         "close",
+         "2-3,8"},
+        {PLACED_POD("", "pack"), "KILN_NTASKS=3", "1", NULL, NULL, NULL},
+        {PLACED_POD("", "pack"),
+         "OMP_NUM_THREADS=9",
+         "9",
+         "cores",
+         "close",
+         "2-3,8"},
+        {PLACED_POD("", "pack"),
+         "OMP_PLACES=threads",
+         "3",
+         "threads",
+         NULL,
+         NULL},
+        {PLACED_POD("", "pack"),
+         "OMP_PROC_BIND=false",
+         "3",
+         NULL,
+         "false",
+         NULL},
+        {PLACED_POD("", "pack"), "GOMP_CPU_AFFINITY=3", "3", NULL, NULL, "3"},
+        {PLACED_POD("", "pack"), "KMP_AFFINITY=compact", "3", NULL, NULL, NULL},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -201,6 +222,7 @@ START_TEST(threads_of_one_task_have_places_unless_the_user_says_so)
         struct order o;
 
         ck_assert_int_eq(compose_order(&in, arena, &o, NULL), 0);
+        ck_assert_pstr_eq(variable(&o, "OMP_NUM_THREADS"), rows[i].threads);
         ck_assert_pstr_eq(variable(&o, "OMP_PLACES"), rows[i].places);
         ck_assert_pstr_eq(variable(&o, "OMP_PROC_BIND"), rows[i].bind);
         ck_assert_pstr_eq(variable(&o, "GOMP_CPU_AFFINITY"), rows[i].affinity);
