@@ -22,9 +22,14 @@ struct letter {
     void *arg;
 };
 
+/* What one turn spends on letters, so that descriptors and timers have theirs
+ * when another thread writes many.
+ */
+#define READING_US 250
+
 /* The mailbox is a stack that any thread pushes onto and the loop takes whole
- * and turns round, so that neither side ever waits for the other. `deferred`
- * is the loop's own queue.
+ * and turns round, so that neither side ever waits for the other. `unread` is
+ * what is left of those, `deferred` the loop's own queue.
  */
 struct loop {
     struct event_base *base;
@@ -33,6 +38,8 @@ struct loop {
     int wake_fd;
     bool stopped;
     _Atomic(struct letter *) mailbox;
+    struct letter *unread;
+    struct letter **unread_end;
     struct letter *deferred;
     struct letter **deferred_end;
 };
@@ -74,12 +81,60 @@ discard(struct letter *letter)
     }
 }
 
+static void
+ring(struct loop *loop)
+{
+    static const uint64_t one = 1;
+
+    if (write(loop->wake_fd, &one, sizeof(one)) < 0)
+        log_debug("waking a loop failed: %m");
+}
+
+static void
+open_mailbox(struct loop *loop)
+{
+    *loop->unread_end = turn_round(atomic_exchange(&loop->mailbox, NULL));
+    while (*loop->unread_end != NULL)
+        loop->unread_end = &(*loop->unread_end)->next;
+}
+
+/* Until there are none, somebody stops the loop, or it is time; what is left
+ * is for the next turn, or run.
+ */
+static bool
+run_mailbox(struct loop *loop, int64_t until_us)
+{
+    bool any;
+
+    open_mailbox(loop);
+    any = loop->unread != NULL;
+    while (loop->unread != NULL) {
+        struct letter *letter = loop->unread;
+
+        loop->unread = letter->next;
+        if (loop->unread == NULL)
+            loop->unread_end = &loop->unread;
+        letter->fn(letter->arg);
+        free(letter);
+        if (loop->unread != NULL
+            && (loop->stopped
+                || clock_monotonic_us(&clock_system) >= until_us)) {
+            ring(loop);
+            break;
+        }
+    }
+    return any;
+}
+
 /* What follows a stop goes back to the front of the queue, for the next run. */
 static bool
-run_letters(struct loop *loop, struct letter *letter)
+run_deferred(struct loop *loop)
 {
+    struct letter *letter = loop->deferred;
     bool any = letter != NULL;
 
+    loop->deferred = NULL;
+    loop->deferred_end = &loop->deferred;
     while (letter != NULL) {
         struct letter *next = letter->next;
 
@@ -102,22 +157,6 @@ run_letters(struct loop *loop, struct letter *letter)
     return any;
 }
 
-static bool
-run_mailbox(struct loop *loop)
-{
-    return run_letters(loop, turn_round(atomic_exchange(&loop->mailbox, NULL)));
-}
-
-static bool
-run_deferred(struct loop *loop)
-{
-    struct letter *letter = loop->deferred;
-
-    loop->deferred = NULL;
-    loop->deferred_end = &loop->deferred;
-    return run_letters(loop, letter);
-}
-
 static void
 on_wake(evutil_socket_t fd, short events, void *arg)
 {
@@ -127,7 +166,7 @@ on_wake(evutil_socket_t fd, short events, void *arg)
     /* Emptied first: a post that comes after the exchange writes again. */
     if (read(fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
         log_debug("reading a loop's eventfd failed: %m");
-    (void)run_mailbox(arg);
+    (void)run_mailbox(arg, clock_monotonic_us(&clock_system) + READING_US);
 }
 
 static void
@@ -172,6 +211,7 @@ loop_new(void)
         abort();
     }
     loop->deferred_end = &loop->deferred;
+    loop->unread_end = &loop->unread;
     event_assign(&loop->wake,
                  loop->base,
                  loop->wake_fd,
@@ -192,6 +232,7 @@ loop_free(struct loop *loop)
     event_del(&loop->deferred_run);
     close(loop->wake_fd);
     discard(atomic_exchange(&loop->mailbox, NULL));
+    discard(loop->unread);
     discard(loop->deferred);
     event_base_free(loop->base);
     free(loop);
@@ -226,7 +267,7 @@ loop_drain(struct loop *loop)
     bool any;
 
     do {
-        any = run_mailbox(loop);
+        any = run_mailbox(loop, INT64_MAX);
         any = run_deferred(loop) || any;
         loop->stopped = false;
     } while (any);
@@ -235,7 +276,6 @@ loop_drain(struct loop *loop)
 void
 loop_post(struct loop *loop, loop_fn fn, void *arg)
 {
-    static const uint64_t one = 1;
     struct letter *letter = letter_new(fn, arg);
     struct letter *top = atomic_load(&loop->mailbox);
 
@@ -244,8 +284,8 @@ loop_post(struct loop *loop, loop_fn fn, void *arg)
     while (!atomic_compare_exchange_weak(&loop->mailbox, &top, letter));
 
     /* Who finds the box empty rings; the others are read with the first. */
-    if (top == NULL && write(loop->wake_fd, &one, sizeof(one)) < 0)
-        log_debug("waking a loop failed: %m");
+    if (top == NULL)
+        ring(loop);
 }
 
 void

@@ -18,8 +18,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 #include "testsuite/bench/api/audience.h"
+#include "testsuite/bench/api/pass.h"
 #include "testsuite/bench/api/population.h"
 #include "testsuite/bench/http/asker.h"
 #include "testsuite/bench/http/served.h"
@@ -27,6 +29,12 @@
 #define CONNECTIONS 64
 #define PAGE        500
 #define FEW         10000 /* pods of the namespace that lists are of */
+
+/* Reads beside a pass of the scheduler: at a rate that leaves CPUs free. */
+#define PASS_NODES       5000
+#define PASS_PODS        40000
+#define PASS_S           1.5
+#define PASS_CONNECTIONS 8
 
 struct bench {
     struct served bare;
@@ -243,6 +251,70 @@ measure_watches(const struct bench *b,
     audience_free(audience);
 }
 
+static void
+ask_get_locally(struct strbuf *out, unsigned long n, const void *arg)
+{
+    (void)arg;
+    pass_add_get(out, "/api/v1/namespaces/bench/pods/pod-%lu", n * 7919 % FEW);
+}
+
+static void
+ask_page_locally(struct strbuf *out, unsigned long n, const void *arg)
+{
+    (void)n;
+    (void)arg;
+    pass_add_get(out, "/api/v1/namespaces/bench/pods?limit=%d", PAGE);
+}
+
+static void
+row_of_pass(const char *name, const struct asker_answers *a)
+{
+    printf("  %-32s %10.0f %9.0f %9.0f %8.1f\n",
+           name,
+           a->per_second,
+           a->p50_us,
+           a->p99_us,
+           a->cpu_us);
+    fflush(stdout);
+}
+
+static void
+measure_beside_pass(const char *name,
+                    void (*ask)(struct strbuf *out,
+                                unsigned long n,
+                                const void *arg),
+                    double per_second)
+{
+    CLEANUP_FREE char *directory =
+        xasprintf("%s/%.3s", getenv(POPULATION_DIRECTORY), name);
+    struct served server = {0};
+    struct asker_plan plan = {
+        .server = &server,
+        .connections = PASS_CONNECTIONS,
+        .seconds = PASS_S,
+        .per_second = per_second,
+        .status = 200,
+        .ask = ask,
+    };
+    struct asker_answers during, idle;
+    double decided;
+
+    pass_start(&server, directory, PASS_NODES, PASS_PODS);
+    decided = pass_decided(&server);
+    asker_run(&plan, &during);
+    decided = pass_decided(&server) - decided;
+    pass_wait(&server, PASS_PODS);
+    asker_run(&plan, &idle);
+    pass_stop(&server);
+    printf("%s beside the scheduler, %d pods, %d nodes\n",
+           name,
+           PASS_PODS,
+           PASS_NODES);
+    row_of_pass("idle", &idle);
+    row_of_pass("in a pass", &during);
+    printf("  %-32s %10.0f\n", "pods decided/s", decided / during.seconds);
+}
+
 static int
 run(int argc, char **argv)
 {
@@ -279,6 +351,8 @@ run(int argc, char **argv)
            (double)(full - empty) / (double)b.objects,
            population_object_bytes(&b.api));
     population_stop(&b.api);
+    measure_beside_pass("GET one", ask_get_locally, 1000);
+    measure_beside_pass("LIST 500", ask_page_locally, 50);
     served_stop(&b.bare);
     return 0;
 }

@@ -244,26 +244,62 @@ population_load(const struct served *server,
                   n + AT_ONCE < count ? n + AT_ONCE : count);
 }
 
+static void
+add_node(struct strbuf *out, unsigned long n)
+{
+    static const char resources[] =
+        "{\"cpu\":\"64\",\"memory\":\"256Gi\",\"pods\":\"110\"}";
+
+    strbuf_printf(out,
+                  "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{"
+                  "\"name\":\"node-%lu\",\"uid\":"
+                  "\"00000000-0000-4000-9000-%012lu\"},\"status\":{"
+                  "\"capacity\":%s,\"allocatable\":%s,\"conditions\":[{"
+                  "\"type\":\"Ready\",\"status\":\"True\"}]}}",
+                  n,
+                  n,
+                  resources,
+                  resources);
+}
+
+void
+population_load_nodes(const struct served *server, unsigned long count)
+{
+    CLEANUP_STRBUF struct strbuf body = STRBUF_INIT;
+
+    strbuf_add_text(&body, "{\"items\":[");
+    for (unsigned long n = 0; n < count; n++) {
+        if (n > 0)
+            strbuf_add_char(&body, ',');
+        add_node(&body, n);
+    }
+    strbuf_add_text(&body, "]}");
+    post(server, "/conformance/load", &body);
+}
+
+double
+population_read_metric(const char *metrics, const char *name)
+{
+    CLEANUP_FREE char *line = xasprintf("\n%s ", name);
+    const char *found = strstr(metrics, line);
+
+    if (found == NULL) {
+        fprintf(stderr, "api: there is no metric %s\n", name);
+        exit(1);
+    }
+    return atof(found + strlen(line));
+}
+
 double
 population_metric(const struct served *server, const char *name)
 {
     CLEANUP_STRBUF struct strbuf request = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf body = STRBUF_INIT;
-    char *line = xasprintf("\n%s ", name);
-    const char *found;
-    double value;
 
     population_add_head(&request, "GET", "/metrics");
     strbuf_add_text(&request, "\r\n");
     asker_ask_once(server, &request, &body);
-    found = strstr(body.text, line);
-    if (found == NULL) {
-        fprintf(stderr, "api: there is no metric %s\n", name);
-        exit(1);
-    }
-    value = atof(found + strlen(line));
-    free(line);
-    return value;
+    return population_read_metric(body.text, name);
 }
 
 double

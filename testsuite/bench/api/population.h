@@ -27,6 +27,9 @@ void population_load(const struct served *server,
                      const char *namespace,
                      unsigned long count);
 
+/* Change: so many nodes with 64 CPUs, where eight such pods find room each. */
+void population_load_nodes(const struct served *server, unsigned long count);
+
 /* Text: a pod as a client sends it or as it is kept; the first lines of a
  * request, to which others may be added before the empty one.
  */
@@ -45,6 +48,7 @@ void population_add_head(struct strbuf *out,
 
 /* Look: a counter of /metrics; the length of one pod; all of them in pages. */
 double population_metric(const struct served *server, const char *name);
+double population_read_metric(const char *metrics, const char *name);
 double population_object_bytes(const struct served *server);
 struct population_walk {
     unsigned long objects;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
@@ -52,6 +53,18 @@ asker_connect(const struct served *server)
     return asker_connect_from(server, 0);
 }
 
+static int
+connect_unix(const char *path)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    snprintf(at.sun_path, sizeof(at.sun_path), "%s", path);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&at, sizeof(at)) < 0)
+        give_up(strerror(errno));
+    return fd;
+}
+
 int
 asker_connect_from(const struct served *server, unsigned host)
 {
@@ -64,8 +77,11 @@ asker_connect_from(const struct served *server, unsigned host)
         .sin_port = htons((uint16_t)server->port),
         .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
     };
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    int fd;
 
+    if (server->path != NULL)
+        return connect_unix(server->path);
+    fd = socket(AF_INET, SOCK_STREAM, 0);
     if (fd < 0
         || (host > 0 && bind(fd, (struct sockaddr *)&from, sizeof(from)) < 0)
         || connect(fd, (struct sockaddr *)&at, sizeof(at)) < 0)

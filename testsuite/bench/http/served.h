@@ -11,6 +11,7 @@
 struct served {
     pid_t pid;
     int port;
+    char *path; /* of its Unix socket; NULL: it has a port */
 };
 
 /* Life. `run` serves in the child and tells its port by served_tell_port. */

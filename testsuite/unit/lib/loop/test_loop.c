@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/base/clock.h"
 #include "lib/loop/timer.h"
 #include "testsuite/lib/suite.h"
 
@@ -60,6 +61,43 @@ START_TEST(what_is_deferred_runs_after_the_callback_under_way)
     loop_drain(loop);
 
     ck_assert_str_eq(d.text, "baa");
+    loop_free(loop);
+}
+END_TEST
+
+/* Longer than a turn may spend on letters. */
+static void
+write_a_slowly(void *arg)
+{
+    int64_t until_us = clock_monotonic_us(&clock_system) + 10000;
+
+    while (clock_monotonic_us(&clock_system) < until_us)
+        continue;
+    write_a(arg);
+}
+
+static void
+write_t(void *arg)
+{
+    struct diary *d = arg;
+
+    d->text[d->length++] = 't';
+}
+
+START_TEST(timers_have_their_turn_among_many_posts)
+{
+    struct loop *loop = loop_new();
+    struct diary d = {.loop = loop};
+    struct timer *timer = timer_new(loop, write_t, &d);
+
+    timer_start(timer, 0);
+    loop_post(loop, write_a_slowly, &d);
+    loop_post(loop, write_a_slowly, &d);
+    loop_stop(loop);
+    loop_run(loop);
+
+    ck_assert_str_eq(d.text, "ata");
+    timer_free(timer);
     loop_free(loop);
 }
 END_TEST
@@ -250,6 +288,7 @@ END_TEST
 SUITE("loop",
       posts_run_in_order_and_a_stop_lets_the_earlier_ones_run,
       what_is_deferred_runs_after_the_callback_under_way,
+      timers_have_their_turn_among_many_posts,
       a_loop_that_is_freed_forgets_its_posts,
       posts_of_many_threads_all_arrive_each_threads_in_order,
       two_loops_in_two_threads_talk_by_posts,
