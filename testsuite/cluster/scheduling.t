@@ -156,6 +156,12 @@ condition() { # NAME
 }
 is_on_a_node() { [ "$(field "$1" spec nodeName)" = n1 ]; }
 is_gone() { ! admin get pod "$1" >/dev/null 2>&1; }
+are_gone() {
+    for pod_name; do
+        is_gone "$pod_name" || return 1
+    done
+}
+is_running_pod() { [ "$(field "$1" status phase)" = Running ]; }
 says() { [ "$(condition "$1")" = "$2" ]; }
 
 pod gated 100m '  schedulingGates: [{name: example.com/wait}]' | admin apply -f - \
@@ -167,6 +173,8 @@ ungate() {
         -d '{"spec":{"schedulingGates":null}}' \
         http://localhost/api/v1/namespaces/default/pods/gated
 }
+like "kctl why names them" "$(admin why pod gated)" \
+    'gates: .example.com/wait. \(SchedulingGated\)'
 ok "its gates are taken away" ungate
 ok "and it starts" wait_for 20 is_on_a_node gated
 admin delete pod gated >/dev/null
@@ -184,6 +192,8 @@ like "kctl why says which node comes nearest" "$out" \
     'Nearest: *n1 has .* of 4 CPUs and'
 like "and with how much less it would fit" "$out" \
     'Would fit: *on 1 node with -c 3 or less'
+like "of one that no scheduler takes it says so" "$(admin why pod nobody)" \
+    "no scheduler named 'nobody' has looked at it yet .NoScheduler."
 admin delete pod nobody big packed >/dev/null
 
 # --- priority -----------------------------------------------------------------
@@ -193,9 +203,20 @@ kind: PriorityClass
 metadata: {name: urgent}
 value: 1000
 TXT
+pod stubborn 3 '' | sed -e 's/PeriodSeconds: 1/PeriodSeconds: 60/' \
+    -e 's/\[sleep, "600"\]/[sh, -c, "trap : TERM; while :; do sleep 1; done"]/' |
+    admin apply -f - >/dev/null
+ok "a pod that takes its time runs" wait_for 20 is_running_pod stubborn
+pod high 3 '  priorityClassName: urgent' | admin apply -f - >/dev/null
+makes_room() { admin why pod high | grep -q "room on n1, .* (Nominated)"; }
+ok "kctl why says where a more important one is to have room" \
+    wait_for 10 makes_room
+is "which it does not take before it is there" "$(field high spec nodeName)" ""
+admin delete pod stubborn --force --grace-period=0 >/dev/null 2>&1
+admin delete pod high >/dev/null
+ok "both are gone" wait_for 20 are_gone stubborn high
 pod low 3 '' '  finalizers: [example.net/look]' | admin apply -f - >/dev/null
 ok "a pod takes most of the node" wait_for 20 is_on_a_node low
-is_running_pod() { [ "$(field "$1" status phase)" = Running ]; }
 ok "and runs" wait_for 20 is_running_pod low
 pod high 3 '  priorityClassName: urgent
   schedulerName: packed' | admin apply -f - >/dev/null

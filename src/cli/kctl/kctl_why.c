@@ -168,7 +168,14 @@ add_refusals(struct strbuf *out, const struct json *scheduled)
     struct refusals all;
 
     if (!refusals_parse(message, &all) || all.count == 0) {
-        facts_add(out, 2, "Not placed", "%s", message);
+        facts_add(out,
+                  2,
+                  "Not placed",
+                  "%s (%s)",
+                  message,
+                  json_get_text(scheduled, "reason") != NULL
+                      ? json_get_text(scheduled, "reason")
+                      : "Other");
         return;
     }
     for (unsigned i = 0; i < all.count; i++) {
@@ -193,6 +200,34 @@ add_refusals(struct strbuf *out, const struct json *scheduled)
                       r->text,
                       r->code);
     }
+}
+
+/* Nobody has said anything of it: another scheduler's, perhaps. */
+static void
+add_unclaimed(struct strbuf *out, const struct json *pod)
+{
+    const char *scheduler = json_path_text(pod, "spec.schedulerName");
+
+    facts_add(out,
+              2,
+              "Not placed",
+              "no scheduler named '%s' has looked at it yet (NoScheduler)",
+              scheduler != NULL ? scheduler : "default-scheduler");
+}
+
+/* Room is being made for it. */
+static void
+add_nomination(struct strbuf *out, const struct json *pod)
+{
+    const char *node = json_path_text(pod, "status.nominatedNodeName");
+
+    if (node != NULL)
+        facts_add(out,
+                  2,
+                  "Waits for",
+                  "room on %s, which less important pods are leaving "
+                  "(Nominated)",
+                  node);
 }
 
 /* Cores, memory or devices, of which the nodes can tell more. */
@@ -230,8 +265,13 @@ add_pod(struct kctl *kctl,
         node != NULL ? " on " : "",
         node != NULL ? node : "",
         facts_age(arena, json_path_text(pod, "metadata.creationTimestamp")));
+    if (scheduled == NULL && node == NULL
+        && (phase == NULL || strcmp(phase, "Pending") == 0))
+        add_unclaimed(out, pod);
     if (scheduled != NULL && !holds(scheduled)) {
         add_refusals(out, scheduled);
+        if (node == NULL)
+            add_nomination(out, pod);
         if (node == NULL && is_about_hardware(words_of(scheduled)))
             r = shortage_tell(kctl, pod, out, err);
     }

@@ -52,6 +52,10 @@ static const struct {
     {"node(s) did not have enough free storage", "NoStorage", false},
     {"node(s) unavailable due to one or more pvc(s)", "VolumeLost", false},
     {"node(s) were filtered out by extender", "Extender", false},
+    {"persistentvolumeclaim ", "VolumeClaim", false},
+    {"pod has unbound immediate PersistentVolumeClaims", "VolumeClaim", false},
+    {"waiting for ephemeral volume controller", "VolumeClaim", false},
+    {"pod affinity terms conflict", "NodeAffinity", true},
 };
 
 static bool

@@ -135,6 +135,9 @@ START_TEST(each_reason_has_a_code_that_stays)
         {"node(s) were too small for the requested placement", "NodeTooSmall"},
         {"node(s) had volume node affinity conflict", "VolumeNodeAffinity"},
         {"node(s) were filtered out by extender \"http://x\"", "Extender"},
+        {"persistentvolumeclaim \"a\" not found", "VolumeClaim"},
+        {"pod has unbound immediate PersistentVolumeClaims", "VolumeClaim"},
+        {"pod affinity terms conflict", "NodeAffinity"},
         {"node(s) had the flu", "Other"},
     };
 
