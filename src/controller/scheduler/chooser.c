@@ -493,6 +493,8 @@ chooser_choose(struct chooser *ch,
     start_diagnosis(ch, c);
     answer = profile_prefilter(profile, c, &narrowing, &narrowers);
     mark(ch, STEP_PREFILTER);
+    if (ch->settings.steps != NULL)
+        steps_say(ch->settings.steps, STEP_PREFILTER, answer.verdict);
     if (answer.verdict != VERDICT_OK) {
         clear_answers(ch, c->snapshot);
         ch->diagnosis.answers = ch->answers;

@@ -377,6 +377,14 @@ meters_steps(struct meters *m, const char *profile, const struct steps *s)
 
         if ((s->done & (1u << i)) == 0)
             continue;
+        if (s->verdicts[i] != VERDICT_OK) {
+            meters_point(m,
+                         profile,
+                         step_name(i),
+                         s->verdicts[i],
+                         s->took_us[i]);
+            continue;
+        }
         if (p->profile != profile)
             *p = (struct point_series){
                 profile,

@@ -98,6 +98,7 @@ make_way(struct scheduler *s,
     verdict =
         profile_postfilter(a->profile, &a->cycle, d, ret_nominated, message);
     steps_mark(&s->steps, STEP_POSTFILTER);
+    steps_say(&s->steps, STEP_POSTFILTER, verdict);
     if (verdict != VERDICT_WAIT)
         meters_preemption(s->meters, (unsigned)(s->evicted - before));
     return verdict;
@@ -151,6 +152,7 @@ assume(struct scheduler *s, struct assignment *a, struct node_view *node)
     nominator_remove(s->handle.nominator, a->cycle.pod);
     answer = profile_reserve(a->profile, &a->cycle, node);
     steps_mark(&s->steps, STEP_RESERVE);
+    steps_say(&s->steps, STEP_RESERVE, answer.verdict);
     if (answer.verdict == VERDICT_OK) {
         assignments_start(s->assignments, a, node);
         return;

@@ -37,6 +37,12 @@ steps_mark(struct steps *s, enum step step)
     s->done |= (uint16_t)(1u << step);
 }
 
+void
+steps_say(struct steps *s, enum step step, enum verdict verdict)
+{
+    s->verdicts[step] = (uint8_t)verdict;
+}
+
 int64_t
 steps_total_us(const struct steps *s)
 {

@@ -12,6 +12,8 @@
 
 #include <stdint.h>
 
+#include "controller/scheduler/framework/verdict.h"
+
 struct clock;
 struct strbuf;
 
@@ -33,12 +35,16 @@ struct steps {
     int64_t last_us;
     int64_t took_us[STEPS];
     uint16_t done; /* by bit: those that were marked */
+    uint8_t verdicts[STEPS]; /* VERDICT_OK unless said */
 };
 
 void steps_begin(struct steps *s, struct clock *clock);
 
 /* That step ends here. One that ends twice took both times. */
 void steps_mark(struct steps *s, enum step step);
+
+/* How it ended, where that was not well: the status of its metric. */
+void steps_say(struct steps *s, enum step step, enum verdict verdict);
 
 int64_t steps_total_us(const struct steps *s);
 

@@ -219,6 +219,9 @@ START_TEST(its_rejections_are_counted_under_its_name)
         "2\n",
         "scheduler_framework_extension_point_duration_seconds_count{extension_"
         "point=\"Bind\",status=\"Success\",profile=\"default-scheduler\"} 1\n",
+        "scheduler_framework_extension_point_duration_seconds_count{extension_"
+        "point=\"PostFilter\",status=\"Unschedulable\",profile="
+        "\"default-scheduler\"} 1\n",
         "scheduler_event_handling_duration_seconds_count{event=\"NodeAdd\"} "
         "1\n",
     };
