@@ -335,7 +335,7 @@ is_ready(const struct queued_pod *pod, void *context)
     return !queue_is_backing_off(context, pod);
 }
 
-static void
+static bool
 wake_family(struct queued_pod *first, void *context)
 {
     const struct wake_call *call = context;
@@ -345,12 +345,13 @@ wake_family(struct queued_pod *first, void *context)
     struct queued_pod *p;
 
     if (strategy == WAKE_SKIP)
-        return;
+        return false;
     p = sleepers_pick(q->sleepers, first, is_ready, q);
-    if (p == NULL)
-        return;
-    queue_take_out(q, p);
-    queue_requeue(q, p, strategy);
+    if (p != NULL) {
+        queue_take_out(q, p);
+        queue_requeue(q, p, strategy);
+    }
+    return true;
 }
 
 void

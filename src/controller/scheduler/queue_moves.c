@@ -176,17 +176,31 @@ sleep_signature(const struct queue *q, const struct queued_pod *p)
     return profile_sign(p->profile, p->pod, q->settings.signatures);
 }
 
+/* Of a pod that sleeps alone. */
+static uint32_t
+hint_signature(const struct queue *q, const struct queued_pod *p)
+{
+    return q->settings.is_sharing
+               ? profile_sign_hints(p->profile,
+                                    p->pod,
+                                    p->unschedulable | p->pending,
+                                    q->settings.signatures)
+               : SIGNATURE_NONE;
+}
+
 static void
 put_asleep(struct queue *q, struct queued_pod *p)
 {
     uint32_t signature = sleep_signature(q, p);
+    uint32_t hints =
+        signature == SIGNATURE_NONE ? hint_signature(q, p) : SIGNATURE_NONE;
 
     /* What it learned says nothing about its former like. */
     if (signature == SIGNATURE_NONE && p->family != NULL)
         queue_wake_next(q, p);
     p->state = QUEUE_SLEEPING;
     entered(q, p, "unschedulable");
-    sleepers_add(q->sleepers, p, signature);
+    sleepers_add(q->sleepers, p, signature, hints);
     list_add_last(&q->sleeping, &p->link);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/sleepers.h"
 
+#include <string.h>
+
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
@@ -17,12 +19,22 @@ struct class
     const struct profile *profile;
     plugin_set plugins;
     unsigned actions[EVENT_RESOURCES]; /* that any of them registered for */
+    struct list families;              /* those of no chorus */
+    struct list choruses;
+};
+
+/* Families of a class that hints go by the same for. */
+struct chorus {
+    struct list link; /* of its class */
     struct list families;
+    uint32_t hints;
+    bool is_visited; /* right now: it stays though it empties */
 };
 
 struct family {
-    struct list link; /* of its class */
+    struct list link; /* of its class or chorus */
     struct class *class;
+    struct chorus *chorus; /* or NULL */
     uint32_t signature;
     struct heap *members;     /* asleep */
     unsigned n_awake;         /* woken, and neither placed nor failed */
@@ -35,6 +47,8 @@ struct sleepers {
     struct list classes;
     struct family **by_signature;
     size_t n_signatures;
+    struct chorus **by_hints;
+    size_t n_hints;
     size_t n_pods, n_families;
 };
 
@@ -50,11 +64,23 @@ sleepers_new(sleepers_less_fn *less, void *context)
 }
 
 static void
+settle_chorus(struct sleepers *s, struct chorus *ch)
+{
+    if (ch->is_visited || !list_is_empty(&ch->families))
+        return;
+    s->by_hints[ch->hints] = NULL;
+    list_remove(&ch->link);
+    free(ch);
+}
+
+static void
 family_free(struct sleepers *s, struct family *f)
 {
     if (f->signature != SIGNATURE_NONE)
         s->by_signature[f->signature] = NULL;
     list_remove(&f->link);
+    if (f->chorus != NULL)
+        settle_chorus(s, f->chorus);
     heap_free(f->members);
     free(f);
     s->n_families--;
@@ -71,9 +97,17 @@ sleepers_free(struct sleepers *s)
 
         list_foreach_safe(at, &c->families)
             family_free(s, container_of(at, struct family, link));
+        while (!list_is_empty(&c->choruses)) {
+            struct chorus *ch =
+                container_of(c->choruses.next, struct chorus, link);
+
+            family_free(s,
+                        container_of(ch->families.next, struct family, link));
+        }
         free(c);
     }
     free(s->by_signature);
+    free(s->by_hints);
     free(s);
 }
 
@@ -85,6 +119,7 @@ class_new(const struct profile *profile, plugin_set plugins)
     c->profile = profile;
     c->plugins = plugins;
     list_init(&c->families);
+    list_init(&c->choruses);
     if ((plugins & PLUGIN_BIT(PLUGIN_EXTENDERS)) != 0)
         for (unsigned i = 0; i < EVENT_RESOURCES; i++)
             c->actions[i] = ACTION_ALL & ~(unsigned)ACTION_UPDATE_OTHER;
@@ -133,21 +168,28 @@ family_new(struct sleepers *s, uint32_t signature)
     return f;
 }
 
+/* Room for that number in an array of pointers. */
+static void *
+make_room(void *items, size_t *count, uint32_t number)
+{
+    size_t before = *count;
+
+    if (number < before)
+        return items;
+    *count = (size_t)number * 2 + 64;
+    items = xrealloc_array(items, *count, sizeof(void *));
+    memset((char *)items + before * sizeof(void *),
+           0,
+           (*count - before) * sizeof(void *));
+    return items;
+}
+
 static struct family *
 family_find(struct sleepers *s, uint32_t signature)
 {
-    size_t n = s->n_signatures;
-
     if (signature == SIGNATURE_NONE)
         return family_new(s, signature);
-    if (signature >= n) {
-        s->n_signatures = (size_t)signature * 2 + 64;
-        s->by_signature = xrealloc_array(s->by_signature,
-                                         s->n_signatures,
-                                         sizeof(*s->by_signature));
-        for (; n < s->n_signatures; n++)
-            s->by_signature[n] = NULL;
-    }
+    s->by_signature = make_room(s->by_signature, &s->n_signatures, signature);
     if (s->by_signature[signature] == NULL)
         s->by_signature[signature] = family_new(s, signature);
     return s->by_signature[signature];
@@ -167,6 +209,32 @@ reclass(struct sleepers *s, struct family *f, const struct queued_pod *pod)
     f->class = c;
 }
 
+static struct chorus *
+chorus_find(struct sleepers *s, struct class *c, uint32_t hints)
+{
+    struct chorus *ch;
+
+    s->by_hints = make_room(s->by_hints, &s->n_hints, hints);
+    ch = s->by_hints[hints];
+    if (ch != NULL)
+        return ch;
+    ch = xnew(struct chorus);
+    ch->hints = hints;
+    list_init(&ch->families);
+    list_add_last(&c->choruses, &ch->link);
+    s->by_hints[hints] = ch;
+    return ch;
+}
+
+/* A family that was just made, of one pod. */
+static void
+join_chorus(struct sleepers *s, struct family *f, uint32_t hints)
+{
+    f->chorus = chorus_find(s, f->class, hints);
+    list_remove(&f->link);
+    list_add_last(&f->chorus->families, &f->link);
+}
+
 static void
 settle(struct sleepers *s, struct family *f)
 {
@@ -183,7 +251,10 @@ fall_asleep(struct family *f, struct queued_pod *pod)
 }
 
 void
-sleepers_add(struct sleepers *s, struct queued_pod *pod, uint32_t signature)
+sleepers_add(struct sleepers *s,
+             struct queued_pod *pod,
+             uint32_t signature,
+             uint32_t hints)
 {
     struct family *before = pod->family;
     struct family *f = family_find(s, signature);
@@ -192,6 +263,8 @@ sleepers_add(struct sleepers *s, struct queued_pod *pod, uint32_t signature)
     pod->family = f;
     s->n_pods++;
     reclass(s, f, pod);
+    if (signature == SIGNATURE_NONE && hints != SIGNATURE_NONE)
+        join_chorus(s, f, hints);
     if (before == NULL)
         return;
     fall_asleep(before, pod);
@@ -229,6 +302,30 @@ sleepers_leave(struct sleepers *s,
     return false;
 }
 
+static bool
+visit_family(struct list *link, sleepers_visit_fn *visit, void *context)
+{
+    struct family *f = container_of(link, struct family, link);
+
+    return heap_count(f->members) == 0 || visit(heap_top(f->members), context);
+}
+
+static void
+visit_chorus(struct sleepers *s,
+             struct chorus *ch,
+             sleepers_visit_fn *visit,
+             void *context)
+{
+    ch->is_visited = true;
+    list_foreach_safe(link, &ch->families)
+    {
+        if (!visit_family(link, visit, context))
+            break;
+    }
+    ch->is_visited = false;
+    settle_chorus(s, ch);
+}
+
 void
 sleepers_visit(struct sleepers *s,
                const struct cluster_event *event,
@@ -242,12 +339,12 @@ sleepers_visit(struct sleepers *s,
         if ((c->actions[event->resource] & event->actions) == 0)
             continue;
         list_foreach_safe(link, &c->families)
-        {
-            struct family *f = container_of(link, struct family, link);
-
-            if (heap_count(f->members) > 0)
-                visit(heap_top(f->members), context);
-        }
+            visit_family(link, visit, context);
+        list_foreach_safe(link, &c->choruses)
+            visit_chorus(s,
+                         container_of(link, struct chorus, link),
+                         visit,
+                         context);
     }
 }
 

@@ -9,6 +9,11 @@
  * event looks only at classes with a plugin that registered for it. So a
  * hundred thousand equal pods cost an event what one pod costs.
  *
+ * Pods that what rejected them looks at other pods for are families of their
+ * own, for what helps one may not be enough for the next. But those whose
+ * hints go by the same in the pod are a *chorus*: an event asks the first, and
+ * when it helps, wakes all.
+ *
  * With sharing off, as upstream, every pod is a family of its own.
  *
  * Owns:       the families; not the pods, which the queue owns.
@@ -37,10 +42,13 @@ struct sleepers *sleepers_new(sleepers_less_fn *less, void *context)
 DEFINE_CLEANUP(struct sleepers, sleepers_free)
 
 /* Change. Add: it failed, and sleeps with its like when `signature` is not
- * SIGNATURE_NONE. Remove: it is asleep no more.
+ * SIGNATURE_NONE; else in the chorus of `hints` when that is not. Remove: it is
+ * asleep no more.
  */
-void
-sleepers_add(struct sleepers *s, struct queued_pod *pod, uint32_t signature);
+void sleepers_add(struct sleepers *s,
+                  struct queued_pod *pod,
+                  uint32_t signature,
+                  uint32_t hints);
 void sleepers_remove(struct sleepers *s, struct queued_pod *pod);
 
 /* A pod that was woken is out of the race: placed, or gone. True when the
@@ -50,10 +58,11 @@ bool sleepers_leave(struct sleepers *s,
                     struct queued_pod *pod,
                     struct queued_pod **ret_next);
 
-/* Visits one pod of each family that has a plugin registered for the event.
- * `visit` may remove the family's pods, no others.
+/* Visits one pod of each family that has a plugin registered for the event;
+ * after one for whom the answer was false, no more of its chorus. `visit` may
+ * remove the family's pods, no others.
  */
-typedef void sleepers_visit_fn(struct queued_pod *first, void *context);
+typedef bool sleepers_visit_fn(struct queued_pod *first, void *context);
 void sleepers_visit(struct sleepers *s,
                     const struct cluster_event *event,
                     sleepers_visit_fn *visit,

@@ -34,7 +34,7 @@ struct steps {
     int64_t began_us;
     int64_t last_us;
     int64_t took_us[STEPS];
-    uint16_t done; /* by bit: those that were marked */
+    uint16_t done;           /* by bit: those that were marked */
     uint8_t verdicts[STEPS]; /* VERDICT_OK unless said */
 };
 

@@ -123,6 +123,14 @@ struct plugin {
      */
     bool (*sign)(void *self, const struct pod_view *pod, struct strbuf *out);
 
+    /* Appends what its hints depend on in the pod, so that an event asks once
+     * for equal pods that sleep; false: this pod is asked itself. NULL: on what
+     * `sign` says, or of a plugin that depends on others, unknown.
+     */
+    bool (*sign_hints)(void *self,
+                       const struct pod_view *pod,
+                       struct strbuf *out);
+
     /* Finding a node. `depends_on_others`: its answers on one node depend on
      * pods of other nodes too, so they are not kept between cycles.
      */

@@ -10,7 +10,6 @@
 #include "controller/scheduler/framework/probe.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
-#include "lib/base/strbuf.h"
 
 static int
 add_entry(struct profile *p,
@@ -194,30 +193,6 @@ profile_pre_enqueue(const struct profile *p, const struct pod_view *pod)
             return answer_of(i, verdict, reason);
     }
     return ANSWER_OK;
-}
-
-uint32_t
-profile_sign(const struct profile *p,
-             struct pod_view *pod,
-             struct names *signatures)
-{
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    bool is_signed = true;
-
-    if (pod->has_signature)
-        return pod->signature;
-    strbuf_add_text(&text, p->scheduler_name);
-    for (unsigned i = 0; i < p->n_entries && is_signed; i++) {
-        const struct profile_entry *e = &p->entries[i];
-
-        strbuf_add_char(&text, '\n');
-        if (e->plugin->sign != NULL)
-            is_signed = e->plugin->sign(e->self, pod, &text);
-    }
-    pod->has_signature = true;
-    pod->signature =
-        is_signed ? names_number(signatures, text.text) : SIGNATURE_NONE;
-    return pod->signature;
 }
 
 /* What both name; an empty list is one, too. */

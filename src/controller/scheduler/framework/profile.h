@@ -104,6 +104,14 @@ uint32_t profile_sign(const struct profile *p,
                       struct pod_view *pod,
                       struct names *signatures);
 
+/* A number for all that the hints of those plugins depend on in the pod, or
+ * SIGNATURE_NONE.
+ */
+uint32_t profile_sign_hints(const struct profile *p,
+                            const struct pod_view *pod,
+                            plugin_set rejectors,
+                            struct names *signatures);
+
 /* Finding. Prefilter: OK, or the first answer that is not; the narrowing is
  * the common part of all, and names the plugins that made it.
  */

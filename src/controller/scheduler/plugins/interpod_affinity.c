@@ -99,6 +99,7 @@ const struct plugin interpod_affinity_plugin = {
                     "\"ignorePreferredTermsOfExistingPods\":false}",
     .make = interpod_make,
     .drop = interpod_drop,
+    .sign_hints = interpod_sign_hints,
     .depends_on_others = true,
     .prefilter = interpod_prefilter,
     .add_pod = interpod_add_pod,

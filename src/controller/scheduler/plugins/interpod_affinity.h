@@ -73,5 +73,8 @@ void interpod_normalize(void *self,
                         unsigned count,
                         int64_t *scores);
 
+bool
+interpod_sign_hints(void *self, const struct pod_view *pod, struct strbuf *out);
+
 #define INTERPOD_WAKES 3
 extern const struct wake interpod_wakes[INTERPOD_WAKES];

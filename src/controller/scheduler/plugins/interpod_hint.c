@@ -5,6 +5,7 @@
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
 #include "lib/base/alloc.h"
+#include "lib/base/strbuf.h"
 
 static bool
 matches_terms(const struct interpod *me,
@@ -70,6 +71,24 @@ node_hint(void *self,
                 != NULL)
                 return true;
     return false;
+}
+
+bool
+interpod_sign_hints(void *self, const struct pod_view *pod, struct strbuf *out)
+{
+    struct affinity_term term;
+
+    (void)self;
+    strbuf_add_text(out, pod->namespace);
+    for (unsigned i = 0; affinity_term_at(pod, AFFINITY_REQUIRED, i, &term);
+         i++)
+        affinity_term_sign(&term, out);
+    strbuf_add_text(out, "\nnot");
+    for (unsigned i = 0;
+         affinity_term_at(pod, ANTI_AFFINITY_REQUIRED, i, &term);
+         i++)
+        affinity_term_sign(&term, out);
+    return true;
 }
 
 const struct wake interpod_wakes[INTERPOD_WAKES] = {

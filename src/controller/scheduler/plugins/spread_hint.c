@@ -145,6 +145,21 @@ node_hint(void *self,
     return helps;
 }
 
+/* The default rules go by the pod's services and owner. */
+bool
+spread_sign_hints(void *self, const struct pod_view *pod, struct strbuf *out)
+{
+    const struct spread *me = self;
+    struct spread_rules rules;
+
+    if (pod->pod->spec.topology_spread.count == 0)
+        return false;
+    spread_rules_init(&rules, me->handle, pod, &me->defaults, MUST_SPREAD);
+    spread_rules_sign(&rules, pod, out);
+    spread_rules_fini(&rules);
+    return true;
+}
+
 const struct wake spread_wakes[SPREAD_WAKES] = {
     {EVENT_POD, ACTION_ADD | ACTION_DELETE | ACTION_UPDATE_POD_LABEL, pod_hint},
     {EVENT_POD, ACTION_UPDATE_POD_TOLERATIONS, tolerations_hint},

@@ -170,6 +170,7 @@ const struct plugin topology_spread_plugin = {
     .default_args = "{\"defaultingType\":\"System\"}",
     .make = spread_make,
     .drop = spread_drop,
+    .sign_hints = spread_sign_hints,
     .depends_on_others = true,
     .prefilter = spread_prefilter,
     .add_pod = spread_add_pod,

@@ -63,5 +63,8 @@ void spread_normalize(void *self,
                       unsigned count,
                       int64_t *scores);
 
+bool
+spread_sign_hints(void *self, const struct pod_view *pod, struct strbuf *out);
+
 #define SPREAD_WAKES 3
 extern const struct wake spread_wakes[SPREAD_WAKES];

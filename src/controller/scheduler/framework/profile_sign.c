@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which pods are alike: to all plugins, and to the hints of some. */
+#include "controller/scheduler/framework/names.h"
+#include "controller/scheduler/framework/plugin.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/profile.h"
+#include "lib/base/strbuf.h"
+
+uint32_t
+profile_sign(const struct profile *p,
+             struct pod_view *pod,
+             struct names *signatures)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    bool is_signed = true;
+
+    if (pod->has_signature)
+        return pod->signature;
+    strbuf_add_text(&text, p->scheduler_name);
+    for (unsigned i = 0; i < p->n_entries && is_signed; i++) {
+        const struct profile_entry *e = &p->entries[i];
+
+        strbuf_add_char(&text, '\n');
+        if (e->plugin->sign != NULL)
+            is_signed = e->plugin->sign(e->self, pod, &text);
+    }
+    pod->has_signature = true;
+    pod->signature =
+        is_signed ? names_number(signatures, text.text) : SIGNATURE_NONE;
+    return pod->signature;
+}
+
+static bool
+sign_hints(const struct profile_entry *e,
+           const struct pod_view *pod,
+           struct strbuf *out)
+{
+    const struct plugin *plugin = e->plugin;
+
+    if (plugin->sign_hints != NULL)
+        return plugin->sign_hints(e->self, pod, out);
+    if (plugin->sign != NULL)
+        return plugin->sign(e->self, pod, out);
+    return !plugin->depends_on_others;
+}
+
+uint32_t
+profile_sign_hints(const struct profile *p,
+                   const struct pod_view *pod,
+                   plugin_set rejectors,
+                   struct names *signatures)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (rejectors == 0 || rejectors >= PLUGIN_BIT(p->n_entries))
+        return SIGNATURE_NONE;
+    strbuf_printf(&text,
+                  "hints %s %llx",
+                  p->scheduler_name,
+                  (unsigned long long)rejectors);
+    for (unsigned i = 0; i < p->n_entries; i++) {
+        if ((rejectors & PLUGIN_BIT(i)) == 0)
+            continue;
+        strbuf_add_char(&text, '\n');
+        if (!sign_hints(&p->entries[i], pod, &text))
+            return SIGNATURE_NONE;
+    }
+    return names_number(signatures, text.text);
+}
