@@ -225,7 +225,7 @@ default_class_admit(struct request *q,
     reply_forbidden(&q->reply,
                     q->route.kind,
                     json_path_text(tree, "metadata.name"),
-                    "PriorityClass %s is already marked as default; only one "
+                    "PriorityClass %s is already marked as default. Only one "
                     "default can exist",
                     other->meta->name);
     return false;

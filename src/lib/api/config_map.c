@@ -31,6 +31,18 @@ prepare(struct arena *arena, struct json *map, const struct json *old)
     meta_prepare(&config_map_kind, arena, map, old);
 }
 
+/* Of what it stands for. */
+static size_t
+size_of_base64(const struct json *value)
+{
+    size_t n = value->count;
+
+    if (n < 4)
+        return 0;
+    return n / 4 * 3 - (value->text[n - 1] == '=')
+           - (value->text[n - 2] == '=');
+}
+
 /* Returns the bytes of its values. */
 static size_t
 check_keys(struct causes *c, const struct json *map, const char *name)
@@ -54,7 +66,7 @@ check_keys(struct causes *c, const struct json *map, const char *name)
                        "",
                        shown,
                        "duplicate of key present in binaryData");
-        bytes += m->value->count;
+        bytes += is_text ? m->value->count : size_of_base64(m->value);
         causes_leave(c, at);
     }
     return bytes;

@@ -121,32 +121,80 @@ prepare(struct arena *arena, struct json *event, const struct json *old)
     meta_prepare(&event_kind, arena, event, old);
 }
 
-/* Events in the old form, without eventTime, are hardly looked at. */
+#define WORD_LENGTH_MAX 128
+#define NOTE_LENGTH_MAX 1024
+
 static void
-validate(struct causes *c, const struct json *event, const struct json *old)
+check_length(struct causes *c,
+             const struct json *event,
+             const char *name,
+             unsigned most)
+{
+    if (strlen(check_text(event, name)) > most)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   name,
+                   json_string(c->arena, ""),
+                   "can have at most %u characters",
+                   most);
+}
+
+static void
+check_word(struct causes *c, const struct json *event, const char *name)
+{
+    check_present(c, event, name, "");
+    check_length(c, event, name, WORD_LENGTH_MAX);
+}
+
+/* An event without a time of its own is in the old form. */
+static bool
+is_in_its_namespace(const struct json *event)
+{
+    const char *is = check_text(json_get(event, "metadata"), "namespace");
+    const char *of = check_text(json_get(event, "involvedObject"), "namespace");
+    bool is_default = strcmp(is, "default") == 0;
+
+    if (!check_is_set(event, "eventTime"))
+        return *of == '\0' ? is_default : strcmp(is, of) == 0;
+    return *of != '\0' || is_default || strcmp(is, "kube-system") == 0;
+}
+
+void
+event_check(struct causes *c, const struct json *event, const char *controller)
 {
     const struct json *meta = json_get(event, "metadata");
-    const struct json *involved = json_get(event, "involvedObject");
-    const char *namespace = check_text(meta, "namespace");
-    const char *of_object = check_text(involved, "namespace");
-    bool is_same = strcmp(namespace, of_object) == 0;
+    const struct json *told = json_get(event, "reportingComponent");
+    const char *why;
 
-    meta_check(c, &event_kind, NAME_PATH_SEGMENT, event, old);
-    if (!is_same && (*of_object != '\0' || strcmp(namespace, "default") != 0))
+    if (!is_in_its_namespace(event))
         causes_add(c,
                    CAUSE_INVALID,
                    "involvedObject.namespace",
-                   json_string(c->arena, of_object),
+                   json_string(c->arena,
+                               check_text(json_get(event, "involvedObject"),
+                                          "namespace")),
                    "does not match event.namespace");
-    if (*namespace != '\0')
-        check_name(c, meta, "namespace", NAME_DNS_SUBDOMAIN);
-    if (!check_is_set(event, "eventTime"))
-        return;
-    if (check_present(c, event, "reportingComponent", ""))
-        check_name(c, event, "reportingComponent", NAME_QUALIFIED);
-    check_present(c, event, "reportingInstance", "");
-    check_present(c, event, "action", "");
-    check_present(c, event, "reason", "");
+    if (check_is_set(event, "eventTime")) {
+        why = name_refuse(NAME_QUALIFIED,
+                          check_text(event, "reportingComponent"));
+        if (*check_text(event, "reportingComponent") == '\0')
+            causes_add(c, CAUSE_REQUIRED, controller, NULL, "%s", "");
+        if (why != NULL)
+            causes_add(c, CAUSE_INVALID, controller, told, "%s", why);
+        check_word(c, event, "reportingInstance");
+        check_word(c, event, "action");
+        check_word(c, event, "reason");
+        check_length(c, event, "message", NOTE_LENGTH_MAX);
+    }
+    check_name(c, meta, "namespace", NAME_DNS_SUBDOMAIN);
+}
+
+static void
+validate(struct causes *c, const struct json *event, const struct json *old)
+{
+    event_check(c, event, "reportingComponent");
+    if (old != NULL || c->count == 0)
+        meta_check(c, &event_kind, NAME_PATH_SEGMENT, event, old);
 }
 
 const struct kind event_kind = {

@@ -40,3 +40,11 @@ extern const struct record object_reference_record;
 extern const struct selectable_field event_regarding[N_EVENT_REGARDING];
 
 const struct event *event_of(const struct object *object);
+
+/* What is wrong with an event under the names it has in core; controller: what
+ * the request calls who tells of it.
+ */
+struct causes;
+struct json;
+void
+event_check(struct causes *c, const struct json *event, const char *controller);

@@ -122,26 +122,41 @@ prepare(struct arena *arena, struct json *event, const struct json *old)
     meta_prepare(&events_event_kind, arena, event, old);
 }
 
-/* Given, and no longer than others can be bothered with. */
-static void
-check_word(struct causes *c, const struct json *event, const char *name)
-{
-    if (check_present(c, event, name, "") && json_get(event, name)->count > 128)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   name,
-                   json_string(c->arena, ""),
-                   "can have at most 128 characters");
-}
-
 static void
 check_unset(struct causes *c, const struct json *event, const char *name)
 {
     const struct json *v = json_get(event, name);
 
     if (v != NULL && v->type != JSON_NULL
-        && !(json_is(v, JSON_OBJECT) && v->count == 0))
-        causes_add(c, CAUSE_INVALID, name, v, "needs to be unset");
+        && !(json_is(v, JSON_OBJECT) && v->count == 0)
+        && json_get_int(event, name, 1) != 0)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   name,
+                   json_string(c->arena, ""),
+                   "needs to be unset");
+}
+
+static void
+check_series(struct causes *c, const struct json *event)
+{
+    const struct json *series = json_get(event, "series");
+
+    if (!json_is(series, JSON_OBJECT))
+        return;
+    if (json_get_int(series, "count", 0) < 2)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "series.count",
+                   json_string(c->arena, ""),
+                   "should be at least 2");
+    if (!check_is_set(series, "lastObservedTime"))
+        causes_add(c,
+                   CAUSE_REQUIRED,
+                   "series.lastObservedTime",
+                   NULL,
+                   "%s",
+                   "");
 }
 
 static void
@@ -149,26 +164,8 @@ check_new(struct causes *c, const struct json *event)
 {
     const char *type = check_text(event, "type");
 
+    check_series(c, event);
     check_present(c, event, "eventTime", "");
-    check_word(c, event, "reportingController");
-    if (!name_is(NAME_QUALIFIED, check_text(event, "reportingController")))
-        causes_add(
-            c,
-            CAUSE_INVALID,
-            "reportingController",
-            json_string(c->arena, check_text(event, "reportingController")),
-            "%s",
-            name_refuse(NAME_QUALIFIED,
-                        check_text(event, "reportingController")));
-    check_word(c, event, "reportingInstance");
-    check_word(c, event, "action");
-    check_word(c, event, "reason");
-    if (strlen(check_text(event, "note")) > 1024)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "note",
-                   json_string(c->arena, ""),
-                   "can have at most 1024 characters");
     if (strcmp(type, "Normal") != 0 && strcmp(type, "Warning") != 0)
         causes_add(c,
                    CAUSE_INVALID,
@@ -176,10 +173,28 @@ check_new(struct causes *c, const struct json *event)
                    json_string(c->arena, ""),
                    "has invalid value: %s",
                    type);
-    check_unset(c, event, "deprecatedFirstTimestamp");
-    check_unset(c, event, "deprecatedLastTimestamp");
-    check_unset(c, event, "deprecatedCount");
-    check_unset(c, event, "deprecatedSource");
+    check_unset(c, event, "firstTimestamp");
+    check_unset(c, event, "lastTimestamp");
+    check_unset(c, event, "count");
+    check_unset(c, event, "source");
+}
+
+/* Whether the member is what it was, which is upstream's name for it. */
+static void
+check_kept(struct causes *c,
+           const struct json *event,
+           const struct json *old,
+           const char *name)
+{
+    const char *shown =
+        strcmp(name, "reportingComponent") == 0 ? "reportingController" : name;
+    struct json *is = json_object(c->arena), *was = json_object(c->arena);
+
+    if (json_get(event, name) != NULL)
+        json_set(c->arena, is, shown, json_get(event, name));
+    if (json_get(old, name) != NULL)
+        json_set(c->arena, was, shown, json_get(old, name));
+    check_immutable(c, is, was, shown);
 }
 
 static void
@@ -188,41 +203,41 @@ check_changes(struct causes *c,
               const struct json *old)
 {
     static const char *const kept[] = {
-        "regarding",
+        "involvedObject",
         "reason",
-        "note",
+        "message",
+        "source",
+        "firstTimestamp",
+        "lastTimestamp",
+        "count",
         "type",
         "eventTime",
         "action",
         "related",
-        "reportingController",
+        "reportingComponent",
         "reportingInstance",
     };
+    const struct json *series = json_get(event, "series");
+    const struct json *was = json_get(old, "series");
 
+    if (series != NULL && (was == NULL || !json_equals(series, was)))
+        check_series(c, event);
     for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-        check_immutable(c, event, old, kept[i]);
+        check_kept(c, event, old, kept[i]);
 }
 
+/* As upstream does, of the event under its names in core. */
 static void
 validate(struct causes *c, const struct json *event, const struct json *old)
 {
-    const char *namespace =
-        check_text(json_get(event, "metadata"), "namespace");
-    const char *of_object =
-        check_text(json_get(event, "regarding"), "namespace");
+    const struct json *stored = to_stored(c->arena, event);
 
+    event_check(c, stored, "reportingController");
     meta_check(c, &events_event_kind, NAME_DNS_SUBDOMAIN, event, old);
-    if (strcmp(namespace, of_object) != 0
-        && (*of_object != '\0' || strcmp(namespace, "default") != 0))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "regarding.namespace",
-                   json_string(c->arena, of_object),
-                   "does not match event.namespace");
     if (old == NULL)
-        check_new(c, event);
+        check_new(c, stored);
     else
-        check_changes(c, event, old);
+        check_changes(c, stored, to_stored(c->arena, old));
 }
 
 const struct kind events_event_kind = {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct arena;
 struct causes;
@@ -12,6 +13,38 @@ void job_spec_check(struct causes *c, const struct json *spec);
 void pod_template_check(struct causes *c,
                         const struct json *owner,
                         const char *name);
+
+/* Parts of the spec that is given. */
+void job_failure_policy_check(struct causes *c, const struct json *spec);
+void job_success_policy_check(struct causes *c, const struct json *spec);
+
+/* What is known of a job, where the walk stands at the job. */
+void job_status_check(struct causes *c,
+                      const struct json *job,
+                      const struct json *old);
+
+/* Lists of indexes as in "1,3-5", all below `completions`. Next reads the
+ * interval at *text, which becomes NULL behind the last one. -EINVAL, and why
+ * in words, for what is none. Overlap: of two that are right.
+ */
+struct job_interval {
+    int64_t first, last;
+};
+int job_indexes_next(struct arena *arena,
+                     const char **text,
+                     int64_t completions,
+                     struct job_interval *ret,
+                     const char **ret_why);
+int job_indexes_count(struct arena *arena,
+                      const char *text,
+                      int64_t completions,
+                      int64_t *ret_total,
+                      const char **ret_why);
+bool job_indexes_overlap(struct arena *arena,
+                         const char *a,
+                         const char *b,
+                         int64_t completions,
+                         int64_t *ret_at);
 
 /* Whether a label selector selects a map of labels, both trees. */
 bool job_selector_matches(struct arena *arena,

@@ -188,7 +188,7 @@ check_generated_selector(struct causes *c, const struct json *job)
                               generated[i].label,
                               check_text(meta, generated[i].of));
     causes_leave(c, at);
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < ARRAY_SIZE(generated); i++)
         json_set_string(c->arena,
                         expected,
                         generated[i].label,
@@ -378,157 +378,11 @@ job_warn(struct causes *c, const struct json *job, const struct json *old)
     causes_leave(c, at);
 }
 
-static bool
-says(const struct json *status, const char *condition)
-{
-    const struct json *list = json_get(status, "conditions");
-
-    for (uint32_t i = 0; i < json_count(list); i++)
-        if (strcmp(check_text(json_at(list, i), "type"), condition) == 0
-            && strcmp(check_text(json_at(list, i), "status"), "True") == 0)
-            return true;
-    return false;
-}
-
-static void
-check_verdict(struct causes *c,
-              const struct json *status,
-              const struct json *was)
-{
-    /* The first may not be said while the second is, or is not. */
-    static const struct {
-        const char *condition;
-        const char *other;
-        bool is_needed;
-        const char *words;
-    } rules[] = {
-        {"Complete",
-         "Failed",
-         false,
-         "cannot set Complete=True and Failed=true conditions"},
-        {"Complete",
-         "FailureTarget",
-         false,
-         "cannot set Complete=True and FailureTarget=true conditions"},
-        {"Failed",
-         "FailureTarget",
-         true,
-         "cannot set Failed=True condition without the FailureTarget=true "
-         "condition"},
-        {"Complete",
-         "SuccessCriteriaMet",
-         true,
-         "cannot set Complete=True condition without the "
-         "SuccessCriteriaMet=true condition"},
-        {"SuccessCriteriaMet",
-         "Failed",
-         false,
-         "cannot set SuccessCriteriaMet=true and Failed=true conditions"},
-        {"SuccessCriteriaMet",
-         "FailureTarget",
-         false,
-         "cannot set SuccessCriteriaMet=true and FailureTarget=true "
-         "conditions"},
-    };
-    static const char *const final[] = {
-        "Complete",
-        "Failed",
-        "FailureTarget",
-        "SuccessCriteriaMet",
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
-        if (says(status, rules[i].condition)
-            && says(status, rules[i].other) != rules[i].is_needed)
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "conditions",
-                       NULL,
-                       "%s",
-                       rules[i].words);
-    for (size_t i = 0; i < ARRAY_SIZE(final); i++)
-        if (says(was, final[i]) && !says(status, final[i]))
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "conditions",
-                       NULL,
-                       "cannot disable the terminal %s=True condition",
-                       final[i]);
-}
-
-/* What goes together, where it is changed. */
-static void
-check_story(struct causes *c, const struct json *status, const struct json *was)
-{
-    bool is_complete = says(status, "Complete");
-    bool has_ended = is_complete || says(status, "Failed");
-    bool ends = has_ended && !says(was, "Complete") && !says(was, "Failed");
-
-    if (!json_equals(json_get(status, "conditions"),
-                     json_get(was, "conditions")))
-        check_verdict(c, status, was);
-    if (check_is_set(status, "completionTime") && !is_complete
-        && !check_is_set(was, "completionTime"))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "completionTime",
-                   json_get(status, "completionTime"),
-                   "cannot set completionTime when there is no Complete=True "
-                   "condition");
-    if (ends && is_complete && !check_is_set(status, "completionTime"))
-        causes_add(c,
-                   CAUSE_REQUIRED,
-                   "completionTime",
-                   NULL,
-                   "completionTime is required for Complete jobs");
-    if (ends && json_get_int(status, "active", 0) > 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "active",
-                   json_get(status, "active"),
-                   "active>0 is invalid for finished job");
-    if (ends && !check_is_set(status, "startTime"))
-        causes_add(c,
-                   CAUSE_REQUIRED,
-                   "startTime",
-                   NULL,
-                   "startTime is required for finished job");
-    if (check_is_set(status, "ready")
-        && json_get_int(status, "ready", 0) > json_get_int(status, "active", 0)
-        && (json_get_int(status, "ready", 0) != json_get_int(was, "ready", 0)
-            || json_get_int(status, "active", 0)
-                   != json_get_int(was, "active", 0)))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "ready",
-                   json_get(status, "ready"),
-                   "cannot set more ready pods than active");
-}
-
 void
 job_validate_status(struct causes *c,
                     const struct json *job,
                     const struct json *old)
 {
-    static const char *const counts[] = {
-        "active",
-        "succeeded",
-        "failed",
-        "ready",
-        "terminating",
-        "attempts",
-        "excused",
-        "requeued",
-    };
-    const struct json *status = json_get(job, "status");
-    unsigned at;
-
     meta_check(c, &job_kind, NAME_DNS_SUBDOMAIN, job, old);
-    at = causes_enter(c, "status");
-    for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
-        check_not_negative(c, status, counts[i]);
-    check_story(c, status, json_get(old, "status"));
-    if (json_get_int(json_get(old, "status"), "id", 0) != 0)
-        check_immutable(c, status, json_get(old, "status"), "id");
-    causes_leave(c, at);
+    job_status_check(c, job, old);
 }

@@ -54,6 +54,12 @@ void meta_check(struct causes *c,
                 const struct json *object,
                 const struct json *old);
 
+/* The name of a finalizer, where the walk stands at it; standard: one without a
+ * domain is upstream's own.
+ */
+void
+meta_check_finalizer(struct causes *c, const struct json *name, bool standard);
+
 /* Labels and annotations, below where the walk stands. */
 void meta_check_labels(struct causes *c, const struct json *meta);
 

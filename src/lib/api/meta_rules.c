@@ -10,6 +10,7 @@
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/base/arena.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
 #define ANNOTATION_BYTES_MAX (256u * 1024u)
@@ -68,6 +69,17 @@ meta_check_labels(struct causes *c, const struct json *meta)
     check_annotations(c, meta);
 }
 
+/* Of "v1" and "batch/v1"; "" for what is neither. */
+static const char *
+version_of(const char *api_version)
+{
+    const char *slash = strchr(api_version, '/');
+
+    if (slash == NULL)
+        return api_version;
+    return strchr(slash + 1, '/') == NULL ? slash + 1 : "";
+}
+
 static void
 check_owners(struct causes *c, const struct json *meta)
 {
@@ -79,7 +91,7 @@ check_owners(struct causes *c, const struct json *meta)
     for (uint32_t i = 0; i < json_count(owners); i++) {
         const struct json *owner = json_at(owners, i);
 
-        if (*check_text(owner, "apiVersion") == '\0')
+        if (*version_of(check_text(owner, "apiVersion")) == '\0')
             causes_add(c,
                        CAUSE_INVALID,
                        "apiVersion",
@@ -93,6 +105,13 @@ check_owners(struct causes *c, const struct json *meta)
                            json_get(owner, names[j]),
                            "%s must not be empty",
                            names[j]);
+        if (strcmp(check_text(owner, "apiVersion"), "v1") == 0
+            && strcmp(check_text(owner, "kind"), "Event") == 0)
+            causes_add(c,
+                       CAUSE_INVALID,
+                       "",
+                       owner,
+                       "/v1, Kind=Event is disallowed from being an owner");
         if (!json_is_true(json_get(owner, "controller")))
             continue;
         if (controller != NULL)
@@ -101,8 +120,10 @@ check_owners(struct causes *c, const struct json *meta)
                        "",
                        owners,
                        "Only one reference can have Controller set to true. "
-                       "Found \"true\" in references for %s and %s",
+                       "Found \"true\" in references for %s/%s and %s/%s",
+                       check_text(controller, "kind"),
                        check_text(controller, "name"),
+                       check_text(owner, "kind"),
                        check_text(owner, "name"));
         else
             controller = owner;
@@ -117,43 +138,74 @@ is_standard_finalizer(const char *name)
            || strcmp(name, "foregroundDeletion") == 0;
 }
 
-/* Upstream's coordination group takes any qualified name. */
+/* Its form, and that it is upstream's own or somebody's. */
+static void
+check_qualified(struct causes *c, const struct json *name)
+{
+    const char *why = name_refuse(NAME_QUALIFIED, name->text);
+
+    if (why != NULL)
+        causes_add(c, CAUSE_INVALID, "", name, "%s", why);
+}
+
+static void
+check_standard(struct causes *c, const struct json *name)
+{
+    if (strchr(name->text, '/') == NULL && !is_standard_finalizer(name->text))
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "",
+                   name,
+                   "name is neither a standard finalizer name nor is it fully "
+                   "qualified");
+}
+
+void
+meta_check_finalizer(struct causes *c, const struct json *name, bool standard)
+{
+    check_qualified(c, name);
+    if (standard)
+        check_standard(c, name);
+}
+
+/* Upstream's newer groups take any qualified name. */
+static bool
+takes_any_finalizer(const struct kind *kind)
+{
+    return strcmp(kind->group, "coordination.k8s.io") == 0
+           || strcmp(kind->group, "policy") == 0 || kind == &event_kind;
+}
+
 static void
 check_finalizers(struct causes *c,
                  const struct kind *kind,
                  const struct json *meta)
 {
     const struct json *list = json_get(meta, "finalizers");
-    bool any = strcmp(kind->group, "coordination.k8s.io") == 0;
     bool orphans = false, foreground = false;
+    unsigned at = causes_enter(c, "finalizers");
 
     for (uint32_t i = 0; i < json_count(list); i++) {
-        const struct json *name = json_at(list, i);
-        const char *why = name_refuse(NAME_QUALIFIED, name->text);
-        unsigned at = causes_enter_index(c, "finalizers", i);
+        const char *name = json_at(list, i)->text;
 
-        if (why != NULL)
-            causes_add(c, CAUSE_INVALID, "", name, "%s", why);
-        if (!any && strchr(name->text, '/') == NULL
-            && !is_standard_finalizer(name->text))
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "",
-                       name,
-                       "name is neither a standard finalizer name nor is it "
-                       "fully qualified");
-        orphans = orphans || strcmp(name->text, "orphan") == 0;
-        foreground =
-            foreground || strcmp(name->text, "foregroundDeletion") == 0;
-        causes_leave(c, at);
+        check_qualified(c, json_at(list, i));
+        orphans = orphans || strcmp(name, "orphan") == 0;
+        foreground = foreground || strcmp(name, "foregroundDeletion") == 0;
     }
     if (orphans && foreground)
         causes_add(c,
                    CAUSE_INVALID,
-                   "finalizers",
+                   "",
                    list,
                    "finalizer orphan and foregroundDeletion cannot be both "
                    "set");
+    causes_leave(c, at);
+    for (uint32_t i = 0; i < json_count(list) && !takes_any_finalizer(kind);
+         i++) {
+        at = causes_enter_index(c, "finalizers", i);
+        check_standard(c, json_at(list, i));
+        causes_leave(c, at);
+    }
 }
 
 static bool
@@ -170,19 +222,23 @@ check_no_new_finalizers(struct causes *c,
                         const struct json *meta,
                         const struct json *old)
 {
+    CLEANUP_STRBUF struct strbuf found = STRBUF_INIT;
     const struct json *list = json_get(meta, "finalizers");
 
     for (uint32_t i = 0; i < json_count(list); i++)
-        if (!holds(json_get(old, "finalizers"), json_at(list, i)->text)) {
-            causes_add(c,
-                       CAUSE_FORBIDDEN,
-                       "finalizers",
-                       NULL,
-                       "no new finalizers can be added if the object is being "
-                       "deleted, found new finalizer %s",
-                       json_at(list, i)->text);
-            return;
-        }
+        if (!holds(json_get(old, "finalizers"), json_at(list, i)->text))
+            strbuf_printf(&found,
+                          "%s\"%s\"",
+                          found.length > 0 ? ", " : "",
+                          json_at(list, i)->text);
+    if (found.length > 0)
+        causes_add(c,
+                   CAUSE_FORBIDDEN,
+                   "finalizers",
+                   NULL,
+                   "no new finalizers can be added if the object is being "
+                   "deleted, found new finalizers []string{%s}",
+                   found.text);
 }
 
 static void

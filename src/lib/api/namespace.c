@@ -2,6 +2,7 @@
 #include "lib/api/namespace.h"
 #include "lib/api/check.h"
 #include "lib/api/kind.h"
+#include "lib/api/meta.h"
 #include "lib/api/object.h"
 #include "lib/api/rows.h"
 #include "lib/json/json.h"
@@ -125,7 +126,38 @@ prepare(struct arena *arena, struct json *namespace, const struct json *old)
 static void
 validate(struct causes *c, const struct json *namespace, const struct json *old)
 {
+    const struct json *list = json_get_path(namespace, "spec.finalizers");
+
     meta_check(c, &namespace_kind, NAME_DNS_LABEL, namespace, old);
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        /* Upstream has the place in the list at changes alone. */
+        unsigned at = old == NULL ? causes_enter(c, "spec.finalizers")
+                                  : causes_enter_index(c, "spec.finalizers", i);
+
+        meta_check_finalizer(c, json_at(list, i), true);
+        causes_leave(c, at);
+    }
+}
+
+static void
+validate_status(struct causes *c,
+                const struct json *namespace,
+                const struct json *old)
+{
+    const struct json *status = json_get(namespace, "status");
+    bool goes =
+        check_is_set(json_get(namespace, "metadata"), "deletionTimestamp");
+    const char *phase = goes ? "Terminating" : "Active";
+
+    meta_check(c, &namespace_kind, NAME_DNS_LABEL, namespace, old);
+    if (strcmp(check_text(status, "phase"), phase) != 0)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "status.Phase",
+                   json_string(c->arena, check_text(status, "phase")),
+                   "may only be '%s' if `deletionTimestamp` is %sempty",
+                   phase,
+                   goes ? "" : "not ");
 }
 
 const struct kind namespace_kind = {
@@ -142,6 +174,7 @@ const struct kind namespace_kind = {
     .set_defaults = set_defaults,
     .prepare = prepare,
     .validate = validate,
+    .validate_status = validate_status,
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
 };

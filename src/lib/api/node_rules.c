@@ -159,10 +159,10 @@ check_ranges(struct causes *c, const struct json *spec)
                    "podCIDRs",
                    NULL,
                    "invalid PodCIDRs. failed to check with dual stack");
-    else if (count > 2
-             || (count == 2
-                 && family_of(json_at(list, 0)->text)
-                        == family_of(json_at(list, 1)->text)))
+    if (count > 1
+        && (!all_good || count > 2
+            || family_of(json_at(list, 0)->text)
+                   == family_of(json_at(list, 1)->text)))
         causes_add(c,
                    CAUSE_INVALID,
                    "podCIDRs",

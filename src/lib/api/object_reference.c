@@ -37,7 +37,7 @@ static const struct field typed_local_object_reference_fields[] = {
         HELP("Its name.")),
     OPAQUE(STRING, "kind", ALWAYS | REQUIRED,
         HELP("The kind of object.")),
-    OPAQUE(STRING, "apiGroup", KEPT,
+    OPAQUE(STRING, "apiGroup", ALWAYS | KEPT,
         HELP("Its group; none for the core group.")),
 };
 OPAQUE_RECORD(typed_local_object_reference,
@@ -49,7 +49,7 @@ static const struct field typed_object_reference_fields[] = {
         HELP("Its name.")),
     OPAQUE(STRING, "kind", ALWAYS | REQUIRED,
         HELP("The kind of object.")),
-    OPAQUE(STRING, "apiGroup", KEPT,
+    OPAQUE(STRING, "apiGroup", ALWAYS | KEPT,
         HELP("Its group; none for the core group.")),
     OPAQUE(STRING, "namespace", KEPT,
         HELP("The namespace it is in.")),

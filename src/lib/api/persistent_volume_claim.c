@@ -184,19 +184,6 @@ set_defaults(struct arena *arena, struct json *claim)
 }
 
 static void
-prepare(struct arena *arena, struct json *claim, const struct json *old)
-{
-    struct json *status = json_object(arena);
-
-    meta_prepare(&persistent_volume_claim_kind, arena, claim, old);
-    json_set_string(arena, status, "phase", "Pending");
-    json_set(arena,
-             claim,
-             "status",
-             old != NULL ? json_get(old, "status") : status);
-}
-
-static void
 check_storage(struct causes *c, const struct json *spec)
 {
     const struct json *requests = json_get_path(spec, "resources.requests");
@@ -277,6 +264,93 @@ check_changes(struct causes *c,
                    "bound claims");
 }
 
+/* --- what it is to be filled with ------------------------------------------ */
+
+static void
+check_source(struct causes *c, const struct json *spec, const char *name)
+{
+    const struct json *source = json_get(spec, name);
+    const char *group = check_text(source, "apiGroup");
+    unsigned at;
+
+    if (!json_is(source, JSON_OBJECT))
+        return;
+    at = causes_enter(c, name);
+    check_present(c, source, "name", "");
+    check_present(c, source, "kind", "");
+    if (*group == '\0'
+        && strcmp(check_text(source, "kind"), "PersistentVolumeClaim") != 0)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "",
+                   json_get(source, "kind"),
+                   "must be 'PersistentVolumeClaim' when referencing the "
+                   "default apiGroup");
+    if (*group != '\0')
+        check_name(c, source, "apiGroup", NAME_DNS_SUBDOMAIN);
+    causes_leave(c, at);
+}
+
+static bool
+is_same_source(const struct json *a, const struct json *b)
+{
+    return strcmp(check_text(a, "apiGroup"), check_text(b, "apiGroup")) == 0
+           && strcmp(check_text(a, "kind"), check_text(b, "kind")) == 0
+           && strcmp(check_text(a, "name"), check_text(b, "name")) == 0;
+}
+
+static void
+check_sources_agree(struct causes *c, const struct json *spec)
+{
+    const struct json *source = json_get(spec, "dataSource");
+    const struct json *reference = json_get(spec, "dataSourceRef");
+
+    if (json_is(source, JSON_OBJECT) && json_is(reference, JSON_OBJECT)
+        && !is_same_source(source, reference))
+        causes_add(c, CAUSE_INVALID, "", NULL, "must match dataSourceRef");
+}
+
+/* Each is made from the other. What is neither a claim nor a snapshot stands
+ * in the newer one alone; one of another namespace too.
+ */
+static void
+join_sources(struct arena *arena, struct json *spec)
+{
+    struct json *source = json_get(spec, "dataSource");
+    struct json *reference = json_get(spec, "dataSourceRef");
+    const char *kind = check_text(source, "kind");
+    const char *group = check_text(source, "apiGroup");
+
+    /* Of a feature that is off in upstream. */
+    json_remove(reference, "namespace");
+    if (source != NULL
+        && !(*group == '\0' && strcmp(kind, "PersistentVolumeClaim") == 0)
+        && !(strcmp(group, "snapshot.storage.k8s.io") == 0
+             && strcmp(kind, "VolumeSnapshot") == 0)) {
+        json_remove(spec, "dataSource");
+        source = NULL;
+    }
+    if (source != NULL && reference == NULL)
+        json_set(arena, spec, "dataSourceRef", json_dup(arena, source));
+    else if (source == NULL && reference != NULL)
+        json_set(arena, spec, "dataSource", json_dup(arena, reference));
+}
+
+static void
+prepare(struct arena *arena, struct json *claim, const struct json *old)
+{
+    struct json *status = json_object(arena);
+
+    meta_prepare(&persistent_volume_claim_kind, arena, claim, old);
+    if (old == NULL)
+        join_sources(arena, json_get(claim, "spec"));
+    json_set_string(arena, status, "phase", "Pending");
+    json_set(arena,
+             claim,
+             "status",
+             old != NULL ? json_get(old, "status") : status);
+}
+
 static void
 validate(struct causes *c, const struct json *claim, const struct json *old)
 {
@@ -296,11 +370,42 @@ validate(struct causes *c, const struct json *claim, const struct json *old)
     if (*check_text(spec, "storageClassName") != '\0')
         check_name(c, spec, "storageClassName", NAME_DNS_SUBDOMAIN);
     check_one_of(c, spec, "volumeMode", CHECK_VALUES("Block", "Filesystem"));
+    check_source(c, spec, "dataSource");
+    check_source(c, spec, "dataSourceRef");
+    check_sources_agree(c, spec);
     if (old != NULL)
         check_size_change(c, claim, old);
     causes_leave(c, at);
     if (old != NULL)
         check_changes(c, claim, old);
+}
+
+static void
+validate_status(struct causes *c,
+                const struct json *claim,
+                const struct json *old)
+{
+    const struct json *capacity = json_get_path(claim, "status.capacity");
+
+    meta_check(c,
+               &persistent_volume_claim_kind,
+               NAME_DNS_SUBDOMAIN,
+               claim,
+               old);
+    for (uint32_t i = 0; i < json_count(capacity); i++) {
+        const struct json_member *m = &capacity->members[i];
+        struct quantity q;
+        unsigned at = causes_enter_key(c, "status.capacity", m->name);
+
+        if (json_text(m->value) != NULL
+            && quantity_parse(m->value->text, &q) == 0 && quantity_sign(&q) < 0)
+            causes_add(c,
+                       CAUSE_INVALID,
+                       "",
+                       m->value,
+                       "must be a valid resource quantity");
+        causes_leave(c, at);
+    }
 }
 
 const struct kind persistent_volume_claim_kind = {
@@ -317,4 +422,5 @@ const struct kind persistent_volume_claim_kind = {
     .set_defaults = set_defaults,
     .prepare = prepare,
     .validate = validate,
+    .validate_status = validate_status,
 };

@@ -4,8 +4,10 @@
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/api/rows.h"
+#include "lib/base/arena.h"
 #include "lib/json/json.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* clang-format off */
@@ -65,22 +67,31 @@ static void
 check_system_class(struct causes *c, const struct json *class)
 {
     const char *name = json_path_text(class, "metadata.name");
-    const char *why = "is not a known system priority class";
+    const char *why =
+        arena_printf(c->arena, "%s is not a known system priority class", name);
 
-    for (size_t i = 0; i < ARRAY_SIZE(of_the_system); i++)
-        if (strcmp(of_the_system[i].name, name) == 0) {
-            if (json_get_int(class, "value", 0) == of_the_system[i].value
-                && !json_is_true(json_get(class, "globalDefault")))
-                return;
-            why = "has another value or is a default";
-        }
+    for (size_t i = 0; i < ARRAY_SIZE(of_the_system); i++) {
+        if (strcmp(of_the_system[i].name, name) != 0)
+            continue;
+        if (json_get_int(class, "value", 0) != of_the_system[i].value)
+            why = arena_printf(c->arena,
+                               "value of %s PriorityClass must be %" PRId64,
+                               name,
+                               of_the_system[i].value);
+        else if (json_is_true(json_get(class, "globalDefault")))
+            why = arena_printf(c->arena,
+                               "globalDefault of %s PriorityClass must be "
+                               "false",
+                               name);
+        else
+            return;
+    }
     causes_add(c,
                CAUSE_FORBIDDEN,
                "metadata.name",
                NULL,
                "priority class names with 'system-' prefix are reserved for "
-               "system use only. error: %s %s",
-               name,
+               "system use only. error: %s",
                why);
 }
 

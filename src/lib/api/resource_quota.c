@@ -89,15 +89,15 @@ prepare(struct arena *arena, struct json *quota, const struct json *old)
 }
 
 static void
-check_hard(struct causes *c, const struct json *spec)
+check_amounts(struct causes *c, const struct json *owner, const char *list)
 {
-    const struct json *hard = json_get(spec, "hard");
+    const struct json *hard = json_get(owner, list);
 
     for (uint32_t i = 0; i < json_count(hard); i++) {
         const char *name = hard->members[i].name;
         const struct json *shown = json_string(c->arena, name);
         const char *why = name_refuse(NAME_QUALIFIED, name);
-        unsigned at = causes_enter_key(c, "hard", name);
+        unsigned at = causes_enter_key(c, list, name);
 
         if (why != NULL)
             causes_add(c, CAUSE_INVALID, "", shown, "%s", why);
@@ -130,13 +130,21 @@ static const struct {
 static bool
 is_scoped(const char *resource, bool counts_only)
 {
+    static const char *const of_pods[] = {
+        "cpu",
+        "memory",
+        "limits.cpu",
+        "limits.memory",
+        "requests.cpu",
+        "requests.memory",
+    };
+
     if (strcmp(resource, "pods") == 0)
         return true;
-    return !counts_only
-           && (resource_name_is_for_containers(resource)
-               || strncmp(resource, "requests.", 9) == 0
-               || strncmp(resource, "limits.", 7) == 0)
-           && strcmp(resource, "requests.storage") != 0;
+    for (size_t i = 0; i < ARRAY_SIZE(of_pods) && !counts_only; i++)
+        if (strcmp(resource, of_pods[i]) == 0)
+            return true;
+    return false;
 }
 
 /* The place of the scope in the list, which is beyond it when unknown; adds
@@ -158,7 +166,8 @@ check_scope(struct causes *c,
          i++) {
         const char *resource = hard->members[i].name;
 
-        if (resource_name_is_for_quotas(resource)
+        if (strchr(resource, '/') == NULL
+            && resource_name_is_for_quotas(resource)
             && !is_scoped(resource, scopes[found].counts_only))
             causes_add(c,
                        CAUSE_INVALID,
@@ -244,6 +253,15 @@ check_scope_requirement(struct causes *c,
                    "'DoesNotExist' for scope selector");
 }
 
+static bool
+is_asked(const struct json *list, const char *scope)
+{
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (strcmp(check_text(json_at(list, i), "scopeName"), scope) == 0)
+            return true;
+    return false;
+}
+
 static void
 check_scope_selector(struct causes *c, const struct json *spec)
 {
@@ -253,6 +271,14 @@ check_scope_selector(struct causes *c, const struct json *spec)
 
     for (uint32_t i = 0; i < json_count(list); i++)
         check_scope_requirement(c, spec, json_at(list, i));
+    for (size_t i = 0; i < ARRAY_SIZE(scopes); i++)
+        if (scopes[i].conflicts_with != NULL && is_asked(list, scopes[i].name)
+            && is_asked(list, scopes[i].conflicts_with))
+            causes_add(c,
+                       CAUSE_INVALID,
+                       "",
+                       json_get(spec, "scopes"),
+                       "conflicting scopes");
     causes_leave(c, at);
 }
 
@@ -274,7 +300,7 @@ validate(struct causes *c, const struct json *quota, const struct json *old)
 
     meta_check(c, &resource_quota_kind, NAME_DNS_SUBDOMAIN, quota, old);
     at = causes_enter(c, "spec");
-    check_hard(c, spec);
+    check_amounts(c, spec, "hard");
     check_scopes(c, spec);
     check_scope_selector(c, spec);
     if (old != NULL && !same_scopes(json_get(spec, "scopes"), was))
@@ -283,6 +309,21 @@ validate(struct causes *c, const struct json *quota, const struct json *old)
                    "scopes",
                    json_get(spec, "scopes"),
                    "field is immutable");
+    causes_leave(c, at);
+}
+
+static void
+validate_status(struct causes *c,
+                const struct json *quota,
+                const struct json *old)
+{
+    const struct json *status = json_get(quota, "status");
+    unsigned at;
+
+    meta_check(c, &resource_quota_kind, NAME_DNS_SUBDOMAIN, quota, old);
+    at = causes_enter(c, "status");
+    check_amounts(c, status, "hard");
+    check_amounts(c, status, "used");
     causes_leave(c, at);
 }
 
@@ -300,4 +341,5 @@ const struct kind resource_quota_kind = {
     .set_defaults = set_defaults,
     .prepare = prepare,
     .validate = validate,
+    .validate_status = validate_status,
 };

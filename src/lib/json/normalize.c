@@ -343,6 +343,9 @@ zero_value(struct walk *w, const struct field *f)
 {
     struct json *v = empty_value(w, f->type);
 
+    /* A text that may be empty, or not be there: there upstream has a null. */
+    if (f->type == FIELD_STRING && (f->flags & FIELD_KEPT) != 0)
+        return json_null(w->arena);
     if (f->type == FIELD_OBJECT)
         (void)check_object(w, f->of, NULL, v, NULL);
     return v;

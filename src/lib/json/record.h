@@ -150,9 +150,9 @@ struct record_notes {
 
 /* Makes a tree as the table wants it, in place: unknown members are dropped
  * and noted, nulls and empty values removed as upstream's encoder would,
- * absent members with FIELD_ALWAYS added with their zero value (lists, maps
- * and times: null), members put in the table's order. -EINVAL when a value
- * has the wrong type, with its path in `err`.
+ * absent members with FIELD_ALWAYS added with their zero value (lists, maps,
+ * times, and texts with FIELD_KEPT: null), members put in the table's order.
+ * -EINVAL when a value has the wrong type, with its path in `err`.
  */
 int record_normalize(const struct record *record,
                      struct arena *arena,

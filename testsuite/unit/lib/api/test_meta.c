@@ -49,7 +49,15 @@ START_TEST(metadata_is_checked_in_every_kind)
                                         kinds[i],
                                         "{'metadata':{'name':'x','namespace':"
                                         "'a','labels':{'a b':'c'}}}");
+        struct json *involved = json_object(arena);
         const char *words;
+
+        /* Of events, that comes first. */
+        json_set_string(arena, involved, "namespace", "a");
+        if (kinds[i] == &event_kind)
+            json_set(arena, v, "involvedObject", involved);
+        if (kinds[i] == &events_event_kind)
+            json_set(arena, v, "regarding", involved);
 
         if ((kinds[i]->flags & KIND_NAMESPACED) == 0)
             json_remove(json_get(v, "metadata"), "namespace");
