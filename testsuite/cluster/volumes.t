@@ -171,19 +171,26 @@ refused "volumes are administrators' to make" 'cannot create persistentvolumes' 
 refused "nobody asks for a volume in another's name" \
     "annotation 'kiln.hpc/uid' is the controller's" \
     as kilntest1 kctl apply -f "$cluster/etc/forged.yaml"
-claim alone 1M | sed 's,ReadWriteOnce,ReadWriteOncePod,' \
-    >"$cluster/etc/alone.yaml"
-refused "what nobody keeps is not promised" 'ReadWriteOncePod is kept by nobody' \
-    as kilntest1 kctl apply -f "$cluster/etc/alone.yaml"
-printf '{apiVersion: v1, kind: Pod, metadata: {name: late}, spec: {
-  restartPolicy: Never, volumes: [{name: v, ephemeral: {volumeClaimTemplate: {
-  spec: {accessModes: [ReadWriteOncePod], resources: {requests: {
-  storage: 1Mi}}}}}}], containers: [{name: main, command: [/bin/true]}]}}\n' \
-    >"$cluster/etc/late.yaml"
-refused "nor with a pod" 'ReadWriteOncePod is kept by nobody' \
-    as kilntest1 kctl apply -f "$cluster/etc/late.yaml"
 ok "its owner deletes a claim" as kilntest1 kctl delete pvc data
 ok "and the volume goes with it" wait_for 20 nothing_left
+
+# --- one pod at a time --------------------------------------------------------
+
+claim alone 1M | sed 's,ReadWriteOnce,ReadWriteOncePod,' | apply kilntest1 \
+    >/dev/null
+pod holder alone 'sleep 60' | apply kilntest1 >/dev/null
+ok "a pod has a claim that is for one pod" wait_for 20 has_phase Running pod \
+    holder
+pod second alone true | apply kilntest1 >/dev/null
+says_alone() {
+    root describe pod second | grep -q 'ReadWriteOncePod access mode'
+}
+ok "another that asks for it waits, and is told" wait_for 10 says_alone
+as kilntest1 kctl delete pod holder --now >/dev/null
+ok "and runs when the first is gone" wait_for 20 has_phase Succeeded pod second
+as kilntest1 kctl delete pod second >/dev/null
+as kilntest1 kctl delete pvc alone >/dev/null
+ok "nothing of it is left" wait_for 20 nothing_left
 
 # --- volumes that are there -------------------------------------------------
 

@@ -92,20 +92,6 @@ warn_fields(struct request *q,
                        rules[i].why);
 }
 
-static bool
-asks_for(const struct json *claim, const char *mode)
-{
-    const struct json *modes = json_get(claim, "accessModes");
-
-    for (uint32_t i = 0; i < json_count(modes); i++) {
-        const char *text = json_text(json_at(modes, i));
-
-        if (text != NULL && strcmp(text, mode) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* What the claim would be refused for when it is too late to say so. */
 static const char *
 wrong_with_template(const struct json *volume)
@@ -116,9 +102,6 @@ wrong_with_template(const struct json *volume)
 
     if (mode != NULL && strcmp(mode, "Block") == 0)
         return "block devices are not mapped; ask for Filesystem";
-    if (asks_for(claim, "ReadWriteOncePod"))
-        return "ReadWriteOncePod is kept by nobody here; ask for "
-               "ReadWriteOnce";
     return NULL;
 }
 

@@ -165,15 +165,6 @@ keep(struct request *q, struct json *tree, const struct object *old_object)
     }
 }
 
-static bool
-has_mode(const struct json *modes, const char *mode)
-{
-    for (uint32_t i = 0; i < json_count(modes); i++)
-        if (strcmp(json_at(modes, i)->text, mode) == 0)
-            return true;
-    return false;
-}
-
 bool
 claim_owner_admit(struct request *q,
                   struct json *tree,
@@ -186,13 +177,6 @@ claim_owner_admit(struct request *q,
                       tree,
                       "volumeMode: block devices are not mapped; ask for "
                       "Filesystem");
-    if (old_object == NULL
-        && has_mode(json_get_path(tree, "spec.accessModes"),
-                    "ReadWriteOncePod"))
-        return refuse(q,
-                      tree,
-                      "accessModes: ReadWriteOncePod is kept by nobody here; "
-                      "ask for ReadWriteOnce");
     if (!caller_is_person(q->caller) || q->caller->type == CALLER_ADMINISTRATOR)
         return true;
     if (old_object == NULL)

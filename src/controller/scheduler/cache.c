@@ -13,6 +13,7 @@
 #include "lib/allocator/silicon.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
+#include "lib/api/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -30,8 +31,9 @@ struct cached_pod {
 struct cache {
     struct cache_settings settings;
     struct silicon_shelf *shelf;
-    struct map *nodes; /* name to struct node_view, ghosts too */
-    struct map *pods;  /* uid to struct cached_pod */
+    struct map *nodes;  /* name to struct node_view, ghosts too */
+    struct map *pods;   /* uid to struct cached_pod */
+    struct map *claims; /* "namespace/name" to how many pods use it */
     struct node_tree *tree;
     struct list recent;
     struct list assumed;
@@ -59,6 +61,7 @@ cache_new(const struct cache_settings *settings)
     cache->shelf = silicon_shelf_new();
     cache->nodes = map_new();
     cache->pods = map_new();
+    cache->claims = map_new();
     cache->tree = node_tree_new();
     list_init(&cache->recent);
     list_init(&cache->assumed);
@@ -88,6 +91,7 @@ cache_free(struct cache *cache)
         node_view_free(value);
     map_free(cache->pods);
     map_free(cache->nodes);
+    map_free(cache->claims);
     node_tree_free(cache->tree);
     silicon_shelf_free(cache->shelf);
     free(cache->free_slots);
@@ -222,6 +226,29 @@ changed(struct cache *cache, struct node_view *v)
         drop_if_empty(cache, v);
 }
 
+/* Keeps the numbers of pods by claim. */
+static void
+count_claims(struct cache *cache, const struct pod_view *pod, int by)
+{
+    const struct pod_spec *spec = &pod->pod->spec;
+    char buffer[POD_CLAIM_NAME_SIZE], key[OBJECT_KEY_SIZE];
+
+    for (unsigned i = 0; i < spec->volumes.count; i++) {
+        const char *name =
+            pod_volume_claim(pod->pod, &spec->volumes.items[i], buffer);
+        uintptr_t users;
+
+        if (name == NULL)
+            continue;
+        snprintf(key, sizeof(key), "%s/%s", pod->namespace, name);
+        users = (uintptr_t)map_find(cache->claims, key) + (uintptr_t)by;
+        if (users > 0)
+            map_put(cache->claims, key, (void *)users);
+        else
+            map_remove(cache->claims, key);
+    }
+}
+
 static struct cached_pod *
 put_pod(struct cache *cache, struct pod_view *pod, struct node_view *v)
 {
@@ -233,6 +260,7 @@ put_pod(struct cache *cache, struct pod_view *pod, struct node_view *v)
     list_init(&p->link);
     map_put(cache->pods, key_of(pod, buffer), p);
     node_view_add_pod(v, pod);
+    count_claims(cache, pod, 1);
     changed(cache, v);
     return p;
 }
@@ -256,6 +284,7 @@ take_pod(struct cache *cache, struct cached_pod *p)
     set_confirmed(cache, p);
     map_remove(cache->pods, key_of(p->pod, buffer));
     node_view_remove_pod(v, p->pod);
+    count_claims(cache, p->pod, -1);
     cached_pod_free(p);
     changed(cache, v);
 }
@@ -420,6 +449,7 @@ cache_update_snapshot(struct cache *cache, struct snapshot *snapshot)
         .n_slots = cache->n_slots,
         .recent = &cache->recent,
         .by_name = cache->nodes,
+        .claims = cache->claims,
     };
 }
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/framework/snapshot.h"
 
+#include <stdio.h>
+
 #include "controller/scheduler/framework/node_view.h"
+#include "lib/api/object.h"
 #include "lib/base/map.h"
 
 struct node_view *
@@ -10,4 +13,15 @@ snapshot_find(const struct snapshot *s, const char *name)
     struct node_view *found = map_find(s->by_name, name);
 
     return found != NULL && found->node != NULL ? found : NULL;
+}
+
+unsigned
+snapshot_claim_users(const struct snapshot *s,
+                     const char *namespace,
+                     const char *name)
+{
+    char key[OBJECT_KEY_SIZE];
+
+    snprintf(key, sizeof(key), "%s/%s", namespace, name);
+    return (unsigned)(uintptr_t)map_find(s->claims, key);
 }

@@ -28,7 +28,13 @@ struct snapshot {
     uint32_t n_slots;            /* slots of nodes are below this */
     const struct list *recent;   /* node_view.recent, the latest first */
     const struct map *by_name;   /* to struct node_view */
+    const struct map *claims;    /* "namespace/name": pods that use it */
 };
 
 /* The node of that name, or NULL. */
 struct node_view *snapshot_find(const struct snapshot *s, const char *name);
+
+/* Pods on nodes that use a claim of storage. */
+unsigned snapshot_claim_users(const struct snapshot *s,
+                              const char *namespace,
+                              const char *name);

@@ -19,6 +19,9 @@ extern const struct plugin scheduling_gates_plugin;
 extern const struct plugin taint_toleration_plugin;
 extern const struct plugin topology_spread_plugin;
 extern const struct plugin volume_binding_plugin;
+extern const struct plugin volume_limits_plugin;
+extern const struct plugin volume_restrictions_plugin;
+extern const struct plugin volume_zone_plugin;
 
 const struct plugin *const plugin_list[] = {
     &balanced_allocation_plugin,
@@ -37,6 +40,9 @@ const struct plugin *const plugin_list[] = {
     &taint_toleration_plugin,
     &topology_spread_plugin,
     &volume_binding_plugin,
+    &volume_limits_plugin,
+    &volume_restrictions_plugin,
+    &volume_zone_plugin,
 };
 const unsigned plugin_count = ARRAY_SIZE(plugin_list);
 
@@ -51,7 +57,10 @@ const struct profile_plugin default_profile[] = {
     {.plugin = &node_ports_plugin},
     {.plugin = &resources_fit_plugin, .weight = 1},
     {.plugin = &numa_fit_plugin, .weight = 10},
+    {.plugin = &volume_restrictions_plugin},
+    {.plugin = &volume_limits_plugin},
     {.plugin = &volume_binding_plugin},
+    {.plugin = &volume_zone_plugin},
     {.plugin = &topology_spread_plugin, .weight = 2},
     {.plugin = &interpod_affinity_plugin, .weight = 2},
     {.plugin = &preemption_plugin},
@@ -70,7 +79,10 @@ const struct profile_plugin upstream_profile[] = {
     {.plugin = &node_affinity_plugin, .weight = 2},
     {.plugin = &node_ports_plugin},
     {.plugin = &resources_fit_plugin, .weight = 1},
+    {.plugin = &volume_restrictions_plugin},
+    {.plugin = &volume_limits_plugin},
     {.plugin = &volume_binding_plugin},
+    {.plugin = &volume_zone_plugin},
     {.plugin = &topology_spread_plugin, .weight = 2},
     {.plugin = &interpod_affinity_plugin, .weight = 2},
     {.plugin = &preemption_plugin},

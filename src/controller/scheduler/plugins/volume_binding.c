@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "controller/scheduler/framework/framework.h"
+#include "controller/scheduler/plugins/claims.h"
 #include "controller/scheduler/plugins/volume_binding.h"
 #include "controller/scheduler/plugins/volume_search.h"
 #include "lib/api/object.h"
@@ -84,24 +85,12 @@ volume_binding_make(struct handle *handle,
     return 0;
 }
 
-static bool
-has_claims(const struct pod_view *pod)
-{
-    const struct pod_spec *spec = &pod->pod->spec;
-
-    for (unsigned i = 0; i < spec->volumes.count; i++)
-        if (spec->volumes.items[i].claim_name != NULL
-            || spec->volumes.items[i].ephemeral != NULL)
-            return true;
-    return false;
-}
-
 /* A claim is one pod's, mostly, and binding it changes what others find. */
 static bool
 volume_binding_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 {
     (void)self, (void)out;
-    return !has_claims(pod);
+    return !claims_has_any(pod);
 }
 
 /* --- the pod's claims ----------------------------------------------------- */
@@ -242,7 +231,7 @@ volume_binding_prefilter(void *self,
     struct volume_search *search;
     enum verdict verdict;
 
-    if (!has_claims(c->pod))
+    if (!claims_has_any(c->pod))
         return VERDICT_SKIP;
     search = volume_search_new(me->handle->volumes);
     cycle_put(c, &search_key, search, search_free, NULL);
@@ -287,7 +276,7 @@ volume_binding_reserve(void *self,
     enum verdict verdict;
     unsigned lacks;
 
-    if (!has_claims(c->pod))
+    if (!claims_has_any(c->pod))
         return VERDICT_OK;
     /* Anew: while an extender was asked, others may have taken something. */
     search = volume_search_new(me->handle->volumes);

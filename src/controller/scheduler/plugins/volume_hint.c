@@ -3,39 +3,11 @@
 #include <string.h>
 
 #include "controller/scheduler/framework/framework.h"
+#include "controller/scheduler/plugins/claims.h"
 #include "controller/scheduler/plugins/volume_binding.h"
 #include "lib/api/object.h"
 #include "lib/api/persistent_volume.h"
-#include "lib/api/pod.h"
 #include "lib/api/storage_class.h"
-
-static bool
-uses(const struct pod_view *pod, const char *namespace, const char *claim)
-{
-    const struct pod_spec *spec = &pod->pod->spec;
-    char buffer[POD_CLAIM_NAME_SIZE];
-
-    if (namespace == NULL || strcmp(pod->namespace, namespace) != 0)
-        return false;
-    for (unsigned i = 0; i < spec->volumes.count; i++) {
-        const char *name =
-            pod_volume_claim(pod->pod, &spec->volumes.items[i], buffer);
-
-        if (name != NULL && strcmp(name, claim) == 0)
-            return true;
-    }
-    return false;
-}
-
-static bool
-claim_hint(void *self,
-           const struct pod_view *pod,
-           const struct object *old_object,
-           const struct object *new_object)
-{
-    (void)self, (void)old_object;
-    return uses(pod, new_object->meta->namespace, new_object->meta->name);
-}
 
 /* One that has an owner helps that owner's pods alone. */
 static bool
@@ -49,7 +21,7 @@ volume_hint(void *self,
 
     (void)self, (void)old_object;
     return claim == NULL || claim->name == NULL
-           || uses(pod, claim->namespace, claim->name);
+           || claims_include(pod, claim->namespace, claim->name);
 }
 
 static bool
@@ -92,7 +64,7 @@ class_hint(void *self,
 
 const struct wake volume_wakes[VOLUME_WAKES] = {
     {EVENT_STORAGE_CLASS, ACTION_ADD | ACTION_UPDATE, class_hint},
-    {EVENT_PERSISTENT_VOLUME_CLAIM, ACTION_ADD | ACTION_UPDATE, claim_hint},
+    {EVENT_PERSISTENT_VOLUME_CLAIM, ACTION_ADD | ACTION_UPDATE, claims_hint},
     {EVENT_PERSISTENT_VOLUME, ACTION_ADD | ACTION_UPDATE, volume_hint},
     {EVENT_NODE, ACTION_ADD | ACTION_UPDATE_NODE_LABEL, NULL},
     {EVENT_STORAGE_CAPACITY, ACTION_ALL, NULL},

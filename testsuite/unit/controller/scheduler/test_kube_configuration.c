@@ -123,7 +123,8 @@ START_TEST(what_is_enabled_at_a_point_goes_first_and_has_its_own_weight)
     want_order(p,
                POINT_FILTER,
                "NodePorts NodeName NodeUnschedulable TaintToleration "
-               "NodeAffinity NodeResourcesFit VolumeBinding "
+               "NodeAffinity NodeResourcesFit VolumeRestrictions "
+               "NodeVolumeLimits VolumeBinding VolumeZone "
                "PodTopologySpread InterPodAffinity");
     ck_assert_int_eq(weight_of(p, "InterPodAffinity"), 9);
     ck_assert_int_eq(weight_of(p, "ImageLocality"), 7);

@@ -192,8 +192,8 @@ START_TEST(a_claim_of_a_volume_that_is_gone_says_so)
 
     ck_assert(is_told(w,
                       "a",
-                      "0/1 nodes are available: 1 node(s) unavailable due to "
-                      "one or more pvc(s) bound to non-existent pv(s)."));
+                      "0/1 nodes are available: persistentvolume \"pv\" not "
+                      "found."));
     world_free(w);
 }
 END_TEST
