@@ -78,7 +78,8 @@ fill_pus(hwloc_topology_t machine,
     int r;
 
     while ((pu = hwloc_get_next_obj_by_type(machine, HWLOC_OBJ_PU, pu)))
-        if (share->allowed == NULL || bitset_has(share->allowed, pu->os_index))
+        if (share->allowed == NULL || bitset_has(share->allowed, pu->os_index)
+            || bitset_has(share->isolated, pu->os_index))
             bitset_add(&t->pus, pu->os_index);
     r = keep_back(t, share, err);
     if (r < 0)

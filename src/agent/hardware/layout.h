@@ -18,8 +18,9 @@ struct topology;
 struct layout_share {
     const struct bitset *allowed; /* beyond what hwloc allows; NULL: all */
     const struct bitset *reserved;
-    const struct bitset *isolated;
-    bool offers_isolated; /* else they are kept back, too */
+    const struct bitset *isolated; /* which nobody is allowed by default, so
+                                    * that `allowed` says nothing of them */
+    bool offers_isolated;          /* else they are kept back, too */
 };
 
 int layout_fill(hwloc_topology_t machine,

@@ -244,8 +244,8 @@ print(const struct view *v,
     add_kept_back(out,
                   &topology->isolated,
                   bitset_intersects(&topology->isolated, &topology->pus)
-                      ? "are isolated from the kernel, and offered"
-                      : "are isolated from the kernel");
+                      ? "are isolated (isolcpus), and offered"
+                      : "are isolated (isolcpus)");
     add_kept_back(out, &topology->offline, "are offline");
     picture_print(topology, v->tenants, v->n_tenants, ink_is_wanted(), out);
     for (size_t i = 0; i < v->n_tenants; i++)
