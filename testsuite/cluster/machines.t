@@ -48,7 +48,11 @@ for node in $nodes; do
 done >sizes
 ok "each in less than 4 KiB" [ "$(sort -n sizes | tail -n 1)" -lt 4096 ]
 like "which is drawn" "$(kctl topology dram-and-hbm | tr '\n' ';')" \
-    'CPUs 3 are offline.*NUMA node 1 +3.7Gi HBM +memory only'
+    'CPU 3 is offline.*NUMA node 1 +3.7Gi HBM +memory only'
+like "and told in a few words" "$(kctl describe node dram-and-hbm |
+    tr -s ' \n' ' ')" 'Machine: 1 package, 2 NUMA nodes \(1 of HBM\), 3 cores, 3 CPUs CPU 3 is offline'
+like "here, too" "$(kctl describe node epyc-2s-nps4 | tr -s ' ')" \
+    'Machine: 2 packages, 8 NUMA nodes, 24 L3 caches, 192 cores, 384 CPUs'
 
 # --- what jobs are given -----------------------------------------------------------
 

@@ -8,10 +8,12 @@
 #include "cli/kctl/facts.h"
 #include "cli/kctl/happenings.h"
 #include "cli/kctl/kctl.h"
+#include "cli/kctl/makeup.h"
 #include "cli/kctl/resource.h"
 #include "cli/kctl/summary.h"
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
+#include "lib/api/topology.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
@@ -118,6 +120,27 @@ add_owner(struct strbuf *out, const struct json *object)
     }
 }
 
+static void
+add_machine_line(const char *sentence, void *context)
+{
+    facts_add(context, 0, "", "%s", sentence);
+}
+
+/* In a few words: kctl topology draws it. */
+static void
+add_machine(struct strbuf *out, const struct json *wire)
+{
+    CLEANUP(topology_freep) struct topology *t = NULL;
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (wire == NULL || json_is(wire, JSON_NULL)
+        || topology_decode(wire, &t, NULL) < 0)
+        return;
+    makeup_count(t, &text);
+    facts_add(out, 0, "Machine", "%s", text.text);
+    makeup_tell_kept_back(t, add_machine_line, out);
+}
+
 /* Whatever else stands at the top, as spec, status and data do. */
 static void
 add_rest(struct strbuf *out, struct json *object)
@@ -221,13 +244,14 @@ describe(struct kctl *kctl,
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *object = NULL;
-    struct json *conditions, *remnants;
+    struct json *conditions, *remnants, *topology;
     int r = kctl_get(kctl, target, arena, &object, err);
 
     if (r < 0)
         return r;
     conditions = json_get_path(object, "status.conditions");
     remnants = json_get_path(object, "status.remnants");
+    topology = json_get_path(object, "status.topology");
     json_remove(json_get(object, "status"), "remnants");
     essence_extract(object);
     add_metadata(arena, out, object);
@@ -235,6 +259,8 @@ describe(struct kctl *kctl,
     r = summary_add(kctl, target, out, err);
     if (r < 0)
         return r;
+    if (target->kind == &node_kind)
+        add_machine(out, topology);
     add_rest(out, object);
     facts_add_conditions(out, conditions);
     if (target->kind == &job_kind || target->kind == &node_kind)

@@ -6,6 +6,7 @@
 
 #include "cli/kctl/command.h"
 #include "cli/kctl/kctl.h"
+#include "cli/kctl/makeup.h"
 #include "cli/kctl/resource.h"
 #include "cli/print/floorplan.h"
 #include "cli/print/human.h"
@@ -148,18 +149,10 @@ add_title(struct strbuf *out, const char *name, const struct topology *t)
     for (unsigned i = 0; i < t->n_numa; i++)
         memory += t->numa[i].memory_bytes;
     human_bytes((int64_t)memory, text);
+    strbuf_printf(out, "node %s: ", name);
+    makeup_count(t, out);
     strbuf_printf(out,
-                  "node %s: %u package%s, %u NUMA node%s, %u core%s, %u CPU%s, "
-                  "%s%s",
-                  name,
-                  t->n_packages,
-                  t->n_packages == 1 ? "" : "s",
-                  t->n_numa,
-                  t->n_numa == 1 ? "" : "s",
-                  t->n_cores,
-                  t->n_cores == 1 ? "" : "s",
-                  bitset_count(&t->pus),
-                  bitset_count(&t->pus) == 1 ? "" : "s",
+                  ", %s%s",
                   text,
                   t->is_virtual ? " (virtual: nothing is bound)" : "");
 }
@@ -224,13 +217,9 @@ save(const char *path, const struct strbuf *text, struct error *err)
 }
 
 static void
-add_kept_back(struct strbuf *out, const struct bitset *cpus, const char *why)
+add_line(const char *sentence, void *context)
 {
-    if (bitset_is_empty(cpus))
-        return;
-    strbuf_add_text(out, "CPUs ");
-    cpuset_format(cpus, out);
-    strbuf_printf(out, " %s\n", why);
+    strbuf_printf(context, "%s\n", sentence);
 }
 
 static void
@@ -240,13 +229,7 @@ print(const struct view *v,
       struct strbuf *out)
 {
     strbuf_printf(out, "%s\n", title);
-    add_kept_back(out, &topology->reserved, "are reserved for the system");
-    add_kept_back(out,
-                  &topology->isolated,
-                  bitset_intersects(&topology->isolated, &topology->pus)
-                      ? "are isolated (isolcpus), and offered"
-                      : "are isolated (isolcpus)");
-    add_kept_back(out, &topology->offline, "are offline");
+    makeup_tell_kept_back(topology, add_line, out);
     picture_print(topology, v->tenants, v->n_tenants, ink_is_wanted(), out);
     for (size_t i = 0; i < v->n_tenants; i++)
         strbuf_printf(out, "%c  %s\n", picture_mark(i), v->tenants[i].label);
