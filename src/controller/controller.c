@@ -373,8 +373,10 @@ start_lifecycle(struct controller *c, struct error *err)
 {
     (void)err;
     if (!c->settings->is_conformance)
-        c->lifecycle =
-            crews_start_lifecycle(c->api, c->settings, &c->is_failing[1]);
+        c->lifecycle = crews_start_lifecycle(c->api,
+                                             c->settings,
+                                             c->metrics,
+                                             &c->is_failing[1]);
     return 0;
 }
 

@@ -115,14 +115,16 @@ on_synced(void *context)
         start_if_ready(s);
         return;
     }
-    s->election = election_new(s->settings,
-                               s->loop,
-                               s->client,
-                               NULL,
-                               s->is_failing,
-                               start_scheduling,
-                               stop_scheduling,
-                               s);
+    s->election = election_new(&(struct election_settings){
+        .settings = s->settings,
+        .loop = s->loop,
+        .client = s->client,
+        .metrics = s->metrics,
+        .is_failing = s->is_failing,
+        .gained = start_scheduling,
+        .lost = stop_scheduling,
+        .context = s,
+    });
 }
 
 static void
@@ -204,6 +206,7 @@ crews_debug_scheduler(struct crew *scheduler)
 /* The lifecycle loops, while this controller leads. */
 struct caring {
     const struct controller_settings *settings;
+    struct metric_registry *metrics;
     atomic_bool *is_failing;
     struct loop *loop;
     struct client *client;
@@ -243,14 +246,17 @@ begin_lifecycle(struct loop *loop, struct client *client, void *context)
 
     c->loop = loop;
     c->client = client;
-    c->election = election_new(c->settings,
-                               loop,
-                               client,
-                               "kube-controller-manager",
-                               c->is_failing,
-                               start_caring,
-                               stop_caring,
-                               c);
+    c->election = election_new(&(struct election_settings){
+        .settings = c->settings,
+        .loop = loop,
+        .client = client,
+        .metrics = c->metrics,
+        .lease_name = "kube-controller-manager",
+        .is_failing = c->is_failing,
+        .gained = start_caring,
+        .lost = stop_caring,
+        .context = c,
+    });
     return c;
 }
 
@@ -267,11 +273,13 @@ end_lifecycle(void *room)
 struct crew *
 crews_start_lifecycle(struct apiserver *api,
                       const struct controller_settings *settings,
+                      struct metric_registry *metrics,
                       atomic_bool *is_failing)
 {
     struct caring *c = xnew(struct caring);
 
     c->settings = settings;
+    c->metrics = metrics;
     c->is_failing = is_failing;
     return crew_new(&(struct crew_settings){
         .name = "lifecycle",

@@ -27,4 +27,5 @@ struct crew *crews_start_scheduler(struct apiserver *api,
 void crews_debug_scheduler(struct crew *scheduler);
 struct crew *crews_start_lifecycle(struct apiserver *api,
                                    const struct controller_settings *settings,
+                                   struct metric_registry *metrics,
                                    atomic_bool *is_failing);

@@ -9,6 +9,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/base/metric.h"
 #include "lib/client/leadership.h"
 #include "lib/loop/timer.h"
 
@@ -18,6 +19,7 @@ struct election {
     struct leadership *leadership; /* NULL: no leader is elected */
     struct timer *timer;
     char *lease;
+    struct metric *is_leading;
     election_turn_fn *gained;
     election_turn_fn *lost;
     void *context;
@@ -29,6 +31,7 @@ on_gained(void *arg)
     struct election *e = arg;
 
     log_info("this controller holds the lease '%s'", e->lease);
+    metric_set(e->is_leading, 1);
     e->gained(e->context);
 }
 
@@ -41,6 +44,7 @@ on_lost(const char *why, void *arg)
               "stands for: %s",
               e->lease,
               why);
+    metric_set(e->is_leading, 0);
     e->lost(e->context);
 }
 
@@ -75,35 +79,42 @@ identity_of(const struct controller_settings *settings)
     return xasprintf("%s_%s", host, settings->state_dir);
 }
 
-struct election *
-election_new(const struct controller_settings *settings,
-             struct loop *loop,
-             struct client *client,
-             const char *lease_name,
-             atomic_bool *is_failing,
-             election_turn_fn *gained,
-             election_turn_fn *lost,
-             void *context)
+/* client-go, leaderelection/metrics. */
+static struct metric *
+make_metric(struct metric_registry *registry, const char *lease_name)
 {
-    struct kube_numbers n = kube_configuration_numbers(settings->scheduling);
-    CLEANUP_FREE char *identity = identity_of(settings);
+    return metric_series(
+        metric_gauge(registry,
+                     "leader_election_master_status",
+                     "Gauge of if the reporting system is master of the "
+                     "relevant lease, 0 indicates backup, 1 indicates master. "
+                     "'name' is the string used to identify the lease.",
+                     "name"),
+        lease_name);
+}
+
+struct election *
+election_new(const struct election_settings *s)
+{
+    struct kube_numbers n = kube_configuration_numbers(s->settings->scheduling);
+    CLEANUP_FREE char *identity = identity_of(s->settings);
+    const char *name = s->lease_name != NULL ? s->lease_name : n.lease_name;
     struct election *e = xnew(struct election);
 
-    if (!n.is_electing || !settings->leader_elect) {
-        gained(context);
+    if (!n.is_electing || !s->settings->leader_elect) {
+        s->gained(s->context);
         return e;
     }
-    if (lease_name == NULL)
-        lease_name = n.lease_name;
-    e->lease = xasprintf("%s/%s", n.lease_namespace, lease_name);
-    e->gained = gained;
-    e->lost = lost;
-    e->context = context;
+    e->lease = xasprintf("%s/%s", n.lease_namespace, name);
+    e->is_leading = make_metric(s->metrics, name);
+    e->gained = s->gained;
+    e->lost = s->lost;
+    e->context = s->context;
     e->leadership = leadership_new(&(struct leadership_settings){
-        .client = client,
+        .client = s->client,
         .clock = &clock_system,
         .namespace = n.lease_namespace,
-        .name = lease_name,
+        .name = name,
         .identity = identity,
         .lease_us = n.lease_us,
         .renew_us = n.renew_us,
@@ -112,9 +123,9 @@ election_new(const struct controller_settings *settings,
         .lost = on_lost,
         .failed = on_failed,
         .context = e,
-        .is_failing = is_failing,
+        .is_failing = s->is_failing,
     });
-    e->timer = timer_new(loop, tick, e);
+    e->timer = timer_new(s->loop, tick, e);
     timer_repeat(e->timer, TICK_MS);
     leadership_tick(e->leadership);
     return e;

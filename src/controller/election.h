@@ -17,17 +17,23 @@ struct client;
 struct controller_settings;
 struct election;
 struct loop;
+struct metric_registry;
 
 typedef void election_turn_fn(void *context);
 
-/* Gained and lost are told in the log, too. */
+struct election_settings {
+    const struct controller_settings *settings;
+    struct loop *loop;
+    struct client *client;
+    struct metric_registry *metrics;
+    const char *lease_name; /* NULL: the file's */
+    atomic_bool *is_failing;
+    election_turn_fn *gained; /* both are told in the log, too */
+    election_turn_fn *lost;
+    void *context;
+};
 
+/* Life. Where no leader is elected, `gained` runs at once. */
 void election_free(struct election *e);
-struct election *election_new(const struct controller_settings *settings,
-                              struct loop *loop,
-                              struct client *client,
-                              const char *lease_name, /* NULL: the file's */
-                              atomic_bool *is_failing,
-                              election_turn_fn *gained,
-                              election_turn_fn *lost,
-                              void *context) OWNED_BY(election_free);
+struct election *election_new(const struct election_settings *settings)
+    OWNED_BY(election_free);

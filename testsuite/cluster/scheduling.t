@@ -364,6 +364,15 @@ for name in scheduler_schedule_attempts_total scheduler_pending_pods \
     scheduler_async_api_call_execution_total scheduler_pending_async_api_calls; do
     ok "there is a metric $name" grep -q "^$name" "$cluster/metrics"
 done
+get /metrics/resources >"$cluster/resources"
+ok "there is what each pod asks for" grep -q \
+    '^kube_pod_resource_request{namespace="default",pod="stays",node="n1",scheduler="default-scheduler",priority="0",resource="cpu",unit="cores"} 0.1$' \
+    "$cluster/resources"
+is "for those who say who they are" "$(curl -s -o "$cluster/out" \
+    -w '%{http_code}' "$cluster_url/metrics/resources")" 401
+ok "and who leads" grep -q \
+    '^leader_election_master_status{name="kube-scheduler"} 1$' \
+    "$cluster/metrics"
 signal controller USR2
 has_compared() {
     grep -q 'comparison: the [0-9]* pods' "$cluster/log/controller" &&

@@ -18,6 +18,7 @@
 #include "controller/apiserver/relay.h"
 #include "controller/apiserver/render.h"
 #include "controller/apiserver/request.h"
+#include "controller/apiserver/resource_metrics.h"
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/watch.h"
 #include "controller/store/store.h"
@@ -450,7 +451,7 @@ serve(struct visit *v)
     q->format = find_format(http_request_header(v->http, "Content-Type"));
     q->text = http_request_body(v->http, &q->length);
     q->is_verbose = http_request_query(v->http, "verbose") != NULL;
-    if (access_serve(q, asked.path))
+    if (access_serve(q, asked.path) || resource_metrics_serve(q, asked.path))
         return;
     if (discovery_serve(q, &asked))
         answer(v);

@@ -47,5 +47,6 @@ struct apiserver {
     struct http_server *http;
     struct access access;
     struct openapi *openapi; /* NULL until somebody asks for it */
+    bool is_stocktaking;     /* see resource_metrics.h */
     bool is_closing;
 };

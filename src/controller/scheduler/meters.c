@@ -2,6 +2,7 @@
 #include "controller/scheduler/meters.h"
 
 #include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/meter_families.h"
 #include "controller/scheduler/scheduler.h"
 #include "controller/scheduler/steps.h"
 #include "lib/base/alloc.h"
@@ -22,31 +23,8 @@ struct told {
 };
 
 struct meters {
-    struct metric_family *attempts;
-    struct metric_family *attempt_seconds;
-    struct metric *algorithm_seconds;
-    struct metric *pod_attempts;
-    struct metric_family *pod_seconds;
-    struct metric_family *point_seconds;
-    struct metric_family *permit_seconds;
-    struct metric_family *incoming;
-    struct metric_family *event_seconds;
-    struct metric_family *rejections;
-    struct metric *victims;
-    struct metric *preemptions;
-    struct metric *binding;
-    struct metric_family *calls;
-    struct metric_family *call_seconds;
-    struct metric_family *waiting_calls;
-    struct metric_family *plugin_seconds;
-    struct metric_family *evaluations;
-    struct metric_family *hint_seconds;
-    struct metric_family *in_flight;
-    struct metric_family *evictions;
-    struct metric_family *eviction_seconds;
-    struct list told; /* of evaluations */
-    struct metric *pending[4];
-    struct metric *cache_size[3];
+    struct meter_families f;
+    struct list told;                 /* of evaluations */
     struct point_series steps[STEPS]; /* of the profile seen last */
 };
 
@@ -56,233 +34,16 @@ static const char *const result_names[] = {
     [METER_ERROR] = "error",
 };
 
-static const char *const queue_names[] = {"active",
-                                          "backoff",
-                                          "unschedulable",
-                                          "gated"};
-static const char *const cache_names[] = {"nodes", "pods", "assumed_pods"};
-
-static void
-make_histograms(struct meters *m, struct metric_registry *registry)
-{
-    double seconds[15], waits[20], attempts[5];
-
-    metric_exponential_bounds(0.00001, 2, seconds, ARRAY_SIZE(seconds));
-    metric_exponential_bounds(0.001, 2, waits, ARRAY_SIZE(waits));
-    metric_exponential_bounds(1, 2, attempts, ARRAY_SIZE(attempts));
-    m->attempt_seconds =
-        metric_histogram(registry,
-                         "scheduler_scheduling_attempt_duration_seconds",
-                         "Scheduling attempt latency in seconds (scheduling "
-                         "algorithm + binding)",
-                         "result,profile",
-                         seconds,
-                         ARRAY_SIZE(seconds));
-    m->algorithm_seconds = metric_series(
-        metric_histogram(registry,
-                         "scheduler_scheduling_algorithm_duration_seconds",
-                         "Scheduling algorithm latency in seconds",
-                         NULL,
-                         seconds,
-                         ARRAY_SIZE(seconds)));
-    m->pod_attempts = metric_series(
-        metric_histogram(registry,
-                         "scheduler_pod_scheduling_attempts",
-                         "Number of attempts to successfully schedule a pod.",
-                         NULL,
-                         attempts,
-                         ARRAY_SIZE(attempts)));
-    m->pod_seconds =
-        metric_histogram(registry,
-                         "scheduler_pod_scheduling_sli_duration_seconds",
-                         "E2e latency for a pod being scheduled, from the "
-                         "time the pod enters the scheduling queue",
-                         "attempts",
-                         waits,
-                         ARRAY_SIZE(waits));
-}
-
-static void
-make_framework(struct meters *m, struct metric_registry *registry)
-{
-    double points[12], permits[15], events[12];
-
-    metric_exponential_bounds(0.0001, 2, points, ARRAY_SIZE(points));
-    metric_exponential_bounds(0.001, 2, permits, ARRAY_SIZE(permits));
-    metric_exponential_bounds(0.00001, 4, events, ARRAY_SIZE(events));
-    m->point_seconds =
-        metric_histogram(registry,
-                         "scheduler_framework_extension_point_duration_seconds",
-                         "Latency for running all plugins of a specific "
-                         "extension point.",
-                         "extension_point,status,profile",
-                         points,
-                         ARRAY_SIZE(points));
-    m->permit_seconds =
-        metric_histogram(registry,
-                         "scheduler_permit_wait_duration_seconds",
-                         "Duration of waiting on permit.",
-                         "result",
-                         permits,
-                         ARRAY_SIZE(permits));
-    m->event_seconds =
-        metric_histogram(registry,
-                         "scheduler_event_handling_duration_seconds",
-                         "Event handling latency in seconds.",
-                         "event",
-                         events,
-                         ARRAY_SIZE(events));
-    m->incoming = metric_counter(registry,
-                                 "scheduler_queue_incoming_pods_total",
-                                 "Number of pods added to scheduling queues by "
-                                 "event and queue type.",
-                                 "queue,event");
-    m->rejections = metric_gauge(registry,
-                                 "scheduler_unschedulable_pods",
-                                 "The number of unschedulable pods broken down "
-                                 "by plugin name. A pod will increment the "
-                                 "gauge for all plugins that caused it to not "
-                                 "schedule.",
-                                 "plugin,profile");
-}
-
-static void
-make_preemption(struct meters *m, struct metric_registry *registry)
-{
-    double victims[7];
-
-    metric_exponential_bounds(1, 2, victims, ARRAY_SIZE(victims));
-    m->victims =
-        metric_series(metric_histogram(registry,
-                                       "scheduler_preemption_victims",
-                                       "Number of selected preemption victims",
-                                       NULL,
-                                       victims,
-                                       ARRAY_SIZE(victims)));
-    m->preemptions = metric_series(
-        metric_counter(registry,
-                       "scheduler_preemption_attempts_total",
-                       "Total preemption attempts in the cluster till now",
-                       NULL));
-    m->binding = metric_series(
-        metric_gauge(registry,
-                     "scheduler_goroutines",
-                     "Number of running goroutines split by the work they do "
-                     "such as binding.",
-                     "operation"),
-        "binding");
-}
-
-static void
-make_plugins(struct meters *m, struct metric_registry *registry)
-{
-    double seconds[20], hints[12], evictions[20];
-
-    metric_exponential_bounds(0.00001, 1.5, seconds, ARRAY_SIZE(seconds));
-    metric_exponential_bounds(0.00001, 2, hints, ARRAY_SIZE(hints));
-    metric_exponential_bounds(0.01, 2, evictions, ARRAY_SIZE(evictions));
-    m->plugin_seconds =
-        metric_histogram(registry,
-                         "scheduler_plugin_execution_duration_seconds",
-                         "Duration for running a plugin at a specific "
-                         "extension point.",
-                         "plugin,extension_point,status",
-                         seconds,
-                         ARRAY_SIZE(seconds));
-    m->evaluations = metric_counter(registry,
-                                    "scheduler_plugin_evaluation_total",
-                                    "Number of attempts to schedule pods by "
-                                    "each plugin and the extension point.",
-                                    "plugin,extension_point,profile");
-    m->hint_seconds =
-        metric_histogram(registry,
-                         "scheduler_queueing_hint_execution_duration_seconds",
-                         "Latency for running a queueing hint function of a "
-                         "plugin.",
-                         "plugin,event,hint",
-                         hints,
-                         ARRAY_SIZE(hints));
-    m->in_flight = metric_gauge(registry,
-                                "scheduler_inflight_events",
-                                "Number of events currently tracked in the "
-                                "scheduling queue.",
-                                "event");
-    m->evictions =
-        metric_counter(registry,
-                       "scheduler_preemption_goroutines_execution_total",
-                       "Number of preemption goroutines executed.",
-                       "result");
-    m->eviction_seconds =
-        metric_histogram(registry,
-                         "scheduler_preemption_goroutines_duration_seconds",
-                         "Duration in seconds for running goroutines for the "
-                         "preemption.",
-                         "result",
-                         evictions,
-                         ARRAY_SIZE(evictions));
-}
-
-static void
-make_calls(struct meters *m, struct metric_registry *registry)
-{
-    double seconds[12];
-
-    metric_exponential_bounds(0.0001, 2, seconds, ARRAY_SIZE(seconds));
-    m->calls = metric_counter(registry,
-                              "scheduler_async_api_call_execution_total",
-                              "Total number of API calls executed by the async "
-                              "dispatcher.",
-                              "call_type,result");
-    m->call_seconds = metric_histogram(
-        registry,
-        "scheduler_async_api_call_execution_duration_seconds",
-        "Duration in seconds for executing API call in the async dispatcher.",
-        "call_type,result",
-        seconds,
-        ARRAY_SIZE(seconds));
-    m->waiting_calls =
-        metric_gauge(registry,
-                     "scheduler_pending_async_api_calls",
-                     "Number of API calls currently pending in the async "
-                     "queue.",
-                     "call_type");
-}
-
 struct meters *
 meters_new(struct metric_registry *registry)
 {
-    struct metric_family *pending, *cache;
     struct meters *m;
 
     if (registry == NULL)
         return NULL;
     m = xnew(struct meters);
-    m->attempts = metric_counter(
-        registry,
-        "scheduler_schedule_attempts_total",
-        "Number of attempts to schedule pods, by the result. "
-        "'unschedulable' means a pod could not be scheduled, while "
-        "'error' means an internal scheduler problem.",
-        "result,profile");
-    make_histograms(m, registry);
-    make_framework(m, registry);
-    make_preemption(m, registry);
-    make_calls(m, registry);
-    make_plugins(m, registry);
+    meter_families_make(&m->f, registry);
     list_init(&m->told);
-    pending = metric_gauge(registry,
-                           "scheduler_pending_pods",
-                           "Number of pending pods, by the queue type.",
-                           "queue");
-    for (unsigned i = 0; i < ARRAY_SIZE(m->pending); i++)
-        m->pending[i] = metric_series(pending, queue_names[i]);
-    cache = metric_gauge(registry,
-                         "scheduler_scheduler_cache_size",
-                         "Number of nodes, pods, and assumed (bound) pods in "
-                         "the scheduler cache.",
-                         "type");
-    for (unsigned i = 0; i < ARRAY_SIZE(m->cache_size); i++)
-        m->cache_size[i] = metric_series(cache, cache_names[i]);
     return m;
 }
 
@@ -304,9 +65,10 @@ meters_attempt(struct meters *m,
 {
     if (m == NULL)
         return;
-    metric_count(metric_series(m->attempts, result_names[result], profile), 1);
+    metric_count(metric_series(m->f.attempts, result_names[result], profile),
+                 1);
     metric_observe(
-        metric_series(m->attempt_seconds, result_names[result], profile),
+        metric_series(m->f.attempt_seconds, result_names[result], profile),
         (double)took_us / 1e6);
 }
 
@@ -314,7 +76,7 @@ void
 meters_algorithm(struct meters *m, int64_t took_us)
 {
     if (m != NULL)
-        metric_observe(m->algorithm_seconds, (double)took_us / 1e6);
+        metric_observe(m->f.algorithm_seconds, (double)took_us / 1e6);
 }
 
 void
@@ -327,8 +89,8 @@ meters_call(struct meters *m,
 
     if (m == NULL)
         return;
-    metric_count(metric_series(m->calls, kind, result), 1);
-    metric_observe(metric_series(m->call_seconds, kind, result),
+    metric_count(metric_series(m->f.calls, kind, result), 1);
+    metric_observe(metric_series(m->f.call_seconds, kind, result),
                    (double)took_us / 1e6);
 }
 
@@ -336,7 +98,7 @@ void
 meters_waiting_calls(struct meters *m, const char *kind, size_t count)
 {
     if (m != NULL)
-        metric_set(metric_series(m->waiting_calls, kind), (double)count);
+        metric_set(metric_series(m->f.waiting_calls, kind), (double)count);
 }
 
 void
@@ -347,8 +109,8 @@ meters_placed(struct meters *m, unsigned attempts, int64_t waited_us)
     if (m == NULL)
         return;
     label = attempts < 16 ? xasprintf("%u", attempts) : xstrdup("16+");
-    metric_observe(m->pod_attempts, attempts);
-    metric_observe(metric_series(m->pod_seconds, label),
+    metric_observe(m->f.pod_attempts, attempts);
+    metric_observe(metric_series(m->f.pod_seconds, label),
                    (double)waited_us / 1e6);
 }
 
@@ -357,14 +119,14 @@ meters_counts(struct meters *m, const struct scheduler_counts *c)
 {
     if (m == NULL)
         return;
-    metric_set(m->pending[0], (double)c->active);
-    metric_set(m->pending[1], (double)c->backoff);
-    metric_set(m->pending[2], (double)c->sleeping);
-    metric_set(m->pending[3], (double)c->gated);
-    metric_set(m->cache_size[0], (double)c->nodes);
-    metric_set(m->cache_size[1], (double)c->pods);
-    metric_set(m->cache_size[2], (double)c->assumed);
-    metric_set(m->binding, (double)c->binding);
+    metric_set(m->f.pending[0], (double)c->active);
+    metric_set(m->f.pending[1], (double)c->backoff);
+    metric_set(m->f.pending[2], (double)c->sleeping);
+    metric_set(m->f.pending[3], (double)c->gated);
+    metric_set(m->f.cache_size[0], (double)c->nodes);
+    metric_set(m->f.cache_size[1], (double)c->pods);
+    metric_set(m->f.cache_size[2], (double)c->assumed);
+    metric_set(m->f.binding, (double)c->binding);
 }
 
 void
@@ -388,7 +150,7 @@ meters_steps(struct meters *m, const char *profile, const struct steps *s)
         if (p->profile != profile)
             *p = (struct point_series){
                 profile,
-                metric_series(m->point_seconds,
+                metric_series(m->f.point_seconds,
                               step_name(i),
                               verdict_name(VERDICT_OK),
                               profile),
@@ -405,7 +167,7 @@ meters_point(struct meters *m,
              int64_t took_us)
 {
     if (m != NULL)
-        metric_observe(metric_series(m->point_seconds,
+        metric_observe(metric_series(m->f.point_seconds,
                                      point,
                                      verdict_name(verdict),
                                      profile),
@@ -416,7 +178,7 @@ void
 meters_permit_wait(struct meters *m, const char *result, int64_t waited_us)
 {
     if (m != NULL)
-        metric_observe(metric_series(m->permit_seconds, result),
+        metric_observe(metric_series(m->f.permit_seconds, result),
                        (double)waited_us / 1e6);
 }
 
@@ -424,7 +186,7 @@ void
 meters_incoming(struct meters *m, const char *queue, const char *event)
 {
     if (m != NULL)
-        metric_count(metric_series(m->incoming, queue, event), 1);
+        metric_count(metric_series(m->f.incoming, queue, event), 1);
 }
 
 void
@@ -432,16 +194,16 @@ meters_preemption(struct meters *m, unsigned victims)
 {
     if (m == NULL)
         return;
-    metric_count(m->preemptions, 1);
+    metric_count(m->f.preemptions, 1);
     if (victims > 0)
-        metric_observe(m->victims, victims);
+        metric_observe(m->f.victims, victims);
 }
 
 void
 meters_event_handled(struct meters *m, const char *event, int64_t took_us)
 {
     if (m != NULL)
-        metric_observe(metric_series(m->event_seconds, event),
+        metric_observe(metric_series(m->f.event_seconds, event),
                        (double)took_us / 1e6);
 }
 
@@ -481,7 +243,7 @@ count_evaluations(struct meters *m, const struct profile *profile)
 
             if (now == *before)
                 continue;
-            metric_count(metric_series(m->evaluations,
+            metric_count(metric_series(m->f.evaluations,
                                        profile->entries[p].plugin->name,
                                        point_label(points[i]),
                                        profile->scheduler_name),
@@ -497,7 +259,7 @@ meters_profile(struct meters *m, const struct profile *profile)
         return;
     for (unsigned i = 0; i < profile->n_entries; i++)
         if (profile->has_rejected[i])
-            metric_set(metric_series(m->rejections,
+            metric_set(metric_series(m->f.rejections,
                                      profile->entries[i].plugin->name,
                                      profile->scheduler_name),
                        profile->rejected[i]);
@@ -508,7 +270,7 @@ void
 meters_in_flight(struct meters *m, const char *event, size_t count)
 {
     if (m != NULL)
-        metric_set(metric_series(m->in_flight, event), (double)count);
+        metric_set(metric_series(m->f.in_flight, event), (double)count);
 }
 
 void
@@ -519,7 +281,7 @@ meters_plugin(struct meters *m,
               int64_t took_us)
 {
     if (m != NULL)
-        metric_observe(metric_series(m->plugin_seconds,
+        metric_observe(metric_series(m->f.plugin_seconds,
                                      plugin,
                                      point,
                                      verdict_name(verdict)),
@@ -534,7 +296,7 @@ meters_hint(struct meters *m,
             int64_t took_us)
 {
     if (m != NULL)
-        metric_observe(metric_series(m->hint_seconds,
+        metric_observe(metric_series(m->f.hint_seconds,
                                      plugin,
                                      event,
                                      is_helping ? "Queue" : "QueueSkip"),
@@ -548,7 +310,14 @@ meters_eviction(struct meters *m, bool has_succeeded, int64_t took_us)
 
     if (m == NULL)
         return;
-    metric_count(metric_series(m->evictions, result), 1);
-    metric_observe(metric_series(m->eviction_seconds, result),
+    metric_count(metric_series(m->f.evictions, result), 1);
+    metric_observe(metric_series(m->f.eviction_seconds, result),
                    (double)took_us / 1e6);
+}
+
+void
+meters_volume_failed(struct meters *m, const char *stage)
+{
+    if (m != NULL)
+        metric_count(metric_series(m->f.volume_errors, stage), 1);
 }

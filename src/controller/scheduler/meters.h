@@ -90,3 +90,7 @@ void meters_hint(struct meters *m,
                  bool is_helping,
                  int64_t took_us);
 void meters_eviction(struct meters *m, bool has_succeeded, int64_t took_us);
+
+/* A pod's volumes could not be kept for it ("assume") or given to it ("bind").
+ */
+void meters_volume_failed(struct meters *m, const char *stage);

@@ -146,6 +146,7 @@ scheduler_volumes_ended(struct assignment *a, const char *words, void *context)
     struct scheduler *s = context;
 
     if (words != NULL) {
+        meters_volume_failed(s->meters, "bind");
         free(a->error);
         a->error = xstrdup(words);
     }

@@ -139,6 +139,15 @@ give_up(struct scheduler *s, struct assignment *a)
     assignment_free(a);
 }
 
+static bool
+is_about_volumes(const struct assignment *a, struct answer answer)
+{
+    return answer.plugin < a->profile->n_entries
+           && strcmp(a->profile->entries[answer.plugin].plugin->name,
+                     "VolumeBinding")
+                  == 0;
+}
+
 static void
 assume(struct scheduler *s, struct assignment *a, struct node_view *node)
 {
@@ -157,6 +166,8 @@ assume(struct scheduler *s, struct assignment *a, struct node_view *node)
         assignments_start(s->assignments, a, node);
         return;
     }
+    if (is_about_volumes(a, answer))
+        meters_volume_failed(s->meters, "assume");
     scheduler_forget(s, a);
     scheduler_fail(s, a, answer);
     scheduler_return(s, a);

@@ -7,187 +7,57 @@
 #include "lib/allocator/holding.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
-#include "lib/api/quantity.h"
+#include "lib/api/pod_sums.h"
 #include "lib/base/alloc.h"
-
-/* Sums are of exact quantities and rounded once at the end, as upstream's. */
-struct sum {
-    const char *name;
-    __int128 nano;
-};
-
-struct sums {
-    struct sum *items;
-    uint32_t count, capacity;
-};
-
-static struct sum *
-find_sum(const struct sums *s, const char *name)
-{
-    for (uint32_t i = 0; i < s->count; i++)
-        if (strcmp(s->items[i].name, name) == 0)
-            return &s->items[i];
-    return NULL;
-}
-
-static struct sum *
-sum_of(struct sums *s, const char *name)
-{
-    struct sum *found = find_sum(s, name);
-
-    if (found != NULL)
-        return found;
-    xgrow(s->items, s->count, s->capacity);
-    s->items[s->count] = (struct sum){.name = name};
-    return &s->items[s->count++];
-}
-
-static void
-add_each(struct sums *to, const struct sums *from)
-{
-    for (uint32_t i = 0; i < from->count; i++)
-        sum_of(to, from->items[i].name)->nano += from->items[i].nano;
-}
-
-static void
-raise_each(struct sums *to, const struct sums *from)
-{
-    for (uint32_t i = 0; i < from->count; i++) {
-        struct sum *sum = sum_of(to, from->items[i].name);
-
-        if (from->items[i].nano > sum->nano)
-            sum->nano = from->items[i].nano;
-    }
-}
-
-static void
-add_map(struct sums *to, const struct string_map *map)
-{
-    for (unsigned i = 0; i < map->count; i++) {
-        struct quantity q;
-
-        if (quantity_parse(map->items[i].value, &q) == 0)
-            sum_of(to, map->items[i].key)->nano += q.nano;
-    }
-}
-
-/* With the defaults that a score assumes for what is missing. */
-static void
-add_container(struct sums *to, const struct container *c, bool with_defaults)
-{
-    const struct string_map *requests = &c->resources.requests;
-
-    add_map(to, requests);
-    if (!with_defaults)
-        return;
-    if (string_map_find(requests, "cpu") == NULL)
-        sum_of(to, "cpu")->nano += (__int128)POD_DEFAULT_CPU_MILLI * 1000000;
-    if (string_map_find(requests, "memory") == NULL)
-        sum_of(to, "memory")->nano +=
-            (__int128)POD_DEFAULT_MEMORY_BYTES * 1000000000;
-}
-
-static bool
-is_sidecar(const struct container *c)
-{
-    return c->restart_policy != NULL
-           && strcmp(c->restart_policy, "Always") == 0;
-}
-
-/* Init containers run one after another beside the sidecars begun before
- * them; the pod needs the most that any moment needs.
- *
- * Source: k8s.io/component-helpers/resource, PodRequests.
- */
-static void
-sum_requests(const struct pod_spec *spec,
-             bool with_defaults,
-             struct sums *total)
-{
-    struct sums sidecars = {0}, peak = {0};
-
-    for (unsigned i = 0; i < spec->containers.count; i++)
-        add_container(total, &spec->containers.items[i], with_defaults);
-    for (unsigned i = 0; i < spec->init_containers.count; i++) {
-        const struct container *c = &spec->init_containers.items[i];
-        struct sums moment = {0};
-
-        if (is_sidecar(c)) {
-            add_container(total, c, with_defaults);
-            add_container(&sidecars, c, with_defaults);
-            raise_each(&peak, &sidecars);
-            continue;
-        }
-        add_container(&moment, c, with_defaults);
-        add_each(&moment, &sidecars);
-        raise_each(&peak, &moment);
-        free(moment.items);
-    }
-    raise_each(total, &peak);
-    add_map(total, &spec->overhead);
-    free(sidecars.items);
-    free(peak.items);
-}
-
-static int64_t
-milli_of(const struct sum *sum)
-{
-    struct quantity q = {.nano = sum->nano};
-
-    return quantity_milli_value(&q);
-}
-
-static int64_t
-value_of(const struct sum *sum)
-{
-    struct quantity q = {.nano = sum->nano};
-
-    return quantity_value(&q);
-}
 
 static void
 read_requests(struct pod_view *v, struct names *resources)
 {
+    static const struct pod_sums_defaults assumed = {
+        .cpu_milli = POD_DEFAULT_CPU_MILLI,
+        .memory_bytes = POD_DEFAULT_MEMORY_BYTES,
+    };
     const struct pod_spec *spec = &v->pod->spec;
-    struct sums sums = {0};
+    struct pod_sums sums = {0};
 
-    sum_requests(spec, false, &sums);
+    pod_sums_add_requests(&sums, spec, NULL);
     for (uint32_t i = 0; i < sums.count; i++) {
-        const struct sum *sum = &sums.items[i];
+        const struct pod_sum *sum = &sums.items[i];
 
         if (strcmp(sum->name, "cpu") == 0)
-            v->requests.cpu_milli = milli_of(sum);
+            v->requests.cpu_milli = pod_sum_milli(sum);
         else if (strcmp(sum->name, "memory") == 0)
-            v->requests.memory_bytes = value_of(sum);
+            v->requests.memory_bytes = pod_sum_value(sum);
         else if (strcmp(sum->name, "ephemeral-storage") == 0)
-            v->requests.ephemeral_bytes = value_of(sum);
+            v->requests.ephemeral_bytes = pod_sum_value(sum);
         else if (amounts_is_scalar(sum->name))
             amounts_set_scalar(&v->requests,
                                names_number(resources, sum->name),
-                               value_of(sum));
+                               pod_sum_value(sum));
     }
     sums.count = 0;
-    sum_requests(spec, true, &sums);
-    v->nonzero_cpu_milli = milli_of(sum_of(&sums, "cpu"));
-    v->nonzero_memory_bytes = value_of(sum_of(&sums, "memory"));
-    free(sums.items);
+    pod_sums_add_requests(&sums, spec, &assumed);
+    v->nonzero_cpu_milli = pod_sum_milli(pod_sums_find(&sums, "cpu"));
+    v->nonzero_memory_bytes = pod_sum_value(pod_sums_find(&sums, "memory"));
+    pod_sums_fini(&sums);
 }
 
 bool
 pod_view_asks_less(const struct pod *old_pod, const struct pod *new_pod)
 {
-    struct sums before = {0}, after = {0};
+    struct pod_sums before = {0}, after = {0};
     bool is_less = false;
 
-    sum_requests(&old_pod->spec, false, &before);
-    sum_requests(&new_pod->spec, false, &after);
+    pod_sums_add_requests(&before, &old_pod->spec, NULL);
+    pod_sums_add_requests(&after, &new_pod->spec, NULL);
     for (uint32_t i = 0; i < before.count && !is_less; i++) {
-        const struct sum *now = find_sum(&after, before.items[i].name);
+        const struct pod_sum *now = pod_sums_find(&after, before.items[i].name);
 
-        is_less = now == NULL || milli_of(now) < milli_of(&before.items[i]);
+        is_less =
+            now == NULL || pod_sum_milli(now) < pod_sum_milli(&before.items[i]);
     }
-    free(before.items);
-    free(after.items);
+    pod_sums_fini(&before);
+    pod_sums_fini(&after);
     return is_less;
 }
 
