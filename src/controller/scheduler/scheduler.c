@@ -337,7 +337,8 @@ scheduler_tick(struct scheduler *s)
     volume_calls_expire(s->volume_calls);
     if (s->consultations != NULL)
         consultations_expire(s->consultations);
-    cache_expire(s->cache);
+    if (cache_expire(s->cache) > 0)
+        queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
     adoption_run(s->adoption);
     recorder_flush(s->recorder);
     counts = scheduler_count(s);

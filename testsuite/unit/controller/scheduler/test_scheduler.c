@@ -411,6 +411,31 @@ START_TEST(nobody_is_evicted_for_a_pod_that_would_not_fit_even_so)
 }
 END_TEST
 
+/* The API answers that it is bound and never tells of it. */
+START_TEST(room_that_was_never_confirmed_is_others_in_the_end)
+{
+    struct world *w = world_new(
+        &(struct scheduler_settings){.assume_expire_us = 30 * 1000000});
+
+    world_add_node(w, "n1", 1);
+    world_add_pod(w, "a", "1", "1Gi", "");
+    world_add_pod(w, "b", "1", "1Gi", "");
+    fake_client_run(w->api);
+    taps_free(w->taps);
+    w->taps = NULL;
+    world_settle(w);
+    world_advance(w, 29000);
+    ck_assert_uint_eq(scheduler_count(w->scheduler).scheduled, 1);
+    ck_assert_uint_eq(scheduler_count(w->scheduler).assumed, 1);
+    ck_assert_str_eq(world_node_of(w, "b"), "");
+
+    world_advance(w, 2000);
+    world_advance(w, 10000);
+    ck_assert_str_eq(world_node_of(w, "b"), "n1");
+    world_free(w);
+}
+END_TEST
+
 #define DELETED_BIG                                                              \
     "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"big\","    \
     "\"namespace\":\"default\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"}," \
@@ -491,6 +516,7 @@ SUITE("scheduler",
       a_pod_that_fails_often_makes_one_event_with_a_count,
       explain_names_what_is_missing_on_the_nearest_nodes,
       a_waiting_pod_that_goes_leaves_the_queue,
+      room_that_was_never_confirmed_is_others_in_the_end,
       a_waiting_pod_that_is_deleted_at_once_leaves_the_queue,
       equal_pods_start_in_the_order_they_came,
       a_more_important_pod_makes_room_and_gets_exact_cores,
