@@ -15,7 +15,12 @@ verb_get(struct request *q)
                                              route->namespace,
                                              route->name);
 
-    if (object == NULL)
+    /* What is asked for may be older than what there is, not newer. */
+    if (q->options.resource_version > store_revision(q->server->store))
+        reply_from_future(&q->reply,
+                          q->options.resource_version,
+                          store_revision(q->server->store));
+    else if (object == NULL)
         reply_not_found(&q->reply, route->kind, route->name);
     else if (authorization_covers(q, object))
         reply_object(&q->reply, 200, object);

@@ -161,20 +161,32 @@ unsupported(struct parse *p,
 }
 
 static void
+check_no_continue(struct parse *p)
+{
+    if (find(p, "continue") != NULL)
+        forbid(p,
+               "resourceVersionMatch",
+               "resourceVersionMatch is forbidden when continue is provided");
+}
+
+static void
 check_match(struct parse *p, const char *match)
 {
     const char *field = "resourceVersionMatch";
     struct options *o = p->options;
 
+    if (find(p, "sendInitialEvents") != NULL)
+        forbid(p,
+               "sendInitialEvents",
+               "sendInitialEvents is forbidden for list");
     if (match == NULL)
         return;
-    if (o->resource_version < 0) {
+    if (o->resource_version < 0)
         forbid(p,
                field,
                "resourceVersionMatch is forbidden unless resourceVersion is "
                "provided");
-        return;
-    }
+    check_no_continue(p);
     if (strcmp(match, "Exact") != 0 && strcmp(match, "NotOlderThan") != 0)
         unsupported(p, field, match, "\"Exact\", \"NotOlderThan\", \"\"");
     o->has_exact = strcmp(match, "Exact") == 0;
@@ -190,7 +202,8 @@ check_watch_match(struct parse *p, const char *match)
 {
     const char *field = "resourceVersionMatch";
 
-    if (p->options->wants_initial_events && match == NULL)
+    if (find(p, "sendInitialEvents") != NULL
+        && (match == NULL || strcmp(match, "NotOlderThan") != 0))
         forbid(p,
                field,
                "sendInitialEvents requires setting resourceVersionMatch to "
@@ -204,6 +217,7 @@ check_watch_match(struct parse *p, const char *match)
                "sendInitialEvents is provided");
     if (strcmp(match, "NotOlderThan") != 0)
         unsupported(p, field, match, "\"NotOlderThan\"");
+    check_no_continue(p);
 }
 
 static bool
@@ -269,8 +283,8 @@ parse_manager(struct parse *p, const char *name)
                        CAUSE_INVALID,
                        "fieldManager",
                        json_string(p->arena, name),
-                       "should only contain printable characters (%zu-nth "
-                       "character)",
+                       "should only contain printable characters (at position "
+                       "%zu)",
                        i);
             return;
         }
@@ -429,6 +443,8 @@ options_parse(struct options *ret_options,
             return false;
         break;
     case VERB_GET:
+        if (!parse_version(&p))
+            return false;
         break;
     default:
         parse_write(&p);

@@ -81,25 +81,6 @@ refuse_expired(struct request *q, const struct token *token)
 }
 
 static void
-refuse_future(struct request *q, int64_t current)
-{
-    reply_fail(&q->reply,
-               &(struct reply_failure){
-                   .code = 504,
-                   .reason = "Timeout",
-                   .message = arena_printf(
-                       q->arena,
-                       "Timeout: Too large resource version: %" PRId64
-                       ", current: %" PRId64,
-                       q->options.resource_version,
-                       current),
-                   .cause_reason = "ResourceVersionTooLarge",
-                   .cause_message = "Too large resource version",
-                   .retry_after_s = 1,
-               });
-}
-
-static void
 list(struct request *q)
 {
     const struct options *o = &q->options;
@@ -124,7 +105,7 @@ list(struct request *q)
     } else if (o->has_exact)
         token.revision = o->resource_version;
     if (o->resource_version > current || token.revision > current) {
-        refuse_future(q, current);
+        reply_from_future(&q->reply, o->resource_version, current);
         return;
     }
     reply_start_list(&q->reply, q->route.kind);

@@ -2,6 +2,7 @@
 #include "controller/apiserver/reply.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -423,6 +424,25 @@ reply_internal(struct reply *r, const char *format, ...)
     words = arena_vprintf(r->arena, format, args);
     va_end(args);
     finish(r, 500, new_failure(r, NULL, words));
+}
+
+void
+reply_from_future(struct reply *r, int64_t wanted, int64_t current)
+{
+    struct reply_failure f = {
+        .code = 504,
+        .reason = "Timeout",
+        .message = arena_printf(r->arena,
+                                "Timeout: Too large resource version: %" PRId64
+                                ", current: %" PRId64,
+                                wanted,
+                                current),
+        .cause_reason = "ResourceVersionTooLarge",
+        .cause_message = "Too large resource version",
+        .retry_after_s = 1,
+    };
+
+    reply_fail(r, &f);
 }
 
 void

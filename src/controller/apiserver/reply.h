@@ -103,6 +103,8 @@ void reply_invalid(struct reply *r,
                    const struct causes *causes);
 void reply_bad_request(struct reply *r, const char *format, ...) PRINTF(2, 3);
 void reply_internal(struct reply *r, const char *format, ...) PRINTF(2, 3);
+/* The revision that was asked for is not there yet. */
+void reply_from_future(struct reply *r, int64_t wanted, int64_t current);
 void reply_errno(struct reply *r, int code, const struct error *err);
 
 /* Any other: reason NULL when the API names none. The cause may be NULL. */

@@ -30,6 +30,7 @@ static const struct table *const tables[] = {
     &pod_disruption_budget_table,
     &pod_metrics_table,
     &pod_table,
+    &pod_template_table,
     &priority_class_table,
     &resource_quota_table,
     &storage_class_table,

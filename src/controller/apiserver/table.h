@@ -89,6 +89,7 @@ extern const struct table pod_disruption_budget_table;
 extern const struct table pod_kiln_table;
 extern const struct table pod_metrics_table;
 extern const struct table pod_table;
+extern const struct table pod_template_table;
 extern const struct table priority_class_table;
 extern const struct table resource_quota_table;
 extern const struct table storage_class_table;

@@ -28,6 +28,7 @@ static const struct table_column columns[] = {
 
 /* What newer clients say of repetitions, and of themselves. */
 struct series {
+    bool is_there;
     int64_t count;
     int64_t last_at_us;
     const char *instance;
@@ -47,6 +48,7 @@ find_series(const struct object *object,
         return;
     tree = object_tree(object, arena);
     series = json_get(tree, "series");
+    ret_series->is_there = json_is(series, JSON_OBJECT);
     ret_series->count = json_get_int(series, "count", 0);
     ret_series->instance = json_get_text(tree, "reportingInstance");
     last = json_get_text(series, "lastObservedTime");
@@ -112,7 +114,7 @@ add_cells(struct table_row *row, const struct object *object)
     struct series series;
 
     find_series(object, arena, &series);
-    if (series.count != 0) {
+    if (series.is_there) {
         last_us = series.last_at_us;
         count = series.count;
     }

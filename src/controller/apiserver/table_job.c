@@ -68,67 +68,86 @@ format_completions(const struct job *job, struct strbuf *out)
 }
 
 static int
-compare_entries(const void *a, const void *b)
+compare_texts(const void *a, const void *b)
 {
-    const struct string_entry *x = a;
-    const struct string_entry *y = b;
-
-    return strcmp(x->key, y->key);
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* " in (a,b)", sorted. */
 static void
-format_values(const struct selector_requirement *r, struct strbuf *out)
+format_values(const struct selector_requirement *r,
+              const char *word,
+              struct strbuf *out)
 {
-    strbuf_add_text(out, " (");
+    const char **values = xnew_array(const char *, r->values.count + 1);
+
     for (unsigned i = 0; i < r->values.count; i++)
-        strbuf_printf(out, "%s%s", i > 0 ? "," : "", r->values.items[i]);
+        values[i] = r->values.items[i];
+    qsort(values, r->values.count, sizeof(*values), compare_texts);
+    strbuf_printf(out, " %s (", word);
+    for (unsigned i = 0; i < r->values.count; i++)
+        strbuf_printf(out, "%s%s", i > 0 ? "," : "", values[i]);
     strbuf_add_char(out, ')');
+    free(values);
+}
+
+/* A label, or else a requirement. */
+struct part {
+    const char *key;
+    const struct string_entry *label;
+    const struct selector_requirement *requirement;
+};
+
+static int
+compare_parts(const void *a, const void *b)
+{
+    return strcmp(((const struct part *)a)->key, ((const struct part *)b)->key);
 }
 
 static void
-format_requirement(const struct selector_requirement *r, struct strbuf *out)
+format_part(const struct part *p, struct strbuf *out)
 {
-    if (strcmp(r->operator_, "DoesNotExist") == 0)
-        strbuf_printf(out, "!%s", r->key);
-    else if (strcmp(r->operator_, "In") == 0) {
-        strbuf_printf(out, "%s in", r->key);
-        format_values(r, out);
-    } else if (strcmp(r->operator_, "NotIn") == 0) {
-        strbuf_printf(out, "%s notin", r->key);
-        format_values(r, out);
-    } else
-        strbuf_add_text(out, r->key);
+    const char *op = p->label == NULL ? p->requirement->operator_ : "";
+
+    if (strcmp(op, "DoesNotExist") == 0)
+        strbuf_add_char(out, '!');
+    strbuf_add_text(out, p->key);
+    if (p->label != NULL)
+        strbuf_printf(out, "=%s", p->label->value);
+    else if (strcmp(op, "In") == 0)
+        format_values(p->requirement, "in", out);
+    else if (strcmp(op, "NotIn") == 0)
+        format_values(p->requirement, "notin", out);
 }
 
+/* All parts in the order of their keys. */
 static void
 format_selector(const struct label_selector *selector, struct strbuf *out)
 {
-    const struct string_map *labels;
-    struct string_entry *sorted;
+    unsigned n_labels = selector != NULL ? selector->match_labels.count : 0;
+    unsigned n =
+        n_labels + (selector != NULL ? selector->match_expressions.count : 0);
+    struct part *parts = xnew_array(struct part, n + 1);
 
-    if (selector == NULL
-        || (selector->match_labels.count == 0
-            && selector->match_expressions.count == 0)) {
+    for (unsigned i = 0; i < n; i++) {
+        if (i < n_labels) {
+            parts[i].label = &selector->match_labels.items[i];
+            parts[i].key = parts[i].label->key;
+        } else {
+            parts[i].requirement =
+                &selector->match_expressions.items[i - n_labels];
+            parts[i].key = parts[i].requirement->key;
+        }
+    }
+    qsort(parts, n, sizeof(*parts), compare_parts);
+    if (n == 0)
         strbuf_add_text(out, "<none>");
-        return;
-    }
-    labels = &selector->match_labels;
-    sorted = xnew_array(struct string_entry, labels->count + 1);
-    for (unsigned i = 0; i < labels->count; i++)
-        sorted[i] = labels->items[i];
-    qsort(sorted, labels->count, sizeof(*sorted), compare_entries);
-    for (unsigned i = 0; i < labels->count; i++)
-        strbuf_printf(out,
-                      "%s%s=%s",
-                      i > 0 ? "," : "",
-                      sorted[i].key,
-                      sorted[i].value);
-    free(sorted);
-    for (unsigned i = 0; i < selector->match_expressions.count; i++) {
-        if (i > 0 || labels->count > 0)
+    for (unsigned i = 0; i < n; i++) {
+        if (i > 0)
             strbuf_add_char(out, ',');
-        format_requirement(&selector->match_expressions.items[i], out);
+        format_part(&parts[i], out);
     }
+    free(parts);
 }
 
 static void

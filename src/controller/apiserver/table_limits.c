@@ -69,7 +69,7 @@ by_name(const void *a, const void *b)
 static bool
 is_limit(const char *resource)
 {
-    return strncmp(resource, "limits", 6) == 0;
+    return strncmp(resource, "limits.", 7) == 0;
 }
 
 /* "pods: 3/100, requests.cpu: 1500m/4" */

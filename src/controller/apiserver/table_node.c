@@ -81,7 +81,8 @@ format_roles(const struct node *node, struct strbuf *out)
     }
     qsort(roles, n, sizeof(*roles), compare_texts);
     for (unsigned i = 0; i < n; i++)
-        strbuf_printf(out, "%s%s", i > 0 ? "," : "", roles[i]);
+        if (i == 0 || strcmp(roles[i], roles[i - 1]) != 0)
+            strbuf_printf(out, "%s%s", i > 0 ? "," : "", roles[i]);
     if (n == 0)
         strbuf_add_text(out, "<none>");
     free(roles);

@@ -48,6 +48,14 @@ is_text(const char *text)
     return text != NULL && text[0] != '\0';
 }
 
+static bool
+is_condition_true(const struct pod *pod, const char *type)
+{
+    const struct pod_condition *c = pod_find_condition(pod, type);
+
+    return c != NULL && is_text(c->status) && strcmp(c->status, "True") == 0;
+}
+
 static void
 note_restart(struct summary *s, const struct json *status)
 {
@@ -122,31 +130,28 @@ add_init_status(struct summary *s,
     return true;
 }
 
+/* Once it is initialized, those that ran beside the others count alone. */
 static void
 add_init_statuses(struct summary *s,
                   const struct pod *pod,
                   const struct json *statuses)
 {
-    int64_t restarts = s->restarts;
+    struct summary beside = {0};
 
-    for (uint32_t i = 0; i < json_count(statuses); i++)
-        if (add_init_status(s, pod, json_at(statuses, i), i)) {
-            s->is_initializing = true;
-            return;
+    for (uint32_t i = 0; i < json_count(statuses); i++) {
+        const struct json *status = json_at(statuses, i);
+
+        if (is_sidecar(pod, json_get_text(status, "name")))
+            note_restart(&beside, status);
+        if (add_init_status(s, pod, status, i)) {
+            s->is_initializing = !is_condition_true(pod, "Initialized");
+            break;
         }
-    s->restarts = restarts;
-    for (uint32_t i = 0; i < json_count(statuses); i++)
-        if (is_sidecar(pod, json_get_text(json_at(statuses, i), "name")))
-            s->restarts +=
-                json_get_int(json_at(statuses, i), "restartCount", 0);
-}
-
-static bool
-is_ready_condition(const struct pod *pod)
-{
-    const struct pod_condition *c = pod_find_condition(pod, "Ready");
-
-    return c != NULL && is_text(c->status) && strcmp(c->status, "True") == 0;
+    }
+    if (s->is_initializing)
+        return;
+    s->restarts = beside.restarts;
+    s->restarted_at_us = beside.restarted_at_us;
 }
 
 static void
@@ -175,7 +180,7 @@ add_statuses(struct summary *s,
         }
     }
     if (has_running && strcmp(s->reason, "Completed") == 0)
-        s->reason = is_ready_condition(pod) ? "Running" : "NotReady";
+        s->reason = is_condition_true(pod, "Ready") ? "Running" : "NotReady";
 }
 
 static void

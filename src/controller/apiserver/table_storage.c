@@ -38,6 +38,12 @@ annotation(const struct json *tree, const char *name)
 }
 
 static const char *
+or_empty(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+static const char *
 phase_of(const struct json *tree)
 {
     return json_path_text(tree, "metadata.deletionTimestamp") != NULL
@@ -110,8 +116,8 @@ add_volume_cells(struct table_row *row, const struct object *object)
     if (claim != NULL)
         strbuf_printf(&text,
                       "%s/%s",
-                      json_get_text(claim, "namespace"),
-                      json_get_text(claim, "name"));
+                      or_empty(json_get_text(claim, "namespace")),
+                      or_empty(json_get_text(claim, "name")));
     table_cell(row, object->meta->name);
     table_cell(row, json_path_text(tree, "spec.capacity.storage"));
     add_modes(row, json_get_path(tree, "spec.accessModes"));

@@ -252,6 +252,34 @@ pod_prepare(struct arena *arena, struct json *pod, const struct json *old)
     pod_annotations_join(arena, pod);
 }
 
+/* The first address stands in a field of its own, which wins where they differ,
+ * for it is the older one.
+ */
+static void
+join_addresses(struct arena *arena, struct json *status)
+{
+    const char *address = check_text(status, "podIP");
+    struct json *list = json_get(status, "podIPs");
+    struct json *item;
+
+    if (*address == '\0') {
+        if (json_count(list) > 0)
+            json_set_string(arena,
+                            status,
+                            "podIP",
+                            check_text(json_at(list, 0), "ip"));
+        return;
+    }
+    if (json_count(list) > 0
+        && strcmp(check_text(json_at(list, 0), "ip"), address) == 0)
+        return;
+    list = json_array(arena);
+    item = json_object(arena);
+    json_set_string(arena, item, "ip", address);
+    json_append(arena, list, item);
+    json_set(arena, status, "podIPs", list);
+}
+
 /* A status without the class of service keeps the one there is. */
 void
 pod_prepare_status(struct arena *arena,
@@ -265,6 +293,7 @@ pod_prepare_status(struct arena *arena,
                         json_make_object(arena, pod, "status"),
                         "qosClass",
                         was);
+    join_addresses(arena, json_get(pod, "status"));
 }
 
 /* --- validating ----------------------------------------------------------- */

@@ -132,7 +132,8 @@ places_add(struct places *p, struct json *item)
 }
 
 /* Puts the list in order: the elements that `order` names as it names them,
- * the others where they stood among them.
+ * the others where they stood among them. Two may have the same key: ports of
+ * one number.
  */
 static void
 sort_list(struct strategic *s,
@@ -146,10 +147,11 @@ sort_list(struct strategic *s,
     uint32_t i = 0, k = 0;
 
     for (uint32_t n = 0; n < json_count(order); n++) {
-        int64_t at = find(list, order->items[n], key);
-
-        if (at >= 0 && find(named, list->items[at], key) < 0)
-            json_append(s->arena, named, list->items[at]);
+        if (find(named, order->items[n], key) >= 0)
+            continue;
+        for (uint32_t m = 0; m < list->count; m++)
+            if (is_same(list->items[m], order->items[n], key))
+                json_append(s->arena, named, list->items[m]);
     }
     for (uint32_t n = 0; n < list->count; n++)
         if (find(named, list->items[n], key) < 0)
@@ -162,10 +164,6 @@ sort_list(struct strategic *s,
             int64_t named_at = find(before, named->items[k], key);
 
             takes_other = other_at >= 0 && named_at >= 0 && other_at < named_at;
-        }
-        if (k == named->count && i == others->count) {
-            list->count = n; /* an element stood there twice */
-            return;
         }
         list->items[n] = takes_other ? others->items[i++] : named->items[k++];
     }

@@ -7,15 +7,20 @@ replaces it, below `subresource` if there is one. A list replaces a list;
 `container` is merged into the first one. Then `causes` are the reasons and
 fields of the refusal, or `shows` what the answer has at a path ("/" between
 names, null for nothing). All are sent as dry runs.
+
+With `patch`, `set` is a patch of that type; with `query` there is no `set`, but
+a GET of the kind's list, or with `was` of the object, which answers `code`;
+`cells` are those of its row in a table, by column.
 """
 import copy
 import json
 
 from replay.compare import Bindings, Comparison, Mismatch
-from replay.patches import namespace_of
-from replay.server import Server
+from replay.patches import TYPES, namespace_of
+from replay.server import JSON, TOKEN, Server
 
 NAMESPACE = "rules"
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 CONTAINER = {"name": "c", "image": "i:1"}
 PODS = {"metadata": {"labels": {"app": "a"}}, "spec": {
     "containers": [CONTAINER], "restartPolicy": "Never"}}
@@ -47,7 +52,8 @@ OF_CLUSTER = ("Namespace", "Node", "PriorityClass", "StorageClass")
 
 
 def knows(line):
-    return "kind" in line and "set" in line
+    return "kind" in line and "id" in line and "path" not in line and (
+        "set" in line or "query" in line or "cells" in line)
 
 
 def merge(tree, patch):
@@ -95,7 +101,21 @@ def store(server, line):
     return server.send("GET", server.path_of(stored)).json()
 
 
+def read(server, line):
+    """The list, or what is stored; as a table when cells are asked for."""
+    stored = store(server, line) if "was" in line else {
+        **base_of(line), "metadata": {"name": "x", "namespace": NAMESPACE}}
+    path = server.path_of(stored)
+    if "was" not in line:
+        path = path.rsplit("/", 1)[0]
+    return server.send("GET", path + line.get("query", ""), {
+        "Authorization": TOKEN,
+        "Accept": TABLE if "cells" in line else JSON})
+
+
 def send(server, line):
+    if "set" not in line:
+        return read(server, line)
     if "was" not in line:
         tree = change(base_of(line), line["set"])
         path = server.path_of({**tree, "metadata": {
@@ -105,6 +125,11 @@ def send(server, line):
     path = server.path_of(stored)
     if line.get("subresource"):
         path += "/" + line["subresource"]
+    if line.get("patch"):
+        return server.send("PATCH", path + "?dryRun=All", {
+            "Authorization": TOKEN, "Accept": JSON,
+            "Content-Type": TYPES[line["patch"]]},
+            json.dumps(line["set"]).encode())
     return server.send("PUT", path + "?dryRun=All",
                        body=change(stored, line["set"]))
 
@@ -122,10 +147,12 @@ def check(line, server):
     answer = send(server, line)
     body = answer.json()
     is_refused = "causes" in line
-    if answer.status != (422 if is_refused else 200 if "was" in line else 201):
+    code = (422 if is_refused
+            else 201 if "set" in line and "was" not in line else 200)
+    if answer.status != line.get("code", code):
         raise Mismatch(f"status {answer.status}: {answer.body[:400].decode()}")
     if is_refused:
-        given = sorted({f"{c['reason']} {c['field']}"
+        given = sorted({f"{c['reason']} {c.get('field')}"
                         for c in body["details"]["causes"]})
         if given != sorted(line["causes"]):
             raise Mismatch(f"causes {given}, expected {line['causes']}")
@@ -133,6 +160,11 @@ def check(line, server):
         if look_up(body, path) != value:
             raise Mismatch(f"{path}: {look_up(body, path)!r}, "
                            f"expected {value!r}")
+    titles = [c["name"] for c in body.get("columnDefinitions", [])]
+    for title, value in line.get("cells", {}).items():
+        cell = dict(zip(titles, body["rows"][0]["cells"])).get(title)
+        if cell != value:
+            raise Mismatch(f"{title}: {cell!r}, expected {value!r}")
     wanted = sorted(f'299 - {json.dumps(w)}' for w in line.get("warnings", []))
     if wanted != answer.warnings():
         raise Mismatch(f"warnings {answer.warnings()}, expected {wanted}")
