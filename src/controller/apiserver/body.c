@@ -256,20 +256,69 @@ body_parse(struct request *q)
     }
 }
 
-static bool
-refuse_kind(struct request *q, const char *kind_name, const char *why)
+/* Where upstream has the types that it decodes to. */
+static const char *
+package_of(const struct kind *kind)
 {
-    const char *slash = strchr(q->route.kind->api_version, '/');
-    const char *version =
-        slash != NULL ? slash + 1 : q->route.kind->api_version;
+    static const char *const packages[][2] = {
+        {"batch", "batch"},
+        {"coordination.k8s.io", "coordination"},
+        {"policy", "policy"},
+        {"scheduling.k8s.io", "scheduling"},
+        {"storage.k8s.io", "storage"},
+    };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(packages); i++)
+        if (strcmp(kind->group, packages[i][0]) == 0)
+            return packages[i][1];
+    return "core";
+}
+
+static bool
+refuse_as(struct request *q,
+          const char *name,
+          const char *api_version,
+          const char *why)
+{
+    const char *slash = strchr(api_version, '/');
 
     reply_bad_request(&q->reply,
                       "%s in version \"%s\" cannot be handled as a %s: %s",
-                      kind_name,
-                      version,
+                      name,
+                      slash != NULL ? slash + 1 : api_version,
                       q->route.kind->name,
                       why);
     return false;
+}
+
+static bool
+refuse_object(struct request *q, const char *name, const char *why)
+{
+    return refuse_as(q, name, q->route.kind->api_version, why);
+}
+
+static bool
+refuse_kind(struct request *q, const char *name, const char *api_version)
+{
+    const struct kind *kind = q->route.kind;
+    const struct kind *other = kind_find_by_name(api_version, name);
+
+    return refuse_as(
+        q,
+        name,
+        api_version,
+        other != NULL
+            ? arena_printf(q->arena,
+                           "converting (%s.%s) to (%s.%s): unknown conversion",
+                           other->version,
+                           name,
+                           package_of(kind),
+                           kind->name)
+            : arena_printf(q->arena,
+                           "no kind \"%s\" is registered for version \"%s\" "
+                           "in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
+                           name,
+                           api_version));
 }
 
 static bool
@@ -279,24 +328,11 @@ check_kind(struct request *q, struct json *tree)
     const char *version = json_get_text(tree, "apiVersion");
     const char *name = json_get_text(tree, "kind");
 
-    if (name != NULL && strcmp(name, kind->name) != 0)
+    if ((name != NULL && strcmp(name, kind->name) != 0)
+        || (version != NULL && strcmp(version, kind->api_version) != 0))
         return refuse_kind(q,
-                           name,
-                           arena_printf(q->arena,
-                                        "converting (v1.%s) to (core.%s): "
-                                        "unknown conversion",
-                                        name,
-                                        kind->name));
-    if (version != NULL && strcmp(version, kind->api_version) != 0)
-        return refuse_kind(q,
-                           kind->name,
-                           arena_printf(q->arena,
-                                        "no kind \"%s\" is registered for "
-                                        "version \"%s\" in scheme "
-                                        "\"pkg/api/legacyscheme/scheme.go:"
-                                        "30\"",
-                                        kind->name,
-                                        version));
+                           name != NULL ? name : kind->name,
+                           version != NULL ? version : kind->api_version);
     json_set_string(q->arena, tree, "kind", kind->name);
     json_set_string(q->arena, tree, "apiVersion", kind->api_version);
     return true;
@@ -341,14 +377,14 @@ body_normalize(struct request *q, struct json *tree)
         return false;
     if (record_normalize(q->route.kind->record, q->arena, tree, &notes, &err)
         < 0)
-        return refuse_kind(q, q->route.kind->name, err.text);
+        return refuse_object(q, q->route.kind->name, err.text);
     if (q->options.validation == VALIDATION_IGNORE)
         return true;
     words = say_notes(q, &notes);
     if (words == NULL)
         return true;
     if (q->options.validation == VALIDATION_STRICT)
-        return refuse_kind(
+        return refuse_object(
             q,
             q->route.kind->name,
             arena_printf(q->arena, "strict decoding error: %s", words));
@@ -408,5 +444,5 @@ body_normalize_as(struct request *q,
 
     if (record_normalize(record, q->arena, tree, &notes, &err) == 0)
         return true;
-    return refuse_kind(q, kind_name, err.text);
+    return refuse_object(q, kind_name, err.text);
 }

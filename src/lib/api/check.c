@@ -50,19 +50,40 @@ check_present(struct causes *c,
 }
 
 bool
+check_form(struct causes *c,
+           const char *name,
+           enum name_form form,
+           const char *text,
+           const struct json *shown)
+{
+    struct name_faults faults;
+
+    name_find_faults(form, text, &faults);
+    for (unsigned i = 0; i < faults.count; i++)
+        causes_add(c, CAUSE_INVALID, name, shown, "%s", faults.items[i]);
+    return faults.count == 0;
+}
+
+bool
+check_resource_name_form(struct causes *c, const char *name)
+{
+    struct name_faults faults;
+
+    name_find_faults(NAME_QUALIFIED, name, &faults);
+    for (unsigned i = 0; i < faults.count; i++)
+        causes_add(c, CAUSE_INVALID, "", NULL, "%s: %s", name, faults.items[i]);
+    return faults.count == 0;
+}
+
+bool
 check_name(struct causes *c,
            const struct json *object,
            const char *name,
            enum name_form form)
 {
     const struct json *v = json_get(object, name);
-    const char *why = NULL;
 
-    if (json_is(v, JSON_STRING))
-        why = name_refuse(form, v->text);
-    if (why != NULL)
-        causes_add(c, CAUSE_INVALID, name, v, "%s", why);
-    return why == NULL;
+    return !json_is(v, JSON_STRING) || check_form(c, name, form, v->text, v);
 }
 
 /* As upstream does it, the letter before the dash is not looked at. */
@@ -73,7 +94,6 @@ check_name_prefix(struct causes *c,
                   enum name_form form)
 {
     const struct json *v = json_get(object, name);
-    const char *why;
     char *text;
 
     if (!json_is(v, JSON_STRING))
@@ -83,10 +103,7 @@ check_name_prefix(struct causes *c,
         text[v->count - 2] = 'a';
         text[v->count - 1] = '\0';
     }
-    why = name_refuse(form, text);
-    if (why != NULL)
-        causes_add(c, CAUSE_INVALID, name, v, "%s", why);
-    return why == NULL;
+    return check_form(c, name, form, text, v);
 }
 
 bool
@@ -240,22 +257,27 @@ check_labels(struct causes *c, const struct json *object, const char *name)
 
     for (uint32_t i = 0; i < json_count(labels); i++) {
         const struct json_member *m = &labels->members[i];
-        const char *why = name_refuse(NAME_QUALIFIED, m->name);
 
-        if (why != NULL)
-            causes_add(c,
-                       CAUSE_INVALID,
-                       name,
-                       json_string(c->arena, m->name),
-                       "%s",
-                       why);
-        why = json_text(m->value)
-                  ? name_refuse(NAME_LABEL_VALUE, m->value->text)
-                  : NULL;
-        if (why != NULL)
-            causes_add(c, CAUSE_INVALID, name, m->value, "%s", why);
+        check_form(c,
+                   name,
+                   NAME_QUALIFIED,
+                   m->name,
+                   json_string(c->arena, m->name));
+        if (json_text(m->value))
+            check_form(c, name, NAME_LABEL_VALUE, m->value->text, m->value);
     }
     return c->count == before;
+}
+
+/* As upstream shows what is not there: no string is empty, no number null. */
+static const struct json *
+shown_absent(struct causes *c, const struct json *was)
+{
+    if (json_is(was, JSON_STRING))
+        return json_string(c->arena, "");
+    if (json_is(was, JSON_OBJECT) || json_is(was, JSON_ARRAY))
+        return NULL;
+    return json_string(c->arena, "null");
 }
 
 bool
@@ -269,7 +291,11 @@ check_immutable(struct causes *c,
 
     if ((is_empty(is) && is_empty(was)) || json_equals(is, was))
         return true;
-    causes_add(c, CAUSE_INVALID, name, is, "field is immutable");
+    causes_add(c,
+               CAUSE_INVALID,
+               name,
+               is_empty(is) ? shown_absent(c, was) : is,
+               "field is immutable");
     return false;
 }
 
@@ -351,10 +377,8 @@ check_label_requirement(struct causes *c, const struct json *r)
     for (uint32_t i = 0; i < count; i++) {
         const struct json *value = json_at(json_get(r, "values"), i);
         unsigned at = causes_enter_index(c, "values", i);
-        const char *why = name_refuse(NAME_LABEL_VALUE, value->text);
 
-        if (why != NULL)
-            causes_add(c, CAUSE_INVALID, "", value, "%s", why);
+        check_form(c, "", NAME_LABEL_VALUE, value->text, value);
         causes_leave(c, at);
     }
 }

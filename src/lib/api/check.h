@@ -32,6 +32,16 @@ bool check_name(struct causes *c,
                 const char *name,
                 enum name_form form);
 
+/* The same of any text, as the field `name`. Shown: the value, in causes. */
+bool check_form(struct causes *c,
+                const char *name,
+                enum name_form form,
+                const char *text,
+                const struct json *shown);
+
+/* The name of a resource, which messages show without quotes. */
+bool check_resource_name_form(struct causes *c, const char *name);
+
 /* What more is put behind: a dash may end it. */
 bool check_name_prefix(struct causes *c,
                        const struct json *object,

@@ -55,11 +55,9 @@ check_keys(struct causes *c, const struct json *map, const char *name)
     for (uint32_t i = 0; i < json_count(data); i++) {
         const struct json_member *m = &data->members[i];
         const struct json *shown = json_string(c->arena, m->name);
-        const char *why = name_refuse(NAME_CONFIG_KEY, m->name);
         unsigned at = causes_enter_key(c, name, m->name);
 
-        if (why != NULL)
-            causes_add(c, CAUSE_INVALID, "", shown, "%s", why);
+        check_form(c, "", NAME_CONFIG_KEY, m->name, shown);
         if (is_text && json_get(other, m->name) != NULL)
             causes_add(c,
                        CAUSE_INVALID,

@@ -163,8 +163,7 @@ void
 event_check(struct causes *c, const struct json *event, const char *controller)
 {
     const struct json *meta = json_get(event, "metadata");
-    const struct json *told = json_get(event, "reportingComponent");
-    const char *why;
+    const char *told = check_text(event, "reportingComponent");
 
     if (!is_in_its_namespace(event))
         causes_add(c,
@@ -175,12 +174,13 @@ event_check(struct causes *c, const struct json *event, const char *controller)
                                           "namespace")),
                    "does not match event.namespace");
     if (check_is_set(event, "eventTime")) {
-        why = name_refuse(NAME_QUALIFIED,
-                          check_text(event, "reportingComponent"));
-        if (*check_text(event, "reportingComponent") == '\0')
+        if (*told == '\0')
             causes_add(c, CAUSE_REQUIRED, controller, NULL, "%s", "");
-        if (why != NULL)
-            causes_add(c, CAUSE_INVALID, controller, told, "%s", why);
+        check_form(c,
+                   controller,
+                   NAME_QUALIFIED,
+                   told,
+                   json_string(c->arena, told));
         check_word(c, event, "reportingInstance");
         check_word(c, event, "action");
         check_word(c, event, "reason");

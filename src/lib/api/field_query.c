@@ -39,6 +39,24 @@ read_namespace(const struct object *object, char buffer[64])
     return object->meta->namespace != NULL ? object->meta->namespace : "";
 }
 
+/* Kinds of core, Jobs and the rest have words of their own. */
+static int
+refuse_field(const struct kind *kind, const char *path, struct error *err)
+{
+    if (kind == &job_kind)
+        return error_set(err,
+                         -EINVAL,
+                         "field label \"%s\" not supported for Job",
+                         path);
+    if (kind->n_selectable > 0 && kind != &persistent_volume_kind)
+        return error_set(err, -EINVAL, "field label not supported: %s", path);
+    return error_set(err,
+                     -EINVAL,
+                     "\"%s\" is not a known field selector: only "
+                     "\"metadata.name\", \"metadata.namespace\"",
+                     path);
+}
+
 static int
 find_field(const struct kind *kind, struct term *t, struct error *err)
 {
@@ -56,7 +74,7 @@ find_field(const struct kind *kind, struct term *t, struct error *err)
             t->read = kind->selectable[i].value;
             return 0;
         }
-    return error_set(err, -EINVAL, "field label not supported: %s", t->path);
+    return refuse_field(kind, t->path, err);
 }
 
 /* "\,", "\=" and "\\" stand for themselves; a bare comma or equals sign may

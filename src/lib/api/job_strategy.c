@@ -352,7 +352,7 @@ job_warn(struct causes *c, const struct json *job, const struct json *old)
 {
     const struct json *spec = json_get(job, "spec");
     const char *name = check_text(json_get(job, "metadata"), "name");
-    const char *why = name_refuse(NAME_DNS_LABEL, name);
+    const char *why = name_refuse_all(c->arena, NAME_DNS_LABEL, name, " ");
     unsigned at;
 
     if (old != NULL && json_equals(spec, json_get(old, "spec")))

@@ -254,7 +254,7 @@ quoted(struct scanner *s, const char *text)
 static int
 check_key(struct scanner *s, const char *key)
 {
-    const char *why = name_refuse(NAME_QUALIFIED, key);
+    const char *why = name_refuse_all(s->arena, NAME_QUALIFIED, key, "; ");
 
     if (why == NULL)
         return 0;
@@ -285,7 +285,8 @@ check_values(struct scanner *s, struct requirement *r)
                              quoted(s, v->items[0]));
     }
     for (unsigned i = 0; i < v->count; i++) {
-        const char *why = name_refuse(NAME_LABEL_VALUE, v->items[i]);
+        const char *why =
+            name_refuse_all(s->arena, NAME_LABEL_VALUE, v->items[i], "; ");
 
         if (why != NULL)
             return error_set(s->err,

@@ -39,18 +39,14 @@ check_annotations(struct causes *c, const struct json *meta)
     for (uint32_t i = 0; i < json_count(annotations); i++) {
         const struct json_member *m = &annotations->members[i];
         char *lower = arena_strdup(c->arena, m->name);
-        const char *why;
 
         for (char *p = lower; *p != '\0'; p++)
             *p = (char)tolower((unsigned char)*p);
-        why = name_refuse(NAME_QUALIFIED, lower);
-        if (why != NULL)
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "annotations",
-                       json_string(c->arena, m->name),
-                       "%s",
-                       why);
+        check_form(c,
+                   "annotations",
+                   NAME_QUALIFIED,
+                   lower,
+                   json_string(c->arena, m->name));
         bytes += strlen(m->name) + m->value->count;
     }
     if (bytes > ANNOTATION_BYTES_MAX)
@@ -140,15 +136,6 @@ is_standard_finalizer(const char *name)
 
 /* Its form, and that it is upstream's own or somebody's. */
 static void
-check_qualified(struct causes *c, const struct json *name)
-{
-    const char *why = name_refuse(NAME_QUALIFIED, name->text);
-
-    if (why != NULL)
-        causes_add(c, CAUSE_INVALID, "", name, "%s", why);
-}
-
-static void
 check_standard(struct causes *c, const struct json *name)
 {
     if (strchr(name->text, '/') == NULL && !is_standard_finalizer(name->text))
@@ -163,7 +150,7 @@ check_standard(struct causes *c, const struct json *name)
 void
 meta_check_finalizer(struct causes *c, const struct json *name, bool standard)
 {
-    check_qualified(c, name);
+    check_form(c, "", NAME_QUALIFIED, name->text, name);
     if (standard)
         check_standard(c, name);
 }
@@ -186,9 +173,10 @@ check_finalizers(struct causes *c,
     unsigned at = causes_enter(c, "finalizers");
 
     for (uint32_t i = 0; i < json_count(list); i++) {
-        const char *name = json_at(list, i)->text;
+        const struct json *one = json_at(list, i);
+        const char *name = one->text;
 
-        check_qualified(c, json_at(list, i));
+        check_form(c, "", NAME_QUALIFIED, name, one);
         orphans = orphans || strcmp(name, "orphan") == 0;
         foreground = foreground || strcmp(name, "foregroundDeletion") == 0;
     }

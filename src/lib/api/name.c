@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "lib/base/arena.h"
+
 #define LOWER "abcdefghijklmnopqrstuvwxyz"
 #define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGIT "0123456789"
@@ -55,178 +57,234 @@ is_subdomain(const char *name, size_t length)
     }
 }
 
-static const char *
-refuse_dns_label(const char *name)
+static void
+add(struct name_faults *faults, bool is_wrong, const char *words)
+{
+    if (is_wrong)
+        faults->items[faults->count++] = words;
+}
+
+static void
+judge_dns_label(const char *name, struct name_faults *faults)
 {
     size_t n = strlen(name);
 
-    if (n > 63)
-        return too_long_63;
-    if (strchr(name, '.') != NULL && strchr(name, '/') == NULL
-        && is_subdomain(name, n))
-        return "must not contain dots";
-    if (!consists_of(name, n, LOWER DIGIT "-", LOWER DIGIT))
-        return "a lowercase RFC 1123 label must consist of lower case "
-               "alphanumeric characters or '-', and must start and end with "
-               "an alphanumeric character (e.g. 'my-name',  or '123-abc', " IS_USED
-                   DNS_LABEL_PATTERN "')";
-    return NULL;
+    add(faults, n > 63, too_long_63);
+    if (consists_of(name, n, LOWER DIGIT "-", LOWER DIGIT))
+        return;
+    if (n > 0 && strchr(name, '/') == NULL && is_subdomain(name, n))
+        add(faults, true, "must not contain dots");
+    else
+        add(faults,
+            true,
+            "a lowercase RFC 1123 label must consist of lower case "
+            "alphanumeric characters or '-', and must start and end with "
+            "an alphanumeric character (e.g. 'my-name',  or '123-abc', " IS_USED
+                DNS_LABEL_PATTERN "')");
 }
 
-static const char *
-refuse_dns_1035(const char *name)
+static void
+judge_dns_1035(const char *name, struct name_faults *faults)
 {
     size_t n = strlen(name);
 
-    if (n > 63)
-        return too_long_63;
-    if (!consists_of(name, n, LOWER DIGIT "-", LOWER DIGIT)
-        || strchr(LOWER, name[0]) == NULL)
-        return "a DNS-1035 label must consist of lower case alphanumeric "
-               "characters or '-', start with an alphabetic character, and "
-               "end with an alphanumeric character (e.g. 'my-name',  or "
-               "'abc-123', " IS_USED "[a-z]([-a-z0-9]*[a-z0-9])?')";
-    return NULL;
+    add(faults, n > 63, too_long_63);
+    add(faults,
+        !consists_of(name, n, LOWER DIGIT "-", LOWER DIGIT)
+            || strchr(LOWER, name[0]) == NULL,
+        "a DNS-1035 label must consist of lower case alphanumeric "
+        "characters or '-', start with an alphabetic character, and "
+        "end with an alphanumeric character (e.g. 'my-name',  or "
+        "'abc-123', " IS_USED "[a-z]([-a-z0-9]*[a-z0-9])?')");
 }
 
-static const char *
-refuse_subdomain(const char *name)
+static bool
+has_subdomain_form(const char *name, size_t length)
+{
+    return length > 0 && memchr(name, '/', length) == NULL
+           && is_subdomain(name, length);
+}
+
+static void
+judge_subdomain(const char *name, struct name_faults *faults)
 {
     size_t n = strlen(name);
 
-    if (n > 253)
-        return too_long_253;
-    return n > 0 && is_subdomain(name, n) && strchr(name, '/') == NULL
-               ? NULL
-               : SUBDOMAIN_WORDS;
+    add(faults, n > 253, too_long_253);
+    add(faults, !has_subdomain_form(name, n), SUBDOMAIN_WORDS);
 }
 
-static const char *
-refuse_qualified(const char *name)
+static void
+judge_prefix(const char *name, size_t length, struct name_faults *faults)
+{
+    if (length == 0) {
+        add(faults, true, "prefix part must be non-empty");
+        return;
+    }
+    add(faults,
+        length > 253,
+        "prefix part must be no more than 253 characters");
+    add(faults,
+        !has_subdomain_form(name, length),
+        "prefix part " SUBDOMAIN_WORDS);
+}
+
+static void
+judge_qualified(const char *name, struct name_faults *faults)
 {
     const char *slash = strchr(name, '/');
     const char *part = slash != NULL ? slash + 1 : name;
     size_t n = strlen(part);
 
-    if (slash != NULL && strchr(part, '/') != NULL)
-        return "a qualified name " NAME_PART_WORDS
-               " with an optional DNS subdomain prefix and '/' (e.g. "
-               "'example.com/MyName')";
-    if (slash == name)
-        return "prefix part must be non-empty";
-    if (slash != NULL && slash - name > 253)
-        return "prefix part must be no more than 253 characters";
-    if (slash != NULL && !is_subdomain(name, (size_t)(slash - name)))
-        return "prefix part " SUBDOMAIN_WORDS;
-    if (n == 0)
-        return "name part must be non-empty; name part " NAME_PART_WORDS;
-    if (n > 63)
-        return "name part must be no more than 63 characters";
-    if (!consists_of(part, n, LOWER UPPER DIGIT "-_.", LOWER UPPER DIGIT))
-        return "name part " NAME_PART_WORDS;
-    return NULL;
+    if (slash != NULL && strchr(part, '/') != NULL) {
+        add(faults,
+            true,
+            "a qualified name " NAME_PART_WORDS
+            " with an optional DNS subdomain prefix and '/' (e.g. "
+            "'example.com/MyName')");
+        return;
+    }
+    if (slash != NULL)
+        judge_prefix(name, (size_t)(slash - name), faults);
+    add(faults, n == 0, "name part must be non-empty");
+    add(faults, n > 63, "name part must be no more than 63 characters");
+    add(faults,
+        !consists_of(part, n, LOWER UPPER DIGIT "-_.", LOWER UPPER DIGIT),
+        "name part " NAME_PART_WORDS);
 }
 
-static const char *
-refuse_label_value(const char *value)
+static void
+judge_label_value(const char *value, struct name_faults *faults)
 {
     size_t n = strlen(value);
 
-    if (n > 63)
-        return too_long_63;
-    if (n > 0
-        && !consists_of(value, n, LOWER UPPER DIGIT "-_.", LOWER UPPER DIGIT))
-        return "a valid label must be an empty string or consist of "
-               "alphanumeric characters, '-', '_' or '.', and must start and "
-               "end with an alphanumeric character (e.g. 'MyValue',  or "
-               "'my_value',  or '12345', " IS_USED "(" NAME_PART_PATTERN ")?')";
-    return NULL;
+    add(faults, n > 63, too_long_63);
+    add(faults,
+        n > 0
+            && !consists_of(value,
+                            n,
+                            LOWER UPPER DIGIT "-_.",
+                            LOWER UPPER DIGIT),
+        "a valid label must be an empty string or consist of "
+        "alphanumeric characters, '-', '_' or '.', and must start and "
+        "end with an alphanumeric character (e.g. 'MyValue',  or "
+        "'my_value',  or '12345', " IS_USED "(" NAME_PART_PATTERN ")?')");
 }
 
-static const char *
-refuse_port(const char *name)
+static void
+judge_port(const char *name, struct name_faults *faults)
 {
     size_t n = strlen(name);
 
-    if (n > 15)
-        return "must be no more than 15 characters";
-    if (n == 0 || strspn(name, LOWER DIGIT "-") != n)
-        return "must contain only alpha-numeric characters (a-z, 0-9), and "
-               "hyphens (-)";
-    if (strcspn(name, LOWER) == n)
-        return "must contain at least one letter (a-z)";
-    if (strstr(name, "--") != NULL)
-        return "must not contain consecutive hyphens";
-    if (name[0] == '-' || name[n - 1] == '-')
-        return "must not begin or end with a hyphen";
-    return NULL;
+    add(faults, n > 15, "must be no more than 15 characters");
+    add(faults,
+        n == 0 || strspn(name, LOWER DIGIT "-") != n,
+        "must contain only alpha-numeric characters (a-z, 0-9), and "
+        "hyphens (-)");
+    add(faults,
+        strcspn(name, LOWER) == n,
+        "must contain at least one letter (a-z)");
+    add(faults,
+        strstr(name, "--") != NULL,
+        "must not contain consecutive hyphens");
+    add(faults,
+        n > 0 && (name[0] == '-' || name[n - 1] == '-'),
+        "must not begin or end with a hyphen");
 }
 
 /* 1.32 allows every printable character of ASCII but '='. */
-static const char *
-refuse_env(const char *name)
+static void
+judge_env(const char *name, struct name_faults *faults)
 {
-    if (*name == '\0')
-        return "environment variable name must not be empty";
-    for (const char *p = name; *p != '\0'; p++)
-        if (*p < ' ' || *p > '~' || *p == '=')
-            return "a valid environment variable name must consist only of "
-                   "printable ASCII characters other than '='";
-    return NULL;
+    const char *p = name;
+
+    while (*p >= ' ' && *p <= '~' && *p != '=')
+        p++;
+    add(faults, *name == '\0', "environment variable name must not be empty");
+    add(faults,
+        *p != '\0',
+        "a valid environment variable name must consist only of "
+        "printable ASCII characters other than '='");
 }
 
-static const char *
-refuse_config_key(const char *name)
+static void
+judge_config_key(const char *name, struct name_faults *faults)
 {
     size_t n = strlen(name);
 
-    if (n > 253)
-        return too_long_253;
-    if (n == 0 || strspn(name, LOWER UPPER DIGIT "-_.") != n)
-        return "a valid config key must consist of alphanumeric characters, "
-               "'-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
-               "'key-name', " IS_USED "[-._a-zA-Z0-9]+')";
+    add(faults, n > 253, too_long_253);
+    add(faults,
+        n == 0 || strspn(name, LOWER UPPER DIGIT "-_.") != n,
+        "a valid config key must consist of alphanumeric characters, "
+        "'-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
+        "'key-name', " IS_USED "[-._a-zA-Z0-9]+')");
     if (strcmp(name, ".") == 0)
-        return "must not be '.'";
-    if (strcmp(name, "..") == 0)
-        return "must not be '..'";
-    return strncmp(name, "..", 2) == 0 ? "must not start with '..'" : NULL;
+        add(faults, true, "must not be '.'");
+    else if (strcmp(name, "..") == 0)
+        add(faults, true, "must not be '..'");
+    else
+        add(faults, strncmp(name, "..", 2) == 0, "must not start with '..'");
 }
 
-static const char *
-refuse_path_segment(const char *name)
+static void
+judge_path_segment(const char *name, struct name_faults *faults)
 {
-    if (strcmp(name, ".") == 0)
-        return "may not be '.'";
-    if (strcmp(name, "..") == 0)
-        return "may not be '..'";
-    if (strchr(name, '/') != NULL)
-        return "may not contain '/'";
-    return strchr(name, '%') != NULL ? "may not contain '%'" : NULL;
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
+        add(faults,
+            true,
+            name[1] == '\0' ? "may not be '.'" : "may not be '..'");
+        return;
+    }
+    add(faults, strchr(name, '/') != NULL, "may not contain '/'");
+    add(faults, strchr(name, '%') != NULL, "may not contain '%'");
+}
+
+void
+name_find_faults(enum name_form form,
+                 const char *name,
+                 struct name_faults *ret_faults)
+{
+    static void (*const judges[])(const char *, struct name_faults *) = {
+        [NAME_DNS_LABEL] = judge_dns_label,
+        [NAME_DNS_SUBDOMAIN] = judge_subdomain,
+        [NAME_DNS_1035] = judge_dns_1035,
+        [NAME_QUALIFIED] = judge_qualified,
+        [NAME_LABEL_VALUE] = judge_label_value,
+        [NAME_PORT] = judge_port,
+        [NAME_ENV] = judge_env,
+        [NAME_CONFIG_KEY] = judge_config_key,
+        [NAME_PATH_SEGMENT] = judge_path_segment,
+    };
+
+    ret_faults->count = 0;
+    judges[form](name, ret_faults);
 }
 
 const char *
 name_refuse(enum name_form form, const char *name)
 {
-    switch (form) {
-    case NAME_DNS_LABEL:
-        return refuse_dns_label(name);
-    case NAME_DNS_SUBDOMAIN:
-        return refuse_subdomain(name);
-    case NAME_DNS_1035:
-        return refuse_dns_1035(name);
-    case NAME_QUALIFIED:
-        return refuse_qualified(name);
-    case NAME_LABEL_VALUE:
-        return refuse_label_value(name);
-    case NAME_PORT:
-        return refuse_port(name);
-    case NAME_ENV:
-        return refuse_env(name);
-    case NAME_CONFIG_KEY:
-        return refuse_config_key(name);
-    case NAME_PATH_SEGMENT:
-        return refuse_path_segment(name);
-    }
-    return NULL;
+    struct name_faults faults;
+
+    name_find_faults(form, name, &faults);
+    return faults.count > 0 ? faults.items[0] : NULL;
+}
+
+const char *
+name_refuse_all(struct arena *arena,
+                enum name_form form,
+                const char *name,
+                const char *separator)
+{
+    struct name_faults faults;
+    const char *all = NULL;
+
+    name_find_faults(form, name, &faults);
+    for (unsigned i = 0; i < faults.count; i++)
+        all = all == NULL ? faults.items[i]
+                          : arena_printf(arena,
+                                         "%s%s%s",
+                                         all,
+                                         separator,
+                                         faults.items[i]);
+    return all;
 }

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct arena;
+
 enum name_form {
     NAME_DNS_LABEL,     /* "job-7" */
     NAME_DNS_SUBDOMAIN, /* "node-1.example.com" */
@@ -22,7 +24,25 @@ enum name_form {
     NAME_PATH_SEGMENT, /* anything that can stand in a URL's path */
 };
 
-/* NULL when the name has that form; else what it should be. */
+/* All that is wrong with a name, in upstream's order: none when it has that
+ * form. The words are constants.
+ */
+#define NAME_FAULTS_MAX 5
+struct name_faults {
+    const char *items[NAME_FAULTS_MAX];
+    unsigned count;
+};
+void name_find_faults(enum name_form form,
+                      const char *name,
+                      struct name_faults *ret_faults);
+
+/* All of them in one text; NULL when the name has that form. */
+const char *name_refuse_all(struct arena *arena,
+                            enum name_form form,
+                            const char *name,
+                            const char *separator);
+
+/* The first of them; NULL when the name has that form. */
 const char *name_refuse(enum name_form form, const char *name);
 
 static inline bool

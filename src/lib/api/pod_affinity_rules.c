@@ -82,12 +82,10 @@ check_field_requirement(struct causes *c, const struct json *r)
         return;
     }
     for (uint32_t i = 0; i < json_count(values); i++) {
-        const char *why =
-            name_refuse(NAME_DNS_SUBDOMAIN, json_at(values, i)->text);
+        const struct json *value = json_at(values, i);
         unsigned at = causes_enter_index(c, "values", i);
 
-        if (why != NULL)
-            causes_add(c, CAUSE_INVALID, "", json_at(values, i), "%s", why);
+        check_form(c, "", NAME_DNS_SUBDOMAIN, value->text, value);
         causes_leave(c, at);
     }
 }
@@ -210,11 +208,9 @@ check_label_keys(struct causes *c,
     }
     for (uint32_t i = 0; i < keys->count; i++) {
         const struct json *key = json_at(keys, i);
-        const char *why = name_refuse(NAME_QUALIFIED, key->text);
         unsigned at = causes_enter_index(c, name, i);
 
-        if (why != NULL)
-            causes_add(c, CAUSE_INVALID, "", key, "%s", why);
+        check_form(c, "", NAME_QUALIFIED, key->text, key);
         if (may_not_be_selected && selects_by(selector, key->text))
             causes_add(c,
                        CAUSE_INVALID,
@@ -235,10 +231,8 @@ check_pod_term(struct causes *c, const struct json *term)
     check_label_selector(c, term, "namespaceSelector");
     for (uint32_t i = 0; i < json_count(namespaces); i++) {
         const struct json *name = json_at(namespaces, i);
-        const char *why = name_refuse(NAME_DNS_LABEL, name->text);
 
-        if (why != NULL)
-            causes_add(c, CAUSE_INVALID, "namespace", name, "%s", why);
+        check_form(c, "namespace", NAME_DNS_LABEL, name->text, name);
     }
     check_label_keys(c, term, "matchLabelKeys", false);
     check_label_keys(c, term, "mismatchLabelKeys", false);
@@ -329,7 +323,7 @@ check_toleration(struct causes *c, const struct json *t)
                    "effect must be 'NoExecute' when `tolerationSeconds` is "
                    "set");
     if (is_text(t, "operator", "") || is_text(t, "operator", "Equal")) {
-        why = name_refuse(NAME_LABEL_VALUE, value);
+        why = name_refuse_all(c->arena, NAME_LABEL_VALUE, value, ";");
         if (why != NULL)
             causes_add(c,
                        CAUSE_INVALID,

@@ -85,8 +85,6 @@ check_subscript(struct causes *c,
                 const char *path,
                 char *subscript)
 {
-    const char *why;
-
     if (strcmp(path, "metadata.annotations") == 0) {
         for (char *p = subscript; *p != '\0'; p++)
             *p = (char)tolower((unsigned char)*p);
@@ -100,14 +98,11 @@ check_subscript(struct causes *c,
                    field->text);
         return;
     }
-    why = name_refuse(NAME_QUALIFIED, subscript);
-    if (why != NULL)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "",
-                   json_string(c->arena, subscript),
-                   "%s",
-                   why);
+    check_form(c,
+               "",
+               NAME_QUALIFIED,
+               subscript,
+               json_string(c->arena, subscript));
 }
 
 void
@@ -242,15 +237,12 @@ static void
 check_reference_name(struct causes *c, const struct json *reference)
 {
     const char *text = check_text(reference, "name");
-    const char *why = name_refuse(NAME_DNS_SUBDOMAIN, text);
 
-    if (why != NULL)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "name",
-                   json_string(c->arena, text),
-                   "%s",
-                   why);
+    check_form(c,
+               "name",
+               NAME_DNS_SUBDOMAIN,
+               text,
+               json_string(c->arena, text));
 }
 
 static void

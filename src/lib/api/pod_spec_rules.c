@@ -38,11 +38,9 @@ check_searches(struct causes *c, const struct json *searches)
             search->count > 0 && search->text[search->count - 1] == '.';
         const struct json *bare =
             json_string_n(c->arena, search->text, search->count - is_rooted);
-        const char *why = name_refuse(NAME_DNS_SUBDOMAIN, bare->text);
         unsigned at = causes_enter_index(c, "searches", i);
 
-        if (why != NULL)
-            causes_add(c, CAUSE_INVALID, "", bare, "%s", why);
+        check_form(c, "", NAME_DNS_SUBDOMAIN, bare->text, bare);
         causes_leave(c, at);
     }
 }
@@ -114,11 +112,9 @@ check_gates(struct causes *c, const struct json *spec)
     for (uint32_t i = 0; i < json_count(gates); i++) {
         const struct json *name = json_get(json_at(gates, i), "name");
         const char *text = check_text(json_at(gates, i), "name");
-        const char *why = name_refuse(NAME_QUALIFIED, text);
         unsigned at = causes_enter_index(c, "schedulingGates", i);
 
-        if (why != NULL)
-            causes_add(c, CAUSE_INVALID, "", name, "%s", why);
+        check_form(c, "", NAME_QUALIFIED, text, name);
         for (uint32_t j = 0; j < i; j++)
             if (strcmp(check_text(json_at(gates, j), "name"), text) == 0) {
                 causes_add(c, CAUSE_DUPLICATE, "", name, "%s", "");
@@ -139,12 +135,10 @@ check_host_aliases(struct causes *c, const struct json *spec)
 
         check_ip(c, json_at(list, i), "ip");
         for (uint32_t j = 0; j < json_count(names); j++) {
-            const char *why =
-                name_refuse(NAME_DNS_SUBDOMAIN, json_at(names, j)->text);
+            const struct json *one = json_at(names, j);
             unsigned inside = causes_enter_index(c, "hostnames", j);
 
-            if (why != NULL)
-                causes_add(c, CAUSE_INVALID, "", json_at(names, j), "%s", why);
+            check_form(c, "", NAME_DNS_SUBDOMAIN, one->text, one);
             causes_leave(c, inside);
         }
         causes_leave(c, at);

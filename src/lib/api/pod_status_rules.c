@@ -26,19 +26,18 @@ check_conditions(struct causes *c, const struct json *status)
 
     for (uint32_t i = 0; i < json_count(list); i++) {
         const char *type = check_text(json_at(list, i), "type");
-        const char *why = name_refuse(NAME_QUALIFIED, type);
+        bool is_of_system = false;
         unsigned at = causes_enter_index(c, "metadata.conditions", i);
 
         for (size_t j = 0; j < ARRAY_SIZE(of_system); j++)
             if (strcmp(type, of_system[j]) == 0)
-                why = NULL;
-        if (why != NULL)
-            causes_add(c,
-                       CAUSE_INVALID,
+                is_of_system = true;
+        if (!is_of_system)
+            check_form(c,
                        "Type",
-                       json_string(c->arena, type),
-                       "%s",
-                       why);
+                       NAME_QUALIFIED,
+                       type,
+                       json_string(c->arena, type));
         causes_leave(c, at);
     }
 }

@@ -392,8 +392,10 @@ void
 pod_warn_of(struct causes *c, const struct json *pod, const struct json *old)
 {
     const char *why =
-        name_refuse(NAME_DNS_LABEL,
-                    check_text(json_get(pod, "metadata"), "name"));
+        name_refuse_all(c->arena,
+                        NAME_DNS_LABEL,
+                        check_text(json_get(pod, "metadata"), "name"),
+                        " ");
 
     if (old != NULL)
         return;

@@ -95,18 +95,16 @@ check_amounts(struct causes *c, const struct json *owner, const char *list)
 
     for (uint32_t i = 0; i < json_count(hard); i++) {
         const char *name = hard->members[i].name;
-        const struct json *shown = json_string(c->arena, name);
-        const char *why = name_refuse(NAME_QUALIFIED, name);
         unsigned at = causes_enter_key(c, list, name);
 
-        if (why != NULL)
-            causes_add(c, CAUSE_INVALID, "", shown, "%s", why);
+        check_resource_name_form(c, name);
         if (strchr(name, '/') == NULL && !resource_name_is_for_quotas(name))
             causes_add(c,
                        CAUSE_INVALID,
                        "",
-                       shown,
-                       "must be a standard resource for quota");
+                       NULL,
+                       "%s: must be a standard resource for quota",
+                       name);
         check_quantity(c, hard, name);
         causes_leave(c, at);
     }

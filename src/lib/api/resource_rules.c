@@ -18,31 +18,32 @@ struct seen {
 static void
 check_resource_name(struct causes *c, const char *name)
 {
-    const struct json *shown = json_string(c->arena, name);
-    const char *why = name_refuse(NAME_QUALIFIED, name);
+    bool has_form = check_resource_name_form(c, name);
 
-    if (why != NULL)
-        causes_add(c, CAUSE_INVALID, "", shown, "%s", why);
     if (strchr(name, '/') == NULL) {
-        if (why == NULL && !resource_name_is_standard(name))
+        if (has_form && !resource_name_is_standard(name))
             causes_add(c,
                        CAUSE_INVALID,
                        "",
-                       shown,
-                       "must be a standard resource type or fully qualified");
+                       NULL,
+                       "%s: must be a standard resource type or fully "
+                       "qualified",
+                       name);
         if (!resource_name_is_for_containers(name))
             causes_add(c,
                        CAUSE_INVALID,
                        "",
-                       shown,
-                       "must be a standard resource for containers");
+                       NULL,
+                       "%s: must be a standard resource for containers",
+                       name);
     } else if (!resource_name_is_native(name)
                && !resource_name_is_extended(name)) {
         causes_add(c,
                    CAUSE_INVALID,
                    "",
-                   shown,
-                   "doesn't follow extended resource name standard");
+                   NULL,
+                   "%s: doesn't follow extended resource name standard",
+                   name);
     }
 }
 

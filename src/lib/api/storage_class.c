@@ -131,20 +131,16 @@ static void
 check_provisioner(struct causes *c, const struct json *class)
 {
     char *lower = arena_strdup(c->arena, check_text(class, "provisioner"));
-    const char *why;
 
     if (!check_present(c, class, "provisioner", ""))
         return;
     for (char *p = lower; *p != '\0'; p++)
         *p = (char)tolower((unsigned char)*p);
-    why = name_refuse(NAME_QUALIFIED, lower);
-    if (why != NULL)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "provisioner",
-                   json_get(class, "provisioner"),
-                   "%s",
-                   why);
+    check_form(c,
+               "provisioner",
+               NAME_QUALIFIED,
+               lower,
+               json_get(class, "provisioner"));
 }
 
 static void

@@ -90,6 +90,7 @@ START_TEST(owners_finalizers_and_names_have_rules)
          "'kind':'Job','name':'j','uid':''}]",
          "metadata.ownerReferences.uid FieldValueInvalid"},
         {"'name':'p','namespace':'a','annotations':{'A/':'x'}",
+         "metadata.annotations FieldValueInvalid, "
          "metadata.annotations FieldValueInvalid"},
     };
 

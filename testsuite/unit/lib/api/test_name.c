@@ -4,6 +4,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "testsuite/lib/suite.h"
 
@@ -61,4 +62,47 @@ START_TEST(names_have_a_longest_length)
 }
 END_TEST
 
-SUITE("name", each_form_takes_its_own, names_have_a_longest_length)
+START_TEST(all_that_is_wrong_is_said)
+{
+    static const struct {
+        enum name_form form;
+        const char *name;
+        unsigned n_faults;
+    } cases[] = {
+        {NAME_QUALIFIED, "a/b", 0},
+        {NAME_QUALIFIED, "", 2},
+        {NAME_QUALIFIED, "/", 3},
+        {NAME_QUALIFIED, "A/!", 2},
+        {NAME_QUALIFIED, "a/b/c", 1},
+        {NAME_PORT, "UPPER", 2},
+        {NAME_PORT, "-a--b-longer-than-it", 3},
+        {NAME_DNS_LABEL, "a.b", 1},
+        {NAME_CONFIG_KEY, "..", 1},
+        {NAME_CONFIG_KEY, "../", 2},
+        {NAME_PATH_SEGMENT, "a/%", 2},
+        {NAME_ENV, "", 1},
+    };
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct name_faults faults;
+
+        name_find_faults(cases[i].form, cases[i].name, &faults);
+        ck_assert_msg(faults.count == cases[i].n_faults,
+                      "%s: %u",
+                      cases[i].name,
+                      faults.count);
+    }
+    ck_assert_str_eq(name_refuse_all(arena, NAME_PORT, "0", "; "),
+                     "must contain at least one letter (a-z)");
+    ck_assert_str_eq(name_refuse_all(arena, NAME_PORT, "0--0", "; "),
+                     "must contain at least one letter (a-z); must not "
+                     "contain consecutive hyphens");
+    ck_assert_ptr_null(name_refuse_all(arena, NAME_PORT, "a", "; "));
+}
+END_TEST
+
+SUITE("name",
+      each_form_takes_its_own,
+      names_have_a_longest_length,
+      all_that_is_wrong_is_said)
