@@ -28,27 +28,42 @@ add_file(const char *root, const char *path, struct strbuf *out)
         strbuf_add_text(out, "-\n");
 }
 
-/* Lines that say how much there is, not how much of it is in use. */
+/* How much there is, not how much of it is in use. */
 static void
 add_meminfo(const char *root, unsigned node, struct strbuf *out)
 {
-    static const char *const keys[] = {"MemTotal:", "HugePages_Total:"};
     CLEANUP_FREE char *path =
         xasprintf("%s/sys/devices/system/node/node%u/meminfo", root, node);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const char *at;
 
     if (file_read(path, SMALL_FILE, &text, NULL) < 0)
         return;
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        const char *at = strstr(text.text, keys[i]);
+    at = strstr(text.text, "MemTotal:");
+    if (at != NULL)
+        strbuf_printf(out, "node%u %.*s\n", node, (int)strcspn(at, "\n"), at);
+}
 
-        if (at != NULL)
-            strbuf_printf(out,
-                          "node%u %.*s\n",
-                          node,
-                          (int)strcspn(at, "\n"),
-                          at);
+/* Of each size, by the same order of the same folder. */
+static void
+add_hugepages(const char *root, unsigned node, struct strbuf *out)
+{
+    CLEANUP_FREE char *folder =
+        xasprintf("/sys/devices/system/node/node%u/hugepages", node);
+    CLEANUP_FREE char *whole = xasprintf("%s%s", root, folder);
+    DIR *dir = opendir(whole);
+
+    if (dir == NULL)
+        return;
+    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        CLEANUP_FREE char *file = NULL;
+
+        if (e->d_name[0] == '.')
+            continue;
+        file = xasprintf("%s/%s/nr_hugepages", folder, e->d_name);
+        add_file(root, file, out);
     }
+    closedir(dir);
 }
 
 static void
@@ -104,8 +119,10 @@ add_this_machine(const char *root,
     add_file(root, "/sys/devices/system/node/online", out);
     if (!w->whole_machine)
         add_affinity(out);
-    for (unsigned i = 0; known != NULL && i < known->n_numa; i++)
+    for (unsigned i = 0; known != NULL && i < known->n_numa; i++) {
         add_meminfo(root, known->numa[i].os_index, out);
+        add_hugepages(root, known->numa[i].os_index, out);
+    }
     if (w->with_devices) {
         add_names(root, "/sys/bus/pci/devices", out);
         add_names(root, "/sys/class/drm", out);

@@ -46,9 +46,13 @@ START_TEST(a_cpu_that_goes_offline_and_memory_that_goes_leave_traces)
     } changes[] = {
         {"sys/devices/system/cpu/online", "0-2\n"},
         {"sys/devices/system/node/node0/meminfo",
-         "Node 0 MemTotal: 4 kB\nNode 0 HugePages_Total: 0\n"},
-        {"sys/devices/system/node/node0/meminfo",
-         "Node 0 MemTotal: 4 kB\nNode 0 HugePages_Total: 8\n"},
+         "Node 0 MemTotal: 4 kB\nNode 0 MemFree: 4 kB\n"},
+        {"sys/devices/system/node/node0/hugepages/hugepages-2048kB/"
+         "nr_hugepages",
+         "8\n"},
+        {"sys/devices/system/node/node0/hugepages/hugepages-1048576kB/"
+         "nr_hugepages",
+         "1\n"},
         {"sys/bus/pci/devices/0000:01:00.0", ""},
     };
     static struct topology_numa numa = {.os_index = 0};
