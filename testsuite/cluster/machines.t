@@ -18,7 +18,7 @@ KILN_SERVER=$cluster/state/socket
 export KILN_SERVER
 machines=$(cd "$top_srcdir/testsuite/data/topology" && pwd)
 nodes="xeon-2s-snc4 epyc-2s-nps1 epyc-2s-nps4 grace-superchip a64fx gpu-box \
-dram-and-hbm"
+dram-and-hbm xeon-max-2s-snc4-flat"
 for node in $nodes; do
     cluster_agent "$node" --allow-root-jobs --devices \
         --topology "$machines/$node.xml"
@@ -136,6 +136,15 @@ has a64fx -c 8 --distribution cyclic = 0-1,12-13,24-25,36-37 0-3
 has dram-and-hbm -c 2 --mem 3G --numa single-numa-node = 0-1 0=3
 has dram-and-hbm -c 2 --mem 16G --numa restricted = 0-1 0-1=14.9,1.1
 waits dram-and-hbm -c 2 --mem 16G --numa single-numa-node = NodeTooSmall
+has xeon-max-2s-snc4-flat -c 28 --mem 50G --numa single-numa-node = 0-27 0=50
+# HBM that is made to look a little further than the next cluster's memory, so
+# that nobody takes it by chance, comes before that of the other package.
+has xeon-max-2s-snc4-flat -c 28 --mem 70G --numa restricted = \
+    0-27 0-1=59.6,10.4
+has xeon-max-2s-snc4-flat -c 28 --mem 250G = \
+    0-27 0-3,8=59.6,59.6,59.6,56.3,14.9
+has xeon-max-2s-snc4-flat -c 16 --distribution scatter = \
+    0-1,28-29,56-57,84-85,112-113,140-141,168-169,196-197 0-7
 # GPUs on every other NUMA node of 16 cores of two threads.
 has gpu-box -c 32 --gpus 2 --numa single-numa-node = 32-63 1 gpu0,gpu1
 waits gpu-box -c 4 --gpus 3 --numa single-numa-node = NodeTooSmall
@@ -156,7 +165,7 @@ pods() { kctl get pods -o json | jq -c "[.items[] | select(.metadata.name |
     IN($(for id in $many; do printf '"job-%s-0",' "$id"; done | sed 's/,$//')))] |
     $1"; }
 # Those of the machine of three cores have to wait for one another.
-settled() { [ "$(pods 'map(select(.status.phase == "Running")) | length')" -ge 37 ]; }
+settled() { [ "$(pods 'map(select(.status.phase == "Running")) | length')" -ge 43 ]; }
 ok "jobs of several kinds run on all of them" wait_for 60 settled
 is "no CPU is anybody's twice, nor that of a sibling that is kept idle" \
     "$(pods '[.[] | select(.status.allocation) | .spec.nodeName as $node |

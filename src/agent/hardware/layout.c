@@ -384,17 +384,36 @@ fill_distances(hwloc_topology_t machine,
     hwloc_distances_release(machine, d);
 }
 
+/* In the system's order, which has nodes without CPUs behind the others; hwloc
+ * has each beside the one that it is near to.
+ */
+static unsigned
+list_nodes(hwloc_topology_t machine, hwloc_obj_t nodes[TOPOLOGY_MAX_NUMA])
+{
+    hwloc_obj_t node = NULL;
+    unsigned n = 0;
+
+    while ((
+        node = hwloc_get_next_obj_by_type(machine, HWLOC_OBJ_NUMANODE, node))) {
+        unsigned at = n;
+
+        if (!is_for_jobs(node))
+            continue;
+        for (; at > 0 && nodes[at - 1]->os_index > node->os_index; at--)
+            nodes[at] = nodes[at - 1];
+        nodes[at] = node;
+        n++;
+    }
+    return n;
+}
+
 static int
 fill_numa(hwloc_topology_t machine, struct topology *t, struct error *err)
 {
     hwloc_obj_t nodes[TOPOLOGY_MAX_NUMA];
-    hwloc_obj_t node = NULL;
     int r;
 
-    while (
-        (node = hwloc_get_next_obj_by_type(machine, HWLOC_OBJ_NUMANODE, node)))
-        if (is_for_jobs(node))
-            nodes[t->n_numa++] = node;
+    t->n_numa = list_nodes(machine, nodes);
     t->numa = xnew_array(struct topology_numa, t->n_numa + 1);
     for (unsigned i = 0; i < t->n_numa; i++) {
         if (nodes[i]->os_index >= BITSET_BITS)

@@ -405,6 +405,7 @@ START_TEST(machines_that_are_sold_come_out_as_they_are)
         {"grace-superchip.xml", 144, 144, 144, 2, 2, 2, 0, 40, 40},
         {"a64fx.xml", 48, 48, 4, 0, 4, 1, 0, 20, 20},
         {"gpu-box.xml", 256, 128, 128, 32, 8, 2, 8, 12, 32},
+        {"xeon-max-2s-snc4-flat.xml", 224, 112, 112, 2, 16, 2, 0, 12, 23},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -458,6 +459,27 @@ START_TEST(fast_memory_beside_the_cores_is_a_node_without_cpus)
     ck_assert_int_eq(t->numa[1].kind, TOPOLOGY_MEMORY_HBM);
     assert_pus(&t->offline, "3");
     assert_sound(t);
+    topology_free(t);
+}
+END_TEST
+
+/* Numbered behind the nodes with cores, each nearest to one of them. */
+START_TEST(each_cluster_of_a_flat_xeon_max_has_memory_of_both_kinds)
+{
+    struct topology *t = discover_data("xeon-max-2s-snc4-flat.xml", false);
+
+    ck_assert_uint_eq(t->n_numa, 16);
+    for (unsigned i = 0; i < 8; i++) {
+        const struct topology_numa *hbm = &t->numa[8 + i];
+
+        ck_assert_uint_eq(bitset_count(&t->numa[i].pus), 28);
+        ck_assert_int_eq(t->numa[i].kind, TOPOLOGY_MEMORY_PLAIN);
+        ck_assert_uint_eq(hbm->os_index, 8 + i);
+        ck_assert_int_eq(hbm->kind, TOPOLOGY_MEMORY_HBM);
+        ck_assert(bitset_is_empty(&hbm->pus));
+        ck_assert_uint_eq(hbm->package, t->numa[i].package);
+        ck_assert_uint_eq(t->distances[i * 16 + 8 + i], 13);
+    }
     topology_free(t);
 }
 END_TEST
@@ -542,6 +564,7 @@ SUITE("hardware",
       machines_that_are_sold_come_out_as_they_are,
       gpus_know_the_numa_node_that_they_hang_on,
       fast_memory_beside_the_cores_is_a_node_without_cpus,
+      each_cluster_of_a_flat_xeon_max_has_memory_of_both_kinds,
       this_machine_is_sound_and_not_virtual,
       one_numa_node_has_all_the_memory_of_the_machine,
       an_agent_bound_to_one_cpu_offers_that_one,
