@@ -34,15 +34,29 @@ struct pods {
     void *context;
 };
 
+/* To the watch, which may lag behind what was said of the pod. */
+static bool
+is_known(const struct pods *p, const struct object *pod)
+{
+    const struct object *o =
+        p->informer != NULL
+            ? informer_find(p->informer, pod->meta->namespace, pod->meta->name)
+            : NULL;
+
+    return o != NULL && strcmp(o->meta->uid, pod->meta->uid) == 0;
+}
+
 static void
 on_over(struct stay *stay, void *context)
 {
     struct pods *p = context;
 
     map_remove(p->stays, stay_uid(stay));
-    if (stay_is_gone(stay))
+    if (stay_is_gone(stay)) {
+        if (is_known(p, stay_pod(stay)))
+            map_put(p->disowned, stay_uid(stay), p);
         site_forget(p->ground, stay_uid(stay));
-    else
+    } else
         site_settle(p->ground, stay_uid(stay));
     stay_free(stay);
     p->left(p->context);
@@ -95,6 +109,13 @@ admit(struct pods *p, const struct object *pod)
     struct stay *stay = add_stay(p, pod);
     char *text;
 
+    /* Its end was told when its cores were free: no more is to be done for it
+     * than to let it go.
+     */
+    if (pod_is_finished(pod_of(pod))) {
+        stay_dismiss(stay);
+        return;
+    }
     if (other == NULL) {
         stay_resume(stay);
         return;
@@ -346,6 +367,19 @@ pods_count_running(const struct pods *p)
     while (map_next(p->stays, &at, NULL, &stay))
         n += stay_holds_cores(stay);
     return n;
+}
+
+void
+pods_visit_unclaimed(const struct pods *p,
+                     void (*visit)(const struct object *pod, void *context),
+                     void *context)
+{
+    size_t at = 0;
+    void *stay;
+
+    while (map_next(p->stays, &at, NULL, &stay))
+        if (stay_is_unclaimed(stay))
+            visit(stay_pod(stay), context);
 }
 
 void

@@ -51,6 +51,12 @@ const struct object *
 pods_find(const struct pods *pods, const char *namespace, const char *name);
 size_t pods_count_running(const struct pods *pods);
 
+/* Calls for each pod of which something is here that nobody else counts. */
+void pods_visit_unclaimed(const struct pods *pods,
+                          void (*visit)(const struct object *pod,
+                                        void *context),
+                          void *context);
+
 /* Calls for each pod whose process runs; borrowed for the call. */
 struct stay_footing;
 typedef void pods_visit_fn(const struct stay_footing *footing, void *context);

@@ -159,6 +159,9 @@ void
 stay_refuse(struct stay *s, const char *reason, const char *message)
 {
     stay_set_end(s, reason, message);
+    /* That it was put where it cannot be is not the job's fault. */
+    s->is_disruption = strcmp(reason, BROKEN_OVERLAP) == 0
+                       || strcmp(reason, BROKEN_NOT_HERE) == 0;
     log_warning("pod '%s/%s' is refused: %s",
                 s->pod->meta->namespace,
                 s->pod->meta->name,
@@ -169,6 +172,12 @@ stay_refuse(struct stay *s, const char *reason, const char *message)
                   reason,
                   message);
     stay_be_done(s);
+}
+
+void
+stay_dismiss(struct stay *s)
+{
+    stay_be_done_silently(s);
 }
 
 /* ---- The start ---- */
@@ -361,6 +370,13 @@ bool
 stay_is_gone(const struct stay *s)
 {
     return s->vanished;
+}
+
+bool
+stay_is_unclaimed(const struct stay *s)
+{
+    return stay_holds_cores(s) && (s->vanished || s->overruled)
+           && pod_of(s->pod)->status.allocation != NULL;
 }
 
 bool

@@ -72,14 +72,17 @@ DEFINE_CLEANUP(struct stay, stay_free)
 
 /* Change. Start: runs it. Resume: takes up what an earlier agent left: a live
  * shepherd, an exit record, or a pod that was lost with the machine. Refuse:
- * ends it before it began. Recheck: the node's topology is another. Update: the API has a newer state, a deletion
- * perhaps. Vanish: the API has it no more: it is killed at once and not told.
+ * ends it before it began. Dismiss: it was over before it came, and is let go.
+ * Recheck: the node's topology is another. Update: the API has a newer state, a
+ * deletion perhaps. Vanish: the API has it no more: it is killed at once and
+ * not told.
  */
 void stay_start(struct stay *stay);
 void stay_resume(struct stay *stay);
 void stay_refuse(struct stay *stay, const char *reason, const char *message);
 void stay_update(struct stay *stay, const struct object *pod);
 void stay_vanish(struct stay *stay);
+void stay_dismiss(struct stay *stay);
 void stay_recheck(struct stay *stay);
 
 /* Look. Format_cgroup: false while it has none, or the one it had is given back.
@@ -90,6 +93,11 @@ const char *stay_uid(const struct stay *stay);
 bool stay_holds_cores(const struct stay *stay);
 bool stay_format_cgroup(const struct stay *stay, struct strbuf *out);
 bool stay_is_gone(const struct stay *stay); /* from the API */
+
+/* Something of it is here, and nobody else knows: the API has forgotten the pod
+ * or given it up.
+ */
+bool stay_is_unclaimed(const struct stay *stay);
 
 /* Where a process that runs is, borrowed until the next change; false while
  * none does.

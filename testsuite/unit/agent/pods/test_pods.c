@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/pods/pods.h"
 
+#include <sys/stat.h>
+
 #include "agent/pods/ground.h"
 #include "agent/pods/spares.h"
+#include "agent/shepherd/ending.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
 #include "lib/api/topology.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
+#include "lib/base/error.h"
 #include "lib/client/announcer.h"
 #include "lib/loop/workers.h"
 #include "testsuite/lib/fake_client.h"
@@ -133,6 +137,7 @@ START_TEST(cores_that_a_pod_here_has_are_refused_to_another_and_that_is_said)
     ck_assert_ptr_nonnull(c);
     ck_assert_str_eq(c->status, "True");
     ck_assert_str_eq(c->reason, "AllocationOverlap");
+    ck_assert_ptr_nonnull(pod_find_condition(refused, "DisruptionTarget"));
     ck_assert_ptr_null(pod_find_condition(kept, "AllocationBroken"));
     ck_assert(!is_refused_for_overlap("third"));
     ck_assert_uint_ge(fake_client_count(world.api, &event_kind), 1);
@@ -140,4 +145,41 @@ START_TEST(cores_that_a_pod_here_has_are_refused_to_another_and_that_is_said)
 }
 END_TEST
 
-SUITE("pods", cores_that_a_pod_here_has_are_refused_to_another_and_that_is_said)
+/* As the agent finds it that comes between the word of a pod's end and that of
+ * its deletion, or hears of the one after it has said the other.
+ */
+START_TEST(a_pod_that_is_over_holds_nothing_when_it_is_heard_of_again)
+{
+    CLEANUP_FREE char *place = NULL;
+    CLEANUP_FREE char *there = NULL;
+    struct error err = {0};
+    struct ending e = {.pod_uid = (char[]){"uid-gone"},
+                       .boot_id = (char[]){"boot"}};
+
+    begin();
+    place = xasprintf("%s/pods", world.place);
+    there = xasprintf("%s/pods/uid-gone", world.place);
+    ck_assert_int_eq(mkdir(place, 0700), 0);
+    ck_assert_int_eq(mkdir(there, 0700), 0);
+    ck_assert_msg(ending_write(&e, there, there, &err) == 0, "%s", err.text);
+    fake_client_put(world.api,
+                    &pod_kind,
+                    "{\"metadata\":{\"name\":\"gone\",\"namespace\":"
+                    "\"physics\",\"uid\":\"uid-gone\",\"deletionTimestamp\":"
+                    "\"2026-01-01T00:00:00Z\"},\"spec\":{\"nodeName\":\"n1\","
+                    "\"containers\":[{\"name\":\"main\"}]},\"status\":{"
+                    "\"phase\":\"Failed\",\"allocation\":{\"cpus\":\"2-3\"}}}");
+    pods_start(world.pods);
+    fake_client_run(world.api);
+    bind_pod("next", "2-3");
+    fake_client_run(world.api);
+
+    ck_assert(!is_refused_for_overlap("next"));
+    ck_assert_uint_eq(fake_client_calls(world.api, CLIENT_DELETE, NULL), 1);
+    end();
+}
+END_TEST
+
+SUITE("pods",
+      cores_that_a_pod_here_has_are_refused_to_another_and_that_is_said,
+      a_pod_that_is_over_holds_nothing_when_it_is_heard_of_again)
