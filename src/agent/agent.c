@@ -353,6 +353,16 @@ disown(const char *pod_uid, void *context)
 }
 
 static void
+visit_unclaimed(void (*visit)(const struct object *pod, void *arg),
+                void *arg,
+                void *context)
+{
+    struct agent *a = context;
+
+    pods_visit_unclaimed(a->pods, visit, arg);
+}
+
+static void
 on_left(void *context)
 {
     struct agent *a = context;
@@ -375,6 +385,7 @@ on_ready(void *context)
         .node = a->node_name,
         .doubted = on_doubt,
         .disown = disown,
+        .visit_unclaimed = visit_unclaimed,
         .context = a,
     });
     if (a->scratch != NULL)

@@ -4,10 +4,13 @@
 #include <string.h>
 
 #include "lib/api/kind.h"
+#include "lib/api/meta.h"
 #include "lib/api/node.h"
 #include "lib/api/object.h"
+#include "lib/api/remnant.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/client/client.h"
@@ -47,7 +50,8 @@ on_released(const struct client_reply *reply, void *context)
     s->releasing = s->changed = false;
     if (reply->code != 200 && reply->code != 404) {
         client_reply_error(reply, &err);
-        log_warning("cannot say that deleted pods are gone: %s, trying again",
+        log_warning("cannot say what deleted pods have left here: %s, trying "
+                    "again",
                     err.text);
         timer_start(s->again, AGAIN_MS);
     } else if (changed)
@@ -69,32 +73,53 @@ release(struct standing *s, struct arena *arena TAKES, struct json *body)
     client_call(s->s.client, arena, &request, on_released, s);
 }
 
+/* What is said of a look. */
+struct word {
+    struct arena *arena;
+    const struct node *node;
+    struct json *remnants;
+};
+
+static void
+claim(const struct object *pod, void *arg)
+{
+    struct word *w = arg;
+
+    if (node_find_remnant(w->node, pod->meta->uid) == NULL)
+        json_set(w->arena,
+                 w->remnants,
+                 pod->meta->uid,
+                 remnant_make(w->arena, pod, clock_real_us(&clock_system)));
+}
+
 void
 standing_look(struct standing *s)
 {
     const struct object *object = informer_find(s->informer, NULL, s->node);
     const struct node *node = object != NULL ? node_of(object) : NULL;
-    struct arena *arena;
-    struct json *body, *gone;
+    struct word w = {.node = node};
+    struct json *body;
 
     s->changed = s->releasing;
-    if (node == NULL || node->status.remnants.count == 0 || s->releasing)
+    if (node == NULL || s->releasing)
         return;
-    arena = arena_new(0);
-    body = json_object(arena);
-    gone = json_make_object(arena,
-                            json_make_object(arena, body, "status"),
-                            "remnants");
+    w.arena = arena_new(0);
+    body = json_object(w.arena);
+    w.remnants = json_make_object(w.arena,
+                                  json_make_object(w.arena, body, "status"),
+                                  "remnants");
     for (unsigned i = 0; i < node->status.remnants.count; i++) {
         const char *uid = node->status.remnants.items[i].key;
 
         if (s->s.disown(uid, s->s.context))
-            json_set(arena, gone, uid, json_null(arena));
+            json_set(w.arena, w.remnants, uid, json_null(w.arena));
     }
-    if (json_count(gone) > 0)
-        release(s, arena, body);
+    if (!node_is_fenced(node))
+        s->s.visit_unclaimed(claim, &w, s->s.context);
+    if (json_count(w.remnants) > 0)
+        release(s, w.arena, body);
     else
-        arena_free(arena);
+        arena_free(w.arena);
 }
 
 const struct object *

@@ -5,7 +5,9 @@
  * hear of; only the agent can say that the node is well after all, and says so
  * as soon as it sees the mark. A Node that is gone is noticed in the same way.
  * What pods deleted by force left here (status.remnants) is given back when
- * nothing of them is here any more.
+ * nothing of them is here any more. What a pod left that was given up while the
+ * node was fenced is added when it is not fenced any more: its cores are not
+ * free, whatever was said.
  *
  * Owns:    the watch.
  * Thread:  the loop's.
@@ -29,6 +31,12 @@ struct standing_settings {
     void (*doubted)(void *context);
     /* Whether nothing of that pod is here, nor will be. */
     bool (*disown)(const char *pod_uid, void *context);
+    /* Calls for each pod of which something is here that the API does not
+     * count.
+     */
+    void (*visit_unclaimed)(void (*visit)(const struct object *pod, void *arg),
+                            void *arg,
+                            void *context);
     void *context;
 };
 
@@ -41,5 +49,5 @@ DEFINE_CLEANUP(struct standing, standing_free)
 /* The Node as it was heard of last, or NULL; borrowed until the next change. */
 const struct object *standing_node(const struct standing *standing);
 
-/* A pod has left: look what can be given back. */
+/* A pod has left: look what can be given back, and what is to be kept. */
 void standing_look(struct standing *standing);

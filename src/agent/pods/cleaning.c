@@ -29,7 +29,19 @@ struct cleaning {
     bool read_ending;
     bool is_clean;
     char *trouble;
+    unsigned n_left; /* processes that were killed and are still there */
+    pid_t left;      /* one of them */
 };
+
+static int
+note_left(pid_t pid, void *context)
+{
+    struct cleaning *c = context;
+
+    c->n_left++;
+    c->left = pid;
+    return 0;
+}
 
 static void
 clean_work(void *arg)
@@ -43,6 +55,7 @@ clean_work(void *arg)
     if (c->cgroup != NULL) {
         r = cgroup_is_empty(c->cgroup);
         if (r == 0) {
+            (void)cgroup_visit_processes(c->cgroup, note_left, c);
             (void)cgroup_kill(c->cgroup, NULL);
             return; /* looked at again */
         }
@@ -107,13 +120,20 @@ clean_done(void *arg)
     free(c->trouble);
     free(c->uid);
     bool is_clean = c->is_clean;
+    unsigned n_left = c->n_left;
+    pid_t left = c->left;
     free(c);
     if (!stay_come_back(s))
         return;
     if (!is_clean) {
+        stuck_note(s, n_left, left);
         timer_start(s->clean_timer, AGAIN_MS);
         return;
     }
+    if (s->is_stuck)
+        log_info("pod '%s/%s': all of its processes are gone",
+                 s->pod->meta->namespace,
+                 s->pod->meta->name);
     if (s->cgroup != NULL) {
         if (cgpool_retire(s->s.ground->pool, s->cgroup))
             site_sweep(s->s.ground);

@@ -51,8 +51,12 @@ following_act(void *context)
             s->deadline_exceeded =
                 s->deadline_exceeded || deadline_is_exceeded(&s->deadline, now);
             launch_signal(s->pidfd, LAUNCH_ALL, SIGKILL, NULL);
-            break;
+            s->killed_at_us = now;
+            timer_start(s->deadline_timer, STUCK_MS);
+            return;
         case DEADLINE_WAIT:
+            if (s->deadline.killed)
+                stuck_look(s);
             if (next != DEADLINE_NEVER)
                 timer_start(s->deadline_timer, (next - now) / 1000 + 1);
             return;

@@ -2,8 +2,9 @@
 /* stay_state.h - what the files of a stay share
  *
  * stay.c has the phases and what the API says, starting.c the way to a
- * shepherd, following.c the time while it runs, cleaning.c the end, telling.c
- * what the API is told, observing.c where it is while it runs.
+ * shepherd, following.c the time while it runs, cleaning.c the end, stuck.c
+ * what does not end, telling.c what the API is told, observing.c where it is
+ * while it runs.
  *
  * Thread: the loop's.
  */
@@ -64,6 +65,8 @@ struct stay {
     char *end_message;
     bool is_disruption;
     struct timer *clean_timer;
+    int64_t killed_at_us; /* and still there; 0: was not, or is not */
+    bool is_stuck;        /* which was said */
 
     /* The telling. */
     enum told wanted, told;
@@ -100,6 +103,14 @@ void following_look(void *stay);
 /* cleaning.c: reads how it went and removes what is left; now: of a timer. */
 void cleaning_begin(struct stay *s);
 void cleaning_now(void *stay);
+
+/* stuck.c: processes that were killed and do not go. Note: so many were seen,
+ * one of them this; says so when that has lasted. Look: the same, while the
+ * shepherd waits for them itself. Wait: until when it is worth a look.
+ */
+#define STUCK_MS 3000
+void stuck_note(struct stay *s, unsigned n, pid_t one);
+void stuck_look(struct stay *s);
 
 /* observing.c: looks where the pod's processes are, from time to time; now: of
  * a timer. Broken: what is wrong with its allocation, as a condition's reason;

@@ -13,7 +13,7 @@
 #include "lib/api/node.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
-#include "lib/api/quantity.h"
+#include "lib/api/remnant.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/json/json.h"
@@ -42,52 +42,6 @@ remnants_expected(const struct request *q, const struct object *object)
     return node != NULL && !node_is_fenced(node_of(node));
 }
 
-static void
-add_requests(struct request *q,
-             struct json *sums,
-             const struct string_map *requests)
-{
-    for (unsigned i = 0; i < requests->count; i++) {
-        const struct string_entry *r = &requests->items[i];
-        const char *so_far = json_get_text(sums, r->key);
-        struct quantity sum, more;
-        char text[QUANTITY_TEXT_SIZE];
-
-        if (quantity_parse(r->value, &sum) < 0)
-            continue;
-        if (so_far != NULL && quantity_parse(so_far, &more) == 0)
-            quantity_add(&sum, &more);
-        quantity_format(&sum, text);
-        json_set_string(q->arena, sums, r->key, text);
-    }
-}
-
-static struct json *
-make_remnant(struct request *q, const struct object *object)
-{
-    const struct pod *pod = pod_of(object);
-    struct json *remnant = json_object(q->arena);
-    struct json *requests;
-    char now[TIME_TEXT_SIZE];
-
-    json_set_string(q->arena, remnant, "namespace", pod->meta.namespace);
-    json_set_string(q->arena, remnant, "name", pod->meta.name);
-    time_format(clock_real_us(q->server->clock), false, now);
-    json_set_string(q->arena, remnant, "leftAt", now);
-    requests = json_make_object(q->arena, remnant, "requests");
-    for (unsigned i = 0; i < pod->spec.containers.count; i++)
-        add_requests(q,
-                     requests,
-                     &pod->spec.containers.items[i].resources.requests);
-    json_set(q->arena,
-             remnant,
-             "allocation",
-             json_dup(q->arena,
-                      json_get_path(object_tree(object, q->arena),
-                                    "status.allocation")));
-    return remnant;
-}
-
 void
 remnants_leave(struct request *q,
                struct store_txn *txn,
@@ -101,7 +55,7 @@ remnants_leave(struct request *q,
     json_set(q->arena,
              json_make_object(q->arena, status, "remnants"),
              pod->meta->uid,
-             make_remnant(q, pod));
+             remnant_make(q->arena, pod, clock_real_us(q->server->clock)));
     q->route.kind = &node_kind; /* of what is written */
     write_put(q, txn, tree, object_tree(node, q->arena));
     q->route.kind = kind;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/standing.h"
 
+#include "lib/api/allocation.h"
 #include "lib/api/kind.h"
 #include "lib/api/node.h"
 #include "lib/api/object.h"
@@ -17,6 +18,7 @@ static struct {
     struct standing *standing;
     unsigned doubted;
     bool is_here; /* what is left of pods */
+    const struct object *unclaimed;
 } world;
 
 static void
@@ -35,6 +37,16 @@ disown(const char *pod_uid, void *context)
 }
 
 static void
+visit_unclaimed(void (*visit)(const struct object *pod, void *arg),
+                void *arg,
+                void *context)
+{
+    (void)context;
+    if (world.unclaimed != NULL)
+        visit(world.unclaimed, arg);
+}
+
+static void
 begin(const char *node)
 {
     memset(&world, 0, sizeof(world));
@@ -46,6 +58,7 @@ begin(const char *node)
         .node = "n1",
         .doubted = doubted,
         .disown = disown,
+        .visit_unclaimed = visit_unclaimed,
     });
     for (int i = 0; i < 10; i++)
         turns_take(world.api);
@@ -122,6 +135,47 @@ START_TEST(what_is_here_is_kept_until_it_has_left)
 }
 END_TEST
 
+#define FENCED                                                                               \
+    "{\"metadata\":{\"name\":\"n1\"},\"spec\":{\"taints\":[{\"key\":\"" TAINT_OUT_OF_SERVICE \
+    "\",\"effect\":\"NoExecute\"}]},\"status\":{"                                            \
+    "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}"
+
+START_TEST(what_is_here_of_a_pod_that_was_given_up_is_claimed_when_fencing_ends)
+{
+    const struct remnant *r;
+
+    begin(FENCED);
+    world.is_here = true;
+    world.unclaimed = fake_client_put(
+        world.api,
+        &pod_kind,
+        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":"
+        "\"uid-a\"},\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":"
+        "\"main\",\"resources\":{\"requests\":{\"cpu\":\"2\"}}},{\"name\":"
+        "\"side\",\"resources\":{\"requests\":{\"cpu\":\"500m\"}}}]},"
+        "\"status\":{\"phase\":\"Failed\",\"allocation\":{\"cpus\":\"4-5\"}}}");
+    standing_look(world.standing);
+    for (int i = 0; i < 10; i++)
+        turns_take(world.api);
+    ck_assert_uint_eq(count_remnants(), 0);
+
+    fake_client_put(world.api, &node_kind, NODE("True", ""));
+    turns_until(world.api, count_remnants() == 1);
+    r = node_find_remnant(
+        node_of(fake_client_find(world.api, &node_kind, NULL, "n1")),
+        "uid-a");
+    ck_assert_str_eq(r->name, "a");
+    ck_assert_str_eq(r->allocation->cpus, "4-5");
+    ck_assert_str_eq(r->requests.items[0].value, "2500m");
+
+    world.is_here = false;
+    world.unclaimed = NULL;
+    standing_look(world.standing);
+    turns_until(world.api, count_remnants() == 0);
+    end();
+}
+END_TEST
+
 START_TEST(it_is_tried_again_when_that_fails)
 {
     begin(NODE("True", ""));
@@ -146,4 +200,5 @@ SUITE("standing",
       so_is_one_that_has_gone,
       what_is_not_here_any_more_is_given_back,
       what_is_here_is_kept_until_it_has_left,
+      what_is_here_of_a_pod_that_was_given_up_is_claimed_when_fencing_ends,
       it_is_tried_again_when_that_fails)

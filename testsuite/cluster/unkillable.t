@@ -1,0 +1,172 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A process that cannot be killed keeps its cores until it is gone: whatever
+# becomes of its pod, of the agent and of the controller meanwhile.
+#
+# Frozen by the freezer of cgroup v1, a process does not die of SIGKILL before it
+# is thawed, as one does not that waits for a broken disk.
+
+# shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+cluster_begin
+need munged kiln-controller kiln-agent ksub kctl jq curl
+cluster_user kilntest1 || skip_all "only root can make users"
+freezer=$(awk '$3 == "cgroup" && $4 ~ /(^|,)freezer(,|$)/ { print $2; exit }' \
+    /proc/mounts)
+[ -n "$freezer" ] || skip_all "cgroup v1's freezer is not mounted here"
+freezer=$freezer/kiln-unkillable-$$
+mkdir "$freezer" 2>/dev/null || skip_all "no cgroup can be made in the freezer"
+
+thaw() { echo THAWED >"$freezer/freezer.state"; }
+is_thawed() { ! grep -q . "$freezer/cgroup.procs"; }
+clean_up() {
+    (exit "$1") # for cluster_end
+    thaw
+    while read -r left; do
+        kill -KILL "$left"
+    done <"$freezer/cgroup.procs"
+    wait_for 10 is_thawed
+    rmdir "$freezer"
+}
+trap 'status=$?; clean_up "$status" 2>/dev/null; (exit "$status"); cluster_end' EXIT
+freeze() { # PID: it, in the midst of what it does
+    echo "$1" >"$freezer/cgroup.procs" &&
+        echo FROZEN >"$freezer/freezer.state" &&
+        wait_for 10 grep -q FROZEN "$freezer/freezer.state"
+}
+
+cluster_munge
+controller() { cluster_controller --node-grace 2s; }
+controller
+KILN_SERVER=$cluster/state/socket
+export KILN_SERVER
+home=$cluster/home/kilntest1
+agent() {
+    cluster_agent n1 --topology 'numa:2 core:4 pu:1' --heartbeat 300ms
+}
+agent
+wait_for 20 kctl wait --for condition=Ready node n1 || bail_out "no node"
+kctl taint n1 "$(kctl get node n1 -o json | jq -r '.spec.taints[] |
+    select(.key | contains("virtual")).key')-" >/dev/null
+
+state_is() { kctl get job "$1" --no-headers | grep -qw "$2"; }
+of_pod() { kctl get pod "$1" -o json | jq -r "$2"; }
+pod_is() { [ "$(of_pod "$1" "$2")" = "$3" ]; }
+# hold: a job on all cores runs and is frozen: $id, $pod, $process.
+hold() {
+    rm -f "$home/pid"
+    # shellcheck disable=SC2016 # of the job's shell
+    id=$(as kilntest1 ksub --parsable -n 8 -t 1:00:00 -o /dev/null \
+        --wrap 'echo $$ >pid; exec sleep 1000')
+    pod=job-$id-0
+    wait_for 20 test -s "$home/pid" && wait_for 20 state_is "$id" Running
+    process=$(cat "$home/pid")
+    freeze "$process" || bail_out "process $process cannot be frozen"
+}
+lives() { ! has_ended "$process"; }
+# A job that wants cores, and so waits: $next.
+want() {
+    next=$(as kilntest1 ksub --parsable -c 4 --numa single-numa-node \
+        -o /dev/null --wrap true)
+}
+says() { kctl why "$next" | tr -s ' ' | grep -q -- "$1"; }
+event() { kctl get events | grep -q -- "$1"; }
+log_says() { grep -Eq -- "$1" "$cluster/log/n1"; }
+left() { kctl get node n1 -o json | jq -r '.status.remnants[]?.name'; }
+nothing_is_left() { [ -z "$(left)" ]; }
+
+# --- deleted by force --------------------------------------------------------------
+
+hold
+kctl delete job "$id" >/dev/null
+kctl delete pod "$pod" --force --grace-period=0 >/dev/null 2>&1
+not_ok "a pod that is deleted by force is gone" kctl get pod "$pod"
+is "what is left of it is kept" "$(left)" "$pod"
+want
+ok "nobody gets its cores" wait_for 20 says 'n1 has 0 free'
+ok "that it cannot be killed is said" \
+    wait_for 20 log_says "$pod': 1 of its processes cannot be killed, process \
+$process .sleep. among them"
+ok "by an event, too" wait_for 10 event "Unkillable.*$pod.*nobody else's until"
+stop n1 KILL
+agent
+ok "another agent takes it up" wait_for 20 log_says "$pod. is not in the API"
+stop controller KILL
+controller
+wait_for 20 kctl wait --for condition=Ready node n1
+ok "another controller does not give them away, either" says 'n1 has 0 free'
+is "it is left" "$(left)" "$pod"
+ok "and lives" lives
+like "the job waits" "$(kctl get job "$next" --no-headers)" Pending
+thaw
+ok "thawed, it is gone" wait_for 20 has_ended "$process"
+ok "with all that was left" wait_for 20 nothing_is_left
+ok "and its cores are taken" wait_for 20 state_is "$next" Completed
+
+# --- deleted in order ---------------------------------------------------------------
+
+hold
+kctl cancel "$id" >/dev/null
+is_leaving() { ! pod_is "$pod" .metadata.deletionTimestamp null; }
+wait_for 20 is_leaving
+kctl delete pod "$pod" --grace-period=1 >"$cluster/log/delete" 2>&1 & # not in 30 s
+deleting=$!
+want
+ok "a pod that is being deleted stays until its process is gone" \
+    wait_for 20 event "Unkillable.*$pod"
+ok "it is there" is_leaving
+ok "its cores are taken" says 'n1 has 0 free'
+thaw
+ok "then it goes" wait_for 20 has_ended "$process"
+ok "and its cores are free" wait_for 20 state_is "$next" Completed
+wait "$deleting"
+
+# --- given away all the same ---------------------------------------------------------
+
+# An administrator says that the node is off, which is not so.
+hold
+signal n1 STOP
+phase_is_unknown() { pod_is "$pod" .status.phase Unknown; }
+wait_for 20 phase_is_unknown
+kctl fence node n1 --yes >/dev/null
+wait_for 20 pod_is "$pod" .status.phase Failed
+kctl unfence node n1 >/dev/null
+as kilntest1 kctl apply -f - >/dev/null <<TXT
+apiVersion: v1
+kind: Pod
+metadata: {name: late}
+spec:
+  schedulerName: somebody-else
+  restartPolicy: Never
+  containers:
+  - {name: main, image: host, command: ["true"]}
+TXT
+is "a binding to them is made, as nobody says otherwise" "$(curl -sS \
+    -o "$cluster/answer" -w '%{http_code}' \
+    --unix-socket "$cluster/state/socket" -H 'Content-Type: application/json' \
+    --data '{"apiVersion":"v1","kind":"Binding","metadata":{"name":"late"},
+        "target":{"name":"n1"},"allocation":{"cpus":"2-3","memoryNodes":"0"}}' \
+    http://localhost/api/v1/namespaces/default/pods/late/binding)" 201
+signal n1 CONT
+ok "cores that a process has on the node are refused to another pod" \
+    wait_for 20 pod_is late .status.reason AllocationOverlap
+like "by whom they are held is said" "$(of_pod late .status.message)" \
+    "overlaps that of pod 'default/$pod' here: both have the CPUs 2-3"
+is "as a condition" "$(of_pod late '.status.conditions[] |
+    select(.type == "AllocationBroken") | .status + " " + .reason')" \
+    "True AllocationOverlap"
+ok "and an event" wait_for 10 event "AllocationOverlap.*late"
+is_left() { [ "$(left)" = "$pod" ]; }
+ok "the node says what is there, though nobody counted it any more" \
+    wait_for 20 is_left
+want
+ok "so others wait" wait_for 20 says 'n1 has 0 free'
+ok "the old one lives" lives
+thaw
+ok "until it can end" wait_for 20 has_ended "$process"
+ok "with all that was left" wait_for 20 nothing_is_left
+ok "and they run" wait_for 20 state_is "$next" Completed
+finish
