@@ -309,6 +309,14 @@ on_renewed(int64_t sent_us, void *context)
     pods_note_heard(a->pods, sent_us);
 }
 
+static void
+on_back(void *context)
+{
+    struct agent *a = context;
+
+    pods_tell_now(a->pods);
+}
+
 /* The machine is another one now, or has less of itself. */
 static void
 on_changed(struct topology *is TAKES,
@@ -474,6 +482,7 @@ agent_new(const struct agent_settings *settings,
         .every_ms = settings->heartbeat_us / 1000,
         .lost = on_doubt,
         .renewed = on_renewed,
+        .back = on_back,
         .context = a,
     });
     a->pods = pods_new(&a->ground, on_left, a);

@@ -59,10 +59,14 @@ on_answer(const struct client_reply *reply, void *context)
         return;
     }
     if (reply->code == 200 || reply->code == 201) {
-        if (h->quiet)
-            log_info("the controller answers again");
+        bool was_quiet = h->quiet;
+
         h->quiet = false;
         h->was_renewed = true;
+        if (was_quiet)
+            log_info("the controller answers again");
+        if (was_quiet && h->s.back != NULL)
+            h->s.back(h->s.context);
         if (h->s.renewed != NULL)
             h->s.renewed(h->sent_us, h->s.context);
         timer_start(h->timer, h->s.every_ms);

@@ -24,6 +24,9 @@ typedef void heartbeat_lost_fn(void *context);
 /* The renewal sent at that CLOCK_BOOTTIME was acknowledged. */
 typedef void heartbeat_renewed_fn(int64_t sent_us, void *context);
 
+/* So was this one, after others that failed. */
+typedef void heartbeat_back_fn(void *context);
+
 struct heartbeat_settings {
     struct loop *loop;
     struct client *client;
@@ -32,6 +35,7 @@ struct heartbeat_settings {
     int64_t every_ms; /* between renewals; 0: 10,000 */
     heartbeat_lost_fn *lost;
     heartbeat_renewed_fn *renewed; /* or NULL */
+    heartbeat_back_fn *back;       /* or NULL */
     void *context;
 };
 

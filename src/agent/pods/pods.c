@@ -329,6 +329,16 @@ pods_note_heard(struct pods *p, int64_t heard_us)
 }
 
 void
+pods_tell_now(struct pods *p)
+{
+    size_t at = 0;
+    void *stay;
+
+    while (map_next(p->stays, &at, NULL, &stay))
+        stay_tell_now(stay);
+}
+
+void
 pods_note_topology(struct pods *p)
 {
     size_t at = 0;

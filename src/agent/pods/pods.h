@@ -36,6 +36,11 @@ void pods_start(struct pods *pods);
 /* The controller has acknowledged what was sent at that CLOCK_BOOTTIME. */
 void pods_note_heard(struct pods *pods, int64_t heard_us);
 
+/* The controller answers again: what it could not be told it is told now, without
+ * waiting for the time of the next try.
+ */
+void pods_tell_now(struct pods *pods);
+
 /* The node's topology is another now: pods that lost something are told. */
 void pods_note_topology(struct pods *pods);
 

@@ -74,13 +74,14 @@ DEFINE_CLEANUP(struct stay, stay_free)
  * shepherd, an exit record, or a pod that was lost with the machine. Refuse:
  * ends it before it began. Dismiss: it was over before it came, and is let go.
  * Recheck: the node's topology is another. Update: the API has a newer state, a
- * deletion perhaps. Vanish: the API has it no more: it is killed at once and
- * not told.
+ * deletion perhaps. Tell_now: what waits to be told once more. Vanish: the API
+ * has it no more: it is killed at once and not told.
  */
 void stay_start(struct stay *stay);
 void stay_resume(struct stay *stay);
 void stay_refuse(struct stay *stay, const char *reason, const char *message);
 void stay_update(struct stay *stay, const struct object *pod);
+void stay_tell_now(struct stay *stay);
 void stay_vanish(struct stay *stay);
 void stay_dismiss(struct stay *stay);
 void stay_recheck(struct stay *stay);

@@ -137,6 +137,15 @@ compose_report(struct stay *s, struct arena *arena)
                       });
 }
 
+void
+stay_tell_now(struct stay *s)
+{
+    if (!timer_is_running(s->tell_timer))
+        return;
+    s->tell_ms = 0;
+    timer_start(s->tell_timer, 0);
+}
+
 /* What it was told is not so any more. */
 void
 telling_again(struct stay *s)

@@ -10,7 +10,7 @@
 static struct {
     struct fake_client *api;
     struct heartbeat *heartbeat;
-    unsigned lost, renewed;
+    unsigned lost, renewed, back;
     int64_t sent_us;
 } world;
 
@@ -30,6 +30,13 @@ renewed(int64_t sent_us, void *context)
 }
 
 static void
+back(void *context)
+{
+    (void)context;
+    world.back++;
+}
+
+static void
 begin(int64_t every_ms)
 {
     memset(&world, 0, sizeof(world));
@@ -42,6 +49,7 @@ begin(int64_t every_ms)
         .every_ms = every_ms,
         .lost = lost,
         .renewed = renewed,
+        .back = back,
     });
     heartbeat_start(world.heartbeat);
 }
@@ -96,9 +104,11 @@ START_TEST(it_goes_on_and_through_failures)
     begin(1);
     turns_until(world.api, world.renewed > 0);
     fake_client_fail(world.api, CLIENT_MERGE_PATCH, NULL, 500, "InternalError");
+    ck_assert_uint_eq(world.back, 0);
     turns_until(world.api, world.renewed > 3);
 
     ck_assert_uint_eq(world.lost, 0);
+    ck_assert_uint_eq(world.back, 1);
     end();
 }
 END_TEST
