@@ -16,14 +16,16 @@ cluster_controller --allow-root-jobs
 KILN_SERVER=$cluster/state/socket
 export KILN_SERVER
 machines=$(cd "$top_srcdir/testsuite/data/topology" && pwd)
-for node in gpu-box epyc-2s-nps4 a64fx; do
-    cluster_agent "$node" --allow-root-jobs --devices \
-        --topology "$machines/$node.xml"
-    wait_for 20 kctl wait --for condition=Ready node "$node" >/dev/null ||
-        bail_out "no node $node"
-    kctl taint "$node" "$(kctl get node "$node" -o json |
+begin() { # NODE FILE
+    cluster_agent "$1" --allow-root-jobs --devices --topology "$2"
+    wait_for 20 kctl wait --for condition=Ready node "$1" >/dev/null ||
+        bail_out "no node $1"
+    kctl taint "$1" "$(kctl get node "$1" -o json |
         jq -r '.spec.taints[] | select(.key | contains("virtual")) | .key')-" \
         >/dev/null
+}
+for node in gpu-box epyc-2s-nps4 a64fx; do
+    begin "$node" "$machines/$node.xml"
 done
 cd "$cluster/home" || bail_out "no home"
 
@@ -82,6 +84,23 @@ place -w a64fx -c 12 --mem 4G --mem-bind interleave
 is "a core memory group" "$(field '.cpus') $(field '.memoryNodes')" "0-11 0"
 first=$id
 
+# GPUs on all NUMA nodes that have some, and no core beside one of them.
+place -w gpu-box -c 32 --gpus 1 --numa single-numa-node
+full=$id
+is "the cores beside two GPUs are taken" "$(field '.cpus')" "32-63"
+place -w gpu-box -c 6 --gpus 7 --numa restricted
+is "GPUs of four NUMA nodes while cores are free on three" \
+    "$(field '.devices | length')" 7
+like "with cores beside some of them" "$(field '.memoryNodes')" '^[357]$'
+drop
+id=$(ksub --parsable -o /dev/null -w gpu-box -c 6 --gpus 7 \
+    --numa single-numa-node --wrap true)
+ok "they are not of one NUMA node" wait_for 20 sh -c \
+    "kctl why $id | grep -q 'too small for the requested placement'"
+kctl cancel "$id" >/dev/null
+id=$full
+drop
+
 # --- what does not fit -----------------------------------------------------------
 
 for _ in 1 2 3; do
@@ -92,13 +111,38 @@ waits=$(ksub --parsable -o /dev/null -w a64fx -c 12 --mem 7G \
 said() { kctl why "$waits" | tr -s ' ' | grep -q -- "$1"; }
 ok "a job that fits later waits" wait_for 20 said "Not placed: "
 ok "what it needs is said" \
-    said "Needs: 12 CPUs on whole cores in one NUMA node, 7Gi of memory"
-ok "and what is there" said "a64fx has 24 free, at most 9 in one NUMA node"
+    wait_for 20 said "Needs: 12 CPUs on whole cores in one NUMA node, 7Gi of memory"
+ok "and what is there" wait_for 20 said "a64fx has 24 free, at most 9 in one NUMA node"
 like "top knows the largest hole" "$(kctl top nodes a64fx)" \
     "9 cores, 7[0-9.]*Gi"
 kctl cancel "$waits" >/dev/null
 id=$first
 drop
+
+# --- holes -----------------------------------------------------------------------
+
+# Cores offline in the midst of two NUMA nodes: they are of 10, 12, 2 and 12.
+sed 's/ allowed_cpuset="[^"]*"/ allowed_cpuset="0x0000fffc,0x00ffffcf"/' \
+    "$machines/a64fx.xml" >"$cluster/holes.xml"
+chmod 644 "$cluster/holes.xml"
+begin holes "$cluster/holes.xml"
+like "cores that are offline are none of the node's" \
+    "$(kctl topology holes)" 'CPUs 4-5,24-33 are offline'
+place -w holes -c 10 --numa single-numa-node
+is "what fits a NUMA node with a hole fills it, without the hole" \
+    "$(field '.cpus') $(field '.memoryNodes')" "0-3,6-11 0"
+place -w holes -c 2 --numa single-numa-node
+is "the smallest that does is enough" \
+    "$(field '.cpus') $(field '.memoryNodes')" "34-35 2"
+drop
+place -w holes -c 14 --numa restricted
+is "what no NUMA node has is put together of two that it fills" \
+    "$(field '.cpus') $(field '.memoryNodes')" "12-23,34-35 1-2"
+drop
+waits=$(ksub --parsable -o /dev/null -w holes -c 13 \
+    --numa single-numa-node --wrap true)
+ok "or has no place" wait_for 20 said 'too small for the requested placement'
+kctl cancel "$waits" >/dev/null
 
 # --- a controller that dies between choosing and binding --------------------------
 
