@@ -53,6 +53,7 @@ struct failure {
     char *subresource;
     int code;
     char *reason;
+    char *text; /* no failure: the body of the answer */
 };
 
 struct fake_client {
@@ -403,6 +404,7 @@ failure_free(struct failure *f)
 {
     free(f->subresource);
     free(f->reason);
+    free(f->text);
     free(f);
 }
 
@@ -419,7 +421,13 @@ do_failure(struct fake_client *fake, struct fake_call *c)
                    != 0)
             continue;
         list_remove(&f->link);
-        answer_failure(c, f->code, f->reason);
+        if (f->text == NULL)
+            answer_failure(c, f->code, f->reason);
+        else
+            answer(c,
+                   &(struct client_reply){.code = f->code,
+                                          .text = f->text,
+                                          .length = strlen(f->text)});
         failure_free(f);
         return true;
     }
@@ -633,6 +641,21 @@ fake_client_client(struct fake_client *fake)
     return &fake->client;
 }
 
+static struct failure *
+prepare(struct fake_client *fake,
+        enum client_verb verb,
+        const char *subresource,
+        int code)
+{
+    struct failure *f = xnew(struct failure);
+
+    f->verb = verb;
+    f->subresource = xstrdup(subresource != NULL ? subresource : "");
+    f->code = code;
+    list_add_last(&fake->failures, &f->link);
+    return f;
+}
+
 void
 fake_client_fail(struct fake_client *fake,
                  enum client_verb verb,
@@ -640,13 +663,17 @@ fake_client_fail(struct fake_client *fake,
                  int code,
                  const char *reason)
 {
-    struct failure *f = xnew(struct failure);
+    prepare(fake, verb, subresource, code)->reason = xstrdup(reason);
+}
 
-    f->verb = verb;
-    f->subresource = xstrdup(subresource != NULL ? subresource : "");
-    f->code = code;
-    f->reason = xstrdup(reason);
-    list_add_last(&fake->failures, &f->link);
+void
+fake_client_answer(struct fake_client *fake,
+                   enum client_verb verb,
+                   const char *subresource,
+                   int code,
+                   const char *text)
+{
+    prepare(fake, verb, subresource, code)->text = xstrdup(text);
 }
 
 void

@@ -43,6 +43,13 @@ void fake_client_fail(struct fake_client *fake,
                       int code,
                       const char *reason);
 
+/* The next one is answered by that text, for who asks for it raw. */
+void fake_client_answer(struct fake_client *fake,
+                        enum client_verb verb,
+                        const char *subresource,
+                        int code,
+                        const char *text);
+
 /* Look. Find: borrowed, or NULL. */
 const struct object *fake_client_find(const struct fake_client *fake,
                                       const struct kind *kind,

@@ -24,6 +24,7 @@
 #include "agent/shepherd/live.h"
 #include "agent/shepherd/order.h"
 #include "agent/volumes/mountings.h"
+#include "agent/volumes/removal.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
 #include "lib/base/alloc.h"
@@ -241,44 +242,33 @@ site_start(struct site_start *st, struct error *err)
 
 /* ---- Leaving it ---- */
 
-/* Everything below the directory, never through a link. */
+/* Whoever owned it (TMPDIR is the job's) is kept out first, as what else runs of
+ * that user could go on adding to it. A rootless agent is that user.
+ */
 static int
-remove_tree(int parent, const char *name)
+take_over(const char *path)
 {
-    int fd =
-        openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *dir;
-    int r = 0;
+    CLEANUP_FD int fd =
+        open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
     if (fd < 0)
-        return errno == ENOENT ? 0 : -errno;
-    dir = fdopendir(fd);
-    if (dir == NULL) {
-        close(fd);
-        return -ENOMEM;
-    }
-    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-            continue;
-        if (unlinkat(fd, e->d_name, 0) == 0)
-            continue;
-        r = errno == EISDIR || errno == EPERM ? remove_tree(fd, e->d_name)
-                                              : -errno;
-        if (r < 0)
-            break;
-    }
-    closedir(dir);
-    if (r == 0 && unlinkat(parent, name, AT_REMOVEDIR) < 0)
-        r = -errno;
-    return r;
+        return -errno;
+    if (geteuid() == 0 && fchown(fd, 0, 0) < 0)
+        return -errno;
+    return fchmod(fd, 0700) < 0 ? -errno : 0;
 }
 
 /* Most have nothing inside any more, which one rmdir finds out. */
 static int
 remove_place(const char *path, struct error *err)
 {
-    int r = rmdir(path) == 0 ? 0 : remove_tree(AT_FDCWD, path);
+    int r = rmdir(path) == 0 ? 0 : -errno;
 
+    if (r == -ENOTEMPTY || r == -EEXIST) {
+        r = take_over(path);
+        if (r == 0)
+            r = removal_run(AT_FDCWD, path);
+    }
     if (r < 0 && r != -ENOENT)
         return error_set(err, r, "removing '%s': %s", path, strerror(-r));
     return 0;

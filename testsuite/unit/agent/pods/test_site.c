@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/pods/site.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/pods/ground.h"
+#include "agent/pods/spares.h"
+#include "agent/volumes/mountings.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/strbuf.h"
+#include "lib/loop/workers.h"
+#include "testsuite/lib/scratch.h"
+#include "testsuite/lib/suite.h"
+
+static struct {
+    char *place;
+    struct ground ground;
+    char *state, *run;
+} world;
+
+static char *
+below(const char *parent, const char *name)
+{
+    return xasprintf("%s/%s", parent, name);
+}
+
+static void
+make_directory(const char *parent, const char *name)
+{
+    CLEANUP_FREE char *path = below(parent, name);
+
+    ck_assert_int_eq(mkdir(path, 0755), 0);
+}
+
+static void
+put(const char *parent, const char *name, const char *text)
+{
+    CLEANUP_FREE char *path = below(parent, name);
+    struct error err = {0};
+
+    ck_assert_msg(file_write_atomic(path, 0644, text, strlen(text), &err) == 0,
+                  "%s",
+                  err.text);
+}
+
+static bool
+has(const char *parent, const char *name)
+{
+    CLEANUP_FREE char *path = below(parent, name);
+
+    return access(path, F_OK) == 0;
+}
+
+static void
+begin(void)
+{
+    world.place = scratch_new();
+    make_directory(world.place, "state");
+    make_directory(world.place, "state/pods");
+    make_directory(world.place, "run");
+    make_directory(world.place, "run/pods");
+    make_directory(world.place, "tmp");
+    world.state = below(world.place, "state");
+    world.run = below(world.place, "run");
+    world.ground = (struct ground){
+        .boot_id = "boot-2",
+        .state_dir = world.state,
+        .run_dir = world.run,
+        .tmp_dir = below(world.place, "tmp"),
+        .spares = spares_new(world.state),
+        .workers = workers_new(1),
+        .rootless = true,
+    };
+}
+
+static void
+end(void)
+{
+    workers_free(world.ground.workers);
+    spares_free(world.ground.spares);
+    free((void *)(uintptr_t)world.ground.tmp_dir);
+    free(world.state);
+    free(world.run);
+    scratch_freep(&world.place);
+}
+
+/* A pod that an agent under that boot began. */
+static void
+put_pod(const char *uid, const char *boot)
+{
+    CLEANUP_FREE char *dir = xasprintf("pods/%s", uid);
+    CLEANUP_FREE char *file = xasprintf("pods/%s/pod", uid);
+    CLEANUP_FREE char *text = xasprintf("%s\n{\"of\":\"%s\"}", boot, uid);
+
+    make_directory(world.state, dir);
+    make_directory(world.run, dir);
+    put(world.run, file, text);
+}
+
+/* Deeper than there are descriptors, and with a way out. */
+START_TEST(what_a_job_leaves_in_its_tmpdir_goes_and_nothing_else)
+{
+    struct rlimit few = {.rlim_cur = 64, .rlim_max = 64};
+    CLEANUP_FREE char *tmp = NULL;
+    CLEANUP_FREE char *link = NULL;
+    struct error err = {0};
+    int fd;
+
+    begin();
+    put_pod("uid-a", "boot-2");
+    make_directory(world.place, "tmp/kiln-uid-a");
+    put(world.place, "tmp/kiln-uid-a/file", "x");
+    make_directory(world.place, "precious");
+    put(world.place, "precious/data", "kept");
+    tmp = below(world.place, "precious");
+    link = below(world.place, "tmp/kiln-uid-a/link");
+    ck_assert_int_eq(symlink(tmp, link), 0);
+    fd = open(world.ground.tmp_dir, O_RDONLY | O_DIRECTORY);
+    for (const char *name = "kiln-uid-a";; name = "deeper") {
+        static int depth;
+        int next = openat(fd, name, O_RDONLY | O_DIRECTORY);
+
+        ck_assert_int_ge(next, 0);
+        close(fd);
+        fd = next;
+        if (depth++ == 500)
+            break;
+        ck_assert_int_eq(mkdirat(fd, "deeper", 0700), 0);
+    }
+    close(fd);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+
+    ck_assert_msg(site_leave(&world.ground, "uid-a", &err) == 0,
+                  "%s",
+                  err.text);
+
+    ck_assert(!has(world.place, "tmp/kiln-uid-a"));
+    ck_assert(!has(world.run, "pods/uid-a"));
+    ck_assert(has(world.place, "precious/data"));
+    ck_assert(has(world.state, "pods/uid-a"));
+    end();
+}
+END_TEST
+
+START_TEST(a_place_that_is_a_link_is_not_followed)
+{
+    CLEANUP_FREE char *target = NULL;
+    CLEANUP_FREE char *link = NULL;
+    struct error err = {0};
+
+    begin();
+    make_directory(world.place, "precious");
+    put(world.place, "precious/data", "kept");
+    target = below(world.place, "precious");
+    link = below(world.place, "tmp/kiln-uid-a");
+    ck_assert_int_eq(symlink(target, link), 0);
+
+    ck_assert_int_lt(site_leave(&world.ground, "uid-a", &err), 0);
+
+    ck_assert_ptr_nonnull(strstr(err.text, "tmp/kiln-uid-a"));
+    ck_assert(has(world.place, "precious/data"));
+    end();
+}
+END_TEST
+
+START_TEST(a_pod_of_an_earlier_boot_is_told_from_one_of_this)
+{
+    begin();
+    put_pod("now", "boot-2");
+    put_pod("before", "boot-1");
+    put_pod("torn", "boot-2");
+    put(world.run, "pods/torn/pod", "boo");
+    make_directory(world.state, "pods/wiped"); /* /run was emptied */
+
+    ck_assert(!site_is_of_earlier_boot(&world.ground, "now"));
+    ck_assert(site_is_of_earlier_boot(&world.ground, "before"));
+    ck_assert(site_is_of_earlier_boot(&world.ground, "torn"));
+    ck_assert(site_is_of_earlier_boot(&world.ground, "wiped"));
+    ck_assert(site_is_there(&world.ground, "wiped"));
+    ck_assert(!site_is_there(&world.ground, "never"));
+    end();
+}
+END_TEST
+
+static void
+note_text(const char *uid, const char *text, size_t length, void *context)
+{
+    strbuf_printf(context, "%s=%.*s ", uid, (int)length, text);
+}
+
+START_TEST(pods_that_were_begun_are_found_with_their_text)
+{
+    CLEANUP_STRBUF struct strbuf found = STRBUF_INIT;
+
+    begin();
+    put_pod("a", "boot-2");
+    put_pod("torn", "boot-2");
+    put(world.run, "pods/torn/pod", "");
+    make_directory(world.state, "pods/wiped");
+
+    site_visit(&world.ground, note_text, &found);
+
+    ck_assert_str_eq(found.text, "a={\"of\":\"a\"} ");
+    end();
+}
+END_TEST
+
+START_TEST(output_stays_until_the_pod_is_forgotten)
+{
+    begin();
+    put_pod("a", "boot-2");
+    put(world.state, "pods/a/exit", "code 0\n");
+    put(world.state, "pods/a/script", "true\n");
+    put(world.state, "pods/a/output", "hello\n");
+
+    site_settle(&world.ground, "a");
+    workers_free(world.ground.workers);
+    ck_assert(has(world.state, "pods/a/output"));
+    ck_assert(!has(world.state, "pods/a/exit"));
+    ck_assert(!has(world.state, "pods/a/script"));
+
+    world.ground.workers = workers_new(1);
+    site_forget(&world.ground, "a");
+    workers_free(world.ground.workers);
+    ck_assert(!has(world.state, "pods/a"));
+    world.ground.workers = workers_new(1);
+    end();
+}
+END_TEST
+
+START_TEST(a_volume_that_is_not_there_is_said_before_anything_runs)
+{
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":"
+        "\"uid-a\"},\"spec\":{\"securityContext\":{\"runAsUser\":1001},"
+        "\"containers\":[{\"name\":\"main\"}]}}";
+    struct mount_place place = {.volume = (char[]){"data"},
+                                .source = (char[]){"/nowhere/data"}};
+    struct mount_list mounts = {.items = &place, .count = 1};
+    struct site_start start = {.mounts = &mounts, .pidfd = -1};
+    struct error err = {0};
+
+    begin();
+    ck_assert_int_eq(
+        object_parse(&pod_kind, text, sizeof(text) - 1, &start.pod, &err),
+        0);
+    start.ground = &world.ground;
+
+    ck_assert_int_eq(site_start(&start, &err), -ENOENT);
+
+    ck_assert_ptr_nonnull(
+        strstr(err.text, "volume 'data': '/nowhere/data': No such file"));
+    ck_assert_int_eq(start.pidfd, -1);
+    ck_assert(site_is_there(&world.ground, "uid-a"));
+    ck_assert_int_eq(site_leave(&world.ground, "uid-a", &err), 0);
+    object_unref(start.pod);
+    end();
+}
+END_TEST
+
+START_TEST(signals_have_names)
+{
+    ck_assert_int_eq(site_signal_number("USR1"), SIGUSR1);
+    ck_assert_int_eq(site_signal_number("SIGTERM"), SIGTERM);
+    ck_assert_int_eq(site_signal_number("SIG"), 0);
+    ck_assert_int_eq(site_signal_number("NOTHING"), 0);
+}
+END_TEST
+
+SUITE("site",
+      what_a_job_leaves_in_its_tmpdir_goes_and_nothing_else,
+      a_place_that_is_a_link_is_not_followed,
+      a_pod_of_an_earlier_boot_is_told_from_one_of_this,
+      pods_that_were_begun_are_found_with_their_text,
+      output_stays_until_the_pod_is_forgotten,
+      a_volume_that_is_not_there_is_said_before_anything_runs,
+      signals_have_names)

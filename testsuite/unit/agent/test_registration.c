@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/registration.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/hardware/machine.h"
+#include "agent/node_status.h"
+#include "lib/api/kind.h"
+#include "lib/api/node.h"
+#include "lib/api/object.h"
+#include "lib/api/topology.h"
+#include "lib/auth/secret.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/strbuf.h"
+#include "testsuite/lib/scratch.h"
+#include "testsuite/unit/agent/turns.h"
+
+#define SECRET                         \
+    "00112233445566778899aabbccddeeff" \
+    "00112233445566778899aabbccddeeff"
+
+static struct topology topology;
+static char word[] = "w";
+static struct machine machine = {
+    .hostname = word,
+    .boot_id = word,
+    .machine_id = word,
+    .system_uuid = word,
+    .kernel_version = word,
+    .os_image = word,
+    .architecture = word,
+};
+static struct node_facts facts = {
+    .name = "n1",
+    .machine = &machine,
+    .topology = &topology,
+    .max_pods = 100,
+};
+
+static struct {
+    char *place, *secret_path;
+    struct fake_client *api;
+    struct registration *registration;
+    unsigned ready, proven, unproven; /* how often it was told so */
+} world;
+
+static void
+ready(void *context)
+{
+    (void)context;
+    world.ready++;
+}
+
+static void
+anew(enum registration_manner manner, void *context)
+{
+    (void)context;
+    if (manner == REGISTRATION_PROVEN)
+        world.proven++;
+    else
+        world.unproven++;
+}
+
+static void
+begin(void)
+{
+    memset(&world, 0, sizeof(world));
+    world.place = scratch_new();
+    world.secret_path = xasprintf("%s/secret", world.place);
+    world.api = fake_client_new();
+}
+
+static void
+put_secret(const char *text)
+{
+    ck_assert_int_eq(
+        file_write_atomic(world.secret_path, 0600, text, strlen(text), NULL),
+        0);
+}
+
+static void
+start(void)
+{
+    world.registration = registration_new(&(struct registration_settings){
+        .loop = fake_client_client(world.api)->loop,
+        .client = fake_client_client(world.api),
+        .clock = &clock_system,
+        .facts = &facts,
+        .secret_path = world.secret_path,
+        .manner = REGISTRATION_PROVEN,
+        .anew = anew,
+        .ready = ready,
+    });
+    registration_start(world.registration);
+}
+
+static void
+end(void)
+{
+    registration_free(world.registration);
+    fake_client_free(world.api);
+    free(world.secret_path);
+    scratch_freep(&world.place);
+}
+
+static const struct node *
+find_node(void)
+{
+    return node_of(fake_client_find(world.api, &node_kind, NULL, "n1"));
+}
+
+START_TEST(a_node_on_its_first_day_is_made_enrolled_and_keeps_its_secret)
+{
+    CLEANUP_STRBUF struct strbuf kept = STRBUF_INIT;
+    struct stat st;
+
+    begin();
+    fake_client_answer(world.api,
+                       CLIENT_CREATE,
+                       "enrol",
+                       200,
+                       "{\"secret\":\"" SECRET "\"}");
+    start();
+
+    turns_until(world.api, world.proven > 0);
+
+    ck_assert_str_eq(find_node()->meta.name, "n1");
+    ck_assert_int_eq(file_read(world.secret_path, 1024, &kept, NULL), 0);
+    ck_assert_str_eq(kept.text, SECRET);
+    ck_assert_int_eq(stat(world.secret_path, &st), 0);
+    ck_assert_int_eq(st.st_mode & 0777, 0600);
+    ck_assert_uint_eq(world.ready, 0); /* not before it is proven */
+    end();
+}
+END_TEST
+
+/* What it does not have any more is taken out of what was said before. */
+START_TEST(a_proven_node_says_what_it_is_and_is_ready)
+{
+    const struct string_map *capacity;
+
+    begin();
+    put_secret(SECRET "\n");
+    fake_client_put(world.api,
+                    &node_kind,
+                    "{\"metadata\":{\"name\":\"n1\"},\"status\":{\"capacity\":"
+                    "{\"kiln.hpc/gpu\":\"2\",\"pods\":\"7\"}}}");
+    start();
+
+    turns_until(world.api, world.ready > 0);
+
+    capacity = &find_node()->status.capacity;
+    ck_assert_str_eq(string_map_find(capacity, "pods"), "100");
+    ck_assert_ptr_null(string_map_find(capacity, "kiln.hpc/gpu"));
+    ck_assert(node_is_ready(find_node()));
+    ck_assert_uint_eq(world.proven + world.unproven, 0);
+    end();
+}
+END_TEST
+
+START_TEST(one_that_changes_is_written_again)
+{
+    unsigned before;
+
+    begin();
+    put_secret(SECRET);
+    fake_client_put(world.api,
+                    &node_kind,
+                    "{\"metadata\":{\"name\":\"n1\"},\"status\":{}}");
+    start();
+    turns_until(world.api, world.ready > 0);
+    before = fake_client_calls(world.api, CLIENT_MERGE_PATCH, "status");
+
+    registration_update(world.registration);
+    turns_until(world.api,
+                fake_client_calls(world.api, CLIENT_MERGE_PATCH, "status")
+                    > before);
+
+    ck_assert_uint_eq(world.ready, 1);
+    end();
+}
+END_TEST
+
+START_TEST(one_that_was_deleted_begins_anew_without_proof)
+{
+    begin();
+    put_secret(SECRET);
+    start();
+
+    turns_until(world.api, world.unproven > 0);
+
+    ck_assert_uint_eq(fake_client_count(world.api, &node_kind), 0);
+    ck_assert_int_eq(access(world.secret_path, F_OK), 0);
+    end();
+}
+END_TEST
+
+START_TEST(it_tries_again_when_it_is_not_answered)
+{
+    begin();
+    put_secret(SECRET);
+    fake_client_put(world.api,
+                    &node_kind,
+                    "{\"metadata\":{\"name\":\"n1\"},\"status\":{}}");
+    fake_client_fail(world.api, CLIENT_GET, NULL, 503, "ServiceUnavailable");
+    start();
+
+    turns_until(world.api, world.ready > 0);
+    end();
+}
+END_TEST
+
+START_TEST(what_is_kept_as_a_secret_is_looked_at)
+{
+    struct secret secret;
+    struct error err = {0};
+
+    begin();
+    ck_assert_int_eq(registration_read_secret(world.secret_path, &secret, &err),
+                     -ENOENT);
+    put_secret("not a secret");
+    ck_assert_int_eq(registration_read_secret(world.secret_path, &secret, &err),
+                     -EINVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, "kctl reset node"));
+    put_secret(SECRET "\n");
+    ck_assert_int_eq(registration_read_secret(world.secret_path, &secret, &err),
+                     0);
+    end();
+}
+END_TEST
+
+SUITE("registration",
+      a_node_on_its_first_day_is_made_enrolled_and_keeps_its_secret,
+      a_proven_node_says_what_it_is_and_is_ready,
+      one_that_changes_is_written_again,
+      one_that_was_deleted_begins_anew_without_proof,
+      it_tries_again_when_it_is_not_answered,
+      what_is_kept_as_a_secret_is_looked_at)
