@@ -160,6 +160,8 @@ room_freed(struct scheduler *s, const struct object *object)
     phantom_rise(s, object);
     adoption_forget(s->adoption, pod);
     queue_event(s->queue, &event_assigned_pod_delete, object, NULL);
+    if (pod->has_required_anti_affinity)
+        queue_event(s->queue, &event_anti_affinity_gone, object, NULL);
 }
 
 static const char *

@@ -24,9 +24,10 @@ enum event_resource {
     EVENT_STORAGE_CLASS,
     EVENT_STORAGE_CAPACITY, /* of a node's scratch, as CSIStorageCapacity */
     EVENT_POD_GROUP,
-    EVENT_WILDCARD, /* anything may have happened: the periodic flush */
+    EVENT_ANTI_AFFINITY, /* of a bound pod: what keeps others away */
+    EVENT_WILDCARD,      /* anything may have happened: the periodic flush */
 };
-#define EVENT_RESOURCES 8
+#define EVENT_RESOURCES 9
 
 enum event_action {
     ACTION_ADD = 1 << 0,
@@ -55,6 +56,7 @@ extern const struct cluster_event event_node_add;
 extern const struct cluster_event event_node_delete;
 extern const struct cluster_event event_assigned_pod_add;
 extern const struct cluster_event event_assigned_pod_delete;
+extern const struct cluster_event event_anti_affinity_gone;
 extern const struct cluster_event event_storage_capacity;
 extern const struct cluster_event event_unschedulable_timeout;
 extern const struct cluster_event event_force_activate;

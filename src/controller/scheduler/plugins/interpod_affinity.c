@@ -5,8 +5,8 @@
  * Arguments:         hardPodAffinityWeight (1),
  *                    ignorePreferredTermsOfExistingPods
  * Cycle state:       how many pods match which term, by topology value
- * Woken by:          a pod coming, going or being relabelled; a node joining
- *                    or being relabelled
+ * Woken by:          a pod coming, going or being relabelled, or going that
+ *                    kept others away; a node joining or being relabelled
  *
  * Source: kube-scheduler, plugins/interpodaffinity.
  */

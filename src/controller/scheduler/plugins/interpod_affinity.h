@@ -76,5 +76,5 @@ void interpod_normalize(void *self,
 bool
 interpod_sign_hints(void *self, const struct pod_view *pod, struct strbuf *out);
 
-#define INTERPOD_WAKES 3
+#define INTERPOD_WAKES 4
 extern const struct wake interpod_wakes[INTERPOD_WAKES];

@@ -34,6 +34,15 @@ is_assigned(const struct object *pod)
 }
 
 static bool
+has_terms(const struct pod_view *pod)
+{
+    struct affinity_term term;
+
+    return affinity_term_at(pod, AFFINITY_REQUIRED, 0, &term)
+           || affinity_term_at(pod, ANTI_AFFINITY_REQUIRED, 0, &term);
+}
+
+static bool
 pod_hint(void *self,
          const struct pod_view *pod,
          const struct object *a,
@@ -73,12 +82,43 @@ node_hint(void *self,
     return false;
 }
 
+/* Upstream looks at the waiting pod's own terms alone when a pod goes, and who
+ * was kept away by that one's sleeps on until the flush. Here it is woken; one
+ * that has terms itself, always: their answer must not go by its labels, for
+ * which pods are not told apart (sign_hints).
+ */
+static bool
+welcome_hint(void *self,
+             const struct pod_view *pod,
+             const struct object *a,
+             const struct object *b)
+{
+    const struct interpod *me = self;
+    const struct string_map *ns = namespace_labels_or_none(me->handle, pod);
+    CLEANUP(pod_view_unrefp)
+    struct pod_view *gone = pod_view_new(a, me->handle->resources);
+    struct affinity_term term;
+
+    (void)b;
+    if (has_terms(pod))
+        return true;
+    for (unsigned i = 0;
+         affinity_term_at(gone, ANTI_AFFINITY_REQUIRED, i, &term);
+         i++)
+        if (affinity_term_matches(&term, pod, ns))
+            return true;
+    return false;
+}
+
+/* One without terms was kept away by others', which look at its labels. */
 bool
 interpod_sign_hints(void *self, const struct pod_view *pod, struct strbuf *out)
 {
     struct affinity_term term;
 
     (void)self;
+    if (!has_terms(pod))
+        return false;
     strbuf_add_text(out, pod->namespace);
     for (unsigned i = 0; affinity_term_at(pod, AFFINITY_REQUIRED, i, &term);
          i++)
@@ -93,6 +133,7 @@ interpod_sign_hints(void *self, const struct pod_view *pod, struct strbuf *out)
 
 const struct wake interpod_wakes[INTERPOD_WAKES] = {
     {EVENT_POD, ACTION_ADD | ACTION_DELETE | ACTION_UPDATE_POD_LABEL, pod_hint},
+    {EVENT_ANTI_AFFINITY, ACTION_DELETE, welcome_hint},
     {EVENT_NODE, ACTION_ADD | ACTION_UPDATE_NODE_LABEL, node_hint},
     WAKE_NEW_NODES,
 };

@@ -109,10 +109,12 @@ fall_asleep(struct bench *b,
     struct queued_pod *p;
 
     strbuf_printf(&s,
-                  "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\"},"
-                  "\"spec\":{\"containers\":[{\"name\":\"c\"}]%s}}",
+                  "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\","
+                  "\"labels\":{\"color\":\"%s\"}},\"spec\":{\"containers\":[{"
+                  "\"name\":\"c\"}]%s}}",
                   name,
                   namespace,
+                  random_below(&b->dice, 2) == 0 ? "red" : "green",
                   spec);
     pod = pod_view_new(fake_client_put(b->api, &pod_kind, s.text),
                        b->handle.resources);
@@ -143,9 +145,10 @@ other_pod(struct bench *b, const char *namespace, const char *color)
              sizeof(json),
              "{\"metadata\":{\"name\":\"other\",\"namespace\":\"%s\","
              "\"labels\":{\"color\":\"%s\"}},\"spec\":{\"nodeName\":\"n\","
-             "\"containers\":[{\"name\":\"c\"}]}}",
+             "\"containers\":[{\"name\":\"c\"}]%s}}",
              namespace,
-             color);
+             color,
+             TERM("podAntiAffinity", "red", "zone", ""));
     return object_ref(fake_client_put(b->api, &pod_kind, json));
 }
 
@@ -314,6 +317,7 @@ START_TEST(each_is_woken_as_if_it_were_asked_by_itself)
         case 1:
             compare(&b,
                     before->kind == &node_kind ? &event_node_delete
+                    : seed % 2 == 0            ? &event_anti_affinity_gone
                                                : &event_assigned_pod_delete,
                     before,
                     NULL);
