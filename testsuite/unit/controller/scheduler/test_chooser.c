@@ -156,6 +156,33 @@ random_pod(struct bench *b, unsigned number)
         NEAR("podAntiAffinity", "kubernetes.io/hostname"),
         PREFER("podAffinity", "zone"),
         PREFER("podAntiAffinity", "zone"),
+        SPREAD("DoNotSchedule", "zone", ",\"minDomains\":4"),
+        SPREAD("DoNotSchedule", "zone", ",\"matchLabelKeys\":[\"color\"]"),
+        SPREAD(
+            "DoNotSchedule",
+            "zone",
+            ",\"nodeAffinityPolicy\":\"Ignore\"") ",\"nodeSelector\":{\"disk\":\"hdd\"}",
+        SPREAD("DoNotSchedule", "zone", "")
+            NEAR("podAntiAffinity", "kubernetes.io/hostname"),
+        ",\"affinity\":{\"podAntiAffinity\":{"
+        "\"requiredDuringSchedulingIgnoredDuringExecution\":[{" RED
+        ",\"topologyKey\":\"zone\",\"namespaceSelector\":{}}]}}",
+        ",\"affinity\":{\"nodeAffinity\":{"
+        "\"requiredDuringSchedulingIgnoredDuringExecution\":{"
+        "\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":"
+        "\"metadata.name\",\"operator\":\"NotIn\",\"values\":[\"n1\"]}]},"
+        "{\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\","
+        "\"values\":[\"n1\",\"n2\",\"n3\"]}]}]}}}",
+        ",\"affinity\":{\"nodeAffinity\":{"
+        "\"requiredDuringSchedulingIgnoredDuringExecution\":{"
+        "\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":"
+        "\"metadata.name\",\"operator\":\"In\",\"values\":[\"n4\",\"n5\"]}]}]"
+        "}}}",
+        ",\"overhead\":{\"cpu\":\"500m\"}",
+        ",\"initContainers\":[{\"name\":\"i\",\"restartPolicy\":\"Always\","
+        "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]",
+        ",\"placement\":{\"numaPolicy\":\"single-numa-node\","
+        "\"cpuPolicy\":\"exclusive\"}",
     };
     CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
 
