@@ -31,14 +31,14 @@ thread_cpu_ns(void)
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* A sort of pods; `format` is of their specs, with their number in it. */
+/* A sort of pods. */
 static const struct sort {
     const char *name;
-    const char *cpu; /* a format, too */
+    const char *cpu; /* NULL: of each another number, all too many */
     const char *spec;
 } sorts[] = {
     {"of one shape", "64", ""},
-    {"each of its own", "%u", ""},
+    {"each of its own", NULL, ""},
     {"unevenly spread",
      "1",
      ",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"rack\","
@@ -68,7 +68,7 @@ add_pods(struct cluster *c, const struct sort *sort, unsigned count)
                       "\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":"
                       "{\"requests\":{\"cpu\":\"",
                       i);
-        if (sort->cpu[0] == '%')
+        if (sort->cpu == NULL)
             strbuf_printf(&s, "%u", 64 + i);
         else
             strbuf_add_text(&s, sort->cpu);
