@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include <stddef.h>
+#include <stdbool.h>
 
 #include "lib/base/macro.h"
 
@@ -20,16 +20,29 @@ struct meters;
 struct pod_view;
 struct recorder;
 
+struct evictions_settings {
+    struct client *client;
+    struct clock *clock;
+    struct recorder *recorder;
+    struct meters *meters;
+    /* A victim stays: whoever wants its place has to look for another. */
+    void (*failed)(const struct pod_view *preemptor, void *context);
+    void *context;
+};
+
 void evictions_free(struct evictions *e);
-struct evictions *evictions_new(struct client *client,
-                                struct clock *clock,
-                                struct recorder *recorder,
-                                struct meters *meters) OWNED_BY(evictions_free);
+struct evictions *evictions_new(const struct evictions_settings *settings)
+    OWNED_BY(evictions_free);
 DEFINE_CLEANUP(struct evictions, evictions_free)
 
 /* One that is under way already is left alone. */
 void evictions_add(struct evictions *e,
                    struct pod_view *victim,
-                   const struct pod_view *preemptor,
+                   struct pod_view *preemptor,
                    const char *node_name);
-size_t evictions_count(const struct evictions *e);
+
+/* Some of the pod's victims have not been told yet: until then they look as if
+ * they stayed.
+ */
+bool evictions_are_for(const struct evictions *e,
+                       const struct pod_view *preemptor);

@@ -173,7 +173,7 @@ host_visit(void *host,
 static void
 host_evict(void *host,
            struct pod_view *victim,
-           const struct pod_view *preemptor,
+           struct pod_view *preemptor,
            const char *node_name)
 {
     struct scheduler *s = host;
@@ -187,6 +187,14 @@ host_evict(void *host,
                            names_number(s->reasons, "preempted"));
     else if (!pod_view_is_terminating(victim))
         evictions_add(s->evictions, victim, preemptor, node_name);
+}
+
+static bool
+host_is_evicting(void *host, const struct pod_view *preemptor)
+{
+    const struct scheduler *s = host;
+
+    return evictions_are_for(s->evictions, preemptor);
 }
 
 static void
@@ -279,6 +287,7 @@ scheduler_make_handle(struct scheduler *s)
         .bind = host_bind,
         .resume = host_resume,
         .evict = host_evict,
+        .is_evicting = host_is_evicting,
         .propose = set->extenders != NULL && set->extenders->count > 0
                        ? host_propose
                        : NULL,

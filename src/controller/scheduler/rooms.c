@@ -13,6 +13,7 @@
 #include "controller/scheduler/feature_gate.h"
 #include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/nominator.h"
+#include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/volume_book.h"
 #include "controller/scheduler/meters.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
@@ -80,6 +81,14 @@ call_ended(const struct dispatch_kind *kind,
     const struct scheduler *s = context;
 
     meters_call(s->meters, kind->name, code >= 200 && code < 300, took_us);
+}
+
+static void
+preemption_failed(const struct pod_view *preemptor, void *context)
+{
+    const struct scheduler *s = context;
+
+    queue_activate(s->queue, preemptor->namespace, preemptor->name);
 }
 
 static const struct node_view *
@@ -179,8 +188,14 @@ make_rooms(struct scheduler *s)
     });
     s->adoption = adoption_new(set->client, s->cache);
     s->meters = meters_new(set->metrics);
-    s->evictions =
-        evictions_new(set->client, set->clock, s->recorder, s->meters);
+    s->evictions = evictions_new(&(struct evictions_settings){
+        .client = set->client,
+        .clock = set->clock,
+        .recorder = s->recorder,
+        .meters = s->meters,
+        .failed = preemption_failed,
+        .context = s,
+    });
     s->objects = map_new();
     make_extenders(s);
 }

@@ -82,7 +82,11 @@ static const struct pod_kind_of preferring_together = {
     .spec = PREFER("podAffinity", "red", HOST),
 };
 const struct pod_kind_of huge = {.cpu = "4000", .memory = "500Mi"};
-static const struct pod_kind_of low = {.cpu = "900m", .memory = "500Mi"};
+static const struct pod_kind_of low = {
+    .cpu = "900m",
+    .memory = "500Mi",
+    .spec = ",\"terminationGracePeriodSeconds\":0",
+};
 const struct pod_kind_of high = {
     .cpu = "3000m",
     .memory = "500Mi",

@@ -146,7 +146,7 @@ pod_key(const struct sandbox *s, const struct pod_view *pod)
 static void
 evict(void *host,
       struct pod_view *victim,
-      const struct pod_view *preemptor,
+      struct pod_view *preemptor,
       const char *node_name)
 {
     struct sandbox *s = host;

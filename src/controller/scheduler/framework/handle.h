@@ -79,8 +79,12 @@ struct handle {
     /* Ends a pod so that another may run. */
     void (*evict)(void *host,
                   struct pod_view *victim,
-                  const struct pod_view *preemptor,
+                  struct pod_view *preemptor,
                   const char *node_name);
+    /* Some pods that are to end for this one have not been told yet. NULL:
+     * they are at once.
+     */
+    bool (*is_evicting)(void *host, const struct pod_view *preemptor);
     /* Forgets the nomination of a pod that others outranked. */
     void (*clear_nomination)(void *host, struct pod_view *pod);
     /* What extenders make of preemption: VERDICT_OK, and the proposals are what

@@ -295,6 +295,14 @@ propose(const struct preemption *me,
     return verdict;
 }
 
+/* Its victims do not look as if they left until they have been told. */
+static bool
+is_under_way(const struct preemption *me, const struct pod_view *pod)
+{
+    return me->handle->is_evicting != NULL
+           && me->handle->is_evicting(me->handle->host, pod);
+}
+
 static enum verdict
 preemption_postfilter(void *self,
                       struct cycle *c,
@@ -310,6 +318,8 @@ preemption_postfilter(void *self,
     const struct victims *best;
     enum verdict said;
 
+    if (is_under_way(me, c->pod))
+        refusal = "waiting for the preemption for this pod to be finished.";
     if (refusal != NULL) {
         strbuf_printf(message, "preemption: %s", refusal);
         return VERDICT_REJECT;
