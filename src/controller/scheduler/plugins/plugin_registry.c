@@ -3,47 +3,35 @@
 
 #include <string.h>
 
-extern const struct plugin balanced_allocation_plugin;
-extern const struct plugin default_binder_plugin;
-extern const struct plugin image_locality_plugin;
-extern const struct plugin interpod_affinity_plugin;
-extern const struct plugin node_affinity_plugin;
-extern const struct plugin node_name_plugin;
-extern const struct plugin node_ports_plugin;
-extern const struct plugin node_unschedulable_plugin;
-extern const struct plugin numa_fit_plugin;
-extern const struct plugin preemption_plugin;
-extern const struct plugin priority_sort_plugin;
-extern const struct plugin resources_fit_plugin;
-extern const struct plugin scheduling_gates_plugin;
-extern const struct plugin taint_toleration_plugin;
-extern const struct plugin topology_spread_plugin;
-extern const struct plugin volume_binding_plugin;
-extern const struct plugin volume_limits_plugin;
-extern const struct plugin volume_restrictions_plugin;
-extern const struct plugin volume_zone_plugin;
+/* All there are, one a line: NAME is the plugin NAME_plugin. */
+#define PLUGINS               \
+    KNOW(balanced_allocation) \
+    KNOW(default_binder)      \
+    KNOW(image_locality)      \
+    KNOW(interpod_affinity)   \
+    KNOW(node_affinity)       \
+    KNOW(node_name)           \
+    KNOW(node_ports)          \
+    KNOW(node_unschedulable)  \
+    KNOW(numa_fit)            \
+    KNOW(preemption)          \
+    KNOW(priority_sort)       \
+    KNOW(resources_fit)       \
+    KNOW(scheduling_gates)    \
+    KNOW(taint_toleration)    \
+    KNOW(topology_spread)     \
+    KNOW(volume_binding)      \
+    KNOW(volume_limits)       \
+    KNOW(volume_restrictions) \
+    KNOW(volume_zone)
 
-const struct plugin *const plugin_list[] = {
-    &balanced_allocation_plugin,
-    &default_binder_plugin,
-    &image_locality_plugin,
-    &interpod_affinity_plugin,
-    &node_affinity_plugin,
-    &node_name_plugin,
-    &node_ports_plugin,
-    &node_unschedulable_plugin,
-    &numa_fit_plugin,
-    &preemption_plugin,
-    &priority_sort_plugin,
-    &resources_fit_plugin,
-    &scheduling_gates_plugin,
-    &taint_toleration_plugin,
-    &topology_spread_plugin,
-    &volume_binding_plugin,
-    &volume_limits_plugin,
-    &volume_restrictions_plugin,
-    &volume_zone_plugin,
-};
+#define KNOW(name) extern const struct plugin name##_plugin;
+PLUGINS
+#undef KNOW
+
+#define KNOW(name) &name##_plugin,
+const struct plugin *const plugin_list[] = {PLUGINS};
+#undef KNOW
 const unsigned plugin_count = ARRAY_SIZE(plugin_list);
 
 /* In the order in which they run at every point. */
