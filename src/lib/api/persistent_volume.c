@@ -210,6 +210,9 @@ prepare(struct arena *arena, struct json *volume, const struct json *old)
     struct json *since = json_get_path(volume, "metadata.creationTimestamp");
 
     meta_prepare(&persistent_volume_kind, arena, volume, old);
+    /* Of a feature that is off in upstream, and so dropped. */
+    if (!check_is_set(json_get(old, "spec"), "volumeAttributesClassName"))
+        json_remove(json_get(volume, "spec"), "volumeAttributesClassName");
     if (old != NULL) {
         json_set(arena, volume, "status", json_get(old, "status"));
         return;
@@ -294,8 +297,17 @@ check_required_members(struct causes *c,
         if ((f->of->fields[i].flags & REQUIRED) != 0
             && f->of->fields[i].type == FIELD_STRING)
             check_present(c, source, f->of->fields[i].name, "");
-    if (json_get(source, "path") != NULL)
+    if (strcmp(f->name, "nfs") == 0) {
+        if (*check_text(source, "path") != '/'
+            && *check_text(source, "path") != '\0')
+            causes_add(c,
+                       CAUSE_INVALID,
+                       "path",
+                       json_get(source, "path"),
+                       "must be an absolute path");
+    } else if (json_get(source, "path") != NULL) {
         check_no_backsteps(c, source, "path");
+    }
     causes_leave(c, at);
 }
 
@@ -321,6 +333,37 @@ check_sources(struct causes *c, const struct json *spec)
     }
     if (found == 0)
         causes_add(c, CAUSE_REQUIRED, "", NULL, "must specify a volume type");
+}
+
+/* "/", however it is written. */
+static bool
+is_root(const char *path)
+{
+    if (*path != '/')
+        return false;
+    while (*path != '\0') {
+        size_t n;
+
+        path += strspn(path, "/");
+        n = strcspn(path, "/");
+        if (n > 2 || strncmp(path, "..", n) != 0)
+            return false;
+        path += n;
+    }
+    return true;
+}
+
+static void
+check_recycling(struct causes *c, const struct json *spec)
+{
+    if (is_root(check_text(json_get(spec, "hostPath"), "path"))
+        && strcmp(check_text(spec, "persistentVolumeReclaimPolicy"), "Recycle")
+               == 0)
+        causes_add(c,
+                   CAUSE_FORBIDDEN,
+                   "persistentVolumeReclaimPolicy",
+                   NULL,
+                   "may not be 'recycle' for a hostPath mount of '/'");
 }
 
 static void
@@ -384,6 +427,7 @@ validate(struct causes *c, const struct json *volume, const struct json *old)
                  CHECK_VALUES("Delete", "Recycle", "Retain"));
     check_affinity(c, spec);
     check_sources(c, spec);
+    check_recycling(c, spec);
     if (*check_text(spec, "storageClassName") != '\0')
         check_name(c, spec, "storageClassName", NAME_DNS_SUBDOMAIN);
     check_one_of(c, spec, "volumeMode", CHECK_VALUES("Block", "Filesystem"));
@@ -396,6 +440,49 @@ validate(struct causes *c, const struct json *volume, const struct json *old)
                    "metadata.annotations",
                    NULL,
                    "Local volume requires node affinity");
+}
+
+static void
+warn(struct causes *c, const struct json *volume, const struct json *old)
+{
+    static const struct {
+        const char *annotation, *words;
+    } annotations[] = {
+        {"volume.beta.kubernetes.io/storage-class",
+         "deprecated since v1.8; use \"storageClassName\" attribute instead"},
+        {"volume.beta.kubernetes.io/mount-options",
+         "deprecated since v1.31; use \"mountOptions\" attribute instead"},
+    };
+    static const char terms_path[] = "nodeAffinity.required.nodeSelectorTerms";
+    const struct json *given = json_get_path(volume, "metadata.annotations");
+    const struct json *spec = json_get(volume, "spec");
+    const struct json *terms = json_get_path(spec, terms_path);
+    unsigned at;
+
+    (void)old;
+    for (size_t i = 0; i < ARRAY_SIZE(annotations); i++) {
+        at = causes_enter_key(c,
+                              "metadata.annotations",
+                              annotations[i].annotation);
+        if (json_get(given, annotations[i].annotation) != NULL)
+            causes_warn(c, "", "%s", annotations[i].words);
+        causes_leave(c, at);
+    }
+    at = causes_enter(c, "spec");
+    if (strcmp(check_text(spec, "persistentVolumeReclaimPolicy"), "Recycle")
+        == 0)
+        causes_warn(c,
+                    "persistentVolumeReclaimPolicy",
+                    "The Recycle reclaim policy is deprecated. Instead, the "
+                    "recommended approach is to use dynamic provisioning.");
+    for (uint32_t i = 0; i < json_count(terms); i++) {
+        unsigned inside = causes_enter_index(c, terms_path, i);
+
+        node_term_warn(c, json_at(terms, i));
+        causes_leave(c, inside);
+    }
+    volume_warn(c, spec);
+    causes_leave(c, at);
 }
 
 const struct kind persistent_volume_kind = {
@@ -412,6 +499,7 @@ const struct kind persistent_volume_kind = {
     .set_defaults = set_defaults,
     .prepare = prepare,
     .validate = validate,
+    .warn = warn,
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
 };

@@ -344,6 +344,9 @@ prepare(struct arena *arena, struct json *claim, const struct json *old)
     meta_prepare(&persistent_volume_claim_kind, arena, claim, old);
     if (old == NULL)
         join_sources(arena, json_get(claim, "spec"));
+    /* Of a feature that is off in upstream, and so dropped. */
+    if (!check_is_set(json_get(old, "spec"), "volumeAttributesClassName"))
+        json_remove(json_get(claim, "spec"), "volumeAttributesClassName");
     json_set_string(arena, status, "phase", "Pending");
     json_set(arena,
              claim,
@@ -408,6 +411,33 @@ validate_status(struct causes *c,
     }
 }
 
+static void
+warn(struct causes *c, const struct json *claim, const struct json *old)
+{
+    static const char *const lists[] = {"requests", "limits"};
+    const struct json *resources = json_get_path(claim, "spec.resources");
+    unsigned at =
+        causes_enter_key(c, "metadata.annotations", ANNOTATION_STORAGE_CLASS);
+
+    (void)old;
+    if (json_get(json_get_path(claim, "metadata.annotations"),
+                 ANNOTATION_STORAGE_CLASS)
+        != NULL)
+        causes_warn(c,
+                    "",
+                    "deprecated since v1.8; use \"storageClassName\" "
+                    "attribute instead");
+    causes_leave(c, at);
+    at = causes_enter(c, "spec.resources");
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        unsigned inside = causes_enter_key(c, lists[i], "storage");
+
+        fraction_warn(c, json_get(resources, lists[i]), "storage");
+        causes_leave(c, inside);
+    }
+    causes_leave(c, at);
+}
+
 const struct kind persistent_volume_claim_kind = {
     .group = "",
     .version = "v1",
@@ -423,4 +453,5 @@ const struct kind persistent_volume_claim_kind = {
     .prepare = prepare,
     .validate = validate,
     .validate_status = validate_status,
+    .warn = warn,
 };

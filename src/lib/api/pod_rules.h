@@ -96,6 +96,19 @@ void pod_kiln_check(struct causes *c, const struct json *spec);
  */
 void pod_warn(struct causes *c, const struct json *pod);
 
+/* Labels of nodes that go by another name now: in the member of the object,
+ * with the label's name or without; and those of a term of a node selector.
+ */
+void old_label_warn(struct causes *c,
+                    const struct json *object,
+                    const char *name,
+                    bool is_named);
+void node_term_warn(struct causes *c, const struct json *term);
+/* The type of a volume, of a pod or not; bytes that are not whole. */
+void volume_warn(struct causes *c, const struct json *volume);
+void
+fraction_warn(struct causes *c, const struct json *object, const char *name);
+
 /* Access modes of volumes and claims. */
 void access_modes_check(struct causes *c, const struct json *spec);
 

@@ -66,19 +66,28 @@ find_old_label(const char *name)
     return NULL;
 }
 
-/* `name` of the member that holds the label. */
-static void
-warn_of_label(struct causes *c, const struct json *object, const char *name)
+void
+old_label_warn(struct causes *c,
+               const struct json *object,
+               const char *name,
+               bool is_named)
 {
     const struct old_label *l = find_old_label(check_text(object, name));
 
     if (l != NULL)
         causes_warn(c,
                     name,
-                    "%s is deprecated since %s; use \"%s\" instead",
-                    l->name,
+                    "%s%sdeprecated since %s; use \"%s\" instead",
+                    is_named ? l->name : "",
+                    is_named ? " is " : "",
                     l->since,
                     l->instead);
+}
+
+static void
+warn_of_label(struct causes *c, const struct json *object, const char *name)
+{
+    old_label_warn(c, object, name, true);
 }
 
 static void
@@ -118,8 +127,8 @@ warn_of_node_selector(struct causes *c, const struct json *spec)
     }
 }
 
-static void
-warn_of_term(struct causes *c, const struct json *term)
+void
+node_term_warn(struct causes *c, const struct json *term)
 {
     const struct json *list = json_get(term, "matchExpressions");
 
@@ -143,7 +152,7 @@ warn_of_node_affinity(struct causes *c, const struct json *affinity)
     for (uint32_t i = 0; i < json_count(list); i++) {
         unsigned at = causes_enter_index(c, required, i);
 
-        warn_of_term(c, json_at(list, i));
+        node_term_warn(c, json_at(list, i));
         causes_leave(c, at);
     }
     list = json_get(affinity, preferred);
@@ -151,7 +160,7 @@ warn_of_node_affinity(struct causes *c, const struct json *affinity)
         unsigned at = causes_enter_index(c, preferred, i);
         unsigned inside = causes_enter(c, "preference");
 
-        warn_of_term(c, json_get(json_at(list, i), "preference"));
+        node_term_warn(c, json_get(json_at(list, i), "preference"));
         causes_leave(c, inside);
         causes_leave(c, at);
     }
@@ -226,8 +235,8 @@ warn_of_spread(struct causes *c, const struct json *spec)
 }
 
 /* Bytes come whole. */
-static void
-warn_of_fraction(struct causes *c, const struct json *object, const char *name)
+void
+fraction_warn(struct causes *c, const struct json *object, const char *name)
 {
     const char *text = check_text(object, name);
     struct quantity q;
@@ -241,6 +250,14 @@ warn_of_fraction(struct causes *c, const struct json *object, const char *name)
                     text);
 }
 
+void
+volume_warn(struct causes *c, const struct json *volume)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(old_volumes); i++)
+        if (check_is_set(volume, old_volumes[i].volume))
+            causes_warn(c, old_volumes[i].volume, "%s", old_volumes[i].words);
+}
+
 static void
 warn_of_volumes(struct causes *c, const struct json *spec)
 {
@@ -251,14 +268,9 @@ warn_of_volumes(struct causes *c, const struct json *spec)
         unsigned at = causes_enter_index(c, "volumes", i);
         unsigned inside;
 
-        for (size_t k = 0; k < ARRAY_SIZE(old_volumes); k++)
-            if (check_is_set(volume, old_volumes[k].volume))
-                causes_warn(c,
-                            old_volumes[k].volume,
-                            "%s",
-                            old_volumes[k].words);
+        volume_warn(c, volume);
         inside = causes_enter(c, "emptyDir.sizeLimit");
-        warn_of_fraction(c, json_get(volume, "emptyDir"), "sizeLimit");
+        fraction_warn(c, json_get(volume, "emptyDir"), "sizeLimit");
         causes_leave(c, inside);
         causes_leave(c, at);
     }
@@ -336,7 +348,7 @@ warn_of_resources(struct causes *c, const struct json *container)
         for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
             unsigned inside = causes_enter_key(c, lists[i], names[k]);
 
-            warn_of_fraction(c, json_get(resources, lists[i]), names[k]);
+            fraction_warn(c, json_get(resources, lists[i]), names[k]);
             causes_leave(c, inside);
         }
     causes_leave(c, at);
@@ -350,7 +362,7 @@ warn_of_overhead(struct causes *c, const struct json *spec)
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         unsigned at = causes_enter_key(c, "overhead", names[i]);
 
-        warn_of_fraction(c, json_get(spec, "overhead"), names[i]);
+        fraction_warn(c, json_get(spec, "overhead"), names[i]);
         causes_leave(c, at);
     }
 }

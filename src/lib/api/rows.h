@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include "lib/api/bytes.h"
 #include "lib/api/quantity.h"
 #include "lib/json/record.h"
 
@@ -46,7 +47,7 @@ enum row_flag {
 #define CANONICAL_INT_OR_STRING NULL
 #define CANONICAL_TIME          NULL
 #define CANONICAL_MICRO_TIME    NULL
-#define CANONICAL_BYTES         NULL
+#define CANONICAL_BYTES         bytes_canonicalize
 #define CANONICAL_OBJECT        NULL
 #define CANONICAL_LIST          NULL
 #define CANONICAL_ANY           NULL

@@ -7,6 +7,7 @@
 #include "lib/api/check.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
+#include "lib/api/pod_rules.h"
 #include "lib/api/rows.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
@@ -143,6 +144,108 @@ check_provisioner(struct causes *c, const struct json *class)
                json_get(class, "provisioner"));
 }
 
+#define PARAMETERS_MAX       512
+#define PARAMETERS_BYTES_MAX (256 * 1024)
+
+static void
+check_parameters(struct causes *c, const struct json *class)
+{
+    const struct json *map = json_get(class, "parameters");
+    size_t bytes = 0;
+
+    if (json_count(map) > PARAMETERS_MAX) {
+        causes_add(c,
+                   CAUSE_TOO_LONG,
+                   "parameters",
+                   NULL,
+                   "may not be more than %d bytes",
+                   PARAMETERS_MAX);
+        return;
+    }
+    for (uint32_t i = 0; i < json_count(map); i++) {
+        const struct json_member *m = &map->members[i];
+
+        if (m->name[0] == '\0')
+            causes_add(c,
+                       CAUSE_INVALID,
+                       "parameters",
+                       json_string(c->arena, m->name),
+                       "field can not be empty.");
+        bytes += strlen(m->name) + m->value->count;
+    }
+    if (bytes > PARAMETERS_BYTES_MAX)
+        causes_add(c,
+                   CAUSE_TOO_LONG,
+                   "parameters",
+                   NULL,
+                   "may not be more than %d bytes",
+                   PARAMETERS_BYTES_MAX);
+}
+
+static bool
+holds_before(const struct json *list,
+             uint32_t before,
+             const struct json *wanted)
+{
+    for (uint32_t i = 0; i < before; i++)
+        if (json_equals(json_at(list, i), wanted))
+            return true;
+    return false;
+}
+
+/* One label, and the values it may have. */
+static void
+check_label(struct causes *c, const struct json *list, uint32_t i)
+{
+    const struct json *label = json_at(list, i);
+    const struct json *values = json_get(label, "values");
+    bool is_second = false;
+
+    check_present(c, label, "values", "");
+    for (uint32_t j = 0; j < json_count(values); j++) {
+        unsigned at = causes_enter_index(c, "values", j);
+
+        if (holds_before(values, j, json_at(values, j)))
+            causes_add(c, CAUSE_DUPLICATE, "", json_at(values, j), "%s", "");
+        causes_leave(c, at);
+    }
+    check_name(c, label, "key", NAME_QUALIFIED);
+    for (uint32_t j = 0; j < i; j++)
+        is_second = is_second
+                    || strcmp(check_text(json_at(list, j), "key"),
+                              check_text(label, "key"))
+                           == 0;
+    if (is_second)
+        causes_add(c, CAUSE_DUPLICATE, "key", json_get(label, "key"), "%s", "");
+}
+
+static void
+check_topologies(struct causes *c, const struct json *class)
+{
+    const struct json *terms = json_get(class, "allowedTopologies");
+
+    for (uint32_t i = 0; i < json_count(terms); i++) {
+        const struct json *list =
+            json_get(json_at(terms, i), "matchLabelExpressions");
+        unsigned at = causes_enter_index(c, "allowedTopologies", i);
+
+        for (uint32_t j = 0; j < json_count(list); j++) {
+            unsigned inside = causes_enter_index(c, "matchLabelExpressions", j);
+
+            check_label(c, list, j);
+            causes_leave(c, inside);
+        }
+        if (holds_before(terms, i, json_at(terms, i)))
+            causes_add(c,
+                       CAUSE_DUPLICATE,
+                       "matchLabelExpressions",
+                       json_string(c->arena, ""),
+                       "%s",
+                       "");
+        causes_leave(c, at);
+    }
+}
+
 static void
 check_changes(struct causes *c,
               const struct json *class,
@@ -169,16 +272,37 @@ static void
 validate(struct causes *c, const struct json *class, const struct json *old)
 {
     meta_check(c, &storage_class_kind, NAME_DNS_SUBDOMAIN, class, old);
-    if (old != NULL) {
-        check_changes(c, class, old);
-        return;
-    }
     check_provisioner(c, class);
+    check_parameters(c, class);
     check_one_of(c, class, "reclaimPolicy", CHECK_VALUES("Delete", "Retain"));
     check_one_of(c,
                  class,
                  "volumeBindingMode",
                  CHECK_VALUES("Immediate", "WaitForFirstConsumer"));
+    check_topologies(c, class);
+    if (old != NULL)
+        check_changes(c, class, old);
+}
+
+static void
+warn(struct causes *c, const struct json *class, const struct json *old)
+{
+    const struct json *terms = json_get(class, "allowedTopologies");
+
+    (void)old;
+    for (uint32_t i = 0; i < json_count(terms); i++) {
+        const struct json *list =
+            json_get(json_at(terms, i), "matchLabelExpressions");
+        unsigned at = causes_enter_index(c, "allowedTopologies", i);
+
+        for (uint32_t j = 0; j < json_count(list); j++) {
+            unsigned inside = causes_enter_index(c, "matchLabelExpressions", j);
+
+            old_label_warn(c, json_at(list, j), "key", false);
+            causes_leave(c, inside);
+        }
+        causes_leave(c, at);
+    }
 }
 
 const struct kind storage_class_kind = {
@@ -195,4 +319,5 @@ const struct kind storage_class_kind = {
     .set_defaults = set_defaults,
     .prepare = prepare,
     .validate = validate,
+    .warn = warn,
 };

@@ -37,6 +37,9 @@ BASES = {
     "Lease": {"apiVersion": "coordination.k8s.io/v1", "spec": {}},
     "Namespace": {"apiVersion": "v1"},
     "Node": {"apiVersion": "v1"},
+    "PersistentVolume": {"apiVersion": "v1", "spec": {
+        "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"],
+        "hostPath": {"path": "/a"}}},
     "PersistentVolumeClaim": {"apiVersion": "v1", "spec": {
         "accessModes": ["ReadWriteOnce"],
         "resources": {"requests": {"storage": "1Gi"}}}},
@@ -48,7 +51,8 @@ BASES = {
     "ResourceQuota": {"apiVersion": "v1", "spec": {"hard": {"pods": "1"}}},
     "StorageClass": {"apiVersion": "storage.k8s.io/v1", "provisioner": "a/b"},
 }
-OF_CLUSTER = ("Namespace", "Node", "PriorityClass", "StorageClass")
+OF_CLUSTER = ("Namespace", "Node", "PersistentVolume", "PriorityClass",
+              "StorageClass")
 
 
 def knows(line):
