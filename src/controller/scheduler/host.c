@@ -61,15 +61,12 @@ bind_start(struct client *client,
            void *context)
 {
     struct assignment *a = context;
-    const struct node_view *node =
-        snapshot_find(a->cycle.snapshot, a->node_name);
-    bool has_silicon = node != NULL && node->occupancy != NULL;
 
     return bind_call(client,
                      a->cycle.pod,
                      a->node_name,
-                     has_silicon ? cycle_get(&a->cycle, CYCLE_GRANT) : NULL,
-                     has_silicon ? node->occupancy->silicon : NULL,
+                     cycle_get(&a->cycle, CYCLE_GRANT),
+                     cycle_get(&a->cycle, CYCLE_SILICON),
                      done,
                      done_context);
 }

@@ -88,6 +88,17 @@ add_cores(struct holding *h, const struct silicon *s, const struct bitset *pus)
 }
 
 static unsigned
+find_device(const struct silicon *s, const char *name)
+{
+    unsigned d = 0;
+
+    while (d < s->topology->n_devices
+           && strcmp(s->topology->devices[d].name, name) != 0)
+        d++;
+    return d;
+}
+
+static unsigned
 add_devices(struct holding *h,
             const struct silicon *s,
             const struct allocation *a)
@@ -96,12 +107,8 @@ add_devices(struct holding *h,
 
     h->n_devices = 0;
     for (unsigned i = 0; i < a->devices.count; i++) {
-        unsigned d = 0;
+        unsigned d = find_device(s, a->devices.items[i]);
 
-        while (d < s->topology->n_devices
-               && strcmp(s->topology->devices[d].name, a->devices.items[i])
-                      != 0)
-            d++;
         if (d < s->topology->n_devices)
             h->devices[h->n_devices++] = (uint16_t)d;
         else
@@ -136,6 +143,62 @@ add_memory(struct holding *h,
         };
     }
     return unknown;
+}
+
+/* The room of `h` is for all of `holding`, and for every core of the node. */
+static void
+translate(struct holding *h,
+          const struct holding *holding,
+          const struct silicon *from,
+          const struct silicon *to)
+{
+    struct bitset pus = {0};
+
+    for (unsigned i = 0; i < holding->n_cores; i++)
+        bitset_or(&pus, &from->topology->cores[holding->cores[i]].pus);
+    add_cores(h, to, &pus);
+    for (unsigned i = 0; i < holding->n_devices; i++) {
+        unsigned d =
+            find_device(to, from->topology->devices[holding->devices[i]].name);
+
+        if (d < to->topology->n_devices)
+            h->devices[h->n_devices++] = (uint16_t)d;
+    }
+    for (unsigned i = 0; i < holding->n_memory; i++) {
+        struct holding_memory m = holding->memory[i];
+        unsigned page = HOLDING_PLAIN;
+        unsigned numa =
+            silicon_find_numa(to, from->topology->numa[m.numa].os_index);
+
+        if (m.page != HOLDING_PLAIN)
+            page = silicon_find_page(to, from->page_bytes[m.page]);
+        if (numa == TOPOLOGY_NONE || page == SILICON_MAX_PAGES)
+            continue;
+        h->memory[h->n_memory++] = (struct holding_memory){
+            .numa = (uint16_t)numa,
+            .page = (uint16_t)page,
+            .bytes = m.bytes,
+        };
+    }
+}
+
+struct holding *
+holding_translate(const struct holding *holding,
+                  const struct silicon *from,
+                  const struct silicon *to)
+{
+    CLEANUP(holding_freep)
+    struct holding *h = holding_new(to != NULL ? to->n_cores : 0,
+                                    holding->n_devices,
+                                    holding->n_memory);
+
+    h->n_cores = h->n_devices = h->n_memory = 0;
+    h->shared_milli = holding->shared_milli;
+    h->charged_milli = holding->charged_milli;
+    h->is_shared = holding->is_shared;
+    if (to != NULL)
+        translate(h, holding, from, to);
+    return holding_dup(h);
 }
 
 int

@@ -48,6 +48,14 @@ struct holding *holding_dup(const struct holding *holding)
 
 bool holding_equals(const struct holding *a, const struct holding *b);
 
+/* The same PUs, devices and bytes on the topology that a node has now; what it
+ * does not have is left out (all of it where `to` is NULL: there is none).
+ */
+struct holding *holding_translate(const struct holding *holding,
+                                  const struct silicon *from,
+                                  const struct silicon *to)
+    OWNED_BY(holding_free);
+
 /* From the wire. What the topology does not have (an offline core, a device
  * that is gone) is left out, and said in `err` with -ENXIO: the holding is
  * made all the same. -EINVAL: a list cannot be read, no holding.

@@ -291,12 +291,30 @@ find_silicon(const struct node *node, struct silicon_shelf *shelf)
     return NULL;
 }
 
+/* What a pod holds is said in the terms of the topology that was; of one that
+ * is not bound yet nobody else knows.
+ */
+static void
+translate_holding(const struct node_view *v,
+                  struct pod_view *pod,
+                  const struct silicon *to)
+{
+    struct holding *old = pod->holding;
+
+    if (old == NULL || v->occupancy == NULL)
+        return;
+    pod->holding = holding_translate(old, v->occupancy->silicon, to);
+    holding_free(old);
+}
+
 /* Its pods are counted anew, for other cores may be theirs. */
 static void
 set_silicon(struct node_view *v, struct silicon *silicon)
 {
-    for (uint32_t i = 0; i < v->pods.count; i++)
+    for (uint32_t i = 0; i < v->pods.count; i++) {
         count_out(v, v->pods.items[i]);
+        translate_holding(v, v->pods.items[i], silicon);
+    }
     occupancy_free(v->occupancy);
     v->occupancy = silicon != NULL ? occupancy_new(silicon) : NULL;
     for (uint32_t i = 0; i < v->pods.count; i++) {

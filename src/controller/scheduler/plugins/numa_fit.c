@@ -302,6 +302,12 @@ numa_fit_score_one(void *self,
     return span + full + fuller + place;
 }
 
+static void
+drop_silicon(void *silicon)
+{
+    silicon_unref(silicon);
+}
+
 static enum verdict
 numa_fit_reserve(void *self,
                  struct cycle *c,
@@ -329,6 +335,11 @@ numa_fit_reserve(void *self,
                      node,
                      grant_holding(grant, node->occupancy->silicon));
     cycle_put(c, CYCLE_GRANT, grant, free, NULL);
+    cycle_put(c,
+              CYCLE_SILICON,
+              silicon_ref(node->occupancy->silicon),
+              drop_silicon,
+              NULL);
     return VERDICT_OK;
 }
 

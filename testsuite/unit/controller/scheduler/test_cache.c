@@ -62,6 +62,19 @@ add_node(struct bench *b, const char *name, const char *cpu)
     cache_update_snapshot(b->cache, &b->snapshot);
 }
 
+static void
+put_topology(struct bench *b, const char *topology)
+{
+    char json[1024];
+
+    snprintf(json,
+             sizeof(json),
+             "{\"metadata\":{\"name\":\"n1\"},\"status\":{\"allocatable\":{"
+             "\"cpu\":\"8\",\"pods\":\"10\"},\"topology\":{%s}}}",
+             topology);
+    cache_set_node(b->cache, fake_client_put(b->api, &node_kind, json));
+}
+
 static struct pod_view *
 make_pod(struct bench *b, const char *name, const char *more)
 {
@@ -221,6 +234,56 @@ START_TEST(a_bound_pods_allocation_is_taken_from_its_status)
 }
 END_TEST
 
+static struct occupancy *
+occupancy_of(struct bench *b, const char *node)
+{
+    cache_update_snapshot(b->cache, &b->snapshot);
+    return snapshot_find(&b->snapshot, node)->occupancy;
+}
+
+/* What it holds was said by place in the old topology. */
+START_TEST(an_assumed_pod_keeps_its_cores_when_the_topology_changes)
+{
+    struct holding *h;
+    struct pod_view *p;
+    struct bench b;
+
+    bench_init(&b, 0);
+    put_topology(&b,
+                 "\"cpus\":\"0-5\",\"packages\":[\"0-5\"],\"numaNodes\":["
+                 "{\"node\":0,\"cpus\":\"0-2\",\"memory\":\"4Gi\"},"
+                 "{\"node\":1,\"cpus\":\"3-5\",\"memory\":\"4Gi\"}],"
+                 "\"devices\":[{\"name\":\"a\",\"type\":\"gpu\"},"
+                 "{\"name\":\"b\",\"type\":\"gpu\"}]");
+    p = make_pod(&b, "p", "");
+    cache_assume(b.cache, p, "n1");
+    h = holding_new(2, 1, 1);
+    h->cores[0] = 4;
+    h->cores[1] = 5;
+    h->devices[0] = 1;
+    h->memory[0] =
+        (struct holding_memory){.numa = 1, .page = HOLDING_PLAIN, .bytes = 1};
+    cache_hold(b.cache, p, h);
+    ck_assert_uint_eq(occupancy_of(&b, "n1")->free_cores, 4);
+
+    put_topology(&b,
+                 "\"cpus\":\"4,6\",\"packages\":[\"4,6\"],\"numaNodes\":["
+                 "{\"node\":1,\"cpus\":\"4,6\",\"memory\":\"4Gi\"}],"
+                 "\"devices\":[{\"name\":\"b\",\"type\":\"gpu\"}]");
+    ck_assert_uint_eq(occupancy_of(&b, "n1")->free_cores, 1);
+    ck_assert(!bitset_has(&occupancy_of(&b, "n1")->core_set, 0));
+    ck_assert_uint_eq(occupancy_of(&b, "n1")->device_holders[0], 1);
+    ck_assert_int_eq(occupancy_of(&b, "n1")->free_memory,
+                     (INT64_C(4) << 30) - 1);
+
+    ck_assert(cache_forget(b.cache, p));
+    ck_assert_uint_eq(occupancy_of(&b, "n1")->free_cores, 2);
+    ck_assert_int_eq(occupancy_of(&b, "n1")->free_memory, INT64_C(4) << 30);
+    pod_view_unref(p);
+    bench_fini(&b);
+}
+END_TEST
+
 START_TEST(a_snapshot_after_one_change_has_one_new_node_in_front)
 {
     struct bench b;
@@ -253,4 +316,5 @@ SUITE("cache",
       assumed_pods_expire_only_after_their_binding,
       a_removed_node_with_pods_comes_back_with_them,
       a_bound_pods_allocation_is_taken_from_its_status,
+      an_assumed_pod_keeps_its_cores_when_the_topology_changes,
       a_snapshot_after_one_change_has_one_new_node_in_front)

@@ -300,6 +300,48 @@ START_TEST(a_scheduler_that_died_before_its_binding_is_followed_exactly)
 }
 END_TEST
 
+/* The same hardware, its NUMA nodes said in another order before the bindings
+ * are written.
+ */
+START_TEST(a_binding_says_what_was_chosen_on_the_topology_that_was)
+{
+    static const char first[] =
+        "{\"cpus\":\"0-99\",\"packages\":[\"0-99\"],\"numaNodes\":["
+        "{\"node\":0,\"cpus\":\"0-49\",\"memory\":\"32Gi\"},"
+        "{\"node\":1,\"cpus\":\"50-99\",\"memory\":\"32Gi\"}]}";
+    static const char second[] =
+        "{\"cpus\":\"0-99\",\"packages\":[\"0-99\"],\"numaNodes\":["
+        "{\"node\":1,\"cpus\":\"50-99\",\"memory\":\"32Gi\"},"
+        "{\"node\":0,\"cpus\":\"0-49\",\"memory\":\"32Gi\"}]}";
+    struct world *w = world_new(NULL);
+    char name[8];
+
+    world_close(w); /* and another one, which may write nothing yet */
+    world_open(w, NULL);
+    put_node(w, "n1", 100, first);
+    for (unsigned i = 0; i < 10; i++) {
+        snprintf(name, sizeof(name), "p%u", i);
+        world_add_pod(w, name, "1", "1Mi", SINGLE_NUMA);
+    }
+    fake_client_run(w->api);
+    scheduler_work(w->scheduler, 100);
+    put_node(w, "n1", 100, second);
+    fake_client_run(w->api);
+    scheduler_start(w->scheduler);
+    world_settle(w);
+
+    for (unsigned i = 0; i < 10; i++) {
+        struct bitset cpus;
+
+        snprintf(name, sizeof(name), "p%u", i);
+        cpus = cpus_of(w, name);
+        ck_assert_str_eq(world_allocation(w, name)->memory_nodes,
+                         bitset_next(&cpus, 0) < 50 ? "0" : "1");
+    }
+    world_free(w);
+}
+END_TEST
+
 SUITE("numa_fit",
       one_of_two_pods_gets_the_last_aligned_cores,
       a_small_pod_leaves_the_whole_numa_node_to_a_large_one,
@@ -310,4 +352,5 @@ SUITE("numa_fit",
       offline_cores_in_the_middle_are_not_given,
       an_asymmetric_node_is_used_as_it_is,
       a_topology_that_changes_under_pods_gives_nothing_twice,
+      a_binding_says_what_was_chosen_on_the_topology_that_was,
       a_scheduler_that_died_before_its_binding_is_followed_exactly)
