@@ -470,6 +470,15 @@ board_evaluated(const struct board *b)
     return b->evaluated;
 }
 
+unsigned
+board_behind(const struct board *b, const struct snapshot *s, unsigned most)
+{
+    if (b->n_slots != s->n_slots || b->n_leaves == 0
+        || b->removal_generation != s->removal_generation || b->is_overfull)
+        return most;
+    return snapshot_changed(s, b->generation, most);
+}
+
 static void
 add_scorer(const struct board *b,
            unsigned scorer,

@@ -58,5 +58,9 @@ void board_totals(const struct board *b,
 int64_t board_total(const struct board *b, const struct node_view *node);
 size_t board_bytes(const struct board *b);
 
-/* How many nodes the last update looked at. */
+/* How many nodes the last update looked at; and how many one would now, of
+ * which `most` is enough.
+ */
 unsigned board_evaluated(const struct board *b);
+unsigned
+board_behind(const struct board *b, const struct snapshot *s, unsigned most);

@@ -2,6 +2,7 @@
 #include "controller/scheduler/boards.h"
 
 #include "controller/scheduler/board.h"
+#include "controller/scheduler/framework/snapshot.h"
 #include "lib/base/alloc.h"
 #include "lib/base/list.h"
 
@@ -11,9 +12,16 @@ struct kept_board {
     struct board *board;
 };
 
+/* A signature that was asked for. */
+struct asked {
+    struct kept_board *kept; /* or NULL */
+    uint64_t generation;     /* of the nodes, when it last was */
+    uint32_t saved;          /* what a board would have saved since, in nodes */
+};
+
 struct boards {
     size_t bytes;
-    struct kept_board **by_signature;
+    struct asked *by_signature;
     size_t n_signatures;
     struct list kept;
     size_t count;
@@ -32,7 +40,7 @@ boards_new(size_t bytes)
 static void
 drop(struct boards *bs, struct kept_board *kept)
 {
-    bs->by_signature[kept->signature] = NULL;
+    bs->by_signature[kept->signature] = (struct asked){0};
     list_remove(&kept->link);
     board_free(kept->board);
     free(kept);
@@ -60,9 +68,30 @@ reach(struct boards *bs, uint32_t signature)
     bs->n_signatures = (size_t)signature * 2 + 64;
     bs->by_signature = xrealloc_array(bs->by_signature,
                                       bs->n_signatures,
-                                      sizeof(struct kept_board *));
+                                      sizeof(*bs->by_signature));
     for (; n < bs->n_signatures; n++)
-        bs->by_signature[n] = NULL;
+        bs->by_signature[n] = (struct asked){0};
+}
+
+bool
+boards_are_worth(struct boards *bs,
+                 uint32_t signature,
+                 const struct snapshot *s,
+                 unsigned cost)
+{
+    struct asked *asked;
+    unsigned changed;
+
+    reach(bs, signature);
+    asked = &bs->by_signature[signature];
+    if (asked->kept != NULL)
+        return board_behind(asked->kept->board, s, cost) < cost;
+    changed = asked->generation > 0
+                  ? snapshot_changed(s, asked->generation, cost)
+                  : cost;
+    asked->generation = s->generation;
+    asked->saved += cost - changed;
+    return asked->saved >= s->n_nodes;
 }
 
 struct board *
@@ -71,13 +100,13 @@ boards_get(struct boards *bs, const struct profile *profile, uint32_t signature)
     struct kept_board *kept;
 
     reach(bs, signature);
-    kept = bs->by_signature[signature];
+    kept = bs->by_signature[signature].kept;
     if (kept == NULL) {
         kept = xnew(struct kept_board);
         list_init(&kept->link);
         kept->signature = signature;
         kept->board = board_new(profile);
-        bs->by_signature[signature] = kept;
+        bs->by_signature[signature].kept = kept;
         bs->count++;
     }
     list_remove(&kept->link);

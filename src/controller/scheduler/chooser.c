@@ -12,6 +12,7 @@
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/snapshot.h"
 #include "controller/scheduler/search.h"
+#include "controller/scheduler/shortlist.h"
 #include "controller/scheduler/steps.h"
 #include "lib/base/alloc.h"
 #include "lib/base/random.h"
@@ -22,10 +23,12 @@
 #define MIN_FEASIBLE        100u
 #define MIN_PERCENTAGE      5u
 #define ADAPTIVE_PERCENTAGE 50u
+#define SHORTLIST_NODES     256u
 
 struct chooser {
     struct chooser_settings settings;
     struct boards *boards;
+    struct shortlist *shortlist;
     uint32_t next_start;
     struct answer *answers; /* by slot */
     uint32_t n_answers;
@@ -43,7 +46,10 @@ chooser_new(const struct chooser_settings *settings)
     struct chooser *ch = xnew(struct chooser);
 
     ch->settings = *settings;
+    if (ch->settings.shortlist_nodes == 0)
+        ch->settings.shortlist_nodes = SHORTLIST_NODES;
     ch->boards = boards_new(settings->board_bytes);
+    ch->shortlist = shortlist_new();
     return ch;
 }
 
@@ -60,6 +66,7 @@ chooser_free(struct chooser *ch)
     if (ch == NULL)
         return;
     boards_free(ch->boards);
+    shortlist_free(ch->shortlist);
     free(ch->answers);
     free(ch->feasible);
     free(ch->totals);
@@ -446,6 +453,37 @@ choose_on_board(struct chooser *ch,
     return node;
 }
 
+/* Where a board would be asked alone and is not worth its cost. False: nothing
+ * was found so.
+ */
+static bool
+choose_by_shortlist(struct chooser *ch,
+                    const struct profile *profile,
+                    const struct cycle *c,
+                    uint32_t signature,
+                    struct node_view **ret_node)
+{
+    bool has_found;
+
+    if (c->snapshot->n_nodes < ch->settings.shortlist_nodes
+        || boards_are_worth(ch->boards,
+                            signature,
+                            c->snapshot,
+                            shortlist_cost(ch->shortlist)))
+        return false;
+    has_found = shortlist_run(ch->shortlist, profile, c);
+    mark(ch, STEP_FILTER);
+    if (!has_found)
+        return false;
+    ch->facts.by_shortlist = true;
+    ch->facts.evaluated = shortlist_evaluated(ch->shortlist);
+    ch->facts.feasible = shortlist_feasible(ch->shortlist);
+    *ret_node = shortlist_pick(ch->shortlist,
+                               profile->handle->random,
+                               &ch->facts.total);
+    return true;
+}
+
 static bool
 choose_by_board(struct chooser *ch,
                 const struct profile *profile,
@@ -455,6 +493,7 @@ choose_by_board(struct chooser *ch,
     struct board *board;
     uint32_t signature;
     plugin_set others;
+    bool is_alone;
 
     /* One that is nominated itself has its node tried first, alone. */
     if (!ch->settings.is_sharing || profile->percentage_of_nodes != 100
@@ -467,15 +506,18 @@ choose_by_board(struct chooser *ch,
     signature = profile_sign(profile, c->pod, ch->settings.signatures);
     if (signature == SIGNATURE_NONE)
         return false;
+    is_alone = others == 0 && nominator_count(profile->handle->nominator) == 0;
+    if (is_alone && choose_by_shortlist(ch, profile, c, signature, ret_node))
+        return true;
     board = boards_get(ch->boards, profile, signature);
     if (!board_update(board, c))
         return false;
     mark(ch, STEP_FILTER);
     boards_bound(ch->boards, board);
-    if (others != 0 || nominator_count(profile->handle->nominator) > 0)
-        *ret_node = choose_with_others(ch, profile, c, board);
-    else
+    if (is_alone)
         *ret_node = choose_on_board(ch, profile, c, board);
+    else
+        *ret_node = choose_with_others(ch, profile, c, board);
     return true;
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chooser.h - the node for a pod: filter, score, and one of the best
  *
- * Pods that can share results go by a board (board.h); the others have every
+ * Pods that can share results go by a board (board.h), or as long as there is
+ * none for their like by a shortlist (shortlist.h); the others have every
  * node looked at, or a sample in turn when the profile says so. Nothing in the
  * cluster changes here.
  *
- * Owns:    the boards, and what the last choice left behind.
+ * Owns:    the boards, the shortlist, and what the last choice left behind.
  * Thread:  the scheduler's.
  *
  * Source: kube-scheduler, schedule_one.go (findNodesThatFitPod,
@@ -32,9 +33,10 @@ struct steps;
 struct chooser_settings {
     struct handle *handle;
     struct names *signatures;
-    struct steps *steps; /* where the time goes; or NULL */
-    bool is_sharing;     /* keep boards */
-    size_t board_bytes;  /* of all boards together; 0: 64 MiB */
+    struct steps *steps;      /* where the time goes; or NULL */
+    bool is_sharing;          /* keep boards */
+    size_t board_bytes;       /* of all boards together; 0: 64 MiB */
+    uint32_t shortlist_nodes; /* a shortlist from so many nodes on; 0: 256 */
 };
 
 void chooser_free(struct chooser *ch);
@@ -53,14 +55,15 @@ struct node_view *chooser_choose(struct chooser *ch,
                                  const struct counsel *counsel);
 const struct diagnosis *chooser_diagnosis(const struct chooser *ch);
 
-/* Of the last choice: how many nodes were filtered, how many passed, whether a
- * board was used; and without one, which passed and their totals (none are
+/* Of the last choice: how many nodes were filtered, how many passed (a
+ * shortlist looks at few of them), whether a board was used; and without one, which passed and their totals (none are
  * made for a single node).
  */
 struct chooser_facts {
     unsigned evaluated;
     unsigned feasible;
     bool by_board;
+    bool by_shortlist;
     bool must_ask; /* extenders about those that passed */
     int64_t total;
     struct node_view *const *nodes;

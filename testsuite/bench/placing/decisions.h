@@ -7,7 +7,6 @@
 struct decisions_result {
     double look_ns;     /* NumaFit's filter and score, each node */
     double per_s;       /* decisions: choose, assume, reserve */
-    double alone_per_s; /* the same when the pod is the only one of its kind */
     unsigned placed, refused;
 };
 
@@ -19,6 +18,6 @@ struct decisions_large {
 struct decisions_large decisions_run_large(unsigned cpus,
                                            const char *numa_policy);
 
-/* `kinds` different sizes in turn. */
+/* Pods of `kinds` shapes in turn; as many as pods: each has its own. */
 struct decisions_result
 decisions_run(unsigned nodes, unsigned pods, unsigned kinds);

@@ -250,12 +250,12 @@ yard_pod(struct yard *y, const struct yard_request *r)
                   "\"uid\":\"p%u\"},\"spec\":{\"placement\":{\"cpuPolicy\":"
                   "\"exclusive\",\"numaPolicy\":\"%s\"},\"containers\":[{"
                   "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%u\","
-                  "\"memory\":\"%uGi\"",
+                  "\"memory\":\"%uMi\"",
                   number,
                   number,
                   r->numa_policy,
                   r->cpus,
-                  r->gib);
+                  r->gib * 1024 + r->mib);
     if (r->gpus > 0)
         strbuf_printf(&s, ",\"kiln.hpc/gpu\":\"%u\"", r->gpus);
     strbuf_add_text(&s, "}}}]}}");

@@ -24,6 +24,7 @@ struct yard_shape {                          /* of every node */
 
 struct yard_request {
     unsigned cpus, gib, gpus;
+    unsigned mib; /* of memory, beyond the GiB */
     const char *numa_policy;
 };
 

@@ -8,6 +8,7 @@
 #include "controller/scheduler/framework/cycle.h"
 #include "controller/scheduler/framework/diagnosis.h"
 #include "controller/scheduler/framework/handle.h"
+#include "controller/scheduler/framework/limits.h"
 #include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/nominator.h"

@@ -15,12 +15,23 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 
+static uint16_t
+place_of(const char *name)
+{
+    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+
+    for (const char *c = name; *c != '\0'; c++)
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
+    return (uint16_t)((hash ^ hash >> 32) % 1000);
+}
+
 struct node_view *
 node_view_new(const char *name)
 {
     struct node_view *v = xnew(struct node_view);
 
     v->name = xstrdup(name);
+    v->place = place_of(name);
     list_init(&v->recent);
     return v;
 }
@@ -323,6 +334,16 @@ set_silicon(struct node_view *v, struct silicon *silicon)
     }
 }
 
+static uint32_t
+count_soft_taints(const struct node *node)
+{
+    uint32_t n = 0;
+
+    for (unsigned i = 0; node != NULL && i < node->spec.taints.count; i++)
+        n += strcmp(node->spec.taints.items[i].effect, "PreferNoSchedule") == 0;
+    return n;
+}
+
 void
 node_view_set_object(struct node_view *v,
                      const struct object *object,
@@ -338,6 +359,7 @@ node_view_set_object(struct node_view *v,
     v->node = object != NULL ? node_of(object) : NULL;
     v->is_unschedulable = v->node != NULL && v->node->spec.unschedulable;
     v->has_taints = v->node != NULL && v->node->spec.taints.count > 0;
+    v->n_soft_taints = count_soft_taints(v->node);
     amounts_fini(&v->allocatable);
     v->allowed_pods = 0;
     if (v->node == NULL)

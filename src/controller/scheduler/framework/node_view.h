@@ -33,6 +33,8 @@ struct node_view {
     uint32_t slot; /* its place in arrays by node; stable, reused */
     bool is_unschedulable;
     bool has_taints;
+    uint16_t place;         /* 0 to 999, in an order that is always the same */
+    uint32_t n_soft_taints; /* PreferNoSchedule */
     int64_t allowed_pods;
     struct amounts allocatable;
     struct amounts requested; /* with the CPUs that are withheld */

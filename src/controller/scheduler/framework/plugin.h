@@ -24,6 +24,7 @@ struct diagnosis;
 struct error;
 struct handle;
 struct json;
+struct limits;
 struct node_view;
 struct object;
 struct pod_view;
@@ -31,7 +32,8 @@ struct queued_pod;
 struct record;
 struct strbuf;
 
-#define SCORE_MAX 100
+#define SCORE_MAX     100
+#define SCORE_NOWHERE (-1)
 
 /* The points of the pipeline, as a configuration names them (point.c). */
 enum point {
@@ -178,6 +180,13 @@ struct plugin {
     int64_t (*score_one)(void *self,
                          const struct cycle *c,
                          const struct node_view *node);
+    /* The most that its score could be, before it is normalized, on any node
+     * within these limits; SCORE_NOWHERE: its filter lets none of them pass.
+     * Never less than it is (tested). NULL: SCORE_MAX.
+     */
+    int64_t (*best_score)(void *self,
+                          const struct cycle *c,
+                          const struct limits *limits);
     enum normalization normalization;
     void (*normalize)(void *self,
                       const struct cycle *c,

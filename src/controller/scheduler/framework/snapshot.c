@@ -25,3 +25,20 @@ snapshot_claim_users(const struct snapshot *s,
     snprintf(key, sizeof(key), "%s/%s", namespace, name);
     return (unsigned)(uintptr_t)map_find(s->claims, key);
 }
+
+unsigned
+snapshot_changed(const struct snapshot *s, uint64_t generation, unsigned most)
+{
+    unsigned changed = 0;
+
+    list_foreach(link, s->recent)
+    {
+        const struct node_view *v =
+            container_of(link, struct node_view, recent);
+
+        if (v->generation <= generation || changed == most)
+            break;
+        changed++;
+    }
+    return changed;
+}

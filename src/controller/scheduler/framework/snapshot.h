@@ -38,3 +38,7 @@ struct node_view *snapshot_find(const struct snapshot *s, const char *name);
 unsigned snapshot_claim_users(const struct snapshot *s,
                               const char *namespace,
                               const char *name);
+
+/* How many nodes have changed since that generation; `most` is enough. */
+unsigned
+snapshot_changed(const struct snapshot *s, uint64_t generation, unsigned most);

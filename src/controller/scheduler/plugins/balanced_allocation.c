@@ -113,6 +113,43 @@ balanced_allocation_score_one(void *self,
     return (int64_t)((1 - deviation(parts, count, sum)) * SCORE_MAX);
 }
 
+/* How far apart the parts of the first two resources must be at least, of
+ * nodes within the limits.
+ */
+static double
+least_gap(const struct resource_span *a, const struct resource_span *b)
+{
+    double a_from = (double)a->least_used / (double)a->most_there;
+    double a_to = (double)a->most_used / (double)a->least_there;
+    double b_from = (double)b->least_used / (double)b->most_there;
+    double b_to = (double)b->most_used / (double)b->least_there;
+
+    a_from = a_from > 1 ? 1 : a_from;
+    a_to = a_to > 1 ? 1 : a_to;
+    b_from = b_from > 1 ? 1 : b_from;
+    b_to = b_to > 1 ? 1 : b_to;
+    if (a_from > b_to)
+        return a_from - b_to;
+    return b_from > a_to ? b_from - a_to : 0;
+}
+
+static int64_t
+balanced_allocation_best_score(void *self,
+                               const struct cycle *c,
+                               const struct limits *limits)
+{
+    const struct resource_score *me = self;
+    struct resource_span spans[2];
+
+    if (me->count != 2)
+        return SCORE_MAX;
+    for (unsigned i = 0; i < 2; i++)
+        if (!resource_score_span(me, i, c->pod, limits, &spans[i])
+            || spans[i].least_there <= 0)
+            return SCORE_MAX;
+    return (int64_t)((1 - least_gap(&spans[0], &spans[1]) / 2) * SCORE_MAX);
+}
+
 const struct plugin balanced_allocation_plugin = {
     .name = "NodeResourcesBalancedAllocation",
     .args = &balanced_allocation_args_record,
@@ -122,4 +159,5 @@ const struct plugin balanced_allocation_plugin = {
     .drop = balanced_allocation_drop,
     .sign = balanced_allocation_sign,
     .score_one = balanced_allocation_score_one,
+    .best_score = balanced_allocation_best_score,
 };

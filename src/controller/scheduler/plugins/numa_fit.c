@@ -107,6 +107,18 @@ demand_of(const struct numa_fit *self, const struct pod_view *pod)
     return d;
 }
 
+/* The same without a copy where it can be: every node is asked with it. */
+static const struct demand *
+look_up_demand(const struct numa_fit *self,
+               const struct cycle *c,
+               struct demand *room)
+{
+    if (!self->is_kubelet)
+        return &c->pod->demand;
+    *room = demand_of(self, c->pod);
+    return room;
+}
+
 static int
 numa_fit_make(struct handle *handle,
               const struct json *args,
@@ -168,7 +180,8 @@ numa_fit_filter(void *self,
                 struct answer *answers)
 {
     const struct numa_fit *me = self;
-    const struct demand d = demand_of(me, c->pod);
+    struct demand room;
+    const struct demand *d = look_up_demand(me, c, &room);
 
     for (unsigned i = 0; i < count; i++) {
         struct allocator_choice choice;
@@ -176,7 +189,7 @@ numa_fit_filter(void *self,
 
         if (nodes[i]->occupancy == NULL)
             continue;
-        answer = allocator_choose(nodes[i]->occupancy, &d, &choice);
+        answer = allocator_choose(nodes[i]->occupancy, d, &choice);
         if (answer == ALLOCATOR_FITS)
             continue;
         answers[i].verdict =
@@ -263,43 +276,127 @@ leave_room(const struct numa_fit *self,
     return o;
 }
 
-/* 0 to 999: the node's place in an order that is always the same. */
-static int64_t
-place_of(const struct node_view *node)
-{
-    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
-
-    for (const char *c = node->name; *c != '\0'; c++)
-        hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
-    return (int64_t)((hash ^ hash >> 32) % 1000);
-}
-
 /* Forty for few NUMA nodes close together, thirty for filling those that it
  * takes, twenty for filling the node: what stays free elsewhere stays whole.
  * Ten for being early in the order, so that nodes late in it run empty and a
  * job that needs all of one need not wait for luck.
  */
 static int64_t
+span_part(int64_t width, int64_t distance)
+{
+    return 400 / (width * (distance > 10 ? distance : 10));
+}
+
+static int64_t
+full_part(int64_t pus, int64_t left_pus)
+{
+    return pus > 0 ? 30 * pus / (pus + left_pus) : 0;
+}
+
+static int64_t
+fuller_part(int64_t pus, int64_t free_pus, int64_t all_pus)
+{
+    return 20 - 20 * (free_pus - pus) / all_pus;
+}
+
+static int64_t
+place_part(int64_t place)
+{
+    return place / 100;
+}
+
+static int64_t
 numa_fit_score_one(void *self,
                    const struct cycle *c,
                    const struct node_view *node)
 {
     const struct occupancy *o = node->occupancy;
-    const struct demand d = demand_of(self, c->pod);
+    struct demand room;
+    const struct demand *d = look_up_demand(self, c, &room);
     struct allocator_choice choice;
-    int64_t pus = d.pus, span, full, fuller, place;
 
-    if (o == NULL || allocator_choose(o, &d, &choice) != ALLOCATOR_FITS)
+    if (o == NULL || allocator_choose(o, d, &choice) != ALLOCATOR_FITS)
         return 0;
-    if (!d.is_exclusive)
+    if (!d->is_exclusive)
         return SCORE_MAX / 2;
-    span = 400
-           / (int64_t)(choice.width
-                       * (choice.distance > 10 ? choice.distance : 10));
-    full = pus > 0 ? 30 * pus / (pus + choice.left_pus) : 0;
-    fuller = 20 - 20 * (o->free_pus - pus) / o->silicon->n_pus;
-    place = place_of(node) / 100;
-    return span + full + fuller + place;
+    return span_part(choice.width, choice.distance)
+           + full_part(d->pus, choice.left_pus)
+           + fuller_part(d->pus, o->free_pus, o->silicon->n_pus)
+           + place_part(node->place);
+}
+
+/* Whether the threads of its cores and no rule about packages decide how many
+ * PUs of a NUMA node it can use.
+ */
+static bool
+uses_all_threads(const struct demand *d)
+{
+    return d->threads_per_core == 0 && d->cores_per_package == 0
+           && d->rules == NULL;
+}
+
+/* On one NUMA node; SCORE_NOWHERE: none has so much free. */
+static int64_t
+best_on_one(const struct demand *d, const struct limits *l)
+{
+    uint32_t step = limits_find_step(l->numa_free, d->pus), least;
+
+    if (step == LIMITS_NO_STEP)
+        return SCORE_NOWHERE;
+    least = limits_step_least(step);
+    return span_part(1, 10)
+           + full_part(d->pus,
+                       uses_all_threads(d) && least > d->pus ? least - d->pus
+                                                             : 0);
+}
+
+/* On several, of which there must be so many at least. */
+static int64_t
+best_on_several(const struct demand *d, const struct limits *l)
+{
+    int64_t most = limits_most_in_numa(l->numa_free);
+    int64_t width = most > 0 ? (d->pus + most - 1) / most : 1;
+
+    return span_part(width > 2 ? width : 2, 10) + full_part(d->pus, 0);
+}
+
+static bool
+may_fit(const struct demand *d, const struct limits *l)
+{
+    if (d->pus > l->most_free_pus || l->most_free_pus == 0
+        || d->memory_bytes > l->most_free_memory)
+        return false;
+    for (unsigned i = 0; i < d->n_devices; i++)
+        if (d->devices[i].count > l->most_free_devices)
+            return false;
+    return d->numa_policy != NUMA_SINGLE || d->rules != NULL
+           || d->memory_bytes <= l->most_numa_memory;
+}
+
+static int64_t
+numa_fit_best_score(void *self, const struct cycle *c, const struct limits *l)
+{
+    struct demand room;
+    const struct demand *d = look_up_demand(self, c, &room);
+    int64_t one, several, free_pus = l->least_free_pus;
+
+    if (!may_fit(d, l))
+        return l->has_bare ? 0 : SCORE_NOWHERE;
+    if (!d->is_exclusive)
+        return SCORE_MAX / 2;
+    one = best_on_one(d, l);
+    several = d->numa_policy == NUMA_SINGLE && d->rules == NULL
+                  ? SCORE_NOWHERE
+                  : best_on_several(d, l);
+    if (several > one)
+        one = several;
+    if (one == SCORE_NOWHERE)
+        return l->has_bare ? 0 : SCORE_NOWHERE;
+    return one
+           + fuller_part(d->pus,
+                         free_pus > d->pus ? free_pus : d->pus,
+                         l->most_pus)
+           + place_part(l->most_place);
 }
 
 static void
@@ -398,6 +495,7 @@ const struct plugin numa_fit_plugin = {
     .add_pod = numa_fit_add_pod,
     .filter = numa_fit_filter,
     .score_one = numa_fit_score_one,
+    .best_score = numa_fit_best_score,
     .reserve = numa_fit_reserve,
     .wakes = wakes,
     .n_wakes = ARRAY_SIZE(wakes),

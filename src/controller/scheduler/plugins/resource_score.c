@@ -26,6 +26,18 @@ has_name(const struct resource_score *s, const char *name)
     return false;
 }
 
+static struct resource_weight
+weight_of(const char *name, int64_t weight)
+{
+    return (struct resource_weight){
+        .name = xstrdup(name),
+        .kind = strcmp(name, "cpu") == 0      ? RESOURCE_CPU
+                : strcmp(name, "memory") == 0 ? RESOURCE_MEMORY
+                                              : RESOURCE_OTHER,
+        .weight = weight,
+    };
+}
+
 static int
 add_weight(struct resource_score *s,
            const struct json *entry,
@@ -58,8 +70,7 @@ add_weight(struct resource_score *s,
                          where,
                          at,
                          (long long)weight);
-    s->weights[s->count].name = xstrdup(name);
-    s->weights[s->count++].weight = weight != 0 ? weight : 1;
+    s->weights[s->count++] = weight_of(name, weight != 0 ? weight : 1);
     return 0;
 }
 
@@ -84,8 +95,8 @@ resource_score_init(struct resource_score *s,
     }
     if (s->count > 0)
         return 0;
-    s->weights[0] = (struct resource_weight){xstrdup("cpu"), 1};
-    s->weights[1] = (struct resource_weight){xstrdup("memory"), 1};
+    s->weights[0] = weight_of("cpu", 1);
+    s->weights[1] = weight_of("memory", 1);
     s->count = 2;
     return 0;
 }
@@ -99,27 +110,46 @@ resource_score_fini(struct resource_score *s)
 }
 
 static void
-read_one(const struct resource_score *s,
-         const char *name,
-         const struct pod_view *pod,
-         const struct node_view *node,
-         int64_t *requested,
-         int64_t *allocatable)
+read_other(const struct resource_score *s,
+           const char *name,
+           const struct pod_view *pod,
+           const struct node_view *node,
+           int64_t *requested,
+           int64_t *allocatable)
 {
     int64_t wanted = amounts_value(&pod->requests, s->resources, name);
-    int64_t used = amounts_value(&node->requested, s->resources, name);
 
     if (wanted == 0 && amounts_is_scalar(name))
         return;
-    if (!s->real_requests && strcmp(name, "cpu") == 0) {
-        wanted = pod->nonzero_cpu_milli;
-        used = node->nonzero_cpu_milli;
-    } else if (!s->real_requests && strcmp(name, "memory") == 0) {
-        wanted = pod->nonzero_memory_bytes;
-        used = node->nonzero_memory_bytes;
-    }
     *allocatable = amounts_value(&node->allocatable, s->resources, name);
-    *requested = *allocatable != 0 ? used + wanted : 0;
+    *requested =
+        *allocatable != 0
+            ? amounts_value(&node->requested, s->resources, name) + wanted
+            : 0;
+}
+
+static int64_t
+wanted_of(const struct resource_score *s,
+          enum resource_kind kind,
+          const struct pod_view *pod)
+{
+    if (kind == RESOURCE_CPU)
+        return s->real_requests ? pod->requests.cpu_milli
+                                : pod->nonzero_cpu_milli;
+    return s->real_requests ? pod->requests.memory_bytes
+                            : pod->nonzero_memory_bytes;
+}
+
+static int64_t
+used_of(const struct resource_score *s,
+        enum resource_kind kind,
+        const struct node_view *node)
+{
+    if (kind == RESOURCE_CPU)
+        return s->real_requests ? node->requested.cpu_milli
+                                : node->nonzero_cpu_milli;
+    return s->real_requests ? node->requested.memory_bytes
+                            : node->nonzero_memory_bytes;
 }
 
 void
@@ -130,14 +160,56 @@ resource_score_read(const struct resource_score *s,
                     int64_t *ret_allocatable)
 {
     for (unsigned i = 0; i < s->count; i++) {
+        const struct resource_weight *w = &s->weights[i];
+
         ret_requested[i] = ret_allocatable[i] = 0;
-        read_one(s,
-                 s->weights[i].name,
-                 pod,
-                 node,
-                 &ret_requested[i],
-                 &ret_allocatable[i]);
+        if (w->kind == RESOURCE_OTHER) {
+            read_other(s,
+                       w->name,
+                       pod,
+                       node,
+                       &ret_requested[i],
+                       &ret_allocatable[i]);
+            continue;
+        }
+        ret_allocatable[i] = w->kind == RESOURCE_CPU
+                                 ? node->allocatable.cpu_milli
+                                 : node->allocatable.memory_bytes;
+        if (ret_allocatable[i] != 0)
+            ret_requested[i] =
+                used_of(s, w->kind, node) + wanted_of(s, w->kind, pod);
     }
+}
+
+bool
+resource_score_span(const struct resource_score *s,
+                    unsigned at,
+                    const struct pod_view *pod,
+                    const struct limits *limits,
+                    struct resource_span *ret_span)
+{
+    enum resource_kind kind = s->weights[at].kind;
+    const struct range *used, *there;
+    int64_t wanted;
+
+    if (kind == RESOURCE_OTHER)
+        return false;
+    if (kind == RESOURCE_CPU) {
+        used = s->real_requests ? &limits->cpu_used : &limits->nonzero_cpu;
+        there = &limits->cpu_milli;
+    } else {
+        used =
+            s->real_requests ? &limits->memory_used : &limits->nonzero_memory;
+        there = &limits->memory_bytes;
+    }
+    wanted = wanted_of(s, kind, pod);
+    *ret_span = (struct resource_span){
+        .least_used = used->least + wanted,
+        .most_used = used->most + wanted,
+        .least_there = there->least,
+        .most_there = there->most,
+    };
+    return true;
 }
 
 void

@@ -12,14 +12,22 @@
 struct amounts;
 struct error;
 struct json;
+struct limits;
 struct names;
 struct node_view;
 struct pod_view;
 
 #define RESOURCE_SCORE_MAX 16
 
+enum resource_kind {
+    RESOURCE_OTHER,
+    RESOURCE_CPU,
+    RESOURCE_MEMORY,
+};
+
 struct resource_weight {
     char *name;
+    enum resource_kind kind;
     int64_t weight;
 };
 
@@ -51,6 +59,20 @@ void resource_score_read(const struct resource_score *s,
                          const struct node_view *node,
                          int64_t *ret_requested,
                          int64_t *ret_allocatable);
+
+/* How much of it would be in use, and is there, on nodes within these limits.
+ * False: not known of this resource. There may be none of it: then, as above, it
+ * does not count on that node.
+ */
+struct resource_span {
+    int64_t least_used, most_used;
+    int64_t least_there, most_there;
+};
+bool resource_score_span(const struct resource_score *s,
+                         unsigned at,
+                         const struct pod_view *pod,
+                         const struct limits *limits,
+                         struct resource_span *ret_span);
 
 /* For signatures: all that fits and scores depend on. */
 struct strbuf;

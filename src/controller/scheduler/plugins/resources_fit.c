@@ -442,6 +442,56 @@ resources_fit_score_one(void *self,
     return sum / weights;
 }
 
+/* Whether a node within the limits might have it all; other resources than
+ * these two are not in the limits.
+ */
+static bool
+may_fit(const struct amounts *wanted, const struct limits *l)
+{
+    return (wanted->cpu_milli == 0
+            || wanted->cpu_milli <= l->cpu_milli.most - l->cpu_used.least)
+           && (wanted->memory_bytes == 0
+               || wanted->memory_bytes
+                      <= l->memory_bytes.most - l->memory_used.least);
+}
+
+/* The score of a resource at the end of its range that scores best. */
+static int64_t
+best_of(const struct resources_fit *me, const struct resource_span *span)
+{
+    if (me->strategy == REQUESTED_TO_CAPACITY)
+        return SCORE_MAX;
+    if (me->strategy == LEAST_ALLOCATED)
+        return least_score(span->least_used, span->most_there);
+    return most_score(span->most_used, span->least_there);
+}
+
+/* What some of the nodes have none of does not count there; of what is not in
+ * the limits nothing is known.
+ */
+static int64_t
+resources_fit_best_score(void *self,
+                         const struct cycle *c,
+                         const struct limits *limits)
+{
+    const struct resources_fit *me = self;
+    int64_t sum = 0, weights = 0;
+
+    if (!may_fit(&c->pod->requests, limits))
+        return SCORE_NOWHERE;
+    for (unsigned i = 0; i < me->score.count; i++) {
+        int64_t weight = me->score.weights[i].weight;
+        struct resource_span span;
+
+        if (!resource_score_span(&me->score, i, c->pod, limits, &span)
+            || span.least_there == 0)
+            return SCORE_MAX;
+        sum += best_of(me, &span) * weight;
+        weights += weight;
+    }
+    return sum / weights;
+}
+
 static bool
 pod_hint(void *self,
          const struct pod_view *pod,
@@ -547,6 +597,7 @@ const struct plugin resources_fit_plugin = {
     .sign = resources_fit_sign,
     .filter = resources_fit_filter,
     .score_one = resources_fit_score_one,
+    .best_score = resources_fit_best_score,
     .wakes = wakes,
     .n_wakes = ARRAY_SIZE(wakes),
     .explain = resources_fit_explain,

@@ -103,12 +103,24 @@ taint_toleration_score(void *self,
         const struct node_spec *spec = &nodes[i]->node->spec;
 
         scores[i] = 0;
+        if (nodes[i]->n_soft_taints == 0)
+            continue;
         for (unsigned t = 0; t < spec->taints.count; t++)
             if (is_preference(&spec->taints.items[t])
                 && !is_preferably_tolerated(&spec->taints.items[t],
                                             &c->pod->pod->spec))
                 scores[i]++;
     }
+}
+
+/* What is not there cannot be intolerable. */
+static int64_t
+taint_toleration_best_score(void *self,
+                            const struct cycle *c,
+                            const struct limits *limits)
+{
+    (void)self, (void)c;
+    return limits->most_soft_taints;
 }
 
 static bool
@@ -150,6 +162,7 @@ const struct plugin taint_toleration_plugin = {
     .sign = taint_toleration_sign,
     .filter = taint_toleration_filter,
     .score = taint_toleration_score,
+    .best_score = taint_toleration_best_score,
     .normalization = NORMALIZE_REVERSED,
     .wakes = wakes,
     .n_wakes = ARRAY_SIZE(wakes),

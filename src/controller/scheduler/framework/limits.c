@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/framework/limits.h"
+
+#include <string.h>
+
+#include "controller/scheduler/framework/node_view.h"
+#include "lib/allocator/occupancy.h"
+#include "lib/allocator/silicon.h"
+
+#define FINE_STEPS 40u
+#define COARSE     8u /* PUs of a step beyond */
+#define STEPS      64u
+
+static uint32_t
+step_of(uint32_t pus)
+{
+    uint32_t step;
+
+    if (pus < FINE_STEPS)
+        return pus;
+    step = FINE_STEPS + (pus - FINE_STEPS) / COARSE;
+    return step < STEPS ? step : STEPS - 1;
+}
+
+uint32_t
+limits_step_least(uint32_t step)
+{
+    return step < FINE_STEPS ? step : FINE_STEPS + (step - FINE_STEPS) * COARSE;
+}
+
+uint32_t
+limits_find_step(uint64_t numa_free, uint32_t pus)
+{
+    uint64_t from = numa_free >> step_of(pus);
+
+    return from != 0 ? step_of(pus) + (uint32_t)__builtin_ctzll(from)
+                     : LIMITS_NO_STEP;
+}
+
+uint32_t
+limits_most_in_numa(uint64_t numa_free)
+{
+    uint32_t step;
+
+    if (numa_free == 0)
+        return 0;
+    step = 63 - (uint32_t)__builtin_clzll(numa_free);
+    if (step < FINE_STEPS)
+        return step;
+    return step == STEPS - 1 ? UINT32_MAX
+                             : limits_step_least(step) + COARSE - 1;
+}
+
+static struct range
+range_of(int64_t value)
+{
+    return (struct range){value, value};
+}
+
+static void
+read_occupancy(struct limits *l, const struct occupancy *o)
+{
+    const struct silicon *s = o->silicon;
+
+    l->least_free_pus = l->most_free_pus = o->free_pus;
+    l->most_pus = s->n_pus;
+    l->most_free_memory = o->free_memory;
+    for (unsigned i = 0; i < s->n_numa; i++) {
+        l->numa_free |= UINT64_C(1) << step_of(o->numa[i].free_pus);
+        if (o->numa[i].free_memory > l->most_numa_memory)
+            l->most_numa_memory = o->numa[i].free_memory;
+    }
+    for (unsigned i = 0; i < s->topology->n_devices; i++)
+        l->most_free_devices += o->device_holders[i] == 0;
+}
+
+void
+limits_init(struct limits *l, const struct node_view *node)
+{
+    *l = (struct limits){
+        .cpu_milli = range_of(node->allocatable.cpu_milli),
+        .memory_bytes = range_of(node->allocatable.memory_bytes),
+        .cpu_used = range_of(node->requested.cpu_milli),
+        .memory_used = range_of(node->requested.memory_bytes),
+        .nonzero_cpu = range_of(node->nonzero_cpu_milli),
+        .nonzero_memory = range_of(node->nonzero_memory_bytes),
+        .most_place = node->place,
+        .most_soft_taints = node->n_soft_taints,
+        .has_bare = node->occupancy == NULL,
+    };
+    if (node->occupancy != NULL)
+        read_occupancy(l, node->occupancy);
+}
+
+static void
+widen(struct range *r, const struct range *other)
+{
+    if (other->least < r->least)
+        r->least = other->least;
+    if (other->most > r->most)
+        r->most = other->most;
+}
+
+#define RAISE(to, from)    \
+    do                     \
+        if ((from) > (to)) \
+            (to) = (from); \
+    while (0)
+
+void
+limits_add(struct limits *l, const struct limits *other)
+{
+    widen(&l->cpu_milli, &other->cpu_milli);
+    widen(&l->memory_bytes, &other->memory_bytes);
+    widen(&l->cpu_used, &other->cpu_used);
+    widen(&l->memory_used, &other->memory_used);
+    widen(&l->nonzero_cpu, &other->nonzero_cpu);
+    widen(&l->nonzero_memory, &other->nonzero_memory);
+    RAISE(l->most_place, other->most_place);
+    RAISE(l->most_soft_taints, other->most_soft_taints);
+    l->has_bare |= other->has_bare;
+    if (other->least_free_pus < l->least_free_pus)
+        l->least_free_pus = other->least_free_pus;
+    RAISE(l->most_free_pus, other->most_free_pus);
+    RAISE(l->most_pus, other->most_pus);
+    l->numa_free |= other->numa_free;
+    RAISE(l->most_free_memory, other->most_free_memory);
+    RAISE(l->most_numa_memory, other->most_numa_memory);
+    RAISE(l->most_free_devices, other->most_free_devices);
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/shortlist.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/scheduler/brackets.h"
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/framework/snapshot.h"
+#include "lib/base/alloc.h"
+#include "lib/base/random.h"
+
+#define BATCH 32u
+
+/* A fourth of the nodes in vain, and it is given up; not of a few. */
+#define VAIN_PART  4u
+#define VAIN_LEAST 256u
+
+/* What a run costs beyond the nodes that it looks at, in such nodes. */
+#define OVERHEAD 32u
+
+/* What is still to be taken up, by the most that it could score. */
+struct candidate {
+    int64_t most;
+    struct bracket_class *class; /* one of the three */
+    struct bracket *bracket;
+    struct node_view *view;
+};
+
+struct shortlist {
+    struct brackets *brackets;
+    struct candidate *heap; /* the most at the top */
+    uint32_t n_heap, heap_capacity;
+    struct node_view **best; /* all that have the best total */
+    uint32_t n_best, best_capacity;
+    int64_t best_total;
+    unsigned evaluated, feasible;
+    unsigned cost; /* a mean of late runs, times 16 */
+
+    /* This run */
+    const struct profile *profile;
+    const struct cycle *c;
+    plugin_set filters, scorers;
+    int64_t constant; /* what scores that are normalized give every node */
+};
+
+struct shortlist *
+shortlist_new(void)
+{
+    struct shortlist *s = xnew(struct shortlist);
+
+    s->brackets = brackets_new();
+    s->cost = 16 * OVERHEAD;
+    return s;
+}
+
+void
+shortlist_free(struct shortlist *s)
+{
+    if (s == NULL)
+        return;
+    brackets_free(s->brackets);
+    free(s->heap);
+    free(s->best);
+    free(s);
+}
+
+/* The heap */
+
+static void
+push(struct shortlist *s, struct candidate one)
+{
+    uint32_t at = s->n_heap;
+
+    xgrow(s->heap, s->n_heap, s->heap_capacity);
+    s->n_heap++;
+    while (at > 0 && s->heap[(at - 1) / 2].most < one.most) {
+        s->heap[at] = s->heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    s->heap[at] = one;
+}
+
+static struct candidate
+pop(struct shortlist *s)
+{
+    struct candidate top = s->heap[0], last = s->heap[--s->n_heap];
+    uint32_t at = 0, child;
+
+    while ((child = 2 * at + 1) < s->n_heap) {
+        if (child + 1 < s->n_heap
+            && s->heap[child + 1].most > s->heap[child].most)
+            child++;
+        if (s->heap[child].most <= last.most)
+            break;
+        s->heap[at] = s->heap[child];
+        at = child;
+    }
+    s->heap[at] = last;
+    return top;
+}
+
+/* Limits */
+
+static int64_t
+best_score(const struct shortlist *s,
+           unsigned plugin,
+           const struct limits *limits)
+{
+    const struct profile_entry *e = &s->profile->entries[plugin];
+    int64_t most = e->plugin->best_score != NULL
+                       ? e->plugin->best_score(e->self, s->c, limits)
+                       : SCORE_MAX;
+
+    if (most == SCORE_NOWHERE && (s->filters & PLUGIN_BIT(plugin)) == 0)
+        return SCORE_MAX;
+    return most;
+}
+
+static bool
+is_normalized(const struct shortlist *s, unsigned plugin)
+{
+    return s->profile->entries[plugin].plugin->normalization != NORMALIZE_NOT;
+}
+
+/* The most that a node within the limits could have as its total, or
+ * INT64_MIN: none is feasible.
+ */
+static int64_t
+most_total(const struct shortlist *s, const struct limits *limits)
+{
+    int64_t total = s->constant;
+
+    for (plugin_set left = s->scorers; left != 0; left &= left - 1) {
+        unsigned plugin = (unsigned)__builtin_ctzll(left);
+        int64_t most;
+
+        if (is_normalized(s, plugin))
+            continue;
+        most = best_score(s, plugin, limits);
+        if (most == SCORE_NOWHERE)
+            return INT64_MIN;
+        total += most * s->profile->entries[plugin].weight;
+    }
+    return total;
+}
+
+/* Scores that are normalized by the largest are known beforehand where none
+ * is above 0; otherwise every node counts.
+ */
+static bool
+find_constant(struct shortlist *s)
+{
+    s->constant = 0;
+    for (plugin_set left = s->scorers; left != 0; left &= left - 1) {
+        unsigned plugin = (unsigned)__builtin_ctzll(left);
+        const struct profile_entry *e = &s->profile->entries[plugin];
+
+        if (!is_normalized(s, plugin))
+            continue;
+        if (e->plugin->normalization == NORMALIZE_CUSTOM
+            || e->plugin->best_score == NULL)
+            return false;
+        for (unsigned i = 0; i < s->brackets->n_classes; i++)
+            if (s->brackets->classes[i]->n_nodes > 0
+                && best_score(s, plugin, &s->brackets->classes[i]->limits) > 0)
+                return false;
+        s->constant +=
+            normalize_one(0, 0, e->plugin->normalization == NORMALIZE_REVERSED)
+            * e->weight;
+    }
+    return true;
+}
+
+/* Evaluation */
+
+static void
+note_best(struct shortlist *s, struct node_view *view, int64_t total)
+{
+    if (s->n_best > 0 && total < s->best_total)
+        return;
+    if (s->n_best > 0 && total > s->best_total)
+        s->n_best = 0;
+    xgrow(s->best, s->n_best, s->best_capacity);
+    s->best[s->n_best++] = view;
+    s->best_total = total;
+}
+
+static void
+evaluate(struct shortlist *s, struct node_view *const *views, unsigned count)
+{
+    struct node_view *passed[BATCH];
+    const struct node_view *const *nodes =
+        (const struct node_view *const *)passed;
+    struct answer answers[BATCH];
+    int64_t scores[BATCH], totals[BATCH];
+    unsigned n = 0;
+
+    profile_filter(s->profile,
+                   s->filters,
+                   s->c,
+                   (const struct node_view *const *)views,
+                   count,
+                   answers);
+    for (unsigned i = 0; i < count; i++)
+        if (answers[i].verdict == VERDICT_OK) {
+            totals[n] = s->constant;
+            passed[n++] = views[i];
+        }
+    for (plugin_set left = s->scorers; left != 0 && n > 0; left &= left - 1) {
+        unsigned plugin = (unsigned)__builtin_ctzll(left);
+
+        if (is_normalized(s, plugin))
+            continue;
+        profile_score(s->profile, plugin, s->c, nodes, n, scores);
+        for (unsigned i = 0; i < n; i++)
+            totals[i] += scores[i] * s->profile->entries[plugin].weight;
+    }
+    for (unsigned i = 0; i < n; i++)
+        note_best(s, passed[i], totals[i]);
+    s->evaluated += count;
+    s->feasible += n;
+}
+
+static bool
+can_win(const struct shortlist *s, int64_t most)
+{
+    return most != INT64_MIN && (s->n_best == 0 || most >= s->best_total);
+}
+
+static void
+push_nodes(struct shortlist *s, const struct bracket *bracket)
+{
+    for (uint32_t i = 0; i < bracket->count; i++) {
+        struct bracket_node *node = &s->brackets->nodes[bracket->slots[i]];
+        int64_t most = most_total(s, &node->limits);
+
+        if (can_win(s, most))
+            push(s, (struct candidate){.most = most, .view = node->view});
+    }
+}
+
+static void
+push_brackets(struct shortlist *s, struct bracket_class *class)
+{
+    for (unsigned i = 0; i < BRACKETS_OF_CLASS; i++) {
+        struct bracket *bracket = &class->brackets[i];
+        int64_t most;
+
+        if (bracket->count == 0)
+            continue;
+        most = most_total(s, brackets_limits(s->brackets, bracket));
+        if (can_win(s, most))
+            push(s, (struct candidate){.most = most, .bracket = bracket});
+    }
+}
+
+static void
+push_classes(struct shortlist *s)
+{
+    for (unsigned i = 0; i < s->brackets->n_classes; i++) {
+        struct bracket_class *class = s->brackets->classes[i];
+        int64_t most =
+            class->n_nodes > 0 ? most_total(s, &class->limits) : INT64_MIN;
+
+        if (most != INT64_MIN)
+            push(s, (struct candidate){.most = most, .class = class});
+    }
+}
+
+/* The next nodes to look at: the first, alone, says what the others must be
+ * worth.
+ */
+static unsigned
+take_batch(struct shortlist *s, struct node_view **views)
+{
+    unsigned count = 0, most = s->n_best == 0 ? 1 : BATCH;
+
+    while (count < most && s->n_heap > 0 && can_win(s, s->heap[0].most)) {
+        struct candidate top = pop(s);
+
+        if (top.class != NULL)
+            push_brackets(s, top.class);
+        else if (top.bracket != NULL)
+            push_nodes(s, top.bracket);
+        else
+            views[count++] = top.view;
+    }
+    return count;
+}
+
+static int
+slot_order(const void *a, const void *b)
+{
+    uint32_t left = (*(struct node_view *const *)a)->slot;
+    uint32_t right = (*(struct node_view *const *)b)->slot;
+
+    return left < right ? -1 : left > right;
+}
+
+static unsigned
+vain_most(const struct shortlist *s)
+{
+    uint32_t part = s->c->snapshot->n_nodes / VAIN_PART;
+
+    return part > VAIN_LEAST ? part : VAIN_LEAST;
+}
+
+bool
+shortlist_run(struct shortlist *s,
+              const struct profile *profile,
+              const struct cycle *c)
+{
+    struct node_view *views[BATCH];
+    unsigned count;
+
+    s->profile = profile;
+    s->c = c;
+    s->filters = profile->filters & ~profile->others & ~c->skipped_filters;
+    s->scorers = profile->scores & ~profile->others & ~c->skipped_scores;
+    s->n_heap = s->n_best = 0;
+    s->evaluated = s->feasible = 0;
+    brackets_update(s->brackets, c->snapshot);
+    if (!find_constant(s))
+        return false;
+    push_classes(s);
+    while ((count = take_batch(s, views)) > 0) {
+        evaluate(s, views, count);
+        if (s->n_best == 0 && s->evaluated > vain_most(s))
+            break;
+    }
+    s->cost += s->evaluated + OVERHEAD - s->cost / 16;
+    if (s->n_best > 1)
+        qsort(s->best, s->n_best, sizeof(struct node_view *), slot_order);
+    return s->n_best > 0;
+}
+
+struct node_view *
+shortlist_pick(const struct shortlist *s,
+               struct random_source *random,
+               int64_t *ret_total)
+{
+    *ret_total = s->best_total;
+    return s->best[random_below(random, s->n_best)];
+}
+
+unsigned
+shortlist_evaluated(const struct shortlist *s)
+{
+    return s->evaluated;
+}
+
+unsigned
+shortlist_feasible(const struct shortlist *s)
+{
+    return s->feasible;
+}
+
+unsigned
+shortlist_cost(const struct shortlist *s)
+{
+    return s->cost / 16;
+}
