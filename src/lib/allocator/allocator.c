@@ -9,7 +9,7 @@
 #include "lib/base/alloc.h"
 
 /* PUs that go out of the shared pool, withheld ones too: exact where all cores
- * are alike, otherwise the most that it can be, which is one core too many.
+ * are alike, otherwise the least that it can be.
  */
 static unsigned
 taken_pus(const struct silicon *s, const struct demand *d)
@@ -22,8 +22,7 @@ taken_pus(const struct silicon *s, const struct demand *d)
         return d->pus;
     if (s->is_uniform)
         return (d->pus + threads - 1) / threads * s->max_threads;
-    return (d->pus * s->max_threads + threads - 1) / threads + s->max_threads
-           - 1;
+    return d->pus;
 }
 
 static unsigned
@@ -98,7 +97,8 @@ settle_on_all(struct numa_search *s, struct allocator_choice *ret_choice)
     struct allocator_choice all = {.distance = 20};
     unsigned n = s->o->silicon->n_numa;
 
-    if (s->d->cores_per_package > 0 && !numa_search_run(s, n))
+    if (s->d->cores_per_package > 0
+        && !numa_search_has_cores(s->o, s->d, UINT64_MAX))
         return ALLOCATOR_NO_CORES;
     for (unsigned i = 0; i < n; i++) {
         if (s->pus[i] == 0 && s->memory[i] == 0)
@@ -191,6 +191,10 @@ choose_by_kubelet(const struct occupancy *o,
 
     if (answer != ALLOCATOR_FITS)
         return answer;
+    if (!leaves_shared_pool(o,
+                            bitset_count(&g->cpus)
+                                + bitset_count(&g->withheld)))
+        return ALLOCATOR_NO_CORES;
     *ret_choice = (struct allocator_choice){.distance = 10};
     bitset_foreach(core, &g->cores) ret_choice->numa |=
         UINT64_C(1) << o->silicon->cores[core].numa;
@@ -204,18 +208,13 @@ choose_by_kubelet(const struct occupancy *o,
     return ALLOCATOR_FITS;
 }
 
-enum allocator_answer
-allocator_choose(const struct occupancy *o,
-                 const struct demand *d,
-                 struct allocator_choice *ret_choice)
+static enum allocator_answer
+choose_here(const struct occupancy *o,
+            const struct demand *d,
+            struct allocator_choice *ret_choice)
 {
-    enum allocator_answer answer = check_totals(o, d);
     struct numa_search s;
 
-    if (answer != ALLOCATOR_FITS)
-        return answer;
-    if (d->rules != NULL && kubelet_grant_knows(d))
-        return choose_by_kubelet(o, d, ret_choice);
     numa_search_init(&s, o, d);
     if (d->numa_policy == NUMA_SINGLE)
         return choose_single(&s, ret_choice);
@@ -226,4 +225,23 @@ allocator_choose(const struct occupancy *o,
         return settle_on_all(&s, ret_choice);
     settle(&s, ret_choice);
     return ALLOCATOR_FITS;
+}
+
+enum allocator_answer
+allocator_choose(const struct occupancy *o,
+                 const struct demand *d,
+                 struct allocator_choice *ret_choice)
+{
+    enum allocator_answer answer = check_totals(o, d);
+
+    if (answer != ALLOCATOR_FITS)
+        return answer;
+    if (d->rules != NULL && kubelet_grant_knows(d))
+        return choose_by_kubelet(o, d, ret_choice);
+    answer = choose_here(o, d, ret_choice);
+    if (answer == ALLOCATOR_FITS && o->n_shared > 0 && d->is_exclusive
+        && !o->silicon->is_uniform
+        && !leaves_shared_pool(o, grant_taken_pus(o, d, ret_choice->numa)))
+        return ALLOCATOR_NO_CORES;
+    return answer;
 }

@@ -70,6 +70,13 @@ enum allocator_answer allocator_grant(const struct occupancy *o,
                                       const struct demand *demand,
                                       struct grant *ret_grant);
 
+/* How many PUs, withheld ones too, the cores are that it would give on these
+ * NUMA nodes.
+ */
+unsigned grant_taken_pus(const struct occupancy *o,
+                         const struct demand *demand,
+                         uint64_t numa);
+
 struct holding *grant_holding(const struct grant *grant,
                               const struct silicon *silicon);
 

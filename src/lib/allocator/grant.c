@@ -7,6 +7,7 @@
 #include "lib/allocator/kubelet_grant.h"
 #include "lib/allocator/occupancy.h"
 #include "lib/allocator/silicon.h"
+#include "lib/base/alloc.h"
 
 /* The cores still to be had while a grant is made. */
 struct pick {
@@ -121,13 +122,25 @@ best_group(const struct pick *p, unsigned numa, unsigned wanted)
     return best;
 }
 
+/* The first of the group that yields no more than is wanted; where all do, the
+ * one that has fewest threads, of which fewest are withheld.
+ */
 static unsigned
-first_free_core(const struct pick *p, unsigned group)
+next_core(const struct pick *p, unsigned group, unsigned wanted)
 {
-    const struct bitset *cores = &p->o->silicon->groups[group].cores;
+    const struct silicon *s = p->o->silicon;
+    unsigned best = BITSET_BITS;
 
-    bitset_foreach(core, cores) if (bitset_has(&p->free, core)) return core;
-    return BITSET_BITS;
+    bitset_foreach(core, &s->groups[group].cores)
+    {
+        if (!bitset_has(&p->free, core))
+            continue;
+        if (s->is_uniform || core_yield(p, core) <= wanted)
+            return core;
+        if (best == BITSET_BITS || s->cores[core].n_pus < s->cores[best].n_pus)
+            best = core;
+    }
+    return best;
 }
 
 /* Packed: group by group. Returns what could not be had. */
@@ -140,7 +153,7 @@ take_packed(struct pick *p, unsigned numa, unsigned pus)
         if (group == UINT16_MAX)
             return pus;
         while (pus > 0 && group_left(p, group) > 0) {
-            unsigned core = first_free_core(p, group);
+            unsigned core = next_core(p, group, pus);
             unsigned yield = core_yield(p, core);
 
             take_core(p, core);
@@ -171,7 +184,7 @@ take_one(struct pick *p, unsigned numa)
     }
     if (best == UINT16_MAX)
         return false;
-    take_core(p, first_free_core(p, best));
+    take_core(p, next_core(p, best, p->wanted));
     return true;
 }
 
@@ -223,32 +236,123 @@ take_in_order(struct pick *p, uint64_t set)
 }
 
 static void
+take(struct pick *p, uint64_t set)
+{
+    if (p->d->distribution == DISTRIBUTION_PACK)
+        take_in_order(p, set);
+    else
+        take_in_turn(p, set);
+}
+
+/* Only these of the free cores are to be had now. */
+static void
+offer(struct pick *p, const struct bitset *cores)
+{
+    const struct silicon *s = p->o->silicon;
+
+    p->free = p->o->core_set;
+    bitset_and(&p->free, cores);
+    bitset_and_not(&p->free, &p->grant->cores);
+    memset(p->group_free, 0, s->n_groups * sizeof(*p->group_free));
+    bitset_foreach(core, &p->free) p->group_free[s->cores[core].group]++;
+}
+
+static unsigned
+set_yield(const struct pick *p, uint64_t set)
+{
+    unsigned sum = 0;
+
+    for (; set != 0; set &= set - 1)
+        sum += numa_yield(p, (unsigned)__builtin_ctzll(set));
+    return sum;
+}
+
+/* The threads of one job are of one kind where one kind has enough, the
+ * fastest that has; otherwise of all, the fastest first.
+ */
+static void
+take_by_kind(struct pick *p, uint64_t set)
+{
+    const struct silicon *s = p->o->silicon;
+    bool has_enough = false;
+
+    set &= UINT64_MAX >> (64 - s->n_numa);
+    for (unsigned i = 0; i < s->n_kinds && !has_enough; i++) {
+        offer(p, &s->kinds[i]);
+        has_enough = set_yield(p, set) >= p->wanted;
+        if (has_enough)
+            take(p, set);
+    }
+    for (unsigned i = 0; i < s->n_kinds && p->wanted > 0; i++) {
+        offer(p, &s->kinds[i]);
+        take(p, set);
+    }
+}
+
+/* Where cores differ and only some of a package may be taken: those that yield
+ * most, so that it is enough whenever it can be.
+ */
+static void
+take_largest(struct pick *p, uint64_t set)
+{
+    const struct silicon *s = p->o->silicon;
+
+    for (unsigned yield = s->max_threads; yield > 0; yield--)
+        for (unsigned core = 0; core < s->n_cores && p->wanted > 0; core++)
+            if (bitset_has(&p->free, core) && in_set(set, s->cores[core].numa)
+                && core_yield(p, core) == yield
+                && group_left(p, s->cores[core].group) > 0)
+                take_core(p, core);
+}
+
+static void
+begin_pick(struct pick *p)
+{
+    const struct occupancy *o = p->o;
+
+    p->wanted = p->d->pus;
+    p->free = o->core_set;
+    p->grant->cores = p->grant->cpus = p->grant->withheld = (struct bitset){0};
+    memcpy(p->group_free,
+           o->group_free,
+           o->silicon->n_groups * sizeof(*p->group_free));
+    for (unsigned i = 0; i < o->silicon->n_packages; i++)
+        p->package_left[i] = p->d->cores_per_package > 0
+                                 ? (uint16_t)p->d->cores_per_package
+                                 : UINT16_MAX;
+}
+
+static void
 grant_cores(const struct occupancy *o,
             const struct demand *d,
             uint64_t set,
             struct grant *grant)
 {
-    struct pick p = {.o = o,
-                     .d = d,
-                     .grant = grant,
-                     .free = o->core_set,
-                     .wanted = d->pus};
+    struct pick p = {.o = o, .d = d, .grant = grant};
 
-    memcpy(p.group_free,
-           o->group_free,
-           o->silicon->n_groups * sizeof(*p.group_free));
-    for (unsigned i = 0; i < o->silicon->n_packages; i++)
-        p.package_left[i] = d->cores_per_package > 0
-                                ? (uint16_t)d->cores_per_package
-                                : UINT16_MAX;
     if (d->is_whole_node) {
         grant->cores = o->core_set;
         grant->cpus = o->silicon->topology->pus;
-    } else if (d->distribution == DISTRIBUTION_PACK) {
-        take_in_order(&p, set);
-    } else {
-        take_in_turn(&p, set);
+        return;
     }
+    begin_pick(&p);
+    if (o->silicon->n_kinds > 1)
+        take_by_kind(&p, set);
+    else
+        take(&p, set);
+    if (p.wanted > 0 && d->cores_per_package > 0) {
+        begin_pick(&p);
+        take_largest(&p, set);
+    }
+}
+
+unsigned
+grant_taken_pus(const struct occupancy *o, const struct demand *d, uint64_t set)
+{
+    CLEANUP_FREE struct grant *g = xnew(struct grant);
+
+    grant_cores(o, d, set, g);
+    return bitset_count(&g->cpus) + bitset_count(&g->withheld);
 }
 
 /* The NUMA nodes that the cores are on. */
@@ -354,19 +458,21 @@ grant_memory(const struct occupancy *o,
 }
 
 /* An even share of the huge pages of one size for each of the nodes, in whole
- * pages, then wherever there are some: first on these nodes, then anywhere.
+ * pages, then wherever there are some: first on these nodes, then on the others
+ * of the set, then anywhere.
  */
 static void
 grant_pages(const struct occupancy *o,
             unsigned page,
             int64_t bytes,
             uint64_t nodes,
+            uint64_t set,
             struct grant *g)
 {
     int64_t size = (int64_t)o->silicon->page_bytes[page];
     int64_t count = __builtin_popcountll(nodes);
     int64_t each = count > 0 ? (bytes / size + count - 1) / count * size : 0;
-    uint64_t sets[] = {nodes, nodes, UINT64_MAX};
+    uint64_t sets[] = {nodes, nodes, set, UINT64_MAX};
 
     bytes = (bytes + size - 1) / size * size;
     for (unsigned round = 0; round < ARRAY_SIZE(sets); round++)
@@ -396,6 +502,7 @@ grant_hugepages(const struct occupancy *o,
                     silicon_find_page(o->silicon, d->hugepages[i].page_bytes),
                     d->hugepages[i].bytes,
                     nodes,
+                    set,
                     g);
 }
 

@@ -2,13 +2,14 @@
 #include "lib/allocator/numa_search.h"
 
 #include "lib/allocator/demand.h"
+#include "lib/allocator/numa_cover.h"
 #include "lib/allocator/occupancy.h"
 
 /* How many steps a search may take, parts of sets too: all pairs of 64, all
  * sets of up to 4 of 16, all of any width of 12; and all widths together.
  */
-#define SEARCH_LIMIT     8000u
-#define ALL_SEARCH_LIMIT (3 * SEARCH_LIMIT)
+#define SEARCH_LIMIT 8000u
+#define ALL_WIDTHS   3u /* times that, of all widths together */
 
 unsigned
 numa_search_usable(const struct occupancy *o, unsigned numa, unsigned threads)
@@ -60,20 +61,49 @@ numa_search_has_devices(const struct occupancy *o,
     return true;
 }
 
-/* Of all of these NUMA nodes, at most so many cores of each package. Where
- * cores are not alike each counts as the least of them.
- */
+/* So many cores at most of a package, those that yield most. */
+static unsigned
+best_cores(const struct occupancy *o,
+           unsigned package,
+           uint64_t set,
+           unsigned threads,
+           unsigned most)
+{
+    const struct silicon *s = o->silicon;
+    unsigned counts[BITSET_BITS + 1] = {0}, sum = 0;
+
+    bitset_foreach(core, &o->core_set)
+    {
+        const struct silicon_core *c = &s->cores[core];
+
+        if (s->groups[c->group].package == package && (set >> c->numa & 1))
+            counts[c->n_pus < threads ? c->n_pus : threads]++;
+    }
+    for (unsigned yield = threads; yield > 0 && most > 0; yield--) {
+        unsigned n = counts[yield] < most ? counts[yield] : most;
+
+        sum += n * yield;
+        most -= n;
+    }
+    return sum;
+}
+
+/* Of all of these NUMA nodes, at most so many cores of each package. */
 static unsigned
 usable_capped(const struct occupancy *o, const struct demand *d, uint64_t set)
 {
     const struct silicon *s = o->silicon;
     unsigned threads = d->threads_per_core, sum = 0;
 
-    if (threads == 0 || threads > s->min_threads)
-        threads = s->min_threads;
+    if (threads == 0 || threads > s->max_threads)
+        threads = s->max_threads;
     for (unsigned p = 0; p < s->n_packages; p++) {
         unsigned cores = 0;
 
+        if (!s->is_uniform) {
+            sum += best_cores(o, p, set, threads, d->cores_per_package);
+            continue;
+        }
         for (unsigned g = 0; g < s->n_groups; g++)
             if (s->groups[g].package == p && (set >> s->groups[g].numa & 1))
                 cores += o->group_free[g];
@@ -81,6 +111,14 @@ usable_capped(const struct occupancy *o, const struct demand *d, uint64_t set)
                * threads;
     }
     return sum;
+}
+
+bool
+numa_search_has_cores(const struct occupancy *o,
+                      const struct demand *d,
+                      uint64_t set)
+{
+    return usable_capped(o, d, set) >= d->pus;
 }
 
 bool
@@ -116,6 +154,7 @@ numa_search_init(struct numa_search *s,
     s->most_pus = 0;
     s->most_memory = 0;
     s->all_visits = 0;
+    s->limit = SEARCH_LIMIT;
     for (unsigned i = 0; i < n; i++) {
         s->pus[i] =
             d->pus > 0 ? numa_search_usable(o, i, d->threads_per_core) : 0;
@@ -186,7 +225,7 @@ extend(struct numa_search *s,
     for (unsigned i = from; i + more <= s->o->silicon->n_numa; i++) {
         unsigned apart = distance;
 
-        if (s->visits > SEARCH_LIMIT)
+        if (s->visits > s->limit)
             return;
         if (s->pus[i] == 0 && s->memory[i] == 0 && s->d->n_devices == 0
             && s->d->n_hugepages == 0)
@@ -207,7 +246,9 @@ extend(struct numa_search *s,
 
 /* ---- Where there are too many sets ---- */
 
-/* How much of the demand a NUMA node could hold, cores and memory alike. */
+/* How much of the demand a NUMA node could hold, cores, memory, devices and huge
+ * pages alike.
+ */
 static uint64_t
 worth(const struct numa_search *s, unsigned i)
 {
@@ -216,8 +257,16 @@ worth(const struct numa_search *s, unsigned i)
                           ? (uint64_t)(s->memory[i] >> 10)
                                 / ((uint64_t)(s->d->memory_bytes >> 20) + 1)
                           : 0;
+    uint64_t others = 0, one = UINT64_C(1) << i;
 
-    return pus + memory;
+    if (s->d->n_hugepages > 0 && numa_search_has_hugepages(s->o, s->d, one))
+        others += 1024;
+    if (s->d->n_devices > 0 && !s->d->has_far_devices)
+        for (unsigned k = 0; k < s->d->n_devices; k++)
+            others += 1024
+                      * (uint64_t)free_devices(s->o, &s->d->devices[k], one)
+                      / s->d->devices[k].count;
+    return pus + memory + others;
 }
 
 static unsigned
@@ -292,6 +341,20 @@ try_neighbourhoods(struct numa_search *s)
     }
 }
 
+static void
+try_otherwise(struct numa_search *s)
+{
+    uint64_t set;
+    unsigned pus = 0;
+
+    try_neighbourhoods(s);
+    if (s->has_found || !numa_cover_find(s, &set))
+        return;
+    for (uint64_t rest = set; rest != 0; rest &= rest - 1)
+        pus += s->pus[__builtin_ctzll(rest)];
+    weigh(s, set, pus, distance_within(s, set));
+}
+
 /* Whether the largest so many are enough: most widths that are too small end
  * here.
  */
@@ -338,11 +401,11 @@ numa_search_run(struct numa_search *s, unsigned width)
     if (width == 1)
         try_each(s);
     else if (can_hold(s)) {
-        if (s->all_visits < ALL_SEARCH_LIMIT)
+        if (s->all_visits < ALL_WIDTHS * s->limit)
             extend(s, 0, 0, 0, 0, 0, 0);
         s->all_visits += s->visits;
-        if (s->visits > SEARCH_LIMIT || s->visits == 0)
-            try_neighbourhoods(s);
+        if (s->visits > s->limit || s->visits == 0)
+            try_otherwise(s);
     }
     return s->has_found;
 }

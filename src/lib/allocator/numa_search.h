@@ -4,8 +4,8 @@
  * The closest to each other, and of equally close ones those that the demand
  * fills best. Exact up to a number of steps that machines of up to 12 NUMA nodes
  * stay below, of up to 16 for up to 4 of them, of 64 for pairs; beyond it the
- * best so far, or of the neighbourhood of any NUMA node. A set that has the cores
- * is always found where there is one.
+ * best so far, or of the neighbourhood of any NUMA node, or any set that holds it
+ * (numa_cover.h). One is always found where there is one.
  */
 #pragma once
 
@@ -24,6 +24,7 @@ struct numa_search {
     unsigned most_pus;
     int64_t most_memory;
     unsigned visits, all_visits;
+    unsigned limit; /* of visits of one width */
     bool has_found;
     uint64_t best;
     unsigned best_distance; /* sum over pairs */
@@ -41,7 +42,12 @@ bool numa_search_run(struct numa_search *s, unsigned width);
 unsigned
 numa_search_usable(const struct occupancy *o, unsigned numa, unsigned threads);
 
-/* Whether these NUMA nodes have free what it asks of that kind. */
+/* Whether these NUMA nodes have free what it asks of that kind; cores: where
+ * it limits those of each package.
+ */
+bool numa_search_has_cores(const struct occupancy *o,
+                           const struct demand *d,
+                           uint64_t set);
 bool numa_search_has_devices(const struct occupancy *o,
                              const struct demand *d,
                              uint64_t set);

@@ -65,8 +65,6 @@ add_core(struct silicon *s, unsigned core, uint16_t *l3_of)
     s->n_pus += c->n_pus;
     if (c->n_pus > s->max_threads)
         s->max_threads = c->n_pus;
-    if (s->min_threads == 0 || c->n_pus < s->min_threads)
-        s->min_threads = c->n_pus;
 }
 
 /* Sizes beyond the last place are not offered. */
@@ -87,6 +85,31 @@ add_hugepages(struct silicon *s, unsigned numa)
             s->numa[numa].huge_bytes[page] +=
                 (int64_t)(size * n->hugepages[i].count);
     }
+}
+
+/* hwloc counts kinds from the most efficient, which is the slowest. */
+static void
+sort_kinds(struct silicon *s)
+{
+    const struct topology *t = s->topology;
+    int most = -1, next = INT32_MAX;
+
+    s->kinds = xnew_array(struct bitset, s->n_cores + 1);
+    do {
+        for (unsigned core = 0; core < s->n_cores; core++) {
+            int kind = t->pu[bitset_next(&t->cores[core].pus, 0)].kind;
+
+            if (kind < next && kind > most)
+                most = kind;
+        }
+        for (unsigned core = 0; most >= 0 && core < s->n_cores; core++)
+            if (t->pu[bitset_next(&t->cores[core].pus, 0)].kind == most)
+                bitset_add(&s->kinds[s->n_kinds], core);
+        if (most >= 0)
+            s->n_kinds++;
+        next = most;
+        most = -1;
+    } while (next >= 0);
 }
 
 static void
@@ -113,6 +136,7 @@ derive(struct silicon *s)
         }
     }
     s->is_uniform = s->n_pus == s->n_cores * s->max_threads;
+    sort_kinds(s);
 }
 
 struct silicon *
@@ -149,6 +173,7 @@ silicon_unref(struct silicon *silicon)
     free(silicon->cores);
     free(silicon->groups);
     free(silicon->numa);
+    free(silicon->kinds);
     topology_free(shelved->topology);
     free(shelved->text);
     free(shelved);

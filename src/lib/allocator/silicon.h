@@ -52,9 +52,10 @@ struct silicon {
     struct silicon_numa *numa;
     unsigned n_cores, n_groups, n_numa, n_pus;
     unsigned max_threads; /* PUs of the core that has most */
-    unsigned min_threads; /* and of the one with fewest */
     unsigned n_packages;
     bool is_uniform;       /* every core has max_threads PUs */
+    struct bitset *kinds;  /* their cores, the fastest kind first */
+    unsigned n_kinds;      /* 1 where all are equal */
     uint64_t memory_bytes; /* of all NUMA nodes */
     uint64_t page_bytes[SILICON_MAX_PAGES];
     unsigned n_pages;

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/allocator/numa_cover.h"
+
+#include <string.h>
+
+#include "lib/allocator/demand.h"
+#include "lib/allocator/numa_search.h"
+#include "lib/allocator/occupancy.h"
+#include "lib/base/alloc.h"
+
+#define SUMS_MAX 4096u
+
+/* What counts: PUs, memory, huge pages of each size, devices of each type, and
+ * PUs of the package that is being gone through, of which some may be too many.
+ */
+enum {
+    PUS,
+    MEMORY,
+    HERE,
+    HUGE_PAGES,
+    DEVICES = HUGE_PAGES + DEMAND_MAX_HUGEPAGES,
+    AMOUNTS = DEVICES + DEMAND_MAX_DEVICES,
+};
+
+struct sum {
+    uint64_t set;
+    int64_t amounts[AMOUNTS];
+};
+
+struct sums {
+    struct sum *items;
+    uint32_t count, capacity;
+};
+
+struct cover {
+    const struct numa_search *s;
+    int64_t wanted[AMOUNTS];
+    int64_t package_most; /* PUs that count of one package; 0: all */
+    unsigned order[64];   /* package by package */
+    unsigned package[64];
+    struct sum *has; /* each NUMA node, by place */
+    struct sums by_width[65];
+};
+
+static int64_t
+free_of_type(const struct occupancy *o,
+             const struct demand_device *wanted,
+             unsigned numa)
+{
+    const struct topology *t = o->silicon->topology;
+    int64_t n = 0;
+
+    for (unsigned i = 0; i < t->n_devices; i++)
+        n += o->device_holders[i] == 0 && t->devices[i].numa == numa
+             && silicon_device_is(o->silicon, i, wanted->type, wanted->model);
+    return n;
+}
+
+static void
+read_numa(struct cover *c, unsigned numa)
+{
+    const struct demand *d = c->s->d;
+    const struct occupancy *o = c->s->o;
+    int64_t *has = c->has[numa].amounts;
+
+    has[c->package_most > 0 ? HERE : PUS] = c->s->pus[numa];
+    has[MEMORY] = c->s->memory[numa];
+    for (unsigned i = 0; i < d->n_hugepages; i++) {
+        unsigned page =
+            silicon_find_page(o->silicon, d->hugepages[i].page_bytes);
+
+        if (page < SILICON_MAX_PAGES && o->numa[numa].free_huge[page] > 0)
+            has[HUGE_PAGES + i] = o->numa[numa].free_huge[page];
+    }
+    for (unsigned i = 0; i < d->n_devices && !d->has_far_devices; i++)
+        has[DEVICES + i] = free_of_type(o, &d->devices[i], numa);
+}
+
+/* Devices that are near none or all count everywhere. */
+static void
+read_wanted(struct cover *c)
+{
+    const struct demand *d = c->s->d;
+    const struct silicon *s = c->s->o->silicon;
+    unsigned threads = d->threads_per_core;
+
+    c->wanted[PUS] = d->pus;
+    c->wanted[MEMORY] = d->memory_bytes;
+    for (unsigned i = 0; i < d->n_hugepages; i++)
+        c->wanted[HUGE_PAGES + i] = d->hugepages[i].bytes;
+    for (unsigned i = 0; i < d->n_devices && !d->has_far_devices; i++) {
+        int64_t anywhere = free_of_type(c->s->o, &d->devices[i], TOPOLOGY_NONE);
+
+        c->wanted[DEVICES + i] =
+            d->devices[i].count > anywhere ? d->devices[i].count - anywhere : 0;
+    }
+    if (threads == 0 || threads > s->max_threads)
+        threads = s->max_threads;
+    c->package_most = d->pus > 0 ? (int64_t)d->cores_per_package * threads : 0;
+}
+
+static void
+sort_by_package(struct cover *c)
+{
+    const struct silicon *s = c->s->o->silicon;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < s->n_numa; i++)
+        c->package[i] = s->numa[i].n_groups > 0
+                            ? s->groups[s->numa[i].first_group].package
+                            : 0;
+    for (unsigned p = 0; p < s->n_packages || p == 0; p++)
+        for (unsigned i = 0; i < s->n_numa; i++)
+            if (c->package[i] == p)
+                c->order[n++] = i;
+}
+
+static bool
+is_enough(const struct cover *c, const struct sum *sum)
+{
+    for (unsigned k = 0; k < AMOUNTS; k++) {
+        int64_t has = sum->amounts[k];
+
+        if (k == PUS)
+            has += sum->amounts[HERE];
+        if (k != HERE && has < c->wanted[k])
+            return false;
+    }
+    return true;
+}
+
+static bool
+is_as_good(const struct sum *a, const struct sum *b)
+{
+    for (unsigned k = 0; k < AMOUNTS; k++)
+        if (a->amounts[k] < b->amounts[k])
+            return false;
+    return true;
+}
+
+static void
+keep(struct sums *sums, const struct sum *sum)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < sums->count; i++)
+        if (is_as_good(&sums->items[i], sum))
+            return;
+    for (uint32_t i = 0; i < sums->count; i++)
+        if (!is_as_good(sum, &sums->items[i]))
+            sums->items[kept++] = sums->items[i];
+    sums->count = kept;
+    if (sums->count == SUMS_MAX)
+        return;
+    xgrow(sums->items, sums->count, sums->capacity);
+    sums->items[sums->count++] = *sum;
+}
+
+/* What is more than wanted is as good as what is wanted. */
+static void
+add(const struct cover *c, struct sum *sum, unsigned numa)
+{
+    sum->set |= UINT64_C(1) << numa;
+    for (unsigned k = 0; k < AMOUNTS; k++) {
+        int64_t most = k == HERE ? c->package_most : c->wanted[k];
+
+        sum->amounts[k] += c->has[numa].amounts[k];
+        if (sum->amounts[k] > most)
+            sum->amounts[k] = most;
+    }
+}
+
+/* The package is behind: what counts of it is known. */
+static void
+close_package(struct cover *c)
+{
+    for (unsigned width = 0; width <= c->s->width; width++)
+        for (uint32_t i = 0; i < c->by_width[width].count; i++) {
+            int64_t *amounts = c->by_width[width].items[i].amounts;
+
+            amounts[PUS] += amounts[HERE];
+            if (amounts[PUS] > c->wanted[PUS])
+                amounts[PUS] = c->wanted[PUS];
+            amounts[HERE] = 0;
+        }
+}
+
+static bool
+add_numa(struct cover *c, unsigned numa, uint64_t *ret_set)
+{
+    for (unsigned width = c->s->width; width-- > 0;)
+        for (uint32_t i = 0; i < c->by_width[width].count; i++) {
+            struct sum sum = c->by_width[width].items[i];
+
+            add(c, &sum, numa);
+            if (width + 1 < c->s->width) {
+                keep(&c->by_width[width + 1], &sum);
+            } else if (is_enough(c, &sum)) {
+                *ret_set = sum.set;
+                return true;
+            }
+        }
+    return false;
+}
+
+bool
+numa_cover_find(const struct numa_search *s, uint64_t *ret_set)
+{
+    unsigned n = s->o->silicon->n_numa;
+    struct cover *c = xnew(struct cover);
+    struct sum nothing = {0};
+    bool has_found = false;
+
+    c->s = s;
+    c->has = xnew_array(struct sum, n + 1);
+    read_wanted(c);
+    for (unsigned i = 0; i < n; i++)
+        read_numa(c, i);
+    sort_by_package(c);
+    keep(&c->by_width[0], &nothing);
+    for (unsigned i = 0; i < n && !has_found; i++) {
+        if (i > 0 && c->package[c->order[i]] != c->package[c->order[i - 1]])
+            close_package(c);
+        has_found = add_numa(c, c->order[i], ret_set);
+    }
+    for (unsigned width = 0; width <= s->width; width++)
+        free(c->by_width[width].items);
+    free(c->has);
+    free(c);
+    return has_found;
+}
