@@ -83,6 +83,7 @@ settle(const struct numa_search *s, struct allocator_choice *ret_choice)
         .numa = s->best,
         .width = s->width,
         .distance = pairs > 0 ? s->best_distance / pairs : 10,
+        .split = s->best_split,
         .left_pus = s->best_left,
     };
 }

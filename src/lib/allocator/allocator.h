@@ -3,10 +3,11 @@
  *
  * Pure functions of an occupancy and a demand. Cores are never split between
  * pods: the threads of a core that the pod does not use are withheld. The
- * fewest NUMA nodes that hold the demand are taken, the closest of these, and
- * of equally close ones those that it fills best, so that the largest hole of
- * the node survives. Within them whole L3 groups are filled before others are
- * begun.
+ * fewest NUMA nodes that hold the demand are taken, the closest of these, of
+ * single ones one where it need not be split over more L3 groups than it must,
+ * and of equal ones those that it fills best, so that the largest hole of the
+ * node survives. Within them whole L3 groups are filled before others are begun,
+ * and cores are of one kind where one kind has enough: the fastest that has.
  *
  * NUMA policies: none and best-effort take what there is, the best first;
  * restricted insists on as few NUMA nodes as the demand would need on an empty
@@ -44,6 +45,7 @@ struct allocator_choice {
     uint64_t numa;     /* places of the NUMA nodes */
     unsigned width;    /* how many */
     unsigned distance; /* mean distance between them, 10 for one alone */
+    unsigned split;    /* L3 groups more than need be, of one alone */
     unsigned left_pus; /* free PUs that stay on them */
 };
 

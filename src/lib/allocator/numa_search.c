@@ -185,20 +185,70 @@ holds(const struct numa_search *s, uint64_t set, unsigned *pus)
            || numa_search_has_devices(s->o, d, set);
 }
 
+/* Groups taken from the largest on until they are enough. */
+static unsigned
+groups_needed(const struct occupancy *o,
+              unsigned numa,
+              unsigned threads,
+              unsigned pus)
+{
+    const struct silicon_numa *n = &o->silicon->numa[numa];
+    const uint16_t *free_cores = o->group_free + n->first_group;
+    struct bitset taken = {0};
+    unsigned count = 0, sum = 0;
+
+    while (sum < pus && count < n->n_groups) {
+        unsigned best = BITSET_BITS;
+
+        for (unsigned i = 0; i < n->n_groups; i++)
+            if (!bitset_has(&taken, i)
+                && (best == BITSET_BITS || free_cores[i] > free_cores[best]))
+                best = i;
+        bitset_add(&taken, best);
+        sum += free_cores[best] * threads;
+        count++;
+    }
+    return count;
+}
+
+/* How many more L3 groups the demand would be on there than on an empty
+ * machine. Where cores differ each counts as the largest.
+ */
+static unsigned
+split_on(const struct numa_search *s, unsigned numa)
+{
+    const struct silicon *silicon = s->o->silicon;
+    unsigned threads = s->d->threads_per_core, fewest, used;
+
+    if (s->d->pus == 0 || silicon->numa[numa].n_groups <= 1
+        || s->d->distribution != DISTRIBUTION_PACK)
+        return 0;
+    if (threads == 0 || threads > silicon->max_threads)
+        threads = silicon->max_threads;
+    used = groups_needed(s->o, numa, threads, s->d->pus);
+    fewest = (s->d->pus + silicon->most_in_group * threads - 1)
+             / (silicon->most_in_group * threads);
+    return used > fewest ? used - fewest : 0;
+}
+
 static void
 weigh(struct numa_search *s, uint64_t set, unsigned pus, unsigned distance)
 {
-    unsigned left;
+    unsigned left, split;
 
     if (!holds(s, set, &pus))
         return;
     left = pus - s->d->pus;
-    if (s->has_found
-        && (distance > s->best_distance
-            || (distance == s->best_distance && left >= s->best_left)))
+    if (s->has_found && distance > s->best_distance)
+        return;
+    split = s->width == 1 ? split_on(s, (unsigned)__builtin_ctzll(set)) : 0;
+    if (s->has_found && distance == s->best_distance
+        && (split > s->best_split
+            || (split == s->best_split && left >= s->best_left)))
         return;
     s->has_found = true;
     s->best = set;
+    s->best_split = split;
     s->best_distance = distance;
     s->best_left = left;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* numa_search.h - the best set of so many NUMA nodes that holds a demand
  *
- * The closest to each other, and of equally close ones those that the demand
- * fills best. Exact up to a number of steps that machines of up to 12 NUMA nodes
+ * The closest to each other; of single ones those where fewest L3 groups are
+ * shared among the demand; of equal ones those that the demand fills best. Exact up to a number of steps that machines of up to 12 NUMA nodes
  * stay below, of up to 16 for up to 4 of them, of 64 for pairs; beyond it the
  * best so far, or of the neighbourhood of any NUMA node, or any set that holds it
  * (numa_cover.h). One is always found where there is one.
@@ -28,6 +28,7 @@ struct numa_search {
     bool has_found;
     uint64_t best;
     unsigned best_distance; /* sum over pairs */
+    unsigned best_split;    /* L3 groups more than need be, of one alone */
     unsigned best_left;     /* PUs that stay free on them */
 };
 

@@ -60,6 +60,8 @@ add_core(struct silicon *s, unsigned core, uint16_t *l3_of)
     c->group = group_of(s, l3_of, c->numa, t->pu[pu].l3, t->pu[pu].package);
     bitset_add(&s->groups[c->group].cores, core);
     s->groups[c->group].n_cores++;
+    if (s->groups[c->group].n_cores > s->most_in_group)
+        s->most_in_group = s->groups[c->group].n_cores;
     s->numa[c->numa].n_cores++;
     s->numa[c->numa].n_pus = (uint16_t)(s->numa[c->numa].n_pus + c->n_pus);
     s->n_pus += c->n_pus;

@@ -53,10 +53,11 @@ struct silicon {
     unsigned n_cores, n_groups, n_numa, n_pus;
     unsigned max_threads; /* PUs of the core that has most */
     unsigned n_packages;
-    bool is_uniform;       /* every core has max_threads PUs */
-    struct bitset *kinds;  /* their cores, the fastest kind first */
-    unsigned n_kinds;      /* 1 where all are equal */
-    uint64_t memory_bytes; /* of all NUMA nodes */
+    unsigned most_in_group; /* cores of the largest */
+    bool is_uniform;        /* every core has max_threads PUs */
+    struct bitset *kinds;   /* their cores, the fastest kind first */
+    unsigned n_kinds;       /* 1 where all are equal */
+    uint64_t memory_bytes;  /* of all NUMA nodes */
     uint64_t page_bytes[SILICON_MAX_PAGES];
     unsigned n_pages;
 };

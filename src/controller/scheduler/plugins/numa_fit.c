@@ -276,15 +276,23 @@ leave_room(const struct numa_fit *self,
     return o;
 }
 
-/* Forty for few NUMA nodes close together, thirty for filling those that it
- * takes, twenty for filling the node: what stays free elsewhere stays whole.
+/* Thirty-six for few NUMA nodes close together, four for as few L3 groups as
+ * can be within one, thirty for filling those NUMA nodes that it takes, twenty for filling the node: what stays free elsewhere stays whole.
  * Ten for being early in the order, so that nodes late in it run empty and a
  * job that needs all of one need not wait for luck.
  */
 static int64_t
 span_part(int64_t width, int64_t distance)
 {
-    return 400 / (width * (distance > 10 ? distance : 10));
+    return 360 / (width * (distance > 10 ? distance : 10));
+}
+
+#define WHOLE_PART 4
+
+static int64_t
+whole_part(int64_t split)
+{
+    return WHOLE_PART / (1 + split);
 }
 
 static int64_t
@@ -319,7 +327,7 @@ numa_fit_score_one(void *self,
         return 0;
     if (!d->is_exclusive)
         return SCORE_MAX / 2;
-    return span_part(choice.width, choice.distance)
+    return span_part(choice.width, choice.distance) + whole_part(choice.split)
            + full_part(d->pus, choice.left_pus)
            + fuller_part(d->pus, o->free_pus, o->silicon->n_pus)
            + place_part(node->place);
@@ -344,7 +352,7 @@ best_on_one(const struct demand *d, const struct limits *l)
     if (step == LIMITS_NO_STEP)
         return SCORE_NOWHERE;
     least = limits_step_least(step);
-    return span_part(1, 10)
+    return span_part(1, 10) + WHOLE_PART
            + full_part(d->pus,
                        uses_all_threads(d) && least > d->pus ? least - d->pus
                                                              : 0);
@@ -357,7 +365,8 @@ best_on_several(const struct demand *d, const struct limits *l)
     int64_t most = limits_most_in_numa(l->numa_free);
     int64_t width = most > 0 ? (d->pus + most - 1) / most : 1;
 
-    return span_part(width > 2 ? width : 2, 10) + full_part(d->pus, 0);
+    return span_part(width > 2 ? width : 2, 10) + WHOLE_PART
+           + full_part(d->pus, 0);
 }
 
 static bool

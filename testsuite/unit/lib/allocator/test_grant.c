@@ -291,6 +291,72 @@ START_TEST(huge_pages_are_written_and_read_back)
 }
 END_TEST
 
+static void
+take_cores(struct occupancy *o, unsigned first, unsigned count)
+{
+    CLEANUP(holding_freep) struct holding *h = holding_new(count, 0, 0);
+
+    for (unsigned i = 0; i < count; i++)
+        h->cores[i] = (uint16_t)(first + i);
+    occupancy_take(o, h);
+}
+
+/* Two are free of each L3 cache of NUMA node 0, all of one and half of the
+ * other on NUMA node 1.
+ */
+START_TEST(a_job_that_fits_in_one_l3_cache_is_not_split)
+{
+    struct silicon *s = machine(2, 8, 1, 8, 4);
+    struct occupancy *o = occupancy_new(s);
+    struct demand d = cores(4, NUMA_SINGLE);
+    struct grant g;
+
+    take_cores(o, 0, 2);
+    take_cores(o, 4, 2);
+    take_cores(o, 8, 2);
+    ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_FITS);
+    for (unsigned i = 12; i < 16; i++)
+        ck_assert(bitset_has(&g.cpus, i));
+    occupancy_free(o);
+    silicon_unref(s);
+}
+END_TEST
+
+static void
+check_cpus(const struct occupancy *o, unsigned pus, const char *expected)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct demand d = cores(pus, NUMA_NONE);
+    struct grant g;
+
+    ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_FITS);
+    cpuset_format(&g.cpus, &text);
+    ck_assert_str_eq(text.text, expected);
+}
+
+/* CPUs 0 to 3 are the threads of two fast cores. */
+START_TEST(a_job_has_cores_of_one_kind_where_one_has_enough)
+{
+    struct silicon *s = machine_of(
+        "{\"cpus\":\"0-9\",\"packages\":[\"0-9\"],\"cores\":[\"0-1\",\"2-3\","
+        "\"4\",\"5\",\"6\",\"7\",\"8\",\"9\"],\"kinds\":[{\"cpus\":\"0-3\","
+        "\"kind\":1}],\"numaNodes\":[{\"node\":0,\"cpus\":\"0-9\","
+        "\"memory\":\"8Gi\"}]}");
+    struct occupancy *o = occupancy_new(s);
+
+    check_cpus(o, 2, "0-1");
+    check_cpus(o, 4, "0-3");
+    check_cpus(o, 5, "4-8");
+    check_cpus(o, 7, "0-6");
+    take_cores(o, 0, 1);
+    check_cpus(o, 2, "2-3");
+    check_cpus(o, 3, "4-6");
+    check_cpus(o, 8, "2-9");
+    occupancy_free(o);
+    silicon_unref(s);
+}
+END_TEST
+
 SUITE("grant",
       gpus_are_of_the_model_that_is_asked_for,
       cores_go_beside_the_gpu_unless_it_may_be_anywhere,
@@ -299,4 +365,6 @@ SUITE("grant",
       no_more_cores_of_a_package_than_asked_for,
       huge_pages_come_from_the_numa_nodes_of_the_cores,
       a_page_size_that_a_machine_does_not_have_is_not_there,
-      huge_pages_are_written_and_read_back)
+      huge_pages_are_written_and_read_back,
+      a_job_that_fits_in_one_l3_cache_is_not_split,
+      a_job_has_cores_of_one_kind_where_one_has_enough)
