@@ -12,7 +12,7 @@
 #define PLACES 10u
 #define PARTS  (BRACKETS_OF_CLASS / PLACES)
 
-/* After so many nodes have left a class its limits are made anew. */
+/* After so many nodes have left a class its bounds are made anew. */
 #define REMOVALS 4096u
 
 struct brackets *
@@ -88,23 +88,23 @@ bracket_of(struct bracket_class *class, const struct node_view *v)
 }
 
 static void
-merge(struct limits *into, bool is_first, const struct limits *limits)
+merge(struct bounds *into, bool is_first, const struct bounds *bounds)
 {
     if (is_first)
-        *into = *limits;
+        *into = *bounds;
     else
-        limits_add(into, limits);
+        bounds_add(into, bounds);
 }
 
-const struct limits *
-brackets_limits(const struct brackets *b, struct bracket *bracket)
+const struct bounds *
+brackets_bounds(const struct brackets *b, struct bracket *bracket)
 {
     if (!bracket->is_stale)
-        return &bracket->limits;
+        return &bracket->bounds;
     for (uint32_t i = 0; i < bracket->count; i++)
-        merge(&bracket->limits, i == 0, &b->nodes[bracket->slots[i]].limits);
+        merge(&bracket->bounds, i == 0, &b->nodes[bracket->slots[i]].bounds);
     bracket->is_stale = false;
-    return &bracket->limits;
+    return &bracket->bounds;
 }
 
 static void
@@ -116,9 +116,9 @@ remake_class(struct brackets *b, struct bracket_class *class)
     for (unsigned i = 0; i < BRACKETS_OF_CLASS; i++) {
         if (class->brackets[i].count == 0)
             continue;
-        merge(&class->limits,
+        merge(&class->bounds,
               is_first,
-              brackets_limits(b, &class->brackets[i]));
+              brackets_bounds(b, &class->brackets[i]));
         is_first = false;
     }
 }
@@ -144,7 +144,7 @@ put_in(struct brackets *b, struct node_view *view)
     struct bracket_class *class = class_of(b, view);
     struct bracket *bracket = bracket_of(class, view);
 
-    limits_init(&node->limits, view);
+    bounds_init(&node->bounds, view);
     node->view = view;
     node->class = class;
     node->bracket = bracket;
@@ -154,9 +154,9 @@ put_in(struct brackets *b, struct node_view *view)
     if (bracket->count == 0)
         bracket->is_stale = false;
     if (!bracket->is_stale)
-        merge(&bracket->limits, bracket->count == 0, &node->limits);
+        merge(&bracket->bounds, bracket->count == 0, &node->bounds);
     bracket->count++;
-    merge(&class->limits, class->n_nodes == 0, &node->limits);
+    merge(&class->bounds, class->n_nodes == 0, &node->bounds);
     class->n_nodes++;
     if (class->removals > REMOVALS)
         remake_class(b, class);

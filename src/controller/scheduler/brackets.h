@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* brackets.h - the nodes by how full they are, with limits of each bracket
+/* brackets.h - the nodes by how full they are, with bounds of each bracket
  *
  * Nodes of about the same size, with about as much of it in use, and in the
  * same tenth of the order of places are one bracket; brackets of nodes of one
  * size are a class. Brought up to date at the cost of what has changed. The
- * limits of a bracket hold for each of its nodes; those of a class may be
+ * bounds of a bracket hold for each of its nodes; those of a class may be
  * wider than need be.
  *
  * Owns:    copies of numbers; the views are the cache's.
@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "controller/scheduler/framework/limits.h"
+#include "controller/scheduler/framework/bounds.h"
 #include "lib/base/macro.h"
 
 struct bracket;
@@ -25,15 +25,15 @@ struct snapshot;
 /* A node in its bracket. */
 struct bracket_node {
     struct node_view *view; /* NULL: no such node */
-    struct limits limits;
+    struct bounds bounds;
     struct bracket_class *class;
     struct bracket *bracket;
     uint32_t at; /* its place there */
 };
 
 struct bracket {
-    struct limits limits;
-    bool is_stale; /* the limits are wider than the nodes left */
+    struct bounds bounds;
+    bool is_stale; /* the bounds are wider than the nodes left */
     uint32_t *slots;
     uint32_t count, capacity;
 };
@@ -43,8 +43,8 @@ struct bracket {
 struct bracket_class {
     uint64_t key;
     uint32_t n_nodes;
-    struct limits limits;
-    uint32_t removals; /* since the limits were made */
+    struct bounds bounds;
+    uint32_t removals; /* since the bounds were made */
     struct bracket brackets[BRACKETS_OF_CLASS];
 };
 
@@ -65,6 +65,6 @@ DEFINE_CLEANUP(struct brackets, brackets_free)
 
 void brackets_update(struct brackets *b, const struct snapshot *snapshot);
 
-/* The limits of a bracket that has nodes, as they are now. */
-const struct limits *brackets_limits(const struct brackets *b,
+/* The bounds of a bracket that has nodes, as they are now. */
+const struct bounds *brackets_bounds(const struct brackets *b,
                                      struct bracket *bracket);

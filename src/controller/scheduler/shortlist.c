@@ -101,16 +101,16 @@ pop(struct shortlist *s)
     return top;
 }
 
-/* Limits */
+/* Bounds */
 
 static int64_t
 best_score(const struct shortlist *s,
            unsigned plugin,
-           const struct limits *limits)
+           const struct bounds *bounds)
 {
     const struct profile_entry *e = &s->profile->entries[plugin];
     int64_t most = e->plugin->best_score != NULL
-                       ? e->plugin->best_score(e->self, s->c, limits)
+                       ? e->plugin->best_score(e->self, s->c, bounds)
                        : SCORE_MAX;
 
     if (most == SCORE_NOWHERE && (s->filters & PLUGIN_BIT(plugin)) == 0)
@@ -124,11 +124,11 @@ is_normalized(const struct shortlist *s, unsigned plugin)
     return s->profile->entries[plugin].plugin->normalization != NORMALIZE_NOT;
 }
 
-/* The most that a node within the limits could have as its total, or
+/* The most that a node within the bounds could have as its total, or
  * INT64_MIN: none is feasible.
  */
 static int64_t
-most_total(const struct shortlist *s, const struct limits *limits)
+most_total(const struct shortlist *s, const struct bounds *bounds)
 {
     int64_t total = s->constant;
 
@@ -138,7 +138,7 @@ most_total(const struct shortlist *s, const struct limits *limits)
 
         if (is_normalized(s, plugin))
             continue;
-        most = best_score(s, plugin, limits);
+        most = best_score(s, plugin, bounds);
         if (most == SCORE_NOWHERE)
             return INT64_MIN;
         total += most * s->profile->entries[plugin].weight;
@@ -164,7 +164,7 @@ find_constant(struct shortlist *s)
             return false;
         for (unsigned i = 0; i < s->brackets->n_classes; i++)
             if (s->brackets->classes[i]->n_nodes > 0
-                && best_score(s, plugin, &s->brackets->classes[i]->limits) > 0)
+                && best_score(s, plugin, &s->brackets->classes[i]->bounds) > 0)
                 return false;
         s->constant +=
             normalize_one(0, 0, e->plugin->normalization == NORMALIZE_REVERSED)
@@ -234,7 +234,7 @@ push_nodes(struct shortlist *s, const struct bracket *bracket)
 {
     for (uint32_t i = 0; i < bracket->count; i++) {
         struct bracket_node *node = &s->brackets->nodes[bracket->slots[i]];
-        int64_t most = most_total(s, &node->limits);
+        int64_t most = most_total(s, &node->bounds);
 
         if (can_win(s, most))
             push(s, (struct candidate){.most = most, .view = node->view});
@@ -250,7 +250,7 @@ push_brackets(struct shortlist *s, struct bracket_class *class)
 
         if (bracket->count == 0)
             continue;
-        most = most_total(s, brackets_limits(s->brackets, bracket));
+        most = most_total(s, brackets_bounds(s->brackets, bracket));
         if (can_win(s, most))
             push(s, (struct candidate){.most = most, .bracket = bracket});
     }
@@ -262,7 +262,7 @@ push_classes(struct shortlist *s)
     for (unsigned i = 0; i < s->brackets->n_classes; i++) {
         struct bracket_class *class = s->brackets->classes[i];
         int64_t most =
-            class->n_nodes > 0 ? most_total(s, &class->limits) : INT64_MIN;
+            class->n_nodes > 0 ? most_total(s, &class->bounds) : INT64_MIN;
 
         if (most != INT64_MIN)
             push(s, (struct candidate){.most = most, .class = class});

@@ -5,8 +5,8 @@
 #pragma once
 
 struct decisions_result {
-    double look_ns;     /* NumaFit's filter and score, each node */
-    double per_s;       /* decisions: choose, assume, reserve */
+    double look_ns; /* NumaFit's filter and score, each node */
+    double per_s;   /* decisions: choose, assume, reserve */
     unsigned placed, refused;
 };
 

@@ -4,11 +4,11 @@
 
 #include "controller/scheduler/framework/amounts.h"
 #include "controller/scheduler/framework/assignment.h"
+#include "controller/scheduler/framework/bounds.h"
 #include "controller/scheduler/framework/cluster_event.h"
 #include "controller/scheduler/framework/cycle.h"
 #include "controller/scheduler/framework/diagnosis.h"
 #include "controller/scheduler/framework/handle.h"
-#include "controller/scheduler/framework/limits.h"
 #include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/nominator.h"

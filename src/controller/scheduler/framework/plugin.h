@@ -24,7 +24,7 @@ struct diagnosis;
 struct error;
 struct handle;
 struct json;
-struct limits;
+struct bounds;
 struct node_view;
 struct object;
 struct pod_view;
@@ -181,12 +181,12 @@ struct plugin {
                          const struct cycle *c,
                          const struct node_view *node);
     /* The most that its score could be, before it is normalized, on any node
-     * within these limits; SCORE_NOWHERE: its filter lets none of them pass.
+     * within these bounds; SCORE_NOWHERE: its filter lets none of them pass.
      * Never less than it is (tested). NULL: SCORE_MAX.
      */
     int64_t (*best_score)(void *self,
                           const struct cycle *c,
-                          const struct limits *limits);
+                          const struct bounds *bounds);
     enum normalization normalization;
     void (*normalize)(void *self,
                       const struct cycle *c,

@@ -114,7 +114,7 @@ balanced_allocation_score_one(void *self,
 }
 
 /* How far apart the parts of the first two resources must be at least, of
- * nodes within the limits.
+ * nodes within the bounds.
  */
 static double
 least_gap(const struct resource_span *a, const struct resource_span *b)
@@ -136,7 +136,7 @@ least_gap(const struct resource_span *a, const struct resource_span *b)
 static int64_t
 balanced_allocation_best_score(void *self,
                                const struct cycle *c,
-                               const struct limits *limits)
+                               const struct bounds *bounds)
 {
     const struct resource_score *me = self;
     struct resource_span spans[2];
@@ -144,7 +144,7 @@ balanced_allocation_best_score(void *self,
     if (me->count != 2)
         return SCORE_MAX;
     for (unsigned i = 0; i < 2; i++)
-        if (!resource_score_span(me, i, c->pod, limits, &spans[i])
+        if (!resource_score_span(me, i, c->pod, bounds, &spans[i])
             || spans[i].least_there <= 0)
             return SCORE_MAX;
     return (int64_t)((1 - least_gap(&spans[0], &spans[1]) / 2) * SCORE_MAX);

@@ -345,13 +345,13 @@ uses_all_threads(const struct demand *d)
 
 /* On one NUMA node; SCORE_NOWHERE: none has so much free. */
 static int64_t
-best_on_one(const struct demand *d, const struct limits *l)
+best_on_one(const struct demand *d, const struct bounds *l)
 {
-    uint32_t step = limits_find_step(l->numa_free, d->pus), least;
+    uint32_t step = bounds_find_step(l->numa_free, d->pus), least;
 
-    if (step == LIMITS_NO_STEP)
+    if (step == BOUNDS_NO_STEP)
         return SCORE_NOWHERE;
-    least = limits_step_least(step);
+    least = bounds_step_least(step);
     return span_part(1, 10) + WHOLE_PART
            + full_part(d->pus,
                        uses_all_threads(d) && least > d->pus ? least - d->pus
@@ -360,9 +360,9 @@ best_on_one(const struct demand *d, const struct limits *l)
 
 /* On several, of which there must be so many at least. */
 static int64_t
-best_on_several(const struct demand *d, const struct limits *l)
+best_on_several(const struct demand *d, const struct bounds *l)
 {
-    int64_t most = limits_most_in_numa(l->numa_free);
+    int64_t most = bounds_most_in_numa(l->numa_free);
     int64_t width = most > 0 ? (d->pus + most - 1) / most : 1;
 
     return span_part(width > 2 ? width : 2, 10) + WHOLE_PART
@@ -370,7 +370,7 @@ best_on_several(const struct demand *d, const struct limits *l)
 }
 
 static bool
-may_fit(const struct demand *d, const struct limits *l)
+may_fit(const struct demand *d, const struct bounds *l)
 {
     if (d->pus > l->most_free_pus || l->most_free_pus == 0
         || d->memory_bytes > l->most_free_memory)
@@ -383,7 +383,7 @@ may_fit(const struct demand *d, const struct limits *l)
 }
 
 static int64_t
-numa_fit_best_score(void *self, const struct cycle *c, const struct limits *l)
+numa_fit_best_score(void *self, const struct cycle *c, const struct bounds *l)
 {
     struct demand room;
     const struct demand *d = look_up_demand(self, c, &room);

@@ -185,7 +185,7 @@ bool
 resource_score_span(const struct resource_score *s,
                     unsigned at,
                     const struct pod_view *pod,
-                    const struct limits *limits,
+                    const struct bounds *bounds,
                     struct resource_span *ret_span)
 {
     enum resource_kind kind = s->weights[at].kind;
@@ -195,12 +195,12 @@ resource_score_span(const struct resource_score *s,
     if (kind == RESOURCE_OTHER)
         return false;
     if (kind == RESOURCE_CPU) {
-        used = s->real_requests ? &limits->cpu_used : &limits->nonzero_cpu;
-        there = &limits->cpu_milli;
+        used = s->real_requests ? &bounds->cpu_used : &bounds->nonzero_cpu;
+        there = &bounds->cpu_milli;
     } else {
         used =
-            s->real_requests ? &limits->memory_used : &limits->nonzero_memory;
-        there = &limits->memory_bytes;
+            s->real_requests ? &bounds->memory_used : &bounds->nonzero_memory;
+        there = &bounds->memory_bytes;
     }
     wanted = wanted_of(s, kind, pod);
     *ret_span = (struct resource_span){

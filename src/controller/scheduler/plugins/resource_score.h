@@ -12,7 +12,7 @@
 struct amounts;
 struct error;
 struct json;
-struct limits;
+struct bounds;
 struct names;
 struct node_view;
 struct pod_view;
@@ -60,7 +60,7 @@ void resource_score_read(const struct resource_score *s,
                          int64_t *ret_requested,
                          int64_t *ret_allocatable);
 
-/* How much of it would be in use, and is there, on nodes within these limits.
+/* How much of it would be in use, and is there, on nodes within these bounds.
  * False: not known of this resource. There may be none of it: then, as above, it
  * does not count on that node.
  */
@@ -71,7 +71,7 @@ struct resource_span {
 bool resource_score_span(const struct resource_score *s,
                          unsigned at,
                          const struct pod_view *pod,
-                         const struct limits *limits,
+                         const struct bounds *bounds,
                          struct resource_span *ret_span);
 
 /* For signatures: all that fits and scores depend on. */

@@ -442,11 +442,11 @@ resources_fit_score_one(void *self,
     return sum / weights;
 }
 
-/* Whether a node within the limits might have it all; other resources than
- * these two are not in the limits.
+/* Whether a node within the bounds might have it all; other resources than
+ * these two are not in the bounds.
  */
 static bool
-may_fit(const struct amounts *wanted, const struct limits *l)
+may_fit(const struct amounts *wanted, const struct bounds *l)
 {
     return (wanted->cpu_milli == 0
             || wanted->cpu_milli <= l->cpu_milli.most - l->cpu_used.least)
@@ -467,23 +467,23 @@ best_of(const struct resources_fit *me, const struct resource_span *span)
 }
 
 /* What some of the nodes have none of does not count there; of what is not in
- * the limits nothing is known.
+ * the bounds nothing is known.
  */
 static int64_t
 resources_fit_best_score(void *self,
                          const struct cycle *c,
-                         const struct limits *limits)
+                         const struct bounds *bounds)
 {
     const struct resources_fit *me = self;
     int64_t sum = 0, weights = 0;
 
-    if (!may_fit(&c->pod->requests, limits))
+    if (!may_fit(&c->pod->requests, bounds))
         return SCORE_NOWHERE;
     for (unsigned i = 0; i < me->score.count; i++) {
         int64_t weight = me->score.weights[i].weight;
         struct resource_span span;
 
-        if (!resource_score_span(&me->score, i, c->pod, limits, &span)
+        if (!resource_score_span(&me->score, i, c->pod, bounds, &span)
             || span.least_there == 0)
             return SCORE_MAX;
         sum += best_of(me, &span) * weight;

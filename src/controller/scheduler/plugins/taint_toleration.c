@@ -117,10 +117,10 @@ taint_toleration_score(void *self,
 static int64_t
 taint_toleration_best_score(void *self,
                             const struct cycle *c,
-                            const struct limits *limits)
+                            const struct bounds *bounds)
 {
     (void)self, (void)c;
-    return limits->most_soft_taints;
+    return bounds->most_soft_taints;
 }
 
 static bool

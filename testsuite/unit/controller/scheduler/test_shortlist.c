@@ -243,20 +243,20 @@ random_pod(struct arena_of_nodes *a, unsigned number)
                         a->handle.resources);
 }
 
-/* No node may score more than its limits say. */
+/* No node may score more than its bounds say. */
 static void
-check_limits(struct arena_of_nodes *a, struct cycle *c)
+check_bounds(struct arena_of_nodes *a, struct cycle *c)
 {
-    struct limits all;
+    struct bounds all;
 
     for (uint32_t i = 0; i < a->snapshot.n_nodes; i++) {
-        struct limits own;
+        struct bounds own;
 
-        limits_init(&own, a->snapshot.nodes[i]);
+        bounds_init(&own, a->snapshot.nodes[i]);
         if (i == 0)
             all = own;
         else
-            limits_add(&all, &own);
+            bounds_add(&all, &own);
     }
     for (unsigned p = 0; p < a->profile->n_entries; p++) {
         const struct profile_entry *e = &a->profile->entries[p];
@@ -265,7 +265,7 @@ check_limits(struct arena_of_nodes *a, struct cycle *c)
              e->plugin->best_score != NULL && i < a->snapshot.n_nodes;
              i++) {
             const struct node_view *node = a->snapshot.nodes[i];
-            struct limits own;
+            struct bounds own;
             struct answer answer;
             int64_t score;
 
@@ -273,7 +273,7 @@ check_limits(struct arena_of_nodes *a, struct cycle *c)
             if (answer.verdict != VERDICT_OK)
                 continue;
             profile_score(a->profile, p, c, &node, 1, &score);
-            limits_init(&own, node);
+            bounds_init(&own, node);
             ck_assert_int_ge(e->plugin->best_score(e->self, c, &own), score);
             ck_assert_int_ge(e->plugin->best_score(e->self, c, &all), score);
         }
@@ -299,7 +299,7 @@ choose_twice(struct arena_of_nodes *a, struct pod_view *pod)
     a->random = before;
     cycle_init(&c, pod, &a->snapshot);
     node = chooser_choose(a->by_shortlist, a->profile, &c, NULL);
-    check_limits(a, &c);
+    check_bounds(a, &c);
     cycle_fini(&c);
 
     ck_assert_ptr_eq(node, expected);

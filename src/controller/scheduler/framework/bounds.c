@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/scheduler/framework/limits.h"
+#include "controller/scheduler/framework/bounds.h"
 
 #include <string.h>
 
@@ -23,22 +23,22 @@ step_of(uint32_t pus)
 }
 
 uint32_t
-limits_step_least(uint32_t step)
+bounds_step_least(uint32_t step)
 {
     return step < FINE_STEPS ? step : FINE_STEPS + (step - FINE_STEPS) * COARSE;
 }
 
 uint32_t
-limits_find_step(uint64_t numa_free, uint32_t pus)
+bounds_find_step(uint64_t numa_free, uint32_t pus)
 {
     uint64_t from = numa_free >> step_of(pus);
 
     return from != 0 ? step_of(pus) + (uint32_t)__builtin_ctzll(from)
-                     : LIMITS_NO_STEP;
+                     : BOUNDS_NO_STEP;
 }
 
 uint32_t
-limits_most_in_numa(uint64_t numa_free)
+bounds_most_in_numa(uint64_t numa_free)
 {
     uint32_t step;
 
@@ -48,7 +48,7 @@ limits_most_in_numa(uint64_t numa_free)
     if (step < FINE_STEPS)
         return step;
     return step == STEPS - 1 ? UINT32_MAX
-                             : limits_step_least(step) + COARSE - 1;
+                             : bounds_step_least(step) + COARSE - 1;
 }
 
 static struct range
@@ -58,7 +58,7 @@ range_of(int64_t value)
 }
 
 static void
-read_occupancy(struct limits *l, const struct occupancy *o)
+read_occupancy(struct bounds *l, const struct occupancy *o)
 {
     const struct silicon *s = o->silicon;
 
@@ -75,9 +75,9 @@ read_occupancy(struct limits *l, const struct occupancy *o)
 }
 
 void
-limits_init(struct limits *l, const struct node_view *node)
+bounds_init(struct bounds *l, const struct node_view *node)
 {
-    *l = (struct limits){
+    *l = (struct bounds){
         .cpu_milli = range_of(node->allocatable.cpu_milli),
         .memory_bytes = range_of(node->allocatable.memory_bytes),
         .cpu_used = range_of(node->requested.cpu_milli),
@@ -108,7 +108,7 @@ widen(struct range *r, const struct range *other)
     while (0)
 
 void
-limits_add(struct limits *l, const struct limits *other)
+bounds_add(struct bounds *l, const struct bounds *other)
 {
     widen(&l->cpu_milli, &other->cpu_milli);
     widen(&l->memory_bytes, &other->memory_bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* limits.h - the least and the most that a node, or each of several, has free
+/* bounds.h - the least and the most that a node, or each of several, has free
  *
  * What a plugin needs to say how much it could score at best, so that nodes
  * that cannot win need not be looked at (shortlist.h). Of one node both ends
@@ -16,7 +16,7 @@ struct range {
     int64_t least, most;
 };
 
-struct limits {
+struct bounds {
     /* As node_view has them */
     struct range cpu_milli, memory_bytes; /* allocatable */
     struct range cpu_used, memory_used;   /* requested */
@@ -36,16 +36,16 @@ struct limits {
     uint32_t most_free_devices; /* of any type */
 };
 
-void limits_init(struct limits *l, const struct node_view *node);
-void limits_add(struct limits *l, const struct limits *other);
+void bounds_init(struct bounds *l, const struct node_view *node);
+void bounds_add(struct bounds *l, const struct bounds *other);
 
 /* Free PUs of a NUMA node come in steps, one for each number up to 40, then
  * one for eight of them. Find: the step of the least number from `pus` on that
- * there may be, or LIMITS_NO_STEP; the least number of a step.
+ * there may be, or BOUNDS_NO_STEP; the least number of a step.
  */
-#define LIMITS_NO_STEP UINT32_MAX
-uint32_t limits_find_step(uint64_t numa_free, uint32_t pus);
-uint32_t limits_step_least(uint32_t step);
+#define BOUNDS_NO_STEP UINT32_MAX
+uint32_t bounds_find_step(uint64_t numa_free, uint32_t pus);
+uint32_t bounds_step_least(uint32_t step);
 
 /* No NUMA node has more free than this. */
-uint32_t limits_most_in_numa(uint64_t numa_free);
+uint32_t bounds_most_in_numa(uint64_t numa_free);
