@@ -39,8 +39,33 @@ refuse_large(hwloc_topology_t machine, struct error *err)
     return 0;
 }
 
+/* With the other threads of their cores: a job that is given a core has all of
+ * it, and who keeps a CPU for the system wants no job beside it.
+ */
+static struct bitset
+whole_cores(hwloc_topology_t machine,
+            const struct topology *t,
+            const struct bitset *pus)
+{
+    struct bitset whole = *pus;
+    hwloc_obj_t core = NULL;
+
+    while ((core = hwloc_get_next_obj_by_type(machine, HWLOC_OBJ_CORE, core))) {
+        struct bitset threads = {0};
+
+        bitset_foreach(pu, &t->pus) if (hwloc_bitmap_isset(core->cpuset, pu))
+            bitset_add(&threads, pu);
+        if (bitset_intersects(&threads, pus))
+            bitset_or(&whole, &threads);
+    }
+    return whole;
+}
+
 static int
-keep_back(struct topology *t, const struct layout_share *s, struct error *err)
+keep_back(hwloc_topology_t machine,
+          struct topology *t,
+          const struct layout_share *s,
+          struct error *err)
 {
     struct bitset missing = *s->reserved;
     CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
@@ -54,17 +79,17 @@ keep_back(struct topology *t, const struct layout_share *s, struct error *err)
                          "machine that are online and allowed",
                          list.text);
     }
-    t->reserved = *s->reserved;
+    t->reserved = whole_cores(machine, t, s->reserved);
     t->isolated = *s->isolated;
     bitset_and(&t->isolated, &t->pus);
-    bitset_and_not(&t->pus, s->reserved);
+    bitset_and_not(&t->pus, &t->reserved);
     if (!s->offers_isolated)
         bitset_and_not(&t->pus, &t->isolated);
     if (bitset_is_empty(&t->pus))
         return error_set(err,
                          -EINVAL,
-                         "no CPU is left for jobs: all are reserved, isolated "
-                         "or not allowed");
+                         "no CPU is left for jobs: all are reserved, or of the "
+                         "same cores, isolated or not allowed");
     return 0;
 }
 
@@ -81,7 +106,7 @@ fill_pus(hwloc_topology_t machine,
         if (share->allowed == NULL || bitset_has(share->allowed, pu->os_index)
             || bitset_has(share->isolated, pu->os_index))
             bitset_add(&t->pus, pu->os_index);
-    r = keep_back(t, share, err);
+    r = keep_back(machine, t, share, err);
     if (r < 0)
         return r;
     for (unsigned i = bitset_next(&t->pus, 0); i < BITSET_BITS;

@@ -205,17 +205,33 @@ START_TEST(reserved_cpus_are_in_no_group)
 {
     struct hardware_wish wish = {
         .given = "pack:2 [numa(memory=8GB)] l3:1 core:2 pu:2",
-        .reserved = set_of("0-1,4"),
+        .reserved = set_of("0-1,4-5"),
         .reserved_memory_bytes = UINT64_C(1000000000),
     };
     struct topology *t = discover(&wish);
 
-    assert_pus(&t->pus, "2-3,5-7");
-    assert_pus(&t->reserved, "0-1,4");
+    assert_pus(&t->pus, "2-3,6-7");
+    assert_pus(&t->reserved, "0-1,4-5");
     assert_pus(&t->packages[0].pus, "2-3");
-    assert_pus(&t->numa[1].pus, "5-7");
-    ck_assert_uint_eq(t->n_cores, 3);
+    assert_pus(&t->numa[1].pus, "6-7");
+    ck_assert_uint_eq(t->n_cores, 2);
     ck_assert_uint_eq(t->numa[0].memory_bytes, UINT64_C(7500000000));
+    assert_sound(t);
+    topology_free(t);
+}
+END_TEST
+
+START_TEST(a_core_is_reserved_with_all_its_threads)
+{
+    struct hardware_wish wish = {
+        .given = "[numa(memory=8GB)] core:4 pu:2",
+        .reserved = set_of("0,5"),
+    };
+    struct topology *t = discover(&wish);
+
+    assert_pus(&t->pus, "2-3,6-7");
+    assert_pus(&t->reserved, "0-1,4-5");
+    ck_assert_uint_eq(t->n_cores, 2);
     assert_sound(t);
     topology_free(t);
 }
@@ -555,6 +571,7 @@ SUITE("hardware",
       every_pu_is_in_the_numa_node_that_its_level_says,
       nonsense_is_refused_with_the_reason,
       reserved_cpus_are_in_no_group,
+      a_core_is_reserved_with_all_its_threads,
       a_reservation_that_cannot_be_is_refused,
       distances_kinds_and_hugepages_are_read,
       devices_are_found_when_asked_for,
