@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The client of the controller's own rooms, from a thread of its own. */
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
@@ -137,6 +139,131 @@ START_TEST(a_room_sees_what_is_there_and_what_comes_and_binds_it)
 }
 END_TEST
 
+/* One of two schedulers, as when the old one has not noticed yet that another
+ * leads: each binds a pod of its own to every core there is, at once.
+ */
+#define CORES 32u
+
+struct binder {
+    struct world *world;
+    pthread_barrier_t *start;
+    char name; /* of its pods, "a" or "b" and the core */
+    struct loop *loop;
+    struct client *client;
+    unsigned n_bound, n_refused, n_answered;
+    atomic_uint *n_done; /* of both */
+};
+
+static void
+count_binding(const struct client_reply *reply, void *context)
+{
+    struct binder *b = context;
+
+    b->n_bound += reply->code == 201;
+    b->n_refused += reply->code == 409;
+    if (++b->n_answered < CORES)
+        return;
+    loop_stop(b->loop);
+    if (atomic_fetch_add(b->n_done, 1) == 1)
+        loop_stop(b->world->loop);
+}
+
+static void
+bind_core(struct binder *b, unsigned core)
+{
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena), *allocation;
+    char pod[16], cpu[16];
+
+    snprintf(pod, sizeof(pod), "%c%u", b->name, core);
+    snprintf(cpu, sizeof(cpu), "%u", core);
+    json_set_string(arena,
+                    json_make_object(arena, body, "target"),
+                    "name",
+                    "n1");
+    allocation = json_make_object(arena, body, "allocation");
+    json_set_string(arena, allocation, "cpus", cpu);
+    json_set_string(arena, allocation, "memoryNodes", "0");
+    client_call(b->client,
+                arena,
+                &(struct client_request){.verb = CLIENT_CREATE,
+                                         .kind = &pod_kind,
+                                         .namespace = "default",
+                                         .name = pod,
+                                         .subresource = "binding",
+                                         .body = body},
+                count_binding,
+                b);
+}
+
+static void *
+bind_all(void *arg)
+{
+    struct binder *b = arg;
+
+    b->loop = loop_new();
+    b->client =
+        apiserver_client_new(b->world->server, b->loop, APISERVER_SCHEDULER);
+    pthread_barrier_wait(b->start);
+    for (unsigned core = 0; core < CORES; core++)
+        bind_core(b, core);
+    loop_run(b->loop);
+    client_free(b->client);
+    loop_drain(b->loop);
+    loop_free(b->loop);
+    return NULL;
+}
+
+static bool
+has_node(struct world *w, char name, unsigned core)
+{
+    CLEANUP_FREE char *target = xasprintf(PODS "/%c%u", name, core);
+    CLEANUP_ANSWER struct answer a =
+        world_ask(w, &alice, HTTP_GET, target, NULL);
+    const char *node = answer_get(&a, "spec.nodeName");
+
+    return node != NULL && node[0] != '\0';
+}
+
+START_TEST(of_two_binders_that_want_the_same_cores_one_has_each)
+{
+    CLEANUP_WORLD struct world w;
+    pthread_barrier_t start;
+    atomic_uint n_done = 0;
+    pthread_t threads[2];
+    struct binder binders[2] = {
+        {.world = &w, .start = &start, .name = 'a', .n_done = &n_done},
+        {.world = &w, .start = &start, .name = 'b', .n_done = &n_done},
+    };
+
+    world_init(&w);
+    for (unsigned core = 0; core < CORES; core++)
+        for (unsigned i = 0; i < 2; i++) {
+            CLEANUP_FREE char *pod = xasprintf(
+                "{\"metadata\":{\"name\":\"%c%u\"},\"spec\":{"
+                "\"containers\":[{\"name\":\"c\",\"command\":[\"true\"]}]}}",
+                binders[i].name,
+                core);
+
+            ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, PODS, pod), 201);
+        }
+    pthread_barrier_init(&start, NULL, 2);
+    for (unsigned i = 0; i < 2; i++)
+        ck_assert_int_eq(
+            pthread_create(&threads[i], NULL, bind_all, &binders[i]),
+            0);
+    loop_run(w.loop);
+    for (unsigned i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    pthread_barrier_destroy(&start);
+
+    ck_assert_uint_eq(binders[0].n_bound + binders[1].n_bound, CORES);
+    ck_assert_uint_eq(binders[0].n_refused + binders[1].n_refused, CORES);
+    for (unsigned core = 0; core < CORES; core++)
+        ck_assert(has_node(&w, 'a', core) != has_node(&w, 'b', core));
+}
+END_TEST
+
 /* A client that goes while its calls and watches are under way. */
 struct leaver {
     struct world *world;
@@ -213,5 +340,6 @@ END_TEST
 
 SUITE("inprocess",
       a_room_sees_what_is_there_and_what_comes_and_binds_it,
+      of_two_binders_that_want_the_same_cores_one_has_each,
       a_client_may_go_with_calls_under_way,
       calls_that_are_abandoned_come_back_without_an_answer)
