@@ -93,7 +93,6 @@ START_TEST(content_that_cannot_be_run_is_refused)
     static const char *const bodies[] = {
         SCRIPT("\"text\":\"\""),
         SCRIPT("\"text\":\"echo without an interpreter\""),
-        SCRIPT("\"data\":\"not base64!\""),
         SCRIPT("\"text\":\"#!/bin/sh\",\"data\":\"IyEvYmluL3No\""),
         SCRIPT("\"digest\":\"sha256:00\""),
     };
@@ -105,6 +104,12 @@ START_TEST(content_that_cannot_be_run_is_refused)
         ck_assert_msg(world_code(&w, &alice, HTTP_POST, JOBS, bodies[i]) == 403,
                       "%s",
                       bodies[i]);
+    ck_assert_int_eq(world_code(&w,
+                                &alice,
+                                HTTP_POST,
+                                JOBS,
+                                SCRIPT("\"data\":\"not base64!\"")),
+                     400);
 }
 END_TEST
 
