@@ -291,6 +291,9 @@ check_immutable(struct causes *c,
 
     if ((is_empty(is) && is_empty(was)) || json_equals(is, was))
         return true;
+    /* As upstream shows a pointer to nothing. */
+    if (is == NULL)
+        is = json_string(c->arena, "null");
     causes_add(c,
                CAUSE_INVALID,
                name,
