@@ -173,17 +173,18 @@ index_set_gap(const struct index_set *s, int64_t from)
 }
 
 void
-index_set_format(const struct index_set *s, struct strbuf *out)
+index_set_format(const struct index_set *s, int64_t end, struct strbuf *out)
 {
-    for (size_t i = 0; i < s->count; i++) {
-        const struct index_range *r = &s->ranges[i];
+    for (size_t i = 0; i < s->count && s->ranges[i].first < end; i++) {
+        int64_t first = s->ranges[i].first;
+        int64_t last = s->ranges[i].last < end ? s->ranges[i].last : end - 1;
 
-        strbuf_printf(out, "%s%" PRId64, i > 0 ? "," : "", r->first);
-        if (r->last > r->first)
+        strbuf_printf(out, "%s%" PRId64, i > 0 ? "," : "", first);
+        if (last > first)
             strbuf_printf(out,
                           "%c%" PRId64,
-                          r->last > r->first + 1 ? '-' : ',',
-                          r->last);
+                          last > first + 1 ? '-' : ',',
+                          last);
     }
 }
 

@@ -44,8 +44,10 @@ int64_t index_set_count_common(const struct index_set *a,
                                const struct index_set *b);
 int64_t index_set_gap(const struct index_set *set, int64_t from);
 
-/* Text, as upstream's status.completedIndexes: "0-2,5,7,8". Parse adds, and
- * is false, with what came before added, where the text is not such a list.
+/* Text, as upstream's status.completedIndexes: "0-2,5,7,8", of those below
+ * `end`. Parse adds, and is false, with what came before added, where the text
+ * is not such a list.
  */
-void index_set_format(const struct index_set *set, struct strbuf *out);
+void
+index_set_format(const struct index_set *set, int64_t end, struct strbuf *out);
 bool index_set_parse(struct index_set *set, const char *text);

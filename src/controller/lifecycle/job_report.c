@@ -151,7 +151,8 @@ set_indexes(struct job_report *r,
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    index_set_format(is, &text);
+    /* A job that shrank forgets what lies beyond, as upstream's does. */
+    index_set_format(is, job_completions(r->job), &text);
     if (strcmp(text.text, was != NULL ? was : "") != 0)
         json_set_string(r->arena,
                         r->status,
@@ -264,7 +265,10 @@ job_report_counts(struct job_report *r, const struct job_tally *t)
     set_count(r, "terminating", was->terminating, t->ending);
     set_count(r, "ready", was->ready, t->ready);
     set_count(r, "succeeded", was->succeeded, t->succeeded);
-    set_count(r, "failed", was->failed, t->failed);
+    set_count(r,
+              "failed",
+              was->failed,
+              t->failed > was->failed ? t->failed : was->failed);
     set_count(r, "excused", was->excused, t->excused);
     if (made > was->attempts)
         json_set_int(r->arena, r->status, "attempts", made);

@@ -14,7 +14,7 @@ is_text(const struct index_set *set, const char *wanted)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    index_set_format(set, &text);
+    index_set_format(set, INT64_MAX, &text);
     ck_assert_str_eq(text.text, wanted);
 }
 

@@ -15,7 +15,7 @@ is_text(const struct index_set *set, const char *wanted)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    index_set_format(set, &text);
+    index_set_format(set, INT64_MAX, &text);
     ck_assert_str_eq(text.text, wanted);
 }
 
@@ -33,6 +33,31 @@ START_TEST(neighbours_become_one_range)
     index_set_add_range(&set, 1, 9);
     is_text(&set, "0-9");
     ck_assert_uint_eq(set.count, 1);
+    index_set_fini(&set);
+}
+END_TEST
+
+START_TEST(what_lies_beyond_the_end_is_not_written)
+{
+    static const struct {
+        int64_t end;
+        const char *wanted;
+    } cases[] = {{100, "0-2,5-9"},
+                 {8, "0-2,5-7"},
+                 {7, "0-2,5,6"},
+                 {6, "0-2,5"},
+                 {5, "0-2"},
+                 {0, ""}};
+    struct index_set set = {0};
+
+    index_set_add_range(&set, 0, 2);
+    index_set_add_range(&set, 5, 9);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+        index_set_format(&set, cases[i].end, &text);
+        ck_assert_str_eq(text.text, cases[i].wanted);
+    }
     index_set_fini(&set);
 }
 END_TEST
@@ -134,6 +159,7 @@ END_TEST
 
 SUITE("index_set",
       neighbours_become_one_range,
+      what_lies_beyond_the_end_is_not_written,
       what_is_taken_out_of_a_range_divides_it,
       lists_are_read_as_they_are_written,
       what_two_sets_have_in_common_is_counted,
