@@ -155,6 +155,11 @@ keep_meta(struct request *q, struct json *tree, const struct json *old_tree)
         /* A patch that names another uid is told so by validation. */
         if (i == 0 && uid != NULL && uid[0] != '\0')
             continue;
+        /* So is who deletes by an update. */
+        if (q->route.subresource == SUBRESOURCE_NONE
+            && strncmp(kept_fields[i], "deletion", 8) == 0
+            && json_get(old_meta, kept_fields[i]) == NULL)
+            continue;
         keep_field(q, meta, old_meta, kept_fields[i]);
     }
     keep_field(q, meta, old_meta, "name");

@@ -341,8 +341,10 @@ meta_prepare(const struct kind *kind,
     if (*check_text(meta, "uid") == '\0')
         keep(arena, meta, was, "uid");
     keep(arena, meta, was, "creationTimestamp");
-    keep(arena, meta, was, "deletionTimestamp");
-    keep(arena, meta, was, "deletionGracePeriodSeconds");
+    if (check_is_set(was, "deletionTimestamp")) {
+        keep(arena, meta, was, "deletionTimestamp");
+        keep(arena, meta, was, "deletionGracePeriodSeconds");
+    }
     keep(arena, meta, was, "generation");
     /* Specs of templates lie two levels down: spec.template.spec. */
     keep_additions(kind->record, arena, object, old, 3);
