@@ -21,6 +21,8 @@ struct class
     unsigned actions[EVENT_RESOURCES]; /* that any of them registered for */
     struct list families;              /* those of no chorus */
     struct list choruses;
+    struct list
+        awake; /* families of one pod, which is up: no event's business */
 };
 
 /* Families of a class that hints go by the same for. */
@@ -104,6 +106,8 @@ sleepers_free(struct sleepers *s)
             family_free(s,
                         container_of(ch->families.next, struct family, link));
         }
+        list_foreach_safe(at, &c->awake)
+            family_free(s, container_of(at, struct family, link));
         free(c);
     }
     free(s->by_signature);
@@ -120,6 +124,7 @@ class_new(const struct profile *profile, plugin_set plugins)
     c->plugins = plugins;
     list_init(&c->families);
     list_init(&c->choruses);
+    list_init(&c->awake);
     if ((plugins & PLUGIN_BIT(PLUGIN_EXTENDERS)) != 0)
         for (unsigned i = 0; i < EVENT_RESOURCES; i++)
             c->actions[i] = ACTION_ALL & ~(unsigned)ACTION_UPDATE_OTHER;
@@ -272,6 +277,17 @@ sleepers_add(struct sleepers *s,
         settle(s, before);
 }
 
+/* A family of one, which its pod will not come back to. */
+static void
+step_aside(struct sleepers *s, struct family *f)
+{
+    list_remove(&f->link);
+    list_add_last(&f->class->awake, &f->link);
+    if (f->chorus != NULL)
+        settle_chorus(s, f->chorus);
+    f->chorus = NULL;
+}
+
 void
 sleepers_remove(struct sleepers *s, struct queued_pod *pod)
 {
@@ -281,6 +297,8 @@ sleepers_remove(struct sleepers *s, struct queued_pod *pod)
     s->n_pods--;
     f->n_awake++;
     f->awake = pod;
+    if (f->signature == SIGNATURE_NONE)
+        step_aside(s, f);
 }
 
 bool
