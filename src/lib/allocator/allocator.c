@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/allocator/allocator.h"
 
+#include "lib/allocator/capacity.h"
 #include "lib/allocator/demand.h"
 #include "lib/allocator/kubelet_grant.h"
 #include "lib/allocator/numa_search.h"
@@ -156,19 +157,12 @@ choose_restricted(struct numa_search *s, struct allocator_choice *ret_choice)
 static bool
 fits_one_empty(struct silicon *s, const struct demand *d)
 {
-    unsigned threads = d->threads_per_core;
-
     if (d->n_devices > 0 || d->n_hugepages > 0 || d->cores_per_package > 0)
         return empty_width(s, d) == 1;
-    for (unsigned i = 0; i < s->n_numa; i++) {
-        unsigned pus = threads == 0 || threads >= s->max_threads
-                           ? s->numa[i].n_pus
-                           : s->numa[i].n_cores * threads;
-
-        if (pus >= d->pus
+    for (unsigned i = 0; i < s->n_numa; i++)
+        if (capacity_usable(s, i, d) >= d->pus
             && (int64_t)s->topology->numa[i].memory_bytes >= d->memory_bytes)
             return true;
-    }
     return false;
 }
 
@@ -228,10 +222,10 @@ choose_here(const struct occupancy *o,
     return ALLOCATOR_FITS;
 }
 
-enum allocator_answer
-allocator_choose(const struct occupancy *o,
-                 const struct demand *d,
-                 struct allocator_choice *ret_choice)
+static enum allocator_answer
+choose(const struct occupancy *o,
+       const struct demand *d,
+       struct allocator_choice *ret_choice)
 {
     enum allocator_answer answer = check_totals(o, d);
 
@@ -245,4 +239,28 @@ allocator_choose(const struct occupancy *o,
         && !leaves_shared_pool(o, grant_taken_pus(o, d, ret_choice->numa)))
         return ALLOCATOR_NO_CORES;
     return answer;
+}
+
+/* Whether it would fit if nothing ran here; choose_single and
+ * choose_restricted have seen that it would when they cannot align it.
+ */
+static bool
+could_ever_fit(struct silicon *s, const struct demand *d)
+{
+    return capacity_holds(s, d)
+           && (d->numa_policy != NUMA_SINGLE || fits_one_empty(s, d));
+}
+
+enum allocator_answer
+allocator_choose(const struct occupancy *o,
+                 const struct demand *d,
+                 struct allocator_choice *ret_choice)
+{
+    enum allocator_answer answer = choose(o, d, ret_choice);
+
+    if (answer == ALLOCATOR_FITS || allocator_answer_lasts(answer)
+        || answer == ALLOCATOR_NOT_ALIGNED || could_ever_fit(o->silicon, d))
+        return answer;
+    return capacity_has_devices(o->silicon, d) ? ALLOCATOR_TOO_SMALL
+                                               : ALLOCATOR_NO_SUCH_DEVICES;
 }

@@ -30,15 +30,23 @@ struct occupancy;
 
 enum allocator_answer {
     ALLOCATOR_FITS,
-    ALLOCATOR_NO_CORES,     /* not enough free whole cores */
-    ALLOCATOR_NO_SHARED,    /* the shared pool is too small */
-    ALLOCATOR_NO_MEMORY,    /* not enough free memory */
-    ALLOCATOR_NO_DEVICES,   /* not enough free devices */
-    ALLOCATOR_NO_HUGEPAGES, /* not enough free huge pages */
-    ALLOCATOR_NOT_ALIGNED,  /* enough of all, but not as the policy wants */
-    ALLOCATOR_NOT_EMPTY,    /* a whole node is wanted, something runs */
-    ALLOCATOR_TOO_SMALL,    /* not even on this node empty */
+    ALLOCATOR_NO_CORES,        /* not enough free whole cores */
+    ALLOCATOR_NO_SHARED,       /* the shared pool is too small */
+    ALLOCATOR_NO_MEMORY,       /* not enough free memory */
+    ALLOCATOR_NO_DEVICES,      /* not enough free devices */
+    ALLOCATOR_NO_HUGEPAGES,    /* not enough free huge pages */
+    ALLOCATOR_NOT_ALIGNED,     /* enough of all, but not as the policy wants */
+    ALLOCATOR_NOT_EMPTY,       /* a whole node is wanted, something runs */
+    ALLOCATOR_TOO_SMALL,       /* not even on this node empty */
+    ALLOCATOR_NO_SUCH_DEVICES, /* no such devices here, or not so many */
 };
+
+/* Whether nothing that ends on the node can change it. */
+static inline bool
+allocator_answer_lasts(enum allocator_answer answer)
+{
+    return answer >= ALLOCATOR_TOO_SMALL;
+}
 
 /* Where it would go, as far as a score needs it. */
 struct allocator_choice {

@@ -95,8 +95,11 @@ demand_init(struct demand *demand,
     }
 }
 
-const char *
-demand_device_type(const char *resource_name)
+/* Whether the resource of that name is a device of the node's topology
+ * ("kiln.hpc/gpu"), and its type; or NULL.
+ */
+static const char *
+device_type(const char *resource_name)
 {
     size_t length = strlen(DEVICE_PREFIX);
 
@@ -117,8 +120,9 @@ demand_add_device(struct demand *demand, const char *type, unsigned count)
     };
 }
 
-int64_t
-demand_page_bytes(const char *resource_name)
+/* The page size of a resource such as "hugepages-2Mi", or 0. */
+static int64_t
+page_size(const char *resource_name)
 {
     size_t length = strlen(HUGEPAGES_PREFIX);
 
@@ -137,4 +141,16 @@ demand_add_hugepages(struct demand *demand, int64_t page_bytes, int64_t bytes)
         .page_bytes = (uint64_t)page_bytes,
         .bytes = bytes,
     };
+}
+
+void
+demand_add_resource(struct demand *demand, const char *name, int64_t amount)
+{
+    const char *type = device_type(name);
+
+    demand_add_hugepages(demand, page_size(name), amount);
+    if (type != NULL && amount > 0)
+        demand_add_device(demand,
+                          type,
+                          amount < UINT16_MAX ? (unsigned)amount : UINT16_MAX);
 }

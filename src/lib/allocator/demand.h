@@ -75,13 +75,13 @@ void demand_init(struct demand *demand,
                  int64_t cpu_milli,
                  int64_t memory_bytes);
 
-/* Whether the resource of that name is a device of the node's topology
- * ("kiln.hpc/gpu"), and its type; or NULL.
- */
-const char *demand_device_type(const char *resource_name);
 void demand_add_device(struct demand *demand, const char *type, unsigned count);
-
-/* The page size of a resource such as "hugepages-2Mi", or 0. */
-int64_t demand_page_bytes(const char *resource_name);
 void
 demand_add_hugepages(struct demand *demand, int64_t page_bytes, int64_t bytes);
+
+/* By the name of the resource: "kiln.hpc/gpu" is a device of that type,
+ * "hugepages-2Mi" are huge pages; others are no part of a demand. Borrows the
+ * name.
+ */
+void
+demand_add_resource(struct demand *demand, const char *name, int64_t amount);

@@ -71,18 +71,11 @@ read_demand(struct pod_view *v, const struct names *resources)
                 v->pod->spec.placement,
                 v->requests.cpu_milli,
                 v->requests.memory_bytes);
-    for (uint32_t i = 0; i < v->requests.n_scalars; i++) {
-        const struct amount *a = &v->requests.scalars[i];
-        const char *name = names_text(resources, a->resource);
-        const char *type = demand_device_type(name);
-
-        demand_add_hugepages(&v->demand, demand_page_bytes(name), a->value);
-        if (type != NULL && a->value > 0)
-            demand_add_device(&v->demand,
-                              type,
-                              a->value < UINT16_MAX ? (unsigned)a->value
-                                                    : UINT16_MAX);
-    }
+    for (uint32_t i = 0; i < v->requests.n_scalars; i++)
+        demand_add_resource(
+            &v->demand,
+            names_text(resources, v->requests.scalars[i].resource),
+            v->requests.scalars[i].value);
 }
 
 static void

@@ -21,6 +21,7 @@
 #include "lib/allocator/holding.h"
 #include "lib/allocator/kubelet_grant.h"
 #include "lib/allocator/occupancy.h"
+#include "lib/allocator/shortfall.h"
 #include "lib/allocator/silicon.h"
 #include "lib/api/pod.h"
 #include "lib/api/rows.h"
@@ -33,7 +34,7 @@ struct numa_fit {
     struct handle *handle;
     bool is_kubelet;
     struct kubelet_rules rules;
-    uint32_t reasons[ALLOCATOR_TOO_SMALL + 1];
+    uint32_t reasons[ALLOCATOR_NO_SUCH_DEVICES + 1];
 };
 
 static const char *const reason_texts[] = {
@@ -50,6 +51,8 @@ static const char *const reason_texts[] = {
     [ALLOCATOR_NOT_EMPTY] = "node(s) were not empty",
     [ALLOCATOR_TOO_SMALL] =
         "node(s) were too small for the requested placement",
+    [ALLOCATOR_NO_SUCH_DEVICES] =
+        "node(s) didn't have the requested devices at all",
 };
 
 /* clang-format off */
@@ -193,7 +196,7 @@ numa_fit_filter(void *self,
         if (answer == ALLOCATOR_FITS)
             continue;
         answers[i].verdict =
-            answer == ALLOCATOR_TOO_SMALL ? VERDICT_NEVER : VERDICT_REJECT;
+            allocator_answer_lasts(answer) ? VERDICT_NEVER : VERDICT_REJECT;
         answers[i].reason = me->reasons[answer];
     }
 }
@@ -455,42 +458,26 @@ static const struct wake wakes[] = {
     WAKE_NEW_NODES,
 };
 
-static unsigned
-most_free_pus(const struct occupancy *o)
-{
-    unsigned most = 0;
-
-    for (unsigned i = 0; i < o->silicon->n_numa; i++)
-        if (o->numa[i].free_pus > most)
-            most = o->numa[i].free_pus;
-    return most;
-}
-
 static void
 numa_fit_explain(void *self,
                  const struct cycle *c,
                  const struct node_view *node,
                  struct strbuf *out)
 {
-    const struct demand own = demand_of(self, c->pod), *d = &own;
+    const struct demand d = demand_of(self, c->pod);
     struct allocator_choice choice;
+    enum allocator_answer answer;
 
-    if (node->occupancy == NULL
-        || allocator_choose(node->occupancy, d, &choice) == ALLOCATOR_FITS)
+    if (node->occupancy == NULL)
         return;
-    if (d->is_exclusive)
-        strbuf_printf(out,
-                      "needs %u CPUs on whole cores%s; %u are free, at most "
-                      "%u in one NUMA node; ",
-                      d->pus,
-                      d->numa_policy == NUMA_SINGLE ? " in one NUMA node" : "",
-                      node->occupancy->free_pus,
-                      most_free_pus(node->occupancy));
-    if (d->memory_bytes > node->occupancy->free_memory)
-        strbuf_printf(out,
-                      "needs %lld MiB of memory, its NUMA nodes have %lld; ",
-                      (long long)(d->memory_bytes >> 20),
-                      (long long)(node->occupancy->free_memory >> 20));
+    answer = allocator_choose(node->occupancy, &d, &choice);
+    if (answer == ALLOCATOR_FITS)
+        return;
+    strbuf_add_text(out, "needs ");
+    shortfall_format_need(&d, out);
+    strbuf_add_text(out, ", ");
+    shortfall_format(node->occupancy, &d, answer, out);
+    strbuf_add_text(out, "; ");
 }
 
 const struct plugin numa_fit_plugin = {

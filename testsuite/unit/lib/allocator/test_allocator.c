@@ -195,7 +195,7 @@ START_TEST(devices_come_from_the_numa_node_of_the_cores)
     ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_FITS);
     ck_assert_str_eq(list_of(&g.devices), "0");
     demand_add_device(&d, "nic", 1);
-    ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_NO_DEVICES);
+    ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_NO_SUCH_DEVICES);
     occupancy_free(o);
     silicon_unref(s);
 }

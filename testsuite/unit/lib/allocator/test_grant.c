@@ -113,9 +113,9 @@ START_TEST(gpus_are_of_the_model_that_is_asked_for)
         {"v100", 1, ALLOCATOR_FITS, "8"},
         {"NVIDIA V100-PCIE-16GB", 1, ALLOCATOR_FITS, "8"},
         {"v100 16gb", 1, ALLOCATOR_FITS, "8"},
-        {"v10", 1, ALLOCATOR_NO_DEVICES, NULL},
-        {"h100", 1, ALLOCATOR_NO_DEVICES, NULL},
-        {"a100", 3, ALLOCATOR_NO_DEVICES, NULL},
+        {"v10", 1, ALLOCATOR_NO_SUCH_DEVICES, NULL},
+        {"h100", 1, ALLOCATOR_NO_SUCH_DEVICES, NULL},
+        {"a100", 3, ALLOCATOR_NO_SUCH_DEVICES, NULL},
         {NULL, 3, ALLOCATOR_FITS, "0"},
     };
     struct silicon *s = gpu_box();
@@ -257,7 +257,7 @@ START_TEST(a_page_size_that_a_machine_does_not_have_is_not_there)
     struct grant g;
 
     demand_add_hugepages(&d, GIB, GIB);
-    ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_NO_HUGEPAGES);
+    ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_TOO_SMALL);
     occupancy_free(o);
     silicon_unref(s);
 }

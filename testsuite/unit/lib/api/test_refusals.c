@@ -133,6 +133,8 @@ START_TEST(each_reason_has_a_code_that_stays)
         {"node(s) couldn't align cores, memory and devices to NUMA nodes",
          "NotAligned"},
         {"node(s) were too small for the requested placement", "NodeTooSmall"},
+        {"node(s) didn't have the requested devices at all", "NoSuchDevices"},
+        {"node(s) didn't satisfy plugin(s) [NodeAffinity]", "NodeAffinity"},
         {"node(s) had volume node affinity conflict", "VolumeNodeAffinity"},
         {"node(s) were filtered out by extender \"http://x\"", "Extender"},
         {"persistentvolumeclaim \"a\" not found", "VolumeClaim"},

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/allocator/capacity.h"
+
+#include "lib/allocator/demand.h"
+#include "lib/allocator/silicon.h"
+
+static unsigned
+threads_of(const struct silicon *s, unsigned core, const struct demand *d)
+{
+    unsigned n = s->cores[core].n_pus;
+
+    return d->threads_per_core > 0 && d->threads_per_core < n
+               ? d->threads_per_core
+               : n;
+}
+
+unsigned
+capacity_usable(const struct silicon *s, unsigned numa, const struct demand *d)
+{
+    unsigned sum = 0;
+
+    if (d->threads_per_core == 0 || d->threads_per_core >= s->max_threads)
+        return s->numa[numa].n_pus;
+    if (d->threads_per_core == 1)
+        return s->numa[numa].n_cores;
+    if (s->is_uniform)
+        return s->numa[numa].n_cores * d->threads_per_core;
+    for (unsigned core = 0; core < s->n_cores; core++)
+        if (s->cores[core].numa == numa)
+            sum += threads_of(s, core, d);
+    return sum;
+}
+
+/* So many cores of the package, those with most threads. */
+static unsigned
+usable_of_package(const struct silicon *s,
+                  unsigned package,
+                  const struct demand *d)
+{
+    unsigned left = d->cores_per_package, sum = 0;
+
+    for (unsigned threads = s->max_threads; threads > 0 && left > 0; threads--)
+        for (unsigned core = 0; core < s->n_cores && left > 0; core++)
+            if (s->groups[s->cores[core].group].package == package
+                && threads_of(s, core, d) == threads) {
+                sum += threads;
+                left--;
+            }
+    return sum;
+}
+
+static bool
+has_cores(const struct silicon *s, const struct demand *d)
+{
+    unsigned sum = 0;
+
+    if (d->pus == 0)
+        return true;
+    if (d->cores_per_package > 0)
+        for (unsigned i = 0; i < s->n_packages; i++)
+            sum += usable_of_package(s, i, d);
+    else
+        for (unsigned i = 0; i < s->n_numa; i++)
+            sum += capacity_usable(s, i, d);
+    return sum >= d->pus;
+}
+
+bool
+capacity_has_devices(const struct silicon *s, const struct demand *d)
+{
+    for (unsigned i = 0; i < d->n_devices; i++) {
+        const struct demand_device *wanted = &d->devices[i];
+        unsigned count = 0;
+
+        for (unsigned k = 0; k < s->topology->n_devices; k++)
+            count += silicon_device_is(s, k, wanted->type, wanted->model);
+        if (count < wanted->count)
+            return false;
+    }
+    return true;
+}
+
+static bool
+has_hugepages(const struct silicon *s, const struct demand_hugepages *wanted)
+{
+    unsigned page = silicon_find_page(s, wanted->page_bytes);
+    int64_t bytes = 0;
+
+    if (page == SILICON_MAX_PAGES)
+        return false;
+    for (unsigned i = 0; i < s->n_numa; i++)
+        bytes += s->numa[i].huge_bytes[page];
+    return bytes >= wanted->bytes;
+}
+
+bool
+capacity_holds(const struct silicon *s, const struct demand *d)
+{
+    if (d->memory_bytes > (int64_t)s->memory_bytes || !has_cores(s, d)
+        || !capacity_has_devices(s, d))
+        return false;
+    for (unsigned i = 0; i < d->n_hugepages; i++)
+        if (!has_hugepages(s, &d->hugepages[i]))
+            return false;
+    return true;
+}

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/allocator/shortfall.h"
+
+#include <inttypes.h>
+
+#include "lib/allocator/demand.h"
+#include "lib/allocator/numa_search.h"
+#include "lib/allocator/occupancy.h"
+#include "lib/allocator/silicon.h"
+#include "lib/base/strbuf.h"
+
+#define KIB INT64_C(1024)
+#define MIB (KIB * KIB)
+#define GIB (KIB * MIB)
+
+/* What is free, by NUMA node, and as many of these as the policy allows. */
+struct account {
+    const struct occupancy *o;
+    const struct demand *d;
+    unsigned width;   /* NUMA nodes that it may have */
+    const char *free; /* " free", or "" of an empty node */
+    struct strbuf *out;
+    bool is_short; /* something was said to be too little */
+};
+
+/* ---- Amounts ---- */
+
+static void
+add_bytes(struct strbuf *out, int64_t bytes)
+{
+    if (bytes % GIB == 0)
+        strbuf_printf(out, "%" PRId64 "Gi", bytes / GIB);
+    else if (bytes >= 10 * GIB)
+        strbuf_printf(out,
+                      "%" PRId64 ".%" PRId64 "Gi",
+                      bytes / GIB,
+                      bytes % GIB * 10 / GIB);
+    else
+        strbuf_printf(out, "%" PRId64 "Mi", bytes / MIB);
+}
+
+static void
+add_milli(struct strbuf *out, int64_t milli)
+{
+    strbuf_printf(out, "%" PRId64, milli / 1000);
+    if (milli % 1000 != 0)
+        strbuf_printf(out, ".%03" PRId64, milli % 1000);
+    while (milli % 1000 != 0 && out->text[out->length - 1] == '0')
+        strbuf_truncate(out, out->length - 1);
+}
+
+static void
+add_page_size(struct strbuf *out, uint64_t bytes)
+{
+    if (bytes >= (uint64_t)MIB)
+        add_bytes(out, (int64_t)bytes);
+    else
+        strbuf_printf(out, "%" PRIu64 "Ki", bytes / (uint64_t)KIB);
+}
+
+/* ---- What it needs ---- */
+
+static void
+separate(struct strbuf *out, size_t from, const char *by)
+{
+    if (out->length > from)
+        strbuf_add_text(out, by);
+}
+
+static const char *
+where_of(const struct demand *d)
+{
+    switch (d->numa_policy) {
+    case NUMA_SINGLE:
+        return " in one NUMA node";
+    case NUMA_RESTRICTED:
+        return " in as few NUMA nodes as can be";
+    case NUMA_NONE:
+    case NUMA_BEST_EFFORT:
+        break;
+    }
+    return "";
+}
+
+static void
+add_needed_cpus(const struct demand *d, struct strbuf *out)
+{
+    if (d->is_whole_node) {
+        strbuf_add_text(out, "a node of its own");
+        if (d->pus > 0)
+            strbuf_printf(out, " with %u CPUs", d->pus);
+    } else if (d->is_exclusive) {
+        strbuf_printf(out,
+                      "%u CPU%s on whole cores",
+                      d->pus,
+                      d->pus == 1 ? "" : "s");
+        if (d->threads_per_core > 0)
+            strbuf_printf(out, ", %u of each", d->threads_per_core);
+        if (d->cores_per_package > 0)
+            strbuf_printf(out,
+                          ", at most %u core%s of each socket",
+                          d->cores_per_package,
+                          d->cores_per_package == 1 ? "" : "s");
+    } else if (d->shared_milli > 0) {
+        add_milli(out, d->shared_milli);
+        strbuf_printf(out, " CPU%s", d->shared_milli == 1000 ? "" : "s");
+    }
+}
+
+static void
+add_device_name(const struct demand_device *device, struct strbuf *out)
+{
+    strbuf_add_text(out, device->type);
+    if (device->model != NULL)
+        strbuf_printf(out, " (%s)", device->model);
+}
+
+void
+shortfall_format_need(const struct demand *d, struct strbuf *out)
+{
+    size_t from = out->length;
+
+    add_needed_cpus(d, out);
+    if (out->length > from)
+        strbuf_add_text(out, where_of(d));
+    if (d->memory_bytes > 0) {
+        separate(out, from, ", ");
+        add_bytes(out, d->memory_bytes);
+        strbuf_add_text(out, " of memory");
+    }
+    for (unsigned i = 0; i < d->n_hugepages; i++) {
+        separate(out, from, ", ");
+        add_bytes(out, d->hugepages[i].bytes);
+        strbuf_add_text(out, " of huge pages of ");
+        add_page_size(out, d->hugepages[i].page_bytes);
+    }
+    for (unsigned i = 0; i < d->n_devices; i++) {
+        separate(out, from, ", ");
+        strbuf_printf(out, "%u ", d->devices[i].count);
+        add_device_name(&d->devices[i], out);
+    }
+}
+
+/* ---- What is there ---- */
+
+/* The sum of the largest `width` of them. */
+static int64_t
+sum_of_most(const int64_t *amounts, unsigned count, unsigned width)
+{
+    uint64_t taken = 0;
+    int64_t sum = 0;
+
+    for (unsigned n = 0; n < width && n < count; n++) {
+        unsigned most = 64;
+
+        for (unsigned i = 0; i < count; i++)
+            if ((taken >> i & 1) == 0
+                && (most == 64 || amounts[i] > amounts[most]))
+                most = i;
+        taken |= UINT64_C(1) << most;
+        sum += amounts[most];
+    }
+    return sum;
+}
+
+static void
+add_count(struct strbuf *out, int64_t count)
+{
+    if (count == 0)
+        strbuf_add_text(out, "no");
+    else
+        strbuf_printf(out, "%" PRId64, count);
+}
+
+static void
+add_place(const struct account *a)
+{
+    if (a->width == 1)
+        strbuf_add_text(a->out, " in one NUMA node");
+    else
+        strbuf_printf(a->out, " in %u NUMA nodes", a->width);
+}
+
+static void
+fill_cpus(const struct account *a, int64_t cpus[64])
+{
+    for (unsigned i = 0; i < a->o->silicon->n_numa; i++)
+        cpus[i] = (int64_t)numa_search_usable(a->o, i, a->d->threads_per_core);
+}
+
+static unsigned
+threads_of(const struct account *a, unsigned core)
+{
+    unsigned n = a->o->silicon->cores[core].n_pus;
+
+    return a->d->threads_per_core > 0 && a->d->threads_per_core < n
+               ? a->d->threads_per_core
+               : n;
+}
+
+/* As many cores of each package as it may have, those with most threads. */
+static int64_t
+capped_cpus(const struct account *a)
+{
+    const struct silicon *s = a->o->silicon;
+    int64_t sum = 0;
+
+    for (unsigned p = 0; p < s->n_packages; p++) {
+        unsigned left = a->d->cores_per_package;
+
+        for (unsigned n = s->max_threads; n > 0 && left > 0; n--)
+            bitset_foreach(core, &a->o->core_set)
+            {
+                if (left == 0 || threads_of(a, core) != n
+                    || s->groups[s->cores[core].group].package != p)
+                    continue;
+                sum += n;
+                left--;
+            }
+    }
+    return sum;
+}
+
+static void
+tell_cpus(struct account *a)
+{
+    unsigned n = a->o->silicon->n_numa;
+    int64_t cpus[64], all, most;
+
+    fill_cpus(a, cpus);
+    all = sum_of_most(cpus, n, n);
+    most = sum_of_most(cpus, n, a->width);
+    strbuf_add_text(a->out, "has ");
+    add_count(a->out, all);
+    strbuf_printf(a->out, " CPU%s%s", all == 1 ? "" : "s", a->free);
+    if (most < all) {
+        strbuf_printf(a->out, ", at most %" PRId64, most);
+        add_place(a);
+    }
+    if (a->d->threads_per_core > 0)
+        strbuf_printf(a->out, ", %u of each core", a->d->threads_per_core);
+    if (a->d->cores_per_package > 0 && capped_cpus(a) < most) {
+        most = capped_cpus(a);
+        strbuf_printf(a->out,
+                      ", %" PRId64 " with so many cores of each socket",
+                      most);
+    }
+    if (most >= (int64_t)a->d->pus)
+        return;
+    a->is_short = true;
+    if (a->free[0] == '\0')
+        strbuf_printf(a->out, ", of the %u needed", a->d->pus);
+}
+
+static void
+tell_shared(struct account *a)
+{
+    int64_t left = (int64_t)a->o->free_pus * 1000 - a->o->shared_milli;
+
+    if (left >= a->d->shared_milli && a->o->free_pus > 0)
+        return;
+    strbuf_add_text(a->out, "has ");
+    add_milli(a->out, left > 0 ? left : 0);
+    strbuf_printf(a->out,
+                  " CPUs%s for all to share",
+                  a->free[0] != '\0' ? " left" : "");
+    a->is_short = true;
+}
+
+static void
+start_clause(const struct account *a, size_t from)
+{
+    strbuf_add_text(a->out, a->out->length > from ? "; " : "has ");
+}
+
+/* Bytes of one kind by NUMA node, where they are too few. */
+static void
+tell_bytes(struct account *a,
+           const int64_t bytes[64],
+           int64_t wanted,
+           const char *what,
+           uint64_t page_bytes,
+           size_t from)
+{
+    unsigned n = a->o->silicon->n_numa;
+    int64_t all = sum_of_most(bytes, n, n);
+    int64_t most = sum_of_most(bytes, n, a->width);
+
+    if (most >= wanted)
+        return;
+    start_clause(a, from);
+    add_bytes(a->out, all);
+    strbuf_add_text(a->out, what);
+    if (page_bytes > 0)
+        add_page_size(a->out, page_bytes);
+    strbuf_add_text(a->out, a->free);
+    if (most < all) {
+        strbuf_add_text(a->out, ", at most ");
+        add_bytes(a->out, most);
+        add_place(a);
+    }
+    a->is_short = true;
+}
+
+static void
+tell_memory(struct account *a, size_t from)
+{
+    int64_t bytes[64];
+
+    for (unsigned i = 0; i < a->o->silicon->n_numa; i++)
+        bytes[i] =
+            a->o->numa[i].free_memory > 0 ? a->o->numa[i].free_memory : 0;
+    tell_bytes(a, bytes, a->d->memory_bytes, " of memory", 0, from);
+}
+
+static void
+tell_hugepages(struct account *a, const struct demand_hugepages *h, size_t from)
+{
+    unsigned page = silicon_find_page(a->o->silicon, h->page_bytes);
+    int64_t bytes[64] = {0};
+
+    for (unsigned i = 0; i < a->o->silicon->n_numa; i++)
+        if (page < SILICON_MAX_PAGES && a->o->numa[i].free_huge[page] > 0)
+            bytes[i] = a->o->numa[i].free_huge[page];
+    tell_bytes(a, bytes, h->bytes, " of huge pages of ", h->page_bytes, from);
+}
+
+static void
+tell_device(struct account *a, const struct demand_device *wanted, size_t from)
+{
+    const struct topology *t = a->o->silicon->topology;
+    unsigned n = a->o->silicon->n_numa;
+    int64_t count[64] = {0}, anywhere = 0, all, most;
+
+    for (unsigned i = 0; i < t->n_devices; i++) {
+        if (a->o->device_holders[i] > 0
+            || !silicon_device_is(a->o->silicon,
+                                  i,
+                                  wanted->type,
+                                  wanted->model))
+            continue;
+        if (t->devices[i].numa == TOPOLOGY_NONE)
+            anywhere++;
+        else
+            count[t->devices[i].numa]++;
+    }
+    all = sum_of_most(count, n, n) + anywhere;
+    most = a->d->has_far_devices ? all
+                                 : sum_of_most(count, n, a->width) + anywhere;
+    if (most >= wanted->count)
+        return;
+    start_clause(a, from);
+    add_count(a->out, all);
+    strbuf_add_char(a->out, ' ');
+    add_device_name(wanted, a->out);
+    strbuf_add_text(a->out, a->free);
+    if (most < all) {
+        strbuf_printf(a->out, ", at most %" PRId64, most);
+        add_place(a);
+    }
+    a->is_short = true;
+}
+
+/* How many NUMA nodes it may have here: as many as the empty node would give
+ * it, where it is to have as few as can be.
+ */
+static unsigned
+width_of(const struct occupancy *o, const struct demand *d)
+{
+    CLEANUP(occupancy_freep) struct occupancy *empty = NULL;
+    struct allocator_choice choice;
+    struct demand any = *d;
+
+    if (d->numa_policy == NUMA_SINGLE)
+        return 1;
+    if (d->numa_policy != NUMA_RESTRICTED)
+        return o->silicon->n_numa;
+    any.numa_policy = NUMA_BEST_EFFORT;
+    any.distribution = DISTRIBUTION_PACK;
+    any.rules = NULL;
+    empty = occupancy_new(o->silicon);
+    return allocator_choose(empty, &any, &choice) == ALLOCATOR_FITS
+               ? choice.width
+               : o->silicon->n_numa;
+}
+
+/* There is enough of each, and yet it does not fit. */
+static void
+tell_rest(const struct account *a, enum allocator_answer answer, size_t from)
+{
+    if (a->out->length == from)
+        strbuf_add_text(a->out, "has enough");
+    if (answer == ALLOCATOR_NO_CORES && a->o->n_shared > 0)
+        strbuf_add_text(a->out, ", of which pods that share CPUs need some");
+    else if (a->width == 1)
+        strbuf_add_text(a->out, ", but no NUMA node has all that it needs");
+    else
+        strbuf_printf(a->out,
+                      ", but no %u NUMA nodes have all that it needs",
+                      a->width);
+}
+
+static void
+tell_all(struct account *a, enum allocator_answer answer)
+{
+    const struct demand *d = a->d;
+    size_t from = a->out->length;
+
+    if (d->is_exclusive)
+        tell_cpus(a);
+    else
+        tell_shared(a);
+    tell_memory(a, from);
+    for (unsigned i = 0; i < d->n_hugepages; i++)
+        tell_hugepages(a, &d->hugepages[i], from);
+    for (unsigned i = 0; i < d->n_devices; i++)
+        tell_device(a, &d->devices[i], from);
+    if (!a->is_short)
+        tell_rest(a, answer, from);
+}
+
+void
+shortfall_format(const struct occupancy *o,
+                 const struct demand *d,
+                 enum allocator_answer answer,
+                 struct strbuf *out)
+{
+    CLEANUP(occupancy_freep) struct occupancy *empty = NULL;
+    struct account a = {
+        .o = o,
+        .d = d,
+        .width = width_of(o, d),
+        .free = " free",
+        .out = out,
+    };
+
+    if (answer == ALLOCATOR_FITS)
+        return;
+    if (answer == ALLOCATOR_NOT_EMPTY) {
+        strbuf_printf(out,
+                      "is not empty: %u of its %u cores are free",
+                      o->free_cores,
+                      o->silicon->n_cores);
+        return;
+    }
+    if (allocator_answer_lasts(answer)) {
+        empty = occupancy_new(o->silicon);
+        a.o = empty;
+        a.free = "";
+    }
+    tell_all(&a, answer);
+}
+
+unsigned
+shortfall_cpus(const struct occupancy *o, const struct demand *d)
+{
+    const struct account a = {.o = o, .d = d};
+    int64_t cpus[64];
+
+    fill_cpus(&a, cpus);
+    return (unsigned)sum_of_most(cpus, o->silicon->n_numa, width_of(o, d));
+}

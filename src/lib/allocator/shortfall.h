@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* shortfall.h - what a pod needs of a node, and what is there of it, in words
+ *
+ *   24 CPUs on whole cores in one NUMA node, 48Gi of memory, 2 gpu (a100)
+ *   has 32 CPUs free, at most 14 in one NUMA node; 1 gpu (a100) free
+ */
+#pragma once
+
+#include "lib/allocator/allocator.h"
+
+struct demand;
+struct occupancy;
+struct strbuf;
+
+/* Appends nothing for a demand of nothing. */
+void shortfall_format_need(const struct demand *demand, struct strbuf *out);
+
+/* What is short, for the answer that the allocator gave; of the empty node
+ * where it is too small.
+ */
+void shortfall_format(const struct occupancy *o,
+                      const struct demand *demand,
+                      enum allocator_answer answer,
+                      struct strbuf *out);
+
+/* CPUs that are free in as many NUMA nodes as its policy allows, on cores that
+ * it could have.
+ */
+unsigned shortfall_cpus(const struct occupancy *o, const struct demand *demand);
