@@ -64,7 +64,14 @@ is "a GPU anywhere leaves the cores where they are" "$(field '.cpus')" "0-1"
 drop
 id=$(ksub --parsable -o /dev/null -w gpu-box --gpus 1:h100 --wrap true)
 ok "a model that is not there is waited for" wait_for 20 sh -c \
-    "kctl why $id | grep -q 'free devices'"
+    "kctl why $id | grep -q '(NoSuchDevices)'"
+said() { kctl why "$id" | tr -s ' ' | grep -q -- "$1"; }
+ok "what it needs is said" \
+    said "Needs: 1 CPU on whole cores, 1 gpu (h100)"
+ok "and what there is" said "Nearest: gpu-box has 128 CPUs; no gpu (h100)"
+not_ok "nodes that -w leaves out are not named" said "^ *a64fx has"
+ok "nothing can ever run it" \
+    said "Outlook: no node can ever run it; the nearest, gpu-box, has 128"
 kctl cancel "$id" >/dev/null
 
 # --- cores -----------------------------------------------------------------------
@@ -108,11 +115,22 @@ for _ in 1 2 3; do
 done
 waits=$(ksub --parsable -o /dev/null -w a64fx -c 12 --mem 7G \
     --numa single-numa-node --wrap true)
-said() { kctl why "$waits" | tr -s ' ' | grep -q -- "$1"; }
+id=$waits
 ok "a job that fits later waits" wait_for 20 said "Not placed: "
 ok "what it needs is said" \
     wait_for 20 said "Needs: 12 CPUs on whole cores in one NUMA node, 7Gi of memory"
-ok "and what is there" wait_for 20 said "a64fx has 24 free, at most 9 in one NUMA node"
+ok "and what is there" \
+    said "a64fx has 24 CPUs free, at most 9 in one NUMA node"
+ok "it is not promised a start that it cannot have" \
+    said "Outlook: no node has room, .* a64fx, has 24 CPUs free, at most 9 in"
+like "nor by a dry run" "$(ksub --test-only -w a64fx -c 12 --mem 7G \
+    --numa single-numa-node --wrap true)" "a64fx, has 24 CPUs free, at most 9"
+like "a job that fits is promised one" \
+    "$(ksub --test-only -w a64fx -c 9 --numa single-numa-node --wrap true)" \
+    "It could start now, on a64fx"
+like "cores of each socket count" \
+    "$(ksub --test-only -w epyc-2s-nps4 -c 8 --cores-per-socket 1 --wrap true \
+        2>&1)" "4 with so many cores of each socket, of the 8 needed"
 like "top knows the largest hole" "$(kctl top nodes a64fx)" \
     "9 cores, 7[0-9.]*Gi"
 kctl cancel "$waits" >/dev/null
@@ -141,6 +159,7 @@ is "what no NUMA node has is put together of two that it fills" \
 drop
 waits=$(ksub --parsable -o /dev/null -w holes -c 13 \
     --numa single-numa-node --wrap true)
+id=$waits
 ok "or has no place" wait_for 20 said 'too small for the requested placement'
 kctl cancel "$waits" >/dev/null
 

@@ -230,30 +230,78 @@ add_nomination(struct strbuf *out, const struct json *pod)
                   node);
 }
 
-/* Cores, memory or devices, of which the nodes can tell more. */
+/* The scheduler has looked at nodes. */
 static bool
-is_about_hardware(const char *message)
+is_about_nodes(const char *message)
 {
-    return strstr(message, "whole cores") != NULL
-           || strstr(message, "NUMA nodes") != NULL
-           || strstr(message, "requested placement") != NULL
-           || strstr(message, "Insufficient cpu") != NULL
-           || strstr(message, "Insufficient memory") != NULL;
+    struct refusals all;
+
+    return refusals_parse(message, &all) && all.count > 0;
+}
+
+static bool
+is_waiting(const struct json *pod)
+{
+    const char *phase = json_path_text(pod, "status.phase");
+
+    return json_path_text(pod, "spec.nodeName") == NULL
+           && (phase == NULL || strcmp(phase, "Pending") == 0);
+}
+
+/* What there is for the first of these that waits; the pods of a job are all
+ * alike. The outlook lives as long as the survey.
+ */
+struct prospect {
+    const struct json *pod; /* NULL: none waits */
+    struct survey survey;
+    struct outlook *outlook; /* or NULL */
+};
+
+static void
+prospect_fini(struct prospect *p)
+{
+    outlook_free(p->outlook);
+    survey_fini(&p->survey);
 }
 
 static int
-add_pod(struct kctl *kctl,
-        struct arena *arena,
+look_around(struct kctl *kctl,
+            const struct json *pods,
+            struct prospect *p,
+            struct error *err)
+{
+    int r;
+
+    for (uint32_t i = 0; i < json_count(pods) && p->pod == NULL; i++)
+        if (is_waiting(json_at(pods, i)))
+            p->pod = json_at(pods, i);
+    if (p->pod == NULL)
+        return 0;
+    r = survey_make(kctl_client(kctl),
+                    json_get(p->pod, "spec"),
+                    &p->survey,
+                    err);
+    if (r < 0)
+        return r;
+    p->outlook =
+        survey_pod_outlook(&p->survey, p->pod, clock_real_us(&clock_system));
+    /* It waits itself. */
+    if (p->outlook != NULL && p->outlook->n_waiting > 0)
+        p->outlook->n_waiting--;
+    return 0;
+}
+
+static void
+add_pod(struct arena *arena,
         struct strbuf *out,
         const struct json *pod,
-        struct error *err)
+        const struct prospect *prospect)
 {
     const char *phase = json_path_text(pod, "status.phase");
     const char *node = json_path_text(pod, "spec.nodeName");
     const char *reason = json_path_text(pod, "status.reason");
     const char *message = json_path_text(pod, "status.message");
     const struct json *scheduled = find_condition(pod, "PodScheduled");
-    int r = 0;
 
     facts_add(
         out,
@@ -265,15 +313,15 @@ add_pod(struct kctl *kctl,
         node != NULL ? " on " : "",
         node != NULL ? node : "",
         facts_age(arena, json_path_text(pod, "metadata.creationTimestamp")));
-    if (scheduled == NULL && node == NULL
-        && (phase == NULL || strcmp(phase, "Pending") == 0))
+    if (scheduled == NULL && is_waiting(pod))
         add_unclaimed(out, pod);
     if (scheduled != NULL && !holds(scheduled)) {
         add_refusals(out, scheduled);
         if (node == NULL)
             add_nomination(out, pod);
-        if (node == NULL && is_about_hardware(words_of(scheduled)))
-            r = shortage_tell(kctl, pod, out, err);
+        if (pod == prospect->pod && prospect->outlook != NULL
+            && is_about_nodes(words_of(scheduled)))
+            shortage_tell(prospect->outlook, pod, out);
     }
     if (reason != NULL || message != NULL)
         facts_add(out,
@@ -284,46 +332,18 @@ add_pod(struct kctl *kctl,
                   reason != NULL && message != NULL ? ": " : "",
                   message != NULL ? message : "");
     add_container(out, pod);
-    return r;
-}
-
-static bool
-is_waiting(const struct json *pods)
-{
-    for (uint32_t i = 0; i < json_count(pods); i++) {
-        const struct json *pod = json_at(pods, i);
-        const char *phase = json_path_text(pod, "status.phase");
-
-        if (json_path_text(pod, "spec.nodeName") == NULL
-            && (phase == NULL || strcmp(phase, "Pending") == 0))
-            return true;
-    }
-    return false;
 }
 
 /* What it may hope for. */
-static int
-add_outlook(struct kctl *kctl,
-            const struct json *job,
-            struct strbuf *out,
-            struct error *err)
+static void
+add_outlook(const struct prospect *p, struct strbuf *out)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    CLEANUP_SURVEY struct survey survey = {0};
-    CLEANUP(outlook_freep) struct outlook *outlook = NULL;
-    int r = survey_make(kctl_client(kctl), job, &survey, err);
 
-    if (r < 0)
-        return r;
-    outlook = survey_outlook(&survey, job, clock_real_us(&clock_system));
-    if (outlook == NULL)
-        return 0;
-    /* It waits itself. */
-    if (outlook->n_waiting > 0)
-        outlook->n_waiting--;
-    outlook_format(outlook, &text);
+    if (p->outlook == NULL)
+        return;
+    outlook_format(p->outlook, &text);
     facts_add(out, 0, "Outlook", "%s", text.text);
-    return 0;
 }
 
 static int
@@ -333,6 +353,7 @@ explain(struct kctl *kctl,
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    CLEANUP(prospect_fini) struct prospect prospect = {0};
     struct json *job = NULL;
     struct json *pods = NULL;
     int r = kctl_get(kctl, target, arena, &job, err);
@@ -349,12 +370,13 @@ explain(struct kctl *kctl,
               target->name);
     if (!add_end(&out, job) && !add_hold(&out, job) && json_count(pods) == 0)
         facts_add(&out, 0, "Why", "the controller has not taken it up yet");
+    r = look_around(kctl, pods, &prospect, err);
     for (uint32_t i = 0; r == 0 && i < json_count(pods); i++)
-        r = add_pod(kctl, arena, &out, json_at(pods, i), err);
-    if (r == 0 && is_waiting(pods))
-        r = add_outlook(kctl, job, &out, err);
-    if (r == 0)
+        add_pod(arena, &out, json_at(pods, i), &prospect);
+    if (r == 0) {
+        add_outlook(&prospect, &out);
         r = happenings_tell(kctl, target, EVENTS, &out, err);
+    }
     if (r == 0)
         fwrite(out.text, 1, out.length, stdout);
     return r;
@@ -364,15 +386,22 @@ explain(struct kctl *kctl,
 static int
 explain_pod(struct kctl *kctl,
             const struct target_object *target,
-            const struct json *pod,
+            struct json *pod,
             struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(prospect_fini) struct prospect prospect = {0};
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
-    int r = add_pod(kctl, arena, &out, pod, err);
+    struct json *pods = json_array(arena);
+    int r;
 
-    if (r == 0)
-        r = happenings_tell(kctl, target, EVENTS, &out, err);
+    json_append(arena, pods, pod);
+    r = look_around(kctl, pods, &prospect, err);
+    if (r < 0)
+        return r;
+    add_pod(arena, &out, pod, &prospect);
+    add_outlook(&prospect, &out);
+    r = happenings_tell(kctl, target, EVENTS, &out, err);
     if (r == 0)
         fwrite(out.text, 1, out.length, stdout);
     return r;

@@ -3,17 +3,17 @@
  * nearest, in words
  *
  *   Needs:    24 CPUs on whole cores in one NUMA node, 48Gi of memory
- *   Nearest:  n17: 32 free, at most 14 in one NUMA node
+ *   Nearest:  n17 has 32 CPUs free, at most 14 in one NUMA node
  */
 #pragma once
 
-struct error;
 struct json;
-struct kctl;
+struct outlook;
 struct strbuf;
 
-/* Of one that asks for no cores of its own, by amounts (headroom.h). */
-int shortage_tell(struct kctl *kctl,
-                  const struct json *pod,
-                  struct strbuf *out,
-                  struct error *err);
+/* Nodes that it cannot come to, by selectors or taints, are left out. One that
+ * asks for CPUs and memory by amount alone is told of these (headroom.h).
+ */
+void shortage_tell(const struct outlook *outlook,
+                   const struct json *pod,
+                   struct strbuf *out);

@@ -14,6 +14,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
+#include "lib/json/json.h"
 
 static void
 print_shape(const struct submission *s)
@@ -52,7 +53,10 @@ test_only_print(const struct submission *s,
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     CLEANUP_SURVEY struct survey survey = {0};
     CLEANUP(outlook_freep) struct outlook *outlook = NULL;
-    int r = survey_make(client, manifest, &survey, err);
+    int r = survey_make(client,
+                        json_get_path(manifest, "spec.template.spec"),
+                        &survey,
+                        err);
 
     if (r < 0)
         return r;

@@ -8,42 +8,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/outlook/bid.h"
 #include "cli/outlook/stowage.h"
 #include "cli/outlook/survey.h"
-#include "lib/api/cpuset.h"
+#include "cli/outlook/tenancy.h"
+#include "lib/allocator/silicon.h"
 #include "lib/api/node.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
-#include "lib/api/quantity.h"
-#include "lib/api/topology.h"
 #include "lib/base/alloc.h"
-#include "lib/base/bitset.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/record.h"
 
 #define SECOND_US INT64_C(1000000)
 
-/* What a node has, or a pod takes of it. */
-struct sizes {
-    int64_t mcpu;
-    int64_t memory_bytes;
-    int64_t scratch_bytes;
-};
-
-struct tenant { /* a pod on the node */
-    struct sizes takes;
-    int64_t ends_us; /* 0: it has no limit */
-};
-
 struct look {
     const struct pod_spec *spec;
     const struct node *node;
+    struct tenancy *tenancy;
     struct outlook_node *result;
-    struct sizes has;     /* all of it */
-    int64_t stowed_bytes; /* volumes, of its scratch */
-    struct sizes wants;
-    struct tenant *tenants;
-    unsigned n_tenants;
 };
 
 static bool
@@ -67,94 +50,7 @@ say(struct look *l, enum outlook_chance chance, const char *format, ...)
     va_end(args);
 }
 
-static void
-format_cpus(int64_t mcpu, char out[32])
-{
-    if (mcpu % 1000 == 0)
-        snprintf(out, 32, "%" PRId64, mcpu / 1000);
-    else
-        snprintf(out, 32, "%.3g", (double)mcpu / 1000.0);
-}
-
-static void
-format_bytes(int64_t bytes, char out[QUANTITY_TEXT_SIZE])
-{
-    const int64_t mib = INT64_C(1) << 20;
-    struct quantity q =
-        quantity_of((bytes + mib - 1) / mib * mib, QUANTITY_BINARY_SI);
-
-    quantity_format(&q, out);
-}
-
-/* ---- What is asked for ---- */
-
-static const char *
-request_of(const struct pod_spec *spec, unsigned container, const char *name)
-{
-    return string_map_find(
-        &spec->containers.items[container].resources.requests,
-        name);
-}
-
-static struct sizes
-requests_of(const struct pod_spec *spec)
-{
-    struct sizes sum = {0};
-
-    for (unsigned i = 0; i < spec->containers.count; i++) {
-        sum.mcpu += quantity_text_milli(request_of(spec, i, "cpu"));
-        sum.memory_bytes += quantity_text_value(request_of(spec, i, "memory"));
-    }
-    sum.scratch_bytes = stowage_wanted(spec);
-    return sum;
-}
-
-/* Whole cores cost all of their hardware threads. */
-static int64_t
-cost_in_cores(const struct pod_spec *spec,
-              const struct node *node,
-              int64_t mcpu)
-{
-    CLEANUP(topology_freep) struct topology *t = NULL;
-    int64_t threads, used;
-
-    if (spec->placement == NULL || mcpu % 1000 != 0 || mcpu == 0
-        || !is_text(spec->placement->cpu_policy, "exclusive")
-        || node->status.topology == NULL
-        || topology_decode(node->status.topology, &t, NULL) < 0
-        || t->n_cores == 0)
-        return mcpu;
-    threads = (int64_t)bitset_count(&t->pus) / (int64_t)t->n_cores;
-    if (threads <= 1)
-        return mcpu;
-    used = spec->placement->threads_per_core;
-    if (used <= 0 || used > threads)
-        used = threads;
-    return (mcpu / 1000 + used - 1) / used * threads * 1000;
-}
-
 /* ---- What is taken ---- */
-
-static int64_t
-count_cpus(const char *list)
-{
-    struct bitset set;
-
-    if (list == NULL || cpuset_parse(list, &set, NULL) < 0)
-        return 0;
-    return (int64_t)bitset_count(&set);
-}
-
-static struct sizes
-taken_by(const struct pod *pod)
-{
-    struct sizes takes = requests_of(&pod->spec);
-    const struct allocation *a = pod->status.allocation;
-
-    if (a != NULL && a->cpus != NULL)
-        takes.mcpu = 1000 * (count_cpus(a->cpus) + count_cpus(a->withheld));
-    return takes;
-}
 
 static int64_t
 end_of(const struct pod *pod, int64_t now_us)
@@ -213,10 +109,8 @@ find_tenants(struct look *l,
 
     for (unsigned i = first_on(pods, n_pods, node);
          i < n_pods && strcmp(node_of_pod(pods[i]), node) == 0;
-         i++) {
-        l->tenants[l->n_tenants].takes = taken_by(pods[i]);
-        l->tenants[l->n_tenants++].ends_us = end_of(pods[i], now_us);
-    }
+         i++)
+        tenancy_add(l->tenancy, pods[i], end_of(pods[i], now_us));
 }
 
 /* ---- The rungs: each one may say that it is not to be ---- */
@@ -260,57 +154,13 @@ is_meant(struct look *l)
 static bool
 is_large_enough(struct look *l)
 {
-    char has[QUANTITY_TEXT_SIZE], wants[QUANTITY_TEXT_SIZE];
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
 
-    if (l->wants.mcpu > l->has.mcpu) {
-        l->result->lacks_mcpu = l->wants.mcpu - l->has.mcpu;
-        format_cpus(l->has.mcpu, has);
-        format_cpus(l->wants.mcpu, wants);
-        say(l, OUTLOOK_NEVER, "has %s CPUs of the %s needed", has, wants);
-        return false;
-    }
-    if (l->wants.memory_bytes > l->has.memory_bytes) {
-        format_bytes(l->has.memory_bytes, has);
-        format_bytes(l->wants.memory_bytes, wants);
-        say(l, OUTLOOK_NEVER, "has %s of memory of the %s needed", has, wants);
-        return false;
-    }
-    if (l->wants.scratch_bytes > l->has.scratch_bytes) {
-        format_bytes(l->has.scratch_bytes, has);
-        format_bytes(l->wants.scratch_bytes, wants);
-        say(l, OUTLOOK_NEVER, "has %s of scratch of the %s needed", has, wants);
-        return false;
-    }
-    return true;
-}
-
-/* GPUs, huge pages and what else nodes may count. */
-static bool
-has_resources(struct look *l)
-{
-    const struct string_map *there = &l->node->status.allocatable;
-
-    for (unsigned c = 0; c < l->spec->containers.count; c++) {
-        const struct string_map *all =
-            &l->spec->containers.items[c].resources.requests;
-
-        for (unsigned i = 0; i < all->count; i++) {
-            const char *name = all->items[i].key;
-            const char *has = string_map_find(there, name);
-
-            if (quantity_text_value(has)
-                >= quantity_text_value(all->items[i].value))
-                continue;
-            say(l,
-                OUTLOOK_NEVER,
-                "has %.20s %.60s of the %.20s needed",
-                has != NULL ? has : "no",
-                name,
-                all->items[i].value);
-            return false;
-        }
-    }
-    return true;
+    if (tenancy_can_hold(l->tenancy, &words))
+        return true;
+    l->result->lacks_mcpu = tenancy_lacks_of_size(l->tenancy);
+    say(l, OUTLOOK_NEVER, "%s", words.text);
+    return false;
 }
 
 static bool
@@ -348,85 +198,46 @@ is_open(struct look *l)
     return true;
 }
 
-static int
-compare_ends(const void *a, const void *b)
+/* When enough has ended; 0: nobody knows. */
+static int64_t
+find_time(struct tenancy *t)
 {
-    const struct tenant *x = a, *y = b;
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    int64_t at_us;
 
-    /* Those without an end come last. */
-    if (x->ends_us == 0 || y->ends_us == 0)
-        return (x->ends_us == 0) - (y->ends_us == 0);
-    return (x->ends_us > y->ends_us) - (x->ends_us < y->ends_us);
-}
-
-static bool
-fits(const struct look *l, const struct sizes *free, unsigned n_left)
-{
-    if (l->spec->placement != NULL && l->spec->placement->whole_node
-        && n_left > 0)
-        return false;
-    return l->wants.mcpu <= free->mcpu
-           && l->wants.memory_bytes <= free->memory_bytes
-           && l->wants.scratch_bytes <= free->scratch_bytes;
+    do
+        at_us = tenancy_end_next(t);
+    while (at_us > 0 && !tenancy_has_room(t, &words));
+    return at_us;
 }
 
 static void
 find_room(struct look *l)
 {
-    struct sizes free = l->has;
-    unsigned ended = 0;
-    char text[QUANTITY_TEXT_SIZE];
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
 
-    for (unsigned i = 0; i < l->n_tenants; i++) {
-        free.mcpu -= l->tenants[i].takes.mcpu;
-        free.memory_bytes -= l->tenants[i].takes.memory_bytes;
-    }
-    free.scratch_bytes -= l->stowed_bytes;
-    if (fits(l, &free, l->n_tenants)) {
+    if (tenancy_has_room(l->tenancy, &words)) {
         say(l, OUTLOOK_NOW, "has room");
         return;
     }
-    if (l->wants.mcpu > free.mcpu) {
-        l->result->lacks_mcpu = l->wants.mcpu - free.mcpu;
-        format_cpus(l->result->lacks_mcpu, text);
-        say(l,
-            OUTLOOK_LATER,
-            "lacks %s free CPU%s",
-            text,
-            l->result->lacks_mcpu == 1000 ? "" : "s");
-    } else if (l->wants.memory_bytes > free.memory_bytes) {
-        format_bytes(l->wants.memory_bytes - free.memory_bytes, text);
-        say(l, OUTLOOK_LATER, "lacks %s of free memory", text);
-    } else if (l->wants.scratch_bytes > free.scratch_bytes) {
-        format_bytes(l->wants.scratch_bytes - free.scratch_bytes, text);
-        say(l, OUTLOOK_LATER, "lacks %s of free scratch", text);
-    } else {
-        say(l, OUTLOOK_LATER, "is not empty");
-    }
-    if (l->n_tenants > 1)
-        qsort(l->tenants, l->n_tenants, sizeof(*l->tenants), compare_ends);
-    while (ended < l->n_tenants && l->tenants[ended].ends_us > 0
-           && !fits(l, &free, l->n_tenants - ended)) {
-        l->result->from_us = l->tenants[ended].ends_us;
-        free.mcpu += l->tenants[ended].takes.mcpu;
-        free.scratch_bytes += l->tenants[ended].takes.scratch_bytes;
-        free.memory_bytes += l->tenants[ended++].takes.memory_bytes;
-    }
-    if (!fits(l, &free, l->n_tenants - ended))
-        l->result->from_us = 0;
+    l->result->lacks_mcpu = tenancy_lacks(l->tenancy);
+    say(l, OUTLOOK_LATER, "%s", words.text);
+    l->result->from_us = find_time(l->tenancy);
 }
 
 static void
 look_at(struct look *l)
 {
-    const struct string_map *there = &l->node->status.allocatable;
+    struct outlook_node *r = l->result;
 
-    l->has.mcpu = quantity_text_milli(string_map_find(there, "cpu"));
-    l->has.memory_bytes = quantity_text_value(string_map_find(there, "memory"));
-    l->has.scratch_bytes = node_scratch_bytes(l->node);
-    l->wants = requests_of(l->spec);
-    l->wants.mcpu = cost_in_cores(l->spec, l->node, l->wants.mcpu);
-    if (is_meant(l) && is_large_enough(l) && has_resources(l) && is_open(l))
+    if (!is_meant(l))
+        return;
+    r->is_open = is_open(l);
+    r->free_mcpu = tenancy_left(l->tenancy, "cpu");
+    r->free_bytes = tenancy_left(l->tenancy, "memory");
+    r->has_mcpu = tenancy_has(l->tenancy, "cpu");
+    r->has_bytes = tenancy_has(l->tenancy, "memory");
+    if (is_large_enough(l) && r->is_open)
         find_room(l);
 }
 
@@ -439,6 +250,8 @@ compare_nodes(const void *a, const void *b)
 
     if (x->chance != y->chance)
         return x->chance > y->chance ? -1 : 1;
+    if (x->is_open != y->is_open)
+        return x->is_open ? -1 : 1;
     if (x->from_us != y->from_us) {
         if (x->from_us == 0 || y->from_us == 0)
             return x->from_us == 0 ? 1 : -1;
@@ -446,6 +259,8 @@ compare_nodes(const void *a, const void *b)
     }
     if (x->lacks_mcpu != y->lacks_mcpu)
         return x->lacks_mcpu < y->lacks_mcpu ? -1 : 1;
+    if (x->chance == OUTLOOK_NEVER && x->has_bytes != y->has_bytes)
+        return x->has_bytes > y->has_bytes ? -1 : 1;
     return strverscmp(x->name, y->name);
 }
 
@@ -456,12 +271,16 @@ outlook_new(const struct pod_spec *spec,
 {
     CLEANUP(stowage_freep)
     struct stowage *stowage = stowage_new(survey->volumes, survey->n_volumes);
+    CLEANUP(silicon_shelf_freep)
+    struct silicon_shelf *shelf = silicon_shelf_new();
+    CLEANUP(tenancy_freep) struct tenancy *last = NULL;
+    CLEANUP_BID struct bid bid;
     unsigned n_nodes = survey->n_nodes, n_pods = survey->n_pods;
     struct outlook *o = xnew(struct outlook);
-    struct tenant *tenants = xnew_array(struct tenant, n_pods + 1);
     const struct pod **live = xnew_array(const struct pod *, n_pods + 1);
     unsigned n_live = 0;
 
+    bid_init(&bid, spec);
     for (unsigned i = 0; i < n_pods; i++)
         if (!pod_is_finished(pod_of(survey->pods[i])))
             live[n_live++] = pod_of(survey->pods[i]);
@@ -472,22 +291,28 @@ outlook_new(const struct pod_spec *spec,
     o->n_nodes = n_nodes;
     o->nodes = xnew_array(struct outlook_node, n_nodes + 1);
     for (unsigned i = 0; i < n_nodes; i++) {
+        const struct node *node = node_of(survey->nodes[i]);
+        struct tenancy *tenancy = tenancy_new(node, &bid, shelf);
         struct look l = {
             .spec = spec,
-            .node = node_of(survey->nodes[i]),
+            .node = node,
+            .tenancy = tenancy,
             .result = &o->nodes[i],
-            .tenants = tenants,
         };
 
-        o->nodes[i].name = l.node->meta.name;
-        l.stowed_bytes = stowage_taken(stowage, l.node->meta.name);
+        /* The shelf forgets a topology that nobody uses, and the next node
+         * may have the same.
+         */
+        tenancy_free(last);
+        last = tenancy;
+        o->nodes[i].name = node->meta.name;
+        tenancy_add_volumes(tenancy, stowage_taken(stowage, node->meta.name));
         find_tenants(&l, live, n_live, now_us);
         look_at(&l);
         o->counts[o->nodes[i].chance]++;
     }
     if (n_nodes > 1)
         qsort(o->nodes, n_nodes, sizeof(*o->nodes), compare_nodes);
-    free(tenants);
     free(live);
     return o;
 }

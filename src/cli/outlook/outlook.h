@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* outlook.h - when and where a pod could run at best, node by node
  *
- * A pure function of the nodes, the pods on them and the time. The scheduler's
- * order, its NUMA rules and the pods that wait before this one can only make
- * it later.
+ * A pure function of the nodes, the pods on them and the time, by the same
+ * allocator as the scheduler's: cores, NUMA policies and devices are counted
+ * exactly. The scheduler's order, and pods that wait before this one, can only
+ * make it later.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/macro.h"
@@ -29,6 +31,9 @@ struct outlook_node {
     char words[200];    /* why not now: "has 2 CPUs of the 64 asked for" */
     int64_t lacks_mcpu; /* of its size when never, of what is free when later */
     int64_t from_us;    /* later: when enough has ended; 0: nobody knows */
+    bool is_open;       /* such pods may come there, by selectors and taints */
+    int64_t free_mcpu, free_bytes; /* of what is asked for, where it is open */
+    int64_t has_mcpu, has_bytes;   /* ...and all that the node has of it */
 };
 
 struct outlook {

@@ -8,6 +8,7 @@
 #include "lib/api/job.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
+#include "lib/api/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -98,7 +99,7 @@ list(struct client *client,
 
 int
 survey_make(struct client *client,
-            const struct json *job,
+            const struct json *pod_spec,
             struct survey *ret_survey,
             struct error *err)
 {
@@ -118,7 +119,7 @@ survey_make(struct client *client,
                  &ret_survey->pods,
                  &ret_survey->n_pods,
                  err);
-    if (r == 0 && json_get_path(job, "spec.template.spec.volumes") != NULL)
+    if (r == 0 && json_get(pod_spec, "volumes") != NULL)
         r = list(client,
                  &persistent_volume_kind,
                  NULL,
@@ -130,14 +131,36 @@ survey_make(struct client *client,
     return r;
 }
 
+static const struct object *
+parse(const struct kind *kind, const struct json *tree)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const struct object *object = NULL;
+
+    json_print(tree, &text);
+    (void)object_parse(kind, text.text, text.length, &object, NULL);
+    return object;
+}
+
+struct outlook *
+survey_pod_outlook(const struct survey *s,
+                   const struct json *pod,
+                   int64_t now_us)
+{
+    CLEANUP(object_unrefp)
+    const struct object *object = parse(&pod_kind, pod);
+
+    return object != NULL ? outlook_new(&pod_of(object)->spec, s, now_us)
+                          : NULL;
+}
+
 struct outlook *
 survey_outlook(const struct survey *s, const struct json *job, int64_t now_us)
 {
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    CLEANUP(object_unrefp) const struct object *object = NULL;
+    CLEANUP(object_unrefp)
+    const struct object *object = parse(&job_kind, job);
 
-    json_print(job, &text);
-    if (object_parse(&job_kind, text.text, text.length, &object, NULL) < 0)
-        return NULL;
-    return outlook_new(job_of(object)->spec.template_.spec, s, now_us);
+    return object != NULL
+               ? outlook_new(job_of(object)->spec.template_.spec, s, now_us)
+               : NULL;
 }

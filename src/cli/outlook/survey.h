@@ -19,20 +19,25 @@ struct survey {
     unsigned n_nodes;
     const struct object **pods; /* that wait or run, in all namespaces */
     unsigned n_pods;
-    const struct object **volumes; /* where the Job asks for scratch */
+    const struct object **volumes; /* where the pod asks for scratch */
     unsigned n_volumes;
 };
 
 void survey_fini(struct survey *survey);
 #define CLEANUP_SURVEY CLEANUP(survey_fini)
+
+/* For pods of that spec, which says whether volumes matter. */
 int survey_make(struct client *client,
-                const struct json *job,
+                const struct json *pod_spec,
                 struct survey *ret_survey,
                 struct error *err);
 
-/* The pods of a Job. NULL: it has no template that can be read. The survey
- * must outlive it.
+/* Of a Pod, or of the pods of a Job. NULL: it cannot be read. The survey must
+ * outlive it.
  */
+struct outlook *survey_pod_outlook(const struct survey *survey,
+                                   const struct json *pod,
+                                   int64_t now_us);
 struct outlook *survey_outlook(const struct survey *survey,
                                const struct json *job,
                                int64_t now_us);

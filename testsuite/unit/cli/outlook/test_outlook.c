@@ -156,6 +156,10 @@ START_TEST(what_is_too_large_for_all_never_runs)
     is_said("\"cpu\":\"1\"",
             "\"nodeSelector\":{\"zone\":\"z\"},",
             "no node can ever run it; the nearest, n1, is not zone=z");
+    is_said("\"cpu\":\"9\"",
+            "\"nodeSelector\":{\"zone\":\"n2\"},",
+            "no node can ever run it; the nearest, n2, has 8 CPUs of the 9 "
+            "needed");
     end();
 }
 END_TEST
@@ -175,8 +179,152 @@ START_TEST(whole_cores_cost_their_threads)
             "it could start now, on n1 (1 of 1 nodes have room)");
     is_said("\"cpu\":\"3\"",
             "\"placement\":{\"cpuPolicy\":\"exclusive\",\"threadsPerCore\":1},",
-            "no node can ever run it; the nearest, n1, has 4 CPUs of the 6 "
-            "needed");
+            "no node can ever run it; the nearest, n1, has 2 CPUs, 1 of each "
+            "core, of the 3 needed");
+    end();
+}
+END_TEST
+
+/* Two packages of two NUMA nodes of two cores each; a GPU on the first. */
+#define FOUR_NUMA                                                      \
+    ",\"topology\":{\"cpus\":\"0-7\",\"packages\":[\"0-3\",\"4-7\"],"  \
+    "\"numaNodes\":[{\"node\":0,\"cpus\":\"0-1\",\"memory\":\"2Gi\"}," \
+    "{\"node\":1,\"cpus\":\"2-3\",\"memory\":\"2Gi\"},"                \
+    "{\"node\":2,\"cpus\":\"4-5\",\"memory\":\"2Gi\"},"                \
+    "{\"node\":3,\"cpus\":\"6-7\",\"memory\":\"2Gi\"}],\"devices\":["  \
+    "{\"name\":\"gpu0\",\"type\":\"gpu\",\"model\":\"A100\",\"node\":0}]}"
+#define EXACT(more) "\"placement\":{\"cpuPolicy\":\"exclusive\"" more "},"
+
+/* On n1, with an allocation, until so many seconds from now. */
+static void
+given_allocated(const char *allocation, unsigned seconds)
+{
+    const unsigned at = survey.n_pods++;
+
+    pods[at] = parse(
+        &pod_kind,
+        arena_printf(arena,
+                     "{\"metadata\":{\"name\":\"p%u\"},\"spec\":{\"nodeName\":"
+                     "\"n1\",\"activeDeadlineSeconds\":%u,\"containers\":[{"
+                     "\"name\":\"main\",\"resources\":{\"requests\":{\"cpu\":"
+                     "\"1\"}}}]},\"status\":{\"phase\":\"Running\","
+                     "\"startTime\":\"2023-11-14T22:13:20Z\",\"allocation\":{"
+                     "%s}}}",
+                     at,
+                     seconds,
+                     allocation));
+}
+
+START_TEST(what_is_free_but_scattered_is_not_room)
+{
+    begin();
+    given_node("n1", "8", "", FOUR_NUMA);
+    given_allocated("\"cpus\":\"0\"", 600);
+    given_allocated("\"cpus\":\"2\"", 60);
+    given_allocated("\"cpus\":\"4\"", 300);
+    given_allocated("\"cpus\":\"6\"", 900);
+
+    is_said("\"cpu\":\"2\"",
+            EXACT(",\"numaPolicy\":\"single-numa-node\""),
+            "it could start at 2023-11-14T22:14:20Z at the earliest, on n1, "
+            "which has 4 CPUs free, at most 1 in one NUMA node");
+    is_said("\"cpu\":\"4\"",
+            EXACT(",\"numaPolicy\":\"restricted\""),
+            "it could start at 2023-11-14T22:18:20Z at the earliest, on n1, "
+            "which has 4 CPUs free, at most 2 in 2 NUMA nodes");
+    is_said("\"cpu\":\"4\"",
+            EXACT(""),
+            "it could start now, on n1 (1 of 1 nodes have room)");
+    end();
+}
+END_TEST
+
+START_TEST(cores_of_each_socket_are_counted)
+{
+    begin();
+    given_node("n1", "8", "", FOUR_NUMA);
+    given_allocated("\"cpus\":\"0-2\"", 60);
+
+    is_said("\"cpu\":\"4\"",
+            EXACT(",\"coresPerSocket\":2"),
+            "it could start at 2023-11-14T22:14:20Z at the earliest, on n1, "
+            "which has 5 CPUs free, 3 with so many cores of each socket");
+    is_said("\"cpu\":\"3\"",
+            EXACT(",\"coresPerSocket\":2"),
+            "it could start now, on n1 (1 of 1 nodes have room)");
+    end();
+}
+END_TEST
+
+START_TEST(a_device_that_is_taken_is_not_there)
+{
+    begin();
+    given_node("n1",
+               "8",
+               "",
+               ",\"allocatable\":{\"cpu\":\"8\",\"memory\":\"8Gi\","
+               "\"kiln.hpc/gpu\":\"1\"}" FOUR_NUMA);
+    is_said("\"cpu\":\"2\",\"kiln.hpc/gpu\":\"1\"",
+            EXACT(""),
+            "it could start now, on n1 (1 of 1 nodes have room)");
+    is_said("\"cpu\":\"2\",\"kiln.hpc/gpu\":\"1\"",
+            EXACT(",\"gpuType\":\"h100\""),
+            "no node can ever run it; the nearest, n1, has 8 CPUs; no gpu "
+            "(h100)");
+
+    given_allocated("\"cpus\":\"7\",\"devices\":[\"gpu0\"]", 60);
+    is_said("\"cpu\":\"2\",\"kiln.hpc/gpu\":\"1\"",
+            EXACT(""),
+            "it could start at 2023-11-14T22:14:20Z at the earliest, on n1, "
+            "which has 7 CPUs free; no gpu free");
+    end();
+}
+END_TEST
+
+START_TEST(what_a_forgotten_pod_left_is_not_free)
+{
+    begin();
+    given_node("n1",
+               "8",
+               "",
+               ",\"remnants\":{\"u-1\":{\"namespace\":\"a\",\"name\":\"p\","
+               "\"requests\":{\"cpu\":\"8\"},\"allocation\":{\"cpus\":"
+               "\"0-7\"}}}" FOUR_NUMA);
+
+    is_said("\"cpu\":\"1\"",
+            EXACT(""),
+            "no node has room, and what runs there has no time limit; the "
+            "nearest, n1, has no CPUs free");
+    end();
+}
+END_TEST
+
+START_TEST(other_resources_are_counted_down)
+{
+    begin();
+    given_node("n1",
+               "8",
+               "",
+               ",\"allocatable\":{\"cpu\":\"8\",\"memory\":\"8Gi\","
+               "\"site.org/licence\":\"2\",\"pods\":\"2\"}");
+    pods[survey.n_pods++] = parse(
+        &pod_kind,
+        "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"nodeName\":\"n1\","
+        "\"containers\":[{\"name\":\"main\",\"resources\":{\"requests\":{"
+        "\"site.org/licence\":\"1\"}}}]},\"status\":{\"phase\":\"Running\"}}");
+
+    is_said("\"site.org/licence\":\"2\"",
+            "",
+            "no node has room, and what runs there has no time limit; the "
+            "nearest, n1, lacks 1 free site.org/licence");
+    is_said("\"site.org/licence\":\"1\"",
+            "",
+            "it could start now, on n1 (1 of 1 nodes have room)");
+    given_pod("n1", "1", "");
+    is_said("\"cpu\":\"1\"",
+            "",
+            "no node has room, and what runs there has no time limit; the "
+            "nearest, n1, has as many pods as it takes");
     end();
 }
 END_TEST
@@ -288,6 +436,11 @@ SUITE("outlook",
       a_job_that_fits_could_start_now,
       what_is_too_large_for_all_never_runs,
       whole_cores_cost_their_threads,
+      what_is_free_but_scattered_is_not_room,
+      cores_of_each_socket_are_counted,
+      a_device_that_is_taken_is_not_there,
+      what_a_forgotten_pod_left_is_not_free,
+      other_resources_are_counted_down,
       a_full_node_has_room_when_enough_has_ended,
       without_time_limits_nobody_knows,
       nodes_that_are_closed_are_told,
