@@ -207,4 +207,47 @@ pod=$rest
 ok "of other pods, too" wait_for 5 sh -c \
     "! kctl get pod $pod -o json | jq -e '.status.conditions[] |
         select(.type == \"AllocationBroken\" and .status == \"True\")'"
+
+# Memory that goes: the first NUMA node has huge pages, then less of all.
+kctl delete pod "$gpus" "$rest" >/dev/null
+machine() { # MEMORY PAGES: of NUMA node 0
+    sed "10s/local_memory=\"[0-9]*\"/local_memory=\"$1\"/
+        11s|\$|<page_type size=\"2097152\" count=\"$2\"/>|" \
+        "$machines/gpu-box.xml" >"$cluster/machine.new" &&
+        cat "$cluster/machine.new" >"$cluster/machine.xml"
+    signal v1 HUP
+}
+pages='.topology.numaNodes[0].hugepages["2Mi"]'
+machine 128000000000 1024
+ok "huge pages that were set aside are seen" wait_for 10 has "$pages == \"1024\""
+run v1 -c 2 --mem 60G
+first=$pod
+run v1 -c 2 --mem 40G
+second=$pod
+run v1 -c 2 --hugepages 1G:2M
+huge=$pod
+is "all have memory of one NUMA node" "$(kctl get pods -o json | jq -c '
+    [.items[] | select(.status.phase == "Running" and .spec.nodeName == "v1") |
+        .status.allocation.memory[].node] | unique')" '[0]'
+machine 100000000000 256
+for pod in $first $second $huge; do
+    ok "a pod that lost memory is told" \
+        wait_for 10 pod_is "$broken" "True ResourcesLost"
+done
+like "which" "$(of_pod '.status.conditions[] |
+    select(.type == "AllocationBroken").message')" \
+    'huge pages of 2Mi of NUMA node 0 .1Gi given, 512Mi there.'
+pod=$first
+like "how much was given to all" "$(of_pod '.status.conditions[] |
+    select(.type == "AllocationBroken").message')" \
+    'memory of NUMA node 0 .100Gi given, 9[0-9]*Mi there.'
+ok "by an event, too" wait_for 10 said 'ResourcesLost .*memory of NUMA node 0'
+kctl delete pod "$second" >/dev/null
+ok "what another gives back is enough" \
+    wait_for 40 pod_is "$broken" "False AsAllocated"
+pod=$huge
+is "for those that lost that" "$(of_pod "$broken")" "True ResourcesLost"
+machine 128000000000 512
+ok "pages that are back are noticed" \
+    wait_for 10 pod_is "$broken" "False AsAllocated"
 finish

@@ -97,7 +97,9 @@ check_allocation(const struct ground *g,
     const struct allocation *a = pod->status.allocation;
     CLEANUP_STRBUF struct strbuf missing = STRBUF_INIT;
 
-    if (a == NULL || allocation_is_within(a, g->topology, &missing))
+    if (a == NULL
+        || (allocation_is_within(a, g->topology, &missing)
+            && allocation_is_backed(a, g->topology, NULL, NULL, &missing)))
         return 0;
     return error_set(err,
                      -ENODEV,

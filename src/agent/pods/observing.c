@@ -222,8 +222,11 @@ observing_now(void *context)
         return;
     o = xnew(struct observing);
     o->stay = s;
-    if (s->s.commons != NULL)
-        (void)commons_is_settled(s->s.commons, &o->turn);
+    /* What is being changed may be seen as it was: such a look is of an
+     * earlier turn.
+     */
+    if (s->s.commons != NULL && !commons_is_settled(s->s.commons, &o->turn))
+        o->turn--;
     if (s->cgroup != NULL) {
         cgroup_format(s->cgroup, &cgroup);
         o->cgroup = strbuf_take(&cgroup);
@@ -308,7 +311,13 @@ stay_recheck(struct stay *s)
 
     if (a == NULL || !stay_holds_cores(s))
         return;
-    if (!allocation_is_within(a, s->s.ground->topology, &words))
+    (void)allocation_is_within(a, s->s.ground->topology, &words);
+    (void)allocation_is_backed(a,
+                               s->s.ground->topology,
+                               s->s.given,
+                               s->s.context,
+                               &words);
+    if (words.length > 0)
         strbuf_add_text(&words, ": the node does not have them any more");
     if (!set_words(&s->lost, &words))
         return;
@@ -322,4 +331,10 @@ stay_recheck(struct stay *s)
         telling_again(s);
     if (s->phase == STAY_RUNNING && timer_is_running(s->observe_timer))
         timer_start(s->observe_timer, 0);
+}
+
+bool
+stay_has_lost(const struct stay *s)
+{
+    return s->lost != NULL;
 }

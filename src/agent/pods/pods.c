@@ -46,6 +46,36 @@ is_known(const struct pods *p, const struct object *pod)
     return o != NULL && strcmp(o->meta->uid, pod->meta->uid) == 0;
 }
 
+/* Memory that others gave back may be enough for those that had lost some. */
+static void
+recheck_losers(struct pods *p)
+{
+    size_t at = 0;
+    void *stay;
+
+    while (map_next(p->stays, &at, NULL, &stay))
+        if (stay_has_lost(stay))
+            stay_recheck(stay);
+}
+
+/* All that pods here were given of a NUMA node's memory. */
+static int64_t
+sum_given(int64_t node, int64_t page_bytes, void *context)
+{
+    const struct pods *p = context;
+    int64_t sum = 0;
+    size_t at = 0;
+    void *stay;
+
+    while (map_next(p->stays, &at, NULL, &stay)) {
+        const struct allocation *a = pod_of(stay_pod(stay))->status.allocation;
+
+        if (a != NULL && stay_holds_cores(stay))
+            sum += allocation_memory_of(a, node, page_bytes);
+    }
+    return sum;
+}
+
 static void
 on_over(struct stay *stay, void *context)
 {
@@ -59,6 +89,7 @@ on_over(struct stay *stay, void *context)
     } else
         site_settle(p->ground, stay_uid(stay));
     stay_free(stay);
+    recheck_losers(p);
     p->left(p->context);
 }
 
@@ -71,6 +102,7 @@ add_stay(struct pods *p, const struct object *pod)
         .mountings = p->mountings,
         .commons = p->commons,
         .over = on_over,
+        .given = sum_given,
         .context = p,
         .n_launched = &p->n_launched,
     };

@@ -24,6 +24,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "lib/api/allocation.h"
 #include "lib/base/macro.h"
 
 struct blobs;
@@ -60,7 +61,8 @@ struct stay_settings {
     struct mountings *mountings;
     struct commons *commons;
     stay_over_fn *over;
-    void *context;
+    allocation_given_fn *given; /* memory, to all pods here; NULL: not known */
+    void *context;              /* of both */
     unsigned *n_launched; /* how many of them are, on the way to RUNNING */
 };
 
@@ -73,9 +75,10 @@ DEFINE_CLEANUP(struct stay, stay_free)
 /* Change. Start: runs it. Resume: takes up what an earlier agent left: a live
  * shepherd, an exit record, or a pod that was lost with the machine. Refuse:
  * ends it before it began. Dismiss: it was over before it came, and is let go.
- * Recheck: the node's topology is another. Update: the API has a newer state, a
- * deletion perhaps. Tell_now: what waits to be told once more. Vanish: the API
- * has it no more: it is killed at once and not told.
+ * Recheck: the node's topology is another, or memory that others were given is.
+ * Update: the API has a newer state, a deletion perhaps. Tell_now: what waits to
+ * be told once more. Vanish: the API has it no more: it is killed at once and
+ * not told.
  */
 void stay_start(struct stay *stay);
 void stay_resume(struct stay *stay);
@@ -93,7 +96,8 @@ const struct object *stay_pod(const struct stay *stay);
 const char *stay_uid(const struct stay *stay);
 bool stay_holds_cores(const struct stay *stay);
 bool stay_format_cgroup(const struct stay *stay, struct strbuf *out);
-bool stay_is_gone(const struct stay *stay); /* from the API */
+bool stay_is_gone(const struct stay *stay);  /* from the API */
+bool stay_has_lost(const struct stay *stay); /* what the machine had */
 
 /* Something of it is here, and nobody else knows: the API has forgotten the pod
  * or given it up.

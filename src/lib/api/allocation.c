@@ -6,6 +6,7 @@
 
 #include "lib/api/causes.h"
 #include "lib/api/cpuset.h"
+#include "lib/api/quantity.h"
 #include "lib/api/topology.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
@@ -143,4 +144,115 @@ allocation_is_within(const struct allocation *a,
                           missing->length > 0 ? ", " : "",
                           a->devices.items[i]);
     return missing->length == before;
+}
+
+static int64_t
+page_bytes_of(const struct allocation_memory *m)
+{
+    return m->page_size != NULL ? quantity_text_value(m->page_size)
+                                : ALLOCATION_PLAIN;
+}
+
+int64_t
+allocation_memory_of(const struct allocation *a,
+                     int64_t node,
+                     int64_t page_bytes)
+{
+    int64_t sum = 0;
+
+    for (unsigned i = 0; i < a->memory.count; i++)
+        if (a->memory.items[i].node == node
+            && page_bytes_of(&a->memory.items[i]) == page_bytes)
+            sum += quantity_text_value(a->memory.items[i].bytes);
+    return sum;
+}
+
+static const struct topology_numa *
+find_numa(const struct topology *t, int64_t node)
+{
+    for (unsigned i = 0; i < t->n_numa; i++)
+        if (t->numa[i].os_index == node)
+            return &t->numa[i];
+    return NULL;
+}
+
+static int64_t
+bytes_there(const struct topology_numa *numa, int64_t page_bytes)
+{
+    if (page_bytes == ALLOCATION_PLAIN)
+        return (int64_t)numa->memory_bytes;
+    for (unsigned i = 0; i < numa->n_hugepages; i++)
+        if ((int64_t)numa->hugepages[i].page_bytes == page_bytes)
+            return page_bytes * (int64_t)numa->hugepages[i].count;
+    return 0;
+}
+
+/* The same NUMA node and size of page was looked at before. */
+static bool
+is_again(const struct allocation *a, unsigned at)
+{
+    const struct allocation_memory *m = &a->memory.items[at];
+
+    for (unsigned i = 0; i < at; i++)
+        if (a->memory.items[i].node == m->node
+            && page_bytes_of(&a->memory.items[i]) == page_bytes_of(m))
+            return true;
+    return false;
+}
+
+static void
+add_bytes(struct strbuf *out, int64_t bytes)
+{
+    struct quantity q = quantity_of(bytes, QUANTITY_BINARY_SI);
+    char text[QUANTITY_TEXT_SIZE];
+
+    quantity_format(&q, text);
+    strbuf_add_text(out, text);
+}
+
+static void
+say_short(const struct allocation_memory *m,
+          int64_t given,
+          int64_t there,
+          struct strbuf *words)
+{
+    const int64_t mib = INT64_C(1) << 20;
+
+    strbuf_add_text(words, words->length > 0 ? ", " : "");
+    if (m->page_size != NULL)
+        strbuf_printf(words, "huge pages of %s", m->page_size);
+    else
+        strbuf_add_text(words, "memory");
+    strbuf_printf(words, " of NUMA node %lld (", (long long)m->node);
+    add_bytes(words, (given + mib - 1) / mib * mib);
+    strbuf_add_text(words, " given, ");
+    add_bytes(words, there / mib * mib);
+    strbuf_add_text(words, " there)");
+}
+
+bool
+allocation_is_backed(const struct allocation *a,
+                     const struct topology *t,
+                     allocation_given_fn *given,
+                     void *context,
+                     struct strbuf *missing)
+{
+    bool is_backed = true;
+
+    for (unsigned i = 0; i < a->memory.count; i++) {
+        const struct allocation_memory *m = &a->memory.items[i];
+        const struct topology_numa *numa = find_numa(t, m->node);
+        int64_t page_bytes = page_bytes_of(m), all, there;
+
+        if (numa == NULL || is_again(a, i))
+            continue;
+        all = given != NULL ? given(m->node, page_bytes, context)
+                            : allocation_memory_of(a, m->node, page_bytes);
+        there = bytes_there(numa, page_bytes);
+        if (all <= there)
+            continue;
+        say_short(m, all, there, missing);
+        is_backed = false;
+    }
+    return is_backed;
 }

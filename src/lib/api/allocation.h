@@ -51,3 +51,24 @@ int allocation_check_disjoint(const struct allocation *a,
 bool allocation_is_within(const struct allocation *a,
                           const struct topology *topology,
                           struct strbuf *missing);
+
+/* Bytes that it has of a NUMA node, by OS index: of ordinary memory, or of huge
+ * pages of that size.
+ */
+#define ALLOCATION_PLAIN 0
+int64_t allocation_memory_of(const struct allocation *a,
+                             int64_t node,
+                             int64_t page_bytes);
+
+/* Whether there is as much of each memory that it has any of as was given away
+ * in all, which `given` says; NULL: to this one alone. What there is not enough
+ * of is appended to `missing`: "memory of NUMA node 1 (60Gi given, 40Gi
+ * there)". NUMA nodes that are not there are no matter of this.
+ */
+typedef int64_t
+allocation_given_fn(int64_t node, int64_t page_bytes, void *context);
+bool allocation_is_backed(const struct allocation *a,
+                          const struct topology *topology,
+                          allocation_given_fn *given,
+                          void *context,
+                          struct strbuf *missing);

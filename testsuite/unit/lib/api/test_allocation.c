@@ -89,6 +89,57 @@ START_TEST(what_a_node_does_not_have_is_named)
 }
 END_TEST
 
+static int64_t
+given_in_all(int64_t node, int64_t page_bytes, void *context)
+{
+    (void)node;
+    return page_bytes == ALLOCATION_PLAIN ? *(const int64_t *)context : 0;
+}
+
+START_TEST(memory_that_is_not_there_any_more_is_named)
+{
+    const uint64_t gib = UINT64_C(1) << 30;
+    struct topology_numa numa[] = {
+        {.os_index = 0, .memory_bytes = 8 * gib},
+        {.os_index = 2,
+         .memory_bytes = 4 * gib,
+         .hugepages = {{.page_bytes = 2 << 20, .count = 512}},
+         .n_hugepages = 1},
+    };
+    const struct topology node = {.numa = numa, .n_numa = 2};
+    struct allocation_memory memory[] = {
+        {.node = 0, .bytes = "8Gi"},
+        {.node = 2, .bytes = "3Gi"},
+        {.node = 2, .bytes = "1Gi", .page_size = "2Mi"},
+        {.node = 7, .bytes = "1Gi"},
+    };
+    const struct allocation a = {.memory = {memory, 4}};
+    int64_t all = (int64_t)(8 * gib);
+    CLEANUP_STRBUF struct strbuf missing = STRBUF_INIT;
+
+    ck_assert_int_eq(allocation_memory_of(&a, 2, ALLOCATION_PLAIN),
+                     (int64_t)(3 * gib));
+    ck_assert_int_eq(allocation_memory_of(&a, 2, 2 << 20), (int64_t)gib);
+    ck_assert_int_eq(allocation_memory_of(&a, 1, ALLOCATION_PLAIN), 0);
+    ck_assert(allocation_is_backed(&a, &node, NULL, NULL, &missing));
+    ck_assert_uint_eq(missing.length, 0);
+
+    numa[0].memory_bytes = 7 * gib;
+    numa[1].hugepages[0].count = 256;
+    ck_assert(!allocation_is_backed(&a, &node, NULL, NULL, &missing));
+    ck_assert_str_eq(missing.text,
+                     "memory of NUMA node 0 (8Gi given, 7Gi there), huge "
+                     "pages of 2Mi of NUMA node 2 (1Gi given, 512Mi there)");
+
+    /* There is enough for this one, but not for it and the others. */
+    strbuf_truncate(&missing, 0);
+    numa[0].memory_bytes = 8 * gib;
+    ck_assert(!allocation_is_backed(&a, &node, given_in_all, &all, &missing));
+    ck_assert_str_eq(missing.text,
+                     "memory of NUMA node 2 (8Gi given, 4Gi there)");
+}
+END_TEST
+
 START_TEST(a_list_that_cannot_be_read_is_an_error)
 {
     struct allocation a = {.cpus = "0-x"}, b = {.cpus = "1"};
@@ -104,4 +155,5 @@ SUITE("allocation",
       overlaps_are_found_in_used_and_withheld_cpus,
       a_device_belongs_to_one,
       what_a_node_does_not_have_is_named,
+      memory_that_is_not_there_any_more_is_named,
       a_list_that_cannot_be_read_is_an_error)
