@@ -244,15 +244,13 @@ static void
 set_placement(const struct compose_input *in, struct order *o)
 {
     const struct allocation *a = pod_of(in->pod)->status.allocation;
-    const struct placement *p = pod_of(in->pod)->spec.placement;
 
     if (a == NULL || in->ground->is_virtual)
         return;
     o->cpus = a->cpus;
     o->memory_nodes = a->memory_nodes;
     if (a->memory_nodes != NULL)
-        o->memory_policy =
-            p != NULL && p->memory_policy != NULL ? p->memory_policy : "bind";
+        o->memory_policy = pod_memory_policy(pod_of(in->pod));
 }
 
 /* An ordinary user's agent cannot mount: the job is told the paths. */

@@ -39,13 +39,21 @@ pod_is_finished(const struct pod *pod)
            && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0);
 }
 
+const char *
+pod_memory_policy(const struct pod *pod)
+{
+    const struct placement *p = pod->spec.placement;
+    const struct allocation *a = pod->status.allocation;
+
+    if (p != NULL && p->memory_policy != NULL)
+        return p->memory_policy;
+    return a != NULL && a->memory.count > 0 ? "bind" : "preferred";
+}
+
 bool
 pod_is_memory_bound(const struct pod *pod)
 {
-    const struct placement *p = pod->spec.placement;
-
-    return p == NULL || p->memory_policy == NULL
-           || strcmp(p->memory_policy, "preferred") != 0;
+    return strcmp(pod_memory_policy(pod), "preferred") != 0;
 }
 
 const struct pod_condition *

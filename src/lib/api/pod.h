@@ -253,6 +253,11 @@ const struct pod *pod_of(const struct object *object);
 
 bool pod_is_finished(const struct pod *pod);
 
+/* "bind", "preferred" or "interleave": as it asks; else bound where it was given
+ * memory, and preferred where it reserved none, so that none is its own.
+ */
+const char *pod_memory_policy(const struct pod *pod);
+
 /* Whether its memory is kept on the NUMA nodes of its allocation: under every
  * memory policy but "preferred", which goes elsewhere when they are full.
  */

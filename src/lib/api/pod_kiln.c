@@ -25,7 +25,8 @@ static const struct field placement_fields[] = {
     STRING("memoryPolicy", placement, memory_policy, 0,
         ONE_OF("bind", "preferred", "interleave"),
         HELP("From the NUMA nodes of the allocation alone, from them first, or "
-             "page by page in turn.")),
+             "page by page in turn. Without it: bind for who requests memory, "
+             "preferred for who does not.")),
     STRING("gpuBinding", placement, gpu_binding, 0,
         ONE_OF("closest", "none"),
         HELP("GPUs and other devices beside the cores, or anywhere.")),

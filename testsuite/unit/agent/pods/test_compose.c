@@ -9,6 +9,7 @@
 #include "agent/shepherd/order.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
+#include "lib/api/pod.h"
 #include "lib/api/topology.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -231,6 +232,51 @@ START_TEST(threads_of_one_task_have_places_unless_the_user_says_so)
 }
 END_TEST
 
+/* Who reserved no memory has none there that is its own. */
+START_TEST(memory_is_bound_where_it_was_reserved)
+{
+    static const struct {
+        const char *placement, *memory, *policy;
+    } rows[] = {
+        {"", "[{\"node\":1,\"bytes\":\"1Gi\"}]", "bind"},
+        {"", "[]", "preferred"},
+        {"", "[{\"node\":1,\"bytes\":\"1Gi\",\"pageSize\":\"2Mi\"}]", "bind"},
+        {"\"memoryPolicy\":\"bind\"", "[]", "bind"},
+        {"\"memoryPolicy\":\"interleave\"", "[]", "interleave"},
+        {"\"memoryPolicy\":\"preferred\"",
+         "[{\"node\":1,\"bytes\":\"1Gi\"}]",
+         "preferred"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        const struct object *pod = parse(arena_printf(
+            arena,
+            "{\"metadata\":{\"name\":\"p\",\"uid\":\"u\"},\"spec\":{"
+            "\"placement\":{%s},\"securityContext\":{"
+            "\"runAsUser\":1001},\"containers\":[{\"name\":"
+            "\"main\",\"command\":[\"true\"]}]},\"status\":{"
+            "\"allocation\":{\"cpus\":\"2\",\"memoryNodes\":\"1\","
+            "\"memory\":%s}}}",
+            rows[i].placement,
+            rows[i].memory));
+        struct compose_input in = {
+            .ground = &ground,
+            .topology = &here,
+            .pod = pod,
+        };
+        struct order o;
+
+        ck_assert_int_eq(compose_order(&in, arena, &o, NULL), 0);
+        ck_assert_str_eq(o.memory_nodes, "1");
+        ck_assert_str_eq(o.memory_policy, rows[i].policy);
+        ck_assert_int_eq(pod_is_memory_bound(pod_of(pod)),
+                         strcmp(rows[i].policy, "preferred") != 0);
+        object_unref(pod);
+    }
+}
+END_TEST
+
 START_TEST(a_virtual_node_binds_nothing)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -361,6 +407,7 @@ SUITE("compose",
       an_order_says_all_that_the_pod_says,
       gpus_that_are_not_the_pods_are_not_seen,
       threads_of_one_task_have_places_unless_the_user_says_so,
+      memory_is_bound_where_it_was_reserved,
       a_virtual_node_binds_nothing,
       a_script_without_an_interpreter_is_refused,
       what_this_node_does_not_have_is_refused,
