@@ -2,6 +2,7 @@
 /* kctl topology - a picture of nodes, and who has their cores */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/kctl/command.h"
@@ -15,6 +16,7 @@
 #include "lib/api/cpuset.h"
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
+#include "lib/api/quantity.h"
 #include "lib/api/topology.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -44,11 +46,13 @@ static const struct option_table table = {
     OPTION_ROWS(rows),
     .more = "A group of characters is a core, a character one of its hardware "
             "threads:\na letter for a pod, '-' kept idle for the pod beside "
-            "it, '.' free, '#' the system's.",
+            "it, '.' free, '#' the system's. A device has the letter of its "
+            "pod, or '.'.",
 };
 
 struct view {
     struct arena *arena;
+    const struct topology *topology;
     struct json *pods; /* those that hold something there */
     struct picture_tenant *tenants;
     size_t n_tenants;
@@ -66,6 +70,27 @@ cpus_of(const struct json *pod, const char *path)
     return set;
 }
 
+/* By NUMA node's place; of huge pages none, for they are no part of the
+ * memory that is counted.
+ */
+static const int64_t *
+memory_of(struct view *v, const struct json *pod)
+{
+    const struct json *parts = json_get_path(pod, "status.allocation.memory");
+    int64_t *bytes = arena_new_array(v->arena, int64_t, v->topology->n_numa);
+
+    for (uint32_t i = 0; i < json_count(parts); i++) {
+        const struct json *part = json_at(parts, i);
+
+        for (unsigned n = 0; n < v->topology->n_numa; n++)
+            if (json_get(part, "pageSize") == NULL
+                && json_get_int(part, "node", -1)
+                       == (int64_t)v->topology->numa[n].os_index)
+                bytes[n] += quantity_text_value(json_get_text(part, "bytes"));
+    }
+    return bytes;
+}
+
 static void
 add_tenant(struct view *v, struct json *pod)
 {
@@ -81,6 +106,7 @@ add_tenant(struct view *v, struct json *pod)
     *tenant = (struct picture_tenant){
         .cpus = cpus_of(pod, "status.allocation.cpus"),
         .withheld = cpus_of(pod, "status.allocation.withheld"),
+        .memory = memory_of(v, pod),
         .devices = names,
         .n_devices = json_count(devices),
     };
@@ -104,6 +130,15 @@ add_remnants(struct view *v, const struct json *remnants)
     }
 }
 
+/* job-9 before job-10. */
+static int
+compare_pods(const void *a, const void *b)
+{
+    return strverscmp(
+        json_path_text(*(struct json *const *)a, "metadata.name"),
+        json_path_text(*(struct json *const *)b, "metadata.name"));
+}
+
 static int
 find_tenants(struct kctl *kctl,
              const struct target_object *node,
@@ -112,7 +147,7 @@ find_tenants(struct kctl *kctl,
              struct error *err)
 {
     const struct target_object all = {.kind = &pod_kind};
-    struct json *pods = NULL;
+    struct json *pods = NULL, **sorted;
     int r = kctl_list(kctl,
                       &all,
                       NULL,
@@ -130,12 +165,13 @@ find_tenants(struct kctl *kctl,
     v->tenants = arena_new_array(v->arena,
                                  struct picture_tenant,
                                  json_count(pods) + json_count(remnants) + 1);
-    for (uint32_t i = 0; i < json_count(pods); i++) {
-        struct json *pod = json_at(pods, i);
-
-        if (json_get_path(pod, "status.allocation") != NULL)
-            add_tenant(v, pod);
-    }
+    sorted = arena_new_array(v->arena, struct json *, json_count(pods) + 1);
+    for (uint32_t i = 0; i < json_count(pods); i++)
+        sorted[i] = json_at(pods, i);
+    qsort(sorted, json_count(pods), sizeof(*sorted), compare_pods);
+    for (uint32_t i = 0; i < json_count(pods); i++)
+        if (json_get_path(sorted[i], "status.allocation") != NULL)
+            add_tenant(v, sorted[i]);
     add_remnants(v, remnants);
     return 0;
 }
@@ -259,6 +295,7 @@ draw(struct kctl *kctl,
                          "%s has not said what its hardware is",
                          kctl_label(node, arena));
     r = topology_decode(wire, &topology, err);
+    view.topology = topology;
     if (r == 0)
         r = find_tenants(kctl,
                          node,

@@ -20,6 +20,8 @@
 #define CORES_WIDE  8u
 #define NUMA_WIDTH  460u
 #define PAGE_WIDTH  1000u
+#define BAR         64u /* of memory */
+#define BAR_HEIGHT  8u
 #define GOLDEN_TURN 137u /* degrees: neighbours in the list look different */
 
 struct size {
@@ -171,6 +173,12 @@ draw_core(const struct plan *p, unsigned core, unsigned x, unsigned y)
         unsigned from = CORE * i / count, to = CORE * (i + 1) / count;
 
         draw_thread(p, pu, x + from, y, (struct size){to - from, CORE});
+        if (from > 0)
+            strbuf_printf(p->out,
+                          "<path d=\"M%u %uv%u\" class=\"thread\"/>\n",
+                          x + from,
+                          y,
+                          CORE);
         i++;
     }
     draw_box(p, x, y, (struct size){CORE, CORE}, "core");
@@ -231,6 +239,34 @@ place_cache(const struct plan *p, struct flow *f, const struct bitset *set)
     lay_cache(p, set, at.width, at.height);
 }
 
+/* Lines of as many caches each, as far as that goes. */
+static void
+balance(const struct plan *p, struct flow *f, const struct bitset *set)
+{
+    struct plan measure = *p;
+    unsigned count = 0, most = 0, fit, lines;
+
+    measure.out = NULL;
+    for (unsigned i = 0; i < p->t->n_l3; i++) {
+        struct bitset part = p->t->l3[i].pus;
+        unsigned width;
+
+        bitset_and(&part, set);
+        if (bitset_is_empty(&part))
+            continue;
+        count++;
+        width = lay_cache(&measure, &part, 0, 0).width;
+        if (width > most)
+            most = width;
+    }
+    if (count == 0)
+        return;
+    fit = (f->limit + GAP) / (most + GAP);
+    fit = fit > 0 ? fit : 1;
+    lines = (count + fit - 1) / fit;
+    f->limit = (count + lines - 1) / lines * (most + GAP) - GAP;
+}
+
 static void
 place_caches(const struct plan *p, struct flow *f, const struct bitset *set)
 {
@@ -238,6 +274,7 @@ place_caches(const struct plan *p, struct flow *f, const struct bitset *set)
     struct size at, size;
     struct plan measure = *p;
 
+    balance(p, f, set);
     for (unsigned i = 0; i < p->t->n_l3; i++) {
         struct bitset part = p->t->l3[i].pus;
 
@@ -257,16 +294,6 @@ place_caches(const struct plan *p, struct flow *f, const struct bitset *set)
 
 /* Devices */
 
-static size_t
-tenant_of_device(const struct plan *p, const char *name)
-{
-    for (size_t i = 0; i < p->n_tenants; i++)
-        for (size_t d = 0; d < p->tenants[i].n_devices; d++)
-            if (strcmp(p->tenants[i].devices[d], name) == 0)
-                return i;
-    return p->n_tenants;
-}
-
 static void
 draw_device(const struct plan *p,
             const struct topology_device *d,
@@ -274,7 +301,7 @@ draw_device(const struct plan *p,
             unsigned y,
             struct size size)
 {
-    size_t tenant = tenant_of_device(p, d->name);
+    size_t tenant = picture_tenant_of_device(p->tenants, p->n_tenants, d->name);
 
     if (p->out == NULL)
         return;
@@ -322,12 +349,55 @@ place_devices(const struct plan *p, struct flow *f, unsigned numa)
 
 /* NUMA nodes, packages */
 
+/* How much of the memory is whose; `x` is where the bar begins. */
+static void
+draw_memory(const struct plan *p, unsigned place, unsigned x, unsigned y)
+{
+    const uint64_t all = p->t->numa[place].memory_bytes;
+    uint64_t before = 0;
+
+    if (p->out == NULL)
+        return;
+    draw_box(p, x, y, (struct size){BAR, BAR_HEIGHT}, "memory");
+    for (size_t i = 0; i < p->n_tenants && all > 0; i++) {
+        uint64_t bytes = p->tenants[i].memory != NULL
+                             ? (uint64_t)p->tenants[i].memory[place]
+                             : 0;
+        unsigned from = (unsigned)((double)before / (double)all * BAR), to;
+        char text[HUMAN_TEXT_SIZE];
+
+        if (bytes > all - before)
+            bytes = all - before;
+        before += bytes;
+        to = (unsigned)((double)before / (double)all * BAR);
+        if (bytes == 0)
+            continue;
+        human_bytes((int64_t)bytes, text);
+        strbuf_printf(p->out,
+                      "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" "
+                      "fill=\"hsl(%u,65%%,60%%)\"><title>%s of memory: ",
+                      x + from,
+                      y,
+                      to > from ? to - from : 1,
+                      BAR_HEIGHT,
+                      hue(i),
+                      text);
+        add_escaped(p->out,
+                    p->tenants[i].label != NULL ? p->tenants[i].label : "");
+        strbuf_add_text(p->out, "</title></rect>\n");
+    }
+}
+
+/* "NUMA node 1, 64Gi, 14Gi free" and a bar; how wide they are. */
 static unsigned
 draw_numa_label(const struct plan *p, unsigned place, unsigned x, unsigned y)
 {
     const struct topology_numa *numa = &p->t->numa[place];
     CLEANUP_STRBUF struct strbuf label = STRBUF_INIT;
+    int64_t held = picture_memory_held(p->tenants, p->n_tenants, place);
+    int64_t left = (int64_t)numa->memory_bytes - held;
     char memory[HUMAN_TEXT_SIZE];
+    unsigned width;
 
     human_bytes((int64_t)numa->memory_bytes, memory);
     strbuf_printf(&label,
@@ -337,8 +407,14 @@ draw_numa_label(const struct plan *p, unsigned place, unsigned x, unsigned y)
                   numa->kind != TOPOLOGY_MEMORY_PLAIN ? " " : "",
                   topology_memory_name(numa->kind),
                   bitset_is_empty(&numa->pus) ? ", memory only" : "");
+    if (held > 0) {
+        human_bytes(left > 0 ? left : 0, memory);
+        strbuf_printf(&label, ", %s free", memory);
+    }
     draw_text(p, x + PAD, y + LABEL - 3, "label", label.text);
-    return (unsigned)label.length * LETTER;
+    width = (unsigned)label.length * LETTER + GAP;
+    draw_memory(p, place, x + PAD + width, y + (LABEL - BAR_HEIGHT) / 2 + 2);
+    return width + BAR;
 }
 
 static struct size
@@ -475,7 +551,13 @@ lay_page(const struct plan *p)
         if (p->tenants[i].label != NULL
             && strlen(p->tenants[i].label) * LETTER + 30 > width)
             width = (unsigned)strlen(p->tenants[i].label) * LETTER + 30;
-    y += (unsigned)p->n_tenants * (CORE - 4);
+    y += (unsigned)p->n_tenants * (CORE - 4) + LABEL;
+    draw_text(p,
+              PAD,
+              y,
+              "small",
+              "white: free; pale: kept idle for the job; grey: the system's; "
+              "bars: memory");
     return (struct size){width + 2 * PAD, y + PAD};
 }
 
@@ -502,7 +584,7 @@ floorplan_print(const struct topology *topology,
         "height=\"%u\" viewBox=\"0 0 %u %u\" font-family=\"sans-serif\">\n"
         "<style>.label{font-size:13px}.small{font-size:11px;fill:#444}"
         ".package{fill:#e8ecf1;stroke:#667}.numa{fill:#f6f3ea;stroke:#886}"
-        ".l3{fill:#eee;stroke:#aaa}.core{fill:none;stroke:#444}</style>\n"
+        ".l3{fill:#eee;stroke:#aaa}.core{fill:none;stroke:#444}.thread{stroke:#bbb;fill:none}.memory{fill:#fff;stroke:#886}</style>\n"
         "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
         page.width,
         page.height,

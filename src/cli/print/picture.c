@@ -28,6 +28,31 @@ picture_mark(size_t tenant)
     return tenant < sizeof(marks) - 1 ? marks[tenant] : '*';
 }
 
+size_t
+picture_tenant_of_device(const struct picture_tenant *tenants,
+                         size_t n_tenants,
+                         const char *device)
+{
+    for (size_t i = 0; i < n_tenants; i++)
+        for (size_t d = 0; d < tenants[i].n_devices; d++)
+            if (strcmp(tenants[i].devices[d], device) == 0)
+                return i;
+    return n_tenants;
+}
+
+int64_t
+picture_memory_held(const struct picture_tenant *tenants,
+                    size_t n_tenants,
+                    unsigned numa)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < n_tenants; i++)
+        if (tenants[i].memory != NULL)
+            sum += tenants[i].memory[numa];
+    return sum;
+}
+
 /* Neighbours differ; which colour is whose does not matter. */
 static enum ink
 ink_of_tenant(size_t tenant)
@@ -163,18 +188,38 @@ draw_devices(const struct drawing *d, unsigned numa, unsigned indent)
 {
     for (unsigned i = 0; i < d->t->n_devices; i++) {
         const struct topology_device *device = &d->t->devices[i];
+        size_t tenant;
 
         if (device->numa != numa)
             continue;
+        tenant =
+            picture_tenant_of_device(d->tenants, d->n_tenants, device->name);
+        strbuf_printf(d->out, "%*s", (int)indent, "");
+        if (tenant < d->n_tenants)
+            draw_mark(d, ink_of_tenant(tenant), picture_mark(tenant));
+        else
+            draw_mark(d, INK_DIM, '.');
         strbuf_printf(d->out,
-                      "%*s%s (%s%s%s)\n",
-                      (int)indent,
-                      "",
+                      " %s (%s%s%s)\n",
                       device->name,
                       device->type,
                       device->model != NULL ? ", " : "",
                       device->model != NULL ? device->model : "");
     }
+}
+
+/* What is left of it, where some is given away. */
+static void
+draw_memory(const struct drawing *d, unsigned place)
+{
+    int64_t held = picture_memory_held(d->tenants, d->n_tenants, place);
+    int64_t left = (int64_t)d->t->numa[place].memory_bytes - held;
+    char text[HUMAN_TEXT_SIZE];
+
+    if (held == 0)
+        return;
+    human_bytes(left > 0 ? left : 0, text);
+    strbuf_printf(d->out, ", %s of memory", text);
 }
 
 static void
@@ -201,9 +246,11 @@ draw_numa(const struct drawing *d, unsigned place, unsigned indent)
                   numa->kind != TOPOLOGY_MEMORY_PLAIN ? " " : "",
                   topology_memory_name(numa->kind));
     if (cores > 0)
-        strbuf_printf(d->out, "%u of %u cores free\n", free_cores, cores);
+        strbuf_printf(d->out, "%u of %u cores free", free_cores, cores);
     else
-        strbuf_add_text(d->out, "memory only\n");
+        strbuf_add_text(d->out, "memory only");
+    draw_memory(d, place);
+    strbuf_add_char(d->out, '\n');
     draw_caches(d, &numa->pus, indent + 2);
     draw_devices(d, place, indent + 2);
 }

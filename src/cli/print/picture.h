@@ -8,12 +8,14 @@
  *
  * A group of characters is a core, a character one of its hardware threads: a
  * letter for the tenant that has it, '-' kept idle for the tenant of its
- * sibling, '.' free, '#' reserved for the system.
+ * sibling, '.' free, '#' reserved for the system. A device has the letter of
+ * its tenant before its name, or '.'.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/base/bitset.h"
 
@@ -23,10 +25,21 @@ struct topology;
 struct picture_tenant {
     struct bitset cpus;
     struct bitset withheld;
-    const char *label; /* for floorplan.h; or NULL */
+    const char *label;     /* for floorplan.h; or NULL */
+    const int64_t *memory; /* bytes, by place of NUMA node; or NULL */
     const char *const *devices;
     size_t n_devices;
 };
+
+/* The one that has the device, or the number of tenants. */
+size_t picture_tenant_of_device(const struct picture_tenant *tenants,
+                                size_t n_tenants,
+                                const char *device);
+
+/* Bytes of that NUMA node, by place, that tenants have. */
+int64_t picture_memory_held(const struct picture_tenant *tenants,
+                            size_t n_tenants,
+                            unsigned numa);
 
 /* The mark of the i-th tenant: A to Z, a to z, 0 to 9, then '*'. */
 char picture_mark(size_t tenant);

@@ -34,10 +34,17 @@ START_TEST(each_core_shows_who_has_its_threads)
         "\"6,14\",\"7,15\"],\"numaNodes\":["
         "{\"node\":0,\"cpus\":\"0-3,8-11\",\"memory\":\"4Gi\"},"
         "{\"node\":1,\"cpus\":\"4-7,12-15\",\"memory\":\"4Gi\"}],"
-        "\"devices\":[{\"name\":\"gpu0\",\"type\":\"gpu\",\"node\":1}]}");
+        "\"devices\":[{\"name\":\"gpu0\",\"type\":\"gpu\",\"node\":1},"
+        "{\"name\":\"gpu1\",\"type\":\"gpu\",\"node\":1}]}");
+    static const char *const gpus[] = {"gpu1"};
+    static const int64_t memory[] = {INT64_C(1) << 30, 0};
     struct picture_tenant tenants[2] = {0};
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
+    tenants[0].memory = memory;
+    tenants[1].memory = memory;
+    tenants[1].devices = gpus;
+    tenants[1].n_devices = 1;
     bitset_add(&tenants[0].cpus, 0);
     bitset_add(&tenants[0].cpus, 8);
     bitset_add(&tenants[1].cpus, 2);
@@ -46,13 +53,14 @@ START_TEST(each_core_shows_who_has_its_threads)
 
     ck_assert_str_eq(out.text,
                      "package 0\n"
-                     "  NUMA node 0   4Gi   2 of 4 cores free\n"
+                     "  NUMA node 0   4Gi   2 of 4 cores free, 2Gi of memory\n"
                      "    L3   AA ..\n"
                      "    L3   B- ..\n"
                      "package 1\n"
                      "  NUMA node 1   4Gi   4 of 4 cores free\n"
                      "    L3   .. .. .. ..\n"
-                     "    gpu0 (gpu)\n");
+                     "    . gpu0 (gpu)\n"
+                     "    B gpu1 (gpu)\n");
 }
 END_TEST
 
