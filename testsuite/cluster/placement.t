@@ -16,6 +16,7 @@ cluster_controller --allow-root-jobs
 KILN_SERVER=$cluster/state/socket
 export KILN_SERVER
 machines=$(cd "$top_srcdir/testsuite/data/topology" && pwd)
+manual_page=$(cd "$top_srcdir/man" && pwd)/kiln-placement.7
 begin() { # NODE FILE
     cluster_agent "$1" --allow-root-jobs --devices --topology "$2"
     wait_for 20 kctl wait --for condition=Ready node "$1" >/dev/null ||
@@ -68,10 +69,10 @@ ok "a model that is not there is waited for" wait_for 20 sh -c \
 said() { kctl why "$id" | tr -s ' ' | grep -q -- "$1"; }
 ok "what it needs is said" \
     said "Needs: 1 CPU on whole cores, 1 gpu (h100)"
-ok "and what there is" said "Nearest: gpu-box has 128 CPUs; no gpu (h100)"
+ok "and what there is" said "Nearest: gpu-box has 256 CPUs; no gpu (h100)"
 not_ok "nodes that -w leaves out are not named" said "^ *a64fx has"
 ok "nothing can ever run it" \
-    said "Outlook: no node can ever run it; the nearest, gpu-box, has 128"
+    said "Outlook: no node can ever run it; the nearest, gpu-box, has 256"
 kctl cancel "$id" >/dev/null
 
 # --- cores -----------------------------------------------------------------------
@@ -116,9 +117,8 @@ done
 waits=$(ksub --parsable -o /dev/null -w a64fx -c 12 --mem 7G \
     --numa single-numa-node --wrap true)
 id=$waits
-ok "a job that fits later waits" wait_for 20 said "Not placed: "
-ok "what it needs is said" \
-    wait_for 20 said "Needs: 12 CPUs on whole cores in one NUMA node, 7Gi of memory"
+ok "a job that fits later says what it needs" wait_for 20 \
+    said "Needs: 12 CPUs on whole cores in one NUMA node, 7Gi of memory"
 ok "and what is there" \
     said "a64fx has 24 CPUs free, at most 9 in one NUMA node"
 ok "it is not promised a start that it cannot have" \
@@ -185,6 +185,88 @@ is "each on cores that are nobody else's" "$(kctl get pods -o json | jq -c '
         split(",")[] | split("-") | map(tonumber) |
         range(.[0]; (.[1] // .[0]) + 1)] | [length, (unique | length)]')" \
     "[48,48]"
+
+# --- the manual -------------------------------------------------------------------
+
+# What kiln-placement(7) draws is what happens. Its node is described here.
+manual=$(sed 's/\\-/-/g' "$manual_page")
+cluster_agent n17 --allow-root-jobs \
+    --topology 'package:1 numa:2(memory=68719476736) l3:2 core:4 pu:2'
+wait_for 20 kctl wait --for condition=Ready node n17 >/dev/null
+kctl taint n17 "$(kctl get node n17 -o json |
+    jq -r '.spec.taints[] | select(.key | contains("virtual")) | .key')-" \
+    >/dev/null
+# drawn NAME: the lines that topology draws stand in the manual.
+drawn() {
+    kctl topology n17 | awk '
+        /NUMA node/ { numa = $3; row = "" }
+        $1 == "L3" { sub(/^ *L3 */, ""); row = row (row ? "  " : "") $0
+            if (length(row) > 20) print "  NUMA " numa "    " row }' \
+        >"$cluster/drawn"
+    [ "$(wc -l <"$cluster/drawn")" -eq 2 ] || echo "not drawn" >"$cluster/drawn"
+    while read -r line; do
+        printf '%s\n' "$manual" | grep -qF -- "$line" || echo "no: $line"
+    done <"$cluster/drawn" >"$cluster/missing"
+    empty "$1" "$(cat "$cluster/missing")"
+}
+# spread NAME OPTION...: the same, of a job alone, in one line.
+spread() {
+    name=$1
+    shift
+    place -w n17 "$@"
+    row=$(kctl topology n17 | sed -n 's/^ *L3 *//p' | awk '
+        { printf "%s%s", NR == 1 ? "" : NR == 3 ? "  | " : "  ", $0 }')
+    like "$name" "$(printf '%s\n' "$manual" | grep -F -- "$row")" "$name"
+    drop
+}
+spread '-m pack' -c 8 -m pack
+spread '-m cyclic' -c 8 -m cyclic
+spread '-m scatter' -c 8 -m scatter
+place -w n17 -c 4 --mem 100G
+drawn "memory of two NUMA nodes for cores of one"
+is "as far as the first has it" "$(field '[.memory[] |
+    "\(.node) \(.bytes)"] | join(", ")')" "0 64Gi, 1 36Gi"
+drop
+place -w n17 -c 4 --threads-per-core 1
+like "a thread of each core" "$manual" \
+    "-c 4 --threads-per-core 1 *$(kctl topology n17 | sed -n 's/^ *L3 *//p;' |
+        head -n 1)"
+drop
+place -w n17 -c 4
+place -w n17 -c 3
+place -w n17 -c 4
+kctl topology n17 | sed -n '/^package/,/^A/p' | grep -v '^A' |
+    while read -r line; do
+        printf '%s\n' "$manual" | grep -qF -- "$line" || echo "no: $line"
+    done >"$cluster/missing"
+empty "the node of the manual" "$(cat "$cluster/missing")"
+for policy in none best-effort restricted single-numa-node; do
+    place -w n17 -c 8 --mem 48G --numa "$policy"
+    drawn "four cores and their memory, $policy"
+    beside=$id
+    if [ "$policy" = none ] || [ "$policy" = best-effort ]; then
+        place -w n17 -c 12 --numa "$policy"
+        drawn "six cores beside them, $policy"
+        drop
+    else
+        id=$(ksub --parsable -o /dev/null -w n17 -c 12 --numa "$policy" \
+            --wrap true)
+        ok "six cores wait, $policy" wait_for 20 said \
+            "Nearest: n17 has 12 CPUs free, at most 8 in one NUMA node"
+        kctl cancel "$id" >/dev/null
+    fi
+    id=$beside
+    drop
+done
+for policy in none best-effort restricted; do
+    place -w n17 -c 20 --numa "$policy"
+    drawn "ten cores, $policy"
+    drop
+done
+id=$(ksub --parsable -o /dev/null -w n17 -c 20 --numa single-numa-node \
+    --wrap true)
+ok "ten cores can never have one NUMA node" wait_for 20 said "NodeTooSmall"
+kctl cancel "$id" >/dev/null
 
 # --- what makes no sense ---------------------------------------------------------
 
