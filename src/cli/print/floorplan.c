@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cli/print/flow.h"
 #include "cli/print/human.h"
 #include "cli/print/picture.h"
 #include "lib/api/topology.h"
@@ -12,11 +13,12 @@
 
 /* All in pixels. */
 #define CORE        24u
-#define GAP         4u
+#define GAP         FLOW_GAP
 #define PAD         10u
 #define LABEL       18u
 #define DEVICE      20u
-#define LETTER      7u /* about the width of one */
+#define LETTER      7u /* about the width of one, in small */
+#define WIDE_LETTER 8u /* ...and in a label */
 #define CORES_WIDE  8u
 #define NUMA_WIDTH  460u
 #define PAGE_WIDTH  1000u
@@ -24,20 +26,12 @@
 #define BAR_HEIGHT  8u
 #define GOLDEN_TURN 137u /* degrees: neighbours in the list look different */
 
-struct size {
-    unsigned width, height;
-};
-
 struct plan {
     const struct topology *t;
     const struct picture_tenant *tenants;
     size_t n_tenants;
+    struct size numa;   /* of the largest NUMA node: all are drawn so */
     struct strbuf *out; /* NULL: only measure */
-};
-
-/* Boxes one beside the other, in lines of at most so wide. */
-struct flow {
-    unsigned left, x, y, line, most_width, limit;
 };
 
 static void
@@ -93,25 +87,6 @@ draw_box(const struct plan *p,
                       size.width,
                       size.height,
                       style);
-}
-
-static struct size
-flow_place(struct flow *f, struct size size)
-{
-    struct size at;
-
-    if (f->x > f->left && f->x + size.width > f->left + f->limit) {
-        f->x = f->left;
-        f->y += f->line + GAP;
-        f->line = 0;
-    }
-    at = (struct size){f->x, f->y};
-    f->x += size.width + GAP;
-    if (f->x - f->left - GAP > f->most_width)
-        f->most_width = f->x - f->left - GAP;
-    if (size.height > f->line)
-        f->line = size.height;
-    return at;
 }
 
 /* Cores */
@@ -184,19 +159,32 @@ draw_core(const struct plan *p, unsigned core, unsigned x, unsigned y)
     draw_box(p, x, y, (struct size){CORE, CORE}, "core");
 }
 
+static unsigned
+count_cores(const struct plan *p, const struct bitset *set)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < p->t->n_cores; i++)
+        count += bitset_intersects(&p->t->cores[i].pus, set);
+    return count;
+}
+
 static struct size
 lay_cores(const struct plan *p,
           const struct bitset *set,
           unsigned x,
           unsigned y)
 {
+    unsigned count = count_cores(p, set);
+    unsigned wide = count > 32 ? 2 * CORES_WIDE : CORES_WIDE;
     struct flow f = {
         .left = x,
         .x = x,
         .y = y,
-        .limit = CORES_WIDE * (CORE + GAP) - GAP,
+        .limit = wide * (CORE + GAP) - GAP,
     };
 
+    flow_balance(&f, count, CORE);
     for (unsigned i = 0; i < p->t->n_cores; i++) {
         struct size at;
 
@@ -239,12 +227,11 @@ place_cache(const struct plan *p, struct flow *f, const struct bitset *set)
     lay_cache(p, set, at.width, at.height);
 }
 
-/* Lines of as many caches each, as far as that goes. */
 static void
-balance(const struct plan *p, struct flow *f, const struct bitset *set)
+balance_caches(const struct plan *p, struct flow *f, const struct bitset *set)
 {
     struct plan measure = *p;
-    unsigned count = 0, most = 0, fit, lines;
+    unsigned count = 0, most = 0;
 
     measure.out = NULL;
     for (unsigned i = 0; i < p->t->n_l3; i++) {
@@ -259,12 +246,7 @@ balance(const struct plan *p, struct flow *f, const struct bitset *set)
         if (width > most)
             most = width;
     }
-    if (count == 0)
-        return;
-    fit = (f->limit + GAP) / (most + GAP);
-    fit = fit > 0 ? fit : 1;
-    lines = (count + fit - 1) / fit;
-    f->limit = (count + lines - 1) / lines * (most + GAP) - GAP;
+    flow_balance(f, count, most);
 }
 
 static void
@@ -274,7 +256,7 @@ place_caches(const struct plan *p, struct flow *f, const struct bitset *set)
     struct size at, size;
     struct plan measure = *p;
 
-    balance(p, f, set);
+    balance_caches(p, f, set);
     for (unsigned i = 0; i < p->t->n_l3; i++) {
         struct bitset part = p->t->l3[i].pus;
 
@@ -349,15 +331,13 @@ place_devices(const struct plan *p, struct flow *f, unsigned numa)
 
 /* NUMA nodes, packages */
 
-/* How much of the memory is whose; `x` is where the bar begins. */
+/* How much of the memory is whose. */
 static void
 draw_memory(const struct plan *p, unsigned place, unsigned x, unsigned y)
 {
     const uint64_t all = p->t->numa[place].memory_bytes;
     uint64_t before = 0;
 
-    if (p->out == NULL)
-        return;
     draw_box(p, x, y, (struct size){BAR, BAR_HEIGHT}, "memory");
     for (size_t i = 0; i < p->n_tenants && all > 0; i++) {
         uint64_t bytes = p->tenants[i].memory != NULL
@@ -397,7 +377,6 @@ draw_numa_label(const struct plan *p, unsigned place, unsigned x, unsigned y)
     int64_t held = picture_memory_held(p->tenants, p->n_tenants, place);
     int64_t left = (int64_t)numa->memory_bytes - held;
     char memory[HUMAN_TEXT_SIZE];
-    unsigned width;
 
     human_bytes((int64_t)numa->memory_bytes, memory);
     strbuf_printf(&label,
@@ -412,9 +391,12 @@ draw_numa_label(const struct plan *p, unsigned place, unsigned x, unsigned y)
         strbuf_printf(&label, ", %s free", memory);
     }
     draw_text(p, x + PAD, y + LABEL - 3, "label", label.text);
-    width = (unsigned)label.length * LETTER + GAP;
-    draw_memory(p, place, x + PAD + width, y + (LABEL - BAR_HEIGHT) / 2 + 2);
-    return width + BAR;
+    if (p->out != NULL)
+        draw_memory(p,
+                    place,
+                    x + p->numa.width - PAD - BAR,
+                    y + (LABEL - BAR_HEIGHT) / 2 + 2);
+    return (unsigned)label.length * WIDE_LETTER + BAR;
 }
 
 static struct size
@@ -436,34 +418,41 @@ lay_numa_inside(const struct plan *p, unsigned place, unsigned x, unsigned y)
     };
 }
 
+/* The largest of all. */
 static struct size
-lay_numa(const struct plan *p, unsigned place, unsigned x, unsigned y)
+measure_numas(const struct plan *p)
 {
-    struct plan measure = *p;
-    struct size size;
+    struct size most = {0};
 
-    measure.out = NULL;
-    size = lay_numa_inside(&measure, place, x, y);
-    draw_box(p, x, y, size, "numa");
-    if (p->out != NULL)
-        lay_numa_inside(p, place, x, y);
-    return size;
+    for (unsigned i = 0; i < p->t->n_numa; i++) {
+        struct size size = lay_numa_inside(p, i, 0, 0);
+
+        if (size.width > most.width)
+            most.width = size.width;
+        if (size.height > most.height)
+            most.height = size.height;
+    }
+    return most;
 }
 
 /* Those of one package, or of none in particular. */
 static void
 place_numas(const struct plan *p, struct flow *f, unsigned package)
 {
-    struct plan measure = *p;
+    unsigned count = 0;
 
-    measure.out = NULL;
+    for (unsigned i = 0; i < p->t->n_numa; i++)
+        count += p->t->numa[i].package == package;
+    flow_balance(f, count, p->numa.width);
     for (unsigned i = 0; i < p->t->n_numa; i++) {
         struct size at;
 
         if (p->t->numa[i].package != package)
             continue;
-        at = flow_place(f, lay_numa(&measure, i, 0, 0));
-        lay_numa(p, i, at.width, at.height);
+        at = flow_place(f, p->numa);
+        draw_box(p, at.width, at.height, p->numa, "numa");
+        if (p->out != NULL)
+            lay_numa_inside(p, i, at.width, at.height);
     }
 }
 
@@ -549,8 +538,8 @@ lay_page(const struct plan *p)
     draw_legend(p, PAD, y);
     for (size_t i = 0; i < p->n_tenants; i++)
         if (p->tenants[i].label != NULL
-            && strlen(p->tenants[i].label) * LETTER + 30 > width)
-            width = (unsigned)strlen(p->tenants[i].label) * LETTER + 30;
+            && strlen(p->tenants[i].label) * WIDE_LETTER + 30 > width)
+            width = (unsigned)strlen(p->tenants[i].label) * WIDE_LETTER + 30;
     y += (unsigned)p->n_tenants * (CORE - 4) + LABEL;
     draw_text(p,
               PAD,
@@ -573,9 +562,11 @@ floorplan_print(const struct topology *topology,
         .tenants = tenants,
         .n_tenants = n_tenants,
     };
-    struct size page = lay_page(&p);
-    unsigned title_width = (unsigned)strlen(title) * LETTER + 2 * PAD;
+    unsigned title_width = (unsigned)strlen(title) * WIDE_LETTER + 2 * PAD;
+    struct size page;
 
+    p.numa = measure_numas(&p);
+    page = lay_page(&p);
     if (title_width > page.width)
         page.width = title_width;
     strbuf_printf(

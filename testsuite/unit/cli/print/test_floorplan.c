@@ -91,6 +91,26 @@ START_TEST(tenants_colour_what_they_have)
 }
 END_TEST
 
+START_TEST(memory_is_a_bar_of_who_has_it)
+{
+    static const int64_t mine[] = {INT64_C(1) << 30, 0, 0};
+    static const int64_t too_much[] = {INT64_C(1) << 40, 1, 0};
+    CLEANUP(topology_freep) struct topology *t = machine();
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    const struct picture_tenant tenants[] = {
+        {.label = "a/job-1", .memory = mine},
+        {.label = "b/job-2", .memory = too_much},
+    };
+
+    floorplan_print(t, "node x", tenants, 2, &out);
+
+    ck_assert_uint_eq(count(&out, "class=\"memory\""), t->n_numa);
+    ck_assert_uint_eq(count(&out, "<title>1Gi of memory: a/job-1</title>"), 1);
+    ck_assert_uint_eq(count(&out, " of memory: b/job-2</title>"), 2);
+    ck_assert_uint_eq(count(&out, ", 0B free<"), 1);
+}
+END_TEST
+
 START_TEST(names_cannot_break_the_picture)
 {
     CLEANUP(topology_freep) struct topology *t = machine();
@@ -110,4 +130,5 @@ END_TEST
 SUITE("floorplan",
       every_core_has_its_rectangle_in_its_box,
       tenants_colour_what_they_have,
+      memory_is_a_bar_of_who_has_it,
       names_cannot_break_the_picture)
