@@ -310,7 +310,7 @@ static const struct table_column kiln_columns[] = {
     {"State", "string", NULL, 0, "Its state, or the reason for it."},
     {"Node", "string", NULL, 0, "Where it runs, or will."},
     {"CPUs", "string", NULL, 0, "The hardware threads it has to itself."},
-    {"Memory", "string", NULL, 0, "The NUMA nodes its memory comes from."},
+    {"NUMA", "string", NULL, 0, "The NUMA nodes its memory comes from."},
     TABLE_AGE,
     {"Reason", "string", NULL, 0, "Why it does not run yet."},
     {"Exit", "string", NULL, 1, "Its exit code, or the signal it died of."},
