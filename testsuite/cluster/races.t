@@ -11,7 +11,7 @@
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"
 cluster_begin
-need munged kiln-controller kiln-agent ksub kctl jq curl
+need munged kiln-controller kiln-agent ksub kctl jq curl python3
 cluster_munge
 cluster_controller --allow-root-jobs
 KILN_SERVER=$cluster/state/socket
@@ -194,6 +194,44 @@ for round in 1 2 3; do
 done
 kctl delete pods --all --force --grace-period=0 >/dev/null 2>&1
 wait_for 20 nothing_left
+
+# --- a controller that dies between assuming and binding -----------------------------
+
+# Bindings are an extender's here, which hears of them and never answers.
+find_free_port
+cat >"$cluster/deaf.py" <<'TXT'
+import socket, sys, threading, time
+server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+while True:
+    peer, _ = server.accept()
+    with open(sys.argv[2], "ab") as heard:
+        heard.write(peer.recv(65536))
+    threading.Thread(target=lambda p=peer: (time.sleep(3600), p)).start()
+TXT
+start deaf python3 "$cluster/deaf.py" "$free_port" "$cluster/heard"
+cat >"$cluster/scheduler.yaml" <<TXT
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+extenders:
+- {urlPrefix: "http://127.0.0.1:$free_port", bindVerb: bind, httpTimeout: 300s}
+TXT
+stop controller
+cluster_controller --allow-root-jobs --scheduler-config "$cluster/scheduler.yaml"
+cpus=8 pod assumed "$own" | kctl apply -f - >/dev/null
+heard() { grep -q '"PodName": *"assumed"' "$cluster/heard"; }
+ok "a pod is assumed, and its binding under way" wait_for 20 heard ||
+    note <"$cluster/heard"
+is "it is not bound" "$(of_pod assumed .spec.nodeName)" null
+stop controller KILL
+stop deaf KILL
+cluster_controller --allow-root-jobs
+cpus=8 pod next "$own" | kctl apply -f - >/dev/null
+ok "another controller binds it" wait_for 20 runs assumed
+ok "and the next" wait_for 20 runs next
+is "to a NUMA node each" "$(for name in assumed next; do
+    of_pod "$name" .status.allocation.cpus
+done | sort | tr '\n' ' ')" '0-7 8-15 '
+drop assumed next
 
 # --- room that is being made -------------------------------------------------------
 
