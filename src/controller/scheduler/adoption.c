@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "controller/scheduler/bind_call.h"
 #include "controller/scheduler/cache.h"
@@ -16,11 +17,14 @@
 #include "lib/api/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/client/client.h"
 #include "lib/json/json.h"
+
+#define LOST_US 40000000 /* upstream's patience with pods of missing nodes */
 
 struct orphan {
     struct adoption *owner;
@@ -28,20 +32,23 @@ struct orphan {
     struct pod_view *pod;
     struct client_call *call; /* under way, or NULL */
     struct grant *grant;      /* made, and held in the cache */
+    int64_t lost_us;          /* since when its node is not there; 0: it is */
 };
 
 struct adoption {
     struct client *client;
+    struct clock *clock;
     struct cache *cache;
     struct map *orphans;
 };
 
 struct adoption *
-adoption_new(struct client *client, struct cache *cache)
+adoption_new(struct client *client, struct clock *clock, struct cache *cache)
 {
     struct adoption *a = xnew(struct adoption);
 
     a->client = client;
+    a->clock = clock;
     a->cache = cache;
     a->orphans = map_new();
     return a;
@@ -97,6 +104,21 @@ needs_allocation(const struct pod_view *pod)
            && !pod_view_is_terminating(pod);
 }
 
+static bool
+is_there(const struct node_view *node)
+{
+    return node != NULL && node->node != NULL;
+}
+
+/* Nobody will ever say anything of it. */
+static bool
+is_lost(const struct node_view *node, const struct pod_view *pod)
+{
+    const char *phase = pod->pod->status.phase;
+
+    return !is_there(node) && (phase == NULL || strcmp(phase, "Pending") == 0);
+}
+
 void
 adoption_add(struct adoption *a, struct pod_view *pod)
 {
@@ -105,7 +127,8 @@ adoption_add(struct adoption *a, struct pod_view *pod)
     char key[OBJECT_KEY_SIZE];
     struct orphan *o = map_find(a->orphans, key_of(pod, key));
 
-    if (node == NULL || node->occupancy == NULL || !needs_allocation(pod)) {
+    if ((!is_lost(node, pod) && (node == NULL || node->occupancy == NULL))
+        || !needs_allocation(pod)) {
         adoption_forget(a, pod);
         return;
     }
@@ -153,22 +176,23 @@ wrote(const struct client_reply *reply, void *context)
 }
 
 static void
-refuse(struct orphan *o, const struct node_view *node)
+refuse(struct orphan *o, const char *reason, const char *what)
 {
+    const char *node_name = o->pod->pod->spec.node_name;
     struct arena *arena = arena_new(1024);
     struct json *body = json_object(arena);
     struct json *status = json_make_object(arena, body, "status");
 
     json_set_string(arena, status, "phase", "Failed");
-    json_set_string(arena, status, "reason", "OutOfResources");
+    json_set_string(arena, status, "reason", reason);
     json_set(arena,
              status,
              "message",
              json_stringf(arena,
                           "The pod was bound to node \"%s\" without the "
-                          "scheduler, and its cores, memory or devices are "
-                          "not free there",
-                          node->name));
+                          "scheduler, and %s",
+                          node_name,
+                          what));
     o->call = client_call(o->owner->client,
                           arena,
                           &(struct client_request){
@@ -199,7 +223,9 @@ adopt(struct orphan *o, struct node_view *node)
             != ALLOCATOR_FITS) {
             free(o->grant);
             o->grant = NULL;
-            refuse(o, node);
+            refuse(o,
+                   "OutOfResources",
+                   "its cores, memory or devices are not free there");
             return;
         }
         cache_hold(cache,
@@ -215,6 +241,18 @@ adopt(struct orphan *o, struct node_view *node)
                         o);
 }
 
+/* It may register yet. */
+static void
+wait_for_node(struct orphan *o)
+{
+    int64_t now = clock_monotonic_us(o->owner->clock);
+
+    if (o->lost_us == 0)
+        o->lost_us = now;
+    else if (now - o->lost_us >= LOST_US)
+        refuse(o, "NodeNotFound", "there is no such node");
+}
+
 void
 adoption_run(struct adoption *a)
 {
@@ -226,7 +264,14 @@ adoption_run(struct adoption *a)
         struct node_view *node =
             cache_find_node(a->cache, o->pod->pod->spec.node_name);
 
-        if (o->call == NULL && node != NULL && node->occupancy != NULL)
+        if (o->call != NULL)
+            continue;
+        if (!is_there(node)) {
+            wait_for_node(o);
+            continue;
+        }
+        o->lost_us = 0;
+        if (node->occupancy != NULL)
             adopt(o, node);
     }
 }

@@ -3,7 +3,8 @@
  *
  * Somebody set spec.nodeName, or bound the pod past the scheduler. The agent
  * starts nothing without an allocation, so such a pod is given one on its
- * node, by its binding again, or is refused: marked Failed with the reason.
+ * node, by its binding again, or is refused: marked Failed with the reason. So
+ * is one whose node is not there and does not come for a while.
  *
  * Owns:    references to those that still wait for it.
  * Thread:  the scheduler's.
@@ -15,11 +16,13 @@
 struct adoption;
 struct cache;
 struct client;
+struct clock;
 struct pod_view;
 
 void adoption_free(struct adoption *a);
-struct adoption *adoption_new(struct client *client, struct cache *cache)
-    OWNED_BY(adoption_free);
+struct adoption *adoption_new(struct client *client,
+                              struct clock *clock,
+                              struct cache *cache) OWNED_BY(adoption_free);
 DEFINE_CLEANUP(struct adoption, adoption_free)
 
 /* Add: a pod on a node, if it needs to be adopted; a node without a topology

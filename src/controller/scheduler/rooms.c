@@ -186,7 +186,7 @@ make_rooms(struct scheduler *s)
         .component =
             set->component != NULL ? set->component : SCHEDULER_DEFAULT_NAME,
     });
-    s->adoption = adoption_new(set->client, s->cache);
+    s->adoption = adoption_new(set->client, set->clock, s->cache);
     s->meters = meters_new(set->metrics);
     s->evictions = evictions_new(&(struct evictions_settings){
         .client = set->client,

@@ -228,6 +228,28 @@ START_TEST(a_pod_bound_by_hand_that_does_not_fit_is_refused)
 }
 END_TEST
 
+START_TEST(a_pod_bound_by_hand_to_no_node_waits_for_it_a_while)
+{
+    struct world *w = world_new(NULL);
+
+    world_add_pod(w, "a", "2", "1Gi", ",\"nodeName\":\"n1\"" EXCLUSIVE);
+    world_add_pod(w, "b", "2", "1Gi", ",\"nodeName\":\"n2\"" EXCLUSIVE);
+    world_advance(w, 200);
+    world_advance(w, 30000);
+    ck_assert_ptr_null(world_pod(w, "b")->status.phase);
+    world_add_numa_node(w, "n1", 1, 2);
+    world_advance(w, 200);
+    world_advance(w, 30000);
+
+    ck_assert_str_eq(world_allocation(w, "a")->cpus, "0,2");
+    ck_assert_str_eq(world_pod(w, "b")->status.phase, "Failed");
+    ck_assert_str_eq(world_pod(w, "b")->status.reason, "NodeNotFound");
+    ck_assert_ptr_nonnull(
+        strstr(world_pod(w, "b")->status.message, "there is no such node"));
+    world_free(w);
+}
+END_TEST
+
 START_TEST(a_gated_pod_waits_for_its_gates)
 {
     struct world *w = world_new(NULL);
@@ -510,6 +532,7 @@ SUITE("scheduler",
       a_restarted_scheduler_knows_what_is_taken,
       a_pod_bound_by_hand_is_given_an_allocation,
       a_pod_bound_by_hand_that_does_not_fit_is_refused,
+      a_pod_bound_by_hand_to_no_node_waits_for_it_a_while,
       a_gated_pod_waits_for_its_gates,
       who_does_not_lead_writes_nothing_and_says_it_when_it_does,
       what_was_under_way_ends_with_who_leads_no_longer,
