@@ -89,7 +89,7 @@ want
 ok "nobody gets its cores" wait_for 20 says 'n1 has 0 free'
 ok "that it cannot be killed is said" \
     wait_for 20 log_says "$pod': 1 of its processes cannot be killed, process \
-$process .sleep. among them"
+$process [(][a-z]+[)] among them"
 ok "by an event, too" wait_for 10 event "Unkillable.*$pod.*nobody else's until"
 stop n1 KILL
 agent

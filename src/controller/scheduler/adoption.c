@@ -157,7 +157,9 @@ adoption_add_node(struct adoption *a, const char *node_name)
     }
 }
 
-/* What comes of it is seen in the pod; failing, it is tried again. */
+/* What comes of it is seen in the pod; failing, it is tried again, with what is
+ * free then: somebody else may have bound what it was to have.
+ */
 static void
 wrote(const struct client_reply *reply, void *context)
 {
@@ -167,6 +169,8 @@ wrote(const struct client_reply *reply, void *context)
     o->call = NULL;
     if (reply->code >= 200 && reply->code < 300)
         return;
+    free(o->grant);
+    o->grant = NULL;
     client_reply_error(reply, &err);
     log_warning("pod '%s': giving it an allocation on node '%s': %s, trying "
                 "again",

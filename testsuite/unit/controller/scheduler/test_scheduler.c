@@ -228,6 +228,36 @@ START_TEST(a_pod_bound_by_hand_that_does_not_fit_is_refused)
 }
 END_TEST
 
+/* Whose cores somebody else bound a moment before. */
+START_TEST(a_pod_bound_by_hand_is_given_others_when_it_was_too_late)
+{
+    struct world *w = world_new(NULL);
+
+    world_add_numa_node(w, "n1", 1, 2);
+    world_settle(w);
+    fake_client_fail(w->api, CLIENT_CREATE, "binding", 409, "Conflict");
+    world_add_pod(w, "a", "2", "1Gi", ",\"nodeName\":\"n1\"" EXCLUSIVE);
+    fake_client_run(w->api);
+    scheduler_tick(w->scheduler);
+    fake_client_run(w->api);
+    ck_assert_uint_eq(fake_client_calls(w->api, CLIENT_CREATE, "binding"), 1);
+    ck_assert_ptr_null(world_pod(w, "a")->status.allocation);
+    fake_client_put(
+        w->api,
+        &pod_kind,
+        "{\"metadata\":{\"name\":\"b\",\"namespace\":\"default\"},\"spec\":{"
+        "\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\",\"image\":"
+        "\"host\",\"resources\":{\"requests\":{\"cpu\":\"2\"}}}]" EXCLUSIVE
+        "},\"status\":{\"phase\":\"Running\",\"allocation\":{\"cpus\":\"0,2\","
+        "\"memoryNodes\":\"0\"}}}");
+    world_advance(w, 200);
+    world_advance(w, 200);
+
+    ck_assert_str_eq(world_allocation(w, "a")->cpus, "1,3");
+    world_free(w);
+}
+END_TEST
+
 START_TEST(a_pod_bound_by_hand_to_no_node_waits_for_it_a_while)
 {
     struct world *w = world_new(NULL);
@@ -532,6 +562,7 @@ SUITE("scheduler",
       a_restarted_scheduler_knows_what_is_taken,
       a_pod_bound_by_hand_is_given_an_allocation,
       a_pod_bound_by_hand_that_does_not_fit_is_refused,
+      a_pod_bound_by_hand_is_given_others_when_it_was_too_late,
       a_pod_bound_by_hand_to_no_node_waits_for_it_a_while,
       a_gated_pod_waits_for_its_gates,
       who_does_not_lead_writes_nothing_and_says_it_when_it_does,
