@@ -2,7 +2,9 @@
 #include "lib/yaml/yaml.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +55,21 @@ yaml_reader_line(struct yaml_reader *reader, const struct json *value)
     return line_table_find(&reader->lines, value);
 }
 
+/* Beyond any double, which YAML takes for a string. */
+static bool
+has_vast_number(const struct json *v)
+{
+    if (v->type == JSON_NUMBER)
+        return isinf(strtod(v->text, NULL));
+    for (uint32_t i = 0; v->type == JSON_ARRAY && i < v->count; i++)
+        if (has_vast_number(json_at(v, i)))
+            return true;
+    for (uint32_t i = 0; v->type == JSON_OBJECT && i < v->count; i++)
+        if (has_vast_number(v->members[i].value))
+            return true;
+    return false;
+}
+
 /* JSON is nearly YAML: its surrogate pairs and tabs are not. */
 static bool
 read_as_json(struct yaml_reader *reader,
@@ -70,7 +87,8 @@ read_as_json(struct yaml_reader *reader,
         || (reader->text[at] != '{' && reader->text[at] != '['))
         return false;
     document = json_parse(arena, reader->text, reader->length, &own, NULL);
-    if (document == NULL || (own.n_duplicates > 0 && notes == NULL))
+    if (document == NULL || has_vast_number(document)
+        || (own.n_duplicates > 0 && notes == NULL))
         return false;
     if (notes != NULL)
         *notes = own;

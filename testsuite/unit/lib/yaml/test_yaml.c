@@ -120,6 +120,15 @@ START_TEST(json_is_read_as_json)
 }
 END_TEST
 
+START_TEST(a_number_beyond_any_double_is_a_string_also_in_json)
+{
+    check_read("a: 7E7739\n", "{\"a\":\"7E7739\"}");
+    check_read("[7E7739]", "[\"7E7739\"]");
+    check_read("{\"a\":{\"b\":[-1e999,1e99]}}",
+               "{\"a\":{\"b\":[\"-1e999\",1e+99]}}");
+}
+END_TEST
+
 START_TEST(nothing_is_null)
 {
     check_read("", "null");
@@ -312,6 +321,7 @@ SUITE("yaml",
       aliases_copy_and_merges_fill_in,
       an_edited_copy_leaves_its_anchor_alone,
       json_is_read_as_json,
+      a_number_beyond_any_double_is_a_string_also_in_json,
       nothing_is_null,
       mistakes_name_their_line,
       many_members_are_told_apart,
