@@ -11,6 +11,7 @@
 #include "controller/apiserver/relay.h"
 #include "controller/apiserver/seed.h"
 #include "controller/apiserver/server.h"
+#include "controller/apiserver/stint.h"
 #include "controller/apiserver/usage.h"
 #include "controller/apiserver/watch.h"
 #include "lib/base/alloc.h"
@@ -35,6 +36,7 @@ apiserver_new(const struct apiserver_settings *settings)
     list_init(&server->watches);
     server->hub = hub_new(server->metrics, server->clock);
     server->dispatch = dispatch_new(server->loop, channel_flush);
+    server->stints = stints_new(server->loop);
     server->relay = relay_new(server);
     server->usage = usage_new(server->loop, server->clock);
     server->membership =
@@ -50,6 +52,7 @@ void
 apiserver_stop(struct apiserver *server)
 {
     watch_end_all(server);
+    stints_finish(server->stints);
     relay_free(server->relay);
     server->relay = NULL;
     membership_stop(server->membership);
@@ -64,6 +67,7 @@ apiserver_free(struct apiserver *server)
     membership_free(server->membership);
     hub_free(server->hub);
     dispatch_free(server->dispatch);
+    stints_free(server->stints);
     usage_free(server->usage);
     openapi_free(server->openapi);
     free(server);

@@ -12,8 +12,8 @@
 #include "controller/apiserver/access.h"
 #include "controller/apiserver/caller.h"
 #include "controller/apiserver/conformance.h"
+#include "controller/apiserver/delivery.h"
 #include "controller/apiserver/discovery.h"
-#include "controller/apiserver/frame.h"
 #include "controller/apiserver/policy.h"
 #include "controller/apiserver/relay.h"
 #include "controller/apiserver/render.h"
@@ -44,7 +44,6 @@ struct visit {
     struct request *q;
     struct view view;
     struct caller *caller; /* in the request's arena */
-    struct frame *frame;
 };
 
 static void
@@ -53,107 +52,16 @@ visit_free(struct visit *v)
     request_free(v->q);
     if (v->grant != NULL)
         auth_grant_free(v->grant);
-    frame_unref(v->frame);
     free(v);
-}
-
-static void
-add_headers(struct visit *v)
-{
-    const struct reply *r = &v->q->reply;
-    char text[1024];
-
-    for (size_t i = 0; i < r->n_warnings; i++) {
-        /* A quoted string: quotes and backslashes are escaped. */
-        char *to = text + snprintf(text, sizeof(text), "299 - \"");
-
-        for (const char *c = r->warnings[i];
-             *c != '\0' && to < text + sizeof(text) - 4;
-             c++) {
-            if (*c == '"' || *c == '\\')
-                *to++ = '\\';
-            *to++ = *c;
-        }
-        strcpy(to, "\"");
-        http_request_add_header(v->http, "Warning", text);
-    }
-    for (size_t i = 0; i < r->n_headers; i++)
-        http_request_add_header(v->http,
-                                r->headers[i].name,
-                                r->headers[i].value);
-    if (r->retry_after_s > 0) {
-        snprintf(text, sizeof(text), "%d", (int)r->retry_after_s);
-        http_request_add_header(v->http, "Retry-After", text);
-    }
-}
-
-static const char *
-content_type(const struct visit *v)
-{
-    const struct reply *r = &v->q->reply;
-
-    if (r->form == REPLY_TEXT)
-        return r->content_type;
-    if (r->form == REPLY_NONE)
-        return NULL;
-    return v->view.accept.is_yaml ? "application/yaml" : "application/json";
-}
-
-static void
-send_frame(struct visit *v)
-{
-    size_t count = frame_count_pieces(v->frame);
-    struct http_piece *pieces = xnew_array(struct http_piece, count + 1);
-
-    frame_take_pieces(v->frame, pieces);
-    http_request_reply_pieces(v->http,
-                              v->q->reply.code,
-                              content_type(v),
-                              pieces,
-                              count);
-    free(pieces);
-    visit_free(v);
-}
-
-static void
-sealed(const char *name, const char *value, const struct error *err, void *arg)
-{
-    struct visit *v = arg;
-
-    if (err != NULL) {
-        /* An answer that nobody could believe is not given. */
-        log_warning("an answer could not be sealed: %s", err->text);
-        http_request_reply(v->http,
-                           503,
-                           "text/plain; charset=utf-8",
-                           err->text,
-                           strlen(err->text));
-        visit_free(v);
-        return;
-    }
-    if (name != NULL)
-        http_request_add_header(v->http, name, value);
-    send_frame(v);
 }
 
 static void
 answer(struct visit *v)
 {
-    v->view.now_us = clock_real_us(v->server->clock);
-    render_check(&v->view, &v->q->reply);
-    v->frame = frame_new();
-    render_reply(v->frame, &v->view, &v->q->reply);
-    add_headers(v);
-    if (v->grant == NULL) {
-        send_frame(v);
-        return;
-    }
-    auth_grant_seal(v->grant,
-                    v->q->reply.code,
-                    content_type(v) != NULL ? content_type(v) : "",
-                    frame_digest(v->frame),
-                    sealed,
-                    v);
+    delivery_start(v->q, &v->view, v->http, v->grant);
+    v->q = NULL;
+    v->grant = NULL;
+    visit_free(v);
 }
 
 static void

@@ -205,6 +205,15 @@ frame_digest(struct frame *frame)
     return &frame->digest;
 }
 
+void
+frame_add_to_sum(const struct frame *frame, struct digest_sum *sum)
+{
+    for (size_t i = 0; i < frame->n_parts; i++)
+        digest_sum_add(sum,
+                       part_bytes(frame, &frame->parts[i]),
+                       frame->parts[i].length);
+}
+
 static void
 release(const void *bytes, size_t length, void *arg)
 {

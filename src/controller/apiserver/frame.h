@@ -45,6 +45,7 @@ void frame_add_frame(struct frame *frame, const struct frame *other);
 bool frame_is_shared(const struct frame *frame);
 size_t frame_length(const struct frame *frame);
 const struct digest *frame_digest(struct frame *frame);
+void frame_add_to_sum(const struct frame *frame, struct digest_sum *sum);
 void frame_copy(const struct frame *frame, struct strbuf *out);
 
 /* Send: fills as many pieces as it has, each with a reference that its release

@@ -3,10 +3,12 @@
  * one revision
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/selection.h"
 #include "controller/apiserver/server.h"
+#include "controller/apiserver/stint.h"
 #include "controller/apiserver/token.h"
 #include "controller/apiserver/verbs.h"
 #include "controller/store/store.h"
@@ -18,11 +20,21 @@
  */
 #define COUNTED 5000
 
+/* Objects that are looked at before others have their turn, so that an
+ * ordinary page is one of them, and in one go of those that are not.
+ */
+#define AT_ONCE 6000
+#define PER_GO  500
+
 struct page {
+    struct stint stint;
     struct request *q;
     int64_t limit; /* 0: none */
     bool counts;   /* what is behind it */
     int64_t behind;
+    int64_t revision;
+    const struct token *given;
+    char after[OBJECT_KEY_SIZE];
 };
 
 static bool
@@ -80,49 +92,89 @@ refuse_expired(struct request *q, const struct token *token)
     reply_fail(&q->reply, &f);
 }
 
-static void
-list(struct request *q)
+/* What is looked at in later turns is as it was in the first. True: there is
+ * more to look at.
+ */
+static bool
+look(struct page *page, size_t most)
+{
+    struct request *q = page->q;
+    char after[OBJECT_KEY_SIZE];
+    int r;
+
+    strcpy(after, page->after);
+    r = selection_visit_some(q,
+                             after[0] != '\0' ? after : NULL,
+                             page->revision,
+                             most,
+                             add_to_page,
+                             page,
+                             page->after);
+    if (r < 0)
+        refuse_expired(q, page->given);
+    else if (page->after[0] != '\0')
+        return true;
+    else
+        end_page(q, page, page->revision);
+    return false;
+}
+
+static bool
+go_on(struct stint *stint)
+{
+    struct page *page = container_of(stint, struct page, stint);
+    bool more = look(page, PER_GO);
+
+    if (!more)
+        request_finish(page->q);
+    return more;
+}
+
+/* NULL: it is refused. */
+static struct page *
+begin(struct request *q)
 {
     const struct options *o = &q->options;
     int64_t current = store_revision(q->server->store);
+    struct page *page = arena_alloc(q->arena, sizeof(*page));
     struct token token = {0};
-    const struct token *given = NULL;
-    struct page page = {
+
+    *page = (struct page){
         .q = q,
         .limit = o->resource_version == 0 ? 0 : o->limit,
         .counts = o->labels == NULL && o->fields == NULL,
     };
-    int r;
-
     if (o->continue_token != NULL) {
         if (token_parse(o->continue_token, &token) < 0) {
             reply_bad_request(&q->reply,
                               "invalid continue token: continue key is not "
                               "valid: it does not come from this server");
-            return;
+            return NULL;
         }
-        given = &token;
+        page->given = arena_memdup(q->arena, &token, sizeof(token));
     } else if (o->has_exact)
         token.revision = o->resource_version;
     if (o->resource_version > current || token.revision > current) {
         reply_from_future(&q->reply, o->resource_version, current);
-        return;
+        return NULL;
     }
-    reply_start_list(&q->reply, q->route.kind);
-    r = selection_visit(q,
-                        given != NULL ? token.after : NULL,
-                        token.revision,
-                        add_to_page,
-                        &page);
-    if (r < 0)
-        refuse_expired(q, given);
-    else
-        end_page(q, &page, token.revision != 0 ? token.revision : current);
+    page->revision = token.revision != 0 ? token.revision : current;
+    strcpy(page->after, token.after);
+    return page;
 }
 
 void
 verb_list(struct request *q)
 {
-    list(q);
-    request_finish(q);
+    struct page *page = begin(q);
+
+    if (page == NULL) {
+        request_finish(q);
+        return;
+    }
+    reply_start_list(&q->reply, q->route.kind);
+    if (look(page, AT_ONCE))
+        stints_add(q->server->stints, &page->stint, go_on);
+    else
+        request_finish(q);
 }

@@ -183,41 +183,21 @@ add_table(struct frame *out,
 }
 
 static void
-add_table_list(struct frame *out,
-               const struct view *view,
-               const struct reply *r)
+begin_table_list(struct frame *out,
+                 const struct view *view,
+                 const struct reply *r)
 {
     begin_table(out, view);
     add_list_meta(out, r);
     frame_add(out, ",");
     table_add_columns(out, view, r->kind, true);
     frame_add(out, ",\"rows\":[");
-    for (size_t i = 0; i < r->n_objects; i++) {
-        if (i > 0)
-            frame_add(out, ",");
-        add_row(out, view, r->objects[i]);
-    }
-    frame_add(out, "]}");
-}
-
-/* What will be copied rather than referred to. */
-static size_t
-packed_bytes(const struct reply *r)
-{
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < r->n_objects; i++)
-        if (!object_is_whole(r->objects[i]))
-            bytes += r->objects[i]->length;
-    return bytes;
 }
 
 static void
-add_list(struct frame *out, const struct view *view, const struct reply *r)
+begin_list(struct frame *out, const struct view *view, const struct reply *r)
 {
-    bool metadata_alone = is_metadata_form(view);
-
-    if (metadata_alone)
+    if (is_metadata_form(view))
         frame_add(out,
                   "{\"kind\":\"PartialObjectMetadataList\","
                   "\"apiVersion\":\"meta.k8s.io/v1\",");
@@ -227,19 +207,67 @@ add_list(struct frame *out, const struct view *view, const struct reply *r)
                      r->kind->list_name,
                      r->kind->api_version);
     add_list_meta(out, r);
-    if (metadata_alone && r->n_objects == 0) {
-        frame_add(out, ",\"items\":null}"); /* as upstream's */
-        return;
-    }
     frame_add(out, ",\"items\":[");
-    if (!metadata_alone)
-        frame_reserve(out, packed_bytes(r));
-    for (size_t i = 0; i < r->n_objects; i++) {
+}
+
+/* What will be copied rather than referred to. */
+static size_t
+packed_bytes(const struct reply *r, size_t from, size_t to)
+{
+    size_t bytes = 0;
+
+    for (size_t i = from; i < to; i++)
+        if (!object_is_whole(r->objects[i]))
+            bytes += r->objects[i]->length;
+    return bytes;
+}
+
+bool
+render_list_some(struct frame *out,
+                 const struct view *view,
+                 const struct reply *r,
+                 size_t *at,
+                 size_t most)
+{
+    bool is_table = view->accept.form == ACCEPT_TABLE;
+    size_t from = *at;
+    size_t to = r->n_objects - from > most ? from + most : r->n_objects;
+
+    if (from == 0 && is_table)
+        begin_table_list(out, view, r);
+    else if (from == 0)
+        begin_list(out, view, r);
+    if (!is_table && !is_metadata_form(view))
+        frame_reserve(out, packed_bytes(r, from, to));
+    for (size_t i = from; i < to; i++) {
         if (i > 0)
             frame_add(out, ",");
-        add_object(out, view, r->objects[i], metadata_alone, false);
+        if (is_table)
+            add_row(out, view, r->objects[i]);
+        else
+            add_object(out, view, r->objects[i], is_metadata_form(view), false);
     }
-    frame_add(out, "]}");
+    *at = to;
+    if (to == r->n_objects)
+        frame_add(out, "]}");
+    return to < r->n_objects;
+}
+
+static void
+add_list(struct frame *out, const struct view *view, const struct reply *r)
+{
+    size_t at = 0;
+
+    if (is_metadata_form(view) && r->n_objects == 0) {
+        /* As upstream's. */
+        frame_add(out,
+                  "{\"kind\":\"PartialObjectMetadataList\","
+                  "\"apiVersion\":\"meta.k8s.io/v1\",");
+        add_list_meta(out, r);
+        frame_add(out, ",\"items\":null}");
+        return;
+    }
+    (void)render_list_some(out, view, r, &at, SIZE_MAX);
 }
 
 bool
@@ -272,10 +300,7 @@ add_reply(struct frame *out, const struct view *view, const struct reply *r)
             add_object(out, view, r->object, is_metadata_form(view), true);
         break;
     case REPLY_LIST:
-        if (view->accept.form == ACCEPT_TABLE)
-            add_table_list(out, view, r);
-        else
-            add_list(out, view, r);
+        add_list(out, view, r);
         break;
     case REPLY_TREE:
         add_tree(out, r->tree);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "controller/apiserver/accept.h"
@@ -32,6 +33,15 @@ struct view {
 bool render_check(const struct view *view, struct reply *reply);
 void
 render_reply(struct frame *out, const struct view *view, struct reply *reply);
+
+/* A list in JSON, so many of its objects at a time: how many have been written
+ * is kept in *at, 0 at first. False: that was all.
+ */
+bool render_list_some(struct frame *out,
+                      const struct view *view,
+                      const struct reply *reply,
+                      size_t *at,
+                      size_t most);
 
 /* One line of a watch. Columns: a Table's come with the first event alone. */
 void render_event(struct frame *out,

@@ -94,6 +94,15 @@ reply_add(struct reply *r, const struct object *object)
 }
 
 void
+reply_drop_objects(struct reply *r, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        object_unref(r->objects[i]);
+        r->objects[i] = NULL;
+    }
+}
+
+void
 reply_tree(struct reply *r, int code, struct json *tree)
 {
     drop_content(r);

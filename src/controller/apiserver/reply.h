@@ -65,6 +65,12 @@ void reply_fini(struct reply *r);
 void reply_object(struct reply *r, int code, const struct object *object);
 void reply_start_list(struct reply *r, const struct kind *kind);
 void reply_add(struct reply *r, const struct object *object);
+
+/* Those of a list that have been written out, so that a long one need not all
+ * be dropped at once.
+ */
+void reply_drop_objects(struct reply *r, size_t from, size_t to);
+
 void reply_tree(struct reply *r, int code, struct json *tree);
 void reply_text(struct reply *r,
                 int code,

@@ -30,6 +30,8 @@ struct walk {
     const char *after;
     selection_visit_fn *visit;
     void *context;
+    size_t left; /* to be looked at */
+    char *reached;
     const struct object **found; /* by an index: to be sorted */
     size_t n_found, capacity;
 };
@@ -53,8 +55,12 @@ visit_selected(const struct object *object, void *context)
 {
     struct walk *walk = context;
 
-    return !selection_has(walk->q, object)
-           || walk->visit(object, walk->context);
+    if (selection_has(walk->q, object) && !walk->visit(object, walk->context))
+        return false;
+    if (--walk->left > 0)
+        return true;
+    object_key(object, walk->reached);
+    return false;
 }
 
 static bool
@@ -153,15 +159,38 @@ selection_visit(const struct request *q,
                 selection_visit_fn *visit,
                 void *context)
 {
+    char reached[OBJECT_KEY_SIZE];
+
+    return selection_visit_some(q,
+                                after,
+                                revision,
+                                SIZE_MAX,
+                                visit,
+                                context,
+                                reached);
+}
+
+int
+selection_visit_some(const struct request *q,
+                     const char *after,
+                     int64_t revision,
+                     size_t most,
+                     selection_visit_fn *visit,
+                     void *context,
+                     char ret_reached[OBJECT_KEY_SIZE])
+{
     struct walk walk = {
         .q = q,
         .after = after,
         .visit = visit,
         .context = context,
+        .left = most,
+        .reached = ret_reached,
     };
     const char *value;
     int index = selection_find_index(q, &value);
 
+    ret_reached[0] = '\0';
     if (revision == 0 || revision == store_revision(q->server->store)) {
         if (index >= 0) {
             visit_index(&walk, index, value);

@@ -7,9 +7,11 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-struct object;
+#include "lib/api/object.h"
+
 struct request;
 
 /* Whether it is in the request's namespace and selectors. */
@@ -24,6 +26,18 @@ int selection_visit(const struct request *q,
                     int64_t revision,
                     selection_visit_fn *visit,
                     void *context);
+
+/* The same, where no more than so many objects are looked at; what an index
+ * answers is visited whole. Reached: the key behind which to go on, "" when
+ * that was all.
+ */
+int selection_visit_some(const struct request *q,
+                         const char *after,
+                         int64_t revision,
+                         size_t most,
+                         selection_visit_fn *visit,
+                         void *context,
+                         char ret_reached[OBJECT_KEY_SIZE]);
 
 /* The index that answers the request's field selector, and the value: -1 if
  * there is none.

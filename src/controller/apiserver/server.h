@@ -23,6 +23,7 @@ struct metric_registry;
 struct openapi;
 struct policy;
 struct relay;
+struct stints;
 struct store;
 struct usage;
 struct hub;
@@ -41,6 +42,7 @@ struct apiserver {
     struct membership *membership;
     struct hub *hub;
     struct dispatch *dispatch; /* to the channels */
+    struct stints *stints;
     struct list watches;       /* over HTTP */
     struct relay *relay;       /* of logs, from the agents */
     struct usage *usage;       /* of nodes and pods, by their agents */

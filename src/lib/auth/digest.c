@@ -2,6 +2,7 @@
 #include "lib/auth/digest.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <nettle/base16.h>
@@ -10,6 +11,7 @@
 #include <nettle/memops.h>
 #include <nettle/sha2.h>
 
+#include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 
 void
@@ -32,6 +34,33 @@ digest_parts(const struct digest_part *parts,
         if (parts[i].length > 0)
             sha256_update(&context, parts[i].length, parts[i].bytes);
     sha256_digest(&context, DIGEST_SIZE, ret_digest->bytes);
+}
+
+struct digest_sum {
+    struct sha256_ctx context;
+};
+
+struct digest_sum *
+digest_sum_begin(void)
+{
+    struct digest_sum *sum = xnew(struct digest_sum);
+
+    sha256_init(&sum->context);
+    return sum;
+}
+
+void
+digest_sum_add(struct digest_sum *sum, const void *bytes, size_t length)
+{
+    if (length > 0)
+        sha256_update(&sum->context, length, bytes);
+}
+
+void
+digest_sum_end(struct digest_sum *sum, struct digest *ret_digest)
+{
+    sha256_digest(&sum->context, DIGEST_SIZE, ret_digest->bytes);
+    free(sum);
 }
 
 void

@@ -37,6 +37,12 @@ void digest_hmac(const void *key,
                  size_t count,
                  struct digest *ret_digest);
 
+/* Of a text that comes in pieces. End frees the sum. */
+struct digest_sum;
+struct digest_sum *digest_sum_begin(void);
+void digest_sum_add(struct digest_sum *sum, const void *bytes, size_t length);
+void digest_sum_end(struct digest_sum *sum TAKES, struct digest *ret_digest);
+
 /* Look. Constant time. */
 bool digest_equals(const struct digest *a, const struct digest *b);
 

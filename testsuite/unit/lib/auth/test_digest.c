@@ -10,18 +10,24 @@
 
 START_TEST(sha256_is_that_of_fips_180)
 {
-    struct digest whole, parts;
+    struct digest whole, parts, sum;
     struct digest_part abc[] = {{"a", 1}, {NULL, 0}, {"bc", 2}};
+    struct digest_sum *adding = digest_sum_begin();
     char hex[DIGEST_HEX_SIZE];
 
     digest_of("abc", 3, &whole);
     digest_parts(abc, 3, &parts);
     digest_format(&whole, hex);
+    digest_sum_add(adding, "ab", 2);
+    digest_sum_add(adding, NULL, 0);
+    digest_sum_add(adding, "c", 1);
+    digest_sum_end(adding, &sum);
 
     ck_assert_str_eq(hex,
                      "ba7816bf8f01cfea414140de5dae2223"
                      "b00361a396177a9cb410ff61f20015ad");
     ck_assert(digest_equals(&whole, &parts));
+    ck_assert(digest_equals(&whole, &sum));
 }
 END_TEST
 
