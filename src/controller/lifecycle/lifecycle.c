@@ -67,7 +67,7 @@ lifecycle_new(const struct lifecycle_settings *s)
     });
     l->disruption = disruption_new(s->loop, s->client, l->stock, s->clock);
     l->collector = collector_new(s->loop, s->client, l->stock);
-    l->quotas = quota_count_new(s->loop, s->client, l->stock, s->clock);
+    l->quotas = quota_count_new(s->loop, s->client, l->stock);
     l->warehouse = warehouse_new(s->client);
     l->storage = storage_guard_new(s->loop, s->client, l->stock, l->warehouse);
     l->volumes = volume_control_new(&(struct volume_control_settings){

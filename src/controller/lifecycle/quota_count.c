@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/lifecycle/quota_count.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,6 @@
 #include "lib/api/quota.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
-#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
@@ -24,20 +24,22 @@
 
 #define PARALLEL 4u
 #define DELAY_MS 1000 /* many pods come and go together */
+#define KINDS    64u  /* a bit for each */
 
 struct quota_count {
     struct client *client;
     struct stock *stock;
-    struct clock *clock;
     struct informer *quotas;
+    struct informer *others[KINDS]; /* of kinds[]; once a quota limits them */
     struct map *namespaces;  /* to a struct post, the first of its quotas */
     struct workqueue *queue; /* "NS/NAME" */
 };
 
-/* Where the pods of a quota are counted. */
+/* Where the objects of a quota are counted. */
 struct post {
     struct post *next; /* of the same namespace */
     char *name;
+    uint64_t limited;          /* kinds[], by their bits */
     struct quota_tally *tally; /* NULL until it was asked for */
 };
 
@@ -49,11 +51,8 @@ struct count {
     const struct object *quota; /* a reference */
     struct json *tree;
     struct quota_amounts amounts;
-    unsigned calls;
     bool failed;
 };
-
-static void write_status(struct count *c);
 
 static void
 end(struct count *c)
@@ -65,78 +64,6 @@ end(struct count *c)
     arena_free(c->arena);
     free(c->key);
     free(c);
-}
-
-static void
-add_object(const struct object *object, struct count *c)
-{
-    struct json *tree = object_tree(object, c->arena);
-
-    if (quota_covers(c->tree, object->kind, tree))
-        quota_add_usage(&c->amounts,
-                        object->kind,
-                        tree,
-                        clock_real_us(c->owner->clock));
-}
-
-/* --- what the other kinds take -------------------------------------------- */
-
-static void
-end_call(struct count *c)
-{
-    if (--c->calls > 0)
-        return;
-    if (c->failed)
-        end(c);
-    else
-        write_status(c);
-}
-
-static void
-on_list(const struct client_reply *reply, void *context)
-{
-    struct count *c = context;
-
-    if (reply->code != 200)
-        c->failed = true;
-    for (size_t i = 0; i < reply->n_objects; i++)
-        add_object(reply->objects[i], c);
-    end_call(c);
-}
-
-/* "configmaps", "count/jobs.batch", "requests.storage" of claims. */
-static bool
-is_limited(const struct json *hard, const struct kind *kind)
-{
-    size_t length = strlen(kind->plural);
-
-    for (uint32_t i = 0; i < json_count(hard); i++) {
-        const char *name = hard->members[i].name;
-        const char *rest = name + 6;
-
-        if (strcmp(name, kind->plural) == 0
-            || (kind == &persistent_volume_claim_kind
-                && strstr(name, "storage") != NULL))
-            return true;
-        if (strncmp(name, "count/", 6) == 0
-            && strncmp(rest, kind->plural, length) == 0
-            && strcmp(rest + length + (rest[length] == '.'), kind->group) == 0)
-            return true;
-    }
-    return false;
-}
-
-static void
-count_kind(struct count *c, const struct kind *kind)
-{
-    struct client_request request = {
-        .verb = CLIENT_LIST,
-        .kind = kind,
-        .namespace = c->quota->meta->namespace,
-    };
-
-    c->calls++;
-    client_call(c->owner->client, NULL, &request, on_list, c);
 }
 
 /* --- the status ----------------------------------------------------------- */
@@ -212,7 +139,100 @@ write_status(struct count *c)
                 c);
 }
 
-/* --- pods ----------------------------------------------------------------- */
+/* --- what is counted ------------------------------------------------------ */
+
+/* "configmaps", "count/jobs.batch", "requests.storage" of claims. */
+static bool
+is_limited(const struct json *hard, const struct kind *kind)
+{
+    size_t length = strlen(kind->plural);
+
+    for (uint32_t i = 0; i < json_count(hard); i++) {
+        const char *name = hard->members[i].name;
+        const char *rest = name + 6;
+
+        if (strcmp(name, kind->plural) == 0
+            || (kind == &persistent_volume_claim_kind
+                && strstr(name, "storage") != NULL))
+            return true;
+        if (strncmp(name, "count/", 6) == 0
+            && strncmp(rest, kind->plural, length) == 0
+            && strcmp(rest + length + (rest[length] == '.'), kind->group) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Pods always: of them there are more names than can be told from here. */
+static uint64_t
+limited_kinds(const struct json *hard)
+{
+    uint64_t limited = 0;
+
+    for (unsigned i = 0; i < n_kinds; i++)
+        if (kinds[i] == &pod_kind
+            || (kinds[i]->flags & KIND_NAMESPACED
+                && is_limited(hard, kinds[i])))
+            limited |= UINT64_C(1) << i;
+    return limited;
+}
+
+static bool
+is_of(uint64_t limited, const struct kind *kind)
+{
+    for (unsigned i = 0; i < n_kinds; i++)
+        if (kinds[i] == kind)
+            return (limited >> i & 1) != 0;
+    return false;
+}
+
+static void
+on_object(const struct object *old_object,
+          const struct object *new_object,
+          void *context)
+{
+    struct quota_count *q = context;
+    const struct object *object = new_object != NULL ? new_object : old_object;
+    const struct post *p = map_find(q->namespaces, object->meta->namespace);
+
+    for (; p != NULL; p = p->next) {
+        char key[OBJECT_KEY_SIZE];
+
+        if (p->tally != NULL
+            && (!is_of(p->limited, object->kind)
+                || !quota_tally_change(p->tally, old_object, new_object)))
+            continue;
+        snprintf(key, sizeof(key), "%s/%s", object->meta->namespace, p->name);
+        workqueue_add_after(q->queue, key, DELAY_MS);
+    }
+}
+
+/* False: not all that is there is known yet. Pods and Jobs are in stock. */
+static bool
+know(struct quota_count *q, unsigned i)
+{
+    if (kinds[i] == &pod_kind || kinds[i] == &job_kind)
+        return stock_has_synced(q->stock);
+    if (q->others[i] == NULL)
+        q->others[i] = informer_new(&(struct informer_settings){
+            .client = q->client,
+            .kind = kinds[i],
+            .changed = on_object,
+            .context = q,
+        });
+    return informer_has_synced(q->others[i]);
+}
+
+static bool
+know_all(struct quota_count *q, uint64_t limited)
+{
+    bool all = true;
+
+    for (unsigned i = 0; i < n_kinds; i++)
+        if (limited >> i & 1)
+            all = know(q, i) && all;
+    return all;
+}
 
 static struct post *
 find_post(const struct quota_count *q, const struct object *quota)
@@ -230,28 +250,31 @@ struct first_count {
 };
 
 static void
-count_first(const struct object *pod, void *context)
+count_first(const struct object *object, void *context)
 {
     const struct first_count *f = context;
 
-    if (strcmp(pod->meta->namespace, f->namespace) == 0)
-        quota_tally_change(f->tally, NULL, pod);
+    if (strcmp(object->meta->namespace, f->namespace) == 0)
+        quota_tally_change(f->tally, NULL, object);
 }
 
-/* All pods are looked at once; from then on as they change. */
-static const struct quota_tally *
-tally_of(struct quota_count *q, const struct object *quota)
+/* All that is there is looked at once; from then on what changes. */
+static void
+begin_tally(struct quota_count *q, struct post *p, const struct object *quota)
 {
-    struct post *p = find_post(q, quota);
     struct first_count f = {.namespace = quota->meta->namespace};
 
-    if (p == NULL)
-        return NULL;
-    if (p->tally == NULL) {
-        f.tally = p->tally = quota_tally_new(quota);
-        stock_visit_pods(q->stock, count_first, &f);
+    f.tally = p->tally = quota_tally_new(quota);
+    for (unsigned i = 0; i < n_kinds; i++) {
+        if ((p->limited >> i & 1) == 0)
+            continue;
+        if (kinds[i] == &pod_kind)
+            stock_visit_pods(q->stock, count_first, &f);
+        else if (kinds[i] == &job_kind)
+            stock_visit_jobs(q->stock, count_first, &f);
+        else
+            informer_visit(q->others[i], count_first, &f);
     }
-    return p->tally;
 }
 
 static void
@@ -298,14 +321,11 @@ work(const char *key, void *context)
     const char *slash = strchr(key, '/');
     CLEANUP_FREE char *namespace = xstrndup(key, (size_t)(slash - key));
     const struct object *quota = informer_find(q->quotas, namespace, slash + 1);
-    const struct quota_tally *tally;
-    const struct json *hard;
+    struct post *p = quota != NULL ? find_post(q, quota) : NULL;
     struct count *c;
 
-    if (quota == NULL || !stock_has_synced(q->stock)) {
-        workqueue_done(q->queue,
-                       key,
-                       quota == NULL ? WORKQUEUE_OK : WORKQUEUE_FAILED);
+    if (p == NULL) {
+        workqueue_done(q->queue, key, WORKQUEUE_OK);
         return;
     }
     c = xnew(struct count);
@@ -315,16 +335,16 @@ work(const char *key, void *context)
     c->quota = object_ref(quota);
     c->tree = object_tree(quota, c->arena);
     quota_amounts_init(&c->amounts, c->arena);
-    tally = tally_of(q, quota);
-    if (tally != NULL)
-        quota_tally_add_to(tally, &c->amounts);
-    c->calls = 1;
-    hard = json_get_path(c->tree, "spec.hard");
-    for (unsigned i = 0; i < n_kinds; i++)
-        if (kinds[i]->flags & KIND_NAMESPACED && kinds[i] != &pod_kind
-            && is_limited(hard, kinds[i]))
-            count_kind(c, kinds[i]);
-    end_call(c);
+    p->limited = limited_kinds(json_get_path(c->tree, "spec.hard"));
+    if (!know_all(q, p->limited)) {
+        c->failed = true; /* tried again when it will be known */
+        end(c);
+        return;
+    }
+    if (p->tally == NULL)
+        begin_tally(q, p, quota);
+    quota_tally_add_to(p->tally, &c->amounts);
+    write_status(c);
 }
 
 /* --- what makes a count due ----------------------------------------------- */
@@ -367,38 +387,18 @@ on_quota(const struct object *old_object,
         add(q, new_object);
 }
 
-static void
-on_pod(const struct object *old_object,
-       const struct object *new_object,
-       void *context)
-{
-    struct quota_count *q = context;
-    const struct object *pod = new_object != NULL ? new_object : old_object;
-    const struct post *p = map_find(q->namespaces, pod->meta->namespace);
-
-    for (; p != NULL; p = p->next) {
-        char key[OBJECT_KEY_SIZE];
-
-        if (p->tally != NULL
-            && !quota_tally_change(p->tally, old_object, new_object))
-            continue;
-        snprintf(key, sizeof(key), "%s/%s", pod->meta->namespace, p->name);
-        workqueue_add_after(q->queue, key, DELAY_MS);
-    }
-}
-
 struct quota_count *
-quota_count_new(struct loop *loop,
-                struct client *client,
-                struct stock *stock,
-                struct clock *clock)
+quota_count_new(struct loop *loop, struct client *client, struct stock *stock)
 {
     struct quota_count *q = xnew(struct quota_count);
-    struct stock_listener listener = {.pod_changed = on_pod, .context = q};
+    struct stock_listener listener = {
+        .pod_changed = on_object,
+        .job_changed = on_object,
+        .context = q,
+    };
 
     q->client = client;
     q->stock = stock;
-    q->clock = clock;
     q->namespaces = map_new();
     q->queue = workqueue_new(loop, PARALLEL, work, q);
     q->quotas = informer_new(&(struct informer_settings){
@@ -420,6 +420,8 @@ quota_count_free(struct quota_count *q)
     if (q == NULL)
         return;
     informer_free(q->quotas);
+    for (unsigned i = 0; i < KINDS; i++)
+        informer_free(q->others[i]);
     workqueue_free(q->queue);
     while (map_next(q->namespaces, &at, NULL, &first))
         for (struct post *p = first, *next; p != NULL; p = next) {

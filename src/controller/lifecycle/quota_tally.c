@@ -41,16 +41,16 @@ quota_tally_free(struct quota_tally *t)
 }
 
 static void
-count(struct quota_tally *t, const struct object *pod, bool is_there)
+count(struct quota_tally *t, const struct object *object, bool is_there)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct json *tree = object_tree(pod, arena);
+    struct json *tree = object_tree(object, arena);
     struct quota_amounts taken;
 
-    if (!quota_covers(t->quota, &pod_kind, tree))
+    if (!quota_covers(t->quota, object->kind, tree))
         return;
     quota_amounts_init(&taken, arena);
-    quota_add_usage(&taken, &pod_kind, tree, NEVER_US);
+    quota_add_usage(&taken, object->kind, tree, NEVER_US);
     for (unsigned i = 0; i < taken.count; i++)
         if (is_there)
             quota_amounts_add(&t->sums,
@@ -64,29 +64,37 @@ count(struct quota_tally *t, const struct object *pod, bool is_there)
 
 /* What may change of a pod that a quota looks at. */
 static bool
-is_same(const struct object *a, const struct object *b)
+is_same_pod(const struct pod *x, const struct pod *y)
 {
-    const struct pod *x = pod_of(a);
-    const struct pod *y = pod_of(b);
     const int64_t *until_x = x->spec.active_deadline_seconds;
     const int64_t *until_y = y->spec.active_deadline_seconds;
 
-    return strcmp(a->meta->uid, b->meta->uid) == 0
-           && pod_is_finished(x) == pod_is_finished(y)
+    return pod_is_finished(x) == pod_is_finished(y)
            && (until_x == NULL) == (until_y == NULL);
+}
+
+/* Claims may grow; of the others it counts that they are there. */
+static bool
+is_same(const struct object *a, const struct object *b)
+{
+    if (strcmp(a->meta->uid, b->meta->uid) != 0
+        || a->kind == &persistent_volume_claim_kind)
+        return false;
+    return a->kind != &pod_kind || is_same_pod(pod_of(a), pod_of(b));
 }
 
 bool
 quota_tally_change(struct quota_tally *t,
-                   const struct object *old_pod,
-                   const struct object *new_pod)
+                   const struct object *old_object,
+                   const struct object *new_object)
 {
-    if (old_pod != NULL && new_pod != NULL && is_same(old_pod, new_pod))
+    if (old_object != NULL && new_object != NULL
+        && is_same(old_object, new_object))
         return false;
-    if (old_pod != NULL)
-        count(t, old_pod, false);
-    if (new_pod != NULL)
-        count(t, new_pod, true);
+    if (old_object != NULL)
+        count(t, old_object, false);
+    if (new_object != NULL)
+        count(t, new_object, true);
     return true;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quota_tally.h - what the pods of a namespace take of one ResourceQuota, kept
- * as they come, end and go
+/* quota_tally.h - what the objects of a namespace take of one ResourceQuota,
+ * kept as they come, end and go
  *
  * A pod counts until it has ended or is gone: also one that should have gone by
  * now, since its cores are held as long. So what it takes is the same whenever
@@ -22,12 +22,12 @@ void quota_tally_free(struct quota_tally *tally);
 struct quota_tally *quota_tally_new(const struct object *quota)
     OWNED_BY(quota_tally_free);
 
-/* Change. A pod that was added is removed in the same state; changed does both
- * where it makes a difference, and says so. Either side may be NULL.
+/* Change. An object that was added is removed in the same state; changed does
+ * both where it makes a difference, and says so. Either side may be NULL.
  */
 bool quota_tally_change(struct quota_tally *tally,
-                        const struct object *old_pod,
-                        const struct object *new_pod);
+                        const struct object *old_object,
+                        const struct object *new_object);
 
 /* Look: adds the sums. */
 void quota_tally_add_to(const struct quota_tally *tally,
