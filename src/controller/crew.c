@@ -2,6 +2,7 @@
 #include "controller/crew.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -28,15 +29,24 @@ struct message {
     void (*tell)(void *room);
 };
 
-/* Linux counts niceness by thread. */
+/* Linux counts niceness by thread, and not where there is a real-time
+ * priority.
+ */
 static void
 stand_back(void)
 {
     id_t self = (id_t)gettid();
+    struct sched_param order;
+    int policy;
 
     (void)setpriority(PRIO_PROCESS,
                       self,
                       getpriority(PRIO_PROCESS, self) + NICE_MORE);
+    if (pthread_getschedparam(pthread_self(), &policy, &order) != 0
+        || order.sched_priority <= 1)
+        return;
+    order.sched_priority--;
+    (void)pthread_setschedparam(pthread_self(), policy, &order);
 }
 
 static void *

@@ -2,7 +2,6 @@
 /* page.c - GET of a collection: a list, whole or page by page, all pages at
  * one revision
  */
-#include <inttypes.h>
 #include <string.h>
 
 #include "controller/apiserver/request.h"
