@@ -43,9 +43,9 @@ struct apiserver {
     struct hub *hub;
     struct dispatch *dispatch; /* to the channels */
     struct stints *stints;
-    struct list watches;       /* over HTTP */
-    struct relay *relay;       /* of logs, from the agents */
-    struct usage *usage;       /* of nodes and pods, by their agents */
+    struct list watches; /* over HTTP */
+    struct relay *relay; /* of logs, from the agents */
+    struct usage *usage; /* of nodes and pods, by their agents */
     struct http_server *http;
     struct access access;
     struct openapi *openapi; /* NULL until somebody asks for it */
