@@ -10,9 +10,9 @@
 
 #include "controller/apiserver/accept.h"
 #include "controller/apiserver/access.h"
+#include "controller/apiserver/answer.h"
 #include "controller/apiserver/caller.h"
 #include "controller/apiserver/conformance.h"
-#include "controller/apiserver/delivery.h"
 #include "controller/apiserver/discovery.h"
 #include "controller/apiserver/policy.h"
 #include "controller/apiserver/relay.h"
@@ -58,7 +58,7 @@ visit_free(struct visit *v)
 static void
 answer(struct visit *v)
 {
-    delivery_start(v->q, &v->view, v->http, v->grant);
+    answer_start(v->q, &v->view, v->http, v->grant);
     v->q = NULL;
     v->grant = NULL;
     visit_free(v);

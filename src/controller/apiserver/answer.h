@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delivery.h - the answer to a request over HTTP: written, sealed and sent
+/* answer.h - the answer to a request over HTTP: written, sealed and sent
  *
  * A long list is written a little at a time (stint.h), so the answer may come
  * some turns of the loop later.
@@ -17,7 +17,7 @@ struct request;
 struct view;
 
 /* The grant may be NULL. The view is copied; its time is set here. */
-void delivery_start(struct request *q TAKES,
-                    const struct view *view,
-                    struct http_request *http TAKES,
-                    struct auth_grant *grant TAKES);
+void answer_start(struct request *q TAKES,
+                  const struct view *view,
+                  struct http_request *http TAKES,
+                  struct auth_grant *grant TAKES);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/apiserver/delivery.h"
+#include "controller/apiserver/answer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 #define PER_GO      32           /* of those that are */
 #define FRAME_BYTES (256u << 10) /* of a long answer: freed as it leaves */
 
-struct delivery {
+struct answer {
     struct stint stint;
     struct request *q;
     struct http_request *http;
@@ -36,7 +36,7 @@ struct delivery {
 };
 
 static void
-delivery_free(struct delivery *d)
+answer_free(struct answer *d)
 {
     request_free(d->q);
     if (d->grant != NULL)
@@ -48,7 +48,7 @@ delivery_free(struct delivery *d)
 }
 
 static void
-add_headers(struct delivery *d)
+add_headers(struct answer *d)
 {
     const struct reply *r = &d->q->reply;
     char text[1024];
@@ -78,7 +78,7 @@ add_headers(struct delivery *d)
 }
 
 static const char *
-content_type(const struct delivery *d)
+content_type(const struct answer *d)
 {
     const struct reply *r = &d->q->reply;
 
@@ -90,7 +90,7 @@ content_type(const struct delivery *d)
 }
 
 static void
-send_frames(struct delivery *d)
+send_frames(struct answer *d)
 {
     struct http_piece *pieces;
     size_t count = 0;
@@ -109,13 +109,13 @@ send_frames(struct delivery *d)
                               pieces,
                               count);
     free(pieces);
-    delivery_free(d);
+    answer_free(d);
 }
 
 static void
 sealed(const char *name, const char *value, const struct error *err, void *arg)
 {
-    struct delivery *d = arg;
+    struct answer *d = arg;
 
     if (err != NULL) {
         /* An answer that nobody could believe is not given. */
@@ -125,7 +125,7 @@ sealed(const char *name, const char *value, const struct error *err, void *arg)
                            "text/plain; charset=utf-8",
                            err->text,
                            strlen(err->text));
-        delivery_free(d);
+        answer_free(d);
         return;
     }
     if (name != NULL)
@@ -134,7 +134,7 @@ sealed(const char *name, const char *value, const struct error *err, void *arg)
 }
 
 static void
-finish(struct delivery *d)
+finish(struct answer *d)
 {
     add_headers(d);
     if (d->grant == NULL) {
@@ -152,7 +152,7 @@ finish(struct delivery *d)
 }
 
 static struct frame *
-add_frame(struct delivery *d)
+add_frame(struct answer *d)
 {
     xgrow(d->frames, d->n_frames, d->capacity);
     return d->frames[d->n_frames++] = frame_new();
@@ -162,7 +162,7 @@ add_frame(struct delivery *d)
  * a chain of its own on its way, than they do when they are copied together.
  */
 static void
-end_frame(struct delivery *d)
+end_frame(struct answer *d)
 {
     frame_flatten(d->frames[d->n_frames - 1]);
     if (d->sum != NULL)
@@ -172,7 +172,7 @@ end_frame(struct delivery *d)
 static bool
 write_some(struct stint *stint)
 {
-    struct delivery *d = container_of(stint, struct delivery, stint);
+    struct answer *d = container_of(stint, struct answer, stint);
     struct reply *reply = &d->q->reply;
     struct frame *frame =
         d->n_frames > 0 ? d->frames[d->n_frames - 1] : add_frame(d);
@@ -194,19 +194,19 @@ write_some(struct stint *stint)
 }
 
 static bool
-is_long(const struct delivery *d)
+is_long(const struct answer *d)
 {
     return d->q->reply.form == REPLY_LIST && d->q->reply.n_objects > AT_ONCE
            && !d->view.accept.is_yaml && !d->view.accept.is_pretty;
 }
 
 void
-delivery_start(struct request *q,
-               const struct view *view,
-               struct http_request *http,
-               struct auth_grant *grant)
+answer_start(struct request *q,
+             const struct view *view,
+             struct http_request *http,
+             struct auth_grant *grant)
 {
-    struct delivery *d = xnew(struct delivery);
+    struct answer *d = xnew(struct answer);
 
     d->q = q;
     d->http = http;
