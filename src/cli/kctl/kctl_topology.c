@@ -46,8 +46,9 @@ static const struct option_table table = {
     OPTION_ROWS(rows),
     .more = "A group of characters is a core, a character one of its hardware "
             "threads:\na letter for a pod, '-' kept idle for the pod beside "
-            "it, '.' free, '#' the system's. A device has the letter of its "
-            "pod, or '.'.",
+            "it, '.' free.\nCores that share an L2 cache stand together; CPUs "
+            "that jobs cannot have are\ntold in words. A device has the "
+            "letter of its pod, or '.'.",
 };
 
 struct view {

@@ -124,9 +124,6 @@ draw_thread(const struct plan *p,
                       "fill=\"hsl(%u,65%%,%s)\"",
                       hue(i),
                       is_idle ? "88%" : "60%");
-    } else if (bitset_has(&p->t->reserved, pu)) {
-        who = "the system's";
-        strbuf_add_text(p->out, "fill=\"#999\"");
     } else {
         strbuf_add_text(p->out, "fill=\"#fff\"");
     }

@@ -4,7 +4,7 @@
  *
  * A rectangle for every core, inside its L3 cache, NUMA node and package, one
  * field of it for each hardware thread: a colour for the tenant that has it,
- * stripes of it for a thread kept idle, white free, grey the system's. Devices
+ * stripes of it for a thread kept idle, white free. Devices
  * hang below their NUMA node, in the colour of their tenant.
  */
 #pragma once

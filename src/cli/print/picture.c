@@ -85,10 +85,7 @@ draw_pu(const struct drawing *d, unsigned pu)
             return;
         }
     }
-    if (bitset_has(&d->t->reserved, pu))
-        draw_mark(d, INK_DIM, '#');
-    else
-        draw_mark(d, INK_DIM, '.');
+    draw_mark(d, INK_DIM, '.');
 }
 
 static bool
@@ -98,7 +95,7 @@ is_free(const struct drawing *d, const struct bitset *pus)
         if (bitset_intersects(pus, &d->tenants[i].cpus)
             || bitset_intersects(pus, &d->tenants[i].withheld))
             return false;
-    return !bitset_intersects(pus, &d->t->reserved);
+    return true;
 }
 
 static bool

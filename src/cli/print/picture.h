@@ -8,8 +8,8 @@
  *
  * A group of characters is a core, a character one of its hardware threads: a
  * letter for the tenant that has it, '-' kept idle for the tenant of its
- * sibling, '.' free, '#' reserved for the system. A device has the letter of
- * its tenant before its name, or '.'.
+ * sibling, '.' free. CPUs that jobs cannot have are in no core. A device has
+ * the letter of its tenant before its name, or '.'.
  */
 #pragma once
 
