@@ -116,8 +116,12 @@ is "of bindings that want the same cores one is made" \
 winner=$(kctl get pods -o json | jq -r '.items[] |
     select(.spec.nodeName != null).metadata.name')
 is "and one pod is bound" "$(echo "$winner" | wc -w)" 1
-loser=b1
-[ "$winner" != b1 ] || loser=b2
+# Whoever lost: three of them.
+loser='' other='' latest=''
+for name in $crowd; do
+    [ "$name" != "$winner" ] || continue
+    latest=$other other=$loser loser=$name
+done
 like "the others are told whose they are" "$(answer "$loser")" \
     "overlaps that of pod default/$winner on node n1.*4-5"
 ok "who was bound runs there" wait_for 20 runs "$winner"
@@ -125,22 +129,26 @@ is "on just these" "$(of_pod "$winner" .status.allocation.cpus)" 4-5
 is "a loser may be bound elsewhere" \
     "$(post "$loser" "$(binding "$loser" \
         ',"allocation":{"cpus":"6-7","memoryNodes":"0"}')")" 201
-is "a thread of somebody's core is refused, too" "$(post b3 "$(binding b3 \
-    ',"allocation":{"cpus":"7-8","memoryNodes":"0"}')")" 409
-like "in words" "$(answer b3)" "both have the CPUs 7"
-is "CPUs that are not there are" "$(post b3 "$(binding b3 \
-    ',"allocation":{"cpus":"14-17","memoryNodes":"1"}')")" 409
-like "with those that are" "$(answer b3)" \
+place_other() { # ALLOCATION
+    post "$other" "$(binding "$other" ",\"allocation\":$1")"
+}
+is "a thread of somebody's core is refused, too" \
+    "$(place_other '{"cpus":"7-8","memoryNodes":"0"}')" 409
+like "in words" "$(answer "$other")" "both have the CPUs 7"
+is "CPUs that are not there are" \
+    "$(place_other '{"cpus":"14-17","memoryNodes":"1"}')" 409
+like "with those that are" "$(answer "$other")" \
     "node n1 does not have the CPUs 16-17.* it has 0-15"
-is "and what is no list" "$(post b3 "$(binding b3 \
-    ',"allocation":{"cpus":"every","memoryNodes":"0"}')")" 422
+is "and what is no list" \
+    "$(place_other '{"cpus":"every","memoryNodes":"0"}')" 422
 is "nothing is anybody else's" "$(double)" '[]'
 
 # --- bound without an allocation ---------------------------------------------------
 
-is "a binding without an allocation is made" "$(post b3 "$(binding b3)")" 201
-ok "and the pod runs" wait_for 20 runs b3
-like "on cores of its own" "$(of_pod b3 .status.allocation.cpus)" \
+is "a binding without an allocation is made" \
+    "$(post "$other" "$(binding "$other")")" 201
+ok "and the pod runs" wait_for 20 runs "$other"
+like "on cores of its own" "$(of_pod "$other" .status.allocation.cpus)" \
     '^([0-9]+)-([0-9]+)$'
 pod by-hand "nodeName: n1" "$own" | kctl apply -f - >/dev/null
 ok "so does one that names its node" wait_for 20 runs by-hand
@@ -157,10 +165,12 @@ ok "one that finds nothing is refused" \
     wait_for 20 pod_is late '.status.phase + " " + .status.reason' \
     'Failed OutOfResources'
 like "in words" "$(of_pod late .status.message)" 'not free there'
-is "so is a binding of what was to be had once" "$(post b4 "$(binding b4)")" 201
-ok "which is said, too" wait_for 20 pod_is b4 .status.reason OutOfResources
+is "so is a binding of what was to be had once" \
+    "$(post "$latest" "$(binding "$latest")")" 201
+ok "which is said, too" \
+    wait_for 20 pod_is "$latest" .status.reason OutOfResources
 is "still nothing is anybody else's" "$(double)" '[]'
-drop by-hand late b4
+drop by-hand late "$latest"
 
 # --- the last aligned cores ------------------------------------------------------------
 
