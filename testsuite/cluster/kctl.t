@@ -233,6 +233,13 @@ is "and changes what has changed" "$(kctl apply -f a.yaml | head -n 1)" \
 is "removes what is gone, and leaves what is others'" \
     "$(kctl get ns physics -o json | jq -c '.metadata.labels | [.a, .b, .other]')" \
     '["3",null,"theirs"]'
+is "several are one list for a program" \
+    "$(kctl get ns physics default -o json |
+        jq -c '[.kind, (.items[] | .kind, .metadata.name)]')" \
+    '["List","Namespace","physics","Namespace","default"]'
+is "of any kinds" "$(kctl get ns/default pc -o yaml |
+    grep -c -e '^kind: List' -e '^  kind: Namespace' \
+        -e '^    name: system-node-critical')" 3
 mkdir d && printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c1}\n' \
     >d/1.yaml
 echo '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c2"}}' >d/2.json

@@ -171,22 +171,22 @@ name_kinds(struct arena *arena, struct json *list, const struct kind *kind)
     }
 }
 
-/* All pages into the listing. The version of the first is where a watch goes
- * on from.
+/* All pages, tables into the listing at once, else joined: *whole is NULL when
+ * all went into the listing. The version of the first is where a watch goes on
+ * from.
  */
 static int
-fill(struct kctl *kctl,
-     const struct get_options *o,
-     struct client_request *request,
-     struct listing *listing,
-     struct arena *arena,
-     size_t *ret_count,
-     const char **ret_version,
-     struct error *err)
+fetch(struct kctl *kctl,
+      const struct get_options *o,
+      struct client_request *request,
+      struct listing *listing,
+      struct arena *arena,
+      struct json **whole,
+      size_t *count,
+      const char **ret_version,
+      struct error *err)
 {
-    struct json *whole = NULL;
     int64_t left = o->limit > 0 ? o->limit : INT64_MAX;
-    size_t count = 0;
 
     for (;;) {
         struct json *page = NULL;
@@ -202,27 +202,51 @@ fill(struct kctl *kctl,
         if (*ret_version == NULL)
             *ret_version = json_path_text(page, "metadata.resourceVersion");
         if (request->accept != NULL && o->sort_by == NULL)
-            count += listing_add(listing, page);
+            *count += listing_add(listing, page);
         else
-            join_page(arena, &whole, page);
+            join_page(arena, whole, page);
         request->continue_token = json_path_text(page, "metadata.continue");
         left -= KCTL_PAGE;
         if (request->continue_token == NULL
             || request->continue_token[0] == '\0' || left <= 0)
             break;
     }
-    if (whole != NULL) {
-        name_kinds(arena, whole, request->kind);
-        if (o->sort_by != NULL) {
-            int r = ordering_sort(whole, o->sort_by, arena, err);
-
-            if (r < 0)
-                return r;
-        }
-        json_remove(json_get(whole, "metadata"), "continue");
-        json_remove(json_get(whole, "metadata"), "remainingItemCount");
-        count = listing_add(listing, whole);
+    if (*whole != NULL) {
+        name_kinds(arena, *whole, request->kind);
+        json_remove(json_get(*whole, "metadata"), "continue");
+        json_remove(json_get(*whole, "metadata"), "remainingItemCount");
     }
+    return 0;
+}
+
+static int
+fill(struct kctl *kctl,
+     const struct get_options *o,
+     struct client_request *request,
+     struct listing *listing,
+     struct arena *arena,
+     size_t *ret_count,
+     const char **ret_version,
+     struct error *err)
+{
+    struct json *whole = NULL;
+    size_t count = 0;
+    int r = fetch(kctl,
+                  o,
+                  request,
+                  listing,
+                  arena,
+                  &whole,
+                  &count,
+                  ret_version,
+                  err);
+
+    if (r == 0 && whole != NULL && o->sort_by != NULL)
+        r = ordering_sort(whole, o->sort_by, arena, err);
+    if (r < 0)
+        return r;
+    if (whole != NULL)
+        count = listing_add(listing, whole);
     *ret_count = count;
     return 0;
 }
@@ -319,8 +343,71 @@ are_of_several_kinds(const struct resources *resources)
     return false;
 }
 
-/* Several names of one kind make one table, and other forms one after the
- * other. One that is not there does not spare the others.
+/* Several resources in a form for programs: one List of all of them, as if they
+ * had come so. One that is not there does not spare the others.
+ */
+static int
+show_together(struct kctl *kctl,
+              const struct get_options *o,
+              const struct listing_style *style,
+              const struct resources *resources,
+              struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(listing_freep)
+    struct listing *listing = listing_new(style, resources->items[0].kind);
+    struct json *list = json_object(arena), *items = json_array(arena);
+    int result = 0;
+
+    json_set_string(arena, list, "apiVersion", "v1");
+    json_set(arena, list, "items", items);
+    json_set_string(arena, list, "kind", "List");
+    json_set_string(arena,
+                    json_make_object(arena, list, "metadata"),
+                    "resourceVersion",
+                    "");
+    for (size_t i = 0; i < resources->count; i++) {
+        const struct target_object *object = &resources->items[i];
+        struct client_request request = request_of(o, style, object);
+        struct json *whole = NULL;
+        const char *version = NULL;
+        struct error each = {0};
+        size_t count = 0;
+        int r = fetch(kctl,
+                      o,
+                      &request,
+                      listing,
+                      arena,
+                      &whole,
+                      &count,
+                      &version,
+                      &each);
+
+        if (r == 0 && object->name != NULL)
+            json_append(arena, items, whole);
+        else if (r == 0)
+            for (uint32_t k = 0; k < json_count(json_get(whole, "items")); k++)
+                json_append(arena, items, json_at(json_get(whole, "items"), k));
+        else if (r != -ENOENT || !o->ignores_missing) {
+            if (result < 0)
+                fprintf(stderr, "kctl: get: %s\n", err->text);
+            result = error_set(err, r, "%s", each.text);
+        }
+    }
+    if (o->sort_by != NULL) {
+        int r = ordering_sort(list, o->sort_by, arena, err);
+
+        if (r < 0)
+            return r;
+    }
+    listing_add(listing, list);
+    listing_print(listing);
+    fflush(stdout); /* before what is said of the others */
+    return result;
+}
+
+/* Several names of one kind make one table. One that is not there does not
+ * spare the others.
  */
 static int
 show_names(struct kctl *kctl,
@@ -387,14 +474,15 @@ get_run(struct kctl *kctl,
     if (r < 0)
         return r;
     style.prefixes_kind = are_of_several_kinds(&resources);
+    for (size_t i = 0; o->all_namespaces && i < resources.count; i++)
+        resources.items[i].namespace = NULL;
+    if (resources.count > 1 && says_so_itself(&style))
+        return show_together(kctl, o, &style, &resources, err);
     if (resources.count > 1 && resources.items[0].name != NULL
         && !style.prefixes_kind)
         return show_names(kctl, o, &style, &resources, err);
-    for (size_t i = 0; i < resources.count && r == 0; i++) {
-        if (o->all_namespaces)
-            resources.items[i].namespace = NULL;
+    for (size_t i = 0; i < resources.count && r == 0; i++)
         r = show(kctl, o, &style, &resources.items[i], &has_printed, err);
-    }
     return r;
 }
 
