@@ -58,7 +58,7 @@ struct setting {
 static void
 nobody_goes(void *host,
             struct pod_view *victim,
-            const struct pod_view *preemptor,
+            struct pod_view *preemptor,
             const char *node_name)
 {
     (void)host, (void)victim, (void)preemptor, (void)node_name;
