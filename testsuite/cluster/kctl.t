@@ -237,8 +237,8 @@ is "several are one list for a program" \
     "$(kctl get ns physics default -o json |
         jq -c '[.kind, (.items[] | .kind, .metadata.name)]')" \
     '["List","Namespace","physics","Namespace","default"]'
-is "of any kinds" "$(kctl get ns/default pc -o yaml |
-    grep -c -e '^kind: List' -e '^  kind: Namespace' \
+is "of any kinds" "$(kctl get namespaces,priorityclasses -o yaml |
+    grep -c -e '^kind: List' -e '^    name: default$' \
         -e '^    name: system-node-critical')" 3
 mkdir d && printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c1}\n' \
     >d/1.yaml
