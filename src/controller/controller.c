@@ -12,8 +12,10 @@
 #include "controller/crew.h"
 #include "controller/crews.h"
 #include "controller/entrance.h"
+#include "controller/reload.h"
 #include "controller/scheduler/kube_configuration.h"
 #include "controller/settings.h"
+#include "controller/site_policy.h"
 #include "controller/store/store.h"
 #include "lib/auth/auth_server.h"
 #include "lib/auth/notary.h"
@@ -39,7 +41,8 @@ struct controller {
     const struct controller_settings *settings;
     struct loop *loop;
     struct metric_registry *metrics;
-    struct sigwatch *signals[3];
+    struct sigwatch *signals[4];
+    struct reload *reload;
     struct policy policy;
     struct workers *workers;
     struct notary *notary;
@@ -64,7 +67,8 @@ static room_start_fn start_loop, start_policy, start_workers, start_entrance,
     start_auth, start_store, start_api, start_scheduler, start_lifecycle,
     start_listeners;
 static room_stop_fn stop_workers, stop_store, stop_api, stop_scheduler,
-    stop_lifecycle, free_loop, free_policy, free_entrance, free_auth, free_api;
+    stop_lifecycle, free_loop, free_policy, free_reload, free_entrance,
+    free_auth, free_api;
 
 /* Everything there is, from the bottom up. All are stopped, top first, before
  * any is freed: what waits for another's last word gets it.
@@ -77,7 +81,7 @@ static const struct room {
 } rooms[] = {
     {"loop and signals", start_loop, NULL, free_loop},
     {"policy", start_policy, NULL, free_policy},
-    {"workers", start_workers, stop_workers, NULL},
+    {"workers", start_workers, stop_workers, free_reload},
     {"TLS", start_entrance, NULL, free_entrance},
     {"identity", start_auth, NULL, free_auth},
     {"store", start_store, stop_store, NULL},
@@ -130,6 +134,16 @@ asked_to_debug(UNUSED int signal_number, void *arg)
     crews_debug_scheduler(c->scheduler);
 }
 
+/* While it starts there is nothing to change yet. */
+static void
+asked_to_reload(UNUSED int signal_number, void *arg)
+{
+    struct controller *c = arg;
+
+    if (c->reload != NULL && !c->is_stopping)
+        reload_start(c->reload);
+}
+
 static int
 start_loop(struct controller *c, struct error *err)
 {
@@ -139,6 +153,7 @@ start_loop(struct controller *c, struct error *err)
     c->signals[0] = sigwatch_new(c->loop, SIGTERM, asked_to_stop, c);
     c->signals[1] = sigwatch_new(c->loop, SIGINT, asked_to_stop, c);
     c->signals[2] = sigwatch_new(c->loop, SIGUSR2, asked_to_debug, c);
+    c->signals[3] = sigwatch_new(c->loop, SIGHUP, asked_to_reload, c);
     c->flush = timer_new(c->loop, stop_now, c);
     return 0;
 }
@@ -147,53 +162,23 @@ static void
 free_loop(struct controller *c)
 {
     timer_free(c->flush);
-    sigwatch_free(c->signals[0]);
-    sigwatch_free(c->signals[1]);
-    sigwatch_free(c->signals[2]);
+    for (unsigned i = 0; i < ARRAY_SIZE(c->signals); i++)
+        sigwatch_free(c->signals[i]);
     loop_drain(c->loop);
     loop_free(c->loop);
     metric_registry_free(c->metrics);
 }
 
 static int
-add_people(struct policy_people *people,
-           const struct setting_texts *names,
-           const char *key,
-           struct error *err)
-{
-    for (size_t i = 0; i < names->count; i++) {
-        int r = policy_people_add(people, names->items[i], err);
-
-        if (r < 0)
-            return error_wrap(err, -EINVAL, "%s", key);
-    }
-    return 0;
-}
-
-static int
 start_policy(struct controller *c, struct error *err)
 {
-    const struct controller_settings *s = c->settings;
-    int r = add_people(&c->policy.administrators,
-                       &s->administrators,
-                       "administrators",
-                       err);
-
-    if (r == 0)
-        r = add_people(&c->policy.operators, &s->operators, "operators", err);
-    c->policy.allows_root_jobs = s->allow_root_jobs;
-    c->policy.minimum_uid = (uid_t)s->min_uid;
-    c->policy.allows_rootless_agents = s->allow_rootless_agents;
-    c->policy.must_approve_nodes = s->approve_nodes;
-    c->policy.is_conformance = s->is_conformance;
-    return r;
+    return site_policy_read(c->settings, &c->policy, err);
 }
 
 static void
 free_policy(struct controller *c)
 {
-    policy_people_fini(&c->policy.administrators);
-    policy_people_fini(&c->policy.operators);
+    site_policy_fini(&c->policy);
 }
 
 static int
@@ -201,14 +186,27 @@ start_workers(struct controller *c, struct error *err)
 {
     (void)err;
     c->workers = workers_new(WORKERS);
+    c->reload = reload_new(&(struct reload_settings){
+        .loop = c->loop,
+        .workers = c->workers,
+        .started_with = c->settings,
+        .policy = &c->policy,
+    });
     return 0;
 }
 
 static void
 stop_workers(struct controller *c)
 {
+    reload_stop(c->reload);
     workers_free(c->workers);
     loop_drain(c->loop);
+}
+
+static void
+free_reload(struct controller *c)
+{
+    reload_free(c->reload);
 }
 
 /* The store is opened after; nobody asks before there is a listener. */

@@ -13,6 +13,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
+#include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 #include "lib/program/configuration.h"
 #include "lib/program/option.h"
@@ -127,6 +128,7 @@ static const struct setting settings[] = {
     {"administrators",
      SETTING_TEXTS,
      AT(administrators),
+     .reloads = true,
      .check = check_people,
      .option = "administrators",
      .argument = "LIST",
@@ -135,6 +137,7 @@ static const struct setting settings[] = {
     {"operators",
      SETTING_TEXTS,
      AT(operators),
+     .reloads = true,
      .check = check_people,
      .option = "operators",
      .argument = "LIST",
@@ -143,11 +146,13 @@ static const struct setting settings[] = {
     {"allowRootJobs",
      SETTING_BOOL,
      AT(allow_root_jobs),
+     .reloads = true,
      .option = "allow-root-jobs",
      .help = "Take jobs of root; agents must allow them, too."},
     {"minUid",
      SETTING_INT,
      AT(min_uid),
+     .reloads = true,
      .initial = "1000",
      .max = UINT32_MAX,
      .option = "min-uid",
@@ -156,12 +161,14 @@ static const struct setting settings[] = {
     {"allowRootlessAgents",
      SETTING_BOOL,
      AT(allow_rootless_agents),
+     .reloads = true,
      .option = "allow-rootless-agents",
      .help = "Let ordinary users enrol agents, which run their own jobs "
              "alone."},
     {"approveNodes",
      SETTING_BOOL,
      AT(approve_nodes),
+     .reloads = true,
      .option = "approve-nodes",
      .help = "New nodes take no jobs before an administrator approves them "
              "(kctl approve node NAME)."},
@@ -242,6 +249,7 @@ static const struct setting settings[] = {
     {"logLevel",
      SETTING_CHOICE,
      AT(log_level),
+     .reloads = true,
      .initial = "info",
      .choices = log_levels,
      .option = "log-level",
@@ -351,18 +359,32 @@ rotate_tokens(const struct controller_settings *s)
     exit((int)program_end(options.name, r, &err));
 }
 
+static const struct configuration configuration = {
+    .options = &options,
+    .settings = &table,
+    .file = SYSCONFDIR "/kiln/controller.yaml",
+    .check = check_settings,
+};
+
+static void
+set_socket(struct controller_settings *s)
+{
+    if (s->socket == NULL)
+        s->socket = strcmp(s->state_dir, STATE_DIR) == 0
+                        ? SOCKET
+                        : arena_printf(s->arena, "%s/socket", s->state_dir);
+}
+
 void
 controller_settings_read(struct controller_settings *s, int argc, char **argv)
 {
-    const struct configuration configuration = {
-        .options = &options,
-        .settings = &table,
-        .file = SYSCONFDIR "/kiln/controller.yaml",
-        .check = check_settings,
-    };
     int operands;
 
-    *s = (struct controller_settings){.arena = arena_new(0)};
+    *s = (struct controller_settings){
+        .arena = arena_new(0),
+        .argc = argc,
+        .argv = argv,
+    };
     operands = configuration_begin(&configuration, argc, argv, s->arena, s);
     if (operands < argc)
         program_refuse(&options, "'%s' is no option", argv[operands]);
@@ -370,10 +392,49 @@ controller_settings_read(struct controller_settings *s, int argc, char **argv)
         write_config(s);
     if (s->rotate_tokens)
         rotate_tokens(s);
-    if (s->socket == NULL)
-        s->socket = strcmp(s->state_dir, STATE_DIR) == 0
-                        ? SOCKET
-                        : arena_printf(s->arena, "%s/socket", s->state_dir);
+    set_socket(s);
+}
+
+int
+controller_settings_read_again(const struct controller_settings *before,
+                               struct controller_settings *s,
+                               struct strbuf *mistakes)
+{
+    int r;
+
+    *s = (struct controller_settings){
+        .arena = arena_new(0),
+        .argc = before->argc,
+        .argv = before->argv,
+    };
+    r = configuration_read(&configuration,
+                           s->argc,
+                           s->argv,
+                           s->arena,
+                           s,
+                           mistakes);
+    if (r == 0)
+        set_socket(s);
+    return r;
+}
+
+size_t
+controller_settings_say_unloaded(const struct controller_settings *before,
+                                 const struct controller_settings *now)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < table.n_settings; i++) {
+        const struct setting *setting = &table.settings[i];
+
+        if (setting->reloads || setting_is_same(setting, before, now))
+            continue;
+        log_warning("reloading: %s has changed, which takes effect when the "
+                    "controller is started again",
+                    setting->key);
+        n++;
+    }
+    return n;
 }
 
 void

@@ -14,9 +14,12 @@
 
 struct arena;
 struct kube_configuration;
+struct strbuf;
 
 struct controller_settings {
     struct arena *arena; /* owns the texts */
+    int argc;            /* of the command line, for a reload */
+    char **argv;
     const char *state_dir;
     struct setting_texts listen; /* "ADDR:PORT" */
     struct setting_texts tls_listen;
@@ -56,4 +59,18 @@ struct controller_settings {
 void controller_settings_read(struct controller_settings *settings,
                               int argc,
                               char **argv);
+
+/* The same command line and the file as it is now. -EINVAL with a line for
+ * each mistake; the settings are to be freed in any case. Blocks.
+ */
+int controller_settings_read_again(const struct controller_settings *before,
+                                   struct controller_settings *settings,
+                                   struct strbuf *mistakes);
+
+/* Says in the log which settings differ that only a restart changes, and
+ * returns how many there are.
+ */
+size_t
+controller_settings_say_unloaded(const struct controller_settings *before,
+                                 const struct controller_settings *now);
 void controller_settings_fini(struct controller_settings *settings);

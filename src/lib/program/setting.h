@@ -56,6 +56,7 @@ struct setting {
     char letter;                /* of the option, or 0 */
     const char *argument;       /* of the option: "DIR"; NULL: a flag */
     setting_check_fn *check;    /* of texts, of each in a list; or NULL */
+    bool reloads;               /* a running daemon takes a new value */
 };
 
 struct setting_table {
@@ -120,6 +121,11 @@ int setting_read_file(const struct setting_table *table,
                       const char *path,
                       void *target,
                       struct strbuf *mistakes);
+
+/* Whether both targets have the same value of it. */
+bool setting_is_same(const struct setting *setting,
+                     const void *one,
+                     const void *other);
 
 /* Appends the configuration as a file, each key explained. */
 void setting_print(const struct setting_table *table,

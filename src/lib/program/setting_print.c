@@ -71,6 +71,16 @@ value_of(const struct setting *s, struct arena *arena, const void *target)
     return NULL;
 }
 
+bool
+setting_is_same(const struct setting *s, const void *one, const void *other)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct json *a = value_of(s, arena, one);
+    const struct json *b = value_of(s, arena, other);
+
+    return a == NULL || b == NULL ? a == b : json_equals(a, b);
+}
+
 static void
 print_help(struct strbuf *out, const char *text, unsigned indent)
 {

@@ -372,6 +372,29 @@ START_TEST(what_was_printed_reads_back_the_same)
 }
 END_TEST
 
+START_TEST(what_a_reload_changes_is_found)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf mistakes = STRBUF_INIT;
+    struct target one, other;
+    unsigned n = 0;
+
+    read_over_defaults(arena, "labels: {a: b}", &one, &mistakes);
+    read_over_defaults(arena,
+                       "port: 7\naccess: {admins: [root]}\nprofiles: [1]\n"
+                       "labels: {a: b}",
+                       &other,
+                       &mistakes);
+
+    for (size_t i = 0; i < table.n_settings; i++) {
+        ck_assert(setting_is_same(&settings[i], &one, &one));
+        n += !setting_is_same(&settings[i], &one, &other);
+    }
+
+    ck_assert_uint_eq(n, 3);
+}
+END_TEST
+
 SUITE("setting",
       nothing_said_means_the_defaults,
       a_file_says_otherwise,
@@ -380,4 +403,5 @@ SUITE("setting",
       a_missing_file_is_a_mistake_too,
       the_command_line_sets_one_at_a_time,
       the_whole_configuration_is_printed_with_explanations,
-      what_was_printed_reads_back_the_same)
+      what_was_printed_reads_back_the_same,
+      what_a_reload_changes_is_found)
