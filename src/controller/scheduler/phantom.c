@@ -7,6 +7,7 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/queue.h"
 #include "controller/scheduler/scheduler_state.h"
+#include "lib/api/allocation.h"
 #include "lib/api/kind.h"
 #include "lib/api/node.h"
 #include "lib/api/object.h"
@@ -19,11 +20,33 @@
 
 #define HIGHEST_PRIORITY 2000001000 /* system-node-critical */
 
+/* When a pod is deleted of which nobody says when. */
+#define LONG_AGO_US 1000000
+
+/* What the remnant does not say, the pod does not have. */
+static void
+set_requests(struct arena *arena,
+             struct json *container,
+             const struct remnant *remnant)
+{
+    struct json *requests =
+        json_make_object(arena,
+                         json_make_object(arena, container, "resources"),
+                         "requests");
+
+    for (unsigned i = 0; i < remnant->requests.count; i++)
+        if (remnant->requests.items[i].value != NULL)
+            json_set_string(arena,
+                            requests,
+                            remnant->requests.items[i].key,
+                            remnant->requests.items[i].value);
+}
+
 static struct json *
 make_tree(struct arena *arena,
           const char *node,
           const char *uid,
-          const struct json *remnant)
+          const struct remnant *remnant)
 {
     struct json *pod = json_object(arena);
     struct json *meta = json_make_object(arena, pod, "metadata");
@@ -31,32 +54,36 @@ make_tree(struct arena *arena,
     struct json *status = json_make_object(arena, pod, "status");
     struct json *containers = json_array(arena);
     struct json *container = json_object(arena);
-    const char *left_at = json_get_text(remnant, "leftAt");
+    char left_at[TIME_TEXT_SIZE];
 
-    json_set_string(arena, meta, "name", json_get_text(remnant, "name"));
-    json_set_string(arena,
-                    meta,
-                    "namespace",
-                    json_get_text(remnant, "namespace"));
+    json_set_string(arena, meta, "name", remnant->name);
+    json_set_string(arena, meta, "namespace", remnant->namespace);
     json_set_string(arena, meta, "uid", uid);
     json_set_string(arena, meta, "resourceVersion", "0");
-    if (left_at != NULL)
-        json_set_string(arena, meta, "deletionTimestamp", left_at);
+    time_format(remnant->left_at_us != 0 ? remnant->left_at_us : LONG_AGO_US,
+                false,
+                left_at);
+    json_set_string(arena, meta, "deletionTimestamp", left_at);
     json_set_string(arena, spec, "nodeName", node);
     json_set_int(arena, spec, "priority", HIGHEST_PRIORITY);
     json_set_string(arena, container, "name", "main");
-    json_set(arena,
-             json_make_object(arena, container, "resources"),
-             "requests",
-             json_dup(arena, json_get(remnant, "requests")));
+    set_requests(arena, container, remnant);
     json_append(arena, containers, container);
     json_set(arena, spec, "containers", containers);
     json_set_string(arena, status, "phase", "Running");
-    json_set(arena,
-             status,
-             "allocation",
-             json_dup(arena, json_get(remnant, "allocation")));
+    if (remnant->allocation != NULL)
+        json_set(arena,
+                 status,
+                 "allocation",
+                 record_encode(&allocation_record, arena, remnant->allocation));
     return pod;
+}
+
+static bool
+is_whole(const struct remnant *remnant)
+{
+    return remnant->name != NULL && remnant->name[0] != '\0'
+           && remnant->namespace != NULL && remnant->namespace[0] != '\0';
 }
 
 /* A pod as it was, as far as it counts. NULL: it makes no sense. */
@@ -64,20 +91,23 @@ static struct pod_view *
 make_phantom(struct scheduler *s,
              const struct object *node,
              const char *uid,
-             const struct json *remnant)
+             const struct remnant *remnant)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct json *tree = make_tree(arena, node->meta->name, uid, remnant);
+    struct error err = {.text = "it has no name or no namespace"};
+    struct json *tree = NULL;
     const struct object *pod;
     struct pod_view *view;
-    struct error err = {0};
 
-    if (record_normalize(pod_kind.record, arena, tree, NULL, &err) < 0) {
-        log_warning("node '%s': what is left of pod '%s' cannot be read: %s, "
-                    "ignoring",
-                    node->meta->name,
-                    uid,
-                    err.text);
+    if (is_whole(remnant))
+        tree = make_tree(arena, node->meta->name, uid, remnant);
+    if (tree == NULL
+        || record_normalize(pod_kind.record, arena, tree, NULL, &err) < 0) {
+        log_error("node '%s': status.remnants: entry '%s' cannot be read: %s; "
+                  "ignoring it, so what it holds is counted as free",
+                  node->meta->name,
+                  uid,
+                  err.text);
         return NULL;
     }
     pod = object_new(&pod_kind, tree);
@@ -90,7 +120,7 @@ static void
 rise(struct scheduler *s,
      const struct object *node,
      const char *uid,
-     const struct json *remnant)
+     const struct remnant *remnant)
 {
     CLEANUP(pod_view_unrefp)
     struct pod_view *pod = make_phantom(s, node, uid, remnant);
@@ -103,7 +133,7 @@ static void
 lay(struct scheduler *s,
     const struct object *node,
     const char *uid,
-    const struct json *remnant)
+    const struct remnant *remnant)
 {
     CLEANUP(pod_view_unrefp)
     struct pod_view *pod = make_phantom(s, node, uid, remnant);
@@ -116,7 +146,7 @@ lay(struct scheduler *s,
 typedef void each_fn(struct scheduler *s,
                      const struct object *node,
                      const char *uid,
-                     const struct json *remnant);
+                     const struct remnant *remnant);
 
 /* Calls for what is left on `node` and not on `other` (or NULL). */
 static void
@@ -125,18 +155,13 @@ visit_difference(struct scheduler *s,
                  const struct object *other,
                  each_fn *each)
 {
-    CLEANUP(arena_freep) struct arena *arena = NULL;
-    const struct json *remnants;
+    const struct node *n = node != NULL ? node_of(node) : NULL;
 
-    if (node == NULL || node_of(node)->status.remnants.count == 0)
-        return;
-    arena = arena_new(0);
-    remnants = json_get_path(object_tree(node, arena), "status.remnants");
-    for (uint32_t i = 0; i < json_count(remnants); i++) {
-        const struct json_member *m = &remnants->members[i];
+    for (unsigned i = 0; n != NULL && i < n->status.remnants.count; i++) {
+        const char *uid = n->status.remnants.items[i].key;
 
-        if (other == NULL || node_find_remnant(node_of(other), m->name) == NULL)
-            each(s, node, m->name, m->value);
+        if (other == NULL || node_find_remnant(node_of(other), uid) == NULL)
+            each(s, node, uid, &n->status.remnants.items[i].value);
     }
 }
 
@@ -152,15 +177,13 @@ phantom_follow(struct scheduler *s,
 void
 phantom_rise(struct scheduler *s, const struct object *pod)
 {
-    CLEANUP(arena_freep) struct arena *arena = NULL;
     const struct node_view *v =
         cache_find_node(s->cache, pod_of(pod)->spec.node_name);
-    const struct json *remnants;
+    const struct remnant *remnant =
+        v != NULL && v->node != NULL
+            ? node_find_remnant(v->node, pod->meta->uid)
+            : NULL;
 
-    if (v == NULL || v->node == NULL
-        || node_find_remnant(v->node, pod->meta->uid) == NULL)
-        return;
-    arena = arena_new(0);
-    remnants = json_get_path(object_tree(v->object, arena), "status.remnants");
-    rise(s, v->object, pod->meta->uid, json_get(remnants, pod->meta->uid));
+    if (remnant != NULL)
+        rise(s, v->object, pod->meta->uid, remnant);
 }

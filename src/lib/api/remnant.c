@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/api/remnant.h"
 
+#include "lib/api/allocation.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
 #include "lib/api/quantity.h"
@@ -44,11 +45,11 @@ remnant_make(struct arena *arena, const struct object *object, int64_t now_us)
         add_requests(arena,
                      requests,
                      &pod->spec.containers.items[i].resources.requests);
-    json_set(arena,
-             remnant,
-             "allocation",
-             json_dup(arena,
-                      json_get_path(object_tree(object, arena),
-                                    "status.allocation")));
+    if (pod->status.allocation != NULL)
+        json_set(
+            arena,
+            remnant,
+            "allocation",
+            record_encode(&allocation_record, arena, pod->status.allocation));
     return remnant;
 }

@@ -73,6 +73,46 @@ START_TEST(a_pod_and_what_is_left_of_it_are_counted_once)
 }
 END_TEST
 
+/* As pods without `requests` leave them, and as nobody should. */
+START_TEST(what_a_node_does_not_say_of_a_pod_is_not_needed)
+{
+    static const struct {
+        const char *remnant;
+        unsigned pods;
+    } cases[] = {
+        {"{\"namespace\":\"default\",\"name\":\"a\",\"allocation\":{"
+         "\"cpus\":\"0-1\"}}",
+         1},
+        {"{\"namespace\":\"default\",\"name\":\"a\"}", 1},
+        {"{\"namespace\":\"default\",\"name\":\"a\",\"requests\":{\"cpu\":"
+         "\"0.5\"},\"allocation\":{\"cpus\":\"nine\",\"memory\":[{}]}}",
+         1},
+        {"{\"namespace\":\"default\",\"name\":\"a\",\"allocation\":{"
+         "\"devices\":[\"gpu0\",\"gpu0\"],\"memory\":[{\"node\":7,"
+         "\"bytes\":\"-1\"}]}}",
+         1},
+        {"{}", 0},
+    };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct world *w = world_new(NULL);
+        CLEANUP_FREE char *node =
+            xasprintf(NODE("\"gone\":%s"), cases[i].remnant);
+
+        put_node(w, node);
+        world_settle(w);
+        ck_assert_uint_eq(scheduler_count(w->scheduler).pods, cases[i].pods);
+        ck_assert_uint_eq(fake_client_calls(w->api, CLIENT_CREATE, "binding"),
+                          0);
+
+        put_node(w, NODE(""));
+        world_settle(w);
+        ck_assert_uint_eq(scheduler_count(w->scheduler).pods, 0);
+        world_free(w);
+    }
+}
+END_TEST
+
 START_TEST(it_goes_with_its_node)
 {
     struct world *w = world_new(NULL);
@@ -91,4 +131,5 @@ END_TEST
 SUITE("phantom",
       what_is_left_of_a_pod_takes_its_cores,
       a_pod_and_what_is_left_of_it_are_counted_once,
+      what_a_node_does_not_say_of_a_pod_is_not_needed,
       it_goes_with_its_node)
