@@ -8,6 +8,7 @@
 #include "agent/shepherd/outfit.h"
 #include "lib/base/alloc.h"
 #include "lib/base/macro.h"
+#include "lib/base/path_access.h"
 
 static const char *
 program_advice(int error_number)
@@ -106,6 +107,15 @@ path_of(const struct outfit *t, const char *rung)
     return NULL;
 }
 
+/* What keeps the user from a path; NULL when that is not a directory's mode. */
+static char *
+obstacle_dup(const struct outfit *t, const char *path, int error_number)
+{
+    if (error_number != EACCES)
+        return NULL;
+    return path_obstacle_dup(path, t->uid, t->gid);
+}
+
 static char *
 sentence(const char *what, int error_number, const char *advice)
 {
@@ -123,14 +133,23 @@ advice_dup(const struct outfit *t, const struct ladder_report *report)
     const char *path = path_of(t, rung);
     int error_number = report->error_number;
     CLEANUP_FREE char *what = NULL;
+    CLEANUP_FREE char *obstacle = NULL;
 
     if (path != NULL) {
         what = xasprintf("%s '%s' as uid %u", rung, path, t->uid);
-        return sentence(what, error_number, file_advice(error_number));
+        obstacle = obstacle_dup(t, path, error_number);
+        return sentence(what,
+                        error_number,
+                        obstacle != NULL ? obstacle
+                                         : file_advice(error_number));
     }
     if (strcmp(rung, "program") == 0) {
         what = xasprintf("running '%s'", t->arguments[0]);
-        return sentence(what, error_number, program_advice(error_number));
+        obstacle = obstacle_dup(t, t->arguments[0], error_number);
+        return sentence(what,
+                        error_number,
+                        obstacle != NULL ? obstacle
+                                         : program_advice(error_number));
     }
     return sentence(rung, error_number, other_advice(rung));
 }

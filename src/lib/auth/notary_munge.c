@@ -15,6 +15,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
+#include "lib/base/path_access.h"
 
 #define CHECK_CLOCKS "check the clocks (chrony) of both machines"
 
@@ -72,6 +73,28 @@ age_of(munge_ctx_t context)
     return (long)(read - made);
 }
 
+/* A socket below a closed directory is no fault of munged's. */
+static int
+explain_silence(munge_ctx_t context, const char *words, struct error *err)
+{
+    const char *path = socket_of(context);
+    CLEANUP_FREE char *obstacle = path_obstacle_dup(path, geteuid(), getegid());
+
+    if (obstacle != NULL)
+        return error_set(err,
+                         -EHOSTDOWN,
+                         "MUNGE's socket '%s' is out of reach: %s; open that "
+                         "directory, or name another socket (mungeSocket)",
+                         path,
+                         obstacle);
+    return error_set(
+        err,
+        -EHOSTDOWN,
+        "MUNGE does not answer: %s; is munged running? socket '%s'",
+        words,
+        path);
+}
+
 static int
 explain(munge_ctx_t context, munge_err_t why, struct error *err)
 {
@@ -81,12 +104,7 @@ explain(munge_ctx_t context, munge_err_t why, struct error *err)
     switch (why) {
     case EMUNGE_SOCKET:
     case EMUNGE_TIMEOUT:
-        return error_set(err,
-                         -EHOSTDOWN,
-                         "MUNGE does not answer: %s; is munged running? "
-                         "socket '%s'",
-                         words,
-                         socket_of(context));
+        return explain_silence(context, words, err);
     case EMUNGE_CRED_EXPIRED:
         munge_ctx_get(context, MUNGE_OPT_TTL, &ttl);
         return error_set(err,

@@ -60,11 +60,24 @@ pasture_make_directory(struct pasture *p, const char *name, mode_t mode)
     return path;
 }
 
-static inline void
-pasture_init(struct pasture *p)
+/* Where the program is. A test that becomes another user sets a copy, because
+ * the build may be below a directory that is closed to others.
+ */
+static const char *pasture_program;
+
+static inline char *
+pasture_program_dup(void)
 {
     const char *top = getenv("top_builddir");
 
+    if (pasture_program != NULL)
+        return xstrdup(pasture_program);
+    return xasprintf("%s/kiln-shepherd", top == NULL ? "." : top);
+}
+
+static inline void
+pasture_init(struct pasture *p)
+{
     *p = (struct pasture){.directory = "/tmp/kiln-XXXXXX", .script_fd = -1};
     ck_assert_ptr_nonnull(mkdtemp(p->directory));
     ck_assert_int_eq(chmod(p->directory, 0711), 0);
@@ -72,7 +85,7 @@ pasture_init(struct pasture *p)
     p->run_dir = pasture_make_directory(p, "run", 0711);
     p->work_dir = pasture_make_directory(p, "work", 0777);
     p->out = xasprintf("%s/out", p->work_dir);
-    p->program = xasprintf("%s/kiln-shepherd", top == NULL ? "." : top);
+    p->program = pasture_program_dup();
     order_init(&p->order);
     p->order.pod = "test/pod";
     p->order.pod_uid = "uid-1";

@@ -7,6 +7,7 @@
 #include "agent/cgroup/cgroup.h"
 #include "agent/cgroup/hierarchy.h"
 #include "agent/shepherd/fence.h"
+#include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/agent/shepherd/pasture.h"
 
@@ -673,13 +674,29 @@ START_TEST(tmpdir_is_the_users_alone)
 }
 END_TEST
 
+/* A copy of the program in a directory of the ordinary user's. */
+static char *
+program_for_others(const char *directory)
+{
+    CLEANUP_FREE char *program = pasture_program_dup();
+    CLEANUP_FREE char *command = xasprintf("cp '%s' '%s/'", program, directory);
+
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(chown(directory, PASTURE_UID, PASTURE_UID), 0);
+    return xasprintf("%s/kiln-shepherd", directory);
+}
+
 /* As an ordinary user: the test becomes one. */
 START_TEST(rootless_it_runs_its_own_users_jobs_alone)
 {
+    CLEANUP(scratch_freep) char *directory = scratch_new();
+    CLEANUP_FREE char *program = NULL;
     struct pasture p;
     struct ending *e;
 
     if (pasture_is_root()) {
+        program = program_for_others(directory);
+        pasture_program = program;
         ck_assert_int_eq(setgid(PASTURE_UID), 0);
         ck_assert_int_eq(setuid(PASTURE_UID), 0);
     }
