@@ -13,6 +13,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/merge.h"
 #include "lib/json/mould.h"
@@ -173,6 +174,51 @@ merge(struct restorer *restorer,
     return 0;
 }
 
+/* What a row says is what was written, unless an earlier version wrote it or it
+ * is damaged. -EUCLEAN: it is no object of the kind.
+ */
+static int
+check_whole(const struct kind *kind,
+            const struct engine_row *row,
+            struct arena *arena,
+            struct json *tree,
+            bool *ret_is_same,
+            struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    int r = record_normalize(kind->record, arena, tree, NULL, err);
+
+    if (r < 0)
+        return r;
+    json_print(tree, &text);
+    *ret_is_same = text.length == row->length
+                   && memcmp(text.text, row->body, row->length) == 0;
+    return 0;
+}
+
+static int
+parse_whole(struct restorer *r,
+            const struct kind *kind,
+            const struct engine_row *row,
+            const struct object **ret_object,
+            struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(8 * row->length);
+    struct json *tree = json_parse(arena, row->body, row->length, NULL, err);
+    bool is_same = false;
+
+    if (tree == NULL || check_whole(kind, row, arena, tree, &is_same, err) < 0)
+        return -EUCLEAN;
+    if (!is_same) {
+        *ret_object = object_new_beside(kind, tree, r->patterns);
+        return 0;
+    }
+    remember(r, kind, row);
+    *ret_object =
+        object_restore(kind, tree, row->body, row->length, r->patterns);
+    return 0;
+}
+
 static int
 take_whole(struct restorer *r,
            const struct kind *kind,
@@ -180,16 +226,10 @@ take_whole(struct restorer *r,
            const struct object **ret_object,
            struct error *err)
 {
-    CLEANUP(arena_freep) struct arena *arena = NULL;
     const struct json *tree = pour(r, kind, row);
 
-    if (tree == NULL) {
-        arena = arena_new(8 * row->length);
-        tree = json_parse(arena, row->body, row->length, NULL, err);
-        if (tree == NULL)
-            return -EUCLEAN;
-        remember(r, kind, row);
-    }
+    if (tree == NULL)
+        return parse_whole(r, kind, row, ret_object, err);
     *ret_object =
         object_restore(kind, tree, row->body, row->length, r->patterns);
     return 0;
@@ -211,7 +251,9 @@ restore_object(struct restorer *restorer,
 
     if (r < 0)
         return error_wrap(err, -EUCLEAN, "row %" PRId64, row->row);
-    if (object->revision != revision || object->meta->name == NULL)
+    if (object->revision != revision || object->meta->name == NULL
+        || ((kind->flags & KIND_NAMESPACED) != 0
+            && object->meta->namespace == NULL))
         return error_set(err,
                          -EUCLEAN,
                          "row %" PRId64 " holds another object than revision "

@@ -105,6 +105,10 @@ START_TEST(what_is_no_such_object_is_damage_and_names_the_row)
         {"", NULL},
         {"{\"metadata\":{\"name\":\"p\",\"resourceVersion\":\"4\"}}", NULL},
         {"{\"metadata\":{\"resourceVersion\":\"5\"}}", NULL},
+        {"{\"metadata\":{\"name\":\"p\",\"resourceVersion\":\"5\"}}", NULL},
+        {"{\"metadata\":{\"name\":\"p\",\"namespace\":\"d\","
+         "\"resourceVersion\":\"5\"},\"spec\":{\"containers\":[7]}}",
+         NULL},
         {BODY, torn},
         {BODY, wrong},
         {BODY, gone},
