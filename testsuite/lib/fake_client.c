@@ -64,6 +64,7 @@ struct fake_client {
     struct list failures;
     int64_t revision;
     struct map *counts;
+    bool watches_held;
 };
 
 static struct fake_client *
@@ -437,6 +438,8 @@ do_failure(struct fake_client *fake, struct fake_call *c)
 static bool
 deliver_one(struct fake_client *fake)
 {
+    if (fake->watches_held)
+        return false;
     list_foreach(link, &fake->watches)
     {
         struct fake_watch *w = container_of(link, struct fake_watch, link);
@@ -639,6 +642,12 @@ struct client *
 fake_client_client(struct fake_client *fake)
 {
     return &fake->client;
+}
+
+void
+fake_client_hold_watches(struct fake_client *fake, bool held)
+{
+    fake->watches_held = held;
 }
 
 static struct failure *

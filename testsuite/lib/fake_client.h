@@ -36,6 +36,9 @@ void fake_client_remove(struct fake_client *fake,
 /* Runs until nothing is left to answer or deliver. */
 void fake_client_run(struct fake_client *fake);
 
+/* While they are held, watches bring nothing: what happens waits its turn. */
+void fake_client_hold_watches(struct fake_client *fake, bool held);
+
 /* The next call with that verb and subresource (NULL: none) fails so. */
 void fake_client_fail(struct fake_client *fake,
                       enum client_verb verb,

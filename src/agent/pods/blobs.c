@@ -9,10 +9,14 @@
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/list.h"
+#include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/client/client.h"
+#include "lib/loop/timer.h"
 
-#define ROOM_BYTES ((size_t)64 << 20)
+#define ROOM_BYTES     ((size_t)64 << 20)
+#define AGAIN_FIRST_MS 250
+#define AGAIN_MOST_MS  2000
 
 struct blob {
     struct list link;    /* among the kept ones, the latest used last */
@@ -34,7 +38,12 @@ struct blobs {
 struct fetch {
     struct list link;
     struct blobs *blobs;
-    struct client_call *call;
+    struct client_call *call; /* NULL while it waits to ask again */
+    struct timer *again;
+    int64_t again_ms;
+    char *namespace;
+    char *job;
+    const char *what;
     char *digest;
     blobs_got_fn *got;
     void *context;
@@ -73,7 +82,10 @@ static void
 end_fetch(struct fetch *f, const struct blob *blob, const struct error *err)
 {
     list_remove(&f->link);
+    timer_free(f->again);
     f->got(blob, err, f->context);
+    free(f->namespace);
+    free(f->job);
     free(f->digest);
     free(f);
 }
@@ -84,7 +96,8 @@ cancel_fetch(struct fetch *f)
     struct error err = {0};
 
     error_set(&err, -ECANCELED, "the agent stops");
-    client_cancel(f->call);
+    if (f->call != NULL)
+        client_cancel(f->call);
     end_fetch(f, NULL, &err);
 }
 
@@ -162,6 +175,26 @@ is_content_of(const char *digest, const char *bytes, size_t length)
     return strncmp(digest, "sha256:", 7) == 0 && strcmp(digest + 7, hex) == 0;
 }
 
+/* A controller that is away for a while fails no job. */
+static void
+ask_later(struct fetch *f, const struct client_reply *reply)
+{
+    struct error err = {0};
+
+    client_reply_error(reply, &err);
+    if (f->again_ms == 0)
+        log_info("cannot fetch the %s of job '%s/%s' yet: %s; asking until "
+                 "the controller answers",
+                 f->what,
+                 f->namespace,
+                 f->job,
+                 err.text);
+    f->again_ms = f->again_ms == 0 ? AGAIN_FIRST_MS : f->again_ms * 2;
+    if (f->again_ms > AGAIN_MOST_MS)
+        f->again_ms = AGAIN_MOST_MS;
+    timer_start(f->again, f->again_ms);
+}
+
 static void
 on_fetched(const struct client_reply *reply, void *context)
 {
@@ -169,6 +202,11 @@ on_fetched(const struct client_reply *reply, void *context)
     struct error err = {0};
     const struct blob *blob = NULL;
 
+    f->call = NULL;
+    if (!client_reply_is_final(reply)) {
+        ask_later(f, reply);
+        return;
+    }
     if (reply->code != 200)
         client_reply_error(reply, &err);
     else if (!is_content_of(f->digest, reply->text, reply->length))
@@ -181,6 +219,22 @@ on_fetched(const struct client_reply *reply, void *context)
     end_fetch(f, blob, &err);
 }
 
+static void
+ask(void *context)
+{
+    struct fetch *f = context;
+    struct client_request request = {
+        .verb = CLIENT_GET,
+        .kind = &job_kind,
+        .namespace = f->namespace,
+        .name = f->job,
+        .subresource = f->what,
+        .raw = true,
+    };
+
+    f->call = client_call(f->blobs->client, NULL, &request, on_fetched, f);
+}
+
 void
 blobs_get(struct blobs *b,
           const char *namespace,
@@ -191,14 +245,6 @@ blobs_get(struct blobs *b,
           void *context)
 {
     struct blob *kept = map_find(b->kept, digest);
-    struct client_request request = {
-        .verb = CLIENT_GET,
-        .kind = &job_kind,
-        .namespace = namespace,
-        .name = job,
-        .subresource = what,
-        .raw = true,
-    };
     struct fetch *f;
 
     if (kept != NULL) {
@@ -207,11 +253,15 @@ blobs_get(struct blobs *b,
     }
     f = xnew(struct fetch);
     f->blobs = b;
+    f->again = timer_new(b->client->loop, ask, f);
+    f->namespace = xstrdup(namespace);
+    f->job = xstrdup(job);
+    f->what = what;
     f->digest = xstrdup(digest);
     f->got = got;
     f->context = context;
     list_add_last(&b->fetches, &f->link);
-    f->call = client_call(b->client, NULL, &request, on_fetched, f);
+    ask(f);
 }
 
 const char *

@@ -19,7 +19,9 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
+#include "lib/client/announcer.h"
 #include "lib/client/informer.h"
+#include "lib/loop/timer.h"
 
 struct pods {
     const struct ground *ground;
@@ -29,21 +31,38 @@ struct pods {
     struct informer *informer;
     struct map *stays; /* by uid of the pod */
     unsigned n_launched;
-    struct map *disowned; /* uids */
+    struct map *over;     /* uids of pods that are over here, until the watch,
+                             which may lag behind, has shown that */
+    struct timer *arrive; /* looks after those that wait for their cores */
     void (*left)(void *context);
     void *context;
 };
 
-/* To the watch, which may lag behind what was said of the pod. */
-static bool
-is_known(const struct pods *p, const struct object *pod)
+/* What the watch has of the pod, which may lag behind what was said of it; NULL
+ * when it does not know it, or knows another of the same name.
+ */
+static const struct object *
+find_known(const struct pods *p, const struct object *pod)
 {
     const struct object *o =
         p->informer != NULL
             ? informer_find(p->informer, pod->meta->namespace, pod->meta->name)
             : NULL;
 
-    return o != NULL && strcmp(o->meta->uid, pod->meta->uid) == 0;
+    return o != NULL && strcmp(o->meta->uid, pod->meta->uid) == 0 ? o : NULL;
+}
+
+/* Whether the watch may still bring the pod as it was before its end: started
+ * again by that, a job that is over would run a second time.
+ */
+static bool
+may_be_shown_alive(const struct pods *p, const struct object *pod)
+{
+    const struct object *known = find_known(p, pod);
+
+    if (known == NULL)
+        return p->informer == NULL || !informer_has_synced(p->informer);
+    return !pod_is_finished(pod_of(known));
 }
 
 /* Memory that others gave back may be enough for those that had lost some. */
@@ -70,7 +89,7 @@ sum_given(int64_t node, int64_t page_bytes, void *context)
     while (map_next(p->stays, &at, NULL, &stay)) {
         const struct allocation *a = pod_of(stay_pod(stay))->status.allocation;
 
-        if (a != NULL && stay_holds_cores(stay))
+        if (a != NULL && stay_holds_cores(stay) && !stay_is_waiting(stay))
             sum += allocation_memory_of(a, node, page_bytes);
     }
     return sum;
@@ -82,15 +101,24 @@ on_over(struct stay *stay, void *context)
     struct pods *p = context;
 
     map_remove(p->stays, stay_uid(stay));
-    if (stay_is_gone(stay)) {
-        if (is_known(p, stay_pod(stay)))
-            map_put(p->disowned, stay_uid(stay), p);
+    if (may_be_shown_alive(p, stay_pod(stay)))
+        map_put(p->over, stay_uid(stay), p);
+    if (stay_is_gone(stay))
         site_forget(p->ground, stay_uid(stay));
-    } else
+    else
         site_settle(p->ground, stay_uid(stay));
     stay_free(stay);
     recheck_losers(p);
     p->left(p->context);
+}
+
+/* Later, as this one has still to be told. */
+static void
+on_freed(UNUSED struct stay *stay, void *context)
+{
+    struct pods *p = context;
+
+    timer_start(p->arrive, 0);
 }
 
 static struct stay *
@@ -102,6 +130,7 @@ add_stay(struct pods *p, const struct object *pod)
         .mountings = p->mountings,
         .commons = p->commons,
         .over = on_over,
+        .freed = on_freed,
         .given = sum_given,
         .context = p,
         .n_launched = &p->n_launched,
@@ -112,7 +141,9 @@ add_stay(struct pods *p, const struct object *pod)
     return stay;
 }
 
-/* The one here whose cores or devices the pod's allocation overlaps. */
+/* The one here whose cores or devices the pod's allocation overlaps. One that
+ * waits for its cores has none yet.
+ */
 static const struct stay *
 find_overlap(const struct pods *p, const struct object *pod, struct error *err)
 {
@@ -124,11 +155,87 @@ find_overlap(const struct pods *p, const struct object *pod, struct error *err)
         const struct object *there = stay_pod(other);
         const struct allocation *a = pod_of(there)->status.allocation;
 
-        if (a != NULL && stay_holds_cores(other)
+        if (a != NULL && stay_holds_cores(other) && !stay_is_waiting(other)
             && allocation_check_disjoint(a, wanted, err) < 0)
             return other;
     }
     return NULL;
+}
+
+/* The API gives cores to a pod when their holder has ended: what is left of
+ * that here, after a restart of the agent for example, is waited for. One that
+ * the API has running beside it is another matter.
+ */
+static bool
+is_leaving(const struct pods *p, const struct stay *stay)
+{
+    const struct object *known = find_known(p, stay_pod(stay));
+
+    return known == NULL || pod_is_finished(pod_of(known))
+           || known->meta->deleted_at_us != 0 || stay_is_gone(stay);
+}
+
+static void
+refuse_overlap(struct stay *stay,
+               const struct stay *other,
+               const struct error *err)
+{
+    char *text =
+        xasprintf("its allocation overlaps that of pod '%s/%s' here: %s",
+                  stay_pod(other)->meta->namespace,
+                  stay_pod(other)->meta->name,
+                  err->text);
+
+    stay_refuse(stay, BROKEN_OVERLAP, text);
+    free(text);
+}
+
+static void
+say_waiting(const struct pods *p,
+            const struct stay *stay,
+            const struct stay *other,
+            const struct error *err)
+{
+    const struct object *pod = stay_pod(stay);
+    CLEANUP_FREE char *text =
+        xasprintf("waits until what is left of pod '%s/%s' here is gone: %s",
+                  stay_pod(other)->meta->namespace,
+                  stay_pod(other)->meta->name,
+                  err->text);
+
+    log_info("pod '%s/%s' %s", pod->meta->namespace, pod->meta->name, text);
+    announcer_say(p->ground->announcer,
+                  pod,
+                  ANNOUNCE_NORMAL,
+                  "WaitingForCores",
+                  text);
+}
+
+static void
+arrive(struct pods *p, struct stay *stay)
+{
+    struct error err = {0};
+    const struct stay *other = find_overlap(p, stay_pod(stay), &err);
+
+    if (other == NULL)
+        stay_resume(stay);
+    else if (is_leaving(p, other))
+        say_waiting(p, stay, other, &err);
+    else
+        refuse_overlap(stay, other, &err);
+}
+
+/* Those that wait, once more. */
+static void
+arrive_all(void *context)
+{
+    struct pods *p = context;
+    size_t at = 0;
+    void *stay;
+
+    while (map_next(p->stays, &at, NULL, &stay))
+        if (stay_is_waiting(stay))
+            arrive(p, stay);
 }
 
 static void
@@ -139,7 +246,6 @@ admit(struct pods *p, const struct object *pod)
         !pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0;
     const struct stay *other = wants_to_run ? find_overlap(p, pod, &err) : NULL;
     struct stay *stay = add_stay(p, pod);
-    char *text;
 
     /* Its end was told when its cores were free: no more is to be done for it
      * than to let it go.
@@ -152,12 +258,9 @@ admit(struct pods *p, const struct object *pod)
         stay_resume(stay);
         return;
     }
-    text = xasprintf("its allocation overlaps that of pod '%s/%s' here: %s",
-                     stay_pod(other)->meta->namespace,
-                     stay_pod(other)->meta->name,
-                     err.text);
-    stay_refuse(stay, BROKEN_OVERLAP, text);
-    free(text);
+    /* Judged when all that came together, a list, has been taken in. */
+    stay_await(stay);
+    timer_start(p->arrive, 0);
 }
 
 static void
@@ -170,8 +273,9 @@ on_change(const struct object *old_object,
     struct stay *stay = map_find(p->stays, pod->meta->uid);
     struct stay *former;
 
+    if (new_object == NULL || pod_is_finished(pod_of(pod)))
+        map_remove(p->over, pod->meta->uid);
     if (new_object == NULL) {
-        map_remove(p->disowned, pod->meta->uid);
         if (stay != NULL)
             stay_vanish(stay);
         else
@@ -189,7 +293,7 @@ on_change(const struct object *old_object,
         stay_update(stay, pod);
     else if (pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0)
         return; /* its end was told; its output stays as long as it does */
-    else if (map_find(p->disowned, pod->meta->uid) != NULL)
+    else if (map_find(p->over, pod->meta->uid) != NULL)
         return;
     else if (pod_of(pod)->status.allocation != NULL
              || pod->meta->deleted_at_us != 0)
@@ -231,6 +335,22 @@ sweep_places(struct pods *p)
     map_free(s.known);
 }
 
+/* A list that was made before their end would have them. */
+static void
+forget_over(struct pods *p)
+{
+    struct sweep s = {.pods = p, .known = map_new()};
+    const char *uid;
+    size_t at = 0;
+    void *value;
+
+    informer_visit(p->informer, note_uid, &s);
+    while (map_next(p->over, &at, &uid, &value))
+        if (map_find(s.known, uid) == NULL)
+            map_remove(p->over, uid);
+    map_free(s.known);
+}
+
 /* What was here before and is not in the API's list any more is gone. */
 static void
 on_synced(void *context)
@@ -257,6 +377,7 @@ on_synced(void *context)
         stay_vanish(gone[i]);
     }
     free(gone);
+    forget_over(p);
     sweep_places(p);
 }
 
@@ -302,7 +423,8 @@ pods_new(const struct ground *ground,
     p->mountings = mountings_new(ground->client);
     p->commons = commons_new(ground, visit_stays, p);
     p->stays = map_new();
-    p->disowned = map_new();
+    p->over = map_new();
+    p->arrive = timer_new(ground->loop, arrive_all, p);
     p->left = left;
     p->context = context;
     return p;
@@ -343,7 +465,8 @@ pods_free(struct pods *p)
     while (map_next(p->stays, &at, NULL, &stay))
         stay_free(stay);
     map_free(p->stays);
-    map_free(p->disowned);
+    map_free(p->over);
+    timer_free(p->arrive);
     commons_free(p->commons);
     blobs_free(p->blobs);
     mountings_free(p->mountings);
@@ -389,7 +512,7 @@ pods_disown(struct pods *p, const char *uid)
     if (stay != NULL && stay_holds_cores(stay))
         return false;
     if (stay == NULL)
-        map_put(p->disowned, uid, p);
+        map_put(p->over, uid, p);
     return true;
 }
 

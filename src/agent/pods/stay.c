@@ -52,6 +52,8 @@ stay_move(struct stay *s, enum stay_phase to)
     if (s->s.commons != NULL
         && (to == STAY_PREPARING || to == STAY_LAUNCHED || to == STAY_DONE))
         commons_recount(s->s.commons);
+    if (to == STAY_DONE && s->s.freed != NULL)
+        s->s.freed(s, s->s.context);
 }
 
 /* ---- Life ---- */
@@ -158,6 +160,7 @@ stay_be_done(struct stay *s)
 void
 stay_refuse(struct stay *s, const char *reason, const char *message)
 {
+    s->waits = false;
     stay_set_end(s, reason, message);
     /* That it was put where it cannot be is not the job's fault. */
     s->is_disruption = strcmp(reason, BROKEN_OVERLAP) == 0
@@ -227,6 +230,7 @@ stay_resume(struct stay *s)
 {
     const struct ground *g = s->s.ground;
 
+    s->waits = false;
     if (!site_is_there(g, s->uid) && !was_started(s->pod)) {
         stay_start(s);
         return;
@@ -284,6 +288,12 @@ be_overruled(struct stay *s)
 }
 
 void
+stay_await(struct stay *s)
+{
+    s->waits = true;
+}
+
+void
 stay_update(struct stay *s, const struct object *pod)
 {
     object_unref(s->pod);
@@ -294,6 +304,11 @@ stay_update(struct stay *s, const struct object *pod)
         telling_again(s); /* its node was not heard of for a while */
     if (pod->meta->deleted_at_us == 0 && !s->overruled)
         return;
+    if (s->waits) {
+        s->waits = false;
+        stay_be_done_silently(s);
+        return;
+    }
     following_note_deletion(s);
     if (s->pidfd >= 0)
         following_act(s);
@@ -305,6 +320,11 @@ void
 stay_vanish(struct stay *s)
 {
     s->vanished = true;
+    if (s->waits) {
+        s->waits = false;
+        stay_be_done_silently(s);
+        return;
+    }
     following_note_deletion(s);
     if (s->pidfd >= 0)
         following_act(s);
@@ -355,6 +375,12 @@ bool
 stay_holds_cores(const struct stay *s)
 {
     return s->phase != STAY_DONE;
+}
+
+bool
+stay_is_waiting(const struct stay *s)
+{
+    return s->waits;
 }
 
 bool

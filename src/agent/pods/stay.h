@@ -61,8 +61,9 @@ struct stay_settings {
     struct mountings *mountings;
     struct commons *commons;
     stay_over_fn *over;
+    stay_over_fn *freed;        /* it holds nothing any more, to be told yet */
     allocation_given_fn *given; /* memory, to all pods here; NULL: not known */
-    void *context;              /* of both */
+    void *context;              /* of them all */
     unsigned *n_launched; /* how many of them are, on the way to RUNNING */
 };
 
@@ -74,7 +75,9 @@ DEFINE_CLEANUP(struct stay, stay_free)
 
 /* Change. Start: runs it. Resume: takes up what an earlier agent left: a live
  * shepherd, an exit record, or a pod that was lost with the machine. Refuse:
- * ends it before it began. Dismiss: it was over before it came, and is let go.
+ * ends it before it began. Await: keeps it until its cores are free, which its
+ * owner looks after; it then resumes or is refused. Dismiss: it was over before
+ * it came, and is let go.
  * Recheck: the node's topology is another, or memory that others were given is.
  * Update: the API has a newer state, a deletion perhaps. Tell_now: what waits to
  * be told once more. Vanish: the API has it no more: it is killed at once and
@@ -83,6 +86,7 @@ DEFINE_CLEANUP(struct stay, stay_free)
 void stay_start(struct stay *stay);
 void stay_resume(struct stay *stay);
 void stay_refuse(struct stay *stay, const char *reason, const char *message);
+void stay_await(struct stay *stay);
 void stay_update(struct stay *stay, const struct object *pod);
 void stay_tell_now(struct stay *stay);
 void stay_vanish(struct stay *stay);
@@ -95,6 +99,7 @@ enum stay_phase stay_phase(const struct stay *stay);
 const struct object *stay_pod(const struct stay *stay);
 const char *stay_uid(const struct stay *stay);
 bool stay_holds_cores(const struct stay *stay);
+bool stay_is_waiting(const struct stay *stay); /* for cores to be free */
 bool stay_format_cgroup(const struct stay *stay, struct strbuf *out);
 bool stay_is_gone(const struct stay *stay);  /* from the API */
 bool stay_has_lost(const struct stay *stay); /* what the machine had */

@@ -36,6 +36,7 @@ struct stay {
     bool freed;    /* by its owner; the last of them really frees */
     bool vanished;
     bool overruled; /* the API has given the pod up, as its node's was */
+    bool waits;     /* for its cores to be free */
 
     /* The process. */
     int pidfd;

@@ -178,7 +178,7 @@ look_again(void *context)
 static bool
 was_unheard(struct looking *l, const struct client_reply *reply)
 {
-    if (reply->code != 0 && reply->code != 429 && reply->code < 500)
+    if (client_reply_is_final(reply))
         return false;
     if (l->again == NULL)
         l->again = timer_new(l->all->client->loop, look_again, l);

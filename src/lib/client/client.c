@@ -100,6 +100,13 @@ errno_without_answer(int code)
     return code < 0 ? code : -EREMOTEIO;
 }
 
+bool
+client_reply_is_final(const struct client_reply *reply)
+{
+    return reply->code != 0 && reply->code != 401 && reply->code != 408
+           && reply->code != 429 && (reply->code < 500 || reply->code == 501);
+}
+
 int
 client_reply_error(const struct client_reply *reply, struct error *err)
 {

@@ -174,3 +174,10 @@ void client_stop(struct client_watch *watch);
  * 503; 0 when the reply is no failure.
  */
 int client_reply_error(const struct client_reply *reply, struct error *err);
+
+/* Whether the API has answered what was asked, well or ill. It has not when no
+ * answer came, or one that speaks of the moment alone: the session is unknown
+ * (401), too many ask (429), or the server cannot serve now (5xx). Whoever
+ * needs the answer asks again.
+ */
+bool client_reply_is_final(const struct client_reply *reply);

@@ -6,6 +6,7 @@
 #include "lib/auth/digest.h"
 #include "lib/base/error.h"
 #include "lib/client/client.h"
+#include "lib/loop/loop.h"
 #include "testsuite/lib/suite.h"
 
 #define SCRIPT "#!/bin/sh\n"
@@ -33,6 +34,8 @@ ask(struct client *client,
     controller.done = done;
     controller.context = context;
     controller.asked++;
+    if (controller.asked > 1)
+        loop_stop(client->loop);
     return &controller.call;
 }
 
@@ -50,6 +53,16 @@ answer(const char *text)
                                            .text = text,
                                            .length = strlen(text)},
                     controller.context);
+}
+
+static void
+no_answer(int code)
+{
+    struct error err = {.code = -ECONNRESET, .text = "connection reset"};
+
+    controller.done(
+        &(struct client_reply){.code = code, .error = code == 0 ? &err : NULL},
+        controller.context);
 }
 
 static struct {
@@ -75,7 +88,15 @@ begin(void)
     memset(&controller, 0, sizeof(controller));
     memset(&got, 0, sizeof(got));
     controller.client.ops = &ops;
+    controller.client.loop = loop_new();
     return blobs_new(&controller.client);
+}
+
+static void
+end(struct blobs *blobs)
+{
+    blobs_free(blobs);
+    loop_free(controller.client.loop);
 }
 
 static void
@@ -105,7 +126,7 @@ START_TEST(content_is_fetched_once)
     ck_assert_mem_eq(blob_bytes(first), SCRIPT, blob_length(first));
     blob_release(first);
     blob_release(first);
-    blobs_free(blobs);
+    end(blobs);
 }
 END_TEST
 
@@ -118,7 +139,7 @@ START_TEST(content_that_is_not_what_its_name_says_is_refused)
 
     ck_assert_ptr_null(got.blob);
     ck_assert_int_eq(got.code, -EBADMSG);
-    blobs_free(blobs);
+    end(blobs);
 }
 END_TEST
 
@@ -128,7 +149,7 @@ START_TEST(who_waits_when_they_are_freed_is_told_that_nothing_comes)
 
     get(blobs, SCRIPT);
     ck_assert_uint_eq(got.calls, 0);
-    blobs_free(blobs);
+    end(blobs);
 
     ck_assert_uint_eq(controller.cancelled, 1);
     ck_assert_uint_eq(got.calls, 1);
@@ -144,14 +165,71 @@ START_TEST(one_that_is_used_when_they_are_freed_stays_for_its_user)
 
     get(blobs, SCRIPT);
     answer(SCRIPT);
-    blobs_free(blobs);
+    end(blobs);
 
     ck_assert_mem_eq(blob_bytes(got.blob), SCRIPT, blob_length(got.blob));
     blob_release(got.blob);
 }
 END_TEST
 
+/* A controller that restarts resets the connection, then refuses it, then is
+ * not ready, then does not know the session.
+ */
+START_TEST(a_controller_that_does_not_answer_is_asked_until_it_does)
+{
+    static const int codes[] = {0, 503, 401};
+    struct blobs *blobs = begin();
+
+    get(blobs, SCRIPT);
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+        no_answer(codes[i]);
+        ck_assert_uint_eq(got.calls, 0);
+        loop_run(controller.client.loop);
+        ck_assert_uint_eq(controller.asked, i + 2);
+    }
+    answer(SCRIPT);
+
+    ck_assert_uint_eq(got.calls, 1);
+    ck_assert_ptr_nonnull(got.blob);
+    blob_release(got.blob);
+    end(blobs);
+}
+END_TEST
+
+START_TEST(what_the_controller_refuses_is_not_asked_again)
+{
+    static const int codes[] = {403, 404, 410};
+    struct blobs *blobs = begin();
+
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+        get(blobs, SCRIPT);
+        no_answer(codes[i]);
+        ck_assert_uint_eq(got.calls, i + 1);
+        ck_assert_ptr_null(got.blob);
+    }
+    ck_assert_uint_eq(controller.asked, 3);
+    end(blobs);
+}
+END_TEST
+
+START_TEST(who_waits_to_ask_again_when_they_are_freed_is_told_so)
+{
+    struct blobs *blobs = begin();
+
+    get(blobs, SCRIPT);
+    no_answer(0);
+    end(blobs);
+
+    ck_assert_uint_eq(controller.cancelled, 0);
+    ck_assert_uint_eq(got.calls, 1);
+    ck_assert_int_eq(got.code, -ECANCELED);
+}
+END_TEST
+
 SUITE("blobs",
+      a_controller_that_does_not_answer_is_asked_until_it_does,
+      what_the_controller_refuses_is_not_asked_again,
+      who_waits_to_ask_again_when_they_are_freed_is_told_so,
       content_is_fetched_once,
       content_that_is_not_what_its_name_says_is_refused,
       who_waits_when_they_are_freed_is_told_that_nothing_comes,

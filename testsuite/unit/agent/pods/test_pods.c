@@ -13,11 +13,13 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/fd.h"
 #include "lib/client/announcer.h"
 #include "lib/loop/workers.h"
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
+#include "testsuite/unit/agent/turns.h"
 
 static struct {
     struct fake_client *api;
@@ -124,8 +126,12 @@ START_TEST(cores_that_a_pod_here_has_are_refused_to_another_and_that_is_said)
     bind_pod("one", "2-3");
     bind_pod("other", "3-4");
     bind_pod("third", "5");
+    for (int i = 0; i < 3; i++)
+        fake_client_fail(world.api, CLIENT_GET, "script", 503, "Unavailable");
     pods_start(world.pods);
-    fake_client_run(world.api);
+    turns_until(world.api,
+                is_refused_for_overlap("one")
+                    || is_refused_for_overlap("other"));
 
     refused = find(is_refused_for_overlap("one") ? "one" : "other");
     kept = find(is_refused_for_overlap("one") ? "other" : "one");
@@ -180,6 +186,136 @@ START_TEST(a_pod_that_is_over_holds_nothing_when_it_is_heard_of_again)
 }
 END_TEST
 
+/* An exit record of an earlier agent, which was killed before it had cleaned up,
+ * and the pod as it kept it.
+ */
+static void
+leave_behind(const char *uid, const char *pod)
+{
+    CLEANUP_FREE char *place = xasprintf("%s/pods", world.place);
+    CLEANUP_FREE char *there = xasprintf("%s/%s", place, uid);
+    CLEANUP_FREE char *file = xasprintf("%s/pod", there);
+    CLEANUP_FREE char *text = xasprintf("boot\n%s", pod);
+    struct ending e = {.pod_uid = (char *)(uintptr_t)uid,
+                       .boot_id = (char[]){"boot"}};
+    struct error err = {0};
+
+    (void)mkdir(place, 0700);
+    ck_assert_int_eq(mkdir(there, 0700), 0);
+    ck_assert_msg(ending_write(&e, there, there, &err) == 0, "%s", err.text);
+    ck_assert_int_eq(file_write_atomic(file, 0600, text, strlen(text), &err),
+                     0);
+}
+
+#define LEAVER(phase)                                               \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{"        \
+    "\"name\":\"leaver\",\"namespace\":\"physics\","                \
+    "\"uid\":\"uid-leaver\"},\"spec\":{\"nodeName\":\"n1\","        \
+    "\"securityContext\":{\"runAsUser\":1001},"                     \
+    "\"containers\":[{\"name\":\"main\",\"command\":[\"true\"]}]}," \
+    "\"status\":{\"phase\":\"" phase "\",\"allocation\":{\"cpus\":\"2-3\"}}}"
+
+/* The API knows of the end of the one, and has given its cores to another,
+ * while an agent that was restarted still cleans up.
+ */
+START_TEST(a_pod_waits_for_what_is_left_of_the_one_that_had_its_cores)
+{
+    begin();
+    leave_behind("uid-leaver", LEAVER("Running"));
+    fake_client_put(world.api, &pod_kind, LEAVER("Succeeded"));
+    bind_pod("next", "2-3");
+    pods_take_up(world.pods);
+    ck_assert_uint_eq(pods_count_running(world.pods), 1);
+    pods_start(world.pods);
+    fake_client_run(world.api);
+
+    ck_assert(!is_refused_for_overlap("next"));
+    ck_assert_uint_eq(fake_client_calls(world.api, CLIENT_GET, "script"), 0);
+    /* It starts when the other is gone, and fails for want of its script. */
+    turns_until(world.api, find("next")->status.reason != NULL);
+    ck_assert_str_eq(find("next")->status.reason, "StartError");
+    ck_assert_uint_eq(fake_client_calls(world.api, CLIENT_GET, "script"), 1);
+    end();
+}
+END_TEST
+
+START_TEST(a_pod_that_waits_and_is_deleted_is_let_go)
+{
+    begin();
+    leave_behind("uid-leaver", LEAVER("Running"));
+    fake_client_put(world.api, &pod_kind, LEAVER("Succeeded"));
+    fake_client_put(world.api,
+                    &pod_kind,
+                    "{\"metadata\":{\"name\":\"next\",\"namespace\":"
+                    "\"physics\",\"uid\":\"uid-next\"},\"spec\":{"
+                    "\"nodeName\":\"n1\",\"containers\":[{\"name\":"
+                    "\"main\"}]},\"status\":{\"phase\":\"Pending\","
+                    "\"allocation\":{\"cpus\":\"2-3\"}}}");
+    pods_take_up(world.pods);
+    pods_start(world.pods);
+    fake_client_run(world.api);
+    fake_client_put(world.api,
+                    &pod_kind,
+                    "{\"metadata\":{\"name\":\"next\",\"namespace\":"
+                    "\"physics\",\"uid\":\"uid-next\","
+                    "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},"
+                    "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{"
+                    "\"name\":\"main\"}]},\"status\":{\"phase\":"
+                    "\"Pending\",\"allocation\":{\"cpus\":\"2-3\"}}}");
+    fake_client_run(world.api);
+
+    ck_assert_ptr_null(
+        fake_client_find(world.api, &pod_kind, "physics", "next"));
+    end();
+}
+END_TEST
+
+/* The answer to what an agent says is there before the watch brings what led to
+ * it: a late event shows the pod as it was.
+ */
+START_TEST(a_late_word_of_a_pod_that_is_over_does_not_start_it_again)
+{
+    static const char *const phases[] = {"Pending", "Running"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(phases); i++) {
+        CLEANUP_FREE char *late = NULL;
+
+        begin();
+        bind_pod("late", "2-3");
+        late = xasprintf(
+            "{\"metadata\":{\"name\":\"late\",\"namespace\":\"physics\","
+            "\"uid\":\"uid-late\",\"labels\":{\"a\":\"b\"}},\"spec\":{"
+            "\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\"}]},"
+            "\"status\":{\"phase\":\"%s\",\"allocation\":{\"cpus\":"
+            "\"2-3\"}}}",
+            phases[i]);
+        fake_client_fail(world.api, CLIENT_GET, "script", 503, "Unavailable");
+        pods_start(world.pods);
+        fake_client_run(world.api);
+        fake_client_hold_watches(world.api, true);
+        fake_client_put(world.api, &pod_kind, late);
+        turns_until(world.api, pods_count_running(world.pods) == 0);
+        ck_assert_str_eq(find("late")->status.phase, "Failed");
+
+        fake_client_hold_watches(world.api, false);
+        fake_client_run(world.api);
+        bind_pod("next", "2-3");
+        fake_client_run(world.api);
+
+        ck_assert_uint_eq(fake_client_calls(world.api, CLIENT_GET, "script"),
+                          3);
+        ck_assert_uint_eq(
+            fake_client_calls(world.api, CLIENT_MERGE_PATCH, "status"),
+            2);
+        ck_assert(!is_refused_for_overlap("next"));
+        end();
+    }
+}
+END_TEST
+
 SUITE("pods",
+      a_pod_waits_for_what_is_left_of_the_one_that_had_its_cores,
+      a_pod_that_waits_and_is_deleted_is_let_go,
+      a_late_word_of_a_pod_that_is_over_does_not_start_it_again,
       cores_that_a_pod_here_has_are_refused_to_another_and_that_is_said,
       a_pod_that_is_over_holds_nothing_when_it_is_heard_of_again)
