@@ -195,6 +195,8 @@ create_pods(struct job_control *c,
 {
     int64_t until_us = clock_monotonic_us(c->clock) + EXPECT_FOR_US;
 
+    if (plan->n_create > 0 && tally->began_us == 0)
+        tally->began_us = clock_real_us(c->clock);
     for (unsigned i = 0; i < plan->n_create; i++) {
         const struct job_plan_pod *pod = &plan->create[i];
 
@@ -232,6 +234,8 @@ work_on_job(const char *key, void *context)
     }
     m = memory_of(c, key, job_of(job));
     job_tally_expire(m->tally, clock_monotonic_us(c->clock));
+    if (job_of(job)->spec.suspend)
+        m->tally->began_us = 0; /* it starts anew when it is resumed */
     arena = arena_new(0);
     job_plan(job_of(job),
              m->tally,

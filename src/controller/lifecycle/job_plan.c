@@ -190,8 +190,10 @@ plan_end(const struct job_tally *t,
 {
     plan->delete_active = t->live > 0;
     job_report_verdict(report, verdict);
-    if (t->active == 0 && t->ending == 0)
-        job_report_end(report, verdict);
+    if (t->active > 0 || t->ending > 0)
+        return;
+    job_report_start(report, t->began_us);
+    job_report_end(report, verdict);
 }
 
 /* Suspended, or asked to begin anew: its pods go first. */
@@ -212,6 +214,16 @@ plan_interruption(const struct job *job,
         job_report_suspended(report, false);
     if (job_tally_is_requeued(job, &before) && is_settled)
         job_report_requeued(report, before);
+}
+
+/* From its first pod on, though that may have failed by now: the deadline of a
+ * Job whose pods fail at once counts through the waits between them.
+ */
+static bool
+has_started(const struct job *job, const struct job_tally *t)
+{
+    return !job->spec.suspend && !job_tally_is_suspended(job)
+           && (t->active > 0 || t->made > 0);
 }
 
 void
@@ -240,8 +252,8 @@ job_plan(const struct job *job,
         else
             plan_pods(job, t, now_us, limit, arena, &plan);
         wake_at_deadline(job, now_us, &plan);
-        if (!job->spec.suspend && t->active > 0)
-            job_report_start(&report);
+        if (has_started(job, t))
+            job_report_start(&report, t->began_us);
     }
     plan.status = json_count(report.status) > 0 ? report.status : NULL;
     plan.status_is_urgent = report.is_urgent;

@@ -108,7 +108,6 @@ job_report_end(struct job_report *r, const struct job_verdict *v)
     r->news = is_complete
                   ? (struct job_news){false, "Completed", "Job completed"}
                   : (struct job_news){true, v->reason, v->message};
-    job_report_start(r);
     if (is_complete)
         set_time(r->arena, r->status, "completionTime", r->now_us);
 }
@@ -286,10 +285,14 @@ job_report_counts(struct job_report *r, const struct job_tally *t)
 }
 
 void
-job_report_start(struct job_report *r)
+job_report_start(struct job_report *r, int64_t began_us)
 {
-    if (r->job->status.start_at_us == 0)
-        set_time(r->arena, r->status, "startTime", r->now_us);
+    if (r->job->status.start_at_us == 0
+        && json_get(r->status, "startTime") == NULL)
+        set_time(r->arena,
+                 r->status,
+                 "startTime",
+                 began_us > 0 ? began_us : r->now_us);
 }
 
 void

@@ -35,9 +35,11 @@ struct job_report {
 struct job_report
 job_report(struct arena *arena, const struct job *job, int64_t now_us);
 
-/* What is counted of the pods, and how the last one has run. */
+/* What is counted of the pods, and how the last one has run. Start: since
+ * `began_us`, or, where that is 0, now; nothing when the status says it already.
+ */
 void job_report_counts(struct job_report *r, const struct job_tally *tally);
-void job_report_start(struct job_report *r);
+void job_report_start(struct job_report *r, int64_t began_us);
 
 /* The verdict; then, when no pod is left, the end. */
 void job_report_verdict(struct job_report *r, const struct job_verdict *v);

@@ -49,6 +49,7 @@ struct job_tally {
     int64_t next_index;
     int64_t failures_in_a_row; /* since the last success */
     int64_t last_failure_us, last_success_us;
+    int64_t began_us;   /* when its first pod was made; 0: not known */
     char *fail_message; /* of the rule that fails the job; NULL: none has */
     struct tally_run run;
 

@@ -39,6 +39,7 @@ struct finished {
     char *namespace;
     char *name;
     char *uid;
+    char *version; /* of the Job that this was read from */
     struct retention *retention;
 };
 
@@ -77,6 +78,7 @@ free_finished(struct finished *f)
     free(f->namespace);
     free(f->name);
     free(f->uid);
+    free(f->version);
     free(f);
 }
 
@@ -92,23 +94,53 @@ end_of(const struct job *job)
     return end;
 }
 
+/* When it ended and has to go, which an update may have changed. */
+static void
+read_times(struct finished *f, const struct job *job)
+{
+    const int64_t *ttl = job->spec.ttl_seconds_after_finished;
+
+    f->ended_us = end_of(job);
+    f->due_us = f->ended_us + f->retention->max_age_us;
+    if (ttl != NULL && f->ended_us + *ttl * 1000000 < f->due_us)
+        f->due_us = f->ended_us + *ttl * 1000000;
+    free(f->version);
+    f->version = xstrdup(job->meta.resource_version);
+}
+
 static void
 note_finished(struct retention *r, const char *key, const struct job *job)
 {
     struct finished *f = xnew(struct finished);
-    const int64_t *ttl = job->spec.ttl_seconds_after_finished;
 
     f->retention = r;
-    f->ended_us = end_of(job);
-    f->due_us = f->ended_us + r->max_age_us;
-    if (ttl != NULL && f->ended_us + *ttl * 1000000 < f->due_us)
-        f->due_us = f->ended_us + *ttl * 1000000;
+    read_times(f, job);
     f->namespace = xstrdup(job->meta.namespace);
     f->name = xstrdup(job->meta.name);
     f->uid = xstrdup(job->meta.uid);
     map_put(r->finished, key, f);
     heap_push(r->by_end, f);
     heap_push(r->by_due, f);
+}
+
+/* One whose delete is on the way is put back when that is answered. */
+static void
+note_again(struct finished *f, const struct job *job)
+{
+    struct retention *r = f->retention;
+
+    read_times(f, job);
+    if (f->end_place != HEAP_NOWHERE)
+        heap_moved(r->by_end, f);
+    if (f->due_place != HEAP_NOWHERE)
+        heap_moved(r->by_due, f);
+}
+
+static void
+put_back(struct finished *f)
+{
+    heap_push(f->retention->by_due, f);
+    heap_push(f->retention->by_end, f);
 }
 
 static void
@@ -141,10 +173,15 @@ on_job(const struct object *old_object,
             list_add_last(&r->departed, &f->link);
         else
             free_finished(f);
-    } else if (job_is_finished(job_of(job))
-               && map_find(r->finished, key) == NULL) {
-        note_finished(r, key, job_of(job));
+        return;
     }
+    if (!job_is_finished(job_of(job)))
+        return;
+    f = map_find(r->finished, key);
+    if (f == NULL)
+        note_finished(r, key, job_of(job));
+    else
+        note_again(f, job_of(job));
 }
 
 static void
@@ -161,8 +198,12 @@ on_deleted(const struct client_reply *reply, void *context)
         free_finished(f);
         return;
     }
-    if (reply->code == 200 || reply->code == 404 || reply->code == 409)
+    if (reply->code == 200 || reply->code == 404)
         return; /* the watch tells when it is gone, or another one there */
+    if (reply->code == 409) { /* it was changed: looked at as it is now */
+        put_back(f);
+        return;
+    }
     client_reply_error(reply, &err);
     log_warning("cannot remove the finished job '%s/%s': %s, trying again "
                 "in a minute",
@@ -170,16 +211,18 @@ on_deleted(const struct client_reply *reply, void *context)
                 f->name,
                 err.text);
     f->due_us = clock_real_us(r->clock) + 60 * INT64_C(1000000);
-    heap_push(r->by_due, f);
-    heap_push(r->by_end, f);
+    put_back(f);
 }
 
-/* That one, not another of its name. */
+/* That one as it was judged: not another of its name, nor what was changed since
+ * and is to be kept.
+ */
 static void
 remove_job(struct retention *r, struct finished *f)
 {
     struct arena *arena = arena_new(0);
     struct json *body = json_object(arena);
+    struct json *preconditions;
     struct client_request request = {
         .verb = CLIENT_DELETE,
         .kind = &job_kind,
@@ -191,10 +234,9 @@ remove_job(struct retention *r, struct finished *f)
     json_set_string(arena, body, "kind", "DeleteOptions");
     json_set_string(arena, body, "apiVersion", "v1");
     json_set_string(arena, body, "propagationPolicy", "Background");
-    json_set_string(arena,
-                    json_make_object(arena, body, "preconditions"),
-                    "uid",
-                    f->uid);
+    preconditions = json_make_object(arena, body, "preconditions");
+    json_set_string(arena, preconditions, "uid", f->uid);
+    json_set_string(arena, preconditions, "resourceVersion", f->version);
     take_out(r, f);
     f->is_going = true;
     r->deletes++;

@@ -675,6 +675,7 @@ START_TEST(an_index_that_has_failed_stays_failed_without_its_pods)
 {
     given_job("",
               INDEXED("3") ",\"backoffLimitPerIndex\":0",
+              "\"startTime\":\"2023-11-14T22:13:20Z\","
               "\"attempts\":1,\"failed\":1,\"failedIndexes\":\"1\"");
 
     struct job_plan plan = plan_at(NOW);
@@ -845,7 +846,34 @@ START_TEST(a_job_past_its_deadline_fails_and_ends_its_pods)
 }
 END_TEST
 
+/* Its first status is written when its pod has failed, and it waits for the next
+ * one: the deadline counts all the same.
+ */
+START_TEST(a_job_that_fails_at_once_has_started_with_its_first_pod)
+{
+    given_job("", "\"activeDeadlineSeconds\":5,\"backoffLimit\":6", "");
+    given_pod("j-0", FAILED_WITH("1"));
+    tally->began_us = NOW;
+
+    struct job_plan plan = plan_at(NOW + 900000);
+
+    ck_assert_uint_eq(plan.n_create, 0);
+    ck_assert_str_eq(json_get_text(plan.status, "startTime"),
+                     "2023-11-14T22:13:20Z");
+    done();
+    given_job("",
+              "\"activeDeadlineSeconds\":5,\"backoffLimit\":6",
+              "\"startTime\":\"2023-11-14T22:13:20Z\",\"attempts\":1,"
+              "\"failed\":1");
+    given_pod("j-0", FAILED_WITH("1"));
+    ck_assert_int_eq(plan_at(NOW + 4000000).wake_after_us, 1000000);
+    ck_assert(has_condition(plan_at(NOW + 5000000).status, "FailureTarget"));
+    done();
+}
+END_TEST
+
 SUITE("job_plan",
+      a_job_that_fails_at_once_has_started_with_its_first_pod,
       a_new_job_gets_its_pod,
       a_pod_that_was_asked_for_is_not_asked_for_again,
       a_job_whose_pod_succeeds_is_complete,

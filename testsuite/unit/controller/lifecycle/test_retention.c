@@ -139,6 +139,51 @@ START_TEST(those_that_say_so_go_earlier)
 }
 END_TEST
 
+static void
+run_for_a_while(void)
+{
+    for (int i = 0; i < 25; i++) {
+        fake_client_run(api);
+        timer_start(end_of_turn, 50);
+        loop_run(loop);
+    }
+}
+
+START_TEST(one_that_says_so_after_its_end_goes_earlier_or_later)
+{
+    begin(24 * 3600, 0);
+    put_job("sooner", "", HOUR);
+    put_job("later", "\"ttlSecondsAfterFinished\":7200,", HOUR);
+    stock_start(stock);
+    fake_client_run(api);
+    put_job("sooner", "\"ttlSecondsAfterFinished\":600,", HOUR);
+    put_job("later", "\"ttlSecondsAfterFinished\":14400,", HOUR);
+
+    until_left(1);
+    ck_assert(is_there("later"));
+    fake_clock_advance(&now, 2 * HOUR);
+    run_for_a_while();
+    ck_assert(is_there("later"));
+    fake_clock_advance(&now, HOUR);
+    until_left(0);
+    end();
+}
+END_TEST
+
+/* The server has a newer one, which the watch has still to show. */
+START_TEST(one_that_was_changed_meanwhile_is_looked_at_again)
+{
+    begin(24 * 3600, 0);
+    put_job("changed", "\"ttlSecondsAfterFinished\":600,", HOUR);
+    fake_client_fail(api, CLIENT_DELETE, NULL, 409, "Conflict");
+    stock_start(stock);
+
+    until_left(0);
+    ck_assert_uint_eq(fake_client_calls(api, CLIENT_DELETE, NULL), 2);
+    end();
+}
+END_TEST
+
 START_TEST(of_too_many_the_oldest_go)
 {
     begin(24 * 3600, 2);
@@ -197,6 +242,8 @@ END_TEST
 SUITE("retention",
       jobs_go_by_their_age_once_they_have_ended,
       those_that_say_so_go_earlier,
+      one_that_says_so_after_its_end_goes_earlier_or_later,
+      one_that_was_changed_meanwhile_is_looked_at_again,
       of_too_many_the_oldest_go,
       the_oldest_go_however_many_there_are,
       a_removal_that_fails_is_tried_again)
