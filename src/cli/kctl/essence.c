@@ -43,6 +43,7 @@ static const char *const ties[] = {
     "kiln.hpc/script",
     "kiln.hpc/submission-digest",
     "kiln.hpc/submission-key",
+    "kiln.hpc/submitter-uid",
     "kiln.hpc/uid",
     "kiln.hpc/user",
 };

@@ -111,6 +111,7 @@ keep_signature(struct request *q,
         ANNOTATION_USER,
         ANNOTATION_UID,
         ANNOTATION_SUBMISSION,
+        ANNOTATION_SUBMITTER,
         "kiln.hpc/submission-digest",
     };
     struct json *meta = json_make_object(q->arena, tree, "metadata");

@@ -246,6 +246,16 @@ set_annotation(struct request *q,
                     value);
 }
 
+static bool
+is_for_another(const struct request *q, struct json *tree)
+{
+    const struct json *context =
+        json_get_path(tree, "spec.template.spec.securityContext");
+    int64_t uid = json_get_int(context, "runAsUser", q->caller->uid);
+
+    return uid != (int64_t)q->caller->uid;
+}
+
 /* True: go on. */
 static bool
 check_submission(struct request *q, struct json *tree)
@@ -255,6 +265,7 @@ check_submission(struct request *q, struct json *tree)
 
     if (annotations != NULL) {
         json_remove(annotations, ANNOTATION_SUBMISSION);
+        json_remove(annotations, ANNOTATION_SUBMITTER);
         json_remove(annotations, ANNOTATION_DIGEST);
     }
     if (q->submission_key == NULL || q->route.kind != &job_kind)
@@ -269,6 +280,11 @@ check_submission(struct request *q, struct json *tree)
     if (reply_submitted(q, digest))
         return false;
     set_annotation(q, tree, ANNOTATION_SUBMISSION, q->submission_key);
+    if (is_for_another(q, tree))
+        set_annotation(q,
+                       tree,
+                       ANNOTATION_SUBMITTER,
+                       arena_printf(q->arena, "%u", (unsigned)q->caller->uid));
     set_annotation(q, tree, ANNOTATION_DIGEST, digest);
     return true;
 }

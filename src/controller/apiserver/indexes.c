@@ -32,14 +32,23 @@ pod_job(const struct object *object, char buffer[64])
     return owner != NULL ? owner->uid : NULL;
 }
 
+/* Keys are the caller's. The Job names him when he submitted it for somebody
+ * else; otherwise he is its owner.
+ */
 static const char *
 job_key(const struct object *object, char buffer[64])
 {
     const char *key =
         string_map_find(&object->meta->annotations, ANNOTATION_SUBMISSION);
+    const char *submitter =
+        string_map_find(&object->meta->annotations, ANNOTATION_SUBMITTER);
     const struct security_context *context =
         job_of(object)->spec.template_.spec->security_context;
 
+    if (key != NULL && submitter != NULL) {
+        snprintf(buffer, 64, "%.12s/%s", submitter, key);
+        return buffer;
+    }
     if (key == NULL || context == NULL || context->run_as_user == NULL)
         return NULL;
     snprintf(buffer, 64, "%" PRId64 "/%s", *context->run_as_user, key);

@@ -82,6 +82,7 @@ void meta_prepare(const struct kind *kind,
 #define ANNOTATION_REQUEUE_BEFORE \
     "kiln.hpc/requeue-before" /* pods made before do not count */
 #define ANNOTATION_SUBMISSION     "kiln.hpc/submission-key"
+#define ANNOTATION_SUBMITTER      "kiln.hpc/submitter-uid"
 #define ANNOTATION_CANCEL         "kiln.hpc/cancel"   /* by whom; ends a Job */
 #define ANNOTATION_JOB_NAME       "kiln.hpc/job-name" /* ksub -J */
 #define ANNOTATION_JOB_ID         "kiln.hpc/job-id"   /* on pods: status.id */
