@@ -29,11 +29,12 @@
 void
 compose_needs(const struct object *pod, struct compose_needs *ret_needs)
 {
-    const struct owner_reference *owner = meta_controller(pod->meta);
+    const struct owner_reference *owner =
+        meta_controller_of(pod->meta, &job_kind);
     const struct string_map *notes = &pod->meta->annotations;
 
     *ret_needs = (struct compose_needs){0};
-    if (owner == NULL || strcmp(owner->kind, job_kind.name) != 0)
+    if (owner == NULL)
         return;
     ret_needs->job = owner->name;
     ret_needs->script = string_map_find(notes, ANNOTATION_SCRIPT);

@@ -14,6 +14,7 @@
 #include "lib/api/allocation.h"
 #include "lib/api/cpuset.h"
 #include "lib/api/job.h"
+#include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
 #include "lib/api/quantity.h"
@@ -91,7 +92,8 @@ add_submitted(struct variables *v,
 const char *
 environment_job_name(const struct object *pod)
 {
-    const struct owner_reference *owner = meta_controller(pod->meta);
+    const struct owner_reference *owner =
+        meta_controller_of(pod->meta, &job_kind);
     const char *name =
         string_map_find(&pod->meta->annotations, ANNOTATION_JOB_NAME);
 

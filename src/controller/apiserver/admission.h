@@ -63,6 +63,9 @@ admission_rule_fn held_job_admit;
 admission_rule_fn job_name_admit;
 admission_rule_fn job_pod_admit;
 
+/* admission_references.c */
+admission_rule_fn owner_references_admit;
+
 /* admission_process.c */
 admission_rule_fn process_admit;
 

@@ -14,6 +14,7 @@
 #include "lib/api/kind.h"
 #include "lib/api/lease.h"
 #include "lib/api/object.h"
+#include "lib/api/object_owner.h"
 #include "lib/api/persistent_volume.h"
 #include "lib/api/pod.h"
 #include "lib/api/selector.h"
@@ -256,28 +257,6 @@ authorization_check(struct request *q)
     }
 }
 
-bool
-object_owner(const struct object *object, uid_t *ret_uid)
-{
-    const struct security_context *context = NULL;
-    const char *uid;
-
-    if (object->kind == CLAIM) {
-        uid = string_map_find(&object->meta->annotations, ANNOTATION_UID);
-        if (uid != NULL)
-            *ret_uid = (uid_t)strtoul(uid, NULL, 10);
-        return uid != NULL;
-    }
-    if (object->kind == &pod_kind)
-        context = pod_of(object)->spec.security_context;
-    else if (object->kind == &job_kind)
-        context = job_of(object)->spec.template_.spec->security_context;
-    if (context == NULL || context->run_as_user == NULL)
-        return false;
-    *ret_uid = (uid_t)*context->run_as_user;
-    return true;
-}
-
 static bool
 is_owner(const struct caller *caller, const struct object *object)
 {
@@ -287,16 +266,8 @@ is_owner(const struct caller *caller, const struct object *object)
            && uid == caller->uid;
 }
 
-static bool
-is_same_controller(const struct object *pod, const char *uid)
-{
-    const struct owner_reference *owner = meta_controller(pod->meta);
-
-    return owner != NULL && owner->uid != NULL && strcmp(owner->uid, uid) == 0;
-}
-
 struct search {
-    const char *job_uid;
+    const struct object *job;
     const char *node;
     bool found;
 };
@@ -308,7 +279,8 @@ visit_job_pod(const struct object *pod, void *context)
     const char *node = pod_of(pod)->spec.node_name;
 
     search->found = node != NULL && strcmp(node, search->node) == 0
-                    && is_same_controller(pod, search->job_uid);
+                    && meta_is_controlled_by(pod->meta, search->job)
+                    && object_owner_is_same(pod, search->job);
     return !search->found;
 }
 
@@ -384,7 +356,7 @@ is_on_node(const struct request *q, const struct object *object)
         return bound != NULL && strcmp(bound, node) == 0;
     }
     if (object->kind == &job_kind) {
-        struct search search = {.job_uid = object->meta->uid, .node = node};
+        struct search search = {.job = object, .node = node};
 
         store_visit_index(q->server->store,
                           INDEX_PODS_BY_JOB,

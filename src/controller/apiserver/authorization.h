@@ -50,9 +50,6 @@ bool authorization_check_change(struct request *request,
                                 const struct object *old_object,
                                 const struct json *tree);
 
-/* The uid a pod or job runs as; false for other kinds. */
-bool object_owner(const struct object *object, uid_t *ret_uid);
-
 /* Whether the caller may read all fields, or the redacted text alone. */
 bool authorization_reads_whole(const struct caller *caller,
                                const struct object *object);

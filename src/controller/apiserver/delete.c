@@ -19,6 +19,7 @@
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
+#include "lib/api/object_owner.h"
 #include "lib/api/pod.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"

@@ -26,7 +26,8 @@ pod_node(const struct object *object, char buffer[64])
 static const char *
 pod_job(const struct object *object, char buffer[64])
 {
-    const struct owner_reference *owner = meta_controller(object->meta);
+    const struct owner_reference *owner =
+        meta_controller_of(object->meta, &job_kind);
 
     (void)buffer;
     return owner != NULL ? owner->uid : NULL;

@@ -9,7 +9,7 @@
 
 enum index {
     INDEX_PODS_BY_NODE,     /* spec.nodeName, "" while they wait */
-    INDEX_PODS_BY_JOB,      /* the uid of the controlling owner */
+    INDEX_PODS_BY_JOB,      /* the uid of the controlling Job */
     INDEX_JOBS_BY_KEY,      /* "UID/SUBMISSION-KEY" */
     INDEX_EVENTS_BY_NAME,   /* of the object they are about */
     INDEX_CLASS_BY_DEFAULT, /* "default": the global one */

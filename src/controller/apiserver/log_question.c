@@ -170,9 +170,10 @@ find_previous(struct request *q, const struct object *pod)
 {
     const struct object *before =
         find_pod(q, previous_name(q->arena, pod->meta->name));
-    const struct owner_reference *owner = meta_controller(pod->meta);
+    const struct owner_reference *owner =
+        meta_controller_of(pod->meta, &job_kind);
     const struct owner_reference *same =
-        before != NULL ? meta_controller(before->meta) : NULL;
+        before != NULL ? meta_controller_of(before->meta, &job_kind) : NULL;
     const struct pod *p = pod_of(pod);
 
     if (owner != NULL && same != NULL && strcmp(owner->uid, same->uid) == 0)

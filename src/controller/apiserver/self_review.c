@@ -16,6 +16,7 @@
 #include "controller/store/store.h"
 #include "lib/api/causes.h"
 #include "lib/api/kind.h"
+#include "lib/api/object_owner.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/macro.h"

@@ -298,7 +298,7 @@ look_at_volume(const struct object *volume, void *context)
 static void
 say_waits(const struct pass *p)
 {
-    if (meta_controller(p->claim->meta) == NULL)
+    if (meta_controller_of(p->claim->meta, &pod_kind) == NULL)
         say(p,
             ANNOUNCE_STEP,
             "WaitForFirstConsumer",

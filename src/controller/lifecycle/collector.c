@@ -12,6 +12,7 @@
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
+#include "lib/api/object_owner.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/client/client.h"
@@ -124,10 +125,12 @@ add(struct collector *c, const struct object *object)
 /* --- owners --------------------------------------------------------------- */
 
 static const struct owner_reference *
-find_reference(const struct object *object, const char *uid)
+find_reference(const struct object *object, const struct object *owner)
 {
     for (unsigned i = 0; i < object->meta->owners.count; i++)
-        if (strcmp(object->meta->owners.items[i].uid, uid) == 0)
+        if (owner_reference_is_to(&object->meta->owners.items[i],
+                                  owner->kind,
+                                  owner->meta->uid))
             return &object->meta->owners.items[i];
     return NULL;
 }
@@ -152,12 +155,12 @@ is_gone(const struct collector *c,
     return owner == NULL || strcmp(owner->meta->uid, r->uid) != 0;
 }
 
-/* References to owners that are there, without `forgotten` (a uid, or NULL). */
+/* References to owners that are there, without `forgotten` (or NULL). */
 static void
 keep_owners(struct collector *c,
             struct chore *chore,
             const struct object *object,
-            const char *forgotten)
+            const struct object *forgotten)
 {
     struct arena *arena = arena_new(0);
     struct json *body = json_object(arena);
@@ -168,8 +171,11 @@ keep_owners(struct collector *c,
 
     for (unsigned i = 0; i < object->meta->owners.count; i++) {
         const struct owner_reference *r = &object->meta->owners.items[i];
-        bool goes = forgotten != NULL ? strcmp(r->uid, forgotten) == 0
-                                      : is_gone(c, object, r);
+        bool goes = forgotten != NULL
+                        ? owner_reference_is_to(r,
+                                                forgotten->kind,
+                                                forgotten->meta->uid)
+                        : is_gone(c, object, r);
 
         if (!goes)
             json_append(arena, left, json_at(all, i));
@@ -224,23 +230,34 @@ orphan(const struct object *object, void *context)
 {
     struct dependents *d = context;
 
-    if (find_reference(object, d->owner->meta->uid) == NULL)
+    if (find_reference(object, d->owner) == NULL)
         return;
-    d->count++;
-    keep_owners(d->collector, d->chore, object, d->owner->meta->uid);
+    d->count += object_owner_is_same(object, d->owner);
+    keep_owners(d->collector, d->chore, object, d->owner);
 }
 
-/* All are deleted; those that say so are waited for. */
+/* The deletion of the owner waits for a dependent that says so, and for the
+ * owner's own pods; never for what belongs to another user, who could keep it
+ * for ever.
+ */
+static bool
+is_waited_for(const struct object *owner,
+              const struct object *object,
+              const struct owner_reference *r)
+{
+    return object_owner_is_same(object, owner)
+           && (r->block_owner_deletion || object->kind == &pod_kind);
+}
+
 static void
 delete_first(const struct object *object, void *context)
 {
     struct dependents *d = context;
-    const struct owner_reference *r =
-        find_reference(object, d->owner->meta->uid);
+    const struct owner_reference *r = find_reference(object, d->owner);
 
     if (r == NULL)
         return;
-    d->count += r->block_owner_deletion || object->kind == &pod_kind;
+    d->count += is_waited_for(d->owner, object, r);
     if (object->meta->deleted_at_us == 0)
         chore_delete(d->chore, object);
 }
@@ -306,19 +323,17 @@ add_dependent(const struct object *object, void *context)
 {
     const struct owned_by *o = context;
 
-    if (find_reference(object, o->owner->meta->uid) != NULL)
+    if (find_reference(object, o->owner) != NULL)
         add(o->collector, object);
 }
 
 static bool
 wants_a_look(const struct object *object)
 {
-    const struct owner_reference *r = meta_controller(object->meta);
-
     if (object->meta->deleted_at_us != 0 && object->meta->finalizers.count > 0)
         return true;
     if (object->kind == &pod_kind && object->meta->owners.count == 1
-        && r != NULL && strcmp(r->kind, job_kind.name) == 0)
+        && meta_controller_of(object->meta, &job_kind) != NULL)
         return false; /* the garbage loop's */
     return object->meta->owners.count > 0;
 }

@@ -172,9 +172,11 @@ count_pod(const struct object *pod, void *context)
 
     if (!disruption_selects(c->budget, pod))
         return;
-    owner = meta_controller(pod->meta);
-    if (owner != NULL && strcmp(owner->kind, "Job") == 0)
+    owner = meta_controller_of(pod->meta, &job_kind);
+    if (owner != NULL)
         job = stock_find_job(c->d->stock, pod->meta->namespace, owner->name);
+    if (job != NULL && !meta_is_controlled_by(pod->meta, job))
+        job = NULL;
     disruption_tally_add(c->tally, pod, job);
 }
 

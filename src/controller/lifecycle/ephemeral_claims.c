@@ -12,6 +12,7 @@
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
+#include "lib/api/object_owner.h"
 #include "lib/api/persistent_volume_claim.h"
 #include "lib/api/pod.h"
 #include "lib/base/alloc.h"
@@ -31,9 +32,8 @@ struct ephemeral_claims {
 static bool
 is_owned_by(const struct object *claim, const struct object *pod)
 {
-    const struct owner_reference *owner = meta_controller(claim->meta);
-
-    return owner != NULL && strcmp(owner->uid, pod->meta->uid) == 0;
+    return meta_is_controlled_by(claim->meta, pod)
+           && object_owner_is_same(claim, pod);
 }
 
 static bool
@@ -199,8 +199,8 @@ on_claim(const struct object *old_object,
 
     if (new_object != NULL || !has_synced(e))
         return;
-    owner = meta_controller(old_object->meta);
-    if (owner == NULL || strcmp(owner->kind, pod_kind.name) != 0)
+    owner = meta_controller_of(old_object->meta, &pod_kind);
+    if (owner == NULL)
         return;
     pod = stock_find_pod(e->stock, old_object->meta->namespace, owner->name);
     if (pod != NULL)

@@ -35,11 +35,11 @@ struct garbage {
 static bool
 is_orphan(const struct garbage *g, const struct object *pod)
 {
-    const struct owner_reference *owner = meta_controller(pod->meta);
+    const struct owner_reference *owner =
+        meta_controller_of(pod->meta, &job_kind);
     const struct object *job;
 
-    if (owner == NULL || strcmp(owner->kind, job_kind.name) != 0
-        || pod->meta->deleted_at_us != 0)
+    if (owner == NULL || pod->meta->deleted_at_us != 0)
         return false;
     job = stock_find_job(g->stock, pod->meta->namespace, owner->name);
     return job == NULL || strcmp(job->meta->uid, owner->uid) != 0;

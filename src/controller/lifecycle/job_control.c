@@ -313,11 +313,11 @@ on_pod(const struct object *old_object,
 {
     struct job_control *c = context;
     const struct object *pod = new_object ? new_object : old_object;
-    const struct owner_reference *owner = meta_controller(pod->meta);
+    const struct owner_reference *owner =
+        meta_controller_of(pod->meta, &job_kind);
     CLEANUP_FREE char *key = NULL;
 
-    if (owner == NULL || strcmp(owner->kind, job_kind.name) != 0
-        || !stock_has_synced(c->stock))
+    if (owner == NULL || !stock_has_synced(c->stock))
         return;
     key = xasprintf("%s/%s", pod->meta->namespace, owner->name);
     tell_tally(c, key, owner, old_object, new_object);

@@ -84,11 +84,8 @@ is_made_already(const struct create *create, const char *name)
     const struct object *job = create->pass->job;
     const struct object *pod =
         stock_find_pod(create->pass->means->stock, job->meta->namespace, name);
-    const struct owner_reference *owner =
-        pod != NULL ? meta_controller(pod->meta) : NULL;
 
-    return pod == NULL
-           || (owner != NULL && strcmp(owner->uid, job->meta->uid) == 0);
+    return pod == NULL || meta_is_controlled_by(pod->meta, job);
 }
 
 static void

@@ -116,7 +116,8 @@ index_add(struct map *index, const char *value, const struct object *object)
 static const char *
 owner_uid_of(const struct object *object)
 {
-    const struct owner_reference *owner = meta_controller(object->meta);
+    const struct owner_reference *owner =
+        meta_controller_of(object->meta, &job_kind);
 
     return owner != NULL ? owner->uid : NULL;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "lib/api/kind.h"
 #include "lib/api/meta.h"
+#include "lib/api/object.h"
 #include "lib/api/rows.h"
 
 /* clang-format off */
@@ -114,6 +116,39 @@ meta_controller(const struct meta *meta)
         if (meta->owners.items[i].controller)
             return &meta->owners.items[i];
     return NULL;
+}
+
+static bool
+is_of_kind(const struct owner_reference *r, const struct kind *kind)
+{
+    return r->api_version != NULL && r->kind != NULL
+           && strcmp(r->kind, kind->name) == 0
+           && strcmp(r->api_version, kind->api_version) == 0;
+}
+
+bool
+owner_reference_is_to(const struct owner_reference *r,
+                      const struct kind *kind,
+                      const char *uid)
+{
+    return is_of_kind(r, kind) && r->uid != NULL && uid != NULL
+           && strcmp(r->uid, uid) == 0;
+}
+
+const struct owner_reference *
+meta_controller_of(const struct meta *meta, const struct kind *kind)
+{
+    const struct owner_reference *r = meta_controller(meta);
+
+    return r != NULL && is_of_kind(r, kind) ? r : NULL;
+}
+
+bool
+meta_is_controlled_by(const struct meta *meta, const struct object *owner)
+{
+    const struct owner_reference *r = meta_controller(meta);
+
+    return r != NULL && owner_reference_is_to(r, owner->kind, owner->meta->uid);
 }
 
 bool

@@ -37,8 +37,26 @@ struct meta {
 extern const struct record meta_record;
 extern const struct record owner_reference_record;
 
-/* The owner with controller: true, or NULL. */
+/* The owner with controller: true, or NULL. It is whatever the writer of the
+ * reference said: where it gives a right, or counts, ask for its kind.
+ */
 const struct owner_reference *meta_controller(const struct meta *meta);
+
+/* Whether the reference names an object of that kind (group, version and name)
+ * with that uid.
+ */
+struct kind;
+struct object;
+bool owner_reference_is_to(const struct owner_reference *r,
+                           const struct kind *kind,
+                           const char *uid);
+
+/* The owner with controller: true if it is of that kind, or NULL; and whether
+ * it is that object.
+ */
+const struct owner_reference *meta_controller_of(const struct meta *meta,
+                                                 const struct kind *kind);
+bool meta_is_controlled_by(const struct meta *meta, const struct object *owner);
 
 bool meta_has_finalizer(const struct meta *meta, const char *name);
 
@@ -46,7 +64,6 @@ bool meta_has_finalizer(const struct meta *meta, const char *name);
  * of the name.
  */
 struct causes;
-struct kind;
 struct json;
 void meta_check(struct causes *c,
                 const struct kind *kind,

@@ -73,7 +73,8 @@ put_job(const char *uid, const char *metadata)
                      "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
                      "\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
                      "\"uid\":\"%s\"%s},\"spec\":{\"template\":{\"spec\":"
-                     "{\"containers\":[{\"name\":\"main\"}]}}}}",
+                     "{\"securityContext\":{\"runAsUser\":1000},"
+                     "\"containers\":[{\"name\":\"main\"}]}}}}",
                      uid,
                      metadata));
 }
@@ -94,6 +95,26 @@ put_pod(const char *name, const char *owner_kind, const char *owner_uid)
                      name,
                      owner_kind,
                      owner_uid));
+}
+
+/* Of a user, on its way out and never gone, behind a job of user 1000. */
+static void
+put_stubborn_pod(const char *name, unsigned uid)
+{
+    fake_client_put(
+        api,
+        &pod_kind,
+        arena_printf(arena,
+                     "{\"metadata\":{\"name\":\"%s\","
+                     "\"namespace\":\"default\",\"deletionTimestamp\":"
+                     "\"2024-01-01T00:00:00Z\",\"ownerReferences\":"
+                     "[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+                     "\"name\":\"j\",\"uid\":\"u1\","
+                     "\"blockOwnerDeletion\":true}]},\"spec\":"
+                     "{\"securityContext\":{\"runAsUser\":%u},"
+                     "\"containers\":[{\"name\":\"main\"}]}}",
+                     name,
+                     uid));
 }
 
 static const struct object *
@@ -132,4 +153,24 @@ START_TEST(in_the_foreground_the_job_goes_when_its_pods_have)
 }
 END_TEST
 
-SUITE("collector", in_the_foreground_the_job_goes_when_its_pods_have)
+START_TEST(another_users_dependent_holds_no_deletion)
+{
+    begin();
+    put_job("u1", "");
+    put_stubborn_pod("of-another", 2000);
+    settle();
+
+    put_job("u1",
+            ",\"deletionTimestamp\":\"2024-01-01T00:00:00Z\","
+            "\"finalizers\":[\"foregroundDeletion\",\"example.net/mine\"]");
+    for (int i = 0; i < 300 && finalizers_of_job() != 1; i++)
+        settle();
+
+    ck_assert_uint_eq(finalizers_of_job(), 1);
+    end();
+}
+END_TEST
+
+SUITE("collector",
+      another_users_dependent_holds_no_deletion,
+      in_the_foreground_the_job_goes_when_its_pods_have)

@@ -109,6 +109,25 @@ end(void)
     fake_client_free(api);
 }
 
+START_TEST(a_pod_is_a_jobs_only_if_it_names_a_job)
+{
+    begin();
+    stock_start(stock);
+    fake_client_run(api);
+    fake_client_put(api,
+                    &pod_kind,
+                    "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\","
+                    "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":"
+                    "\"ReplicaSet\",\"name\":\"j\",\"uid\":\"u1\","
+                    "\"controller\":true}]},\"spec\":{\"containers\":"
+                    "[{\"name\":\"main\"}]}}");
+    fake_client_run(api);
+
+    ck_assert_str_eq(owned("u1"), "");
+    end();
+}
+END_TEST
+
 START_TEST(pods_are_found_by_their_owner_and_their_node)
 {
     begin();
@@ -149,5 +168,6 @@ START_TEST(it_has_synced_when_all_kinds_are_there)
 END_TEST
 
 SUITE("stock",
+      a_pod_is_a_jobs_only_if_it_names_a_job,
       pods_are_found_by_their_owner_and_their_node,
       it_has_synced_when_all_kinds_are_there)

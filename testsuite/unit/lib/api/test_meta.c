@@ -2,6 +2,7 @@
 #include "lib/api/meta.h"
 
 #include "lib/api/object.h"
+#include "lib/base/macro.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/lib/tree.h"
 
@@ -20,6 +21,46 @@ START_TEST(the_controller_is_the_owner_that_says_so)
 
     ck_assert_str_eq(meta_controller(o->meta)->name, "b");
     ck_assert_ptr_null(meta_controller(&none));
+}
+END_TEST
+
+START_TEST(a_reference_is_matched_by_version_kind_and_uid)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    static const struct {
+        const char *reference;
+        bool is_the_job;
+    } cases[] = {
+        {"'apiVersion':'batch/v1','kind':'Job','uid':'u'", true},
+        {"'apiVersion':'batch/v1','kind':'Job','uid':'v'", false},
+        {"'apiVersion':'batch/v1','kind':'Job'", false},
+        {"'apiVersion':'v1','kind':'Job','uid':'u'", false},
+        {"'apiVersion':'apps/v1','kind':'ReplicaSet','uid':'u'", false},
+        {"'apiVersion':'batch/v1','kind':'CronJob','uid':'u'", false},
+        {"'kind':'Job','uid':'u'", false},
+    };
+    CLEANUP(object_unrefp)
+    const struct object *job =
+        object_new(&job_kind,
+                   object_tree_of(arena,
+                                  &job_kind,
+                                  "{'metadata':{'name':'j','uid':'u'}}"));
+
+    for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(object_unrefp)
+        const struct object *o = object_new(
+            &pod_kind,
+            object_tree_of(arena,
+                           &pod_kind,
+                           arena_printf(arena,
+                                        "{'metadata':{'name':'p',"
+                                        "'ownerReferences':[{'name':'j',%s,"
+                                        "'controller':true}]}}",
+                                        cases[i].reference)));
+
+        ck_assert_int_eq(meta_is_controlled_by(o->meta, job),
+                         cases[i].is_the_job);
+    }
 }
 END_TEST
 
@@ -109,6 +150,7 @@ END_TEST
 
 SUITE("meta",
       the_controller_is_the_owner_that_says_so,
+      a_reference_is_matched_by_version_kind_and_uid,
       what_no_client_may_change_is_put_back,
       metadata_is_checked_in_every_kind,
       owners_finalizers_and_names_have_rules)

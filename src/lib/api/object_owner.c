@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/object_owner.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/api/job.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+
+/* As it was signed by admission, or by the controller for a pod's user. */
+static bool
+parse_uid(const char *text, uid_t *ret_uid)
+{
+    char *end;
+    unsigned long value;
+
+    if (text == NULL || text[0] < '0' || text[0] > '9')
+        return false;
+    errno = 0;
+    value = strtoul(text, &end, 10);
+    if (errno != 0 || *end != '\0' || value >= (uid_t)-1)
+        return false;
+    *ret_uid = (uid_t)value;
+    return true;
+}
+
+bool
+object_owner(const struct object *object, uid_t *ret_uid)
+{
+    const struct security_context *context = NULL;
+
+    if (object->kind == &persistent_volume_claim_kind)
+        return parse_uid(
+            string_map_find(&object->meta->annotations, ANNOTATION_UID),
+            ret_uid);
+    if (object->kind == &pod_kind)
+        context = pod_of(object)->spec.security_context;
+    else if (object->kind == &job_kind
+             && job_of(object)->spec.template_.spec != NULL)
+        context = job_of(object)->spec.template_.spec->security_context;
+    if (context == NULL || context->run_as_user == NULL)
+        return false;
+    *ret_uid = (uid_t)*context->run_as_user;
+    return true;
+}
+
+bool
+object_owner_is_same(const struct object *a, const struct object *b)
+{
+    uid_t one, other;
+
+    return !object_owner(a, &one) || !object_owner(b, &other) || one == other;
+}

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh
+# shellcheck disable=SC2034,SC2154 # variables of tests and of cluster.sh
+# api.sh - the API's plain words, for tests of what one user may do to another
+#
+# After tap.sh and cluster.sh; the controller listens on $cluster/socket, too:
+#
+#   cluster_controller --socket "$cluster/socket"
+#   like "a pod is made" "$(api kilntest1 POST "$pods" "$(pod_json p)")" '^201 '
+#   forbidden "a node is not" kilntest1 DELETE /api/v1/nodes/n1
+
+jobs=/apis/batch/v1/namespaces/default/jobs
+pods=/api/v1/namespaces/default/pods
+claims=/api/v1/namespaces/default/persistentvolumeclaims
+merge=application/merge-patch+json
+
+root() { kctl --server "http+unix://$cluster/socket" "$@"; }
+
+# api USER METHOD PATH [BODY [TYPE]]: one line, the code and the answer.
+api() {
+    # shellcheck disable=SC2016 # expanded by the inner shell
+    set -- "$1" "$2" "$3" "${4-}" "${5:-application/json}" \
+        'curl -s --max-time 10 -w "\n%{http_code}" \
+        --unix-socket "$0" -X "$1" -H "Content-Type: $4" -d "$3" \
+        "http://kiln$2"'
+    if [ "$1" = root ]; then
+        sh -c "$6" "$cluster/socket" "$2" "$3" "$4" "$5"
+    else
+        as "$1" sh -c "$6" "$cluster/socket" "$2" "$3" "$4" "$5"
+    fi | awk '{ text = text last; last = $0 } END { print last " " text }'
+}
+
+# forbidden NAME USER METHOD PATH...: a 403 that says so.
+forbidden() {
+    forbidden_name=$1
+    shift
+    like "$forbidden_name" "$(api "$@")" '^403 .*"reason": ?"Forbidden"'
+}
+
+# refused RULE NAME USER METHOD PATH...: by that rule of admission.
+refused() {
+    refused_rule=$1
+    refused_name=$2
+    shift 2
+    like "$refused_name" "$(api "$@")" "^403 .*$refused_rule: "
+}
+
+# pod_json NAME [SPEC-MEMBERS [METADATA-MEMBERS]]
+pod_json() {
+    printf '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"%s"%s},
+"spec":{"restartPolicy":"Never",%s"containers":[{"name":"main",
+"command":["/bin/true"]}]}}' "$1" "${3-}" "${2-}"
+}
+
+# job_json NAME [SPEC-MEMBERS [POD-SPEC-MEMBERS]]
+job_json() {
+    printf '{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"%s"},
+"spec":{%s"template":{"spec":{"restartPolicy":"Never",%s
+"containers":[{"name":"main","command":["/bin/true"]}]}}}}' "$1" "${2-}" \
+        "${3-}"
+}
+
+# field USER PATH JQ-FILTER
+field() {
+    api "$1" GET "$2" | sed 's/^[0-9]* //' | jq -r "$3"
+}
