@@ -101,10 +101,11 @@ stop_now(void *arg)
 
 /* What was accepted is on disk and answered; the answers leave. */
 static void
-written(void *arg)
+written(int outcome, void *arg)
 {
     struct controller *c = arg;
 
+    (void)outcome; /* who waits for it is told */
     timer_start(c->flush, FLUSH_MS);
 }
 
@@ -282,6 +283,7 @@ start_store(struct controller *c, struct error *err)
             .directory = s->state_dir,
             .indexes = apiserver_indexes,
             .n_indexes = N_INDEXES,
+            .reserve_bytes = s->reserve_bytes,
             .log_bytes = (size_t)s->watch_log_bytes,
             .log_age_s = s->watch_log_age_us / SECOND_US,
             .metrics = c->metrics,

@@ -67,6 +67,14 @@ static const struct setting settings[] = {
      .argument = "DIR",
      .help = "Where everything that must outlive a restart is kept; on a "
              "local disk."},
+    {"reserve",
+     SETTING_BYTES,
+     AT(reserve_bytes),
+     .initial = "32Mi",
+     .max = 1LL << 40,
+     .help =
+         "Space kept free for the day when the disk of stateDir is full, so "
+         "that deletes go on; an eighth of a small file system."},
     {"listen",
      SETTING_TEXTS,
      AT(listen),

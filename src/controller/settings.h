@@ -21,6 +21,7 @@ struct controller_settings {
     int argc;            /* of the command line, for a reload */
     char **argv;
     const char *state_dir;
+    int64_t reserve_bytes;
     struct setting_texts listen; /* "ADDR:PORT" */
     struct setting_texts tls_listen;
     const char *tls_certificate; /* paths of both, or both NULL */

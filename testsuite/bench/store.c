@@ -218,7 +218,7 @@ make_lease(int64_t revision, unsigned i)
                            i % 1000));
 }
 
-static void next(void *context);
+static void next(int outcome, void *context);
 
 static void
 put_blobs(struct store_txn *txn, unsigned i)
@@ -249,11 +249,12 @@ begin_one(struct run *run)
 }
 
 static void
-next(void *context)
+next(int outcome, void *context)
 {
     struct write *w = context;
     struct run *run = w->run;
 
+    (void)outcome;
     run->began[w->i] = now_s() - run->began[w->i];
     free(w);
     if (++run->done == run->count)

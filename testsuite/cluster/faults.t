@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What Kiln stands on fails: munged goes away, clocks differ, the disk is full,
-# a second controller wants the same state. Each is said in words that help,
+# What Kiln stands on fails: munged goes away, clocks differ, a second
+# controller wants the same state. Each is said in words that help,
 # nothing acknowledged is lost, and it goes on by itself when that is over.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
@@ -10,22 +10,11 @@
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"
 need munged jq curl
-[ "$(id -u)" -eq 0 ] || skip_all "only root can make users and mount"
+[ "$(id -u)" -eq 0 ] || skip_all "only root can make users"
 cluster_begin
 need kiln-controller kiln-agent ksub kctl
 cluster_user kilntest1 || skip_all "only root can make users"
 cluster_munge
-
-unmount_state() { ! mountpoint -q "$cluster/state" || umount -l "$cluster/state"; }
-trap 'unmount_state; cluster_end' EXIT
-
-# The state on a disk of its own, which is soon full.
-directory "$cluster/state" 700
-on_small_disk=
-if mount -t tmpfs -o size=12m,mode=700 kiln-test "$cluster/state" 2>/dev/null
-then
-    on_small_disk=yes
-fi
 
 admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
 submit() { as kilntest1 ksub --parsable "$@"; }
@@ -125,64 +114,4 @@ like "and is told who holds it" "$said" \
     "$cluster/state.*(process|pid) $(pid_of controller)"
 ok "the first one does not notice" submit --wrap true
 
-# --- the disk is full ---------------------------------------------------------
-if [ -z "$on_small_disk" ]; then
-    skip "a disk that is full" "cannot mount a tmpfs here"
-    finish
-fi
-# Held, so that nothing but the submissions writes.
-script=$cluster/home/kilntest1/large.sh
-{
-    echo '#!/bin/sh'
-    head -c 90000 /dev/urandom | base64 | sed 's/^/# /'
-} >"$script"
-chmod 644 "$script"
-# answers NUMBER: it was acknowledged. ksub waits for a controller that is gone
-# and is not waited for.
-answers() {
-    start ksub setpriv --reuid kilntest1 --regid kilntest1 --init-groups \
-        ksub --parsable -H -J "fill-$1" "$script"
-    ksub=$(pid_of ksub)
-    while ! has_ended "$ksub" && is_running controller; do
-        sleep 0.01
-    done
-    is_running controller || kill "$ksub" 2>/dev/null
-    await_end ksub
-    mv "$cluster/log/ksub" "$cluster/said-$1"
-    [ "$stopped_with" -eq 0 ]
-}
-last=1
-# Another script each time: what is the same is kept once.
-while answers "$last" && [ "$last" -lt 500 ]; do
-    last=$((last + 1))
-    echo "# $last" >>"$script"
-done
-acknowledged=$(cat "$cluster"/said-* | grep -x '[0-9]*')
-note "$last submissions"
-like "the disk is full after some" "$last" '^[0-9]{2,}$'
-unlike "one that cannot be kept is not acknowledged" \
-    "$(cat "$cluster/said-$last")" '^[0-9]+$'
-await_end controller
-is "the controller ends, and says that it failed" "$stopped_with" 74
-ok "its log says why and where" log_says controller \
-    "store failed.*$cluster/state.*full.*free space"
-said=$(timeout 20 kiln-controller --state-dir "$cluster/state" --cluster test \
-    --listen "$cluster_address" --munge-socket "$munge_socket" 2>&1)
-is "it does not start as long as it is full" "$?" 74
-like "and says what to do" "$said" "$cluster/state.*full.*free space"
-mount -o remount,size=64m kiln-test "$cluster/state"
-cluster_controller
-ok "with space it starts again" node_is_ready n1
-empty "and has all that was acknowledged" "$(
-    for kept in $acknowledged; do
-        admin get job "$kept" -o name 2>&1 | grep -qx "job.*/job-$kept" ||
-            echo "job $kept is not there"
-    done
-)"
-is "once each" "$(admin get jobs -o json | jq -r '.items[].metadata.annotations[
-    "kiln.hpc/job-name"] // empty' | grep '^fill-' | sort | uniq -d)" ''
-submits
-is "submissions go on, with an id that was not given before" \
-    "$(printf '%s\n' "$acknowledged" "$id" | sort -n | uniq | tail -n 1)" "$id"
-ok "and run" wait_for 20 state_is "$id" Completed
 finish

@@ -66,9 +66,13 @@ reply_health(struct request *q, const char *path)
         }
     if (q->is_verbose)
         text = arena_printf(q->arena,
-                            "[+]ping ok\n[+]store ok\n[+]leaderElection ok\n"
+                            "[+]ping ok\n%s\n[+]leaderElection ok\n"
                             "[+]shutdown ok\n%s "
                             "check passed\n",
+                            store_is_read_only(q->server->store)
+                                ? "[-]store only reads and deletes: its disk "
+                                  "is full"
+                                : "[+]store ok",
                             path + 1);
     reply_text(&q->reply, 200, TEXT, text, strlen(text));
 }

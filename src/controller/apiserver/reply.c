@@ -498,3 +498,22 @@ reply_errno(struct reply *r, int code, const struct error *err)
     f.message = err != NULL && err->code != 0 ? err->text : strerror(-code);
     reply_fail(r, &f);
 }
+
+void
+reply_not_stored(struct reply *r, int outcome)
+{
+    if (outcome == -ENOSPC)
+        reply_fail(r,
+                   &(struct reply_failure){
+                       .code = 507,
+                       .reason = "InsufficientStorage",
+                       .message = "nothing was changed: the controller's disk "
+                                  "is full, and until an administrator makes "
+                                  "space it only answers reads and deletes",
+                       .retry_after_s = 10,
+                   });
+    else
+        reply_internal(r,
+                       "the controller's store failed: look whether the change "
+                       "was made, and make it again if not");
+}

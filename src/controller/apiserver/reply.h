@@ -113,6 +113,9 @@ void reply_internal(struct reply *r, const char *format, ...) PRINTF(2, 3);
 void reply_from_future(struct reply *r, int64_t wanted, int64_t current);
 void reply_errno(struct reply *r, int code, const struct error *err);
 
+/* The store's outcome is not 0: the disk is full, or nobody knows. */
+void reply_not_stored(struct reply *r, int outcome);
+
 /* Any other: reason NULL when the API names none. The cause may be NULL. */
 struct reply_failure {
     int code;

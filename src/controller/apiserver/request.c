@@ -91,9 +91,13 @@ request_finish(struct request *q)
 }
 
 static void
-finish_now(void *context)
+finish_now(int outcome, void *context)
 {
-    request_finish(context);
+    struct request *q = context;
+
+    if (outcome < 0)
+        reply_not_stored(&q->reply, outcome);
+    request_finish(q);
 }
 
 void

@@ -165,9 +165,13 @@ write_remove(struct request *q,
 }
 
 static void
-committed(void *context)
+committed(int outcome, void *context)
 {
-    request_finish(context);
+    struct request *q = context;
+
+    if (outcome < 0)
+        reply_not_stored(&q->reply, outcome);
+    request_finish(q);
 }
 
 /* An object alone stands outside the arena. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "controller/store/undo.h"
 #include "lib/api/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
@@ -21,6 +22,8 @@ struct batch {
     size_t n_waiters, waiters_capacity;
     struct arena **arenas; /* the texts; the first is where we copy to */
     size_t n_arenas, arenas_capacity;
+    struct undo_log undo;
+    struct batch *events; /* or NULL */
 };
 
 struct batch *
@@ -42,6 +45,8 @@ batch_free(struct batch *b)
     free(b->objects);
     free(b->waiters);
     free(b->arenas);
+    undo_log_fini(&b->undo);
+    batch_free(b->events);
     free(b);
 }
 
@@ -99,8 +104,35 @@ batch_pour(struct batch *b, struct batch *from)
         batch_wait(b, from->waiters[i].done, from->waiters[i].context);
     for (size_t i = 0; i < from->n_arenas; i++)
         add_arena(b, from->arenas[i]);
+    undo_log_pour(&b->undo, &from->undo);
+    if (from->events != NULL)
+        batch_keep_events(b, batch_take_events(from));
     from->n_objects = from->n_arenas = 0;
     batch_free(from);
+}
+
+void
+batch_keep_events(struct batch *b, struct batch *events)
+{
+    if (b->events == NULL)
+        b->events = events;
+    else
+        batch_pour(b->events, events);
+}
+
+struct batch *
+batch_take_events(struct batch *b)
+{
+    struct batch *events = b->events;
+
+    b->events = NULL;
+    return events;
+}
+
+struct undo_log *
+batch_undo(struct batch *b)
+{
+    return &b->undo;
 }
 
 void
@@ -111,11 +143,11 @@ batch_wait(struct batch *b, store_done_fn *done, void *context)
 }
 
 void
-batch_run_waiters(struct batch *b)
+batch_run_waiters(struct batch *b, int outcome)
 {
     for (size_t i = 0; i < b->n_waiters; i++)
         if (b->waiters[i].done != NULL)
-            b->waiters[i].done(b->waiters[i].context);
+            b->waiters[i].done(outcome, b->waiters[i].context);
     b->n_waiters = 0;
 }
 

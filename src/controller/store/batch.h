@@ -4,7 +4,9 @@
  * A transaction gathers its changes in a batch of its own, which is poured
  * into the batch that goes to the writer next.
  *
- * Owns:       what its operations point at: references, copied texts.
+ * Owns:       what its operations point at: references, copied texts; how it
+ *             is taken back; changes of transient objects, which go their own
+ *             way when it is published.
  * Thread:     the loop's while it is gathered and after it is done; the
  *             writer reads the operations in between.
  */
@@ -20,6 +22,7 @@
 
 struct batch;
 struct object;
+struct undo_log;
 
 /* Life */
 void batch_free(struct batch *b);
@@ -38,10 +41,15 @@ const char *batch_copy(struct batch *b, const char *text, size_t length);
 const char *batch_text(struct batch *b, const struct object *object);
 void batch_pour(struct batch *b, struct batch *from TAKES);
 
+/* Keep: behind those that are kept already. Take: NULL when there are none. */
+void batch_keep_events(struct batch *b, struct batch *events TAKES);
+struct batch *batch_take_events(struct batch *b);
+
 /* Those who wait; run calls each once, in order. */
 void batch_wait(struct batch *b, store_done_fn *done, void *context);
-void batch_run_waiters(struct batch *b);
+void batch_run_waiters(struct batch *b, int outcome);
 
 /* Look */
 const struct engine_op *batch_ops(const struct batch *b, size_t *ret_n);
+struct undo_log *batch_undo(struct batch *b);
 bool batch_is_empty(const struct batch *b); /* nobody waits, either */

@@ -48,10 +48,11 @@ read_blob_done(struct lane_task *task)
 }
 
 static void
-submit_read(void *context)
+submit_read(int outcome, void *context)
 {
     struct blob_read *read = context;
 
+    (void)outcome; /* one that was refused is not there */
     lane_submit(read->store->reader, &read->task);
 }
 
@@ -77,5 +78,5 @@ store_get_blob(struct store *s,
     if (blob.revision > store_revision(s))
         store_when_durable(s, submit_read, read);
     else
-        submit_read(read);
+        submit_read(0, read);
 }

@@ -3,9 +3,12 @@
  * while nothing else is there, and is seen by everybody when it is durable.
  * What came meanwhile is the next batch.
  */
+#include <errno.h>
+
 #include "controller/store/batch.h"
 #include "controller/store/core.h"
 #include "controller/store/expiry.h"
+#include "controller/store/full.h"
 #include "controller/store/history.h"
 #include "controller/store/meter.h"
 #include "controller/store/shelf.h"
@@ -53,6 +56,43 @@ store_trim(void *store)
                  now - s->settings.log_age_s * 1000000);
 }
 
+static void
+gather_events(struct store *s, struct batch *batch)
+{
+    size_t waiting, more;
+
+    if (batch == NULL)
+        return;
+    (void)batch_ops(s->gathering_events, &waiting);
+    (void)batch_ops(batch, &more);
+    if (s->events_are_off) {
+        batch_free(batch);
+        return;
+    }
+    if (waiting + more > EVENT_OPS_WAITING) {
+        if (!s->has_dropped_events)
+            log_warning("Events come faster than they can be written, "
+                        "keeping some in memory only");
+        s->has_dropped_events = true;
+        batch_free(batch);
+        return;
+    }
+    batch_pour(s->gathering_events, batch);
+}
+
+static void
+hand_over_events(struct store *s)
+{
+    struct engine_counters after = *writer_durable(s->events);
+    struct batch *batch = s->gathering_events;
+
+    if (writer_is_busy(s->events) || batch_is_empty(batch))
+        return;
+    after.revision = s->committed.revision;
+    s->gathering_events = batch_new();
+    writer_submit(s->events, batch, &after);
+}
+
 /* First all of it is there, then it is told. */
 static void
 publish(struct store *s, struct batch *batch, uint64_t end)
@@ -63,9 +103,11 @@ publish(struct store *s, struct batch *batch, uint64_t end)
         publish_head(s, history_publish(s->history));
     for (uint64_t n = first; n < end; n++)
         watchers_tell(s->watchers, history_get(s->history, n));
-    batch_run_waiters(batch);
+    gather_events(s, batch_take_events(batch));
+    batch_run_waiters(batch, 0);
     batch_free(batch);
     store_trim(s);
+    hand_over_events(s);
 }
 
 /* Revisions that nothing durable has are safe as long as they are reserved,
@@ -114,27 +156,15 @@ take_gathered(struct store *s)
     return batch;
 }
 
-static void
-hand_over_events(struct store *s)
-{
-    struct engine_counters after = *writer_durable(s->events);
-    struct batch *batch = s->gathering_events;
-
-    if (writer_is_busy(s->events) || batch_is_empty(batch))
-        return;
-    after.revision = s->committed.revision;
-    s->gathering_events = batch_new();
-    writer_submit(s->events, batch, &after);
-}
-
 void
 store_hand_over(void *store)
 {
     struct store *s = store;
 
     s->is_flushing = false;
-    hand_over_events(s);
-    if (writer_is_busy(s->writer) || batch_is_empty(s->gathering))
+    store_tell_refused(s);
+    if (s->has_failed || writer_is_busy(s->writer)
+        || batch_is_empty(s->gathering))
         return;
     if (needs_disk(s))
         submit(s, take_gathered(s));
@@ -146,8 +176,7 @@ store_hand_over(void *store)
 void
 store_flush_soon(struct store *s)
 {
-    if (s->is_flushing
-        || (writer_is_busy(s->writer) && batch_is_empty(s->gathering_events)))
+    if (s->is_flushing || writer_is_busy(s->writer))
         return;
     s->is_flushing = true;
     timer_start(s->flush, 0);
@@ -167,14 +196,21 @@ fail(struct store *s, const struct error *err)
  * works meanwhile.
  */
 void
-store_on_committed(struct batch *batch, const struct error *err, void *store)
+store_on_committed(struct batch *batch,
+                   enum engine_outcome outcome,
+                   const struct error *err,
+                   void *store)
 {
     struct store *s = store;
     uint64_t end = s->under_way_end;
 
     s->under_way = NULL;
-    if (err != NULL) {
-        batch_free(batch);
+    if (outcome == ENGINE_REFUSED && !s->is_winding_down) {
+        store_refuse(s, batch, err);
+        return;
+    }
+    if (outcome != ENGINE_COMMITTED) {
+        s->lost = batch;
         fail(s, err);
         return;
     }
@@ -189,36 +225,19 @@ store_on_committed(struct batch *batch, const struct error *err, void *store)
 }
 
 void
-store_gather_events(struct store *s, struct batch *batch)
-{
-    size_t waiting, more;
-
-    (void)batch_ops(s->gathering_events, &waiting);
-    (void)batch_ops(batch, &more);
-    if (s->events_are_off) {
-        batch_free(batch);
-        return;
-    }
-    if (waiting + more > EVENT_OPS_WAITING) {
-        if (!s->has_dropped_events)
-            log_warning("Events come faster than they can be written, "
-                        "keeping some in memory only");
-        s->has_dropped_events = true;
-        batch_free(batch);
-        return;
-    }
-    batch_pour(s->gathering_events, batch);
-}
-
-void
 store_on_events_committed(struct batch *batch,
+                          enum engine_outcome outcome,
                           const struct error *err,
                           void *store)
 {
     struct store *s = store;
 
     batch_free(batch);
-    if (err != NULL) {
+    if (outcome == ENGINE_REFUSED) {
+        if (!s->has_dropped_events)
+            log_warning("Some events are kept in memory only: %s", err->text);
+        s->has_dropped_events = true;
+    } else if (outcome != ENGINE_COMMITTED) {
         log_warning("Events are kept in memory only from now on: %s",
                     err->text);
         s->events_are_off = true;
@@ -239,7 +258,7 @@ store_when_durable(struct store *s, store_done_fn *done, void *context)
     else if (s->under_way != NULL)
         batch_wait(s->under_way, done, context);
     else if (all_is_published && !s->has_failed)
-        done(context);
+        done(0, context);
     else
         batch_wait(s->gathering, done, context);
 }
@@ -296,10 +315,21 @@ write_last(struct store *s)
     writer_drain(s->writer);
 }
 
+/* Nobody will ever know; who waits has something to free. */
+static void
+give_up_waiters(struct store *s)
+{
+    if (s->lost != NULL)
+        batch_run_waiters(s->lost, -EIO);
+    batch_run_waiters(s->gathering, -EIO);
+    batch_run_waiters(s->refused, -ENOSPC);
+}
+
 void
 store_wind_down(struct store *s)
 {
     settle(s);
     if (!s->has_failed)
         write_last(s);
+    give_up_waiters(s);
 }

@@ -29,6 +29,7 @@ struct map;
 struct meter;
 struct patterns;
 struct shelf;
+struct space;
 struct statedir;
 struct timer;
 struct watchers;
@@ -66,6 +67,8 @@ struct store {
     struct batch *gathering;
     struct batch *gathering_events;
     struct batch *under_way; /* at the writer, which owns it */
+    struct batch *refused;   /* nothing but those who have yet to hear it */
+    struct batch *lost;      /* whose outcome is not known, or NULL */
     uint64_t under_way_end;
     int64_t under_way_since_us;
     struct store_txn *txn; /* the open one */
@@ -73,6 +76,10 @@ struct store {
     struct timer *trim;
     bool is_flushing; /* the timer runs */
     bool has_failed;
+    bool is_read_only; /* the disk is full */
+    uint64_t n_refused;
+    struct space *space;
+    struct timer *look_for_space; /* or NULL */
     bool is_winding_down;
     bool has_dropped_events;
     bool events_are_off; /* their database failed */
@@ -95,11 +102,13 @@ void store_set_head(struct store *s,
 /* commit.c */
 void store_hand_over(void *store); /* what is gathered, now */
 void store_flush_soon(struct store *s);
-void store_gather_events(struct store *s, struct batch *batch TAKES);
 void store_trim(void *store);
-void
-store_on_committed(struct batch *batch, const struct error *err, void *store);
+void store_on_committed(struct batch *batch,
+                        enum engine_outcome outcome,
+                        const struct error *err,
+                        void *store);
 void store_on_events_committed(struct batch *batch,
+                               enum engine_outcome outcome,
                                const struct error *err,
                                void *store);
 void store_wind_down(struct store *s); /* waits for all that is pending */

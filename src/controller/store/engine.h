@@ -73,6 +73,7 @@ struct engine_batch {
 
 enum engine_outcome {
     ENGINE_COMMITTED,
+    ENGINE_REFUSED, /* there is no space; rolled back for certain */
     ENGINE_FENCED,  /* somebody else writes; nothing was applied */
     ENGINE_UNKNOWN, /* it may have been applied or not */
 };

@@ -176,6 +176,41 @@ give_up(struct engine_sqlite *e, enum engine_outcome outcome)
     return outcome;
 }
 
+/* A write that found no space: what a commit wrote ends before its last frame,
+ * so nobody will ever take it for one. Not so where a sync failed.
+ */
+static bool
+has_no_space(sqlite3 *db)
+{
+    int code = sqlite3_extended_errcode(db);
+
+    return (code & 0xff) == SQLITE_FULL
+           || (code == SQLITE_IOERR_WRITE && sql_has_no_space(db));
+}
+
+/* Rolled back, and what is there is what was there. */
+static bool
+is_as_before(struct engine_sqlite *e, const struct engine_batch *batch)
+{
+    int64_t revision, epoch;
+
+    return sqlite3_get_autocommit(e->db)
+           && sql_number(e->db,
+                         "SELECT revision FROM counters",
+                         &revision,
+                         NULL)
+                  == 0
+           && sql_number(e->db, "SELECT epoch FROM counters", &epoch, NULL) == 0
+           && revision == batch->expected_revision && epoch == e->epoch;
+}
+
+static enum engine_outcome
+fail(struct engine_sqlite *e, const struct engine_batch *batch, bool is_full)
+{
+    (void)give_up(e, ENGINE_UNKNOWN);
+    return is_full && is_as_before(e, batch) ? ENGINE_REFUSED : ENGINE_UNKNOWN;
+}
+
 enum engine_outcome
 engine_sqlite_apply(struct engine *engine,
                     const struct engine_batch *batch,
@@ -204,7 +239,7 @@ engine_sqlite_apply(struct engine *engine,
         r = sql_run(e->commit, err);
     if (r < 0) {
         error_wrap(err, r, "cannot commit");
-        return give_up(e, ENGINE_UNKNOWN);
+        return fail(e, batch, has_no_space(e->db));
     }
     return ENGINE_COMMITTED;
 }

@@ -3,6 +3,7 @@
 
 #include "controller/store/core.h"
 #include "controller/store/history.h"
+#include "controller/store/space.h"
 #include "lib/api/kind.h"
 #include "lib/base/alloc.h"
 #include "lib/base/metric.h"
@@ -40,12 +41,53 @@ ask_history(void *context)
 }
 
 static double
+ask_read_only(void *context)
+{
+    const struct question *q = context;
+
+    return store_is_read_only(q->store) ? 1 : 0;
+}
+
+static double
+ask_refused(void *context)
+{
+    const struct question *q = context;
+
+    return (double)q->store->n_refused;
+}
+
+static double
+ask_free(void *context)
+{
+    const struct question *q = context;
+
+    return (double)space_free(q->store->space);
+}
+
+static double
 ask_objects(void *context)
 {
     const struct question *q = context;
 
     return (double)q->store->sections[q->kind].count;
 }
+
+static const struct {
+    const char *name;
+    const char *help;
+    metric_read_fn ask;
+} plain[] = {
+    {"kiln_store_read_only",
+     "1 while the disk is full and nothing but reads and deletes is accepted.",
+     ask_read_only},
+    {"kiln_store_refused",
+     "Commits refused since the start because the disk was full.",
+     ask_refused},
+    {"kiln_store_free_bytes",
+     "What may still be written to the file system of the state directory.",
+     ask_free},
+};
+#define N_PLAIN ARRAY_SIZE(plain)
 
 static void
 add_question(struct meter *m,
@@ -67,7 +109,7 @@ add_gauges(struct meter *m, struct store *s)
     struct metric_family *objects =
         metric_gauge(r, "kiln_store_objects", "Objects, by kind.", "resource");
 
-    m->questions = xnew_array(struct question, n_kinds + 2);
+    m->questions = xnew_array(struct question, n_kinds + 2 + N_PLAIN);
     for (unsigned i = 0; i < n_kinds; i++)
         add_question(m,
                      s,
@@ -92,6 +134,13 @@ add_gauges(struct meter *m, struct store *s)
             NULL)),
         ask_history,
         0);
+    for (unsigned i = 0; i < N_PLAIN; i++)
+        add_question(
+            m,
+            s,
+            metric_series(metric_gauge(r, plain[i].name, plain[i].help, NULL)),
+            plain[i].ask,
+            0);
 }
 
 struct meter *

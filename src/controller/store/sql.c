@@ -70,8 +70,8 @@ static const struct cause {
 } causes[] = {
     {SQLITE_FULL,
      -ENOSPC,
-     "free space on its file system (or raise the limit) and start again; "
-     "nothing that was acknowledged is lost"},
+     "free space on its file system, or raise the limit (df, quota, ulimit "
+     "-f); nothing that was acknowledged is lost"},
     {SQLITE_IOERR,
      -EIO,
      "look at the disk and its limits (dmesg, quota, ulimit -f) and start "
@@ -107,28 +107,50 @@ cause_of(int sqlite)
     return &mistake;
 }
 
+/* SQLite does not keep the errno of everything that fails in a commit. */
+int
+sql_errno(sqlite3 *db)
+{
+    int code = sqlite3_extended_errcode(db) & 0xff;
+    int system = sqlite3_system_errno(db);
+
+    if (code != SQLITE_IOERR && code != SQLITE_CANTOPEN)
+        return 0;
+    return system != 0 ? system : errno;
+}
+
+bool
+sql_has_no_space(sqlite3 *db)
+{
+    int system = sql_errno(db);
+
+    return (sqlite3_extended_errcode(db) & 0xff) == SQLITE_FULL
+           || system == ENOSPC || system == EDQUOT || system == EFBIG;
+}
+
 int
 sql_error(sqlite3 *db, struct error *err)
 {
     int sqlite = sqlite3_extended_errcode(db);
     const struct cause *cause = cause_of(sqlite);
-    int system = sqlite3_system_errno(db);
-    bool has_errno =
-        (sqlite & 0xff) == SQLITE_IOERR || (sqlite & 0xff) == SQLITE_CANTOPEN;
+    int system = sql_errno(db);
 
+    if (sql_has_no_space(db))
+        cause = cause_of(SQLITE_FULL);
     return error_set(err,
                      cause->code,
                      "'%s': %s%s%s; %s",
                      path_of(db),
                      sqlite3_errmsg(db),
-                     has_errno && system != 0 ? ": " : "",
-                     has_errno && system != 0 ? strerror(system) : "",
+                     system != 0 ? ": " : "",
+                     system != 0 ? strerror(system) : "",
                      cause->remedy);
 }
 
 int
 sql_exec(sqlite3 *db, const char *text, struct error *err)
 {
+    errno = 0;
     if (sqlite3_exec(db, text, NULL, NULL, NULL) != SQLITE_OK)
         return sql_error(db, err);
     return 0;
@@ -140,12 +162,15 @@ sql_prepare(sqlite3 *db,
             sqlite3_stmt **ret_statement,
             struct error *err)
 {
-    int r = sqlite3_prepare_v3(db,
-                               text,
-                               -1,
-                               SQLITE_PREPARE_PERSISTENT,
-                               ret_statement,
-                               NULL);
+    int r;
+
+    errno = 0;
+    r = sqlite3_prepare_v3(db,
+                           text,
+                           -1,
+                           SQLITE_PREPARE_PERSISTENT,
+                           ret_statement,
+                           NULL);
 
     return r == SQLITE_OK ? 0 : sql_error(db, err);
 }
@@ -153,10 +178,12 @@ sql_prepare(sqlite3 *db,
 int
 sql_run(sqlite3_stmt *statement, struct error *err)
 {
-    int r = sqlite3_step(statement) == SQLITE_DONE
-                ? 0
-                : sql_error(sqlite3_db_handle(statement), err);
+    int r;
 
+    errno = 0;
+    r = sqlite3_step(statement) == SQLITE_DONE
+            ? 0
+            : sql_error(sqlite3_db_handle(statement), err);
     (void)sqlite3_reset(statement);
     return r;
 }

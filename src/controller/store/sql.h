@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <sqlite3.h>
@@ -35,5 +36,9 @@ int sql_number(sqlite3 *db,
                int64_t *ret_number,
                struct error *err);
 
-/* What the connection last failed with, as words and errno. */
+/* What the connection last failed with, as words and errno; the system's errno,
+ * or 0; whether it found no space. Ask at once.
+ */
+int sql_errno(sqlite3 *db);
+bool sql_has_no_space(sqlite3 *db);
 int sql_error(sqlite3 *db, struct error *err);

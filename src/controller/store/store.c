@@ -10,11 +10,13 @@
 #include "controller/store/blob_counts.h"
 #include "controller/store/core.h"
 #include "controller/store/expiry.h"
+#include "controller/store/full.h"
 #include "controller/store/history.h"
 #include "controller/store/lane.h"
 #include "controller/store/lookup.h"
 #include "controller/store/meter.h"
 #include "controller/store/shelf.h"
+#include "controller/store/space.h"
 #include "controller/store/statedir.h"
 #include "controller/store/watchers.h"
 #include "controller/store/writer.h"
@@ -33,6 +35,9 @@
 #define LOG_AGE_S   300
 #define EVENT_AGE_S 3600
 #define EVENT_LIMIT 50000
+
+#define BACKLOG_MOST  (16u << 20)
+#define BACKLOG_LEAST (512u << 10)
 
 static const char *
 job_id_value(const struct object *object, char buffer[64])
@@ -113,6 +118,7 @@ make_empty(const struct store_settings *settings)
     s->patterns = patterns_new();
     s->gathering = batch_new();
     s->gathering_events = batch_new();
+    s->refused = batch_new();
     return s;
 }
 
@@ -153,6 +159,19 @@ reserve_revisions(struct store *s,
     return 0;
 }
 
+/* What is copied back needs as much space as it has in the log, which the
+ * reserve has to have.
+ */
+static size_t
+backlog(const struct store *s)
+{
+    size_t reserve = (size_t)space_reserve(s->space);
+
+    if (reserve == 0 || reserve / 2 > BACKLOG_MOST)
+        return BACKLOG_MOST;
+    return reserve / 2 > BACKLOG_LEAST ? reserve / 2 : BACKLOG_LEAST;
+}
+
 static int
 open_main(struct store *s, struct error *err)
 {
@@ -179,6 +198,7 @@ open_main(struct store *s, struct error *err)
         .counters = counters,
         .thread_name = "kiln-writer",
         .keeper = s->keeper,
+        .backlog = backlog(s),
         .done = store_on_committed,
         .context = s,
     });
@@ -204,6 +224,7 @@ open_events(struct store *s, struct error *err)
         .engine = engine,
         .counters = counters,
         .thread_name = "kiln-events",
+        .backlog = backlog(s),
         .done = store_on_events_committed,
         .context = s,
     });
@@ -220,6 +241,8 @@ start(struct store *s)
     s->flush = timer_new(s->settings.loop, store_hand_over, s);
     s->trim = timer_new(s->settings.loop, store_trim, s);
     timer_repeat(s->trim, s->settings.log_age_s * 1000 / 10 + 1);
+    if (!space_hold(s->space))
+        store_read_only(s, "too little is left to keep a reserve");
 }
 
 static void
@@ -257,12 +280,15 @@ free_all(struct store *s)
     meter_free(s->meter);
     timer_free(s->flush);
     timer_free(s->trim);
+    timer_free(s->look_for_space);
     lane_free(s->reader);
     writer_free(s->writer);
     lane_free(s->keeper);
     writer_free(s->events);
     batch_free(s->gathering);
     batch_free(s->gathering_events);
+    batch_free(s->refused);
+    batch_free(s->lost);
     watchers_free(s->watchers);
     history_free(s->history);
     free_sections(s);
@@ -272,6 +298,7 @@ free_all(struct store *s)
     blob_counts_free(s->blobs);
     free_secrets(s->secrets);
     patterns_free(s->patterns);
+    space_close(s->space);
     statedir_close(s->directory);
     free(s);
 }
@@ -291,24 +318,44 @@ say_opened(const struct store *s, int64_t took_us)
              (long long)s->committed.revision);
 }
 
+static int
+try_open(const struct store_settings *settings,
+         struct store **ret_store,
+         struct error *err)
+{
+    struct error why = {0};
+    struct store *s = make_empty(settings);
+    int r = statedir_open(settings->directory, &s->directory, &why);
+
+    s->space = space_open(settings->directory, settings->reserve_bytes);
+    if (r == 0)
+        r = open_main(s, &why);
+    if (r == 0)
+        r = open_events(s, &why);
+    if (r == -ENOSPC && space_release(s->space))
+        r = -EAGAIN;
+    if (r < 0) {
+        free_all(s);
+        return error_set(err, r, "%s", why.text);
+    }
+    *ret_store = s;
+    return 0;
+}
+
+/* On a full disk the reserve is what it starts with. */
 int
 store_open(const struct store_settings *settings,
            struct store **ret_store,
            struct error *err)
 {
-    struct error why = {0};
-    struct store *s = make_empty(settings);
     int64_t began_us = clock_monotonic_us(settings->clock);
-    int r = statedir_open(settings->directory, &s->directory, &why);
+    struct store *s = NULL;
+    int r = try_open(settings, &s, err);
 
-    if (r == 0)
-        r = open_main(s, &why);
-    if (r == 0)
-        r = open_events(s, &why);
-    if (r < 0) {
-        free_all(s);
-        return error_set(err, r, "%s", why.text);
-    }
+    if (r == -EAGAIN)
+        r = try_open(settings, &s, err);
+    if (r < 0)
+        return r;
     start(s);
     say_opened(s, clock_monotonic_us(settings->clock) - began_us);
     *ret_store = s;

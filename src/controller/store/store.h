@@ -6,7 +6,9 @@
  * batch that is being gathered; a writer thread commits batches; only then is
  * it *published*. Whatever a client is told waits for that commit
  * (store_commit's `done`, or store_when_durable for what was only looked up).
- * A commit that fails ends the daemon: memory and disk never differ.
+ * A commit that fails ends the daemon, so that memory and disk never differ;
+ * but one that was rolled back for certain, because the disk is full, takes
+ * the whole pending head back, and everybody who waits is told so.
  *
  * Owns:       one reference to every object, and to those the log remembers.
  * Called by:  the apiserver.
@@ -50,6 +52,7 @@ struct store_settings {
     int64_t log_age_s;   /* 0: 300 */
     int64_t event_age_s; /* objects of transient kinds go then; 0: 3600 */
     size_t event_limit;  /* or the oldest when there are more; 0: 50000 */
+    int64_t reserve_bytes; /* kept free for the day when the disk is full */
     struct metric_registry *metrics;                        /* or NULL */
     void (*failed)(const struct error *err, void *context); /* then exit */
     void *context;
@@ -80,6 +83,7 @@ const struct object *
 store_find_job_id(const struct store *store, enum store_head head, int64_t id);
 int64_t store_revision(const struct store *store); /* the published one */
 int64_t store_oldest_revision(const struct store *store); /* the log's */
+bool store_is_read_only(const struct store *store);       /* the disk is full */
 size_t store_count(const struct store *store, const struct kind *kind);
 
 /* The visitors here change nothing in the store.
@@ -113,8 +117,9 @@ void store_visit_index(struct store *store,
  * object; NULL: the whole. Putting the wrong revision is a bug and aborts.
  * Objects are best made beside the patterns (lib/api/patterns.h), which makes
  * them small. Rollback forgets all of it, revisions included.
- * Commit: done (or NULL) runs on the loop when it is durable and published;
- * never when the commit fails. One transaction at a time, and within one turn
+ * Commit: done (or NULL) runs once, on the loop, when the outcome is known: 0,
+ * it is durable and published; -ENOSPC, it was refused and nothing of it is
+ * there; -EIO, the store has failed or closes and nobody knows. One transaction at a time, and within one turn
  * of the loop. What is put as KIND_VOLATILE is durable when it is made and
  * when it is removed, not when it changes; KIND_TRANSIENT is best effort.
  */
@@ -128,12 +133,12 @@ void store_txn_put(struct store_txn *txn,
 void store_txn_remove(struct store_txn *txn,
                       const struct object *last_state TAKES);
 void store_rollback(struct store_txn *txn TAKES);
-typedef void store_done_fn(void *context);
+typedef void store_done_fn(int outcome, void *context);
 void
 store_commit(struct store_txn *txn TAKES, store_done_fn *done, void *context);
 
-/* `done` runs when everything pending now is durable; at once, from within,
- * when nothing is.
+/* `done` runs when everything pending now is durable, or with an outcome as
+ * of a commit; at once, from within, when nothing is pending.
  */
 void
 store_when_durable(struct store *store, store_done_fn *done, void *context);

@@ -8,8 +8,10 @@
 #include "controller/store/batch.h"
 #include "controller/store/blob_counts.h"
 #include "controller/store/core.h"
+#include "controller/store/full.h"
 #include "controller/store/history.h"
 #include "controller/store/shelf.h"
+#include "controller/store/undo.h"
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
@@ -25,28 +27,12 @@
 #define DELTA_OF_BODY  3 /* no larger than a third of it */
 #define DELTAS_OF_BODY 1 /* nor all together larger than it */
 
-/* How one change is taken back. */
-struct undo {
-    enum { UNDO_OBJECT, UNDO_BLOB, UNDO_SECRET } what;
-    struct shelf *shelf;
-    struct entry *entry;
-    int64_t row;
-    int64_t *deltas;
-    uint32_t n_deltas;
-    uint32_t delta_bytes;
-    char *name; /* of the blob or secret */
-    struct blob blob;
-    char *secret; /* or NULL */
-};
-
 struct store_txn {
     struct store *store;
     struct engine_counters counters; /* before it */
-    struct batch *batch;
+    struct batch *batch;             /* with how to take it back */
     struct batch *events;
-    struct undo *undo;
-    size_t n_undo;
-    size_t capacity;
+    bool grows; /* adds to the disk, beyond what a removal takes */
 };
 
 static void NORETURN
@@ -92,9 +78,7 @@ store_txn_job_id(struct store_txn *txn)
 static struct undo *
 add_undo(struct store_txn *txn)
 {
-    xgrow(txn->undo, txn->n_undo, txn->capacity);
-    txn->undo[txn->n_undo] = (struct undo){0};
-    return &txn->undo[txn->n_undo++];
+    return undo_log_add(batch_undo(txn->batch));
 }
 
 static void
@@ -215,6 +199,8 @@ write_put(struct store_txn *txn,
 
     if (!is_kept(object->kind, entry))
         return;
+    if (batch == txn->batch && object->meta->deleted_at_us == 0)
+        txn->grows = true;
     if (delta != NULL && is_worth_a_delta(entry, object, length))
         write_delta(batch, entry, object, delta, length);
     else
@@ -333,6 +319,7 @@ store_txn_put_blob(struct store_txn *txn,
         op.length = length;
         blob.row = blob_counts_next_row(txn->store->blobs);
         blob.revision = store_txn_revision(txn);
+        txn->grows = true;
     }
     op.row = blob.row;
     op.count = ++blob.count;
@@ -384,6 +371,7 @@ store_txn_put_secret(struct store_txn *txn, const char *name, const char *value)
 {
     size_t length = strlen(value);
 
+    txn->grows = true;
     remember_secret(txn, name);
     set_secret(txn->store, name, xstrdup(value));
     batch_add(txn->batch,
@@ -412,54 +400,8 @@ store_txn_remove_secret(struct store_txn *txn, const char *name)
 }
 
 static void
-undo_object(struct store *s, struct undo *undo)
-{
-    struct entry *entry = undo->entry;
-    const struct change *c =
-        history_get(s->history, history_end(s->history) - 1);
-    const struct object *old = c->old_object;
-
-    store_set_head(s,
-                   entry,
-                   shelf_kind(undo->shelf),
-                   STORE_PENDING,
-                   old != NULL ? object_ref(old) : NULL);
-    history_pop(s->history);
-    free(entry->deltas);
-    entry->row = undo->row;
-    entry->deltas = undo->deltas;
-    entry->n_deltas = undo->n_deltas;
-    entry->delta_bytes = undo->delta_bytes;
-    undo->deltas = NULL;
-    history_let_go(s->history, undo->shelf, entry);
-}
-
-static void
-take_back(struct store *s, struct undo *undo)
-{
-    switch (undo->what) {
-    case UNDO_OBJECT:
-        undo_object(s, undo);
-        break;
-    case UNDO_BLOB:
-        blob_counts_set(s->blobs, undo->name, undo->blob);
-        break;
-    case UNDO_SECRET:
-        set_secret(s, undo->name, undo->secret);
-        undo->secret = NULL;
-        break;
-    }
-}
-
-static void
 txn_free(struct store_txn *txn)
 {
-    for (size_t i = 0; i < txn->n_undo; i++) {
-        free(txn->undo[i].deltas);
-        free(txn->undo[i].name);
-        free(txn->undo[i].secret);
-    }
-    free(txn->undo);
     batch_free(txn->batch);
     batch_free(txn->events);
     txn->store->txn = NULL;
@@ -471,8 +413,7 @@ store_rollback(struct store_txn *txn)
 {
     struct store *s = txn->store;
 
-    for (size_t i = txn->n_undo; i-- > 0;)
-        take_back(s, &txn->undo[i]);
+    undo_log_take_back(batch_undo(txn->batch), s);
     s->pending = txn->counters;
     txn_free(txn);
 }
@@ -482,8 +423,13 @@ store_commit(struct store_txn *txn, store_done_fn *done, void *context)
 {
     struct store *s = txn->store;
 
+    if (s->is_read_only && txn->grows) {
+        store_rollback(txn);
+        store_refuse_later(s, done, context);
+        return;
+    }
+    batch_keep_events(txn->batch, txn->events);
     batch_pour(s->gathering, txn->batch);
-    store_gather_events(s, txn->events);
     txn->batch = txn->events = NULL;
     batch_wait(s->gathering, done, context);
     s->committed = s->pending;

@@ -11,7 +11,8 @@
  * quick and that the same blocks are written again and again, which costs a
  * disk less than new ones.
  */
-#define BACKLOG_BYTES (16u << 20)
+#define BACKLOG_BYTES       (16u << 20)
+#define BACKLOG_BYTES_SPARE (256u << 10) /* while the disk is full */
 
 /* The batch under way. The writer's thread reads it and fills the answer in. */
 struct commit {
@@ -36,11 +37,13 @@ struct writer {
     struct engine *engine;
     struct lane *lane;
     struct lane *keeper;
+    size_t backlog; /* at which the log is copied back */
     struct engine_counters durable;
     struct commit commit;
     struct copying copying;
     bool is_busy;
     bool has_failed;
+    bool spares;
     writer_done_fn *done;
     void *context;
 };
@@ -69,9 +72,10 @@ static void
 settle_done(struct lane_task *task)
 {
     struct copying *c = container_of(task, struct copying, task);
+    struct writer *w = container_of(c, struct writer, copying);
 
     c->is_under_way = false;
-    c->threshold = c->backlog + BACKLOG_BYTES;
+    c->threshold = w->spares ? BACKLOG_BYTES_SPARE : c->backlog + w->backlog;
     if (c->result < 0)
         log_warning("Copying back the database's log failed, trying again "
                     "later: %s",
@@ -125,14 +129,14 @@ commit_done(struct lane_task *task)
     c->batch = NULL;
     w->is_busy = false;
     if (c->outcome != ENGINE_COMMITTED) {
-        w->has_failed = true;
-        w->done(batch, &c->err, w->context);
+        w->has_failed = c->outcome != ENGINE_REFUSED;
+        w->done(batch, c->outcome, &c->err, w->context);
         return;
     }
     w->durable = c->order.after;
     if (c->backlog >= w->copying.threshold && !w->copying.is_under_way)
         copy_back(w);
-    w->done(batch, NULL, w->context);
+    w->done(batch, c->outcome, NULL, w->context);
 }
 
 struct writer *
@@ -146,7 +150,8 @@ writer_new(const struct writer_settings *settings)
     w->done = settings->done;
     w->context = settings->context;
     w->lane = lane_new(settings->loop, settings->thread_name);
-    w->copying.threshold = BACKLOG_BYTES;
+    w->backlog = settings->backlog > 0 ? settings->backlog : BACKLOG_BYTES;
+    w->copying.threshold = w->backlog;
     w->commit.task.work = commit_work;
     w->commit.task.done = commit_done;
     return w;
@@ -191,6 +196,15 @@ writer_submit(struct writer *w,
     c->order.after = *after;
     c->order.ops = batch_ops(batch, &c->order.n_ops);
     lane_submit(w->lane, &c->task);
+}
+
+void
+writer_spare(struct writer *w, bool spares)
+{
+    w->spares = spares;
+    w->copying.threshold = spares ? BACKLOG_BYTES_SPARE : w->backlog;
+    if (spares && !w->copying.is_under_way && !w->has_failed)
+        copy_back(w);
 }
 
 bool

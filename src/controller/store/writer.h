@@ -7,8 +7,8 @@
  * Owns:       the engine, from writer_new on.
  * Called by:  commit.c.
  * Thread:     the loop's.
- * Invariant:  at most one batch is under way. After one that was not
- *             committed none is begun.
+ * Invariant:  at most one batch is under way. After one that was neither
+ *             committed nor refused none is begun.
  */
 #pragma once
 
@@ -26,6 +26,7 @@ struct writer;
 
 /* `err` is NULL when it was committed. The batch is the callee's. */
 typedef void writer_done_fn(struct batch *batch TAKES,
+                            enum engine_outcome outcome,
                             const struct error *err,
                             void *context);
 
@@ -35,6 +36,7 @@ struct writer_settings {
     struct engine_counters counters; /* where the engine stands */
     const char *thread_name;
     struct lane *keeper; /* NULL: its own thread does that too */
+    size_t backlog;      /* when the log is copied back; 0: 16 MiB */
     writer_done_fn *done;
     void *context;
 };
@@ -49,6 +51,9 @@ void writer_submit(struct writer *w,
                    struct batch *batch TAKES,
                    const struct engine_counters *after);
 void writer_drain(struct writer *w);
+
+/* Spare: the disk is full, so the log is copied back early and used again. */
+void writer_spare(struct writer *w, bool spares);
 
 /* Look */
 bool writer_is_busy(const struct writer *w);

@@ -128,8 +128,9 @@ put(void *context, const struct kind *kind, const char *text)
 }
 
 static void
-stop(void *arg)
+stop(int outcome, void *arg)
 {
+    (void)outcome;
     loop_stop(arg);
 }
 

@@ -71,6 +71,7 @@ place_try_open(struct place *p, struct error *err)
         .directory = p->directory,
         .indexes = indexes,
         .n_indexes = ARRAY_SIZE(indexes),
+        .reserve_bytes = 64 << 10,
         .log_age_s = p->log_age_s,
         .log_bytes = p->log_bytes,
         .event_age_s = p->event_age_s,
@@ -118,8 +119,9 @@ place_fini(struct place *p)
 }
 
 static inline void
-place_stop(void *context)
+place_stop(int outcome, void *context)
 {
+    (void)outcome;
     loop_stop(context);
 }
 

@@ -12,8 +12,9 @@
 static char called[16];
 
 static void
-note(void *context)
+note(int outcome, void *context)
 {
+    (void)outcome;
     strcat(called, context);
 }
 
@@ -54,8 +55,8 @@ START_TEST(what_is_poured_comes_behind_in_its_order)
     ck_assert_str_eq(names, "abc");
 
     called[0] = '\0';
-    batch_run_waiters(b);
-    batch_run_waiters(b); /* each once */
+    batch_run_waiters(b, 0);
+    batch_run_waiters(b, 0); /* each once */
     ck_assert_str_eq(called, "123");
     batch_free(b);
 }

@@ -7,14 +7,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "controller/store/sql.h"
 #include "controller/store/store.h"
 #include "lib/base/fd.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/store/place.h"
 
 static void
-count_one(void *context)
+count_one(int outcome, void *context)
 {
+    ck_assert_int_eq(outcome, 0);
     ++*(unsigned *)context;
 }
 
@@ -73,12 +75,13 @@ struct chain {
 
 /* Each acknowledgement brings the next write, so batches follow batches. */
 static void
-put_next(void *context)
+put_next(int outcome, void *context)
 {
     struct chain *chain = context;
     struct store_txn *txn;
     char name[16];
 
+    ck_assert_int_eq(outcome, 0);
     if (chain->length == CHAIN) {
         loop_stop(chain->place->loop);
         return;
@@ -95,7 +98,7 @@ START_TEST(writes_may_be_made_from_acknowledgements)
     struct chain chain = {&p, 0};
 
     place_init(&p);
-    put_next(&chain);
+    put_next(0, &chain);
     loop_run(p.loop);
 
     ck_assert_uint_eq(store_count(p.store, &pod_kind), CHAIN);
@@ -268,52 +271,242 @@ limit_files(rlim_t bytes)
 struct filling {
     struct place *place;
     unsigned acknowledged;
+    int64_t revision; /* of the last */
+    int outcome;
 };
 
+static void fill(struct filling *f);
+
 static void
-fill(void *context)
+filled(int outcome, void *context)
 {
     struct filling *f = context;
+
+    f->outcome = outcome;
+    if (outcome < 0) {
+        loop_stop(f->place->loop);
+        return;
+    }
+    f->acknowledged++;
+    fill(f);
+}
+
+static void
+fill(struct filling *f)
+{
     struct store_txn *txn = store_begin(f->place->store);
     char name[16];
     char word[2001];
 
     memset(word, 'w', sizeof(word) - 1);
     word[sizeof(word) - 1] = '\0';
-    snprintf(name, sizeof(name), "p%u", f->acknowledged++);
-    store_txn_put(txn,
-                  place_pod(store_txn_revision(txn), name, "n1", word),
-                  NULL);
-    store_commit(txn, fill, f);
+    snprintf(name, sizeof(name), "p%u", f->acknowledged);
+    f->revision = store_txn_revision(txn);
+    store_txn_put(txn, place_pod(f->revision, name, "n1", word), NULL);
+    store_commit(txn, filled, f);
 }
 
-START_TEST(a_full_disk_is_said_and_nothing_is_acknowledged_after_it)
+static void
+turn(struct place *p)
+{
+    loop_stop(p->loop);
+    loop_run(p->loop);
+}
+
+static void
+note_outcome(int outcome, void *context)
+{
+    *(int *)context = outcome;
+}
+
+static void
+wait_until_known(struct place *p, const int *outcome)
+{
+    while (*outcome == 1)
+        turn(p);
+}
+
+static int
+put_and_wait(struct place *p, const char *name)
+{
+    struct store_txn *txn = store_begin(p->store);
+    int outcome = 1;
+
+    place_txn_put(txn, name, "n1");
+    store_commit(txn, note_outcome, &outcome);
+    wait_until_known(p, &outcome);
+    return outcome;
+}
+
+START_TEST(a_full_disk_refuses_what_was_pending_and_then_takes_removals_alone)
 {
     struct place p;
-    struct filling f = {&p, 0};
-    unsigned late = 0;
+    struct filling f = {.place = &p};
+    struct store_txn *txn;
+    int outcome = 1;
 
     place_init(&p);
     limit_files(1 << 20);
     fill(&f);
     loop_run(p.loop);
-    ck_assert_uint_eq(p.failures, 1);
-    ck_assert_ptr_nonnull(strstr(p.failure.text, "kiln.db"));
-    ck_assert_ptr_nonnull(strstr(p.failure.text, "ulimit"));
-    put(&p, &pod_kind, "late", &late);
-    store_when_durable(p.store, count_one, &late);
-    for (int i = 0; i < 10; i++) {
-        loop_stop(p.loop);
-        loop_run(p.loop);
-    }
-    ck_assert_uint_eq(late, 0);
-    ck_assert_ptr_null(place_find(&p, "late"));
-    store_close(p.store);
-    ck_assert_uint_eq(late, 0);
+    ck_assert_msg(f.outcome == -ENOSPC, "%s", p.failure.text);
+    ck_assert_uint_eq(p.failures, 0);
+    ck_assert(store_is_read_only(p.store));
+    ck_assert_uint_eq(store_count(p.store, &pod_kind), f.acknowledged);
 
+    ck_assert_int_eq(put_and_wait(&p, "late"), -ENOSPC);
+    ck_assert_ptr_null(
+        store_find(p.store, STORE_PENDING, &pod_kind, "a", "late"));
+    txn = store_begin(p.store);
+    ck_assert_int_gt(store_txn_revision(txn), f.revision);
+    place_txn_remove(txn, "p0");
+    store_commit(txn, note_outcome, &outcome);
+    wait_until_known(&p, &outcome);
+    ck_assert_int_eq(outcome, 0);
+    ck_assert_ptr_null(place_find(&p, "p0"));
+
+    place_reopen(&p);
+    ck_assert_uint_eq(store_count(p.store, &pod_kind), f.acknowledged - 1);
+    store_close(p.store);
     limit_files(RLIM_INFINITY);
     place_open(&p);
-    ck_assert_uint_eq(store_count(p.store, &pod_kind), f.acknowledged - 1);
+    ck_assert_int_eq(put_and_wait(&p, "late"), 0);
+    place_fini(&p);
+}
+END_TEST
+
+static void
+put_all_sorts(struct store_txn *txn, const char *word)
+{
+    char large[65536];
+
+    memset(large, 'w', sizeof(large));
+    store_txn_put_secret(txn, "secret", word);
+    store_txn_put_blob(txn, "blob", word, strlen(word));
+    store_txn_put_blob(txn, word, large, sizeof(large));
+    store_txn_put(txn,
+                  place_pod(store_txn_revision(txn), "changed", "n1", word),
+                  NULL);
+    store_txn_put(txn,
+                  place_pod(store_txn_revision(txn), word, "n1", word),
+                  NULL);
+    store_txn_put(txn, object_in(txn, &event_kind, word), NULL);
+}
+
+static unsigned
+count_on_node(struct place *p, const char *node)
+{
+    struct place_names names = {0};
+
+    store_visit_index(p->store,
+                      PLACE_BY_NODE,
+                      STORE_PENDING,
+                      node,
+                      place_add_name,
+                      &names);
+    return names.count;
+}
+
+static void
+is_as_it_was(struct place *p)
+{
+    const enum store_head heads[] = {STORE_PENDING, STORE_PUBLISHED};
+
+    for (unsigned i = 0; i < ARRAY_SIZE(heads); i++) {
+        const struct object *changed =
+            store_find(p->store, heads[i], &pod_kind, "a", "changed");
+        const struct object *event =
+            store_find(p->store, heads[i], &event_kind, "a", "second");
+
+        ck_assert_ptr_nonnull(changed);
+        ck_assert_str_eq(
+            pod_of(changed)->spec.containers.items[0].command.items[0],
+            "first");
+        ck_assert_ptr_nonnull(
+            store_find(p->store, heads[i], &pod_kind, "a", "first"));
+        ck_assert_ptr_null(
+            store_find(p->store, heads[i], &pod_kind, "a", "second"));
+        ck_assert_ptr_null(event);
+    }
+    ck_assert_str_eq(store_find_secret(p->store, "secret"), "first");
+    ck_assert_uint_eq(count_on_node(p, "n1"), 2);
+}
+
+/* One batch at the engine, another behind it that stands on it. */
+START_TEST(everything_that_was_pending_is_taken_back)
+{
+    struct place p;
+    struct store_txn *txn;
+    int first = 1, second = 1, looked = 1;
+
+    place_init(&p);
+    txn = store_begin(p.store);
+    put_all_sorts(txn, "first");
+    store_commit(txn, NULL, NULL);
+    place_settle(&p);
+    limit_files(4096);
+
+    txn = store_begin(p.store);
+    put_all_sorts(txn, "second");
+    place_txn_remove(txn, "first");
+    store_commit(txn, note_outcome, &first);
+    turn(&p);
+    txn = store_begin(p.store);
+    place_txn_remove(txn, "second");
+    place_txn_put(txn, "changed", "n2");
+    store_txn_remove_secret(txn, "secret");
+    store_txn_release_blob(txn, "blob");
+    store_commit(txn, note_outcome, &second);
+    store_when_durable(p.store, note_outcome, &looked);
+    wait_until_known(&p, &looked);
+
+    ck_assert_int_eq(first, -ENOSPC);
+    ck_assert_int_eq(second, -ENOSPC);
+    ck_assert_int_eq(looked, -ENOSPC);
+    is_as_it_was(&p);
+    limit_files(RLIM_INFINITY);
+    place_reopen(&p);
+    is_as_it_was(&p);
+    ck_assert_int_eq(put_and_wait(&p, "second"), 0);
+    place_reopen(&p);
+    ck_assert_ptr_nonnull(place_find(&p, "second"));
+    place_fini(&p);
+}
+END_TEST
+
+/* Somebody else took the database over. */
+START_TEST(who_waits_for_a_store_that_failed_hears_so_at_its_end)
+{
+    struct place p;
+    CLEANUP_FREE char *path = NULL;
+    struct store_txn *txn;
+    sqlite3 *db = NULL;
+    int lost = 1, late = 1;
+
+    place_init(&p);
+    path = xasprintf("%s/kiln.db", p.directory);
+    ck_assert_int_eq(sql_open(path, &db, NULL), 0);
+    ck_assert_int_eq(
+        sql_exec(db, "UPDATE counters SET epoch = epoch + 1", NULL),
+        0);
+    sql_close(db);
+
+    txn = store_begin(p.store);
+    place_txn_put(txn, "x", "n1");
+    store_commit(txn, note_outcome, &lost);
+    loop_run(p.loop);
+    ck_assert_uint_eq(p.failures, 1);
+    txn = store_begin(p.store);
+    place_txn_put(txn, "y", "n1");
+    store_commit(txn, note_outcome, &late);
+    turn(&p);
+    ck_assert_int_eq(lost, 1);
+    store_close(p.store);
+
+    ck_assert_int_eq(lost, -EIO);
+    ck_assert_int_eq(late, -EIO);
+    place_open(&p);
+    ck_assert_uint_eq(store_count(p.store, &pod_kind), 0);
     place_fini(&p);
 }
 END_TEST
@@ -328,4 +521,6 @@ SUITE("commit",
       after_a_stop_in_order_watches_go_on_where_they_were,
       events_come_back_though_nobody_waits_for_their_disk,
       a_damaged_database_of_events_is_begun_anew,
-      a_full_disk_is_said_and_nothing_is_acknowledged_after_it)
+      a_full_disk_refuses_what_was_pending_and_then_takes_removals_alone,
+      everything_that_was_pending_is_taken_back,
+      who_waits_for_a_store_that_failed_hears_so_at_its_end)

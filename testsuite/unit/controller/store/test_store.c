@@ -78,13 +78,14 @@ struct write {
 static void write_one(struct child *child);
 
 static void
-on_durable(void *context)
+on_durable(int outcome, void *context)
 {
     struct write *w = context;
     struct child *child = w->child;
 
-    if (write(child->told, &w->acknowledgement, sizeof(w->acknowledgement))
-        != sizeof(w->acknowledgement))
+    if (outcome != 0
+        || write(child->told, &w->acknowledgement, sizeof(w->acknowledgement))
+               != sizeof(w->acknowledgement))
         _exit(1);
     free(w);
     write_one(child);

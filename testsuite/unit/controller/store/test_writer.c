@@ -82,9 +82,13 @@ static const struct engine_ops fake_ops = {
 };
 
 static void
-on_done(struct batch *batch, const struct error *err, void *context)
+on_done(struct batch *batch,
+        enum engine_outcome outcome,
+        const struct error *err,
+        void *context)
 {
     (void)context;
+    ck_assert_int_eq(outcome, fake.outcome);
     if (err != NULL) {
         ck_assert_str_eq(err->text, "the disk is full");
         failed++;
@@ -170,6 +174,39 @@ START_TEST(after_a_failure_nothing_is_written_any_more)
 }
 END_TEST
 
+START_TEST(what_was_refused_is_told_and_the_next_is_written)
+{
+    begin();
+    fake.outcome = ENGINE_REFUSED;
+    write_at(12);
+    ck_assert_uint_eq(failed, 1);
+    ck_assert_int_eq(writer_durable(writer)->revision, 10);
+
+    fake.outcome = ENGINE_COMMITTED;
+    write_at(13);
+    ck_assert_int_eq(fake.expected, 10);
+    ck_assert_uint_eq(committed, 1);
+    end();
+}
+END_TEST
+
+START_TEST(where_space_is_short_the_log_is_copied_back_early)
+{
+    begin();
+    writer_spare(writer, true);
+    writer_drain(writer);
+    ck_assert_uint_eq(fake.copied, 1);
+    fake.backlog = 1u << 20;
+    write_at(11);
+    ck_assert_uint_eq(fake.copied, 2);
+    writer_spare(writer, false);
+    fake.backlog = 1u << 20;
+    write_at(12);
+    ck_assert_uint_eq(fake.copied, 2);
+    end();
+}
+END_TEST
+
 START_TEST(a_long_log_is_copied_back_and_settled)
 {
     begin();
@@ -209,5 +246,7 @@ END_TEST
 SUITE("writer",
       a_batch_goes_from_what_is_durable_to_what_is_behind_it,
       after_a_failure_nothing_is_written_any_more,
+      what_was_refused_is_told_and_the_next_is_written,
+      where_space_is_short_the_log_is_copied_back_early,
       a_long_log_is_copied_back_and_settled,
       a_copying_that_failed_is_tried_again_when_as_much_has_come)
