@@ -14,14 +14,14 @@ trap 'rm -rf "$out"' EXIT
 data=$top_srcdir/testsuite/data/conformance/api
 
 # Beside each other: most of the time goes by waiting for watches to end.
-files=$(echo "$data"/*.jsonl.gz "$top_srcdir"/testsuite/conformance/rules/*.jsonl)
-for file in $files; do
+set -- "$data"/*.jsonl.gz "$top_srcdir"/testsuite/conformance/rules/*.jsonl
+for file; do
     "$top_srcdir/testsuite/conformance/api" \
         --controller "$top_builddir/kiln-controller" "$file" \
         >"$out/$(basename "$file")" 2>&1 &
 done
 wait
-for file in $files; do
+for file; do
     name=$(basename "$file")
     last=$(tail -n 1 "$out/$name")
     case $last in
