@@ -248,6 +248,15 @@ set_host(struct arena *arena, struct json *status, const char *address)
     json_set_string(arena, status, "hostIP", address);
 }
 
+/* Whatever we have seen of the pod: the controller may have said meanwhile that
+ * its node is lost. */
+static void
+take_back_reason(struct arena *arena, struct json *status)
+{
+    json_set(arena, status, "reason", json_null(arena));
+    json_set(arena, status, "message", json_null(arena));
+}
+
 struct json *
 report_running(struct arena *arena,
                const struct object *object,
@@ -261,10 +270,7 @@ report_running(struct arena *arena,
 
     add_broken(arena, list, pod, &r->broken, r->now_us);
     json_set_string(arena, status, "phase", "Running");
-    if (pod->status.reason != NULL)
-        json_set(arena, status, "reason", json_null(arena));
-    if (pod->status.message != NULL)
-        json_set(arena, status, "message", json_null(arena));
+    take_back_reason(arena, status);
     set_time(arena, status, "startTime", r->started_at_us);
     json_set(arena, status, "conditions", list);
     set_time(arena, state, "startedAt", r->started_at_us);
@@ -375,16 +381,13 @@ report_end(struct arena *arena,
                       ended_us);
     add_broken(arena, list, pod, &end->broken, ended_us);
     json_set_string(arena, status, "phase", succeeded ? "Succeeded" : "Failed");
+    take_back_reason(arena, status);
     if (end->reason != NULL)
         json_set_string(arena, status, "reason", end->reason);
-    else if (pod->status.reason != NULL)
-        json_set(arena, status, "reason", json_null(arena));
     if (end->message != NULL)
         json_set_string(arena, status, "message", end->message);
     else if (e != NULL && e->message != NULL)
         json_set_string(arena, status, "message", e->message);
-    else if (pod->status.message != NULL)
-        json_set(arena, status, "message", json_null(arena));
     if (pod->status.start_at_us == 0)
         set_time(arena,
                  status,

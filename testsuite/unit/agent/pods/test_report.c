@@ -181,6 +181,29 @@ START_TEST(a_pod_lost_with_its_node_carries_the_mark_of_a_disruption)
 }
 END_TEST
 
+/* The controller said so while the agent could not hear it. */
+START_TEST(what_was_said_of_a_silent_node_is_taken_back_unseen)
+{
+    struct ending e = {.exit_code = 69, .started_at_us = 1};
+    struct json *patches[2];
+
+    begin();
+    patches[0] = report_running(arena, pod, &(struct report_running){0});
+    patches[1] = report_end(arena, pod, &(struct report_end){.ending = &e});
+    for (size_t i = 0; i < ARRAY_SIZE(patches); i++) {
+        struct json *tree = json_dup(arena, object_tree(pod, arena));
+        struct json *status = json_make_object(arena, tree, "status");
+
+        json_set_string(arena, status, "reason", "NodeLost");
+        json_set_string(arena, status, "message", "not heard of");
+        tree = json_merge(arena, tree, patches[i]);
+        ck_assert_ptr_null(json_get_path(tree, "status.reason"));
+        ck_assert_ptr_null(json_get_path(tree, "status.message"));
+    }
+    finish();
+}
+END_TEST
+
 #define TOLD_TO_LEAVE                                                          \
     "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\","    \
     "\"namespace\":\"d\",\"uid\":\"u1\"},\"spec\":{\"containers\":[{\"name\":" \
@@ -283,4 +306,5 @@ SUITE("report",
       an_end_is_told_with_its_phase_reason_and_exit_code,
       a_pod_that_could_not_start_says_why,
       a_pod_lost_with_its_node_carries_the_mark_of_a_disruption,
+      what_was_said_of_a_silent_node_is_taken_back_unseen,
       a_pod_that_was_told_to_leave_still_says_why_when_it_has)
