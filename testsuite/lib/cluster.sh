@@ -22,6 +22,7 @@
 
 cluster=
 cluster_daemons= # "name pid" lines, the newest first
+cluster_patience=20 # seconds for a controller to start
 
 # Makes $cluster with copies of the programs, which every user can reach, and
 # puts them into $PATH. Clients find the controller by $KILN_CONFIG.
@@ -188,7 +189,8 @@ cluster_controller() {
     start controller kiln-controller --state-dir "$cluster/state" \
         --listen "$cluster_address" --cluster test \
         --munge-socket "$munge_socket" "$@"
-    wait_for 20 cluster_is_ready || bail_out "the controller does not start"
+    wait_for "$cluster_patience" cluster_is_ready ||
+        bail_out "the controller does not start"
 }
 
 cluster_is_ready() {
@@ -292,7 +294,7 @@ cluster_keep_logs() {
         note "--- ${cluster_log##*/}, its last lines"
         tail -n 30 "$cluster_log" | note
     done
-    cluster_kept=${top_builddir:-.}/testsuite/cluster/$(basename "$0").logs
+    : "${cluster_kept:=${top_builddir:-.}/testsuite/cluster/$(basename "$0").logs}"
     rm -rf "$cluster_kept"
     mkdir -p "$cluster_kept" && cp "$cluster"/log/* "$cluster_kept"/ &&
         note "all of them: $cluster_kept"
