@@ -40,6 +40,7 @@ static const char *const ties[] = {
     "kiln.hpc/environment",
     "kiln.hpc/job-id",
     "kiln.hpc/job-name",
+    "kiln.hpc/repels",
     "kiln.hpc/script",
     "kiln.hpc/submission-digest",
     "kiln.hpc/submission-key",

@@ -66,6 +66,10 @@ admission_rule_fn job_pod_admit;
 /* admission_references.c */
 admission_rule_fn owner_references_admit;
 
+/* admission_affinity.c */
+admission_rule_fn affinity_terms_admit;
+admission_rule_fn repelling_admit;
+
 /* admission_process.c */
 admission_rule_fn process_admit;
 

@@ -94,6 +94,7 @@ number(struct arena *arena, struct json *meta, const char *name, int64_t n)
     annotate(arena, meta, name, arena_printf(arena, "%" PRId64, n));
 }
 
+/* The Job's; never what its template says. */
 static void
 copy_annotation(struct arena *arena,
                 struct json *meta,
@@ -104,6 +105,8 @@ copy_annotation(struct arena *arena,
 
     if (value != NULL)
         annotate(arena, meta, name, value);
+    else if (json_get(meta, "annotations") != NULL)
+        json_remove(json_get(meta, "annotations"), name);
 }
 
 static struct json *
@@ -127,6 +130,7 @@ make_meta(struct arena *arena,
     copy_annotation(arena, meta, job, ANNOTATION_USER);
     copy_annotation(arena, meta, job, ANNOTATION_UID);
     copy_annotation(arena, meta, job, ANNOTATION_JOB_NAME);
+    copy_annotation(arena, meta, job, ANNOTATION_REPELS);
     json_set(arena, meta, "ownerReferences", owner_of(arena, job));
     return meta;
 }

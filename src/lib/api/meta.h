@@ -111,6 +111,12 @@ void meta_prepare(const struct kind *kind,
 #define ANNOTATION_INDEX_IGNORED \
     "batch.kubernetes.io/job-index-ignored-failure-count"
 #define ANNOTATION_SURPLUS  "kiln.hpc/surplus" /* on pods: more than wanted */
+/* Whom a pod's affinity to pods keeps away or draws near: everybody's pods, or
+ * its owner's alone. On pods and Jobs of administrators.
+ */
+#define ANNOTATION_REPELS   "kiln.hpc/repels"
+#define REPELS_ALL          "all"
+#define REPELS_OWNER        "owner"
 /* Keep claims and volumes while somebody uses them. */
 #define FINALIZER_CLAIM     "kubernetes.io/pvc-protection"
 #define FINALIZER_VOLUME    "kubernetes.io/pv-protection"

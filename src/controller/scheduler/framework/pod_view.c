@@ -5,6 +5,7 @@
 
 #include "controller/scheduler/framework/names.h"
 #include "lib/allocator/holding.h"
+#include "lib/api/meta.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
 #include "lib/api/pod_sums.h"
@@ -139,6 +140,17 @@ read_affinity(struct pod_view *v)
                                     && a->pod_anti_affinity->required.count > 0;
 }
 
+static void
+read_owner(struct pod_view *v)
+{
+    const struct security_context *who = v->pod->spec.security_context;
+    const char *repels =
+        string_map_find(&v->pod->meta.annotations, ANNOTATION_REPELS);
+
+    v->owner = who != NULL && who->run_as_user != NULL ? *who->run_as_user : -1;
+    v->repels_all = repels != NULL && strcmp(repels, REPELS_ALL) == 0;
+}
+
 struct pod_view *
 pod_view_new(const struct object *object, struct names *resources)
 {
@@ -155,6 +167,7 @@ pod_view_new(const struct object *object, struct names *resources)
     read_demand(v, resources);
     read_ports(v);
     read_affinity(v);
+    read_owner(v);
     return v;
 }
 

@@ -52,6 +52,9 @@ struct pod_view {
     bool has_signature;
     bool has_affinity;               /* to pods, any kind */
     bool has_required_anti_affinity; /* to pods */
+    bool repels_all;                 /* by ANNOTATION_REPELS: not its owner's
+                                        pods alone */
+    int64_t owner;                   /* uid that it runs as; -1: nobody's */
     struct holding *holding;         /* or NULL */
 };
 

@@ -3,7 +3,9 @@
  *
  * Extension points:  prefilter (with add and remove), filter, prescore, score
  * Arguments:         hardPodAffinityWeight (1),
- *                    ignorePreferredTermsOfExistingPods
+ *                    ignorePreferredTermsOfExistingPods,
+ *                    repels (Kiln's own): which pods the terms of those that
+ *                    are there mean, "all" as upstream or their "owner"'s
  * Cycle state:       how many pods match which term, by topology value
  * Woken by:          a pod coming, going or being relabelled, or going that
  *                    kept others away; a node joining or being relabelled
@@ -13,7 +15,9 @@
 #include "controller/scheduler/plugins/interpod_affinity.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "controller/scheduler/plugins/selector_sign.h"
 #include "lib/api/meta.h"
@@ -29,6 +33,7 @@
 static const struct field interpod_args_fields[] = {
     OPAQUE(INT, "hardPodAffinityWeight", KEPT),
     OPAQUE(BOOL, "ignorePreferredTermsOfExistingPods", KEPT),
+    OPAQUE(STRING, "repels", KEPT),
 };
 static OPAQUE_RECORD(interpod_args, "InterPodAffinityArgs");
 
@@ -39,6 +44,7 @@ interpod_make(struct handle *handle,
               struct error *err)
 {
     int64_t hard_weight = json_get_int(args, "hardPodAffinityWeight", 1);
+    const char *repels = json_get_text(args, "repels");
     struct interpod *self;
 
     if (hard_weight < 0 || hard_weight > 100)
@@ -46,12 +52,20 @@ interpod_make(struct handle *handle,
                          -EINVAL,
                          "hardPodAffinityWeight: %lld is not from 0 to 100",
                          (long long)hard_weight);
+    if (repels != NULL && strcmp(repels, REPELS_ALL) != 0
+        && strcmp(repels, REPELS_OWNER) != 0)
+        return error_set(err,
+                         -EINVAL,
+                         "repels: '%s' is neither '" REPELS_ALL
+                         "' nor '" REPELS_OWNER "'",
+                         repels);
     self = xnew(struct interpod);
     self->handle = handle;
     self->hard_weight = hard_weight;
     self->headcounts = headcounts_new(HEADCOUNTS);
     self->ignores_existing =
         json_is_true(json_get(args, "ignorePreferredTermsOfExistingPods"));
+    self->repels_owner = repels != NULL && strcmp(repels, REPELS_OWNER) == 0;
     self->no_affinity =
         handle_reason(handle, "node(s) didn't match pod affinity rules");
     self->anti_affinity =
@@ -72,6 +86,14 @@ interpod_drop(void *arg)
     free(self);
 }
 
+bool
+interpod_concerns(const struct interpod *me,
+                  const struct pod_view *there,
+                  const struct pod_view *pod)
+{
+    return !me->repels_owner || there->repels_all || there->owner == pod->owner;
+}
+
 /* What they depend on in the pod. */
 struct headcount *
 interpod_headcount(const struct interpod *me,
@@ -82,6 +104,8 @@ interpod_headcount(const struct interpod *me,
     struct affinity_term term;
 
     strbuf_printf(&key, "%c%s\n", what, pod->namespace);
+    if (me->repels_owner)
+        strbuf_printf(&key, "%" PRId64 "\n", pod->owner);
     labels_sign(&pod->pod->meta.labels, &key);
     for (unsigned kind = 0; pod->has_affinity && kind < AFFINITY_KINDS;
          kind++) {
@@ -96,7 +120,8 @@ const struct plugin interpod_affinity_plugin = {
     .name = "InterPodAffinity",
     .args = &interpod_args_record,
     .default_args = "{\"hardPodAffinityWeight\":1,"
-                    "\"ignorePreferredTermsOfExistingPods\":false}",
+                    "\"ignorePreferredTermsOfExistingPods\":false,"
+                    "\"repels\":\"" REPELS_OWNER "\"}",
     .make = interpod_make,
     .drop = interpod_drop,
     .sign_hints = interpod_sign_hints,

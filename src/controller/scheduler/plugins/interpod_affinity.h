@@ -15,6 +15,7 @@ struct interpod {
     struct handle *handle;
     int64_t hard_weight;
     bool ignores_existing;
+    bool repels_owner; /* terms of pods that are there see their owner's */
     uint32_t no_affinity, anti_affinity, existing_anti_affinity;
     struct headcounts *headcounts;
 };
@@ -33,6 +34,11 @@ enum purpose {
 struct headcount *interpod_headcount(const struct interpod *me,
                                      const struct pod_view *pod,
                                      char what);
+
+/* Whether terms of a pod that is there may mean this one at all. */
+bool interpod_concerns(const struct interpod *me,
+                       const struct pod_view *there,
+                       const struct pod_view *pod);
 
 /* A node that is being counted. */
 struct spot {

@@ -112,6 +112,8 @@ count_unwelcoming(const struct interpod *me,
     const struct string_map *ns = namespace_labels_or_none(me->handle, pod);
     struct affinity_term term;
 
+    if (!interpod_concerns(me, other, pod))
+        return;
     for (unsigned i = 0;
          affinity_term_at(other, ANTI_AFFINITY_REQUIRED, i, &term);
          i++)

@@ -102,6 +102,8 @@ welcome_hint(void *self,
     (void)b;
     if (has_terms(pod))
         return true;
+    if (!interpod_concerns(me, gone, pod))
+        return false;
     for (unsigned i = 0;
          affinity_term_at(gone, ANTI_AFFINITY_REQUIRED, i, &term);
          i++)

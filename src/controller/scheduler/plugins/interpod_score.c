@@ -56,6 +56,8 @@ score_pod(const struct interpod *me,
 
     add_terms(spot, pod, AFFINITY_PREFERRED, other, other_ns, 1);
     add_terms(spot, pod, ANTI_AFFINITY_PREFERRED, other, other_ns, -1);
+    if (!interpod_concerns(me, other, pod))
+        return;
     if (me->hard_weight > 0)
         add_terms(spot, other, AFFINITY_REQUIRED, pod, pod_ns, me->hard_weight);
     add_terms(spot, other, AFFINITY_PREFERRED, pod, pod_ns, 1);

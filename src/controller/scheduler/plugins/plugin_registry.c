@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "lib/api/meta.h"
+#include "lib/json/json.h"
+
 /* All there are, one a line: NAME is the plugin NAME_plugin. */
 #define PLUGINS               \
     KNOW(balanced_allocation) \
@@ -34,6 +37,19 @@ const struct plugin *const plugin_list[] = {PLUGINS};
 #undef KNOW
 const unsigned plugin_count = ARRAY_SIZE(plugin_list);
 
+/* {"repels": "owner"}: no user's pods keep others' away. */
+static struct json repels_owner = {
+    .type = JSON_STRING,
+    .count = sizeof(REPELS_OWNER) - 1,
+    .text = REPELS_OWNER,
+};
+static struct json_member interpod_members[] = {{"repels", &repels_owner}};
+static const struct json interpod_args = {
+    .type = JSON_OBJECT,
+    .count = ARRAY_SIZE(interpod_members),
+    .members = interpod_members,
+};
+
 /* In the order in which they run at every point. */
 const struct profile_plugin default_profile[] = {
     {.plugin = &scheduling_gates_plugin},
@@ -50,7 +66,7 @@ const struct profile_plugin default_profile[] = {
     {.plugin = &volume_binding_plugin},
     {.plugin = &volume_zone_plugin},
     {.plugin = &topology_spread_plugin, .weight = 2},
-    {.plugin = &interpod_affinity_plugin, .weight = 2},
+    {.plugin = &interpod_affinity_plugin, .weight = 2, .args = &interpod_args},
     {.plugin = &preemption_plugin},
     {.plugin = &balanced_allocation_plugin, .weight = 1},
     {.plugin = &image_locality_plugin, .weight = 1},

@@ -87,6 +87,77 @@ START_TEST(who_keeps_others_away_wakes_no_one_else)
 }
 END_TEST
 
+/* Wants, or would rather have, no other pod of the color on its node. */
+static void
+add_users_pod(struct world *w, const char *name, int owner, const char *rest)
+{
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"namespace\":\"default\",\"name\":\"%s\","
+                  "\"labels\":{\"color\":\"red\"}%s,\"containers\":[{\"name\":"
+                  "\"main\",\"image\":\"host\"}],\"securityContext\":{"
+                  "\"runAsUser\":%d}}}",
+                  name,
+                  rest,
+                  owner);
+
+    fake_client_put(w->api, &pod_kind, text);
+}
+
+#define PLAIN "},\"spec\":{\"restartPolicy\":\"Never\""
+#define APART                                                               \
+    ",\"affinity\":{\"podAntiAffinity\":{"                                  \
+    "\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":" \
+    "\"kubernetes.io/hostname\",\"labelSelector\":{}}]}}"
+#define ADMINISTRATORS ",\"annotations\":{\"kiln.hpc/repels\":\"all\"}"
+
+START_TEST(a_pod_keeps_away_its_owners_pods_alone)
+{
+    struct world *w = world_new(NULL);
+
+    add_node(w);
+    add_users_pod(w, "lonely", 1000, PLAIN APART);
+    world_settle(w);
+    add_users_pod(w, "mine", 1000, PLAIN);
+    add_users_pod(w, "theirs", 1001, PLAIN);
+    add_users_pod(w, "picky", 1001, PLAIN APART);
+    world_advance(w, 20000);
+
+    ck_assert_str_eq(world_node_of(w, "mine"), "");
+    ck_assert_str_eq(world_node_of(w, "theirs"), "n1");
+    ck_assert_str_eq(world_node_of(w, "picky"), "");
+
+    fake_client_remove(w->api, &pod_kind, "default", "lonely");
+    world_advance(w, 20000);
+    ck_assert_str_eq(world_node_of(w, "mine"), "n1");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(one_that_repels_all_keeps_everybody_away)
+{
+    struct world *w = world_new(NULL);
+
+    add_node(w);
+    add_users_pod(w, "before", 1001, PLAIN);
+    world_advance(w, 2000);
+    ck_assert_str_eq(world_node_of(w, "before"), "n1");
+    fake_client_remove(w->api, &pod_kind, "default", "before");
+    add_users_pod(w, "guard", 0, ADMINISTRATORS PLAIN APART);
+    world_settle(w);
+    ck_assert_str_eq(world_node_of(w, "guard"), "n1");
+    add_users_pod(w, "theirs", 1001, PLAIN);
+    world_advance(w, 20000);
+
+    ck_assert_str_eq(world_node_of(w, "theirs"), "");
+    fake_client_remove(w->api, &pod_kind, "default", "guard");
+    world_advance(w, 20000);
+    ck_assert_str_eq(world_node_of(w, "theirs"), "n1");
+    world_free(w);
+}
+END_TEST
+
 SUITE("interpod_affinity",
+      a_pod_keeps_away_its_owners_pods_alone,
+      one_that_repels_all_keeps_everybody_away,
       who_is_kept_away_comes_when_those_that_kept_it_away_go,
       who_keeps_others_away_wakes_no_one_else)
