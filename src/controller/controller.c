@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "controller/apiserver/apiserver.h"
+#include "controller/apiserver/audit_log.h"
 #include "controller/apiserver/indexes.h"
 #include "controller/apiserver/policy.h"
 #include "controller/crew.h"
@@ -30,6 +31,7 @@
 #include "lib/loop/sigwatch.h"
 #include "lib/loop/timer.h"
 #include "lib/loop/workers.h"
+#include "lib/program/process_metrics.h"
 #include "lib/program/readiness.h"
 
 #define WORKERS     4
@@ -49,6 +51,7 @@ struct controller {
     struct entrance *entrance; /* or NULL: no TLS */
     struct auth_server *auth;
     struct store *store;
+    struct audit_log *audit; /* or NULL */
     struct apiserver *api;
     struct crew *scheduler;
     struct crew *lifecycle;
@@ -64,11 +67,11 @@ typedef int room_start_fn(struct controller *c, struct error *err);
 typedef void room_stop_fn(struct controller *c);
 
 static room_start_fn start_loop, start_policy, start_workers, start_entrance,
-    start_auth, start_store, start_api, start_scheduler, start_lifecycle,
-    start_listeners;
+    start_auth, start_store, start_audit, start_api, start_scheduler,
+    start_lifecycle, start_listeners;
 static room_stop_fn stop_workers, stop_store, stop_api, stop_scheduler,
-    stop_lifecycle, free_loop, free_policy, free_reload, free_entrance,
-    free_auth, free_api;
+    stop_lifecycle, free_audit, free_loop, free_policy, free_reload,
+    free_entrance, free_auth, free_api;
 
 /* Everything there is, from the bottom up. All are stopped, top first, before
  * any is freed: what waits for another's last word gets it.
@@ -85,6 +88,7 @@ static const struct room {
     {"TLS", start_entrance, NULL, free_entrance},
     {"identity", start_auth, NULL, free_auth},
     {"store", start_store, stop_store, NULL},
+    {"audit log", start_audit, NULL, free_audit},
     {"API", start_api, stop_api, free_api},
     {"scheduler", start_scheduler, stop_scheduler, NULL},
     {"lifecycle", start_lifecycle, stop_lifecycle, NULL},
@@ -151,6 +155,7 @@ start_loop(struct controller *c, struct error *err)
     (void)err;
     c->loop = loop_new();
     c->metrics = metric_registry_new();
+    process_metrics_add(c->metrics, c->settings->state_dir);
     c->signals[0] = sigwatch_new(c->loop, SIGTERM, asked_to_stop, c);
     c->signals[1] = sigwatch_new(c->loop, SIGINT, asked_to_stop, c);
     c->signals[2] = sigwatch_new(c->loop, SIGUSR2, asked_to_debug, c);
@@ -311,6 +316,49 @@ write_configz(struct controller *c)
     strbuf_add_text(&c->configz, "}\n");
 }
 
+static double
+read_dropped(void *context)
+{
+    struct controller *c = context;
+
+    return (double)audit_log_dropped(c->audit);
+}
+
+static int
+start_audit(struct controller *c, struct error *err)
+{
+    const struct controller_settings *s = c->settings;
+    struct audit_log_settings settings = {
+        .path = s->audit_file,
+        .max_bytes = s->audit_max_bytes,
+        .keep = s->audit_keep,
+    };
+    int r;
+
+    if (s->is_conformance || strcmp(s->audit_file, "none") == 0)
+        return 0;
+    if (strcmp(s->audit_file, "journal") == 0)
+        settings.path = NULL;
+    r = audit_log_open(&settings, &c->audit, err);
+    if (r < 0)
+        return error_wrap(err, r, "audit.file");
+    metric_read(
+        metric_series(metric_counter(c->metrics,
+                                     "kiln_audit_dropped_total",
+                                     "Lines of the audit log that could "
+                                     "not be written.",
+                                     NULL)),
+        read_dropped,
+        c);
+    return 0;
+}
+
+static void
+free_audit(struct controller *c)
+{
+    audit_log_free(c->audit);
+}
+
 static int
 start_api(struct controller *c, struct error *err)
 {
@@ -327,6 +375,7 @@ start_api(struct controller *c, struct error *err)
         .auth = c->auth,
         .policy = &c->policy,
         .metrics = c->metrics,
+        .audit = c->audit,
         .configz = c->configz.text,
         .access = access,
         .leases = {&c->is_failing[0], &c->is_failing[1]},

@@ -254,6 +254,27 @@ static const struct setting settings[] = {
      .max = 86400 * SECOND_US,
      .help = "How long after its binding a pod that the API never confirmed "
              "holds its node; 0: for ever, as upstream."},
+    {"audit.file",
+     SETTING_TEXT,
+     AT(audit_file),
+     .option = "audit-file",
+     .argument = "PATH",
+     .help = "Where each request that changes something, and each refusal, has "
+             "its line of JSON: a path, \"journal\" or \"none\"; audit.log in "
+             "the state directory unless it is given."},
+    {"audit.maxBytes",
+     SETTING_BYTES,
+     AT(audit_max_bytes),
+     .initial = "64Mi",
+     .min = 1 << 16,
+     .max = 1LL << 40,
+     .help = "How large that file becomes before the next is begun."},
+    {"audit.keep",
+     SETTING_INT,
+     AT(audit_keep),
+     .initial = "4",
+     .max = 1000,
+     .help = "How many files of before are kept, as PATH.1 to PATH.N."},
     {"logLevel",
      SETTING_CHOICE,
      AT(log_level),
@@ -375,6 +396,13 @@ static const struct configuration configuration = {
 };
 
 static void
+set_audit_file(struct controller_settings *s)
+{
+    if (s->audit_file == NULL)
+        s->audit_file = arena_printf(s->arena, "%s/audit.log", s->state_dir);
+}
+
+static void
 set_socket(struct controller_settings *s)
 {
     if (s->socket == NULL)
@@ -401,6 +429,7 @@ controller_settings_read(struct controller_settings *s, int argc, char **argv)
     if (s->rotate_tokens)
         rotate_tokens(s);
     set_socket(s);
+    set_audit_file(s);
 }
 
 int

@@ -51,7 +51,10 @@ struct controller_settings {
     int64_t assume_expiry_us; /* 0: never */
     const char *write_config_to;
     bool is_conformance;
-    int log_level; /* enum log_level */
+    int log_level;          /* enum log_level */
+    const char *audit_file; /* a path, "journal" or "none" */
+    int64_t audit_max_bytes;
+    int64_t audit_keep;
 };
 
 /* Life. Read does not return after --help, --check-config, --write-config-to

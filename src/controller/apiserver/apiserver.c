@@ -9,6 +9,7 @@
 #include "controller/apiserver/openapi.h"
 #include "controller/apiserver/refusal.h"
 #include "controller/apiserver/relay.h"
+#include "controller/apiserver/request_metrics.h"
 #include "controller/apiserver/seed.h"
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/stint.h"
@@ -29,6 +30,9 @@ apiserver_new(const struct apiserver_settings *settings)
     server->auth = settings->auth;
     server->policy = settings->policy;
     server->metrics = settings->metrics;
+    server->audit = settings->audit;
+    if (server->metrics != NULL)
+        server->request_metrics = request_metrics_new(server->metrics);
     server->configz = settings->configz;
     server->access = settings->access;
     for (unsigned i = 0; i < ARRAY_SIZE(server->leases); i++)
@@ -70,6 +74,7 @@ apiserver_free(struct apiserver *server)
     stints_free(server->stints);
     usage_free(server->usage);
     openapi_free(server->openapi);
+    request_metrics_free(server->request_metrics);
     free(server);
 }
 

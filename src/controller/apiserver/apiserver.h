@@ -19,6 +19,7 @@
 #include "lib/base/macro.h"
 
 struct apiserver;
+struct audit_log;
 struct auth_server;
 struct client;
 struct clock;
@@ -41,6 +42,7 @@ struct apiserver_settings {
     const struct policy *policy;
     const struct http_limits *limits; /* or NULL */
     struct metric_registry *metrics;  /* or NULL */
+    struct audit_log *audit;          /* or NULL; outlives the server */
     const char *configz;              /* JSON for /configz, or NULL */
     struct access access;
 

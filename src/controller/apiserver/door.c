@@ -11,6 +11,7 @@
 #include "controller/apiserver/accept.h"
 #include "controller/apiserver/access.h"
 #include "controller/apiserver/answer.h"
+#include "controller/apiserver/audit.h"
 #include "controller/apiserver/caller.h"
 #include "controller/apiserver/conformance.h"
 #include "controller/apiserver/discovery.h"
@@ -18,6 +19,7 @@
 #include "controller/apiserver/relay.h"
 #include "controller/apiserver/render.h"
 #include "controller/apiserver/request.h"
+#include "controller/apiserver/request_metrics.h"
 #include "controller/apiserver/resource_metrics.h"
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/watch.h"
@@ -44,6 +46,8 @@ struct visit {
     struct request *q;
     struct view view;
     struct caller *caller; /* in the request's arena */
+    int64_t came_us;       /* monotonic */
+    bool is_proven;        /* who calls */
 };
 
 static void
@@ -58,6 +62,13 @@ visit_free(struct visit *v)
 static void
 answer(struct visit *v)
 {
+    audit_note(v->q,
+               http_request_peer(v->http),
+               http_request_path(v->http),
+               v->is_proven);
+    request_metrics_note(v->server->request_metrics,
+                         v->q,
+                         clock_monotonic_us(v->server->clock) - v->came_us);
     answer_start(v->q, &v->view, v->http, v->grant);
     v->q = NULL;
     v->grant = NULL;
@@ -395,6 +406,7 @@ checked(struct auth_grant *grant TAKES, const struct error *err, void *arg)
         return;
     }
     v->grant = grant;
+    v->is_proven = true;
     caller_of_identity(auth_grant_identity(grant),
                        v->server->policy,
                        v->caller);
@@ -467,6 +479,7 @@ door_handle(struct http_request *http, void *arg)
     v->server = server;
     v->http = http;
     v->q = request_new(server, arena_new(0));
+    v->came_us = clock_monotonic_us(server->clock);
     v->caller = arena_alloc(v->q->arena, sizeof(*v->caller));
     /* Who says who he is has to be right, and gets an answer he can check. */
     if (discovery_is_public(path)

@@ -8,11 +8,13 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "controller/apiserver/access.h"
 #include "controller/apiserver/indexes.h"
 #include "lib/base/list.h"
 
+struct audit_log;
 struct auth_server;
 struct clock;
 struct dispatch;
@@ -23,6 +25,7 @@ struct metric_registry;
 struct openapi;
 struct policy;
 struct relay;
+struct request_metrics;
 struct stints;
 struct store;
 struct usage;
@@ -36,9 +39,14 @@ struct apiserver {
     struct workers *workers;
     struct auth_server *auth; /* NULL: local peers alone */
     const struct policy *policy;
-    struct metric_registry *metrics; /* or NULL */
-    const char *configz;             /* or NULL */
-    atomic_bool *leases[2];          /* or NULL; see apiserver.h */
+    struct metric_registry *metrics;         /* or NULL */
+    struct request_metrics *request_metrics; /* or NULL */
+    struct audit_log *audit;                 /* or NULL */
+    int64_t unproven_second; /* of audit.c: refusals of strangers, in this */
+    unsigned unproven_told;  /* second */
+    uint64_t unproven_hidden;
+    const char *configz;    /* or NULL */
+    atomic_bool *leases[2]; /* or NULL; see apiserver.h */
     struct membership *membership;
     struct hub *hub;
     struct dispatch *dispatch; /* to the channels */

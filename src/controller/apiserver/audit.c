@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/audit.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "controller/apiserver/audit_log.h"
+#include "controller/apiserver/caller.h"
+#include "controller/apiserver/request.h"
+#include "controller/apiserver/server.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/api/object.h"
+#include "lib/auth/protocol.h"
+#include "lib/base/clock.h"
+#include "lib/base/strbuf.h"
+#include "lib/http/http_request.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+#define UNPROVEN_A_SECOND 10
+#define MESSAGE_MAX       1024
+
+static const char *const ranks[] = {
+    [CALLER_USER] = "user",
+    [CALLER_OPERATOR] = "operator",
+    [CALLER_ADMINISTRATOR] = "administrator",
+    [CALLER_AGENT] = "agent",
+    [CALLER_ENROLLING] = "enrolling",
+    [CALLER_SCHEDULER] = "scheduler",
+    [CALLER_LIFECYCLE] = "lifecycle",
+};
+
+static const char *const proofs[] = {
+    [IDENTITY_LOCAL] = "socket",
+    [IDENTITY_CREDENTIAL] = "credential",
+    [IDENTITY_SESSION] = "session",
+    [IDENTITY_TOKEN] = "token",
+};
+
+/* ---- What is worth a line ---- */
+
+static bool
+is_change(const struct request *q)
+{
+    if (q->route.kind == NULL)
+        return q->method != HTTP_GET && q->method != HTTP_HEAD;
+    return q->route.verb >= VERB_CREATE
+           && !(q->route.kind->flags & KIND_ANSWERED);
+}
+
+/* What an agent says of itself and its pods, all day long. */
+static bool
+is_routine(const struct request *q)
+{
+    if (q->caller->type != CALLER_AGENT)
+        return false;
+    return q->route.kind == &lease_kind || q->route.kind == &event_kind
+           || q->route.kind == &events_event_kind
+           || q->route.subresource == SUBRESOURCE_STATUS
+           || q->route.subresource == SUBRESOURCE_USAGE
+           || q->route.subresource == SUBRESOURCE_REQUESTS
+           || (q->route.kind == &pod_kind && q->route.verb == VERB_DELETE);
+}
+
+static bool
+is_worth_a_line(const struct request *q, const char *path)
+{
+    int code = q->reply.code;
+
+    if (code == 401 || code == 403)
+        return true;
+    if (!is_change(q) || strcmp(path, PROTOCOL_SESSION_TARGET) == 0)
+        return false;
+    if (code >= 400)
+        return q->caller->type != CALLER_AGENT;
+    return !is_routine(q) && !q->options.is_dry_run;
+}
+
+/* ---- The line ---- */
+
+static void
+add_text(struct strbuf *out, const char *name, const char *text)
+{
+    size_t length;
+
+    if (text == NULL || *text == '\0')
+        return;
+    length = strlen(text);
+    strbuf_printf(out, ",\"%s\":", name);
+    json_print_string(text, length < MESSAGE_MAX ? length : MESSAGE_MAX, out);
+}
+
+static void
+add_caller(struct strbuf *out, const struct caller *caller)
+{
+    add_text(out, "user", caller->name);
+    strbuf_printf(out, ",\"uid\":%u", (unsigned)caller->uid);
+    add_text(out, "rank", ranks[caller->type]);
+    add_text(out, "node", caller->node);
+    add_text(out, "proof", proofs[caller->proof]);
+}
+
+/* Where only the server knows the name, its answer has it. */
+static const char *
+name_of(const struct request *q)
+{
+    if (q->route.name != NULL)
+        return q->route.name;
+    return q->reply.form == REPLY_OBJECT && q->route.verb == VERB_CREATE
+               ? q->reply.object->meta->name
+               : NULL;
+}
+
+static const char *
+verb_of(const struct request *q)
+{
+    if (q->route.kind != NULL)
+        return verb_name(q->route.verb);
+    return http_method_name(q->method);
+}
+
+static void
+add_object(struct strbuf *out, const struct request *q, const char *path)
+{
+    const struct kind *kind = q->route.kind;
+
+    add_text(out, "verb", verb_of(q));
+    if (kind == NULL) {
+        add_text(out, "path", path);
+        return;
+    }
+    strbuf_printf(out,
+                  ",\"resource\":\"%s%s%s\"",
+                  kind->plural,
+                  kind->group[0] != '\0' ? "." : "",
+                  kind->group);
+    if (q->route.subresource != SUBRESOURCE_NONE)
+        add_text(out, "subresource", subresource_name(q->route.subresource));
+    add_text(out, "namespace", q->route.namespace);
+    add_text(out, "name", name_of(q));
+}
+
+static void
+add_result(struct strbuf *out, const struct request *q)
+{
+    const struct reply *r = &q->reply;
+
+    strbuf_printf(out, ",\"code\":%d", r->code);
+    if (r->code < 400 || r->form != REPLY_TREE)
+        return;
+    add_text(out, "reason", json_get_text(r->tree, "reason"));
+    add_text(out, "message", json_get_text(r->tree, "message"));
+}
+
+/* Some a second of those that anybody can make. */
+static bool
+may_be_told(struct apiserver *server, int64_t now_us)
+{
+    int64_t second = now_us / 1000000;
+
+    if (server->unproven_second != second) {
+        server->unproven_second = second;
+        server->unproven_told = 0;
+    }
+    if (server->unproven_told++ < UNPROVEN_A_SECOND)
+        return true;
+    server->unproven_hidden++;
+    return false;
+}
+
+void
+audit_note(struct request *q,
+           const struct http_peer *from,
+           const char *path,
+           bool is_proven)
+{
+    struct apiserver *server = q->server;
+    CLEANUP_STRBUF struct strbuf line = STRBUF_INIT;
+    int64_t now_us;
+    char time[TIME_TEXT_SIZE];
+
+    if (server->audit == NULL || !is_worth_a_line(q, path))
+        return;
+    now_us = clock_real_us(server->clock);
+    if (!is_proven && !may_be_told(server, now_us))
+        return;
+    time_format(now_us, true, time);
+    strbuf_printf(&line, "{\"time\":\"%s\"", time);
+    if (is_proven)
+        add_caller(&line, q->caller);
+    add_text(&line, "from", from->address);
+    add_object(&line, q, path);
+    add_result(&line, q);
+    add_text(&line, "client", q->agent);
+    if (!is_proven && server->unproven_hidden > 0) {
+        strbuf_printf(&line, ",\"hidden\":%" PRIu64, server->unproven_hidden);
+        server->unproven_hidden = 0;
+    }
+    strbuf_add_text(&line, "}");
+    audit_log_add(server->audit, line.text, line.length);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* audit_log.h - lines of text that a thread of its own writes to a file
+ *
+ * Adding a line never waits for the disk: lines are kept in memory, up to
+ * AUDIT_LOG_QUEUE_BYTES, and dropped and counted beyond that, or when the file
+ * cannot be written. What was dropped is said in the file as soon as it can be
+ * written again. The file is rotated by size: FILE.1 is the one before, up to
+ * FILE.KEEP; one that somebody else moved away is made anew.
+ *
+ * Owns:    the thread and the file.
+ * Thread:  any.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+#define AUDIT_LOG_QUEUE_BYTES ((size_t)4 << 20)
+
+struct audit_log;
+struct error;
+
+struct audit_log_settings {
+    const char *path; /* NULL: standard error, for the journal */
+    int64_t max_bytes;
+    int64_t keep;
+};
+
+/* Life. Open tries the file once. Free writes what was added. */
+void audit_log_free(struct audit_log *log);
+DEFINE_CLEANUP(struct audit_log, audit_log_free)
+int audit_log_open(const struct audit_log_settings *settings,
+                   struct audit_log **ret_log,
+                   struct error *err);
+
+/* Change: one line, without its end. */
+void audit_log_add(struct audit_log *log, const char *line, size_t length);
+
+/* Look: lines, since the start. */
+uint64_t audit_log_dropped(struct audit_log *log);
