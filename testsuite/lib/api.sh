@@ -42,7 +42,7 @@ refused() {
     refused_rule=$1
     refused_name=$2
     shift 2
-    like "$refused_name" "$(api "$@")" "^403 .*$refused_rule: "
+    like "$refused_name" "$(api "$@")" "^403 .*($refused_rule): "
 }
 
 # pod_json NAME [SPEC-MEMBERS [METADATA-MEMBERS]]

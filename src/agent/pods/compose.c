@@ -266,8 +266,10 @@ set_mounts(const struct compose_input *in, struct arena *arena, struct order *o)
     for (size_t i = 0; i < mounts->count; i++) {
         const struct mount_place *m = &mounts->items[i];
 
-        if (strcmp(m->volume, VOLUME_OF_TMPDIR) == 0)
+        if (strcmp(m->volume, VOLUME_OF_TMPDIR) == 0) {
             o->tmp_dir = NULL;
+            o->own_dir = m->source;
+        }
         if (m->target != NULL && !in->ground->rootless)
             o->mounts.items[o->mounts.count++] =
                 order_mount(arena, m->source, m->target, m->read_only);

@@ -53,6 +53,7 @@ static const struct field fields[] = {
     FIELD(PATH, stderr_path, false),
     FIELD(SWITCH, append, false),
     FIELD(PATH, tmp_dir, false),
+    FIELD(PATH, own_dir, false),
     FIELD(LIST, mounts, false),
     FIELD(NUMBER, umask, false),
     FIELD(NUMBER, oom_score_adj, false),

@@ -65,6 +65,7 @@ struct order {
     const char *stderr_path;  /* NULL: where stdout goes */
     bool append;              /* to output files instead of truncating them */
     const char *tmp_dir;      /* made for the user, 0700; NULL: none */
+    const char *own_dir;      /* has to be the user's, or there is no job */
     struct order_list mounts; /* of order_mount: bound in a mount namespace */
     int64_t umask;
     int64_t oom_score_adj;

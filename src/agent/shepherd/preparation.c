@@ -159,6 +159,8 @@ spool(struct shepherd *s, struct error *err)
     }
     if (r == 0 && o->tmp_dir != NULL)
         r = spool_directory(o->tmp_dir, uid, gid, err);
+    if (r == 0 && o->own_dir != NULL)
+        r = spool_check_owner(o->own_dir, uid, err);
     return r;
 }
 

@@ -103,3 +103,23 @@ spool_directory(const char *path, uid_t uid, gid_t gid, struct error *err)
                          strerror(-r));
     return 0;
 }
+
+int
+spool_check_owner(const char *path, uid_t uid, struct error *err)
+{
+    CLEANUP_FD int fd =
+        open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return error_set(err, -errno, "'%s': %s", path, strerror(errno));
+    if (st.st_uid != uid)
+        return error_set(err,
+                         -EPERM,
+                         "'%s' would be TMPDIR, but belongs to uid %u and not "
+                         "to the job's user (uid %u)",
+                         path,
+                         (unsigned)st.st_uid,
+                         (unsigned)uid);
+    return 0;
+}

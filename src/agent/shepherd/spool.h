@@ -20,3 +20,8 @@ int spool_script(const char *path,
 
 /* Makes a directory that is the user's alone; -EEXIST when there is one. */
 int spool_directory(const char *path, uid_t uid, gid_t gid, struct error *err);
+
+/* Whether a directory that was made elsewhere belongs to the user: -EPERM when
+ * it does not.
+ */
+int spool_check_owner(const char *path, uid_t uid, struct error *err);

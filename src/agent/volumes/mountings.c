@@ -7,6 +7,7 @@
 
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
+#include "lib/api/object_owner.h"
 #include "lib/api/persistent_volume.h"
 #include "lib/api/persistent_volume_claim.h"
 #include "lib/api/pod.h"
@@ -213,6 +214,14 @@ on_volume(const struct client_reply *reply, void *context)
     look_at_next(l);
 }
 
+/* By the controller, for this pod's user: its name alone says nothing. */
+static bool
+is_made_for(const struct object *claim, const struct object *pod)
+{
+    return meta_is_controlled_by(claim->meta, pod)
+           && object_owner_is_same(claim, pod);
+}
+
 static void
 on_claim(const struct client_reply *reply, void *context)
 {
@@ -225,6 +234,13 @@ on_claim(const struct client_reply *reply, void *context)
         return;
     if (client_reply_error(reply, &err) != 0) {
         fail(l, err.text);
+        return;
+    }
+    if (volume_of(l)->ephemeral != NULL
+        && !is_made_for(reply->object, l->pod)) {
+        fail(l,
+             "the claim of its name was not made for this pod; delete the "
+             "claim");
         return;
     }
     c = persistent_volume_claim_of(reply->object);

@@ -54,6 +54,28 @@ numbered_length(const char *name)
     return digits > 0 ? prefix + digits : 0;
 }
 
+/* What is named after a job may be looked for by that name: its pods, their
+ * claims, and what comes next. Events are named after what they tell of.
+ */
+static bool
+has_derived_names(const struct kind *kind)
+{
+    return kind->flags & KIND_NAMESPACED && !(kind->flags & KIND_TRANSIENT);
+}
+
+/* What a name begins with that the server is to end; of a job with its number,
+ * of others with letters and digits, which may look like one.
+ */
+static const char *
+generated_name(struct request *q, const char *prefix)
+{
+    if (q->route.kind == &job_kind)
+        return arena_printf(q->arena, "%s%" PRId64, prefix, q->job_id);
+    if (strcmp(prefix, NUMBERED) == 0)
+        return NUMBERED "0";
+    return prefix;
+}
+
 /* "job-1042" is job 1042, whoever asks for it by that number. */
 bool
 job_name_admit(struct request *q,
@@ -66,14 +88,12 @@ job_name_admit(struct request *q,
     size_t length;
 
     (void)old_object;
-    if (!is_bound_by_rules(q))
+    if (!is_bound_by_rules(q) || !has_derived_names(q->route.kind))
         return true;
     if (name == NULL || name[0] == '\0') {
         if (prefix == NULL)
             return true;
-        name = q->route.kind == &job_kind
-                   ? arena_printf(q->arena, "%s%" PRId64, prefix, q->job_id)
-                   : prefix;
+        name = generated_name(q, prefix);
     }
     length = numbered_length(name);
     if (length == 0 || (q->route.kind == &job_kind && strcmp(name, own) == 0)
@@ -83,8 +103,8 @@ job_name_admit(struct request *q,
                     q->route.kind,
                     name,
                     "JobName: names that begin with '%.*s' belong to the job "
-                    "of that number and its pods; choose another, or "
-                    "generateName '" NUMBERED "' for a job",
+                    "of that number, its pods and what is theirs; choose "
+                    "another, or generateName '" NUMBERED "' for a job",
                     (int)length,
                     name);
     return false;

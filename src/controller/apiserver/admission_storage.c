@@ -95,18 +95,6 @@ default_storage_admit(struct request *q,
 
 /* --- whose a claim is ----------------------------------------------------- */
 
-/* What the scheduler and the loops say by; and who the volume will belong to.
- */
-static const char *const of_the_system[] = {
-    ANNOTATION_SELECTED_NODE,
-    ANNOTATION_BIND_COMPLETED,
-    ANNOTATION_BOUND_BY,
-    ANNOTATION_PROVISIONER,
-    ANNOTATION_UID,
-    ANNOTATION_GID,
-    ANNOTATION_USER,
-};
-
 static bool
 refuse(struct request *q, const struct json *tree, const char *why)
 {
@@ -125,14 +113,21 @@ sign(struct request *q, struct json *tree)
     struct json *meta = json_make_object(q->arena, tree, "metadata");
     struct json *annotations = json_make_object(q->arena, meta, "annotations");
 
-    for (unsigned i = 0; i < ARRAY_SIZE(of_the_system); i++)
-        if (json_get(annotations, of_the_system[i]) != NULL)
+    if (json_count(json_get(meta, "ownerReferences")) > 0)
+        return refuse(q,
+                      tree,
+                      "metadata.ownerReferences of a claim are the "
+                      "controller's; a volume of a pod that is 'ephemeral' "
+                      "comes and goes with the pod");
+    for (const char *const *name = claim_system_annotations; *name != NULL;
+         name++)
+        if (json_get(annotations, *name) != NULL)
             return refuse(q,
                           tree,
                           arena_printf(q->arena,
                                        "the annotation '%s' is the "
                                        "controller's",
-                                       of_the_system[i]));
+                                       *name));
     json_set_string(q->arena,
                     annotations,
                     ANNOTATION_UID,
@@ -147,22 +142,42 @@ sign(struct request *q, struct json *tree)
 
 /* They stay as they are, also when a client leaves them out. */
 static void
-keep(struct request *q, struct json *tree, const struct object *old_object)
+keep_annotations(struct request *q,
+                 struct json *meta,
+                 const struct object *old_object)
 {
-    struct json *meta = json_make_object(q->arena, tree, "metadata");
-
-    for (unsigned i = 0; i < ARRAY_SIZE(of_the_system); i++) {
+    for (const char *const *name = claim_system_annotations; *name != NULL;
+         name++) {
         const char *value =
-            string_map_find(&old_object->meta->annotations, of_the_system[i]);
+            string_map_find(&old_object->meta->annotations, *name);
 
         if (value != NULL)
             json_set_string(q->arena,
                             json_make_object(q->arena, meta, "annotations"),
-                            of_the_system[i],
+                            *name,
                             value);
         else if (json_get(meta, "annotations") != NULL)
-            json_remove(json_get(meta, "annotations"), of_the_system[i]);
+            json_remove(json_get(meta, "annotations"), *name);
     }
+}
+
+static bool
+keep(struct request *q, struct json *tree, const struct object *old_object)
+{
+    struct json *meta = json_make_object(q->arena, tree, "metadata");
+    const struct json *given = json_get(meta, "ownerReferences");
+    const struct json *old = json_get_path(request_old_tree(q, old_object),
+                                           "metadata.ownerReferences");
+
+    keep_annotations(q, meta, old_object);
+    if (json_count(given) == 0 && old != NULL)
+        json_set(q->arena, meta, "ownerReferences", json_dup(q->arena, old));
+    else if (json_count(given) > 0 && (old == NULL || !json_equals(given, old)))
+        return refuse(q,
+                      tree,
+                      "metadata.ownerReferences of a claim are the "
+                      "controller's; leave them as they are");
+    return true;
 }
 
 bool
@@ -181,6 +196,5 @@ claim_owner_admit(struct request *q,
         return true;
     if (old_object == NULL)
         return sign(q, tree);
-    keep(q, tree, old_object);
-    return true;
+    return keep(q, tree, old_object);
 }

@@ -104,6 +104,9 @@ make_claim(struct chore *chore,
         if (json_count(map) > 0)
             json_set(arena, meta, copied[i], json_dup(arena, map));
     }
+    for (const char *const *n = claim_system_annotations; *n != NULL; n++)
+        if (json_get(meta, "annotations") != NULL)
+            json_remove(json_get(meta, "annotations"), *n);
     set_owner(arena, meta, pod);
     json_set(arena, body, "spec", json_dup(arena, json_get(template, "spec")));
     chore_call(chore,

@@ -13,20 +13,24 @@
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
+#include "lib/api/object_owner.h"
 #include "lib/api/persistent_volume.h"
+#include "lib/api/persistent_volume_claim.h"
 #include "lib/api/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 #include "lib/client/client.h"
 
-#define PARALLEL 4u
+#define PARALLEL      4u
+#define USER_KEY_SIZE (OBJECT_KEY_SIZE + 16)
 
 struct storage_guard {
     struct client *client;
     struct stock *stock;
     struct warehouse *warehouse;
     struct workqueue *queue; /* of claims "NS/NAME", of volumes "NAME" */
-    struct map *users;       /* of claims: how many pods, as a number */
+    struct map *users;       /* of claims: how many pods, as a number, of all
+                                users ("NS/NAME") and of one ("UID NS/NAME") */
 };
 
 /* --- who uses a claim ----------------------------------------------------- */
@@ -55,29 +59,48 @@ claim_key(const struct pod *pod,
     return name != NULL;
 }
 
+/* The key of the same claim, for the pods of one user. */
+static void
+key_of_user(char out[USER_KEY_SIZE], uid_t uid, const char *claim)
+{
+    snprintf(out, USER_KEY_SIZE, "%u %s", (unsigned)uid, claim);
+}
+
 static void
 count_pod(struct storage_guard *g, const struct object *object, intptr_t more)
 {
     const struct pod *pod = pod_of(object);
-    char key[OBJECT_KEY_SIZE];
+    char key[OBJECT_KEY_SIZE], of_user[USER_KEY_SIZE];
+    uid_t uid;
 
     if (pod_is_finished(pod))
         return;
-    for (unsigned i = 0; i < pod->spec.volumes.count; i++)
-        if (claim_key(pod, &pod->spec.volumes.items[i], key))
-            count(g, key, more);
+    for (unsigned i = 0; i < pod->spec.volumes.count; i++) {
+        if (!claim_key(pod, &pod->spec.volumes.items[i], key))
+            continue;
+        count(g, key, more);
+        if (!object_owner(object, &uid))
+            continue;
+        key_of_user(of_user, uid, key);
+        count(g, of_user, more);
+    }
 }
 
+/* A user's claim is kept by that user's pods: anybody may name it in one. */
 static bool
 is_used(const struct storage_guard *g, const struct object *object)
 {
-    char key[OBJECT_KEY_SIZE];
+    char key[OBJECT_KEY_SIZE], of_user[USER_KEY_SIZE];
+    uid_t uid;
 
     if (object->kind == &persistent_volume_kind)
         return persistent_volume_is_in_phase(persistent_volume_of(object),
                                              "Bound");
     object_key(object, key);
-    return map_find(g->users, key) != NULL;
+    if (!claim_is_of_a_user(object) || !object_owner(object, &uid))
+        return map_find(g->users, key) != NULL;
+    key_of_user(of_user, uid, key);
+    return map_find(g->users, of_user) != NULL;
 }
 
 /* --- letting go ----------------------------------------------------------- */

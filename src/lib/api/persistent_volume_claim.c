@@ -6,6 +6,7 @@
 #include "lib/api/check.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
+#include "lib/api/persistent_volume.h"
 #include "lib/api/pod_rules.h"
 #include "lib/api/quantity.h"
 #include "lib/api/rows.h"
@@ -455,3 +456,21 @@ const struct kind persistent_volume_claim_kind = {
     .validate_status = validate_status,
     .warn = warn,
 };
+
+const char *const claim_system_annotations[] = {
+    ANNOTATION_SELECTED_NODE,
+    ANNOTATION_BIND_COMPLETED,
+    ANNOTATION_BOUND_BY,
+    ANNOTATION_PROVISIONER,
+    ANNOTATION_UID,
+    ANNOTATION_GID,
+    ANNOTATION_USER,
+    NULL,
+};
+
+bool
+claim_is_of_a_user(const struct object *claim)
+{
+    return string_map_find(&claim->meta->annotations, ANNOTATION_USER) != NULL
+           || meta_controller_of(claim->meta, &pod_kind) != NULL;
+}

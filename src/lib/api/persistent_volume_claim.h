@@ -52,3 +52,13 @@ persistent_volume_claim_node(const struct persistent_volume_claim *c);
 #define ANNOTATION_PROVISIONER    "volume.kubernetes.io/storage-provisioner"
 #define ANNOTATION_BIND_COMPLETED "pv.kubernetes.io/bind-completed"
 #define ANNOTATION_GID            "kiln.hpc/gid"
+
+/* What the scheduler and the loops say by annotations of a claim, and whom its
+ * volume will belong to: no user's to write. NULL-terminated.
+ */
+extern const char *const claim_system_annotations[];
+
+/* Whether a user asked for it, for himself or by a pod; else it is one that an
+ * administrator made for whoever may use it.
+ */
+bool claim_is_of_a_user(const struct object *claim);

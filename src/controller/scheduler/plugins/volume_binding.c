@@ -17,7 +17,9 @@
 #include "controller/scheduler/plugins/claims.h"
 #include "controller/scheduler/plugins/volume_binding.h"
 #include "controller/scheduler/plugins/volume_search.h"
+#include "lib/api/kind.h"
 #include "lib/api/object.h"
+#include "lib/api/object_owner.h"
 #include "lib/api/persistent_volume_claim.h"
 #include "lib/api/pod.h"
 #include "lib/api/rows.h"
@@ -96,12 +98,27 @@ volume_binding_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 /* --- the pod's claims ----------------------------------------------------- */
 
 static bool
-is_owned_by(const struct object *claim, const struct pod_view *pod)
+is_of_same_user(const struct object *claim, const struct pod *pod)
 {
-    const struct owner_reference *owner = meta_controller(claim->meta);
+    const struct security_context *who = pod->spec.security_context;
+    uid_t uid;
+
+    return who == NULL || who->run_as_user == NULL || !object_owner(claim, &uid)
+           || *who->run_as_user == (int64_t)uid;
+}
+
+/* A claim of that name may be there before, made by another user: the pod would
+ * keep its data in that one's hands.
+ */
+static bool
+is_made_for(const struct object *claim, const struct pod_view *pod)
+{
+    const struct owner_reference *owner =
+        meta_controller_of(claim->meta, &pod_kind);
 
     return owner != NULL && owner->uid != NULL && pod->uid != NULL
-           && strcmp(owner->uid, pod->uid) == 0;
+           && strcmp(owner->uid, pod->uid) == 0
+           && is_of_same_user(claim, pod->pod);
 }
 
 /* Whether the claim can be used at all. */
@@ -137,7 +154,7 @@ check_claim(struct cycle *c,
         cycle_say(c, "persistentvolumeclaim \"%s\" is being deleted", name);
         return VERDICT_NEVER;
     }
-    if (volume->ephemeral != NULL && !is_owned_by(claim, c->pod)) {
+    if (volume->ephemeral != NULL && !is_made_for(claim, c->pod)) {
         cycle_say(c,
                   "PVC %s/%s was not created for pod %s/%s (pod is not owner)",
                   c->pod->namespace,
