@@ -20,16 +20,20 @@
 #include "agent/output/requests.h"
 #include "agent/pods/ground.h"
 #include "agent/pods/pods.h"
+#include "agent/pods/site.h"
 #include "agent/pods/spares.h"
 #include "agent/registration.h"
+#include "agent/self_check.h"
 #include "agent/sentry.h"
 #include "agent/settings.h"
 #include "agent/shepherd/nursery.h"
 #include "agent/standing.h"
 #include "agent/uplink.h"
 #include "agent/volumes/scratch.h"
+#include "agent/volumes/tmp_dirs.h"
 #include "agent/volumes/volumes.h"
 #include "lib/api/cpuset.h"
+#include "lib/api/node.h"
 #include "lib/api/quantity.h"
 #include "lib/api/topology.h"
 #include "lib/base/alloc.h"
@@ -77,6 +81,9 @@ struct agent {
     struct pods *pods;
     struct requests *requests;
     struct sentry *sentry;
+    struct tmp_dirs *tmp_dirs;
+    struct self_check *self_check;
+    bool has_begun; /* to register */
     struct sigwatch *on_term, *on_int, *on_hup;
     bool proves; /* which node it is, where it has the secret */
     enum agent_next next;
@@ -236,6 +243,72 @@ on_hook_failed(const char *what, void *context)
     registration_update(a->registration);
 }
 
+/* The lifecycle taints a node that says so. */
+static void
+on_checked(void *context)
+{
+    struct agent *a = context;
+    const struct object *node =
+        a->standing != NULL ? standing_node(a->standing) : NULL;
+
+    if (self_check_has_failed(a->self_check,
+                              &a->facts.check_reason,
+                              &a->facts.check_words)
+        && node != NULL)
+        announcer_say(a->uplink.announcer,
+                      node,
+                      ANNOUNCE_WARNING,
+                      NODE_CHECK_FAILED,
+                      a->facts.check_words);
+    if (a->has_begun)
+        registration_update(a->registration);
+    else
+        registration_start(a->registration);
+    a->has_begun = true;
+}
+
+static const char *
+find_broken(void *context)
+{
+    struct agent *a = context;
+    const char *reason, *words;
+
+    return self_check_has_failed(a->self_check, &reason, &words) ? words : NULL;
+}
+
+static void
+note_start(const char *failure, void *context)
+{
+    struct agent *a = context;
+
+    self_check_note_start(a->self_check, failure);
+}
+
+static void
+open_self_check(struct agent *a)
+{
+    const struct agent_settings *s = a->settings;
+
+    a->tmp_dirs = tmp_dirs_new(&(struct tmp_dirs_settings){
+        .loop = a->loop,
+        .workers = a->workers,
+        .tmp_dir = s->tmp_dir,
+        .state_dir = s->state_dir,
+    });
+    a->self_check = self_check_new(&(struct self_check_settings){
+        .loop = a->loop,
+        .workers = a->workers,
+        .state_dir = s->state_dir,
+        .run_dir = s->run_dir,
+        .shepherd = s->shepherd,
+        .tmp_dirs = a->tmp_dirs,
+        .cgroups = a->cgroups,
+        .pool = a->pool,
+        .changed = on_checked,
+        .context = a,
+    });
+}
+
 static void
 lay_ground(struct agent *a)
 {
@@ -262,6 +335,10 @@ lay_ground(struct agent *a)
         .spares = a->spares,
         .run_dir = s->run_dir,
         .tmp_dir = s->tmp_dir,
+        .tmp_dirs = a->tmp_dirs,
+        .broken = find_broken,
+        .note_start = note_start,
+        .start_context = a,
         .shepherd = s->shepherd,
         .prolog = s->prolog,
         .epilog = s->epilog,
@@ -450,6 +527,7 @@ agent_new(const struct agent_settings *settings,
     open_nursery(a);
     open_scratch(a);
     gather_facts(a);
+    open_self_check(a);
     r = uplink_open(&a->uplink,
                     &(struct uplink_settings){
                         .loop = a->loop,
@@ -508,10 +586,11 @@ enum agent_next
 agent_run(struct agent *a)
 {
     pods_take_up(a->pods);
+    site_collect_tmp_dirs(&a->ground);
     /* Ready, with or without a controller: jobs are looked after. */
     readiness_ready();
     readiness_status("node %s looks for its controller", a->node_name);
-    registration_start(a->registration);
+    self_check_start(a->self_check); /* and then registers */
     loop_run(a->loop);
     return a->next;
 }
@@ -519,6 +598,8 @@ agent_run(struct agent *a)
 void
 agent_free(struct agent *a)
 {
+    bool is_idle;
+
     if (a == NULL)
         return;
     /* Nobody asks for anything more; then what is under way comes back, to
@@ -527,7 +608,10 @@ agent_free(struct agent *a)
     sentry_free(a->sentry);
     requests_free(a->requests);
     metering_free(a->metering);
+    is_idle = a->pods == NULL || pods_count_running(a->pods) == 0;
     pods_free(a->pods);
+    self_check_free(a->self_check);
+    tmp_dirs_free(a->tmp_dirs, is_idle);
     volumes_free(a->volumes);
     standing_free(a->standing);
     heartbeat_free(a->heartbeat);

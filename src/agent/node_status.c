@@ -250,6 +250,14 @@ conditions(struct arena *arena, const struct node_facts *f, int64_t now_us)
                   now_us);
     add_hugepages_enforced(arena, list, f, now_us);
     add_devices_enforced(arena, list, f, now_us);
+    add_condition(arena,
+                  list,
+                  NODE_CHECK_FAILED,
+                  f->check_reason != NULL,
+                  f->check_reason != NULL ? f->check_reason : "CanStartPods",
+                  f->check_reason != NULL ? f->check_words
+                                          : "what pods need to start is there",
+                  now_us);
     if (f->has_hooks)
         add_condition(arena,
                       list,

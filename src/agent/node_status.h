@@ -25,6 +25,8 @@ struct node_facts {
     int64_t max_pods;
     bool has_hooks;           /* a prolog or an epilog */
     const char *hook_failure; /* of one of them; NULL: none has failed */
+    const char *check_reason; /* of what self_check.h found; NULL: nothing */
+    const char *check_words;
     bool rootless; /* runs one ordinary user's pods, without cgroups */
     bool can_limit_memory;
     bool can_limit_hugepages;

@@ -110,6 +110,17 @@ enable_controllers(struct cgbase *b, const char *directory)
     }
 }
 
+bool
+cgbase_has_controllers(const struct cgbase *b)
+{
+    for (unsigned c = 1; b->version == 2 && c != 0 && c <= b->controllers;
+         c <<= 1)
+        if ((b->controllers & c) != 0
+            && !is_enabled(b->directory, controller_name(c)))
+            return false;
+    return true;
+}
+
 static int
 prepare(struct cgbase *b,
         const char *parent,

@@ -29,6 +29,7 @@ struct cgbase {
  */
 int cgbase_make(struct cgbase *b, struct error *err);
 int cgbase_partition(struct cgbase *b, const char *cpus, struct error *err);
+bool cgbase_has_controllers(const struct cgbase *b); /* and hands them on */
 void cgbase_refill(const struct cgbase *b);
 
 /* One directory; it may be there already. */

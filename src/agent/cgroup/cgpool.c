@@ -90,6 +90,15 @@ cgpool_retire(struct cgpool *p, struct cgroup *c TAKES)
     return is_first;
 }
 
+void
+cgpool_forget(struct cgpool *p)
+{
+    struct cgroup *c;
+
+    while ((c = cgpool_take(p)) != NULL)
+        cgroup_free(c);
+}
+
 static unsigned
 count(struct cgpool *p, const struct stack *s)
 {

@@ -35,6 +35,9 @@ bool cgpool_retire(struct cgpool *p, struct cgroup *c TAKES);
 unsigned cgpool_ready(struct cgpool *p);
 unsigned cgpool_retired(struct cgpool *p);
 
+/* Those that stand ready are gone with their base: others are to be made. */
+void cgpool_forget(struct cgpool *p);
+
 /* For a worker. Fill makes until `wanted` are ready. Sweep removes the retired
  * ones; those that still hold a process stay for the next sweep, and it
  * returns how many do.

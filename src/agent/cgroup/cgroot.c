@@ -280,6 +280,39 @@ open_bases(struct cgroot *r,
     return make_shepherds(r, err);
 }
 
+static bool
+is_whole(const struct cgbase *b)
+{
+    CLEANUP_FREE char *leaf = xasprintf("%s/" SHEPHERDS, b->directory);
+
+    return access(leaf, F_OK) == 0 && cgbase_has_controllers(b);
+}
+
+/* A base is copied: what it can do was said when it was opened, and others read
+ * it while this runs.
+ */
+int
+cgroot_mend(struct cgroot *r, struct error *err)
+{
+    int mended = 0;
+
+    for (unsigned i = 0; i < r->n_bases; i++) {
+        struct cgbase b = r->bases[i];
+        CLEANUP_FREE char *leaf = xasprintf("%s/" SHEPHERDS, b.directory);
+        int made;
+
+        if (is_whole(&b))
+            continue;
+        made = cgbase_make(&b, err);
+        if (made == 0)
+            made = cgbase_make_directory(leaf, err);
+        if (made < 0)
+            return made;
+        mended = 1;
+    }
+    return mended;
+}
+
 void
 cgroot_refill(struct cgroot *r)
 {

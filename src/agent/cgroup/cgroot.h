@@ -60,6 +60,11 @@ int cgroot_open(const struct cgroot_site *site,
                 struct error *err);
 DEFINE_CLEANUP(struct cgroot, cgroot_close)
 
+/* Makes the base again where it is gone, or was made anew by others: 1 when it
+ * had to, 0 when it stands as it was. On a worker.
+ */
+int cgroot_mend(struct cgroot *r, struct error *err);
+
 /* Hardware has come back: v1's cpusets forget CPUs that go offline. */
 void cgroot_refill(struct cgroot *r);
 

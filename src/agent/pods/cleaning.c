@@ -9,6 +9,7 @@
 #include "agent/pods/site.h"
 #include "agent/pods/stay_state.h"
 #include "agent/shepherd/ending.h"
+#include "agent/volumes/tmp_dirs.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
 #include "lib/base/alloc.h"
@@ -28,6 +29,7 @@ struct cleaning {
     struct ending *ending;
     bool read_ending;
     bool is_clean;
+    bool tmp_left; /* of its TMPDIR, put away */
     char *trouble;
     unsigned n_left; /* processes that were killed and are still there */
     pid_t left;      /* one of them */
@@ -63,7 +65,7 @@ clean_work(void *arg)
     if (c->cgroup == NULL && c->ending == NULL && c->read_ending
         && orphans_kill(c->uid) > 0)
         return;
-    r = site_leave(c->ground, c->uid, &err);
+    r = site_leave(c->ground, c->uid, &c->tmp_left, &err);
     if (r < 0)
         c->trouble = xstrdup(err.text);
     c->is_clean = true;
@@ -104,6 +106,27 @@ judge_hooks(struct stay *s)
         complain_of_hook(s, e->epilog_failure);
 }
 
+/* What an earlier agent saw is not held against the node. */
+static void
+judge_start(struct stay *s)
+{
+    const struct ending *e = s->ending;
+
+    if (e == NULL)
+        return;
+    if (e->failed_step == NULL) {
+        starting_note(s, NULL);
+        return;
+    }
+    if (!ending_is_nodes_fault(e))
+        return;
+    if (s->ended_before) {
+        stay_set_end(s, "StartError", e->message);
+        s->is_disruption = true;
+    } else
+        starting_fail(s, e->message);
+}
+
 static void
 clean_done(void *arg)
 {
@@ -112,6 +135,8 @@ clean_done(void *arg)
 
     if (c->trouble != NULL)
         log_warning("cleaning up after pod '%s': %s", c->uid, c->trouble);
+    if (c->tmp_left)
+        tmp_dirs_sweep_soon(c->ground->tmp_dirs);
     if (c->ending != NULL && s->ending == NULL) {
         s->ending = c->ending;
         c->ending = NULL;
@@ -140,6 +165,7 @@ clean_done(void *arg)
         s->cgroup = NULL;
     }
     judge_hooks(s);
+    judge_start(s);
     if (s->ending == NULL && s->end_reason == NULL) {
         stay_set_end(
             s,

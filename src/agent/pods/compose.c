@@ -348,7 +348,7 @@ compose_order(const struct compose_input *in,
     o->state_dir =
         arena_printf(arena, "%s/pods/%s", g->state_dir, pod->meta.uid);
     o->run_dir = arena_printf(arena, "%s/pods/%s", g->run_dir, pod->meta.uid);
-    o->tmp_dir = arena_printf(arena, "%s/kiln-%s", g->tmp_dir, pod->meta.uid);
+    o->tmp_dir = in->tmp_dir;
     o->uid = *who->run_as_user;
     o->gid = who->run_as_group != NULL ? *who->run_as_group : -1;
     o->users_dir = arena_printf(arena, "%s/users", g->run_dir);

@@ -137,6 +137,7 @@ following_look(void *context)
         return;
     }
     stay_move(s, STAY_RUNNING);
+    starting_note(s, NULL);
     begin_deadline(s);
     telling_want(s, TOLD_RUNNING);
     observing_begin(s);

@@ -16,6 +16,7 @@ struct client;
 struct clock;
 struct loop;
 struct nursery;
+struct tmp_dirs;
 struct topology;
 struct workers;
 
@@ -35,10 +36,17 @@ struct ground {
     struct announcer *announcer;
     int64_t observe_ms; /* how often to look where pods are; 0: never */
 
-    const char *state_dir;   /* pods/UID/: exit, script, output */
-    struct spares *spares;   /* below it */
-    const char *run_dir;     /* pods/UID/: pod, live, cgroup */
-    const char *tmp_dir;     /* kiln-UID/ becomes the job's TMPDIR */
+    const char *state_dir;     /* pods/UID/: exit, script, output */
+    struct spares *spares;     /* below it */
+    const char *run_dir;       /* pods/UID/: pod, live, cgroup */
+    const char *tmp_dir;       /* what jobs' TMPDIRs are below */
+    struct tmp_dirs *tmp_dirs; /* NULL: jobs get none */
+    /* Why no pod can be started now, or NULL; and: one was, or could not be for
+     * a reason that is not its own. On the loop.
+     */
+    const char *(*broken)(void *context);
+    void (*note_start)(const char *failure, void *context);
+    void *start_context;
     const char *shepherd;    /* the program */
     struct nursery *nursery; /* of it; or NULL */
 

@@ -25,12 +25,14 @@
 #include "agent/shepherd/order.h"
 #include "agent/volumes/mountings.h"
 #include "agent/volumes/removal.h"
+#include "agent/volumes/tmp_dirs.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
+#include "lib/base/map.h"
 #include "lib/base/strbuf.h"
 #include "lib/loop/workers.h"
 
@@ -64,6 +66,44 @@ write_file(const char *path, const char *text, struct error *err)
     if (r < 0)
         return error_set(err, r, "writing '%s': %s", path, strerror(-r));
     return 0;
+}
+
+/* The first line of a pod's record, and the pod behind it. */
+struct pod_record {
+    struct strbuf text;
+    const char *boot_id;
+    const char *tmp_dir; /* NULL: of an agent that named it after the pod */
+    const char *pod;
+};
+
+/* -EBADMSG for one that was torn. */
+static int
+read_record(const struct ground *g, const char *uid, struct pod_record *r)
+{
+    CLEANUP_FREE char *path = run_path(g, uid, "pod");
+    char *line_end, *blank;
+    int result = file_read(path, POD_TEXT_LIMIT, &r->text, NULL);
+
+    if (result < 0)
+        return result;
+    line_end =
+        r->text.length > 0 ? memchr(r->text.text, '\n', r->text.length) : NULL;
+    if (line_end == NULL)
+        return -EBADMSG;
+    *line_end = '\0';
+    r->boot_id = r->text.text;
+    r->pod = line_end + 1;
+    blank = strchr(r->text.text, ' ');
+    r->tmp_dir = blank != NULL ? blank + 1 : NULL;
+    if (blank != NULL)
+        *blank = '\0';
+    return 0;
+}
+
+static void
+pod_record_fini(struct pod_record *r)
+{
+    strbuf_fini(&r->text);
 }
 
 /* ---- Making the place ---- */
@@ -102,8 +142,11 @@ make_directories(const struct site_start *st, struct error *err)
     CLEANUP_FREE char *run = run_path(g, uid, "");
     CLEANUP_FREE char *pod = run_path(g, uid, "pod");
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    CLEANUP_FREE char *text =
-        xasprintf("%s\n%s", g->boot_id, object_text(st->pod, arena));
+    CLEANUP_FREE char *text = xasprintf("%s%s%s\n%s",
+                                        g->boot_id,
+                                        st->tmp_dir != NULL ? " " : "",
+                                        st->tmp_dir != NULL ? st->tmp_dir : "",
+                                        object_text(st->pod, arena));
     int r;
 
     r = dir_make(run, 0700, err);
@@ -213,15 +256,22 @@ site_start(struct site_start *st, struct error *err)
         .mounts = st->mounts,
     };
     pid_t pid;
-    int r;
+    int r = 0;
 
-    r = make_directories(st, err);
+    st->is_nodes_fault = true;
+    if (g->tmp_dirs != NULL)
+        r = tmp_dirs_name(g->tmp_dirs, &st->tmp_dir, err);
     if (r == 0)
-        r = check_volumes(st->mounts, err);
+        r = make_directories(st, err);
     if (r == 0)
         r = make_cgroup(st, &job_cgroup, err);
     if (r < 0)
         return r;
+    st->is_nodes_fault = false;
+    r = check_volumes(st->mounts, err);
+    if (r < 0)
+        return r;
+    input.tmp_dir = st->tmp_dir;
     if (g->cgroups != NULL) {
         cgroup_format(cgroot_shepherds(g->cgroups), &own_cgroup);
         input.job_cgroup = job_cgroup.text;
@@ -230,11 +280,13 @@ site_start(struct site_start *st, struct error *err)
     r = compose_order(&input, arena, &order, err);
     if (r < 0)
         return r;
+    st->is_nodes_fault = true;
     script_fd = script_descriptor(st, err);
     if (script_fd < -1)
         return script_fd;
     launch.script_fd = script_fd;
     r = launch_start(&launch, &pid, &st->pidfd, err);
+    st->is_nodes_fault = r < 0;
     if (g->pool != NULL) /* while the job starts */
         (void)cgpool_fill(g->pool, CGROUPS_AHEAD, NULL);
     return r;
@@ -274,16 +326,33 @@ remove_place(const char *path, struct error *err)
     return 0;
 }
 
-int
-site_leave(const struct ground *g, const char *uid, struct error *err)
+/* An agent before this one called it by the pod's uid. */
+static int
+remove_tmp_dir(const struct ground *g,
+               const char *uid,
+               bool *ret_left,
+               struct error *err)
 {
-    CLEANUP_FREE char *tmp = xasprintf("%s/kiln-%s", g->tmp_dir, uid);
+    CLEANUP_FREE char *former = xasprintf("%s/kiln-%s", g->tmp_dir, uid);
+    CLEANUP(pod_record_fini) struct pod_record record = {.text = STRBUF_INIT};
+
+    if (read_record(g, uid, &record) < 0 || record.tmp_dir == NULL)
+        return remove_place(former, err);
+    return tmp_dirs_remove(g->tmp_dirs, record.tmp_dir, ret_left, err);
+}
+
+int
+site_leave(const struct ground *g,
+           const char *uid,
+           bool *ret_tmp_left,
+           struct error *err)
+{
     CLEANUP_FREE char *run = run_path(g, uid, "");
     CLEANUP_FREE char *live = run_path(g, uid, "live");
     CLEANUP_FREE char *cgroup = run_path(g, uid, "cgroup");
     CLEANUP_FREE char *pod = run_path(g, uid, "pod");
     CLEANUP_FREE char *script = state_path(g, uid, "script");
-    int r = remove_place(tmp, err);
+    int r = remove_tmp_dir(g, uid, ret_tmp_left, err);
 
     unlink(script);
     unlink(live);
@@ -403,41 +472,17 @@ site_find_cgroup(const struct ground *g, const char *uid)
     return cgroot_find(g->cgroups, name.text, &c, NULL) == 0 ? c : NULL;
 }
 
-/* The boot's id on a line of its own, and the pod as JSON: the text behind the
- * line; -EBADMSG for one that was torn.
- */
-static int
-read_pod(const struct ground *g,
-         const char *uid,
-         struct strbuf *text,
-         const char **ret_pod)
-{
-    CLEANUP_FREE char *path = run_path(g, uid, "pod");
-    char *line_end;
-    int r = file_read(path, POD_TEXT_LIMIT, text, NULL);
-
-    if (r < 0)
-        return r;
-    line_end = text->length > 0 ? memchr(text->text, '\n', text->length) : NULL;
-    if (line_end == NULL)
-        return -EBADMSG;
-    *line_end = '\0';
-    *ret_pod = line_end + 1;
-    return 0;
-}
-
 /* /run is emptied by a restart; one on a disk is not, and a torn file in it has
  * seen a crash of the machine.
  */
 bool
 site_is_of_earlier_boot(const struct ground *g, const char *uid)
 {
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    const char *pod;
-    int r = read_pod(g, uid, &text, &pod);
+    CLEANUP(pod_record_fini) struct pod_record record = {.text = STRBUF_INIT};
+    int r = read_record(g, uid, &record);
 
     return r == -ENOENT || r == -EBADMSG
-           || (r == 0 && strcmp(text.text, g->boot_id) != 0);
+           || (r == 0 && strcmp(record.boot_id, g->boot_id) != 0);
 }
 
 void
@@ -454,6 +499,38 @@ site_list(const struct ground *g, site_list_fn *list, void *context)
     closedir(dir);
 }
 
+/* The TMPDIRs that records speak of. */
+struct tmp_use {
+    const struct ground *ground;
+    struct map *paths;
+};
+
+static void
+note_tmp_dir(const char *uid, void *context)
+{
+    const struct tmp_use *use = context;
+    CLEANUP(pod_record_fini) struct pod_record r = {.text = STRBUF_INIT};
+
+    if (read_record(use->ground, uid, &r) == 0 && r.tmp_dir != NULL)
+        map_put(use->paths, r.tmp_dir, use->paths);
+}
+
+static bool
+is_tmp_used(const char *path, void *context)
+{
+    return map_find(context, path) != NULL;
+}
+
+void
+site_collect_tmp_dirs(const struct ground *g)
+{
+    struct tmp_use use = {g, map_new()};
+
+    site_list(g, note_tmp_dir, &use);
+    tmp_dirs_collect(g->tmp_dirs, is_tmp_used, use.paths);
+    map_free(use.paths);
+}
+
 struct visit {
     const struct ground *ground;
     site_visit_fn *visit;
@@ -464,11 +541,13 @@ static void
 visit_one(const char *uid, void *context)
 {
     const struct visit *v = context;
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    const char *pod;
+    CLEANUP(pod_record_fini) struct pod_record r = {.text = STRBUF_INIT};
 
-    if (read_pod(v->ground, uid, &text, &pod) == 0)
-        v->visit(uid, pod, text.length - (size_t)(pod - text.text), v->context);
+    if (read_record(v->ground, uid, &r) == 0)
+        v->visit(uid,
+                 r.pod,
+                 r.text.length - (size_t)(r.pod - r.text.text),
+                 v->context);
 }
 
 void

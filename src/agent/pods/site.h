@@ -6,8 +6,8 @@
  *
  * Layout: RUN/pods/UID/ holds pod, live and cgroup; it is made first, and is
  * gone when the machine was restarted. STATE/pods/UID/ holds script, exit and
- * output, and says by being there that the pod was begun. TMP/kiln-UID is the
- * job's TMPDIR.
+ * output, and says by being there that the pod was begun. The first line of
+ * "pod" is the boot's id and the path of the job's TMPDIR (tmp_dirs.h).
  */
 #pragma once
 
@@ -38,19 +38,27 @@ struct site_start {
     const struct mount_list *mounts; /* NULL: none */
     struct cgroup *cgroup;           /* in and out; NULL where there are none */
     char *shared_cpus;   /* for a pod without CPUs of its own; or NULL */
+    char *tmp_dir;       /* out: its path, the caller's to free */
     int pidfd;           /* out */
+    bool is_nodes_fault; /* out: a failure is not the pod's own */
     char *unpartitioned; /* out: why its CPUs are no partition; or NULL */
 };
 int site_start(struct site_start *start, struct error *err);
 
 /* Leave removes TMPDIR, without following links, and what is in /run; on a
- * worker. Settle removes the rest, but for the output, once the end is told;
+ * worker; tmp_left: some of it is put away, and to be swept. Settle removes the rest, but for the output, once the end is told;
  * forget removes the output too, once the pod is gone: both from the loop, done
  * later.
  */
 void site_settle(const struct ground *ground, const char *uid);
 void site_forget(const struct ground *ground, const char *uid);
-int site_leave(const struct ground *ground, const char *uid, struct error *err);
+int site_leave(const struct ground *ground,
+               const char *uid,
+               bool *ret_tmp_left,
+               struct error *err);
+
+/* Removes TMPDIRs that no pod's record speaks of. From the loop, at the start. */
+void site_collect_tmp_dirs(const struct ground *ground);
 
 /* Removes retired cgroups, later, on a worker. From the loop. */
 void site_sweep(const struct ground *ground);

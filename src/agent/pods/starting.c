@@ -15,6 +15,7 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
+#include "lib/client/announcer.h"
 #include "lib/loop/workers.h"
 
 struct starting {
@@ -27,6 +28,33 @@ struct starting {
     struct error err;
 };
 
+void
+starting_note(const struct stay *s, const char *failure)
+{
+    const struct ground *g = s->s.ground;
+
+    if (g->note_start != NULL)
+        g->note_start(failure, g->start_context);
+}
+
+void
+starting_fail(struct stay *s, const char *words)
+{
+    if (s->end_reason == NULL)
+        stay_set_end(s, "StartError", words);
+    s->is_disruption = true;
+    log_warning("pod '%s/%s' cannot be started: %s",
+                s->pod->meta->namespace,
+                s->pod->meta->name,
+                words);
+    announcer_say(s->s.ground->announcer,
+                  s->pod,
+                  ANNOUNCE_WARNING,
+                  "StartError",
+                  words);
+    starting_note(s, words);
+}
+
 static void
 end_starting(struct starting *st)
 {
@@ -36,6 +64,7 @@ end_starting(struct starting *st)
     object_unref(st->start.pod);
     free(st->start.shared_cpus);
     free(st->start.unpartitioned);
+    free(st->start.tmp_dir);
     free(st);
 }
 
@@ -54,6 +83,7 @@ start_done(void *arg)
     struct stay *s = st->stay;
     struct error err = st->err;
     int result = st->result;
+    bool is_nodes_fault = st->start.is_nodes_fault;
 
     s->cgroup = st->start.cgroup;
     s->pidfd = st->start.pidfd;
@@ -66,11 +96,10 @@ start_done(void *arg)
     if (!stay_come_back(s))
         return;
     if (result < 0) {
-        stay_set_end(s, "StartError", err.text);
-        log_warning("pod '%s/%s' cannot be started: %s",
-                    s->pod->meta->namespace,
-                    s->pod->meta->name,
-                    err.text);
+        if (is_nodes_fault)
+            starting_fail(s, err.text);
+        else
+            stay_set_end(s, "StartError", err.text);
         stay_move(s, STAY_ENDED);
         cleaning_begin(s);
         return;

@@ -25,6 +25,8 @@
 #include "lib/loop/fdwatch.h"
 #include "lib/loop/timer.h"
 
+#define HOLD_MS 1000
+
 /* ---- Phases ---- */
 
 static const bool may_move[STAY_DONE + 1][STAY_DONE + 1] = {
@@ -70,6 +72,7 @@ really_free(struct stay *s)
     timer_free(s->clean_timer);
     timer_free(s->tell_timer);
     timer_free(s->observe_timer);
+    timer_free(s->hold);
     free(s->seen);
     free(s->astray);
     free(s->lost);
@@ -93,6 +96,7 @@ stay_free(struct stay *s)
     timer_stop(s->clean_timer);
     timer_stop(s->tell_timer);
     timer_stop(s->observe_timer);
+    timer_stop(s->hold);
     if (s->call != NULL) { /* no answer comes to an agent that ends */
         client_cancel(s->call);
         s->busy--;
@@ -163,7 +167,8 @@ stay_refuse(struct stay *s, const char *reason, const char *message)
     s->waits = false;
     stay_set_end(s, reason, message);
     /* That it was put where it cannot be is not the job's fault. */
-    s->is_disruption = strcmp(reason, BROKEN_OVERLAP) == 0
+    s->is_disruption = strcmp(reason, REFUSED_BROKEN) == 0
+                       || strcmp(reason, BROKEN_OVERLAP) == 0
                        || strcmp(reason, BROKEN_NOT_HERE) == 0;
     log_warning("pod '%s/%s' is refused: %s",
                 s->pod->meta->namespace,
@@ -185,6 +190,14 @@ stay_dismiss(struct stay *s)
 
 /* ---- The start ---- */
 
+static bool
+is_node_broken(const struct stay *s)
+{
+    const struct ground *g = s->s.ground;
+
+    return g->broken != NULL && g->broken(g->start_context) != NULL;
+}
+
 void
 stay_start(struct stay *s)
 {
@@ -200,7 +213,28 @@ stay_start(struct stay *s)
         stay_refuse(s, r == -ENODEV ? BROKEN_NOT_HERE : "Refused", err.text);
         return;
     }
-    starting_begin(s);
+    if (is_node_broken(s)) /* tried elsewhere, though not at once again */
+        timer_start(s->hold, HOLD_MS);
+    else
+        starting_begin(s);
+}
+
+/* A node that was mended meanwhile takes it all the same. */
+static void
+stop_holding(void *context)
+{
+    struct stay *s = context;
+
+    if (s->phase != STAY_ARRIVED)
+        return;
+    if (s->pod->meta->deleted_at_us != 0 || s->vanished || s->overruled)
+        stay_be_done_silently(s);
+    else if (is_node_broken(s))
+        stay_refuse(s,
+                    REFUSED_BROKEN,
+                    s->s.ground->broken(s->s.ground->start_context));
+    else
+        starting_begin(s);
 }
 
 /* ---- After a restart of the agent ---- */
@@ -346,6 +380,7 @@ stay_new(const struct stay_settings *settings, const struct object *pod)
     s->clean_timer = timer_new(loop, cleaning_now, s);
     s->tell_timer = timer_new(loop, telling_now, s);
     s->observe_timer = timer_new(loop, observing_now, s);
+    s->hold = timer_new(loop, stop_holding, s);
     s->deadline.limit_us = DEADLINE_NEVER;
     s->deadline.delete_us = DEADLINE_NEVER;
     s->deadline.delete_grace_us = DEADLINE_NEVER;

@@ -50,6 +50,9 @@ enum stay_phase {
 #define BROKEN_OVERLAP  "AllocationOverlap"
 #define BROKEN_NOT_HERE "AllocationNotHere"
 
+/* The node cannot start pods now (ground.h). */
+#define REFUSED_BROKEN "NodeBroken"
+
 /* The stay is over and told, or the pod is gone from the API: it may be freed
  * (the callback does).
  */

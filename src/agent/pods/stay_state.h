@@ -59,6 +59,8 @@ struct stay {
     char *astray;
     char *lost; /* the machine does not have it any more */
 
+    struct timer *hold; /* before it is refused by a node that is broken */
+
     /* The end. */
     struct ending *ending;
     bool ended_before; /* this agent was there */
@@ -89,8 +91,12 @@ void stay_set_end(struct stay *s, const char *reason, const char *message);
 void stay_be_done(struct stay *s);
 void stay_be_done_silently(struct stay *s);
 
-/* starting.c: fetches the blobs and starts a shepherd. */
+/* starting.c: fetches the blobs and starts a shepherd. Fail: it cannot be
+ * started, which is not its own fault: it is tried elsewhere. Note: one was.
+ */
 void starting_begin(struct stay *s);
+void starting_fail(struct stay *s, const char *words);
+void starting_note(const struct stay *s, const char *failure);
 
 /* following.c: until the shepherd ends. Act: does what its deadline and its
  * deletion demand; look: for the first sign that the job runs; both of a

@@ -203,3 +203,35 @@ ending_read(const char *state_dir,
 
     return r == -ENOENT ? read_at(run_dir, ret_ending, err) : r;
 }
+
+bool
+ending_is_nodes_fault(const struct ending *e)
+{
+    static const char *const steps[] = {
+        "shepherd",
+        "shepherd cgroup",
+        "signals",
+        "spool",
+        "live state",
+        "fork",
+        "cgroup",
+        "session",
+        "oom score",
+        "cpu affinity",
+        "memory policy",
+        "groups",
+        "gid",
+        "uid",
+        "identity",
+    };
+
+    if (e->failed_step == NULL)
+        return false;
+    /* There is no such user: another node may not know better. */
+    if (strcmp(e->failed_step, "user") == 0)
+        return e->error_number != ENOENT && e->error_number != EPERM;
+    for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
+        if (strcmp(e->failed_step, steps[i]) == 0)
+            return true;
+    return false;
+}

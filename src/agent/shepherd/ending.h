@@ -67,6 +67,11 @@ int ending_read(const char *state_dir,
                 struct error *err);
 DEFINE_CLEANUP(struct ending, ending_free)
 
+/* The job could not be started, for a reason that is the node's and nothing that
+ * its user has asked for or could bring about.
+ */
+bool ending_is_nodes_fault(const struct ending *e);
+
 /* Its text, for who has to write it with system calls alone. */
 struct strbuf;
 void ending_format(const struct ending *e, struct strbuf *out);

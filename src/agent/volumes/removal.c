@@ -11,13 +11,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/fd.h"
+
+#define LOOK_EVERY 64 /* entries, before the clock is asked again */
 
 /* One tree on its way out. */
 struct removal {
-    int top;        /* the directory that all is moved up into */
-    unsigned moved; /* for names that are not there yet */
+    int top;          /* the directory that all is moved up into */
+    unsigned moved;   /* for names that are not there yet */
+    int64_t until_us; /* of the monotonic clock */
+    unsigned looked;
 };
+
+static bool
+is_late(struct removal *r)
+{
+    return r->until_us != INT64_MAX && r->looked++ % LOOK_EVERY == 0
+           && clock_monotonic_us(&clock_system) >= r->until_us;
+}
 
 static bool
 is_dots(const char *name)
@@ -80,6 +92,18 @@ move_up(struct removal *r, int from, const char *name)
     return -errno;
 }
 
+/* A process that stands in there, or holds it open, adds nothing any more: the
+ * kernel looks at who owns the directory when an entry is made. A rootless
+ * agent is the owner itself.
+ */
+static int
+take_over(int fd)
+{
+    if (geteuid() != 0)
+        return 0;
+    return fchown(fd, 0, 0) < 0 || fchmod(fd, 0700) < 0 ? -errno : 0;
+}
+
 /* Files away, directories up. */
 static int
 empty(struct removal *r, int fd)
@@ -96,7 +120,9 @@ empty(struct removal *r, int fd)
     }
     rewinddir(dir);
     for (struct dirent *e; result == 0 && (e = readdir(dir)) != NULL;) {
-        if (is_dots(e->d_name) || unlinkat(fd, e->d_name, 0) == 0)
+        if (is_late(r))
+            result = -EAGAIN;
+        if (result < 0 || is_dots(e->d_name) || unlinkat(fd, e->d_name, 0) == 0)
             continue;
         if (errno == EISDIR || errno == EPERM || errno == EBUSY)
             result = move_up(r, fd, e->d_name);
@@ -123,7 +149,9 @@ remove_directory(struct removal *r, const char *name)
     }
     if (fd < 0)
         return errno == ENOENT ? 0 : -errno;
-    result = empty(r, fd);
+    result = take_over(fd);
+    if (result == 0 || result == -EROFS)
+        result = empty(r, fd);
     close(fd);
     if (result < 0 || unlinkat(r->top, name, AT_REMOVEDIR) == 0)
         return result;
@@ -136,8 +164,9 @@ remove_directory(struct removal *r, const char *name)
 
 /* One directory of the top, or none is left. */
 static int
-next_name(int top, char out[256])
+next_name(struct removal *removal, char out[256])
 {
+    int top = removal->top;
     int copy = fcntl(top, F_DUPFD_CLOEXEC, 3);
     DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
     int r = 0;
@@ -150,7 +179,9 @@ next_name(int top, char out[256])
     }
     rewinddir(dir);
     for (struct dirent *e; r == 0 && (e = readdir(dir)) != NULL;) {
-        if (is_dots(e->d_name) || unlinkat(top, e->d_name, 0) == 0)
+        if (is_late(removal))
+            r = -EAGAIN;
+        if (r < 0 || is_dots(e->d_name) || unlinkat(top, e->d_name, 0) == 0)
             continue;
         snprintf(out, 256, "%s", e->d_name);
         r = 1;
@@ -159,16 +190,20 @@ next_name(int top, char out[256])
     return r;
 }
 
-int
-removal_run(int parent, const char *name)
+static int
+run(int parent, const char *name, int64_t until_us)
 {
-    struct removal r = {.top = open_directory(parent, name)};
+    struct removal r = {
+        .top = open_directory(parent, name),
+        .until_us = until_us,
+    };
     char next[256];
     int result;
 
     if (r.top < 0)
         return errno == ENOENT ? 0 : -errno;
-    while ((result = next_name(r.top, next)) > 0) {
+    (void)take_over(r.top);
+    while ((result = next_name(&r, next)) > 0) {
         result = remove_directory(&r, next);
         if (result < 0)
             break;
@@ -178,4 +213,16 @@ removal_run(int parent, const char *name)
         && errno != ENOENT)
         result = -errno;
     return result;
+}
+
+int
+removal_run(int parent, const char *name)
+{
+    return run(parent, name, INT64_MAX);
+}
+
+int
+removal_run_within(int parent, const char *name, int64_t ms)
+{
+    return run(parent, name, clock_monotonic_us(&clock_system) + ms * 1000);
 }

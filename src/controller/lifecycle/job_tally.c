@@ -277,8 +277,9 @@ is_excused(const struct job *job,
     if (string_map_find(&pod->meta.annotations, ANNOTATION_SURPLUS) != NULL
         || (pod->meta.deleted_at_us != 0 && job_tally_excuses(job)))
         return true;
-    return ruling.rule < 0 && job->spec.requeue
-           && is_condition(pod, "DisruptionTarget");
+    return ruling.rule < 0
+           && ((job->spec.requeue && is_condition(pod, "DisruptionTarget"))
+               || pod_was_not_started(pod));
 }
 
 /* When its process did; else when it was asked to, or its conditions last

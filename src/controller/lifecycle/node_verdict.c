@@ -96,6 +96,14 @@ taint_tree(struct arena *arena, const struct taint *t)
     return o;
 }
 
+static bool
+is_true(const struct node *node, const char *type)
+{
+    const struct node_condition *c = node_find_condition(node, type);
+
+    return c != NULL && strcmp(c->status, "True") == 0;
+}
+
 struct json *
 node_verdict_taints(struct arena *arena,
                     const struct node *node,
@@ -103,11 +111,8 @@ node_verdict_taints(struct arena *arena,
                     int64_t now_us)
 {
     const struct node_condition *ready = node_find_condition(node, "Ready");
-    const struct node_condition *hook =
-        node_find_condition(node, NODE_HOOK_FAILED);
     bool is_unready =
         !silent && (ready == NULL || strcmp(ready->status, "True") != 0);
-    bool has_failed = hook != NULL && strcmp(hook->status, "True") == 0;
     const struct {
         const char *key;
         const char *effect;
@@ -117,7 +122,8 @@ node_verdict_taints(struct arena *arena,
         {TAINT_UNREACHABLE, "NoExecute", silent},
         {TAINT_NOT_READY, "NoSchedule", is_unready},
         {TAINT_NOT_READY, "NoExecute", is_unready},
-        {TAINT_HOOK_FAILED, "NoSchedule", has_failed},
+        {TAINT_HOOK_FAILED, "NoSchedule", is_true(node, NODE_HOOK_FAILED)},
+        {TAINT_CHECK_FAILED, "NoSchedule", is_true(node, NODE_CHECK_FAILED)},
     };
     struct json *taints = json_array(arena);
     struct json *body;

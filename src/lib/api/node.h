@@ -103,6 +103,9 @@ const struct remnant *node_find_remnant(const struct node *node,
 /* The condition that says that a site's prolog or epilog has failed there. */
 #define NODE_HOOK_FAILED "HookFailed"
 
+/* The condition that says that its agent cannot start pods. */
+#define NODE_CHECK_FAILED "SelfCheckFailed"
+
 /* Fenced: an administrator said that nothing runs there (kctl fence). */
 #define TAINT_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
 bool node_is_fenced(const struct node *node);

@@ -56,6 +56,25 @@ pod_is_memory_bound(const struct pod *pod)
     return strcmp(pod_memory_policy(pod), "preferred") != 0;
 }
 
+bool
+pod_was_not_started(const struct pod *pod)
+{
+    static const char *const reasons[] = {"StartError",
+                                          "NodeBroken",
+                                          "AllocationOverlap",
+                                          "AllocationNotHere"};
+    const struct pod_condition *c = pod_find_condition(pod, "DisruptionTarget");
+
+    if (c == NULL || strcmp(c->status, "True") != 0 || c->reason == NULL
+        || pod->status.reason == NULL
+        || strcmp(c->reason, pod->status.reason) != 0)
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+        if (strcmp(c->reason, reasons[i]) == 0)
+            return true;
+    return false;
+}
+
 const struct pod_condition *
 pod_find_condition(const struct pod *pod, const char *type)
 {

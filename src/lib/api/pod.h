@@ -262,6 +262,10 @@ const char *pod_memory_policy(const struct pod *pod);
  * memory policy but "preferred", which goes elsewhere when they are full.
  */
 bool pod_is_memory_bound(const struct pod *pod);
+/* It ended before its program ran, for a reason that is its node's: to try it
+ * elsewhere repeats nothing.
+ */
+bool pod_was_not_started(const struct pod *pod);
 const struct pod_condition *pod_find_condition(const struct pod *pod,
                                                const char *type);
 

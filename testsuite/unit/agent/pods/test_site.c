@@ -12,6 +12,7 @@
 #include "agent/pods/ground.h"
 #include "agent/pods/spares.h"
 #include "agent/volumes/mountings.h"
+#include "agent/volumes/tmp_dirs.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/base/alloc.h"
@@ -114,6 +115,7 @@ START_TEST(what_a_job_leaves_in_its_tmpdir_goes_and_nothing_else)
     CLEANUP_FREE char *tmp = NULL;
     CLEANUP_FREE char *link = NULL;
     struct error err = {0};
+    bool left = false;
     int fd;
 
     begin();
@@ -140,7 +142,7 @@ START_TEST(what_a_job_leaves_in_its_tmpdir_goes_and_nothing_else)
     close(fd);
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
 
-    ck_assert_msg(site_leave(&world.ground, "uid-a", &err) == 0,
+    ck_assert_msg(site_leave(&world.ground, "uid-a", &left, &err) == 0,
                   "%s",
                   err.text);
 
@@ -157,6 +159,7 @@ START_TEST(a_place_that_is_a_link_is_not_followed)
     CLEANUP_FREE char *target = NULL;
     CLEANUP_FREE char *link = NULL;
     struct error err = {0};
+    bool left = false;
 
     begin();
     make_directory(world.place, "precious");
@@ -165,10 +168,38 @@ START_TEST(a_place_that_is_a_link_is_not_followed)
     link = below(world.place, "tmp/kiln-uid-a");
     ck_assert_int_eq(symlink(target, link), 0);
 
-    ck_assert_int_lt(site_leave(&world.ground, "uid-a", &err), 0);
+    ck_assert_int_lt(site_leave(&world.ground, "uid-a", &left, &err), 0);
 
     ck_assert_ptr_nonnull(strstr(err.text, "tmp/kiln-uid-a"));
     ck_assert(has(world.place, "precious/data"));
+    end();
+}
+END_TEST
+
+START_TEST(a_tmpdir_is_where_the_record_says)
+{
+    CLEANUP_FREE char *line = NULL;
+    struct error err = {0};
+    bool left = false;
+
+    begin();
+    world.ground.tmp_dirs = tmp_dirs_new(&(struct tmp_dirs_settings){
+        .tmp_dir = world.ground.tmp_dir,
+        .state_dir = world.state,
+    });
+    make_directory(world.place, "tmp/parent");
+    make_directory(world.place, "tmp/parent/0123");
+    put(world.place, "tmp/parent/0123/file", "x");
+    line = xasprintf("boot-2 %s/parent/0123", world.ground.tmp_dir);
+    put_pod("uid-a", line);
+
+    ck_assert(!site_is_of_earlier_boot(&world.ground, "uid-a"));
+    ck_assert_int_eq(site_leave(&world.ground, "uid-a", &left, &err), 0);
+
+    ck_assert(!left);
+    ck_assert(!has(world.place, "tmp/parent/0123"));
+    ck_assert(!has(world.run, "pods/uid-a"));
+    tmp_dirs_free(world.ground.tmp_dirs, true);
     end();
 }
 END_TEST
@@ -249,6 +280,7 @@ START_TEST(a_volume_that_is_not_there_is_said_before_anything_runs)
     struct mount_list mounts = {.items = &place, .count = 1};
     struct site_start start = {.mounts = &mounts, .pidfd = -1};
     struct error err = {0};
+    bool left = false;
 
     begin();
     ck_assert_int_eq(
@@ -262,7 +294,7 @@ START_TEST(a_volume_that_is_not_there_is_said_before_anything_runs)
         strstr(err.text, "volume 'data': '/nowhere/data': No such file"));
     ck_assert_int_eq(start.pidfd, -1);
     ck_assert(site_is_there(&world.ground, "uid-a"));
-    ck_assert_int_eq(site_leave(&world.ground, "uid-a", &err), 0);
+    ck_assert_int_eq(site_leave(&world.ground, "uid-a", &left, &err), 0);
     object_unref(start.pod);
     end();
 }
@@ -280,6 +312,7 @@ END_TEST
 SUITE("site",
       what_a_job_leaves_in_its_tmpdir_goes_and_nothing_else,
       a_place_that_is_a_link_is_not_followed,
+      a_tmpdir_is_where_the_record_says,
       a_pod_of_an_earlier_boot_is_told_from_one_of_this,
       pods_that_were_begun_are_found_with_their_text,
       output_stays_until_the_pod_is_forgotten,

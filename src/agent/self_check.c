@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/self_check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "agent/cgroup/cgpool.h"
+#include "agent/cgroup/cgroot.h"
+#include "agent/volumes/tmp_dirs.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/log.h"
+#include "lib/loop/timer.h"
+#include "lib/loop/workers.h"
+
+#define EVERY_MS        15000
+#define EVERY_FAILED_MS 5000
+#define ANSWER_MS       20000 /* a check that takes longer has failed */
+#define STARTS          3u    /* that fail in a row */
+#define STARTS_MS       300000
+#define DESCRIPTORS     32
+#define SPOOL_BYTES     (8u << 20) /* scripts, environments, exit records */
+#define SPOOL_FILES     16u
+
+/* What a look found. */
+struct finding {
+    const char *reason; /* NULL: nothing is wrong */
+    bool is_mended;     /* what was */
+    struct error err;
+};
+
+struct self_check {
+    struct self_check_settings s;
+    struct timer *timer;
+    struct timer *patience; /* with the look under way */
+    struct timer *respite;  /* until starts are tried again */
+    struct finding found;   /* on a worker */
+    bool is_looking, wants_look, is_freed, has_told;
+    unsigned n_failed; /* starts, in a row */
+    char *start_failure;
+    const char *reason; /* NULL: well */
+    char *words;
+};
+
+/* ---- The look, on a worker ---- */
+
+static int
+look_at_descriptors(UNUSED struct self_check *c, struct error *err)
+{
+    int fds[DESCRIPTORS];
+    int n = 0;
+    int r = 0;
+
+    while (n < DESCRIPTORS && r == 0) {
+        fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        r = fds[n] < 0 ? -errno : 0;
+        n += r == 0;
+    }
+    while (n > 0)
+        close(fds[--n]);
+    if (r == -EMFILE)
+        return error_set(err,
+                         r,
+                         "the agent has no file descriptors left; restart it, "
+                         "with a higher LimitNOFILE or a lower maxPods");
+    if (r == -ENFILE)
+        return error_set(err,
+                         r,
+                         "the machine has no file descriptors left: see "
+                         "fs.file-max and fs.file-nr (sysctl)");
+    return r < 0 ? error_set(err, r, "opening '/dev/null': %s", strerror(-r))
+                 : 0;
+}
+
+/* A file can be made and written. */
+static int
+look_at_directory(const char *dir, const char *setting, struct error *err)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/.self-check", dir);
+    CLEANUP_FD int fd =
+        open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    char block[4096] = {0};
+    struct statvfs fs;
+    int r = fd < 0 ? -errno : fd_write_all(fd, block, sizeof(block));
+
+    if (fd >= 0)
+        unlink(path);
+    if (r == 0 && fstatvfs(fd, &fs) == 0
+        && (fs.f_bavail * fs.f_frsize < SPOOL_BYTES
+            || (fs.f_files > 0 && fs.f_favail < SPOOL_FILES)))
+        r = -ENOSPC;
+    if (r == -ENOSPC)
+        return error_set(err,
+                         r,
+                         "'%s' (%s) is full: make room, %u MiB at the least",
+                         dir,
+                         setting,
+                         SPOOL_BYTES >> 20);
+    if (r < 0)
+        return error_set(err,
+                         r,
+                         "'%s' (%s) cannot be written to: %s; mend it or name "
+                         "another in agent.yaml",
+                         dir,
+                         setting,
+                         strerror(-r));
+    return 0;
+}
+
+static int
+look_at_state(struct self_check *c, struct error *err)
+{
+    CLEANUP_FREE char *pods = xasprintf("%s/pods", c->s.state_dir);
+
+    return look_at_directory(pods, "stateDir", err);
+}
+
+static int
+look_at_run(struct self_check *c, struct error *err)
+{
+    CLEANUP_FREE char *pods = xasprintf("%s/pods", c->s.run_dir);
+
+    return look_at_directory(pods, "runDir", err);
+}
+
+static int
+look_at_tmp(struct self_check *c, struct error *err)
+{
+    int r = tmp_dirs_check(c->s.tmp_dirs, err);
+
+    return r < 0 ? error_wrap(err, r, "tmpDir, to be mended on the node") : 0;
+}
+
+static int
+look_at_shepherd(struct self_check *c, struct error *err)
+{
+    if (access(c->s.shepherd, X_OK) == 0)
+        return 0;
+    return error_set(err,
+                     -errno,
+                     "'%s' cannot be run: %s; install Kiln again on this node",
+                     c->s.shepherd,
+                     strerror(errno));
+}
+
+/* Its unit may have been restarted under us. */
+static int
+look_at_cgroups(struct self_check *c, struct error *err)
+{
+    int r = c->s.cgroups != NULL ? cgroot_mend(c->s.cgroups, err) : 0;
+
+    if (r < 0)
+        return error_wrap(err,
+                          r,
+                          "the cgroup of all jobs is gone and cannot be made "
+                          "again (systemctl start kiln-jobs)");
+    if (r > 0) {
+        log_warning("the cgroup of all jobs was gone, and was made again");
+        cgpool_forget(c->s.pool);
+        c->found.is_mended = true;
+    }
+    return 0;
+}
+
+static const struct {
+    const char *reason;
+    int (*look)(struct self_check *c, struct error *err);
+} looks[] = {
+    {"NoFileDescriptors", look_at_descriptors},
+    {"StateDirUnusable", look_at_state},
+    {"RunDirUnusable", look_at_run},
+    {"TmpDirUnusable", look_at_tmp},
+    {"ShepherdMissing", look_at_shepherd},
+    {"CgroupGone", look_at_cgroups},
+};
+
+static void
+look_work(void *arg)
+{
+    struct self_check *c = arg;
+
+    c->found = (struct finding){0};
+    for (size_t i = 0; i < ARRAY_SIZE(looks) && c->found.reason == NULL; i++)
+        if (looks[i].look(c, &c->found.err) < 0)
+            c->found.reason = looks[i].reason;
+}
+
+/* ---- What follows ---- */
+
+/* NULL: nothing is wrong. */
+static void
+conclude(struct self_check *c, const char *reason, const char *words)
+{
+    bool is_news = !c->has_told || c->reason != reason
+                   || (words != NULL && strcmp(words, c->words) != 0);
+    CLEANUP_FREE char *former = c->words;
+
+    if (reason != NULL && is_news)
+        log_warning("this node cannot start jobs: %s", words);
+    else if (reason == NULL && c->reason != NULL)
+        log_info("this node can start jobs again");
+    c->has_told = true;
+    c->reason = reason;
+    c->words = words != NULL ? xstrdup(words) : NULL;
+    if (is_news)
+        c->s.changed(c->s.context);
+}
+
+static void
+judge(struct self_check *c)
+{
+    CLEANUP_FREE char *words = NULL;
+
+    if (c->found.is_mended)
+        c->n_failed = 0;
+    if (c->found.reason != NULL) {
+        conclude(c, c->found.reason, c->found.err.text);
+    } else if (c->n_failed >= STARTS) {
+        if (!timer_is_running(c->respite))
+            timer_start(c->respite, STARTS_MS);
+        words = xasprintf("%u pods in a row could not be started here, the "
+                          "last one: %s; it is tried again after %u minutes, "
+                          "or a restart of kiln-agent",
+                          c->n_failed,
+                          c->start_failure,
+                          STARTS_MS / 60000);
+        conclude(c, "StartsFail", words);
+    } else
+        conclude(c, NULL, NULL);
+}
+
+static void
+really_free(struct self_check *c)
+{
+    free(c->start_failure);
+    free(c->words);
+    free(c);
+}
+
+static void look(void *arg);
+
+static void
+look_done(void *arg)
+{
+    struct self_check *c = arg;
+
+    c->is_looking = false;
+    if (c->is_freed) {
+        really_free(c);
+        return;
+    }
+    timer_stop(c->patience);
+    if (c->wants_look) {
+        look(c);
+        return;
+    }
+    judge(c);
+    timer_start(c->timer, c->reason != NULL ? EVERY_FAILED_MS : EVERY_MS);
+}
+
+static void
+look(void *arg)
+{
+    struct self_check *c = arg;
+
+    c->wants_look = c->is_looking;
+    if (c->is_looking)
+        return;
+    c->is_looking = true;
+    timer_start(c->patience, ANSWER_MS);
+    workers_submit(c->s.workers, c->s.loop, look_work, look_done, c);
+}
+
+static void
+lose_patience(void *arg)
+{
+    conclude(arg,
+             "NoAnswer",
+             "a file system that jobs need does not answer: stateDir, runDir "
+             "or tmpDir of this node (see 'dmesg')");
+}
+
+static void
+try_again(void *arg)
+{
+    struct self_check *c = arg;
+
+    c->n_failed = STARTS - 1;
+    look(c);
+}
+
+void
+self_check_note_start(struct self_check *c, const char *failure)
+{
+    if (failure == NULL) {
+        c->n_failed = 0;
+        return;
+    }
+    c->n_failed++;
+    free(c->start_failure);
+    c->start_failure = xstrdup(failure);
+    look(c);
+}
+
+bool
+self_check_has_failed(const struct self_check *c,
+                      const char **ret_reason,
+                      const char **ret_words)
+{
+    *ret_reason = c->reason;
+    *ret_words = c->words;
+    return c->reason != NULL;
+}
+
+/* ---- Life ---- */
+
+struct self_check *
+self_check_new(const struct self_check_settings *settings)
+{
+    struct self_check *c = xnew(struct self_check);
+
+    c->s = *settings;
+    c->timer = timer_new(settings->loop, look, c);
+    c->patience = timer_new(settings->loop, lose_patience, c);
+    c->respite = timer_new(settings->loop, try_again, c);
+    return c;
+}
+
+void
+self_check_start(struct self_check *c)
+{
+    look(c);
+}
+
+void
+self_check_free(struct self_check *c)
+{
+    if (c == NULL)
+        return;
+    timer_free(c->timer);
+    timer_free(c->patience);
+    timer_free(c->respite);
+    c->is_freed = true;
+    if (!c->is_looking)
+        really_free(c);
+}

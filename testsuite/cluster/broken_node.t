@@ -1,0 +1,142 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A node that cannot start jobs: where their TMPDIRs or its own state should be
+# is read-only, missing or full, it has no descriptors left, or the cgroup of all
+# jobs went away under it. It says so and gets no more jobs until that is mended;
+# no job fails for it.
+
+# shellcheck disable=SC2119,SC2317 # functions that are called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+need munged jq curl prlimit
+[ "$(id -u)" -eq 0 ] || skip_all "only root can mount"
+cluster_begin
+need kiln-controller kiln-agent ksub kctl
+cluster_user kilntest1 || skip_all "only root can make users"
+
+unmount_all() {
+    for place in tmp n1/state; do
+        ! mountpoint -q "$cluster/$place" || umount -l "$cluster/$place"
+    done
+}
+remove_cgroups() {
+    for base in $(find /sys/fs/cgroup -maxdepth 2 -type d \
+        -name "kiln-broken-$$" 2>/dev/null); do
+        find "$base" -depth -type d -exec rmdir {} \; 2>/dev/null
+    done
+}
+trap 'unmount_all; (cluster_end); remove_cgroups' EXIT
+directory "$cluster/tmp" 755
+mount -t tmpfs -o size=1m,mode=1777 kiln-test "$cluster/tmp" 2>/dev/null ||
+    skip_all "cannot mount a tmpfs here"
+directory "$cluster/n1" 711
+directory "$cluster/n1/state" 711
+mount -t tmpfs -o size=16m,mode=711 kiln-test "$cluster/n1/state" ||
+    skip_all "cannot mount a tmpfs here"
+cluster_munge
+
+admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
+submit() { as kilntest1 ksub --parsable "$@"; }
+agent() { # NAME [OPTION...]
+    cluster_agent "$@" --topology 'package:1 core:4 pu:1' --heartbeat 500ms
+}
+node_is_ready() { admin get node "$1" --no-headers | grep -qw Ready; }
+# Nodes with a given topology have a taint of their own.
+untaint() { admin taint node "$1" kiln.hpc/virtual- >/dev/null; }
+is_tainted() { admin get node n1 -o json | jq -e '
+    .spec.taints[]? | select(.key == "kiln.hpc/self-check-failed")'; }
+is_untainted() { ! is_tainted; }
+says() { # REASON
+    [ "$(admin get node n1 -o json | jq -r '.status.conditions[] |
+        select(.type == "SelfCheckFailed") | .reason')" = "$1" ]
+}
+words() { admin get node n1 -o json | jq -r '.status.conditions[] |
+    select(.type == "SelfCheckFailed") | .message'; }
+all_done() {
+    for job; do
+        admin get job "$job" --no-headers | grep -qw Completed || return 1
+    done
+}
+failed() {
+    for job; do
+        admin get job "$job" -o json | jq '.status.failed // 0'
+    done | sort -u
+}
+
+# They come to the broken node first, as the other one is closed until it says
+# what is wrong with it.
+survives() { # REASON WHAT
+    admin cordon n2 >/dev/null
+    jobs=
+    for _ in 1 2 3 4 5; do
+        jobs="$jobs $(submit --wrap true)"
+    done
+    [ "$1" = - ] || ok "$2: the node says so" wait_for 30 says "$1"
+    [ "$1" = - ] || ok "$2: and gets a taint" wait_for 10 is_tainted
+    admin uncordon n2 >/dev/null
+    # shellcheck disable=SC2086 # one word a job
+    ok "$2: jobs are run elsewhere" wait_for 30 all_done $jobs
+    # shellcheck disable=SC2086
+    is "$2: and none of them failed" "$(failed $jobs)" 0
+}
+
+cluster_controller
+agent n1 --tmp-dir "$cluster/tmp" --cgroup-base "/kiln-broken-$$"
+agent n2
+for node in n1 n2; do
+    wait_for 20 node_is_ready "$node" || bail_out "no node $node"
+    untaint "$node"
+done
+
+# --- a TMPDIR that cannot be made ---------------------------------------------
+mount -o remount,ro "$cluster/tmp"
+survives TmpDirUnusable "a read-only tmpDir"
+like "it names the place" "$(words)" "$cluster/tmp.*Read-only"
+mount -o remount,rw "$cluster/tmp"
+ok "which goes when it can be written to" wait_for 20 is_untainted
+job=$(submit -w n1 --wrap true)
+ok "and then it runs jobs" wait_for 20 all_done "$job"
+
+# --- no descriptors -----------------------------------------------------------
+pid=$(pid_of n1)
+before=$(prlimit --pid "$pid" --nofile --noheadings --output SOFT | tr -d ' ')
+# shellcheck disable=SC2012 # numbers
+prlimit --pid "$pid" --nofile="$(ls "/proc/$pid/fd" | wc -l):"
+survives NoFileDescriptors "no descriptors left"
+like "it says what to do" "$(words)" "LimitNOFILE"
+prlimit --pid "$pid" --nofile="$before:"
+ok "it is well again with some" wait_for 20 is_untainted
+
+# --- the state directory is full ----------------------------------------------
+dd if=/dev/zero of="$cluster/n1/state/full" bs=1M count=16 2>/dev/null
+survives StateDirUnusable "a full stateDir"
+like "it says what to do" "$(words)" "$cluster/n1/state.*is full: make room"
+rm "$cluster/n1/state/full"
+ok "it is well again with room" wait_for 20 is_untainted
+
+# --- the cgroup of all jobs ---------------------------------------------------
+if log_line=$(grep 'no cgroups' "$cluster/log/n1"); then
+    skip "the cgroup of all jobs goes away" "$log_line"
+else
+    remove_cgroups
+    survives - "the cgroup of all jobs is gone"
+    mended() { grep -q 'cgroup of all jobs was gone, and was made again' \
+        "$cluster/log/n1"; }
+    ok "it is made again" wait_for 30 mended
+    ok "and the node is well" wait_for 20 is_untainted
+    job=$(submit -w n1 --wrap true)
+    ok "jobs run there" wait_for 20 all_done "$job"
+fi
+
+# --- before it is Ready -------------------------------------------------------
+stop n1
+umount "$cluster/tmp" || umount -l "$cluster/tmp"
+rmdir "$cluster/tmp"
+agent n1 --tmp-dir "$cluster/tmp" --cgroup-base "/kiln-broken-$$"
+ok "a tmpDir that is missing is found at the start" \
+    wait_for 20 says TmpDirUnusable
+like "and said" "$(words)" "$cluster/tmp.*No such file"
+survives TmpDirUnusable "a missing tmpDir"
+finish
