@@ -22,9 +22,10 @@ unmount_all() {
     done
 }
 remove_cgroups() {
-    for base in $(find /sys/fs/cgroup -maxdepth 2 -type d \
-        -name "kiln-broken-$$" 2>/dev/null); do
-        find "$base" -depth -type d -exec rmdir {} \; 2>/dev/null
+    for base in "/sys/fs/cgroup/kiln-broken-$$" \
+        /sys/fs/cgroup/*/"kiln-broken-$$"; do
+        [ ! -d "$base" ] ||
+            find "$base" -depth -type d -exec rmdir {} \; 2>/dev/null
     done
 }
 trap 'unmount_all; (cluster_end); remove_cgroups' EXIT

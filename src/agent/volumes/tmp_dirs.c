@@ -213,8 +213,6 @@ sweep(const char *parent)
         if (e->d_name[0] != '.')
             left += removal_run_within(dirfd(dir), e->d_name, SWEEP_MS) < 0;
     closedir(dir);
-    if (left == 0)
-        rmdir(path);
     return left;
 }
 
@@ -338,8 +336,13 @@ tmp_dirs_free(struct tmp_dirs *t, bool is_idle)
         return;
     timer_free(t->timer);
     t->timer = NULL;
-    if (is_idle && t->parent != NULL && rmdir(t->parent) == 0)
-        unlink(t->record);
+    if (is_idle && t->parent != NULL) {
+        CLEANUP_FREE char *gone = xasprintf("%s/" GONE, t->parent);
+
+        rmdir(gone);
+        if (rmdir(t->parent) == 0)
+            unlink(t->record);
+    }
     t->is_freed = true;
     if (!t->is_sweeping)
         really_free(t);
