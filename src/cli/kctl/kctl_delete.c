@@ -29,6 +29,7 @@ struct delete_options {
     bool now;
     bool ignores_missing;
     bool waits;
+    bool yes;
 };
 
 #define PLACE(member) .offset = offsetof(struct delete_options, member)
@@ -78,6 +79,11 @@ static const struct option_spec rows[] = {
      .help = "return when they are gone",
      .type = OPTION_FLAG,
      PLACE(waits)},
+    {.name = "yes",
+     .help = "a node although pods run on it, which are started again "
+             "elsewhere",
+     .type = OPTION_FLAG,
+     PLACE(yes)},
 };
 
 static const struct option_table table = {
@@ -172,6 +178,8 @@ delete_one(struct kctl *kctl,
         .namespace = target->namespace,
         .name = target->name,
         .body = delete_body(arena, how->grace_s),
+        .query =
+            o->yes && target->kind == &node_kind ? "kiln.hpc/force=true" : NULL,
     };
     int r = kctl_call(kctl, &request, arena, NULL, err);
 

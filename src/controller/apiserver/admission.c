@@ -86,6 +86,8 @@ static const struct admission_rule {
      default_storage_admit},
     {"NodeOwner", &lease_kind, ON_CREATE | KILN, own_name_admit},
     {"NodeOwner", &node_kind, ON_CREATE | ON_UPDATE | KILN, node_owner_admit},
+    {"NodeRecord", &node_kind, ON_CREATE | KILN, node_record_admit},
+    {"NodeInUse", &node_kind, ON_DELETE | KILN, node_in_use_admit},
     {"Allocation", &pod_kind, ON_UPDATE, allocation_admit},
     {"ResourceQuota", ANY_KIND, ON_CREATE, quota_admit},
     {"FinishedPod", &pod_kind, ON_UPDATE | KILN, finished_pod_admit},

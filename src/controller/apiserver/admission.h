@@ -51,6 +51,10 @@ admission_rule_fn claim_in_use_admit;
 admission_rule_fn default_storage_admit;
 admission_rule_fn claim_owner_admit;
 
+/* admission_node.c, node_record.c */
+admission_rule_fn node_in_use_admit;
+admission_rule_fn node_record_admit;
+
 /* admission_owner.c */
 admission_rule_fn owner_admit;
 admission_rule_fn root_jobs_admit;

@@ -369,6 +369,16 @@ add(const struct object *object, void *context)
     return true;
 }
 
+/* Of nodes all go or none, so that nobody misses which are in use. */
+static void
+refuse_all(struct deletion *d, struct reply *chosen)
+{
+    if (d->txn != NULL)
+        store_rollback(d->txn);
+    reply_fini(chosen);
+    request_finish_durably(d->q);
+}
+
 /* Deletes each as a request of its own would, in one transaction. */
 void
 verb_delete_collection(struct request *q)
@@ -390,8 +400,14 @@ verb_delete_collection(struct request *q)
                               meta->namespace,
                               meta->name);
         q->route.name = meta->name;
-        if (d.object != NULL && admission_delete(q, d.object))
+        if (d.object == NULL)
+            continue;
+        if (admission_delete(q, d.object))
             delete_object(&d);
+        else if (q->route.kind == &node_kind) {
+            refuse_all(&d, &chosen);
+            return;
+        }
     }
     reply_fini(&q->reply);
     q->reply = chosen;

@@ -10,6 +10,8 @@
 
 #include "controller/apiserver/apiserver.h"
 #include "controller/apiserver/caller.h"
+#include "controller/apiserver/node_record.h"
+#include "controller/apiserver/policy.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/verbs.h"
@@ -45,10 +47,14 @@ apiserver_find_verifier(const char *node_name,
 }
 
 void
-nodes_forget(struct request *q, struct store_txn *txn, const char *name)
+nodes_forget(struct request *q,
+             struct store_txn *txn,
+             const struct object *node)
 {
-    const char *secret = secret_name(q->arena, name);
+    const char *secret = secret_name(q->arena, node->meta->name);
 
+    if (!q->server->policy->is_conformance)
+        node_record_keep(q, txn, node);
     if (store_find_secret(q->server->store, secret) != NULL)
         store_txn_remove_secret(txn, secret);
 }
@@ -149,12 +155,29 @@ verb_approve(struct request *q)
     write_commit(q, txn);
 }
 
+/* Of a node that is deleted, or was; with its secret, if it has one. */
+static void
+forget_record(struct request *q)
+{
+    const char *name = secret_name(q->arena, q->route.name);
+    struct store_txn *txn = store_begin(q->server->store);
+
+    node_record_forget(q, txn, q->route.name);
+    store_txn_remove_secret(txn, name);
+    reply_success(&q->reply, 200);
+    write_commit(q, txn);
+}
+
 void
 verb_reset(struct request *q)
 {
     const char *name = secret_name(q->arena, q->route.name);
     struct store_txn *txn;
 
+    if (node_record_has(q, q->route.name)) {
+        forget_record(q);
+        return;
+    }
     if (write_find(q) == NULL) {
         request_finish_durably(q);
         return;

@@ -2,8 +2,13 @@
 /* nodes.h - what goes with a node: the verifier of its secret */
 #pragma once
 
+struct object;
 struct request;
 struct store_txn;
 
-/* With the node itself: another of that name enrols anew. */
-void nodes_forget(struct request *q, struct store_txn *txn, const char *name);
+/* With the node itself: another of that name enrols anew, and has what
+ * administrators said of it.
+ */
+void nodes_forget(struct request *q,
+                  struct store_txn *txn,
+                  const struct object *node);

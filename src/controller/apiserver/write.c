@@ -160,7 +160,7 @@ write_remove(struct request *q,
     if (old_object->kind == &job_kind)
         release_content(txn, job_of(old_object));
     if (old_object->kind == &node_kind)
-        nodes_forget(q, txn, old_object->meta->name);
+        nodes_forget(q, txn, old_object);
     store_txn_remove(txn, make_object(q, txn, tree, NULL));
 }
 

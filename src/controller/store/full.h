@@ -4,7 +4,8 @@
  *
  * A batch that the engine refused takes the whole pending head back, and all
  * who wait for any of it hear -ENOSPC. From then on, until the reserve can be
- * held again, transactions that would add to the disk are refused at once.
+ * held again, transactions that would add to the disk, and remove nothing, are
+ * refused at once.
  *
  * Thread:  the loop's.
  */

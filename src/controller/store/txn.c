@@ -32,7 +32,8 @@ struct store_txn {
     struct engine_counters counters; /* before it */
     struct batch *batch;             /* with how to take it back */
     struct batch *events;
-    bool grows; /* adds to the disk, beyond what a removal takes */
+    bool grows; /* adds to the disk */
+    bool removes;
 };
 
 static void NORETURN
@@ -286,6 +287,7 @@ store_txn_remove(struct store_txn *txn, const struct object *last_state)
     if (entry == NULL || entry->heads[STORE_PENDING] == NULL)
         bug("an object is removed that is not there");
     take_revision(txn, last_state);
+    txn->removes = true;
     remember_entry(txn, section->shelf, entry);
     write_removal(txn, entry, last_state);
     move(txn, section, entry, last_state, true);
@@ -423,7 +425,7 @@ store_commit(struct store_txn *txn, store_done_fn *done, void *context)
 {
     struct store *s = txn->store;
 
-    if (s->is_read_only && txn->grows) {
+    if (s->is_read_only && txn->grows && !txn->removes) {
         store_rollback(txn);
         store_refuse_later(s, done, context);
         return;

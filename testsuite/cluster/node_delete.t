@@ -1,0 +1,89 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A node that something runs on is not deleted by mistake, by nobody's client;
+# one that is deleted and comes back is what administrators made it.
+
+# shellcheck disable=SC2119,SC2317 # functions that are called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+need munged jq curl
+[ "$(id -u)" -eq 0 ] || skip_all "only root can act for other users"
+cluster_begin
+need kiln-controller kiln-agent ksub kctl
+cluster_user kilntest1 || skip_all "only root can make users"
+cluster_munge
+
+admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
+submit() { as kilntest1 ksub --parsable "$@"; }
+state_is() { admin get job "$1" --no-headers | grep -qw "$2"; }
+node() { admin get node n1 -o json | jq -r "$1"; }
+node_is_ready() { admin get node n1 --no-headers | grep -qw Ready; }
+is_another() { node_is_ready && [ "$(node .metadata.uid)" != "$uid" ]; }
+taints() { node '[.spec.taints[]?.key] | sort | join(" ")'; }
+by_hand() { # QUERY
+    curl -sS -X DELETE --unix-socket "$cluster/state/socket" \
+        "http://k/api/v1/nodes$1"
+}
+start_of() { cat "$cluster/home/kilntest1/starts" 2>/dev/null | wc -l; }
+
+cluster_controller --approve-nodes
+cluster_agent n1 --topology 'package:1 core:4 pu:1' --heartbeat 500ms
+wait_for 20 node_is_ready || bail_out "no node"
+like "a new node waits for its approval" "$(taints)" 'kiln.hpc/not-approved'
+admin approve node n1 >/dev/null
+admin taint node n1 kiln.hpc/virtual- >/dev/null
+running=$(submit --wrap 'echo start >>starts; while [ ! -e go ]; do sleep 0.05; done')
+ok "a job runs" wait_for 20 state_is "$running" Running
+
+# --- in use -------------------------------------------------------------------
+said=$(admin delete node n1 2>&1)
+is "a node that a job runs on is not deleted" "$?" 75
+like "it is said what runs there, and the ways out" "$said" \
+    "1 pod has not ended.*default/job-$running.*kctl drain n1.*kctl fence.*--yes"
+is "nor by another client" "$(by_hand /n1 | jq -r '.code, .reason' | xargs)" \
+    "409 Conflict"
+is "nor with all of them" "$(by_hand '' | jq -r .code)" 409
+is "nor in a dry run" "$(by_hand '/n1?dryRun=All' | jq -r .code)" 409
+ok "the node is there" node_is_ready
+as kilntest1 touch go
+ok "the job goes on to its end" wait_for 20 state_is "$running" Completed
+is "which ran once" "$(start_of)" 1
+
+# --- empty, and it comes back -------------------------------------------------
+admin cordon n1 >/dev/null
+admin label node n1 rack=r7 >/dev/null
+admin taint node n1 site/special=yes:NoSchedule >/dev/null
+uid=$(node .metadata.uid)
+ok "an empty node is deleted" admin delete node n1
+ok "its agent registers it again" wait_for 30 is_another
+is "it is cordoned as it was" "$(node .spec.unschedulable)" true
+is "labelled" "$(node .metadata.labels.rack)" r7
+like "tainted" "$(taints)" 'site/special'
+unlike "and approved; what was accepted of it still is" "$(taints)" \
+    'not-approved|virtual'
+admin uncordon n1 >/dev/null
+admin taint node n1 site/special- >/dev/null
+
+# --- deleted all the same -----------------------------------------------------
+as kilntest1 rm -f go starts
+running=$(submit --wrap 'echo start >>starts; while [ ! -e go ]; do sleep 0.05; done')
+ok "another job runs" wait_for 20 state_is "$running" Running
+uid=$(node .metadata.uid)
+ok "who says --yes may delete it" admin delete node n1 --yes
+ok "and it comes back" wait_for 30 is_another
+is "as it was then" "$(node '.spec.unschedulable // false')" false
+as kilntest1 touch go
+
+# --- forgotten ----------------------------------------------------------------
+stop n1
+admin label node n1 rack=r8 --overwrite >/dev/null
+admin delete node n1 --yes >/dev/null
+ok "what is kept of a node that is deleted can be forgotten" \
+    admin reset node n1
+cluster_agent n1 --topology 'package:1 core:4 pu:1' --heartbeat 500ms
+ok "then it comes back as a new one" wait_for 30 node_is_ready
+is "without its label" "$(node .metadata.labels.rack)" null
+like "and waits for its approval" "$(taints)" 'not-approved'
+finish
