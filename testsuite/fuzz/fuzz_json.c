@@ -16,7 +16,8 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     struct json_notes notes;
-    struct json *quick = quick_parse(arena, (const char *)bytes, length);
+    struct json *quick =
+        quick_parse(arena, (const char *)bytes, length, SIZE_MAX);
     struct json *v =
         json_parse(arena, (const char *)bytes, length, &notes, NULL);
     struct json *again;
@@ -26,6 +27,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
                         json_parse_by_events(arena,
                                              (const char *)bytes,
                                              length,
+                                             SIZE_MAX,
                                              NULL,
                                              NULL)))
         abort();

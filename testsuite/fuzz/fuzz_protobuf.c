@@ -29,6 +29,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
                            kind->record,
                            envelope.message,
                            envelope.length,
+                           SIZE_MAX,
                            NULL);
     if (tree == NULL
         || record_normalize(kind->record, arena, tree, NULL, NULL) < 0)

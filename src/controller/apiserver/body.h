@@ -16,6 +16,12 @@ struct kind;
 struct record;
 struct request;
 
+/* What a body may take, as upstream; of a new Job without its script and
+ * environment. Refuse: 413.
+ */
+#define BODY_LIMIT 3145728u
+void body_refuse_size(struct request *q);
+
 /* False: the reply says what is wrong. Sets q->body, unless there is none. */
 bool body_parse(struct request *q);
 

@@ -12,6 +12,7 @@
 #include "controller/apiserver/access.h"
 #include "controller/apiserver/answer.h"
 #include "controller/apiserver/audit.h"
+#include "controller/apiserver/body.h"
 #include "controller/apiserver/caller.h"
 #include "controller/apiserver/conformance.h"
 #include "controller/apiserver/discovery.h"
@@ -35,7 +36,6 @@
 #include "lib/base/macro.h"
 #include "lib/http/http_request.h"
 
-#define BODY_LIMIT        3145728u /* upstream's; Jobs bring their scripts */
 #define CONFORMANCE_TOKEN "Bearer conformance"
 
 /* One request over HTTP until it is answered. */
@@ -279,22 +279,14 @@ start_stream(struct visit *v,
 static bool
 check_size(struct visit *v)
 {
-    size_t limit =
-        v->q->route.kind == &job_kind && !v->server->policy->is_conformance
-            ? SIZE_MAX
-            : BODY_LIMIT;
+    /* A Job brings its script, and the rest of it is measured once it is read. */
+    bool brings_content = v->q->route.kind == &job_kind
+                          && v->q->route.verb == VERB_CREATE
+                          && !v->server->policy->is_conformance;
 
-    if (v->q->length <= limit)
+    if (v->q->length <= BODY_LIMIT || brings_content)
         return true;
-    reply_fail(
-        &v->q->reply,
-        &(struct reply_failure){
-            .code = 413,
-            .reason = "RequestEntityTooLarge",
-            .message = arena_printf(v->q->arena,
-                                    "Request entity too large: limit is %zu",
-                                    limit),
-        });
+    body_refuse_size(v->q);
     return false;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* patch.c - PATCH: the pending object, changed as the body says */
+#include <errno.h>
 #include <string.h>
 
 #include "controller/apiserver/apply.h"
@@ -18,8 +19,12 @@
 #include "lib/json/strategic.h"
 
 static void
-refuse_operations(struct request *q)
+refuse_operations(struct request *q, const struct error *err)
 {
+    if (err->code == -EFBIG) {
+        reply_errno(&q->reply, err->code, err);
+        return;
+    }
     reply_fail(&q->reply,
                &(struct reply_failure){
                    .code = 422,
@@ -52,7 +57,7 @@ apply(struct request *q, struct json *tree)
         return tree;
     case BODY_JSON_PATCH:
         if (json_patch_apply(q->arena, &tree, q->body, &err) < 0) {
-            refuse_operations(q);
+            refuse_operations(q, &err);
             return NULL;
         }
         return tree;

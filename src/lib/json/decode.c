@@ -87,6 +87,7 @@ fill_tree(const struct field *f, const struct json *v, struct filler *from)
 
     *copy = *v;
     copy->capacity = v->count;
+    copy->is_indexed = false;
     switch (v->type) {
     case JSON_NUMBER:
     case JSON_STRING:

@@ -8,6 +8,14 @@
 #include <string.h>
 
 #include "lib/base/arena.h"
+#include "lib/base/map.h"
+
+/* With more members than this, an object has an index: behind the room for its
+ * members a table of places, 0 for none and else the place plus one, at least
+ * twice as many as there is room for members. Whoever chose the names cannot
+ * foresee where they collide, because the hash has a secret key.
+ */
+#define MOST_UNINDEXED 64u
 
 static struct json *
 make(struct arena *arena, enum json_type type)
@@ -94,6 +102,124 @@ json_object(struct arena *arena)
     return make(arena, JSON_OBJECT);
 }
 
+/* --- the index of an object with many members ----------------------------- */
+
+static uint32_t
+count_slots(uint32_t capacity)
+{
+    uint32_t n = MOST_UNINDEXED * 2;
+
+    while (n < capacity * 2)
+        n *= 2;
+    return n;
+}
+
+static uint32_t *
+slots_of(const struct json *object)
+{
+    return (uint32_t *)(void *)(object->members + object->capacity);
+}
+
+/* Where the name is, or would be. */
+static uint32_t *
+find_slot(const struct json *object, const char *name)
+{
+    uint32_t *slots = slots_of(object);
+    uint32_t mask = count_slots(object->capacity) - 1;
+    uint32_t at = (uint32_t)map_hash(name, strlen(name)) & mask;
+
+    while (slots[at] != 0
+           && strcmp(object->members[slots[at] - 1].name, name) != 0)
+        at = (at + 1) & mask;
+    return &slots[at];
+}
+
+static void
+index_member(struct json *object, uint32_t i)
+{
+    uint32_t *slot = find_slot(object, object->members[i].name);
+
+    if (*slot == 0) /* of two with one name the first is found */
+        *slot = i + 1;
+}
+
+static void
+index_all(struct json *object)
+{
+    memset(slots_of(object),
+           0,
+           count_slots(object->capacity) * sizeof(uint32_t));
+    for (uint32_t i = 0; i < object->count; i++)
+        index_member(object, i);
+}
+
+static uint32_t
+home_of(const struct json *object, uint32_t place, uint32_t mask)
+{
+    const char *name = object->members[place - 1].name;
+
+    return (uint32_t)map_hash(name, strlen(name)) & mask;
+}
+
+/* Before member `i` goes: those that its slot kept from theirs move up, and the
+ * places behind it come down by one.
+ */
+static void
+unindex_member(struct json *object, uint32_t i)
+{
+    uint32_t *slots = slots_of(object);
+    uint32_t n = count_slots(object->capacity), mask = n - 1;
+    uint32_t hole =
+        (uint32_t)(find_slot(object, object->members[i].name) - slots);
+
+    for (uint32_t at = (hole + 1) & mask; slots[at] != 0;
+         at = (at + 1) & mask) {
+        uint32_t home = home_of(object, slots[at], mask);
+
+        if (((at - home) & mask) < ((at - hole) & mask))
+            continue;
+        slots[hole] = slots[at];
+        hole = at;
+    }
+    slots[hole] = 0;
+    for (uint32_t at = 0; at < n; at++)
+        slots[at] -= slots[at] > i + 1;
+}
+
+/* Room of its own for that many members, with those that it has. */
+static void
+set_capacity(struct arena *arena, struct json *object, uint32_t capacity)
+{
+    const struct json_member *old = object->members;
+    size_t bytes = capacity * sizeof(*old);
+
+    object->is_indexed = capacity > MOST_UNINDEXED;
+    if (object->is_indexed)
+        bytes += count_slots(capacity) * sizeof(uint32_t);
+    object->members = arena_alloc(arena, bytes);
+    object->capacity = capacity;
+    if (object->count > 0)
+        memcpy(object->members, old, object->count * sizeof(*old));
+    if (object->is_indexed)
+        index_all(object);
+}
+
+struct json *
+json_object_of(struct arena *arena,
+               const struct json_member *members,
+               uint32_t count)
+{
+    struct json *v = make(arena, JSON_OBJECT);
+
+    if (count == 0)
+        return v;
+    /* Only read, and then replaced by a copy. */
+    v->members = (struct json_member *)(uintptr_t)members;
+    v->count = count;
+    set_capacity(arena, v, count);
+    return v;
+}
+
 struct json *
 json_dup(struct arena *arena, const struct json *value)
 {
@@ -116,8 +242,9 @@ json_dup(struct arena *arena, const struct json *value)
             v->items[i] = json_dup(arena, value->items[i]);
         break;
     case JSON_OBJECT:
-        v->count = v->capacity = value->count;
-        v->members = arena_new_array(arena, struct json_member, value->count);
+        v->count = value->count;
+        v->members = value->members;
+        set_capacity(arena, v, value->count);
         for (uint32_t i = 0; i < value->count; i++) {
             v->members[i].name = arena_strdup(arena, value->members[i].name);
             v->members[i].value = json_dup(arena, value->members[i].value);
@@ -137,22 +264,17 @@ json_copy(struct arena *arena, const struct json *value)
     if (v->type == JSON_ARRAY && v->count > 0)
         v->items = arena_memdup(arena, v->items, v->count * sizeof(*v->items));
     else if (v->type == JSON_OBJECT && v->count > 0)
-        v->members =
-            arena_memdup(arena, v->members, v->count * sizeof(*v->members));
+        set_capacity(arena, v, v->count);
+    else
+        v->is_indexed = false;
     return v;
 }
 
-/* Room for one more member or item, in a block twice as large. */
-static void *
-grown(struct arena *arena, struct json *v, const void *old, size_t size)
+/* Room for one more, and for those to come. */
+static uint32_t
+larger_capacity(const struct json *v)
 {
-    uint32_t capacity = v->capacity ? v->capacity * 2 : 4;
-    void *block = arena_alloc(arena, size * capacity);
-
-    if (v->count > 0)
-        memcpy(block, old, size * v->count);
-    v->capacity = capacity;
-    return block;
+    return v->capacity ? v->capacity * 2 : 4;
 }
 
 /* Most differ in the first letter. */
@@ -167,6 +289,11 @@ find_member(const struct json *object, const char *name)
 {
     if (object == NULL || object->type != JSON_OBJECT)
         return NULL;
+    if (object->is_indexed) {
+        uint32_t place = *find_slot(object, name);
+
+        return place != 0 ? &object->members[place - 1] : NULL;
+    }
     for (uint32_t i = 0; i < object->count; i++)
         if (is_named(&object->members[i], name))
             return &object->members[i];
@@ -196,11 +323,12 @@ json_add(struct arena *arena,
     struct json_member *m;
 
     if (object->count == object->capacity)
-        object->members =
-            grown(arena, object, object->members, sizeof(*object->members));
+        set_capacity(arena, object, larger_capacity(object));
     m = &object->members[object->count++];
     m->name = arena_strdup(arena, name);
     m->value = value;
+    if (object->is_indexed)
+        index_member(object, object->count - 1);
 }
 
 void
@@ -238,10 +366,45 @@ json_remove(struct json *object, const char *name)
 
     if (m == NULL)
         return false;
+    if (object->is_indexed)
+        unindex_member(object, (uint32_t)(m - object->members));
     after = object->count - (size_t)(m - object->members) - 1;
     memmove(m, m + 1, after * sizeof(*m));
     object->count--;
     return true;
+}
+
+void
+json_clear(struct json *value)
+{
+    value->count = 0;
+    value->is_indexed = false;
+    value->capacity = 0;
+}
+
+void
+json_remove_marked(struct json *value, const bool *marks)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < json_count(value); i++) {
+        if (marks[i])
+            continue;
+        if (value->type == JSON_ARRAY)
+            value->items[n++] = value->items[i];
+        else
+            value->members[n++] = value->members[i];
+    }
+    if (json_count(value) > n)
+        json_keep_first(value, n);
+}
+
+void
+json_keep_first(struct json *value, uint32_t count)
+{
+    value->count = count;
+    if (value->is_indexed)
+        index_all(value);
 }
 
 void
@@ -256,8 +419,15 @@ json_insert(struct arena *arena,
             uint32_t at,
             struct json *value)
 {
-    if (array->count == array->capacity)
-        array->items = grown(arena, array, array->items, sizeof(*array->items));
+    if (array->count == array->capacity) {
+        uint32_t capacity = larger_capacity(array);
+        struct json **items = arena_new_array(arena, struct json *, capacity);
+
+        if (array->count > 0)
+            memcpy(items, array->items, array->count * sizeof(*items));
+        array->items = items;
+        array->capacity = capacity;
+    }
     memmove(array->items + at + 1,
             array->items + at,
             (array->count - at) * sizeof(*array->items));
@@ -390,6 +560,32 @@ json_get_int(const struct json *object, const char *name, int64_t fallback)
     return json_to_int(json_get(object, name), &n) == 0 ? n : fallback;
 }
 
+size_t
+json_size(const struct json *value)
+{
+    size_t bytes = 2;
+
+    switch (value->type) {
+    case JSON_NULL:
+    case JSON_BOOL:
+        return 4;
+    case JSON_NUMBER:
+        return value->count;
+    case JSON_STRING:
+        return value->count + 2;
+    case JSON_ARRAY:
+        for (uint32_t i = 0; i < value->count; i++)
+            bytes += json_size(value->items[i]) + 1;
+        break;
+    case JSON_OBJECT:
+        for (uint32_t i = 0; i < value->count; i++)
+            bytes += strlen(value->members[i].name) + 4
+                     + json_size(value->members[i].value);
+        break;
+    }
+    return bytes;
+}
+
 static bool
 members_equal(const struct json *a, const struct json *b)
 {
@@ -443,6 +639,48 @@ json_equals(const struct json *a, const struct json *b)
         return a->count == b->count && members_equal(a, b);
     }
     return false;
+}
+
+static uint64_t
+hash_number(const struct json *value)
+{
+    double number = strtod(value->text, NULL) + 0.0; /* -0 is 0 */
+
+    return map_hash(&number, sizeof(number));
+}
+
+uint64_t
+json_hash(const struct json *value)
+{
+    uint64_t parts[2] = {(uint64_t)value->type, 0};
+
+    switch (value->type) {
+    case JSON_NULL:
+        break;
+    case JSON_BOOL:
+        parts[1] = value->boolean;
+        break;
+    case JSON_NUMBER:
+        return hash_number(value);
+    case JSON_STRING:
+        return map_hash(value->text, value->count);
+    case JSON_ARRAY:
+        for (uint32_t i = 0; i < value->count; i++) {
+            parts[1] += json_hash(value->items[i]);
+            parts[1] = map_hash(parts, sizeof(parts));
+        }
+        break;
+    case JSON_OBJECT: /* in any order */
+        for (uint32_t i = 0; i < value->count; i++) {
+            const struct json_member *m = &value->members[i];
+            uint64_t pair[2] = {map_hash(m->name, strlen(m->name)),
+                                json_hash(m->value)};
+
+            parts[1] += map_hash(pair, sizeof(pair));
+        }
+        break;
+    }
+    return map_hash(parts, sizeof(parts));
 }
 
 const char *

@@ -6,7 +6,8 @@
  * Numbers keep the text they came with, so no digit is ever lost. Strings are
  * valid UTF-8, and NUL-terminated; one that holds a NUL itself (\u0000) is
  * longer than strlen() says, and no field of a record takes it. Names of
- * members hold none. Objects keep the order of their members.
+ * members hold none. Objects keep the order of their members. In an object of
+ * many members a name is found in constant time.
  *
  * Source: RFC 8259; yajl does the lexing.
  */
@@ -38,6 +39,7 @@ struct json {
     uint32_t count;    /* members, items, or bytes of text */
     uint32_t capacity; /* of members or items; private */
     bool boolean;
+    bool is_indexed; /* the block of members ends with an index; private */
     union {
         const char *text; /* number, string */
         struct json **items;
@@ -54,8 +56,12 @@ struct json_member {
 
 /* What a parse noticed that is not an error by RFC 8259: members given twice
  * (the last one counts; an object given twice is the first with the second's
- * members), as paths like `spec.containers[0].name`.
+ * members), as paths like `spec.containers[0].name`. Of more notes than
+ * JSON_MAX_NOTES the first are kept, as in upstream's decoder, and of a longer
+ * path its beginning: a small text must not make large answers.
  */
+#define JSON_MAX_NOTES 100u
+#define JSON_NOTE_SIZE 1024u
 struct json_notes {
     char **duplicates; /* in the arena */
     unsigned n_duplicates;
@@ -70,6 +76,16 @@ struct json *json_parse(struct arena *arena,
                         size_t length,
                         struct json_notes *notes,
                         struct error *err);
+
+/* The same for a text of somebody who is not trusted: one with more values than
+ * `most` is refused with -E2BIG before they take memory.
+ */
+struct json *json_parse_bounded(struct arena *arena,
+                                const char *text,
+                                size_t length,
+                                size_t most,
+                                struct json_notes *notes,
+                                struct error *err);
 void json_print(const struct json *value, struct strbuf *out);
 void json_print_indented(const struct json *value, struct strbuf *out);
 
@@ -91,6 +107,11 @@ struct json *json_dup(struct arena *arena, const struct json *value);
 
 /* The array or object alone, with room of its own: its parts are shared. */
 struct json *json_copy(struct arena *arena, const struct json *value);
+
+/* An object of those members, whose names are borrowed and differ. */
+struct json *json_object_of(struct arena *arena,
+                            const struct json_member *members,
+                            uint32_t count);
 
 /* Change. Set replaces in place or appends; names are copied. Add appends a
  * member that is known not to be there. Remove returns whether it was there.
@@ -117,6 +138,13 @@ void json_set_bool(struct arena *arena,
                    const char *name,
                    bool value);
 bool json_remove(struct json *object, const char *name);
+void json_clear(struct json *value); /* no members or items any more */
+
+/* For who has moved the members that stay to the front. */
+void json_keep_first(struct json *value, uint32_t count);
+
+/* Removes the members or items with a mark, all in one walk. */
+void json_remove_marked(struct json *value, const bool *marks);
 void json_append(struct arena *arena, struct json *array, struct json *value);
 void json_insert(struct arena *arena,
                  struct json *array,
@@ -146,8 +174,14 @@ int json_to_int(const struct json *value, int64_t *ret_value);
 int64_t
 json_get_int(const struct json *object, const char *name, int64_t fallback);
 
+/* The bytes of its text, about: without blanks and escapes. */
+size_t json_size(const struct json *value);
+
 /* Same content: the order of members does not count, numbers by value. */
 bool json_equals(const struct json *a, const struct json *b);
+
+/* The same for values that are equal; secret to the process. */
+uint64_t json_hash(const struct json *value);
 
 /* "null", "boolean", "number", "string", "array", "object" */
 const char *json_type_name(enum json_type type);

@@ -11,8 +11,18 @@
 
 #define MAX_OPERATIONS 10000
 
+/* Upstream's bound on what `copy` adds in one patch. */
+#define MAX_COPIED (3u << 20)
+
+/* How many items insertions and removals may shift in all: some hundredths of a
+ * second at worst.
+ */
+#define MAX_SHIFTED 20000000u
+
 struct change {
     struct arena *arena;
+    size_t copied;  /* bytes, about */
+    size_t shifted; /* items */
     struct json **root;
     struct error *err;
 };
@@ -113,6 +123,19 @@ find_place(struct change *c, const char *path, struct place *ret_place)
     return json_is(at, JSON_OBJECT) ? 0 : no_place(c, path);
 }
 
+/* Before something is put in or taken out in front of others. */
+static int
+count_shift(struct change *c, const struct json *container, uint32_t at)
+{
+    c->shifted += json_count(container) - at;
+    if (c->shifted <= MAX_SHIFTED)
+        return 0;
+    return error_set(c->err,
+                     -EFBIG,
+                     "the patch moves more than %u items of lists",
+                     MAX_SHIFTED);
+}
+
 static struct json *
 look(const struct change *c, const struct place *place)
 {
@@ -131,11 +154,13 @@ op_add(struct change *c, const char *path, struct json *value)
         return r;
     if (place.container == NULL)
         *c->root = value;
-    else if (place.container->type == JSON_ARRAY)
-        json_insert(c->arena, place.container, place.index, value);
-    else
+    else if (place.container->type == JSON_ARRAY) {
+        r = count_shift(c, place.container, place.index);
+        if (r == 0)
+            json_insert(c->arena, place.container, place.index, value);
+    } else
         json_set(c->arena, place.container, place.name, value);
-    return 0;
+    return r;
 }
 
 static int
@@ -148,6 +173,9 @@ op_remove(struct change *c, const char *path)
         return r;
     if (place.container == NULL || look(c, &place) == NULL)
         return no_place(c, path);
+    r = count_shift(c, place.container, place.index);
+    if (r < 0)
+        return r;
     if (place.container->type == JSON_ARRAY)
         json_remove_at(place.container, place.index);
     else
@@ -190,28 +218,47 @@ op_test(struct change *c, const char *path, const struct json *value)
 }
 
 static int
-copy_from(struct change *c, const char *from, struct json **ret_value)
+find_value(struct change *c, const char *from, struct json **ret_value)
 {
     struct place place;
     int r = find_place(c, from, &place);
-    const struct json *value;
 
     if (r < 0)
         return r;
-    value = look(c, &place);
-    if (value == NULL)
-        return no_place(c, from);
-    *ret_value = json_dup(c->arena, value);
-    return 0;
+    *ret_value = look(c, &place);
+    return *ret_value != NULL ? 0 : no_place(c, from);
+}
+
+/* A value that is copied into itself doubles with each operation. */
+static int
+op_copy(struct change *c, const char *from, const char *path)
+{
+    struct json *value = NULL;
+    int r = find_value(c, from, &value);
+
+    if (r < 0)
+        return r;
+    c->copied += json_size(value);
+    if (c->copied > MAX_COPIED)
+        return error_set(c->err,
+                         -EFBIG,
+                         "Unable to complete the copy, the accumulated size "
+                         "increase of copy is %zu, exceeding the limit %u",
+                         c->copied,
+                         MAX_COPIED);
+    return op_add(c, path, json_dup(c->arena, value));
 }
 
 static int
-op_move(struct change *c, const char *from, const char *path, bool keeps)
+op_move(struct change *c, const char *from, const char *path)
 {
     struct json *value = NULL;
-    int r = copy_from(c, from, &value);
+    int r = find_value(c, from, &value);
 
-    if (r == 0 && !keeps)
+    /* What is moved to where it is stays there; all of it cannot go away. */
+    if (r == 0 && strcmp(from, path) == 0)
+        return 0;
+    if (r == 0)
         r = op_remove(c, from);
     return r < 0 ? r : op_add(c, path, value);
 }
@@ -229,10 +276,11 @@ apply_one(struct change *c, const struct json *operation)
         return error_set(c->err, -EINVAL, "an operation needs 'op' and 'path'");
     if (strcmp(op, "remove") == 0)
         return op_remove(c, path);
-    if (strcmp(op, "move") == 0 || strcmp(op, "copy") == 0)
-        return from != NULL
-                   ? op_move(c, from, path, op[0] == 'c')
-                   : error_set(c->err, -EINVAL, "'%s' needs 'from'", op);
+    if (strcmp(op, "move") == 0 || strcmp(op, "copy") == 0) {
+        if (from == NULL)
+            return error_set(c->err, -EINVAL, "'%s' needs 'from'", op);
+        return op[0] == 'c' ? op_copy(c, from, path) : op_move(c, from, path);
+    }
     value = given != NULL ? json_dup(c->arena, given) : json_null(c->arena);
     if (strcmp(op, "test") == 0)
         return op_test(c, path, value);
@@ -253,9 +301,11 @@ json_patch_apply(struct arena *arena,
 
     if (json_count(operations) > MAX_OPERATIONS)
         return error_set(err,
-                         -EINVAL,
-                         "more than %d operations",
-                         MAX_OPERATIONS);
+                         -EFBIG,
+                         "The allowed maximum operations in a JSON patch is "
+                         "%d, got %u",
+                         MAX_OPERATIONS,
+                         json_count(operations));
     for (uint32_t i = 0; i < json_count(operations); i++) {
         int r = apply_one(&change, json_at(operations, i));
 

@@ -4,9 +4,25 @@
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 
+/* Removes what the patch says is null, in one walk however many these are. */
+static void
+remove_nulls(struct arena *arena, struct json *target, const struct json *patch)
+{
+    bool *marks = arena_new_array(arena, bool, target->count + 1);
+
+    for (uint32_t i = 0; i < target->count; i++) {
+        const struct json *value = json_get(patch, target->members[i].name);
+
+        marks[i] = json_is(value, JSON_NULL);
+    }
+    json_remove_marked(target, marks);
+}
+
 struct json *
 json_merge(struct arena *arena, struct json *target, const struct json *patch)
 {
+    unsigned nulls = 0;
+
     if (patch->type != JSON_OBJECT)
         return json_dup(arena, patch);
     if (!json_is(target, JSON_OBJECT))
@@ -15,13 +31,15 @@ json_merge(struct arena *arena, struct json *target, const struct json *patch)
         const struct json_member *m = &patch->members[i];
 
         if (m->value->type == JSON_NULL)
-            json_remove(target, m->name);
+            nulls++;
         else
             json_set(arena,
                      target,
                      m->name,
                      json_merge(arena, json_get(target, m->name), m->value));
     }
+    if (nulls > 0)
+        remove_nulls(arena, target, patch);
     return target;
 }
 
@@ -70,14 +88,20 @@ json_merge_diff(struct arena *arena,
 static void
 prune(struct json *value, bool is_in_list)
 {
-    for (uint32_t i = json_count(value); i-- > 0;) {
-        if (value->type == JSON_ARRAY)
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < json_count(value); i++) {
+        if (value->type == JSON_ARRAY) {
             prune(value->items[i], true);
-        else if (is_in_list && value->members[i].value->type == JSON_NULL)
-            json_remove(value, value->members[i].name);
-        else
-            prune(value->members[i].value, is_in_list);
+            continue;
+        }
+        if (is_in_list && value->members[i].value->type == JSON_NULL)
+            continue;
+        prune(value->members[i].value, is_in_list);
+        value->members[kept++] = value->members[i];
     }
+    if (json_is(value, JSON_OBJECT) && kept < value->count)
+        json_keep_first(value, kept);
 }
 
 void

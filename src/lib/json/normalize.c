@@ -42,7 +42,7 @@ note_unknown(struct walk *w, const struct place *at)
     struct record_notes *notes = w->notes;
     char **longer;
 
-    if (notes == NULL)
+    if (notes == NULL || notes->n_unknown == JSON_MAX_NOTES)
         return;
     if (notes->n_unknown == w->cap_unknown) {
         w->cap_unknown = w->cap_unknown ? w->cap_unknown * 2 : 4;
@@ -52,6 +52,8 @@ note_unknown(struct walk *w, const struct place *at)
         notes->unknown = longer;
     }
     add_path(at, &path);
+    if (path.length > JSON_NOTE_SIZE)
+        strbuf_truncate(&path, JSON_NOTE_SIZE);
     notes->unknown[notes->n_unknown++] =
         arena_strndup(w->arena, path.text, path.length);
 }
@@ -427,6 +429,7 @@ set_members(struct walk *w, struct sorting *s)
         object->capacity = count;
     }
     object->count = 0;
+    object->is_indexed = false;
     for (unsigned i = 0; i < s->record->n_fields; i++)
         if (s->values[i] != NULL)
             object->members[object->count++] =

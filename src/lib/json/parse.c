@@ -39,7 +39,9 @@ struct parser {
     unsigned depth;
     struct json_notes *notes;
     unsigned cap_duplicates;
+    size_t n_values, most_values;
     bool too_deep;
+    bool too_many;
     bool nul_in_name;
 };
 
@@ -57,6 +59,8 @@ path_of(const struct parser *p, const char *name)
             strbuf_printf(&path, "%s%s", path.length ? "." : "", c->name);
     }
     strbuf_printf(&path, "%s%s", path.length ? "." : "", name);
+    if (path.length > JSON_NOTE_SIZE)
+        strbuf_truncate(&path, JSON_NOTE_SIZE);
     return arena_strndup(p->arena, path.text, path.length);
 }
 
@@ -66,7 +70,7 @@ note_duplicate(struct parser *p, const char *name)
     struct json_notes *notes = p->notes;
     char **longer;
 
-    if (notes == NULL)
+    if (notes == NULL || notes->n_duplicates == JSON_MAX_NOTES)
         return;
     if (notes->n_duplicates == p->cap_duplicates) {
         p->cap_duplicates = p->cap_duplicates ? p->cap_duplicates * 2 : 4;
@@ -119,15 +123,19 @@ combine(struct parser *p, struct json *earlier, struct json *later)
     return earlier;
 }
 
-static void
+/* 0: stop, as yajl has it. */
+static int
 add_value(struct parser *p, struct json *value)
 {
     struct open_container *c;
     struct json_member *earlier;
 
+    p->too_many = ++p->n_values > p->most_values;
+    if (p->too_many)
+        return 0;
     if (p->depth == 0) {
         p->root = value;
-        return;
+        return 1;
     }
     c = &p->open[p->depth - 1];
     if (c->name != NULL) {
@@ -135,11 +143,12 @@ add_value(struct parser *p, struct json *value)
         if (earlier != NULL) {
             note_duplicate(p, c->name);
             earlier->value = combine(p, earlier->value, value);
-            return;
+            return 1;
         }
     }
     xgrow(p->stack, p->n_stack, p->cap_stack);
     p->stack[p->n_stack++] = (struct json_member){c->name, value};
+    return 1;
 }
 
 static int
@@ -147,8 +156,7 @@ on_null(void *context)
 {
     struct parser *p = context;
 
-    add_value(p, json_null(p->arena));
-    return 1;
+    return add_value(p, json_null(p->arena));
 }
 
 static int
@@ -156,8 +164,7 @@ on_bool(void *context, int value)
 {
     struct parser *p = context;
 
-    add_value(p, json_bool(p->arena, value != 0));
-    return 1;
+    return add_value(p, json_bool(p->arena, value != 0));
 }
 
 static int
@@ -167,8 +174,7 @@ on_number(void *context, const char *text, size_t length)
     struct json *v = json_string_n(p->arena, text, length);
 
     v->type = JSON_NUMBER;
-    add_value(p, v);
-    return 1;
+    return add_value(p, v);
 }
 
 static int
@@ -176,8 +182,7 @@ on_string(void *context, const unsigned char *text, size_t length)
 {
     struct parser *p = context;
 
-    add_value(p, json_string_n(p->arena, (const char *)text, length));
-    return 1;
+    return add_value(p, json_string_n(p->arena, (const char *)text, length));
 }
 
 static int
@@ -233,18 +238,19 @@ close_container(void *context)
         p->n_stack > c->first ? p->stack + c->first : NULL;
     struct json *v = c->value;
 
-    v->count = v->capacity = (uint32_t)(p->n_stack - c->first);
-    if (v->type == JSON_OBJECT && values != NULL) {
-        v->members = arena_memdup(p->arena, values, v->count * sizeof(*values));
+    if (v->type == JSON_OBJECT) {
+        *v = *json_object_of(p->arena,
+                             values,
+                             (uint32_t)(p->n_stack - c->first));
     } else if (values != NULL) {
+        v->count = v->capacity = (uint32_t)(p->n_stack - c->first);
         v->items = arena_new_array(p->arena, struct json *, v->count);
         for (uint32_t i = 0; i < v->count; i++)
             v->items[i] = values[i].value;
     }
     p->n_stack = c->first;
     map_free(c->names);
-    add_value(p, v);
-    return 1;
+    return add_value(p, v);
 }
 
 static const yajl_callbacks callbacks = {
@@ -277,6 +283,8 @@ explain(struct parser *p,
                          "nested deeper than %d levels at byte %zu",
                          JSON_MAX_DEPTH,
                          at);
+    if (p->too_many)
+        return error_set(err, -E2BIG, "more than %zu values", p->most_values);
     if (p->nul_in_name)
         return error_set(err,
                          -EINVAL,
@@ -306,6 +314,7 @@ struct json *
 json_parse_by_events(struct arena *arena,
                      const char *text,
                      size_t length,
+                     size_t most,
                      struct json_notes *notes,
                      struct error *err)
 {
@@ -318,7 +327,10 @@ json_parse_by_events(struct arena *arena,
     p.depth = 0;
     p.notes = notes;
     p.cap_duplicates = 0;
+    p.n_values = 0;
+    p.most_values = most;
     p.too_deep = false;
+    p.too_many = false;
     p.nul_in_name = false;
     p.arena = arena;
 
@@ -337,11 +349,12 @@ json_parse_by_events(struct arena *arena,
 }
 
 struct json *
-json_parse(struct arena *arena,
-           const char *text,
-           size_t length,
-           struct json_notes *notes,
-           struct error *err)
+json_parse_bounded(struct arena *arena,
+                   const char *text,
+                   size_t length,
+                   size_t most,
+                   struct json_notes *notes,
+                   struct error *err)
 {
     struct json *root;
 
@@ -351,7 +364,18 @@ json_parse(struct arena *arena,
     }
     if (notes != NULL)
         *notes = (struct json_notes){0};
-    root = quick_parse(arena, text, length);
-    return root != NULL ? root
-                        : json_parse_by_events(arena, text, length, notes, err);
+    root = quick_parse(arena, text, length, most);
+    return root != NULL
+               ? root
+               : json_parse_by_events(arena, text, length, most, notes, err);
+}
+
+struct json *
+json_parse(struct arena *arena,
+           const char *text,
+           size_t length,
+           struct json_notes *notes,
+           struct error *err)
+{
+    return json_parse_bounded(arena, text, length, SIZE_MAX, notes, err);
 }

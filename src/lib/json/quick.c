@@ -22,6 +22,7 @@ struct quick {
     const char *at;
     const char *end;
     unsigned depth;
+    size_t left;               /* values that may still come */
     struct json_member *stack; /* values of open containers, as they come */
     size_t n_stack;
     size_t capacity;
@@ -366,8 +367,9 @@ read_container(struct quick *q, enum json_type type, char last)
 static struct json *
 read_value(struct quick *q)
 {
-    if (q->at == q->end)
+    if (q->at == q->end || q->left == 0)
         return NULL;
+    q->left--;
     switch (*q->at) {
     case '{':
         return read_container(q, JSON_OBJECT, '}');
@@ -387,7 +389,7 @@ read_value(struct quick *q)
 }
 
 struct json *
-quick_parse(struct arena *arena, const char *text, size_t length)
+quick_parse(struct arena *arena, const char *text, size_t length, size_t most)
 {
     struct quick q;
     struct json *root;
@@ -396,6 +398,7 @@ quick_parse(struct arena *arena, const char *text, size_t length)
     q.at = text;
     q.end = text + length;
     q.depth = 0;
+    q.left = most;
     q.stack = q.usual;
     q.n_stack = 0;
     q.capacity = USUAL_VALUES;

@@ -19,11 +19,13 @@ struct json;
 struct json_notes;
 
 /* NULL: not for this parser. */
-struct json *quick_parse(struct arena *arena, const char *text, size_t length);
+struct json *
+quick_parse(struct arena *arena, const char *text, size_t length, size_t most);
 
 /* The other parser, in parse.c: json_parse() of any text. */
 struct json *json_parse_by_events(struct arena *arena,
                                   const char *text,
                                   size_t length,
+                                  size_t most,
                                   struct json_notes *notes,
                                   struct error *err);

@@ -141,7 +141,8 @@ struct string_map {
 const char *string_map_find(const struct string_map *map, const char *key);
 
 /* What reading noticed. Unknown fields were dropped; duplicates come from the
- * parser. Paths are like `spec.containers[0].nme`.
+ * parser. Paths are like `spec.containers[0].nme`; no more than the parser's
+ * notes, and no longer.
  */
 struct record_notes {
     char **unknown;

@@ -6,6 +6,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
+#include "lib/json/item_index.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
@@ -94,16 +95,6 @@ is_same(const struct json *a, const struct json *b, const char *key)
     return a != NULL && b != NULL && json_equals(a, b);
 }
 
-/* -1: it is not there. */
-static int64_t
-find(const struct json *list, const struct json *item, const char *key)
-{
-    for (uint32_t i = 0; i < json_count(list); i++)
-        if (is_same(list->items[i], item, key))
-            return i;
-    return -1;
-}
-
 /* Where elements stood before the merge, as upstream sees it when an order is
  * asked for: its merge edits in place, so what it removed leaves its place to
  * those behind, and what it added takes the places at the end that are free.
@@ -115,13 +106,15 @@ struct places {
 };
 
 static void
-places_remove(struct places *p, uint32_t at)
+places_remove(struct places *p, const bool *marks)
 {
-    if (!p->is_edited || at >= p->count)
-        return;
-    for (uint32_t i = at; i + 1 < p->count; i++)
-        p->seen->items[i] = p->seen->items[i + 1];
-    p->count--;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; p->is_edited && i < p->count; i++)
+        if (!marks[i])
+            p->seen->items[n++] = p->seen->items[i];
+    if (p->is_edited)
+        p->count = n;
 }
 
 static void
@@ -144,24 +137,29 @@ sort_list(struct strategic *s,
 {
     struct json *named = json_array(s->arena);
     struct json *others = json_array(s->arena);
+    bool *is_named = arena_new_array(s->arena, bool, list->count + 1);
+    struct item_index places, stood;
     uint32_t i = 0, k = 0;
 
+    item_index_init(&places, s->arena, list, key, 0);
+    item_index_init(&stood, s->arena, before, key, 0);
     for (uint32_t n = 0; n < json_count(order); n++) {
-        if (find(named, order->items[n], key) >= 0)
-            continue;
-        for (uint32_t m = 0; m < list->count; m++)
-            if (is_same(list->items[m], order->items[n], key))
-                json_append(s->arena, named, list->items[m]);
+        int64_t at = item_index_find(&places, order->items[n]);
+
+        for (; at >= 0 && !is_named[at]; at = item_index_next(&places, at)) {
+            json_append(s->arena, named, list->items[at]);
+            is_named[at] = true;
+        }
     }
     for (uint32_t n = 0; n < list->count; n++)
-        if (find(named, list->items[n], key) < 0)
+        if (!is_named[n])
             json_append(s->arena, others, list->items[n]);
     for (uint32_t n = 0; n < list->count; n++) {
         bool takes_other = i < others->count;
 
         if (takes_other && k < named->count) {
-            int64_t other_at = find(before, others->items[i], key);
-            int64_t named_at = find(before, named->items[k], key);
+            int64_t other_at = item_index_find(&stood, others->items[i]);
+            int64_t named_at = item_index_find(&stood, named->items[k]);
 
             takes_other = other_at >= 0 && named_at >= 0 && other_at < named_at;
         }
@@ -181,32 +179,15 @@ no_key(struct strategic *s, const char *name, const char *key)
 }
 
 static int
-merge_element(struct strategic *s,
-              const struct field *field,
-              struct json *list,
-              const struct json *item,
-              struct places *places)
+check_key(struct strategic *s,
+          const struct field *field,
+          const struct json *item)
 {
     const char *key = key_of(field);
-    int64_t at;
 
-    if (!json_is(item, JSON_OBJECT) || json_get(item, key) == NULL)
-        return no_key(s, field->name, key);
-    at = find(list, item, key);
-    if (says(item, "delete")) {
-        while (at >= 0) {
-            json_remove_at(list, (uint32_t)at);
-            places_remove(places, (uint32_t)at);
-            at = find(list, item, key);
-        }
-        return 0;
-    }
-    if (at < 0) {
-        json_append(s->arena, list, plain_copy(s, item));
-        places_add(places, list->items[list->count - 1]);
-        return 0;
-    }
-    return merge_object(s, field->of, list->items[at], item);
+    return json_is(item, JSON_OBJECT) && json_get(item, key) != NULL
+               ? 0
+               : no_key(s, field->name, key);
 }
 
 /* The list without its directive, when one says that it replaces all. */
@@ -252,6 +233,40 @@ check_order(struct strategic *s,
     return 0;
 }
 
+/* All elements that the patch says are to go, in one walk. */
+static int
+delete_elements(struct strategic *s,
+                const struct field *field,
+                struct json *list,
+                const struct json *patch,
+                struct places *places)
+{
+    bool *marks = arena_new_array(s->arena, bool, json_count(list) + 1);
+    struct item_index stands;
+    bool is_any = false;
+
+    item_index_init(&stands, s->arena, list, key_of(field), 0);
+    for (uint32_t i = 0; i < json_count(patch); i++) {
+        const struct json *item = patch->items[i];
+        int64_t at;
+        int r;
+
+        if (!says(item, "delete"))
+            continue;
+        r = check_key(s, field, item);
+        if (r < 0)
+            return r;
+        at = item_index_find(&stands, item);
+        for (; at >= 0 && !marks[at]; at = item_index_next(&stands, at))
+            is_any = marks[at] = true;
+    }
+    if (is_any) {
+        places_remove(places, marks);
+        json_remove_marked(list, marks);
+    }
+    return 0;
+}
+
 /* Deletions come first, whatever their place. */
 static int
 merge_elements(struct strategic *s,
@@ -260,18 +275,44 @@ merge_elements(struct strategic *s,
                const struct json *patch,
                struct places *places)
 {
-    for (int round = 0; round < 2; round++)
-        for (uint32_t i = 0; i < json_count(patch); i++) {
-            const struct json *item = patch->items[i];
-            int r;
+    struct item_index stands;
+    int r = delete_elements(s, field, list, patch, places);
 
-            if (says(item, "delete") != (round == 0))
-                continue;
-            r = merge_element(s, field, list, item, places);
-            if (r < 0)
-                return r;
+    item_index_init(&stands, s->arena, list, key_of(field), json_count(patch));
+    for (uint32_t i = 0; r == 0 && i < json_count(patch); i++) {
+        const struct json *item = patch->items[i];
+        int64_t at;
+
+        if (says(item, "delete"))
+            continue;
+        r = check_key(s, field, item);
+        if (r < 0)
+            break;
+        at = item_index_find(&stands, item);
+        if (at >= 0) {
+            r = merge_object(s, field->of, list->items[at], item);
+            continue;
         }
-    return 0;
+        json_append(s->arena, list, plain_copy(s, item));
+        item_index_add(&stands);
+        places_add(places, list->items[list->count - 1]);
+    }
+    return r;
+}
+
+/* Values of the patch that the list does not have yet. */
+static void
+add_values(struct strategic *s, struct json *list, const struct json *patch)
+{
+    struct item_index stands;
+
+    item_index_init(&stands, s->arena, list, NULL, json_count(patch));
+    for (uint32_t i = 0; i < json_count(patch); i++) {
+        if (item_index_find(&stands, patch->items[i]) >= 0)
+            continue;
+        json_append(s->arena, list, json_dup(s->arena, patch->items[i]));
+        item_index_add(&stands);
+    }
 }
 
 static int
@@ -315,14 +356,13 @@ merge_list(struct strategic *s,
                  json_is(list, JSON_ARRAY) ? list : json_array(s->arena));
     places.count = places.seen->count;
     places.is_edited = order != NULL;
-    if (by_key) {
+    if (by_key && json_count(patch) > 0) {
         r = merge_elements(s, field, list, patch, &places);
         if (r < 0)
             return r;
     }
-    for (uint32_t i = 0; i < json_count(patch) && !by_key; i++)
-        if (find(list, patch->items[i], NULL) < 0)
-            json_append(s->arena, list, json_dup(s->arena, patch->items[i]));
+    if (!by_key && json_count(patch) > 0)
+        add_values(s, list, patch);
     if (json_is(list, JSON_ARRAY) && field->patch != MERGE_ATOMIC
         && (order != NULL || patch != NULL))
         sort_list(s, list, places.seen, order != NULL ? order : patch, key);
@@ -330,45 +370,53 @@ merge_list(struct strategic *s,
 }
 
 static void
-delete_values(struct json *list, const struct json *values)
+delete_values(struct strategic *s, struct json *list, const struct json *values)
 {
-    for (uint32_t i = json_count(list); i-- > 0;)
-        if (find(values, list->items[i], NULL) >= 0)
-            json_remove_at(list, i);
+    bool *marks = arena_new_array(s->arena, bool, json_count(list) + 1);
+    struct item_index unwanted;
+
+    item_index_init(&unwanted, s->arena, values, NULL, 0);
+    for (uint32_t i = 0; json_is(list, JSON_ARRAY) && i < list->count; i++)
+        marks[i] = item_index_find(&unwanted, list->items[i]) >= 0;
+    if (json_is(list, JSON_ARRAY))
+        json_remove_marked(list, marks);
+}
+
+static bool
+holds(const struct item_index *names, const char *name)
+{
+    struct json text = {
+        .type = JSON_STRING,
+        .count = (uint32_t)strlen(name),
+        .text = name,
+    };
+
+    return item_index_find(names, &text) >= 0;
 }
 
 static void
-retain_keys(struct json *target, const struct json *keys)
+retain_keys(struct strategic *s,
+            struct json *target,
+            const struct item_index *retained)
 {
-    for (uint32_t i = target->count; i-- > 0;) {
-        bool kept = false;
+    bool *marks = arena_new_array(s->arena, bool, target->count + 1);
 
-        for (uint32_t k = 0; k < json_count(keys); k++) {
-            const char *key = json_text(keys->items[k]);
-
-            kept |= key != NULL && strcmp(key, target->members[i].name) == 0;
-        }
-        if (!kept)
-            json_remove(target, target->members[i].name);
-    }
+    for (uint32_t i = 0; i < target->count; i++)
+        marks[i] = !holds(retained, target->members[i].name);
+    json_remove_marked(target, marks);
 }
 
 /* The patch may only set what it retains. */
 static int
 check_retained(struct strategic *s,
                const struct json *patch,
-               const struct json *keys)
+               const struct item_index *retained)
 {
     for (uint32_t i = 0; i < patch->count; i++) {
         const struct json_member *m = &patch->members[i];
-        bool found = is_directive(m->name) || m->value->type == JSON_NULL;
 
-        for (uint32_t k = 0; k < json_count(keys) && !found; k++) {
-            const char *key = json_text(keys->items[k]);
-
-            found = key != NULL && strcmp(key, m->name) == 0;
-        }
-        if (!found)
+        if (!is_directive(m->name) && m->value->type != JSON_NULL
+            && !holds(retained, m->name))
             return error_set(s->err,
                              -EINVAL,
                              "invalid patch format of retainKeys");
@@ -422,7 +470,7 @@ apply_directive(struct strategic *s,
 
     if (strncmp(m->name, DELETE_PREFIX, strlen(DELETE_PREFIX)) == 0) {
         name = m->name + strlen(DELETE_PREFIX);
-        delete_values(json_get(target, name), m->value);
+        delete_values(s, json_get(target, name), m->value);
         return 0;
     }
     if (strncmp(m->name, ORDER_PREFIX, strlen(ORDER_PREFIX)) == 0) {
@@ -449,16 +497,18 @@ merge_object(struct strategic *s,
     if (directive != NULL && !says(patch, "replace") && !says(patch, "delete"))
         return error_set(s->err, -EINVAL, "unknown patch type: %s", directive);
     if (directive != NULL) {
-        while (target->count > 0)
-            json_remove(target, target->members[0].name);
+        json_clear(target);
         if (says(patch, "delete"))
             return 0;
     }
     if (retained != NULL) {
-        r = check_retained(s, patch, retained);
+        struct item_index names;
+
+        item_index_init(&names, s->arena, retained, NULL, 0);
+        r = check_retained(s, patch, &names);
         if (r < 0)
             return r;
-        retain_keys(target, retained);
+        retain_keys(s, target, &names);
     }
     for (uint32_t i = 0; i < patch->count; i++) {
         const struct json_member *m = &patch->members[i];

@@ -178,11 +178,12 @@ decode_raw(const struct leaf *l, struct wire_reader bytes, struct json **ret)
         *ret = json_null(l->arena);
         return 0;
     }
-    *ret = json_parse(l->arena,
-                      (const char *)fields[0].bytes.at,
-                      wire_reader_left(&fields[0].bytes),
-                      NULL,
-                      l->err);
+    *ret = json_parse_bounded(l->arena,
+                              (const char *)fields[0].bytes.at,
+                              wire_reader_left(&fields[0].bytes),
+                              l->most_values,
+                              NULL,
+                              l->err);
     return *ret != NULL ? 0 : refuse(l, "holds no JSON");
 }
 

@@ -20,6 +20,7 @@ struct leaf {
     struct arena *arena;
     const char *name;
     struct error *err;
+    size_t most_values; /* of JSON inside */
 };
 
 /* -EINVAL: of another type on the wire, no UTF-8, out of range. */

@@ -7,7 +7,6 @@
 
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
-#include "lib/base/map.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 #include "lib/protobuf/leaf.h"
@@ -18,6 +17,7 @@ static const char magic[4] = "k8s";
 
 struct decoder {
     struct arena *arena;
+    size_t n_values, most_values;
     struct error *err;
 };
 
@@ -31,6 +31,12 @@ static int
 refuse(struct decoder *d, const struct field *f, const char *why)
 {
     return error_set(d->err, -EINVAL, "field '%s' %s", f->name, why);
+}
+
+static int
+refuse_more(struct decoder *d)
+{
+    return error_set(d->err, -E2BIG, "more than %zu values", d->most_values);
 }
 
 static struct leaf
@@ -85,6 +91,12 @@ decode_value(struct decoder *d,
 {
     struct leaf leaf = leaf_of(d, f);
 
+    if (++d->n_values > d->most_values)
+        return refuse_more(d);
+    /* JSON inside: about as many as it has bytes for. */
+    if (w->type == WIRE_BYTES && type == FIELD_ANY)
+        d->n_values += wire_reader_left(&w->bytes) / 8;
+    leaf.most_values = d->most_values;
     if (w->type == WIRE_BYTES && type == FIELD_OBJECT)
         return decode_object(d, f, w->bytes, earlier, ret);
     if (w->type == WIRE_BYTES)
@@ -118,7 +130,9 @@ decode_element(struct decoder *d,
     while (r == 0 && wire_reader_left(&packed) > 0) {
         uint64_t varint;
 
-        r = wire_reader_varint(&packed, &varint, d->err);
+        r = ++d->n_values <= d->most_values
+                ? wire_reader_varint(&packed, &varint, d->err)
+                : refuse_more(d);
         if (r == 0)
             r = leaf_of_number(&leaf, f->element, varint, &value);
         if (r == 0)
@@ -127,20 +141,17 @@ decode_element(struct decoder *d,
     return r;
 }
 
-/* A map: {1: key; 2: value}. Many entries come one by one, so they are looked
- * up in a map of ours; the last of a key counts.
- */
+/* A map: {1: key; 2: value}. The last of a key counts. */
 static int
 decode_entry(struct decoder *d,
              const struct field *f,
              const struct wire_field *w,
-             struct json *object,
-             struct map *names)
+             struct json *object)
 {
     struct leaf leaf = leaf_of(d, f);
     struct wire_field fields[WIRE_SMALL];
     bool found[WIRE_SMALL];
-    struct json *value, *earlier;
+    struct json *value;
     const char *key = "";
     int r;
 
@@ -155,13 +166,7 @@ decode_entry(struct decoder *d,
         value = leaf_zero(&leaf, f->element);
     if (r < 0)
         return r;
-    earlier = map_find(names, key);
-    if (earlier != NULL) {
-        *earlier = *value;
-        return 0;
-    }
-    map_put(names, key, value);
-    json_add(d->arena, object, key, value);
+    json_set(d->arena, object, key, value);
     return 0;
 }
 
@@ -180,47 +185,20 @@ make(struct decoder *d,
     return value;
 }
 
-/* One of the maps of a message; a message has few. */
-struct open_map {
-    const struct field *field;
-    struct map *names;
-};
-
-#define MAX_MAPS 8
-
-static struct map *
-names_of(struct open_map maps[MAX_MAPS], const struct field *f)
-{
-    for (unsigned i = 0; i < MAX_MAPS; i++) {
-        if (maps[i].field == NULL) {
-            maps[i].field = f;
-            maps[i].names = map_new();
-        }
-        if (maps[i].field == f)
-            return maps[i].names;
-    }
-    return NULL;
-}
-
 static int
 decode_field(struct decoder *d,
              const struct field *f,
              const struct wire_field *w,
-             struct json *into,
-             struct open_map maps[MAX_MAPS])
+             struct json *into)
 {
     struct json *value;
-    struct map *names;
     int r;
 
     switch (f->type) {
     case FIELD_LIST:
         return decode_element(d, f, w, make(d, into, f, JSON_ARRAY));
     case FIELD_MAP:
-        names = names_of(maps, f);
-        if (names == NULL)
-            return refuse(d, f, "is one map too many");
-        return decode_entry(d, f, w, make(d, into, f, JSON_OBJECT), names);
+        return decode_entry(d, f, w, make(d, into, f, JSON_OBJECT));
     default:
         r = decode_value(d, f, f->type, w, json_get(into, f->name), &value);
         if (r == 0)
@@ -244,8 +222,7 @@ decode_known(struct decoder *d,
              const struct record *record,
              const struct message_field *named,
              const struct wire_field *w,
-             struct json *into,
-             struct open_map maps[MAX_MAPS])
+             struct json *into)
 {
     const struct field *f;
 
@@ -258,7 +235,7 @@ decode_known(struct decoder *d,
         return decode_message(d, record, named->inlined, w->bytes, into);
     }
     f = find_field(record, named);
-    return f != NULL ? decode_field(d, f, w, into, maps) : 0;
+    return f != NULL ? decode_field(d, f, w, into) : 0;
 }
 
 static int
@@ -268,7 +245,6 @@ decode_message(struct decoder *d,
                struct wire_reader bytes,
                struct json *into)
 {
-    struct open_map maps[MAX_MAPS] = {0};
     struct wire_field w;
     int r = 0, next;
 
@@ -278,10 +254,8 @@ decode_message(struct decoder *d,
         if (next < 0)
             r = next;
         else if (message_find_field(message, w.number, &named))
-            r = decode_known(d, record, &named, &w, into, maps);
+            r = decode_known(d, record, &named, &w, into);
     }
-    for (unsigned i = 0; i < MAX_MAPS; i++)
-        map_free(maps[i].names);
     return r;
 }
 
@@ -290,9 +264,14 @@ protobuf_decode(struct arena *arena,
                 const struct record *record,
                 const void *message,
                 size_t length,
+                size_t most_values,
                 struct error *err)
 {
-    struct decoder d = {.arena = arena, .err = err};
+    struct decoder d = {
+        .arena = arena,
+        .most_values = most_values,
+        .err = err,
+    };
     const struct message *known = message_find(record->name);
     struct wire_reader bytes;
     struct json *object = json_object(arena);

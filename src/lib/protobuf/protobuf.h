@@ -33,10 +33,12 @@ int protobuf_open(struct arena *arena,
                   struct error *err);
 
 /* The object, without apiVersion and kind. NULL: -EINVAL in `err`: broken
- * off, text that is no UTF-8 or holds a NUL, numbers and times out of range.
+ * off, text that is no UTF-8 or holds a NUL, numbers and times out of range;
+ * -E2BIG: more values.
  */
 struct json *protobuf_decode(struct arena *arena,
                              const struct record *record,
                              const void *message,
                              size_t length,
+                             size_t most_values,
                              struct error *err);

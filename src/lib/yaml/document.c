@@ -84,20 +84,22 @@ next_event(struct document *d, yaml_event_t *ret_event)
     return 0;
 }
 
-/* How many bytes a copy takes, about, and how deep it is. */
+/* How many bytes a copy takes, about, and how deep it is. Counts its values. */
 static size_t
-size_of(const struct json *v, unsigned *ret_depth)
+size_of(struct document *d, const struct json *v, unsigned *ret_depth)
 {
     size_t bytes = sizeof(*v);
     unsigned deepest = 0;
 
+    d->n_values++;
     for (uint32_t i = 0; i < json_count(v); i++) {
         unsigned depth;
 
         if (v->type == JSON_OBJECT)
             bytes += sizeof(v->members[i]) + strlen(v->members[i].name);
         bytes +=
-            size_of(v->type == JSON_OBJECT ? v->members[i].value : v->items[i],
+            size_of(d,
+                    v->type == JSON_OBJECT ? v->members[i].value : v->items[i],
                     &depth);
         if (depth > deepest)
             deepest = depth;
@@ -106,6 +108,12 @@ size_of(const struct json *v, unsigned *ret_depth)
         bytes += v->count;
     *ret_depth = deepest + 1;
     return bytes;
+}
+
+static int
+refuse_more(struct document *d)
+{
+    return error_set(d->err, -E2BIG, "more than %zu values", d->most_values);
 }
 
 static int
@@ -122,9 +130,11 @@ read_alias(struct document *d,
         return refuse(d, event->start_mark, "an alias of no anchor");
     if (value == &unfinished)
         return refuse(d, event->start_mark, "an alias inside its own anchor");
-    d->alias_bytes += size_of(value, &deeper);
+    d->alias_bytes += size_of(d, value, &deeper);
     if (d->alias_bytes > ALIAS_BYTES)
         return refuse(d, event->start_mark, "aliases expand to too much");
+    if (d->n_values > d->most_values)
+        return refuse_more(d);
     if (depth + deeper > JSON_MAX_DEPTH)
         return refuse(d, event->start_mark, "nested too deeply");
     *ret_value = json_dup(d->arena, value);
@@ -295,13 +305,20 @@ static void
 note_duplicate(struct document *d, const char *path)
 {
     struct json_notes *notes = d->notes;
-    char **longer = arena_new_array(d->arena, char *, notes->n_duplicates + 1);
+    size_t length = strlen(path);
+    char **longer;
 
+    if (notes->n_duplicates == JSON_MAX_NOTES)
+        return;
+    longer = arena_new_array(d->arena, char *, notes->n_duplicates + 1);
     if (notes->n_duplicates > 0)
         memcpy(longer,
                notes->duplicates,
                notes->n_duplicates * sizeof(*longer));
-    longer[notes->n_duplicates++] = arena_strdup(d->arena, path);
+    longer[notes->n_duplicates++] =
+        arena_strndup(d->arena,
+                      path,
+                      length < JSON_NOTE_SIZE ? length : JSON_NOTE_SIZE);
     notes->duplicates = longer;
 }
 
@@ -453,6 +470,8 @@ read_value(struct document *d,
 
     if (event->type == YAML_ALIAS_EVENT)
         return read_alias(d, event, depth, ret_value);
+    if (++d->n_values > d->most_values)
+        return refuse_more(d);
     if (anchor != NULL)
         map_put(d->anchors, anchor, &unfinished);
     if (event->type == YAML_SCALAR_EVENT)

@@ -30,6 +30,7 @@ struct document {
     struct strbuf path;
     struct strbuf number;
     size_t alias_bytes;
+    size_t n_values, most_values;
 };
 
 /* Reads on to the start of a document: 1, 0 at the end of the stream, or

@@ -60,8 +60,6 @@ mapping_merge(struct mapping *m, const struct json *object)
 struct json *
 mapping_finish(struct mapping *m, struct arena *arena)
 {
-    struct json *object = json_object(arena);
-
     for (size_t i = 0; i < m->n_merged; i++)
         for (uint32_t j = 0; j < m->merged[i]->count; j++) {
             const struct json_member *from = &m->merged[i]->members[j];
@@ -69,8 +67,5 @@ mapping_finish(struct mapping *m, struct arena *arena)
             if (mapping_find(m, from->name) == NULL)
                 mapping_add(m, from->name, from->value);
         }
-    object->count = object->capacity = (uint32_t)m->count;
-    object->members =
-        arena_memdup(arena, m->members, m->count * sizeof(*m->members));
-    return object;
+    return json_object_of(arena, m->members, (uint32_t)m->count);
 }

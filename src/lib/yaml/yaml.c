@@ -21,6 +21,7 @@ struct yaml_reader {
     size_t length;
     bool has_begun;
     bool is_done;
+    size_t most_values;
     struct line_table lines;
 };
 
@@ -31,12 +32,19 @@ yaml_reader_new(const char *text, size_t length)
 
     reader->text = text;
     reader->length = length;
+    reader->most_values = SIZE_MAX;
     if (!yaml_parser_initialize(&reader->parser))
         abort();
     yaml_parser_set_input_string(&reader->parser,
                                  (const unsigned char *)text,
                                  length);
     return reader;
+}
+
+void
+yaml_reader_bound(struct yaml_reader *reader, size_t most_values)
+{
+    reader->most_values = most_values;
 }
 
 void
@@ -86,7 +94,12 @@ read_as_json(struct yaml_reader *reader,
     if (at == reader->length
         || (reader->text[at] != '{' && reader->text[at] != '['))
         return false;
-    document = json_parse(arena, reader->text, reader->length, &own, NULL);
+    document = json_parse_bounded(arena,
+                                  reader->text,
+                                  reader->length,
+                                  reader->most_values,
+                                  &own,
+                                  NULL);
     if (document == NULL || has_vast_number(document)
         || (own.n_duplicates > 0 && notes == NULL))
         return false;
@@ -110,6 +123,7 @@ yaml_reader_next(struct yaml_reader *reader,
         .arena = arena,
         .notes = notes,
         .lines = &reader->lines,
+        .most_values = reader->most_values,
         .err = err,
         .path = STRBUF_INIT,
         .number = STRBUF_INIT,

@@ -31,6 +31,11 @@ struct yaml_reader *yaml_reader_new(const char *text, size_t length)
     OWNED_BY(yaml_reader_free);
 DEFINE_CLEANUP(struct yaml_reader, yaml_reader_free)
 
+/* For a text of somebody who is not trusted: a document of more values, with
+ * those that aliases copy, is refused with "more than N values".
+ */
+void yaml_reader_bound(struct yaml_reader *reader, size_t most_values);
+
 /* The next document, borrowed from the arena: returns 1, 0 after the last, or
  * -EINVAL with line and column in `err`. An empty document is a null. With
  * `notes` (which may be NULL) a key given twice is noted, and its last value

@@ -14,8 +14,9 @@ static void
 assert_same_tree(const char *text, size_t length)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct json *quick = quick_parse(arena, text, length);
-    struct json *other = json_parse_by_events(arena, text, length, NULL, NULL);
+    struct json *quick = quick_parse(arena, text, length, SIZE_MAX);
+    struct json *other =
+        json_parse_by_events(arena, text, length, SIZE_MAX, NULL, NULL);
 
     ck_assert_msg(quick != NULL, "left to the other: %.*s", (int)length, text);
     ck_assert_msg(other != NULL,
@@ -113,7 +114,8 @@ START_TEST(what_the_other_parser_must_judge_is_left_to_it)
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
-        ck_assert_msg(quick_parse(arena, texts[i], strlen(texts[i])) == NULL,
+        ck_assert_msg(quick_parse(arena, texts[i], strlen(texts[i]), SIZE_MAX)
+                          == NULL,
                       "taken: %s",
                       texts[i]);
     }
@@ -129,7 +131,7 @@ START_TEST(nothing_behind_the_end_is_read)
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);
         char *copy = arena_memdup(arena, text, length);
 
-        ck_assert_msg(quick_parse(arena, copy, length) == NULL,
+        ck_assert_msg(quick_parse(arena, copy, length, SIZE_MAX) == NULL,
                       "%zu bytes",
                       length);
     }
@@ -149,11 +151,16 @@ START_TEST(nesting_ends_where_the_other_parser_ends_it)
             strbuf_add_char(&text, '[');
         for (unsigned i = 0; i < depth; i++)
             strbuf_add_char(&text, ']');
-        ck_assert((quick_parse(arena, text.text, text.length) != NULL) == fits);
-        ck_assert(
-            (json_parse_by_events(arena, text.text, text.length, NULL, NULL)
-             != NULL)
-            == fits);
+        ck_assert((quick_parse(arena, text.text, text.length, SIZE_MAX) != NULL)
+                  == fits);
+        ck_assert((json_parse_by_events(arena,
+                                        text.text,
+                                        text.length,
+                                        SIZE_MAX,
+                                        NULL,
+                                        NULL)
+                   != NULL)
+                  == fits);
     }
 }
 END_TEST
@@ -167,7 +174,7 @@ START_TEST(an_object_of_very_many_members_is_left_to_the_other)
         strbuf_printf(&text, "%s\"%d\":0", i > 0 ? "," : "{", i);
     strbuf_add_char(&text, '}');
 
-    ck_assert_ptr_null(quick_parse(arena, text.text, text.length));
+    ck_assert_ptr_null(quick_parse(arena, text.text, text.length, SIZE_MAX));
     ck_assert_ptr_nonnull(
         json_parse(arena, text.text, text.length, NULL, NULL));
 }

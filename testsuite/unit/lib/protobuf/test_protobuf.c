@@ -184,6 +184,7 @@ START_TEST(a_message_is_read_by_its_record)
                                               cases[i].record,
                                               cases[i].bytes,
                                               cases[i].length,
+                                              SIZE_MAX,
                                               &err);
 
         ck_assert_msg(object != NULL, "case %zu: %s", i, err.text);
@@ -238,6 +239,7 @@ START_TEST(what_cannot_be_read_is_said)
                                               bad[i].record,
                                               bad[i].bytes,
                                               bad[i].length,
+                                              SIZE_MAX,
                                               &err);
 
         if (bad[i].why[0] == '\0') { /* a key of another type: none */
