@@ -12,6 +12,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
+#include "lib/base/map.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
@@ -35,6 +36,10 @@ static const struct {
     {-ESHUTDOWN, 503, "ServiceUnavailable"},
     {-ETIMEDOUT, 504, "Timeout"},
 };
+
+/* Upstream's bounds on warnings: characters of all, and of each beyond that. */
+#define WARNED_MAX    4096u
+#define WARNING_SHORT 256u
 
 void
 reply_init(struct reply *r, struct arena *arena)
@@ -126,19 +131,87 @@ reply_text(struct reply *r,
     r->length = length;
 }
 
+/* Characters, of which each begins with a byte that is no continuation. */
+static size_t
+count_characters(const char *text)
+{
+    size_t n = 0;
+
+    for (; *text != '\0'; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
+static const char *
+first_characters(struct arena *arena, const char *text, size_t most)
+{
+    size_t n = 0;
+
+    for (const char *p = text; *p != '\0'; p++) {
+        if (((unsigned char)*p & 0xc0) != 0x80 && n++ == most)
+            return arena_strndup(arena, text, (size_t)(p - text));
+    }
+    return text;
+}
+
+/* With the array's NULL behind the last one. */
+static void
+add_warning(struct reply *r, const char *text)
+{
+    const char **longer;
+
+    if (((r->n_warnings + 1) & r->n_warnings) == 0) {
+        longer = arena_new_array(r->arena,
+                                 const char *,
+                                 2 * (r->n_warnings + 1) + 1);
+        if (r->n_warnings > 0)
+            memcpy(longer, r->warnings, r->n_warnings * sizeof(*longer));
+        r->warnings = longer;
+    }
+    r->warnings[r->n_warnings++] = text;
+    r->warned += count_characters(text);
+}
+
+/* Each at its beginning, as far as there is room for. */
+static void
+shorten_warnings(struct reply *r)
+{
+    size_t n = r->n_warnings;
+
+    r->is_shortening_warnings = true;
+    r->warned = 0;
+    r->n_warnings = 0;
+    for (size_t i = 0; i < n && r->warned < WARNED_MAX; i++) {
+        r->warnings[i] =
+            first_characters(r->arena, r->warnings[i], WARNING_SHORT);
+        r->warned += count_characters(r->warnings[i]);
+        r->n_warnings++;
+    }
+    r->warnings[r->n_warnings] = NULL;
+}
+
+/* As upstream's: no two alike, and with more than WARNED_MAX characters of all
+ * each is shortened and the last ones are left out.
+ */
 void
 reply_warn(struct reply *r, const char *format, ...)
 {
-    const char **longer =
-        arena_new_array(r->arena, const char *, r->n_warnings + 2);
+    const char *text;
     va_list args;
 
-    if (r->n_warnings > 0)
-        memcpy(longer, r->warnings, r->n_warnings * sizeof(*longer));
+    if (r->is_shortening_warnings && r->warned >= WARNED_MAX)
+        return;
     va_start(args, format);
-    longer[r->n_warnings++] = arena_vprintf(r->arena, format, args);
+    text = arena_vprintf(r->arena, format, args);
     va_end(args);
-    r->warnings = longer;
+    for (size_t i = 0; i < r->n_warnings; i++)
+        if (strcmp(r->warnings[i], text) == 0)
+            return;
+    if (r->is_shortening_warnings)
+        text = first_characters(r->arena, text, WARNING_SHORT);
+    add_warning(r, text);
+    if (!r->is_shortening_warnings && r->warned > WARNED_MAX)
+        shorten_warnings(r);
 }
 
 void
@@ -363,23 +436,16 @@ encode_causes(struct reply *r, const struct causes *causes)
 static void
 say_causes(const struct causes *causes, struct strbuf *out)
 {
+    CLEANUP(map_freep) struct map *told = map_new();
     unsigned said = 0;
     size_t start = out->length;
 
     for (unsigned i = 0; i < causes->count; i++) {
         const struct cause *c = &causes->items[i];
-        bool again = false;
+        CLEANUP_FREE char *words = xasprintf("%s: %s", c->field, c->message);
 
-        for (unsigned k = 0; k < i && !again; k++)
-            again = strcmp(causes->items[k].field, c->field) == 0
-                    && strcmp(causes->items[k].message, c->message) == 0;
-        if (again)
-            continue;
-        strbuf_printf(out,
-                      "%s%s: %s",
-                      said++ > 0 ? ", " : "",
-                      c->field,
-                      c->message);
+        if (map_put(told, words, told) == NULL)
+            strbuf_printf(out, "%s%s", said++ > 0 ? ", " : "", words);
     }
     if (said > 1) {
         char *words = xstrdup(out->text + start);

@@ -47,6 +47,8 @@ struct reply {
     const char *content_type;
     const char **warnings;
     size_t n_warnings;
+    size_t warned; /* characters of them */
+    bool is_shortening_warnings;
     const struct reply_header *headers; /* beside those that are implied */
     size_t n_headers;
     int64_t retry_after_s; /* 0: not said */

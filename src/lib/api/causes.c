@@ -119,6 +119,29 @@ next_cause(struct causes *c)
     return &c->items[c->count++];
 }
 
+/* Whether one more is listed. The first that is not says so itself. */
+static bool
+has_room(struct causes *c)
+{
+    struct cause *last;
+
+    if (c->count > CAUSES_MAX)
+        return false;
+    if (c->count < CAUSES_MAX && c->bytes < CAUSES_BYTES_MAX)
+        return true;
+    if (c->bytes == SIZE_MAX)
+        return false;
+    c->bytes = SIZE_MAX;
+    last = next_cause(c);
+    last->reason = CAUSE_TOO_MANY;
+    last->field = "<nil>";
+    last->message = arena_printf(c->arena,
+                                 "Too many: only the first %u mistakes are "
+                                 "listed",
+                                 c->count - 1);
+    return false;
+}
+
 void
 causes_add(struct causes *c,
            enum cause_reason reason,
@@ -129,10 +152,14 @@ causes_add(struct causes *c,
 {
     CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
-    unsigned length = causes_enter(c, name);
-    struct cause *cause = next_cause(c);
+    unsigned length;
+    struct cause *cause;
     va_list args;
 
+    if (!has_room(c))
+        return;
+    length = causes_enter(c, name);
+    cause = next_cause(c);
     strbuf_add_text(&message, reasons[reason].words);
     if (value != NULL) {
         strbuf_add_text(&message, ": ");
@@ -149,6 +176,7 @@ causes_add(struct causes *c,
     cause->field =
         c->path_length > 0 ? arena_strdup(c->arena, c->path) : "<nil>";
     cause->message = arena_strndup(c->arena, message.text, message.length);
+    c->bytes += message.length;
     causes_leave(c, length);
 }
 
@@ -156,10 +184,14 @@ void
 causes_warn(struct causes *c, const char *name, const char *format, ...)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
-    unsigned length = causes_enter(c, name);
-    struct cause *cause = next_cause(c);
+    unsigned length;
+    struct cause *cause;
     va_list args;
 
+    if (!has_room(c))
+        return;
+    length = causes_enter(c, name);
+    cause = next_cause(c);
     va_start(args, format);
     strbuf_vprintf(&words, format, args);
     va_end(args);

@@ -38,6 +38,7 @@ struct causes {
     struct arena *arena;
     struct cause *items;
     unsigned count, capacity;
+    size_t bytes;    /* of the messages */
     char path[1024]; /* where the walk is */
     unsigned path_length;
 };
@@ -51,6 +52,12 @@ unsigned causes_enter(struct causes *c, const char *name);
 unsigned causes_enter_index(struct causes *c, const char *name, unsigned index);
 unsigned causes_enter_key(struct causes *c, const char *name, const char *key);
 void causes_leave(struct causes *c, unsigned length);
+
+/* An answer lists so many mistakes, or so many bytes of them; the last one then
+ * says that there are more.
+ */
+#define CAUSES_MAX       1000u
+#define CAUSES_BYTES_MAX (1u << 20)
 
 /* Adds one about the field `name` below where the walk is ("" for there).
  * Value NULL: none is shown. Message: the words behind the value, if any.

@@ -8,6 +8,7 @@
 #include "lib/api/quantity.h"
 #include "lib/api/resource_name.h"
 #include "lib/base/arena.h"
+#include "lib/base/map.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
@@ -35,6 +36,43 @@ is_empty(const struct json *v)
     return (v->type == JSON_STRING || v->type == JSON_ARRAY
             || v->type == JSON_OBJECT)
            && v->count == 0;
+}
+
+void
+check_texts_fini(struct check_texts *t)
+{
+    map_free(t->more);
+}
+
+bool
+check_texts_has(const struct check_texts *t, const char *text)
+{
+    return t->first != NULL
+           && (strcmp(t->first, text) == 0
+               || (t->more != NULL && map_find(t->more, text) != NULL));
+}
+
+bool
+check_texts_add(struct check_texts *t, const char *text)
+{
+    if (t->first == NULL) {
+        t->first = text;
+        return true;
+    }
+    if (strcmp(t->first, text) == 0)
+        return false;
+    if (t->more == NULL)
+        t->more = map_new();
+    return map_put(t->more, text, t) == NULL;
+}
+
+void
+check_texts_add_list(struct check_texts *t,
+                     const struct json *list,
+                     const char *name)
+{
+    for (uint32_t i = 0; i < json_count(list); i++)
+        check_texts_add(t, check_text(json_at(list, i), name));
 }
 
 bool

@@ -17,10 +17,28 @@
 #include "lib/api/name.h"
 
 struct json;
+struct map;
 
 /* Absent, null and "" are the same to upstream's decoder. */
 const char *check_text(const struct json *object, const char *name);
 bool check_is_set(const struct json *object, const char *name);
+
+/* Texts that a walk has come by, to find what stands in a list twice without a
+ * look at all before it. The texts are borrowed. Begins zeroed.
+ */
+struct check_texts {
+    const char *first;
+    struct map *more;
+};
+void check_texts_fini(struct check_texts *t);
+/* False: it was there. */
+bool check_texts_add(struct check_texts *t, const char *text);
+bool check_texts_has(const struct check_texts *t, const char *text);
+/* The member of that name of each item. */
+void check_texts_add_list(struct check_texts *t,
+                          const struct json *list,
+                          const char *name);
+#define CHECK_TEXTS(t) CLEANUP(check_texts_fini) struct check_texts t = {0}
 
 /* Words: of the message; "" for none. */
 bool check_present(struct causes *c,

@@ -8,6 +8,7 @@
 
 #include "lib/api/check.h"
 #include "lib/api/job_rules.h"
+#include "lib/base/arena.h"
 #include "lib/json/json.h"
 
 /* --- failure policy ------------------------------------------------------- */
@@ -46,6 +47,7 @@ check_exit_values(struct causes *c, const struct json *codes)
     const struct json *values = json_get(codes, "values");
     bool is_in = strcmp(check_text(codes, "operator"), "In") == 0;
     bool in_order = true;
+    CHECK_TEXTS(numbers);
 
     if (json_count(values) == 0)
         causes_add(c,
@@ -69,16 +71,8 @@ check_exit_values(struct causes *c, const struct json *codes)
                        "",
                        json_at(values, i),
                        "must not be 0 for the In operator");
-        for (uint32_t j = 0; j < i; j++)
-            if (number_at(values, j) == n) {
-                causes_add(c,
-                           CAUSE_DUPLICATE,
-                           "",
-                           json_at(values, i),
-                           "%s",
-                           "");
-                break;
-            }
+        if (!check_texts_add(&numbers, arena_printf(c->arena, "%" PRId64, n)))
+            causes_add(c, CAUSE_DUPLICATE, "", json_at(values, i), "%s", "");
         in_order = in_order && (i == 0 || number_at(values, i - 1) <= n);
         causes_leave(c, at);
     }

@@ -191,14 +191,12 @@ check_uncounted_list(struct causes *c,
                      const char *name)
 {
     const struct json *list = json_get(uncounted, name);
+    CHECK_TEXTS(texts);
 
     for (uint32_t i = 0; i < json_count(list); i++) {
         unsigned at = causes_enter_index(c, name, i);
-        bool is_second = false;
+        bool is_second = !check_texts_add(&texts, json_at(list, i)->text);
 
-        for (uint32_t j = 0; j < i; j++)
-            is_second =
-                is_second || json_equals(json_at(list, j), json_at(list, i));
         if (json_at(list, i)->count == 0)
             causes_add(c,
                        CAUSE_INVALID,

@@ -196,15 +196,6 @@ check_finalizers(struct causes *c,
     }
 }
 
-static bool
-holds(const struct json *list, const char *text)
-{
-    for (uint32_t i = 0; i < json_count(list); i++)
-        if (strcmp(json_at(list, i)->text, text) == 0)
-            return true;
-    return false;
-}
-
 static void
 check_no_new_finalizers(struct causes *c,
                         const struct json *meta,
@@ -212,9 +203,13 @@ check_no_new_finalizers(struct causes *c,
 {
     CLEANUP_STRBUF struct strbuf found = STRBUF_INIT;
     const struct json *list = json_get(meta, "finalizers");
+    const struct json *was = json_get(old, "finalizers");
+    CHECK_TEXTS(kept);
 
+    for (uint32_t i = 0; i < json_count(was); i++)
+        check_texts_add(&kept, json_at(was, i)->text);
     for (uint32_t i = 0; i < json_count(list); i++)
-        if (!holds(json_get(old, "finalizers"), json_at(list, i)->text))
+        if (!check_texts_has(&kept, json_at(list, i)->text))
             strbuf_printf(&found,
                           "%s\"%s\"",
                           found.length > 0 ? ", " : "",

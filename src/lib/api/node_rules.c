@@ -14,6 +14,7 @@
 #include "lib/api/node_rules.h"
 #include "lib/api/pod_rules.h"
 #include "lib/base/arena.h"
+#include "lib/json/item_index.h"
 #include "lib/json/json.h"
 
 void
@@ -68,26 +69,23 @@ static void
 check_taints(struct causes *c, const struct json *spec)
 {
     const struct json *list = json_get(spec, "taints");
+    CHECK_TEXTS(pairs);
 
     for (uint32_t i = 0; i < json_count(list); i++) {
         const struct json *taint = json_at(list, i);
         unsigned at = causes_enter_index(c, "metadata.taints", i);
 
         check_taint(c, taint);
-        for (uint32_t j = 0; j < i; j++)
-            if (strcmp(check_text(json_at(list, j), "key"),
-                       check_text(taint, "key"))
-                    == 0
-                && strcmp(check_text(json_at(list, j), "effect"),
-                          check_text(taint, "effect"))
-                       == 0) {
-                causes_add(c,
-                           CAUSE_DUPLICATE,
-                           "",
-                           taint,
-                           "taints must be unique by key and effect pair");
-                break;
-            }
+        if (!check_texts_add(&pairs,
+                             arena_printf(c->arena,
+                                          "%s:%s",
+                                          check_text(taint, "key"),
+                                          check_text(taint, "effect"))))
+            causes_add(c,
+                       CAUSE_DUPLICATE,
+                       "",
+                       taint,
+                       "taints must be unique by key and effect pair");
         causes_leave(c, at);
     }
 }
@@ -192,15 +190,16 @@ check_addresses(struct causes *c, const struct json *status)
 {
     const struct json *list = json_get(status, "addresses");
 
-    for (uint32_t i = 0; i < json_count(list); i++)
-        for (uint32_t j = 0; j < i; j++)
-            if (json_equals(json_at(list, i), json_at(list, j))) {
-                unsigned at = causes_enter_index(c, "status.addresses", i);
+    struct item_index addresses;
 
-                causes_add(c, CAUSE_DUPLICATE, "", json_at(list, i), "%s", "");
-                causes_leave(c, at);
-                break;
-            }
+    item_index_init(&addresses, c->arena, list, NULL, 0);
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (item_index_find(&addresses, json_at(list, i)) < i) {
+            unsigned at = causes_enter_index(c, "status.addresses", i);
+
+            causes_add(c, CAUSE_DUPLICATE, "", json_at(list, i), "%s", "");
+            causes_leave(c, at);
+        }
 }
 
 static void

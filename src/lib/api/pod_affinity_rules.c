@@ -5,6 +5,7 @@
 #include "lib/api/check.h"
 #include "lib/api/name.h"
 #include "lib/api/pod_rules.h"
+#include "lib/base/arena.h"
 #include "lib/json/json.h"
 
 #define REQUIRED_TERMS  "requiredDuringSchedulingIgnoredDuringExecution"
@@ -166,26 +167,6 @@ check_node_affinity(struct causes *c, const struct json *affinity)
 
 /* --- other pods ----------------------------------------------------------- */
 
-static bool
-holds(const struct json *list, const char *text)
-{
-    for (uint32_t i = 0; i < json_count(list); i++)
-        if (strcmp(json_at(list, i)->text, text) == 0)
-            return true;
-    return false;
-}
-
-static bool
-selects_by(const struct json *selector, const char *key)
-{
-    const struct json *list = json_get(selector, "matchExpressions");
-
-    for (uint32_t i = 0; i < json_count(list); i++)
-        if (is_text(json_at(list, i), "key", key))
-            return true;
-    return json_get(json_get(selector, "matchLabels"), key) != NULL;
-}
-
 /* Keys whose values are taken from the pod's own labels. */
 static void
 check_label_keys(struct causes *c,
@@ -195,6 +176,7 @@ check_label_keys(struct causes *c,
 {
     const struct json *keys = json_get(term, name);
     const struct json *selector = json_get(term, "labelSelector");
+    CHECK_TEXTS(selected);
 
     if (json_count(keys) == 0)
         return;
@@ -206,12 +188,18 @@ check_label_keys(struct causes *c,
                    "must not be specified when labelSelector is not set");
         return;
     }
+    check_texts_add_list(&selected,
+                         json_get(selector, "matchExpressions"),
+                         "key");
     for (uint32_t i = 0; i < keys->count; i++) {
         const struct json *key = json_at(keys, i);
         unsigned at = causes_enter_index(c, name, i);
 
         check_form(c, "", NAME_QUALIFIED, key->text, key);
-        if (may_not_be_selected && selects_by(selector, key->text))
+        if (may_not_be_selected
+            && (check_texts_has(&selected, key->text)
+                || json_get(json_get(selector, "matchLabels"), key->text)
+                       != NULL))
             causes_add(c,
                        CAUSE_INVALID,
                        "",
@@ -226,6 +214,8 @@ check_pod_term(struct causes *c, const struct json *term)
 {
     const struct json *namespaces = json_get(term, "namespaces");
     const struct json *match = json_get(term, "matchLabelKeys");
+    const struct json *mismatch = json_get(term, "mismatchLabelKeys");
+    CHECK_TEXTS(unmatched);
 
     check_label_selector(c, term, "labelSelector");
     check_label_selector(c, term, "namespaceSelector");
@@ -236,11 +226,13 @@ check_pod_term(struct causes *c, const struct json *term)
     }
     check_label_keys(c, term, "matchLabelKeys", false);
     check_label_keys(c, term, "mismatchLabelKeys", false);
+    for (uint32_t i = 0; i < json_count(mismatch); i++)
+        check_texts_add(&unmatched, json_at(mismatch, i)->text);
     for (uint32_t i = 0; i < json_count(match); i++) {
         const struct json *key = json_at(match, i);
         unsigned at = causes_enter_index(c, "matchLabelKeys", i);
 
-        if (holds(json_get(term, "mismatchLabelKeys"), key->text))
+        if (check_texts_has(&unmatched, key->text))
             causes_add(c,
                        CAUSE_INVALID,
                        "",
@@ -409,31 +401,41 @@ check_spread(struct causes *c, const struct json *constraint)
     check_label_selector(c, constraint, "labelSelector");
 }
 
+static struct json *
+spread_pair(struct causes *c, const struct json *constraint)
+{
+    return json_stringf(c->arena,
+                        "{%s, %s}",
+                        check_text(constraint, "topologyKey"),
+                        check_text(constraint, "whenUnsatisfiable"));
+}
+
 void
 topology_spread_check(struct causes *c,
                       const struct json *object,
                       const char *name)
 {
     const struct json *list = json_get(object, name);
+    uint32_t count = json_count(list);
+    bool *comes_again = arena_new_array(c->arena, bool, count + 1);
+    CHECK_TEXTS(pairs);
 
-    for (uint32_t i = 0; i < json_count(list); i++) {
+    /* Upstream tells it of each but the last. */
+    for (uint32_t i = count; i-- > 0;)
+        comes_again[i] =
+            !check_texts_add(&pairs, spread_pair(c, json_at(list, i))->text);
+    for (uint32_t i = 0; i < count; i++) {
         const struct json *constraint = json_at(list, i);
-        const char *key = check_text(constraint, "topologyKey");
-        const char *otherwise = check_text(constraint, "whenUnsatisfiable");
         unsigned at = causes_enter_index(c, name, i);
 
         check_spread(c, constraint);
-        for (uint32_t j = i + 1; j < list->count; j++)
-            if (is_text(json_at(list, j), "topologyKey", key)
-                && is_text(json_at(list, j), "whenUnsatisfiable", otherwise)) {
-                causes_add(c,
-                           CAUSE_DUPLICATE,
-                           "{topologyKey, whenUnsatisfiable}",
-                           json_stringf(c->arena, "{%s, %s}", key, otherwise),
-                           "%s",
-                           "");
-                break;
-            }
+        if (comes_again[i])
+            causes_add(c,
+                       CAUSE_DUPLICATE,
+                       "{topologyKey, whenUnsatisfiable}",
+                       spread_pair(c, constraint),
+                       "%s",
+                       "");
         causes_leave(c, at);
     }
 }

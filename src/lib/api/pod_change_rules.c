@@ -7,6 +7,7 @@
 
 #include "lib/api/check.h"
 #include "lib/api/pod_rules.h"
+#include "lib/json/item_index.h"
 #include "lib/json/json.h"
 
 /* False: the rest of a change need not be looked at. */
@@ -68,32 +69,14 @@ check_deadline_change(struct causes *c,
     return true;
 }
 
-static bool
-holds(const struct json *list, const struct json *item)
-{
-    for (uint32_t i = 0; i < json_count(list); i++)
-        if (json_equals(json_at(list, i), item))
-            return true;
-    return false;
-}
-
 /* The same toleration, for a longer or shorter time. */
-static bool
-holds_toleration(struct arena *arena,
-                 const struct json *list,
-                 const struct json *item)
+static struct json *
+without_time(struct arena *arena, const struct json *toleration)
 {
-    struct json *wanted = json_dup(arena, item);
+    struct json *copy = json_copy(arena, toleration);
 
-    json_remove(wanted, "tolerationSeconds");
-    for (uint32_t i = 0; i < json_count(list); i++) {
-        struct json *other = json_dup(arena, json_at(list, i));
-
-        json_remove(other, "tolerationSeconds");
-        if (json_equals(other, wanted))
-            return true;
-    }
-    return false;
+    json_remove(copy, "tolerationSeconds");
+    return copy;
 }
 
 static void
@@ -102,11 +85,18 @@ check_toleration_changes(struct causes *c,
                          const struct json *old)
 {
     const struct json *was = json_get(old, "tolerations");
+    const struct json *list = json_get(spec, "tolerations");
+    struct json *timeless = json_array(c->arena);
+    struct item_index kept;
 
+    for (uint32_t i = 0; i < json_count(list); i++)
+        json_append(c->arena,
+                    timeless,
+                    without_time(c->arena, json_at(list, i)));
+    item_index_init(&kept, c->arena, timeless, NULL, 0);
     for (uint32_t i = 0; i < json_count(was); i++)
-        if (!holds_toleration(c->arena,
-                              json_get(spec, "tolerations"),
-                              json_at(was, i))) {
+        if (item_index_find(&kept, without_time(c->arena, json_at(was, i)))
+            < 0) {
             causes_add(c,
                        CAUSE_FORBIDDEN,
                        "tolerations",
@@ -124,12 +114,14 @@ check_gate_changes(struct causes *c,
                    const struct json *old)
 {
     const struct json *gates = json_get(spec, "schedulingGates");
+    struct item_index kept;
 
+    item_index_init(&kept, c->arena, json_get(old, "schedulingGates"), NULL, 0);
     for (uint32_t i = 0; i < json_count(gates); i++) {
         const struct json *gate = json_at(gates, i);
         unsigned at = causes_enter_index(c, "schedulingGates", i);
 
-        if (!holds(json_get(old, "schedulingGates"), gate))
+        if (item_index_find(&kept, gate) < 0)
             causes_add(c,
                        CAUSE_FORBIDDEN,
                        "name",

@@ -7,29 +7,28 @@
 #include "lib/api/name.h"
 #include "lib/api/pod_rules.h"
 #include "lib/base/arena.h"
+#include "lib/base/map.h"
 #include "lib/json/json.h"
 
 static void
 check_ports(struct causes *c, const struct json *container)
 {
     const struct json *ports = json_get(container, "ports");
+    CHECK_TEXTS(names);
 
     for (uint32_t i = 0; i < json_count(ports); i++) {
         const struct json *port = json_at(ports, i);
         const char *name = check_text(port, "name");
         unsigned at = causes_enter_index(c, "ports", i);
 
-        if (*name != '\0' && check_name(c, port, "name", NAME_PORT))
-            for (uint32_t j = 0; j < i; j++)
-                if (strcmp(check_text(json_at(ports, j), "name"), name) == 0) {
-                    causes_add(c,
-                               CAUSE_DUPLICATE,
-                               "name",
-                               json_get(port, "name"),
-                               "%s",
-                               "");
-                    break;
-                }
+        if (*name != '\0' && check_name(c, port, "name", NAME_PORT)
+            && !check_texts_add(&names, name))
+            causes_add(c,
+                       CAUSE_DUPLICATE,
+                       "name",
+                       json_get(port, "name"),
+                       "%s",
+                       "");
         if (json_get_int(port, "containerPort", 0) == 0)
             causes_add(c, CAUSE_REQUIRED, "containerPort", NULL, "%s", "");
         else
@@ -41,36 +40,28 @@ check_ports(struct causes *c, const struct json *container)
     }
 }
 
-/* Ports of the host, taken together over containers `first` to `last`. */
-static bool
-is_taken(const struct json *containers,
-         uint32_t first,
-         uint32_t last,
-         uint32_t last_port,
-         const struct json *port)
+static void
+check_is_free(struct causes *c,
+              struct check_texts *taken,
+              const struct json *port,
+              int64_t number)
 {
-    for (uint32_t i = first; i <= last; i++) {
-        const struct json *ports = json_get(json_at(containers, i), "ports");
+    const char *text = arena_printf(c->arena,
+                                    "%s/%s/%" PRId64,
+                                    check_text(port, "protocol"),
+                                    check_text(port, "hostIP"),
+                                    number);
 
-        for (uint32_t j = 0; j < json_count(ports); j++) {
-            const struct json *other = json_at(ports, j);
-
-            if (i == last && j == last_port)
-                return false;
-            if (json_get_int(other, "hostPort", 0)
-                    == json_get_int(port, "hostPort", 0)
-                && strcmp(check_text(other, "protocol"),
-                          check_text(port, "protocol"))
-                       == 0
-                && strcmp(check_text(other, "hostIP"),
-                          check_text(port, "hostIP"))
-                       == 0)
-                return true;
-        }
-    }
-    return false;
+    if (!check_texts_add(taken, text))
+        causes_add(c,
+                   CAUSE_DUPLICATE,
+                   "hostPort",
+                   json_string(c->arena, text),
+                   "%s",
+                   "");
 }
 
+/* Ports of the host, taken together over containers `first` to `last`. */
 static void
 check_host_ports(struct causes *c,
                  const struct json *containers,
@@ -78,6 +69,8 @@ check_host_ports(struct causes *c,
                  uint32_t first,
                  uint32_t last)
 {
+    CHECK_TEXTS(taken);
+
     for (uint32_t i = first; i <= last; i++) {
         const struct json *ports = json_get(json_at(containers, i), "ports");
         unsigned at = causes_enter_index(c, shown_as, i - first);
@@ -87,17 +80,8 @@ check_host_ports(struct causes *c,
             int64_t number = json_get_int(port, "hostPort", 0);
             unsigned inside = causes_enter_index(c, "ports", j);
 
-            if (number != 0 && is_taken(containers, first, i, j, port))
-                causes_add(c,
-                           CAUSE_DUPLICATE,
-                           "hostPort",
-                           json_stringf(c->arena,
-                                        "%s/%s/%" PRId64,
-                                        check_text(port, "protocol"),
-                                        check_text(port, "hostIP"),
-                                        number),
-                           "%s",
-                           "");
+            if (number != 0)
+                check_is_free(c, &taken, port, number);
             causes_leave(c, inside);
         }
         causes_leave(c, at);
@@ -107,7 +91,7 @@ check_host_ports(struct causes *c,
 /* What every container must be, init containers too. */
 static void
 check_container(struct causes *c,
-                const struct json *spec,
+                const struct map *volumes,
                 const struct json *container)
 {
     if (check_present(c, container, "name", ""))
@@ -119,7 +103,7 @@ check_container(struct causes *c,
                        CHECK_VALUES("File", "FallbackToLogsOnError"));
     check_ports(c, container);
     container_env_check(c, container);
-    container_mounts_check(c, spec, container);
+    container_mounts_check(c, volumes, container);
     check_given_one_of(c,
                        container,
                        "imagePullPolicy",
@@ -128,19 +112,14 @@ check_container(struct causes *c,
     container_security_check(c, container);
 }
 
-static bool
-is_named_earlier(const struct json *list, uint32_t before, const char *name)
-{
-    for (uint32_t i = 0; i < before && i < json_count(list); i++)
-        if (strcmp(check_text(json_at(list, i), "name"), name) == 0)
-            return true;
-    return false;
-}
-
 static void
-check_main_containers(struct causes *c, const struct json *spec, int64_t grace)
+check_main_containers(struct causes *c,
+                      const struct json *spec,
+                      const struct map *volumes,
+                      int64_t grace)
 {
     const struct json *list = json_get(spec, "containers");
+    CHECK_TEXTS(names);
 
     if (!check_present(c, spec, "containers", ""))
         return;
@@ -148,8 +127,8 @@ check_main_containers(struct causes *c, const struct json *spec, int64_t grace)
         const struct json *container = json_at(list, i);
         unsigned at = causes_enter_index(c, "containers", i);
 
-        check_container(c, spec, container);
-        if (is_named_earlier(list, i, check_text(container, "name")))
+        check_container(c, volumes, container);
+        if (!check_texts_add(&names, check_text(container, "name")))
             causes_add(c,
                        CAUSE_DUPLICATE,
                        "name",
@@ -190,21 +169,28 @@ check_init_only(struct causes *c, const struct json *container)
 }
 
 static void
-check_init_containers(struct causes *c, const struct json *spec, int64_t grace)
+check_init_containers(struct causes *c,
+                      const struct json *spec,
+                      const struct map *volumes,
+                      int64_t grace)
 {
     const struct json *list = json_get(spec, "initContainers");
     const struct json *others = json_get(spec, "containers");
+    CHECK_TEXTS(main_names);
+    CHECK_TEXTS(names);
 
+    if (json_count(list) > 0)
+        check_texts_add_list(&main_names, others, "name");
     for (uint32_t i = 0; i < json_count(list); i++) {
         const struct json *container = json_at(list, i);
         const char *name = check_text(container, "name");
         unsigned at = causes_enter_index(c, "initContainers", i);
 
-        check_container(c, spec, container);
+        check_container(c, volumes, container);
         if (check_is_set(container, "restartPolicy"))
             check_one_of(c, container, "restartPolicy", CHECK_VALUES("Always"));
-        if (is_named_earlier(others, UINT32_MAX, name)
-            || (*name != '\0' && is_named_earlier(list, i, name)))
+        if (check_texts_has(&main_names, name)
+            || (*name != '\0' && !check_texts_add(&names, name)))
             causes_add(c,
                        CAUSE_DUPLICATE,
                        "name",
@@ -226,7 +212,8 @@ void
 pod_containers_check(struct causes *c, const struct json *spec)
 {
     int64_t grace = json_get_int(spec, "terminationGracePeriodSeconds", 0);
+    CLEANUP(map_freep) struct map *volumes = pod_volumes_map(spec);
 
-    check_main_containers(c, spec, grace);
-    check_init_containers(c, spec, grace);
+    check_main_containers(c, spec, volumes, grace);
+    check_init_containers(c, spec, volumes, grace);
 }

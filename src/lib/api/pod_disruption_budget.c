@@ -229,23 +229,19 @@ static void
 check_conditions(struct causes *c, const struct json *status)
 {
     const struct json *list = json_get(status, "conditions");
+    CHECK_TEXTS(types);
 
     for (uint32_t i = 0; i < json_count(list); i++) {
         const struct json *condition = json_at(list, i);
         unsigned at = causes_enter_index(c, "conditions", i);
 
-        for (uint32_t j = 0; j < i; j++)
-            if (strcmp(check_text(json_at(list, j), "type"),
-                       check_text(condition, "type"))
-                == 0) {
-                causes_add(c,
-                           CAUSE_DUPLICATE,
-                           "type",
-                           json_get(condition, "type"),
-                           "%s",
-                           "");
-                break;
-            }
+        if (!check_texts_add(&types, check_text(condition, "type")))
+            causes_add(c,
+                       CAUSE_DUPLICATE,
+                       "type",
+                       json_get(condition, "type"),
+                       "%s",
+                       "");
         check_condition(c, condition);
         causes_leave(c, at);
     }

@@ -15,6 +15,7 @@
 struct arena;
 struct causes;
 struct json;
+struct map;
 
 /* A whole spec; `hostNetwork` and the like stand in it. */
 void pod_spec_check(struct causes *c, const struct json *spec);
@@ -32,13 +33,13 @@ void pod_changes_check(struct causes *c,
 void pod_containers_check(struct causes *c, const struct json *spec);
 void pod_volumes_check(struct causes *c, const struct json *spec);
 
-/* Whether a volume of that name is there and right. */
-const struct json *pod_volumes_find(const struct json *spec, const char *name);
+/* The volumes by name, for container_mounts_check. */
+struct map *pod_volumes_map(const struct json *spec);
 
 /* One container's parts. */
 void container_env_check(struct causes *c, const struct json *container);
 void container_mounts_check(struct causes *c,
-                            const struct json *spec,
+                            const struct map *volumes,
                             const struct json *container);
 void lifecycle_check(struct causes *c,
                      const struct json *container,

@@ -228,21 +228,13 @@ check_host_sysctl(struct causes *c,
                    shared);
 }
 
-static bool
-is_named_before(const struct json *list, uint32_t before, const char *name)
-{
-    for (uint32_t i = 0; i < before; i++)
-        if (strcmp(check_text(json_at(list, i), "name"), name) == 0)
-            return true;
-    return false;
-}
-
 static void
 check_sysctls(struct causes *c,
               const struct json *spec,
               const struct json *context)
 {
     const struct json *list = json_get(context, "sysctls");
+    CHECK_TEXTS(names);
 
     for (uint32_t i = 0; i < json_count(list); i++) {
         const struct json *sysctl = json_at(list, i);
@@ -258,7 +250,7 @@ check_sysctls(struct causes *c,
                            "must have at most 253 characters and match regex "
                            "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*"
                            "[a-z0-9]([-_a-z0-9]*[a-z0-9])?$");
-            else if (is_named_before(list, i, name))
+            else if (!check_texts_add(&names, name))
                 causes_add(c,
                            CAUSE_DUPLICATE,
                            "name",

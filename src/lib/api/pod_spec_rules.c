@@ -102,6 +102,7 @@ check_gates(struct causes *c, const struct json *spec)
 {
     const struct json *readiness = json_get(spec, "readinessGates");
     const struct json *gates = json_get(spec, "schedulingGates");
+    CHECK_TEXTS(names);
 
     for (uint32_t i = 0; i < json_count(readiness); i++) {
         unsigned at = causes_enter_index(c, "readinessGates", i);
@@ -115,11 +116,8 @@ check_gates(struct causes *c, const struct json *spec)
         unsigned at = causes_enter_index(c, "schedulingGates", i);
 
         check_form(c, "", NAME_QUALIFIED, text, name);
-        for (uint32_t j = 0; j < i; j++)
-            if (strcmp(check_text(json_at(gates, j), "name"), text) == 0) {
-                causes_add(c, CAUSE_DUPLICATE, "", name, "%s", "");
-                break;
-            }
+        if (!check_texts_add(&names, text))
+            causes_add(c, CAUSE_DUPLICATE, "", name, "%s", "");
         causes_leave(c, at);
     }
 }

@@ -11,6 +11,7 @@
 #include "lib/api/meta.h"
 #include "lib/api/pod_rules.h"
 #include "lib/api/pod_strategy.h"
+#include "lib/json/item_index.h"
 #include "lib/json/json.h"
 
 /* Upstream shows them below metadata, and with a capital letter. */
@@ -71,8 +72,11 @@ check_ended(struct causes *c,
                              ? "Never"
                              : check_text(spec, "restartPolicy");
 
+    struct item_index named;
+
     if (strcmp(policy, "Always") == 0)
         return;
+    item_index_init(&named, c->arena, list, "name", 0);
     for (uint32_t i = 0; i < json_count(was_list); i++) {
         const struct json *was = json_at(was_list, i);
         const struct json *end = json_get_path(was, "state.terminated");
@@ -85,9 +89,9 @@ check_ended(struct causes *c,
             || (is_init && is_restarted(spec, container)))
             continue;
         at = causes_enter_index(c, name, i);
-        for (uint32_t j = 0; j < json_count(list); j++)
-            if (strcmp(check_text(json_at(list, j), "name"), container) == 0
-                && json_get_path(json_at(list, j), "state.terminated") == NULL)
+        for (int64_t j = item_index_find(&named, was); j >= 0;
+             j = item_index_next(&named, j))
+            if (json_get_path(list->items[j], "state.terminated") == NULL)
                 causes_add(c,
                            CAUSE_FORBIDDEN,
                            "state",
@@ -111,17 +115,6 @@ family_of(const struct json *item)
     return inet_pton(AF_INET6, text, address) == 1 ? AF_INET6 : 0;
 }
 
-static bool
-is_second(const struct json *list, uint32_t at)
-{
-    for (uint32_t i = 0; i < at; i++)
-        if (strcmp(check_text(json_at(list, i), "ip"),
-                   check_text(json_at(list, at), "ip"))
-            == 0)
-            return true;
-    return false;
-}
-
 /* One address of each family. */
 static void
 check_addresses(struct causes *c, const struct json *status, const char *name)
@@ -129,6 +122,7 @@ check_addresses(struct causes *c, const struct json *status, const char *name)
     const struct json *list = json_get(status, name);
     uint32_t count = json_count(list);
     bool all_good = true, is_pair;
+    CHECK_TEXTS(addresses);
 
     for (uint32_t i = 0; i < count; i++) {
         unsigned at = causes_enter_index(c, name, i);
@@ -143,7 +137,7 @@ check_addresses(struct causes *c, const struct json *status, const char *name)
                 "must be a valid IP address, (e.g. 10.9.8.7 or "
                 "2001:db8::ffff)");
         }
-        if (is_second(list, i))
+        if (!check_texts_add(&addresses, check_text(json_at(list, i), "ip")))
             causes_add(c, CAUSE_DUPLICATE, "", json_at(list, i), "%s", "");
         causes_leave(c, at);
     }

@@ -7,6 +7,7 @@
 #include "lib/api/quantity.h"
 #include "lib/api/rows.h"
 #include "lib/base/arena.h"
+#include "lib/base/map.h"
 #include "lib/json/json.h"
 
 #define MODE_MAX 0777
@@ -352,60 +353,85 @@ is_right(const struct json *volume)
     return c.count == 0 && name_is(NAME_DNS_LABEL, check_text(volume, "name"));
 }
 
-const struct json *
-pod_volumes_find(const struct json *spec, const char *name)
+/* Of those with a name the map has the first that is right; or one whose being
+ * right has not been asked. Returns whether one that is right came before.
+ */
+static bool
+put_volume(struct map *volumes, const struct json *volume)
+{
+    const char *name = check_text(volume, "name");
+    const struct json *earlier = map_find(volumes, name);
+
+    if (earlier != NULL && is_right(earlier))
+        return true;
+    map_put(volumes, name, (void *)(uintptr_t)volume);
+    return false;
+}
+
+struct map *
+pod_volumes_map(const struct json *spec)
 {
     const struct json *volumes = json_get(spec, "volumes");
+    struct map *map = map_new();
 
-    for (uint32_t i = 0; i < json_count(volumes); i++) {
-        const struct json *volume = json_at(volumes, i);
+    for (uint32_t i = 0; i < json_count(volumes); i++)
+        put_volume(map, json_at(volumes, i));
+    return map;
+}
 
-        if (strcmp(check_text(volume, "name"), name) == 0 && is_right(volume))
-            return volume;
-    }
-    return NULL;
+static const struct json *
+find_volume(const struct map *volumes, const char *name)
+{
+    const struct json *volume = map_find(volumes, name);
+
+    return volume != NULL && is_right(volume) ? volume : NULL;
 }
 
 void
 pod_volumes_check(struct causes *c, const struct json *spec)
 {
     const struct json *volumes = json_get(spec, "volumes");
+    CLEANUP(map_freep) struct map *map = map_new();
 
     for (uint32_t i = 0; i < json_count(volumes); i++) {
         const struct json *volume = json_at(volumes, i);
-        const char *name = check_text(volume, "name");
         unsigned at = causes_enter_index(c, "volumes", i);
 
         check_volume_source(c, volume);
         if (check_present(c, volume, "name", ""))
             check_name(c, volume, "name", NAME_DNS_LABEL);
-        for (uint32_t j = 0; j < i; j++)
-            if (strcmp(check_text(json_at(volumes, j), "name"), name) == 0
-                && is_right(json_at(volumes, j))) {
-                causes_add(c,
-                           CAUSE_DUPLICATE,
-                           "name",
-                           json_get(volume, "name"),
-                           "%s",
-                           "");
-                break;
-            }
+        if (put_volume(map, volume))
+            causes_add(c,
+                       CAUSE_DUPLICATE,
+                       "name",
+                       json_get(volume, "name"),
+                       "%s",
+                       "");
         causes_leave(c, at);
     }
 }
 
 /* --- what mounts them ----------------------------------------------------- */
 
-static bool
-has_earlier(const struct json *list,
-            uint32_t before,
-            const char *member,
-            const char *text)
+/* What a container's mounts and devices say, all of them; and the paths and
+ * names that the walk came by.
+ */
+struct mounts {
+    const struct map *volumes;
+    struct check_texts mount_names, mount_paths;
+    struct check_texts device_names, device_paths;
+    struct check_texts seen_names, seen_paths;
+};
+
+static void
+mounts_fini(struct mounts *m)
 {
-    for (uint32_t i = 0; i < before && i < json_count(list); i++)
-        if (strcmp(check_text(json_at(list, i), member), text) == 0)
-            return true;
-    return false;
+    check_texts_fini(&m->mount_names);
+    check_texts_fini(&m->mount_paths);
+    check_texts_fini(&m->device_names);
+    check_texts_fini(&m->device_paths);
+    check_texts_fini(&m->seen_names);
+    check_texts_fini(&m->seen_paths);
 }
 
 static bool
@@ -461,19 +487,13 @@ check_mount_options(struct causes *c,
 }
 
 static void
-check_mount(struct causes *c,
-            const struct json *spec,
-            const struct json *container,
-            uint32_t index)
+check_mount(struct causes *c, struct mounts *m, const struct json *mount)
 {
-    const struct json *mounts = json_get(container, "volumeMounts");
-    const struct json *devices = json_get(container, "volumeDevices");
-    const struct json *mount = json_at(mounts, index);
     const char *name = check_text(mount, "name");
     const char *path = check_text(mount, "mountPath");
 
     check_present(c, mount, "name", "");
-    if (pod_volumes_find(spec, name) == NULL)
+    if (find_volume(m->volumes, name) == NULL)
         causes_add(c,
                    CAUSE_NOT_FOUND,
                    "name",
@@ -481,19 +501,19 @@ check_mount(struct causes *c,
                    "%s",
                    "");
     check_present(c, mount, "mountPath", "");
-    if (has_earlier(mounts, index, "mountPath", path))
+    if (!check_texts_add(&m->seen_paths, path))
         causes_add(c,
                    CAUSE_INVALID,
                    "mountPath",
                    json_get(mount, "mountPath"),
                    "must be unique");
-    if (has_earlier(devices, UINT32_MAX, "name", name))
+    if (check_texts_has(&m->device_names, name))
         causes_add(c,
                    CAUSE_INVALID,
                    "name",
                    json_get(mount, "name"),
                    "must not already exist in volumeDevices");
-    if (has_earlier(devices, UINT32_MAX, "devicePath", path))
+    if (check_texts_has(&m->device_paths, path))
         causes_add(c,
                    CAUSE_INVALID,
                    "mountPath",
@@ -509,21 +529,15 @@ check_mount(struct causes *c,
 }
 
 static void
-check_device(struct causes *c,
-             const struct json *spec,
-             const struct json *container,
-             uint32_t index)
+check_device(struct causes *c, struct mounts *m, const struct json *device)
 {
-    const struct json *devices = json_get(container, "volumeDevices");
-    const struct json *mounts = json_get(container, "volumeMounts");
-    const struct json *device = json_at(devices, index);
     const char *name = check_text(device, "name");
     const char *path = check_text(device, "devicePath");
-    const struct json *volume = pod_volumes_find(spec, name);
+    const struct json *volume = find_volume(m->volumes, name);
 
     check_present(c, device, "name", "");
-    if (has_earlier(devices, index, "name", name)
-        || has_earlier(mounts, UINT32_MAX, "name", name))
+    if (!check_texts_add(&m->seen_names, name)
+        || check_texts_has(&m->mount_names, name))
         causes_add(c,
                    CAUSE_INVALID,
                    "name",
@@ -546,8 +560,8 @@ check_device(struct causes *c,
                    "or Ephemeral for block mode");
     if (check_present(c, device, "devicePath", ""))
         check_no_backsteps(c, device, "devicePath");
-    if (has_earlier(devices, index, "devicePath", path)
-        || has_earlier(mounts, UINT32_MAX, "mountPath", path))
+    if (!check_texts_add(&m->seen_paths, path)
+        || check_texts_has(&m->mount_paths, path))
         causes_add(c,
                    CAUSE_INVALID,
                    "devicePath",
@@ -557,23 +571,31 @@ check_device(struct causes *c,
 
 void
 container_mounts_check(struct causes *c,
-                       const struct json *spec,
+                       const struct map *volumes,
                        const struct json *container)
 {
     const struct json *mounts = json_get(container, "volumeMounts");
     const struct json *devices = json_get(container, "volumeDevices");
+    CLEANUP(mounts_fini) struct mounts m = {.volumes = volumes};
+
+    check_texts_add_list(&m.mount_names, mounts, "name");
+    check_texts_add_list(&m.mount_paths, mounts, "mountPath");
+    check_texts_add_list(&m.device_names, devices, "name");
+    check_texts_add_list(&m.device_paths, devices, "devicePath");
 
     for (uint32_t i = 0; i < json_count(mounts); i++) {
         unsigned at = causes_enter_index(c, "volumeMounts", i);
 
-        check_mount(c, spec, container, i);
+        check_mount(c, &m, json_at(mounts, i));
         causes_leave(c, at);
         check_mount_options(c, container, json_at(mounts, i));
     }
+    check_texts_fini(&m.seen_paths);
+    m.seen_paths = (struct check_texts){0};
     for (uint32_t i = 0; i < json_count(devices); i++) {
         unsigned at = causes_enter_index(c, "volumeDevices", i);
 
-        check_device(c, spec, container, i);
+        check_device(c, &m, json_at(devices, i));
         causes_leave(c, at);
     }
 }

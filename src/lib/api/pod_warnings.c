@@ -277,17 +277,6 @@ warn_of_volumes(struct causes *c, const struct json *spec)
 }
 
 /* Elements that say what one before them says. */
-static bool
-is_second(const struct json *list, uint32_t at, const char *name)
-{
-    for (uint32_t i = 0; i < at; i++)
-        if (strcmp(check_text(json_at(list, i), name),
-                   check_text(json_at(list, at), name))
-            == 0)
-            return true;
-    return false;
-}
-
 static void
 warn_of_duplicates(struct causes *c,
                    const struct json *spec,
@@ -295,11 +284,12 @@ warn_of_duplicates(struct causes *c,
                    const char *name)
 {
     const struct json *list = json_get(spec, list_name);
+    CHECK_TEXTS(texts);
 
     for (uint32_t i = 0; i < json_count(list); i++) {
         unsigned at = causes_enter_index(c, list_name, i);
 
-        if (is_second(list, i, name))
+        if (!check_texts_add(&texts, check_text(json_at(list, i), name)))
             causes_warn(c,
                         name,
                         "duplicate %s \"%s\"",
@@ -316,6 +306,7 @@ static void
 warn_of_env(struct causes *c, const struct json *container)
 {
     const struct json *list = json_get(container, "env");
+    CHECK_TEXTS(names);
 
     for (uint32_t i = 0; i < json_count(list); i++) {
         const struct json *item = json_at(list, i);
@@ -324,7 +315,7 @@ warn_of_env(struct causes *c, const struct json *container)
         const char *ref = arena_printf(c->arena, "$(%s)", name);
         unsigned at = causes_enter_index(c, "env", i);
 
-        if (is_second(list, i, "name")
+        if (!check_texts_add(&names, name)
             && (check_is_set(item, "valueFrom") || strcmp(value, ref) == 0
                 || strstr(value, ref) == NULL))
             causes_warn(c,
@@ -410,6 +401,25 @@ is_same_port(const struct json *a, const struct json *b)
            && strcmp(check_text(a, "protocol"), check_text(b, "protocol")) == 0;
 }
 
+/* Each is compared with all before it: warnings are few, and so is what they
+ * look at.
+ */
+#define MOST_PORTS 256u
+
+static unsigned
+count_ports(const struct json *spec)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(container_lists); i++) {
+        const struct json *list = json_get(spec, container_lists[i]);
+
+        for (uint32_t j = 0; j < json_count(list); j++)
+            n += json_count(json_get(json_at(list, j), "ports"));
+    }
+    return n;
+}
+
 /* Where the walk stands at a port: the ports that come before it. */
 static void
 warn_of_collisions(struct causes *c,
@@ -450,6 +460,7 @@ warn_of_ports(struct causes *c, const struct json *spec)
 {
     const char *prefix =
         arena_printf(c->arena, "%s%s", c->path, c->path_length > 0 ? "." : "");
+    bool compares = count_ports(spec) <= MOST_PORTS;
 
     for (size_t i = 0; i < ARRAY_SIZE(container_lists); i++) {
         const struct json *list = json_get(spec, container_lists[i]);
@@ -473,7 +484,8 @@ warn_of_ports(struct causes *c, const struct json *spec)
                                 json_get_int(port, "containerPort", 0),
                                 check_text(port, "protocol"),
                                 check_text(port, "hostIP"));
-                warn_of_collisions(c, spec, prefix, port);
+                if (compares)
+                    warn_of_collisions(c, spec, prefix, port);
                 causes_leave(c, inside);
             }
             causes_leave(c, at);

@@ -10,6 +10,7 @@
 #include "lib/api/pod_rules.h"
 #include "lib/api/rows.h"
 #include "lib/base/arena.h"
+#include "lib/json/item_index.h"
 #include "lib/json/json.h"
 
 /* clang-format off */
@@ -182,40 +183,25 @@ check_parameters(struct causes *c, const struct json *class)
                    PARAMETERS_BYTES_MAX);
 }
 
-static bool
-holds_before(const struct json *list,
-             uint32_t before,
-             const struct json *wanted)
-{
-    for (uint32_t i = 0; i < before; i++)
-        if (json_equals(json_at(list, i), wanted))
-            return true;
-    return false;
-}
-
 /* One label, and the values it may have. */
 static void
-check_label(struct causes *c, const struct json *list, uint32_t i)
+check_label(struct causes *c,
+            const struct json *label,
+            struct check_texts *keys)
 {
-    const struct json *label = json_at(list, i);
     const struct json *values = json_get(label, "values");
-    bool is_second = false;
+    CHECK_TEXTS(texts);
 
     check_present(c, label, "values", "");
     for (uint32_t j = 0; j < json_count(values); j++) {
         unsigned at = causes_enter_index(c, "values", j);
 
-        if (holds_before(values, j, json_at(values, j)))
+        if (!check_texts_add(&texts, json_at(values, j)->text))
             causes_add(c, CAUSE_DUPLICATE, "", json_at(values, j), "%s", "");
         causes_leave(c, at);
     }
     check_name(c, label, "key", NAME_QUALIFIED);
-    for (uint32_t j = 0; j < i; j++)
-        is_second = is_second
-                    || strcmp(check_text(json_at(list, j), "key"),
-                              check_text(label, "key"))
-                           == 0;
-    if (is_second)
+    if (!check_texts_add(keys, check_text(label, "key")))
         causes_add(c, CAUSE_DUPLICATE, "key", json_get(label, "key"), "%s", "");
 }
 
@@ -223,19 +209,24 @@ static void
 check_topologies(struct causes *c, const struct json *class)
 {
     const struct json *terms = json_get(class, "allowedTopologies");
+    struct item_index seen;
+
+    item_index_init(&seen, c->arena, terms, NULL, 0);
 
     for (uint32_t i = 0; i < json_count(terms); i++) {
         const struct json *list =
             json_get(json_at(terms, i), "matchLabelExpressions");
         unsigned at = causes_enter_index(c, "allowedTopologies", i);
 
+        CHECK_TEXTS(keys);
+
         for (uint32_t j = 0; j < json_count(list); j++) {
             unsigned inside = causes_enter_index(c, "matchLabelExpressions", j);
 
-            check_label(c, list, j);
+            check_label(c, json_at(list, j), &keys);
             causes_leave(c, inside);
         }
-        if (holds_before(terms, i, json_at(terms, i)))
+        if (item_index_find(&seen, json_at(terms, i)) < i)
             causes_add(c,
                        CAUSE_DUPLICATE,
                        "matchLabelExpressions",
