@@ -1,0 +1,208 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Small requests that mean much work: each is refused in words that name the
+# limit, or costs about what its size says; and the controller stays small.
+
+# shellcheck disable=SC2119,SC2016,SC2154,SC2317 # cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+cluster_begin
+need munged kiln-controller kctl jq curl
+cluster_user kilntest1 || skip_all "only root can make users"
+cluster_munge
+cluster_controller --socket "$cluster/socket"
+namespace=/api/v1/namespaces/default
+jobs=/apis/batch/v1/namespaces/default/jobs
+body=$cluster/body
+
+# Who may write ConfigMaps is not asked here: root does.
+sender=
+# send METHOD PATH [TYPE]: $body; one line, the code and the answer's beginning.
+send() {
+    rm -f "$cluster/shared/answer" "$cluster/shared/headers"
+    # shellcheck disable=SC2016 # expanded by the inner shell
+    $sender sh -c 'curl -s --max-time 60 -o "$5" -D "$6" \
+        -w "%{http_code} " --unix-socket "$0" -X "$1" -H Expect: \
+        -H "Content-Type: $3" --data-binary "@$4" "http://kiln$2"' \
+        "$cluster/socket" "$1" "$2" "${3:-application/json}" "$body" \
+        "$cluster/shared/answer" "$cluster/shared/headers"
+    head -c 20000 "$cluster/shared/answer" | tr '\n' ' '
+}
+directory "$cluster/shared" 777
+peak_mib() {
+    awk '/^VmHWM/ { print int($2 / 1024) }' "/proc/$(controller_pid)/status"
+}
+controller_pid() { pid_of controller; }
+
+# repeat N FORMAT: printed N times with its number, with commas between.
+repeat() {
+    awk -v n="$1" -v format="$2" 'BEGIN {
+        for (i = 1; i <= n; i++)
+            printf format (i < n ? "," : ""), i, i
+    }'
+}
+# pod POD-MEMBERS CONTAINER-MEMBERS, each after a comma.
+pod() {
+    printf '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{'
+    printf '"restartPolicy":"Never","containers":[{"name":"main",'
+    printf '"image":"host","command":["true"]%s}]%s}}' "$2" "$1"
+}
+
+# --- what makes much of little ------------------------------------------------
+{
+    printf '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},'
+    repeat 99000 '"u%d":%d'
+    printf '}'
+} >"$body"
+like "ninety-nine thousand unknown fields make few warnings" \
+    "$(send POST "$namespace/configmaps")" '^201 '
+ok "those have upstream's bound" [ "$(grep -ci '^warning:' "$cluster/shared/headers")" -le 200 ]
+{
+    printf '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"d"},'
+    printf '"x":['
+    repeat 200000 '%d'
+    printf ']}'
+} >"$body"
+like "two hundred thousand are too many values" \
+    "$(send POST "$namespace/configmaps")" '^413 .*100000 values'
+{
+    printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: d}\nx:\n'
+    awk 'BEGIN { for (i = 0; i < 200000; i++) print "- 1" }'
+} >"$body"
+like "so they are in YAML" \
+    "$(send POST "$namespace/configmaps" application/yaml)" \
+    '^413 .*100000 values'
+{
+    echo 'a: &a [1,1,1,1,1,1,1,1,1,1]'
+    echo 'b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]'
+    echo 'c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]'
+    echo 'd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]'
+    echo 'e: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]'
+} >"$body"
+like "and when aliases copy them" \
+    "$(send POST "$namespace/configmaps" application/yaml)" \
+    '^4(00|13) .*(100000 values|expand to too much)'
+{
+    printf '[{"op":"add","path":"/data","value":{"a":"x"}}'
+    for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do
+        printf ',{"op":"copy","from":"/data","path":"/data/k%d"}' "$n"
+    done
+    printf ']'
+} >"$body"
+like "a patch that copies a thing into itself ends at 3 MiB" \
+    "$(send PATCH "$namespace/configmaps/c" application/json-patch+json)" \
+    '^413 .*copy.*exceeding the limit 3145728'
+{
+    printf '[{"op":"add","path":"/x","value":['
+    repeat 40000 '%d'
+    printf ']}'
+    awk 'BEGIN { for (i = 0; i < 9000; i++)
+        printf ",{\"op\":\"add\",\"path\":\"/x/0\",\"value\":0}" }'
+    printf ']'
+} >"$body"
+like "so does one that shifts a long list again and again" \
+    "$(send PATCH "$namespace/configmaps/c" application/json-patch+json)" \
+    '^413 .*moves more than [0-9]+ items'
+{
+    printf '['
+    repeat 10001 '{"op":"test","path":"/a%d","value":%d}'
+    printf ']'
+} >"$body"
+like "and one of more operations than upstream takes" \
+    "$(send PATCH "$namespace/configmaps/c" application/json-patch+json)" \
+    '^413 .*maximum operations in a JSON patch is 10000, got 10001'
+
+# --- sizes --------------------------------------------------------------------
+{
+    printf '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"d"},'
+    printf '"data":{"a":"'
+    head -c 3145728 /dev/zero | tr '\0' x
+    printf '"}}'
+} >"$body"
+like "a body above 3 MiB is refused" "$(send POST "$namespace/configmaps")" \
+    '^413 .*limit is 3145728'
+sender='as kilntest1'
+job='{"apiVersion":"batch/v1","kind":"Job","metadata":{"generateName":"x-"%s},
+"spec":{"suspend":true%s,"template":{"spec":{"restartPolicy":"Never",
+"containers":[{"name":"main","image":"host","command":["/bin/true"]}]}}}}'
+large() { head -c 3500000 /dev/zero | tr '\0' "$1"; }
+# shellcheck disable=SC2059 # the format is ours
+printf "$job" "" "$(printf ',"script":{"text":"#!/bin/sh\\n%s"}' "$(large x)")" \
+    >"$body"
+like "the script of a new job is not counted" "$(send POST "$jobs")" '^201 '
+# shellcheck disable=SC2059
+printf "$job" "$(printf ',"annotations":{"a":"%s"}' "$(large x)")" "" >"$body"
+like "the rest of it is" "$(send POST "$jobs")" '^413 .*limit is 3145728'
+
+# --- long lists ---------------------------------------------------------------
+sender="as kilntest1"
+# list NAME: $body is accepted, or refused with a limit; but answered.
+list() {
+    like "$1" "$(send POST "$namespace/pods")" '^(201|4[0-9][0-9]) '
+}
+pod '' ",\"env\":[$(repeat 40000 '{"name":"E%d"}')]" >"$body"
+list "forty thousand variables"
+pod '' ",\"ports\":[$(repeat 20000 '{"name":"p%d","containerPort":%d}')]" \
+    >"$body"
+list "twenty thousand ports, some of them right"
+pod '' ",\"ports\":[$(repeat 20000 \
+    '{"containerPort":1,"hostPort":2,"hostIP":"10.0.%d.1"}')]" >"$body"
+list "twenty thousand ports of the host"
+pod ",\"volumes\":[$(repeat 20000 '{"name":"v%d","emptyDir":{}}')]" \
+    ",\"volumeMounts\":[$(repeat 15000 '{"name":"v%d","mountPath":"/m%d"}')]" \
+    >"$body"
+list "twenty thousand volumes, mounted"
+pod ",\"schedulingGates\":[$(repeat 40000 '{"name":"g%d"}')]" '' >"$body"
+list "forty thousand gates"
+pod '' ",\"resources\":{\"requests\":{$(repeat 20000 '"a.example/r%d":"1"')},
+    \"limits\":{$(repeat 20000 '"a.example/r%d":"1"')}}" >"$body"
+list "twenty thousand resources"
+pod ",\"tolerations\":[$(repeat 30000 '{"key":"k%d","operator":"Exists"}')]" \
+    '' >"$body"
+list "thirty thousand tolerations"
+pod ",\"topologySpreadConstraints\":[$(repeat 15000 '{"topologyKey":"k%d",
+    "maxSkew":1,"whenUnsatisfiable":"DoNotSchedule"}')]" '' >"$body"
+list "fifteen thousand constraints of spread"
+sender=
+{
+    printf '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"d",'
+    printf '"ownerReferences":['
+    repeat 15000 '{"apiVersion":"v1","kind":"Pod","name":"p%d","uid":"u%d",
+        "controller":true}'
+    printf ']}}'
+} >"$body"
+like "fifteen thousand owners that control are refused in a short answer" \
+    "$(send POST "$namespace/configmaps")" '^4[0-9][0-9] '
+ok "which is short" [ "$(wc -c <"$cluster/shared/answer")" -lt 20000000 ]
+{
+    printf '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"e",'
+    printf '"finalizers":['
+    repeat 30000 '"a.example/f%d"'
+    printf ']},"data":{'
+    repeat 40000 '"k%d":"%d"'
+    printf '}}'
+} >"$body"
+like "forty thousand keys" "$(send POST "$namespace/configmaps")" \
+    '^(201|4[0-9][0-9]) '
+{
+    printf '{"data":{'
+    repeat 30000 '"k%d":null'
+    printf '}}'
+} >"$body"
+like "and thirty thousand fewer" "$(send PATCH "$namespace/configmaps/e" \
+    application/merge-patch+json)" '^(200|4[0-9][0-9]) '
+{
+    printf '{"metadata":{"$setElementOrder/finalizers":['
+    repeat 20000 '"a.example/f%d"'
+    printf '],"finalizers":['
+    repeat 20000 '"a.example/f%d"'
+    printf '],"$deleteFromPrimitiveList/finalizers":['
+    repeat 20000 '"a.example/f%d"'
+    printf ']}}'
+} >"$body"
+like "lists put in order" "$(send PATCH "$namespace/configmaps/c" \
+    application/strategic-merge-patch+json)" '^(200|4[0-9][0-9]) '
+ok "the controller never held much (MiB)" [ "$(peak_mib)" -lt 1200 ]
+finish
