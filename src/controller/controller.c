@@ -13,6 +13,7 @@
 #include "controller/crew.h"
 #include "controller/crews.h"
 #include "controller/entrance.h"
+#include "controller/munge_check.h"
 #include "controller/reload.h"
 #include "controller/scheduler/kube_configuration.h"
 #include "controller/settings.h"
@@ -50,6 +51,8 @@ struct controller {
     struct notary *notary;
     struct entrance *entrance; /* or NULL: no TLS */
     struct auth_server *auth;
+    struct munge_check *munge_check; /* or NULL: no other machine is served */
+    atomic_bool is_munge_dead;
     struct store *store;
     struct audit_log *audit; /* or NULL */
     struct apiserver *api;
@@ -69,9 +72,9 @@ typedef void room_stop_fn(struct controller *c);
 static room_start_fn start_loop, start_policy, start_workers, start_entrance,
     start_auth, start_store, start_audit, start_api, start_scheduler,
     start_lifecycle, start_listeners;
-static room_stop_fn stop_workers, stop_store, stop_api, stop_scheduler,
-    stop_lifecycle, free_audit, free_loop, free_policy, free_reload,
-    free_entrance, free_auth, free_api;
+static room_stop_fn stop_munge_check, free_munge_check, stop_workers,
+    stop_store, stop_api, stop_scheduler, stop_lifecycle, free_audit, free_loop,
+    free_policy, free_reload, free_entrance, free_auth, free_api;
 
 /* Everything there is, from the bottom up. All are stopped, top first, before
  * any is freed: what waits for another's last word gets it.
@@ -92,7 +95,7 @@ static const struct room {
     {"API", start_api, stop_api, free_api},
     {"scheduler", start_scheduler, stop_scheduler, NULL},
     {"lifecycle", start_lifecycle, stop_lifecycle, NULL},
-    {"listeners", start_listeners, NULL, NULL},
+    {"listeners", start_listeners, stop_munge_check, free_munge_check},
 };
 
 static void
@@ -378,6 +381,7 @@ start_api(struct controller *c, struct error *err)
         .audit = c->audit,
         .configz = c->configz.text,
         .access = access,
+        .is_munge_dead = &c->is_munge_dead,
         .leases = {&c->is_failing[0], &c->is_failing[1]},
     });
     return 0;
@@ -466,7 +470,22 @@ start_listeners(struct controller *c, struct error *err)
         if (r < 0)
             return error_wrap(err, r, "listening on '%s'", s->listen.items[i]);
     }
+    if (s->listen.count > 0 && !s->is_conformance)
+        c->munge_check =
+            munge_check_new(c->loop, c->workers, c->notary, &c->is_munge_dead);
     return c->entrance != NULL ? listen_tls(c, err) : 0;
+}
+
+static void
+stop_munge_check(struct controller *c)
+{
+    munge_check_stop(c->munge_check);
+}
+
+static void
+free_munge_check(struct controller *c)
+{
+    munge_check_free(c->munge_check);
 }
 
 int

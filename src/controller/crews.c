@@ -224,6 +224,7 @@ start_caring(void *context)
         .loop = c->loop,
         .client = c->client,
         .clock = &clock_system,
+        .metrics = c->metrics,
         .node_grace_ms = s->node_grace_us / 1000,
         .finished_max_age_s = s->finished_max_age_us / SECOND_US,
         .finished_max_count = s->finished_max_count,

@@ -49,6 +49,60 @@ empty "nor have dry runs" "$(as kilntest1 ksub --test-only --wrap true \
 is "each line is JSON" "$(jq -c . "$log" | wc -l)" "$(wc -l <"$log")"
 is "nobody else reads them" "$(stat -c '%U %a' "$log")" "root 600"
 
+# --- on the object, and in the log --------------------------------------------
+cluster_agent n1 --topology 'package:1 core:4 pu:1'
+is_ready() { root get node n1 --no-headers | grep -qw Ready; }
+wait_for 20 is_ready || bail_out "no node"
+annotation() { # KIND NAME KEY
+    root get "$1" "$2" -o json |
+        jq -r ".metadata.annotations[\"kiln.hpc/$3\"] // \"\""
+}
+is "nobody has cordoned a new node" "$(annotation node n1 cordoned-by)" ""
+root cordon n1 >/dev/null
+is "who cordons a node stands on it" "$(annotation node n1 cordoned-by)" root
+like "and when" "$(annotation node n1 cordoned-at)" '^20[0-9-]+T[0-9:]+Z$'
+root label node n1 rack=7 >/dev/null
+is "another change leaves that" "$(annotation node n1 cordoned-by)" root
+curl -s -o /dev/null --unix-socket "$cluster/socket" -X PATCH \
+    -H 'Content-Type: application/merge-patch+json' \
+    -d '{"metadata":{"annotations":{"kiln.hpc/cordoned-by":"somebody",
+        "kiln.hpc/fenced-by":"somebody"}}}' http://kiln/api/v1/nodes/n1
+is "nobody else writes it" "$(annotation node n1 cordoned-by)" root
+is "nor one of what was not done" "$(annotation node n1 fenced-by)" ""
+root uncordon n1 >/dev/null
+is "it goes with the cordon" "$(annotation node n1 cordoned-by)" ""
+root taint node n1 site/broken=yes:NoSchedule >/dev/null
+is "so has a taint" "$(annotation node n1 tainted-by)" root
+for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
+    root taint node n1 "$key-" >/dev/null
+done
+is "which goes with the taints" "$(annotation node n1 tainted-by)" ""
+held=$(as kilntest1 ksub --parsable -H --wrap true)
+is "so has a job that is held" "$(annotation job "job-$held" suspended-by)" \
+    kilntest1
+as kilntest1 kctl release "$held" >/dev/null
+is "until it is released" "$(annotation job "job-$held" suspended-by)" ""
+run=$(as kilntest1 ksub --parsable --wrap 'exit 3')
+logged() { grep -qE "$1" "$cluster/log/controller"; }
+ok "the log says that a job has ended, and how" wait_for 20 logged \
+    "pod 'default/job-$run-0' of user 'kilntest1' has ended on node 'n1': .*exit code 3"
+ok "and what became of it" wait_for 20 logged \
+    "job 'default/job-$run' of user 'kilntest1' has failed: BackoffLimitExceeded"
+sleeper=$(as kilntest1 ksub --parsable --wrap 'sleep 1000')
+ok "and that one runs, and where" wait_for 20 logged \
+    "pod 'default/job-$sleeper-0' of user 'kilntest1' runs on node 'n1', CPUs [0-9]"
+is "who deletes a pod stands on it while it goes" "$(
+    curl -s --unix-socket "$cluster/socket" -X DELETE \
+        "http://kiln/api/v1/namespaces/default/pods/job-$sleeper-0" |
+        jq -r '.metadata.annotations["kiln.hpc/deleted-by"]')" root
+ok "and in the audit log" wait_for 5 has_line '.user == "root"
+    and .verb == "delete" and .name == "job-'"$sleeper"'-0"'
+cluster_agent n2 --topology 'package:1 core:4 pu:1' --node-name n1
+ok "a second machine of a node's name is in the log" wait_for 20 logged \
+    "node 'n1' is enrolled already.*another machine of that name"
+stop n2
+stop n1
+
 # --- strangers ----------------------------------------------------------------
 for _ in $(seq 60); do
     echo "url = $cluster_url/api/v1/pods"
@@ -123,4 +177,14 @@ for name in apiserver_request_total apiserver_request_duration_seconds_bucket \
 done
 like "requests by verb, resource and code" "$metrics" \
     'apiserver_request_total[{]verb="LIST",resource="namespaces",subresource="",code="200"'
+metric() { curl -s --unix-socket "$cluster/socket" http://kiln/metrics; }
+has_metric() { metric | grep -qE "$1"; }
+ok "nodes by state" wait_for 20 has_metric '^kiln_nodes[{]state="[A-Za-z]+"[}] 1$'
+ok "jobs by account, state and reason" wait_for 5 has_metric \
+    '^kiln_jobs[{]namespace="default",state="Failed",reason="Cancelled"[}] 1$'
+stop munged
+not_ready() { curl -s "$cluster_url/readyz" | grep 'munged does not answer'; }
+ok "/readyz says when munged is dead" wait_for 20 not_ready
+cluster_munge
+ok "and when it is back" wait_for 20 cluster_is_ready
 finish

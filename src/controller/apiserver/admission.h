@@ -63,6 +63,10 @@ admission_rule_fn node_owner_admit;
 admission_rule_fn own_name_admit;
 admission_rule_fn held_job_admit;
 
+/* admission_signature.c. Delete: the object's metadata is being marked. */
+admission_rule_fn signature_admit;
+void signature_delete(struct request *q, struct json *meta);
+
 /* admission_job.c */
 admission_rule_fn job_name_admit;
 admission_rule_fn job_pod_admit;

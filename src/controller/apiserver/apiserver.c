@@ -35,6 +35,7 @@ apiserver_new(const struct apiserver_settings *settings)
         server->request_metrics = request_metrics_new(server->metrics);
     server->configz = settings->configz;
     server->access = settings->access;
+    server->is_munge_dead = settings->is_munge_dead;
     for (unsigned i = 0; i < ARRAY_SIZE(server->leases); i++)
         server->leases[i] = settings->leases[i];
     list_init(&server->watches);

@@ -46,6 +46,8 @@ struct apiserver_settings {
     const char *configz;              /* JSON for /configz, or NULL */
     struct access access;
 
+    atomic_bool *is_munge_dead; /* it does not answer: not ready; or NULL */
+
     /* Of the scheduler's and the lifecycle loops' leases: true while one is
      * held and cannot be renewed, and then /healthz fails. Or NULL.
      */

@@ -15,12 +15,14 @@
 #include "controller/apiserver/write.h"
 #include "controller/store/store.h"
 #include "lib/api/causes.h"
+#include "lib/api/event.h"
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
 #include "lib/auth/digest.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
+#include "lib/base/log.h"
 #include "lib/base/macro.h"
 #include "lib/base/random.h"
 #include "lib/base/strbuf.h"
@@ -324,6 +326,31 @@ decode(struct request *q, struct json *tree)
     return true;
 }
 
+/* What an agent tells of its node (its hardware is another, a hook failed) is
+ * for whoever reads the head's log, too.
+ */
+static void
+log_node_event(const struct request *q, const struct object *object)
+{
+    const struct event *e;
+
+    if (q->caller->type != CALLER_AGENT
+        || (q->route.kind != &event_kind
+            && q->route.kind != &events_event_kind))
+        return;
+    e = event_of(object);
+    if (e->involved.kind == NULL
+        || strcmp(e->involved.kind, node_kind.name) != 0)
+        return;
+    if (e->type != NULL && strcmp(e->type, "Warning") == 0)
+        log_warning("node '%s': %s: %s",
+                    q->caller->node,
+                    e->reason,
+                    e->message);
+    else
+        log_info("node '%s': %s: %s", q->caller->node, e->reason, e->message);
+}
+
 void
 verb_create(struct request *q)
 {
@@ -351,6 +378,7 @@ verb_create(struct request *q)
         quota_put(q, txn);
         object = write_put(q, txn, tree, NULL);
 
+        log_node_event(q, object);
         content_put(q, txn);
         reply_object(&q->reply, 201, object);
         write_commit(q, txn);

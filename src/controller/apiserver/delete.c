@@ -206,6 +206,8 @@ mark(struct deletion *d, int64_t at_us, int64_t grace_s)
     time_format(at_us, false, text);
     json_set_string(q->arena, d->meta, "deletionTimestamp", text);
     json_set_int(q->arena, d->meta, "deletionGracePeriodSeconds", grace_s);
+    if (d->object->meta->deleted_at_us == 0)
+        signature_delete(q, d->meta);
     if (q->route.kind->flags & KIND_GENERATION
         && d->object->meta->deleted_at_us == 0)
         json_set_int(q->arena,

@@ -55,6 +55,13 @@ reply_health(struct request *q, const char *path)
         reply_text(&q->reply, 500, TEXT, text, strlen(text));
         return;
     }
+    if (strcmp(path, "/readyz") == 0 && q->server->is_munge_dead != NULL
+        && atomic_load(q->server->is_munge_dead)) {
+        text = "[-]munge failed: munged does not answer: nobody on another "
+               "machine can prove who he is\nreadyz check failed\n";
+        reply_text(&q->reply, 500, TEXT, text, strlen(text));
+        return;
+    }
     for (unsigned i = 0; i < ARRAY_SIZE(q->server->leases); i++)
         if (q->server->leases[i] != NULL && atomic_load(q->server->leases[i])) {
             text = arena_printf(q->arena,
@@ -66,7 +73,8 @@ reply_health(struct request *q, const char *path)
         }
     if (q->is_verbose)
         text = arena_printf(q->arena,
-                            "[+]ping ok\n%s\n[+]leaderElection ok\n"
+                            "[+]ping ok\n%s\n[+]munge ok\n"
+                            "[+]leaderElection ok\n"
                             "[+]shutdown ok\n%s "
                             "check passed\n",
                             store_is_read_only(q->server->store)

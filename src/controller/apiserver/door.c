@@ -37,6 +37,7 @@
 #include "lib/http/http_request.h"
 
 #define CONFORMANCE_TOKEN "Bearer conformance"
+#define REFUSALS_QUIET_US INT64_C(10000000)
 
 /* One request over HTTP until it is answered. */
 struct visit {
@@ -374,10 +375,34 @@ serve(struct visit *v)
         serve_api(v);
 }
 
+/* A wrong key, a clock that is off, a munged that is away: once in a while, as
+ * who is refused asks again and again.
+ */
+static void
+log_refusal(const struct visit *v, const struct error *err)
+{
+    struct apiserver *server = v->server;
+    int64_t now_us = clock_monotonic_us(server->clock);
+
+    if (err == NULL || now_us < server->refusals_quiet_until_us) {
+        server->refusals_unsaid++;
+        return;
+    }
+    log_warning("a request from %s is refused: %s (%u more since the last "
+                "time this was said)",
+                http_request_peer(v->http)->address,
+                err->text,
+                server->refusals_unsaid);
+    server->refusals_unsaid = 0;
+    server->refusals_quiet_until_us = now_us + REFUSALS_QUIET_US;
+}
+
 static void
 refuse_identity(struct visit *v, int code, const struct error *err)
 {
     struct error words = {.code = code};
+
+    log_refusal(v, err);
 
     /* In upstream's one word where there is nothing more to say. */
     snprintf(words.text,

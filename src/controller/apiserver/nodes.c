@@ -22,6 +22,7 @@
 #include "lib/api/object.h"
 #include "lib/auth/secret.h"
 #include "lib/base/arena.h"
+#include "lib/base/log.h"
 #include "lib/json/json.h"
 
 static const char *
@@ -96,6 +97,12 @@ verb_enrol(struct request *q)
         return;
     }
     if (store_find_secret(q->server->store, name) != NULL) {
+        log_warning("node '%s' is enrolled already, and somebody who does not "
+                    "have its secret wants to be it: another machine of that "
+                    "name, or one that lost its state directory (kctl reset "
+                    "node %s lets it enrol anew)",
+                    q->route.name,
+                    q->route.name);
         reply_conflict(&q->reply,
                        &node_kind,
                        "/enrol",

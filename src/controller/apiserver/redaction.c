@@ -15,6 +15,9 @@ static const char *const kept_annotations[] = {
     ANNOTATION_UID,
     ANNOTATION_INDEX,
     "kiln.hpc/held-by",
+    "kiln.hpc/suspended-by",
+    "kiln.hpc/suspended-at",
+    "kiln.hpc/deleted-by",
 };
 
 static const char *const of_pod_spec[] = {

@@ -45,8 +45,11 @@ struct apiserver {
     int64_t unproven_second; /* of audit.c: refusals of strangers, in this */
     unsigned unproven_told;  /* second */
     uint64_t unproven_hidden;
-    const char *configz;    /* or NULL */
-    atomic_bool *leases[2]; /* or NULL; see apiserver.h */
+    int64_t refusals_quiet_until_us; /* of the log, in door.c; monotonic */
+    unsigned refusals_unsaid;
+    const char *configz;        /* or NULL */
+    atomic_bool *is_munge_dead; /* or NULL */
+    atomic_bool *leases[2];     /* or NULL; see apiserver.h */
     struct membership *membership;
     struct hub *hub;
     struct dispatch *dispatch; /* to the channels */

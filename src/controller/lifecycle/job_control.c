@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "controller/lifecycle/job_log.h"
 #include "controller/lifecycle/job_pass.h"
 #include "controller/lifecycle/job_plan.h"
 #include "controller/lifecycle/job_tally.h"
@@ -273,6 +274,7 @@ on_job(const struct object *old_object,
     char key[OBJECT_KEY_SIZE];
 
     object_key(new_object ? new_object : old_object, key);
+    job_log_job(old_object, new_object);
     if (new_object == NULL)
         forget(c, key);
     else if (stock_has_synced(c->stock))
@@ -320,6 +322,7 @@ on_pod(const struct object *old_object,
     if (owner == NULL || !stock_has_synced(c->stock))
         return;
     key = xasprintf("%s/%s", pod->meta->namespace, owner->name);
+    job_log_pod(old_object, new_object);
     tell_tally(c, key, owner, old_object, new_object);
     workqueue_add(c->queue, key);
 }

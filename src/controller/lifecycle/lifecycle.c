@@ -9,6 +9,7 @@
 #include "controller/lifecycle/node_health.h"
 #include "controller/lifecycle/quota_count.h"
 #include "controller/lifecycle/retention.h"
+#include "controller/lifecycle/state_counts.h"
 #include "controller/lifecycle/stock.h"
 #include "controller/lifecycle/storage_guard.h"
 #include "controller/lifecycle/taint_eviction.h"
@@ -32,6 +33,7 @@ struct lifecycle {
     struct storage_guard *storage;
     struct volume_control *volumes;
     struct ephemeral_claims *ephemeral;
+    struct state_counts *counts; /* or NULL */
 };
 
 struct lifecycle *
@@ -79,6 +81,8 @@ lifecycle_new(const struct lifecycle_settings *s)
     });
     l->ephemeral =
         ephemeral_claims_new(s->loop, s->client, l->stock, l->warehouse);
+    if (s->metrics != NULL)
+        l->counts = state_counts_new(l->stock, s->metrics);
     stock_start(l->stock);
     warehouse_start(l->warehouse);
     return l;
@@ -102,6 +106,7 @@ lifecycle_free(struct lifecycle *l)
     retention_free(l->retention);
     node_health_free(l->nodes);
     job_control_free(l->jobs);
+    state_counts_free(l->counts);
     stock_free(l->stock);
     free(l);
 }

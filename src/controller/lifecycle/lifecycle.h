@@ -19,15 +19,17 @@ struct client;
 struct clock;
 struct lifecycle;
 struct loop;
+struct metric_registry;
 
 struct lifecycle_settings {
     struct loop *loop;
     struct client *client;
     struct clock *clock;
-    int64_t node_grace_ms;      /* silent after; 0: 40,000 */
-    int64_t node_check_ms;      /* 0: by the grace */
-    int64_t finished_max_age_s; /* 0: 7 days */
-    int64_t finished_max_count; /* 0: 100,000 */
+    struct metric_registry *metrics; /* or NULL */
+    int64_t node_grace_ms;           /* silent after; 0: 40,000 */
+    int64_t node_check_ms;           /* 0: by the grace */
+    int64_t finished_max_age_s;      /* 0: 7 days */
+    int64_t finished_max_count;      /* 0: 100,000 */
 };
 
 /* Life. Starts at once; works when all kinds are synced. */

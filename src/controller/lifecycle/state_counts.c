@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/state_counts.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/lifecycle/stock.h"
+#include "lib/api/job.h"
+#include "lib/api/node.h"
+#include "lib/api/object.h"
+#include "lib/api/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/map.h"
+#include "lib/base/metric.h"
+
+#define MAX_NAMESPACES 1000
+#define OTHERS         "(others)"
+
+struct state_counts {
+    struct metric_family *nodes;
+    struct metric_family *jobs;
+    struct metric_family *pods;
+    struct map *namespaces; /* those with series of their own */
+    struct map *used; /* series that were ever counted in, to themselves */
+};
+
+/* ---- Labels of which there are not many ---- */
+
+/* Of the jobs' verdicts and the pods' ends. */
+static const char *const reasons[] = {
+    "BackoffLimitExceeded",
+    "Cancelled",
+    "Completed",
+    "DeadlineExceeded",
+    "Error",
+    "Evicted",
+    "FailedIndexes",
+    "MaxFailedIndexesExceeded",
+    "NodeLost",
+    "NodeRebooted",
+    "OOMKilled",
+    "PodFailurePolicy",
+    "Preempted",
+    "PrologFailed",
+    "Refused",
+    "SchedulingGated",
+    "ShepherdLost",
+    "StartError",
+    "Unschedulable",
+};
+
+static const char *
+bounded_reason(const char *reason)
+{
+    if (reason == NULL || *reason == '\0')
+        return "";
+    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+        if (strcmp(reasons[i], reason) == 0)
+            return reasons[i];
+    return "Other";
+}
+
+static const char *
+bounded_phase(const char *phase)
+{
+    static const char *const phases[] = {"Running",
+                                         "Succeeded",
+                                         "Failed",
+                                         "Unknown"};
+
+    for (size_t i = 0; phase != NULL && i < ARRAY_SIZE(phases); i++)
+        if (strcmp(phases[i], phase) == 0)
+            return phases[i];
+    return "Pending";
+}
+
+/* Always the same for a namespace, so that what was added is taken away. */
+static const char *
+bounded_namespace(struct state_counts *c, const char *namespace)
+{
+    if (map_find(c->namespaces, namespace) != NULL)
+        return namespace;
+    if (map_count(c->namespaces) >= MAX_NAMESPACES)
+        return OTHERS;
+    map_put(c->namespaces, namespace, c);
+    return namespace;
+}
+
+/* ---- States ---- */
+
+static const char *
+node_state(const struct node *node)
+{
+    if (node_is_fenced(node))
+        return "Fenced";
+    if (!node_is_ready(node))
+        return "NotReady";
+    return node->spec.unschedulable ? "Cordoned" : "Ready";
+}
+
+static const char *
+job_state(const struct job *job, const char **ret_reason)
+{
+    const struct job_condition *failed = job_find_condition(job, "Failed");
+
+    *ret_reason = failed != NULL ? failed->reason : NULL;
+    if (failed != NULL)
+        return "Failed";
+    if (job_is_finished(job))
+        return "Complete";
+    if (job->spec.suspend)
+        return "Held";
+    return job->status.ready > 0 ? "Running" : "Pending";
+}
+
+static const char *
+pod_reason(const struct pod *pod)
+{
+    const struct pod_condition *scheduled;
+
+    if (pod_is_finished(pod))
+        return pod->status.reason;
+    scheduled = pod_find_condition(pod, "PodScheduled");
+    return scheduled != NULL && strcmp(scheduled->status, "False") == 0
+               ? scheduled->reason
+               : NULL;
+}
+
+/* ---- Counting ---- */
+
+static void
+count(struct state_counts *c,
+      struct metric_family *family,
+      const char *const *labels,
+      int by)
+{
+    struct metric *series = metric_series_of(family, labels);
+    CLEANUP_FREE char *key = xasprintf("%p", (void *)series);
+
+    metric_add(series, by);
+    map_put(c->used, key, series);
+}
+
+static void
+count_node(struct state_counts *c, const struct object *node, int by)
+{
+    if (node != NULL)
+        count(c,
+              c->nodes,
+              (const char *const[]){node_state(node_of(node)), NULL},
+              by);
+}
+
+/* What one object is counted as. */
+struct state {
+    const char *state; /* or phase; NULL: there is none */
+    const char *reason;
+};
+
+static struct state
+state_of_job(const struct object *job)
+{
+    struct state s = {0};
+
+    if (job != NULL)
+        s.state = job_state(job_of(job), &s.reason);
+    s.reason = bounded_reason(s.reason);
+    return s;
+}
+
+static struct state
+state_of_pod(const struct object *pod)
+{
+    struct state s = {0};
+
+    if (pod != NULL) {
+        s.state = bounded_phase(pod_of(pod)->status.phase);
+        s.reason = pod_reason(pod_of(pod));
+    }
+    s.reason = bounded_reason(s.reason);
+    return s;
+}
+
+/* Most changes are of something else. */
+static void
+move(struct state_counts *c,
+     struct metric_family *family,
+     const struct object *any,
+     const struct state *was,
+     const struct state *is)
+{
+    const char *labels[4] = {bounded_namespace(c, any->meta->namespace)};
+
+    if (was->state != NULL && is->state != NULL
+        && strcmp(was->state, is->state) == 0
+        && strcmp(was->reason, is->reason) == 0)
+        return;
+    for (int i = 0; i < 2; i++) {
+        const struct state *s = i == 0 ? was : is;
+
+        labels[1] = s->state;
+        labels[2] = s->reason;
+        if (s->state != NULL)
+            count(c, family, labels, i == 0 ? -1 : 1);
+    }
+}
+
+static void
+on_node(const struct object *old_object,
+        const struct object *new_object,
+        void *context)
+{
+    count_node(context, old_object, -1);
+    count_node(context, new_object, 1);
+}
+
+static void
+on_job(const struct object *old_object,
+       const struct object *new_object,
+       void *context)
+{
+    struct state_counts *c = context;
+    const struct state was = state_of_job(old_object);
+    const struct state is = state_of_job(new_object);
+
+    move(c, c->jobs, new_object ? new_object : old_object, &was, &is);
+}
+
+static void
+on_pod(const struct object *old_object,
+       const struct object *new_object,
+       void *context)
+{
+    struct state_counts *c = context;
+    const struct state was = state_of_pod(old_object);
+    const struct state is = state_of_pod(new_object);
+
+    move(c, c->pods, new_object ? new_object : old_object, &was, &is);
+}
+
+struct state_counts *
+state_counts_new(struct stock *stock, struct metric_registry *registry)
+{
+    struct state_counts *c = xnew(struct state_counts);
+    struct stock_listener listener = {
+        .node_changed = on_node,
+        .job_changed = on_job,
+        .pod_changed = on_pod,
+        .context = c,
+    };
+
+    c->nodes =
+        metric_gauge(registry, "kiln_nodes", "Nodes by their state.", "state");
+    c->jobs = metric_gauge(registry,
+                           "kiln_jobs",
+                           "Jobs by namespace (account), state and, of those "
+                           "that failed, why.",
+                           "namespace,state,reason");
+    c->pods = metric_gauge(registry,
+                           "kiln_pods",
+                           "Pods by namespace (account), phase and why they "
+                           "wait or how they ended.",
+                           "namespace,phase,reason");
+    c->namespaces = map_new();
+    c->used = map_new();
+    stock_listen(stock, &listener);
+    return c;
+}
+
+void
+state_counts_free(struct state_counts *c)
+{
+    size_t at = 0;
+    void *series;
+
+    if (c == NULL)
+        return;
+    while (map_next(c->used, &at, NULL, &series))
+        metric_set(series, 0);
+    map_free(c->used);
+    map_free(c->namespaces);
+    free(c);
+}
