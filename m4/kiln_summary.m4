@@ -9,6 +9,7 @@ AC_DEFUN([KILN_SUMMARY], [
   Kiln $PACKAGE_VERSION
     compiler: $CC $CFLAGS
     warnings are errors: $enable_werror
+    hardening: $enable_hardening
     sanitizers: $enable_sanitize
     fuzzers: $enable_fuzz
     prefix: $prefix
