@@ -534,6 +534,11 @@ controller_run(struct controller *c, struct error *err)
              s->socket,
              s->listen.count > 0 ? " and port " : "",
              s->listen.count > 0 ? s->listen.items[0] : "");
+    if (s->is_conformance)
+        log_warning(
+            "--conformance: EVERYBODY WHO REACHES THIS CONTROLLER IS AN "
+            "ADMINISTRATOR, and nothing is scheduled; it is for tests "
+            "of the API, never for a cluster");
     readiness_ready();
     loop_run(c->loop);
     if (c->failure.code < 0)

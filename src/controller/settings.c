@@ -291,7 +291,7 @@ static const struct option_spec rows[] = {
      0,
      NULL,
      "Serve the API alone, to one test identity, without Kiln's own rules: "
-     "for replaying recorded exchanges.",
+     "for replaying recorded exchanges; on loopback addresses alone.",
      OPTION_FLAG,
      AT(is_conformance)},
     {"rotate-tokens",
@@ -347,6 +347,38 @@ check_tls(const struct controller_settings *s, struct strbuf *mistakes)
     return -EINVAL;
 }
 
+static int
+check_loopback(const struct setting_texts *addresses,
+               const char *setting,
+               struct strbuf *mistakes)
+{
+    for (size_t i = 0; i < addresses->count; i++) {
+        if (apiserver_is_loopback(addresses->items[i]))
+            continue;
+        strbuf_printf(mistakes,
+                      "%s: '%s' can be reached from other machines, and with "
+                      "--conformance everybody is an administrator: use "
+                      "127.0.0.1, [::1] or a socket\n",
+                      setting,
+                      addresses->items[i]);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* Everybody who says a word that stands in the source is an administrator. */
+static int
+check_conformance(const struct controller_settings *s, struct strbuf *mistakes)
+{
+    int r = 0;
+
+    if (s->is_conformance)
+        r = check_loopback(&s->listen, "listen", mistakes);
+    if (s->is_conformance && r == 0)
+        r = check_loopback(&s->tls_listen, "tls.listen", mistakes);
+    return r;
+}
+
 /* What stands in further files, and between settings. */
 static int
 check_settings(void *target, struct strbuf *mistakes)
@@ -356,6 +388,8 @@ check_settings(void *target, struct strbuf *mistakes)
 
     if (r == 0)
         r = check_tls(s, mistakes);
+    if (r == 0)
+        r = check_conformance(s, mistakes);
     if (r == 0)
         r = kube_configuration_read(s->scheduler_config,
                                     &s->scheduling,

@@ -76,6 +76,21 @@ like "clients tell file, line and key, too" \
     "$(KILN_CONFIG=$cluster/client.yaml kctl get nodes 2>&1)" \
     "client.yaml:2: servr: .*did you mean 'server'"
 
+# --- for recorded exchanges alone ----------------------------------------------
+said=$(timeout 20 kiln-controller --conformance --state-dir "$cluster/tried" \
+    --listen 0.0.0.0:0 2>&1)
+is "--conformance is refused on an address that others reach" "$?" 78
+like "in words" "$said" "listen: '0.0.0.0:0' .*from other machines.*127.0.0.1"
+said=$(timeout 20 kiln-controller --conformance --state-dir "$cluster/tried" \
+    --listen-tls '[::]:0' 2>&1)
+is "by TLS, too" "$?" 78
+find_free_port
+start conforming kiln-controller --conformance --state-dir "$cluster/tried" \
+    --listen "127.0.0.1:$free_port"
+warns() { grep -q 'EVERYBODY .* IS AN ADMINISTRATOR' "$cluster/log/conforming"; }
+ok "where it is not, the log says who is an administrator" wait_for 20 warns
+stop conforming
+
 # --- the name of a node -------------------------------------------------------
 if [ "$(id -u)" -ne 0 ] || ! unshare --uts true 2>/dev/null; then
     skip "a host's name with capitals" "only root can change it"

@@ -41,6 +41,26 @@ ended() { case $(of_pod .status.phase) in Succeeded | Failed) ;; *) false ;; esa
 says() { sed -n "s/^$1=//p" "$out"; }
 script() { cat >"$home/script" && chmod 755 "$home/script"; }
 
+# --- what is of the agent alone ----------------------------------------------------
+
+script <<'TXT'
+#!/bin/sh
+sed -n 's/^\(NoNewPrivs\|Seccomp\|CapBnd\):[[:space:]]*/\1=/p' /proc/self/status
+for name in mnt net ipc uts user pid; do
+    echo "$name=$(readlink /proc/self/ns/$name)"
+done
+TXT
+run -- -c 1
+own_status() { sed -n "s/^$1:[[:space:]]*//p" /proc/self/status; }
+for name in NoNewPrivs Seccomp CapBnd; do
+    is "a job's $name is that of any process here" "$(says "$name")" \
+        "$(own_status "$name")"
+done
+for name in mnt net ipc uts user pid; do
+    is "and it is in the host's namespace ($name)" "$(says "$name")" \
+        "$(readlink "/proc/self/ns/$name")"
+done
+
 # --- threads ----------------------------------------------------------------------
 
 script <<'TXT'

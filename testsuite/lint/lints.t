@@ -101,6 +101,13 @@ fresh
 write README.md 'See [the map](doc/map.md).'
 finds "a dead link" check-lists "links to 'doc/map.md'"
 
+fresh
+write etc/systemd/kiln-agent.service.in '[Service]' 'NoNewPrivileges=yes'
+write etc/systemd/kiln-jobs.service.in '[Service]' 'Restart=always'
+write etc/systemd/kiln-controller.service.in '[Service]'
+finds "a sandbox that jobs would inherit" check-units \
+    'kiln-agent.service.in:2:NoNewPrivileges=yes'
+
 if command -v clang-format >/dev/null; then
     fresh
     cp "$top_srcdir/.clang-format" "$tree/"

@@ -85,6 +85,12 @@ apiserver_check_address(const char *address, struct error *err)
     return http_server_check_address(address, err);
 }
 
+bool
+apiserver_is_loopback(const char *address)
+{
+    return http_server_is_loopback(address);
+}
+
 int
 apiserver_listen(struct apiserver *server,
                  const char *address,

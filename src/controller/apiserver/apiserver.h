@@ -67,6 +67,7 @@ void apiserver_stop(struct apiserver *server);
  * -EINVAL for what is no address to listen on.
  */
 int apiserver_check_address(const char *address, struct error *err);
+bool apiserver_is_loopback(const char *address);
 int apiserver_listen(struct apiserver *server,
                      const char *address,
                      struct error *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/http/http_listener.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -188,6 +189,33 @@ bind_named(const char *host, const char *port, int *ret_fd, struct error *err)
     r = bind_one(found, false, ret_fd);
     freeaddrinfo(found);
     return r;
+}
+
+static bool
+is_loopback_host(const char *host)
+{
+    struct in_addr v4;
+    struct in6_addr v6;
+
+    if (inet_pton(AF_INET, host, &v4) == 1)
+        return ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
+    if (inet_pton(AF_INET6, host, &v6) == 1)
+        return IN6_IS_ADDR_LOOPBACK(&v6);
+    return strcmp(host, "localhost") == 0;
+}
+
+bool
+http_listener_is_loopback(const char *address)
+{
+    struct error ignored = {0};
+    char *host = NULL;
+    char *port = NULL;
+    bool is_loopback = split(address, &host, &port, &ignored) == 0
+                       && host != NULL && is_loopback_host(host);
+
+    free(host);
+    free(port);
+    return is_loopback;
 }
 
 int

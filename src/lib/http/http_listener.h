@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "lib/base/list.h"
@@ -36,3 +37,8 @@ void http_listener_close_all(struct list *listeners);
 
 /* Look: 0 if there is none. */
 int http_listener_port(const struct list *listeners);
+
+/* Whether this machine alone can reach it: a number of that kind, or
+ * "localhost".
+ */
+bool http_listener_is_loopback(const char *address);

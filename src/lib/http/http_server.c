@@ -190,6 +190,12 @@ http_server_check_address(const char *address, struct error *err)
     return http_listener_check(address, err);
 }
 
+bool
+http_server_is_loopback(const char *address)
+{
+    return http_listener_is_loopback(address);
+}
+
 int
 http_server_listen(struct http_server *server,
                    const char *address,

@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -65,9 +66,11 @@ void http_server_word_refusals(struct http_server *server, http_refusal_fn fn);
  * port 0 for any free one; or on a Unix socket with the given mode, which
  * replaces a socket that nobody listens on. Several may be open. 0 or a
  * negative errno. Pause stops accepting; those connected are still served.
- * Check: -EINVAL for what listen would refuse by its form alone.
+ * Check: -EINVAL for what listen would refuse by its form alone. Loopback:
+ * this machine alone can reach it.
  */
 int http_server_check_address(const char *address, struct error *err);
+bool http_server_is_loopback(const char *address);
 int http_server_listen(struct http_server *server,
                        const char *address,
                        struct error *err);

@@ -122,7 +122,7 @@ def check_failed(token, submission, job, reason):
     said = f"{token} ({name}) is Failed, {reason} {last.get('message', '')}"
     if excused(name, submission, reason, runs):
         return
-    ends = {run.end for run in runs}
+    ends = {runs[-1].end for runs in submission.runs.values()}
     code = str(last.get("exitCode", ""))
     if "array" in submission.traits:
         if any(run.shepherd in killed for run in runs):

@@ -502,6 +502,14 @@ START_TEST(a_taken_address_is_named)
     ck_assert_ptr_nonnull(strstr(err.text, "'65536'"));
     ck_assert_int_eq(http_server_check_address("[::]:6820", &err), 0);
     ck_assert_int_eq(http_server_check_address("[::]:x", &err), -EINVAL);
+    ck_assert(http_server_is_loopback("127.8.0.1:6820"));
+    ck_assert(http_server_is_loopback("[::1]:6820"));
+    ck_assert(http_server_is_loopback("localhost:6820"));
+    ck_assert(!http_server_is_loopback("*:6820"));
+    ck_assert(!http_server_is_loopback("[::]:6820"));
+    ck_assert(!http_server_is_loopback("10.0.0.1:6820"));
+    ck_assert(!http_server_is_loopback("localhost.example:6820"));
+    ck_assert(!http_server_is_loopback("127.0.0.1.example:6820"));
     ck_assert_int_eq(http_server_listen(second, "*:0", &err), 0);
 
     http_server_free(second);
