@@ -67,6 +67,9 @@ admission_rule_fn held_job_admit;
 admission_rule_fn signature_admit;
 void signature_delete(struct request *q, struct json *meta);
 
+/* admission_class_use.c */
+admission_rule_fn class_use_admit;
+
 /* admission_job.c */
 admission_rule_fn job_name_admit;
 admission_rule_fn job_pod_admit;

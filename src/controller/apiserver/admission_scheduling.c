@@ -15,6 +15,7 @@
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
 #include "lib/api/priority_class.h"
+#include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
@@ -158,6 +159,57 @@ is_same(const struct json *a, const struct json *b)
     return a == b || (a != NULL && b != NULL && json_equals(a, b));
 }
 
+static bool
+refuse_job(struct request *q, const struct json *tree, const char *why)
+{
+    reply_forbidden(&q->reply,
+                    q->route.kind,
+                    json_path_text(tree, "metadata.name"),
+                    "Priority: %s",
+                    why);
+    return false;
+}
+
+/* A user's number is that of the class, or what an operator gave and the class
+ * does not fall short of: a number that came with a class goes with it.
+ */
+static bool
+is_number_of_users(const struct json *spec,
+                   const struct json *old,
+                   int64_t value)
+{
+    const struct json *before = json_get(old, "priority");
+    int64_t number = json_get_int(spec, "priority", value);
+
+    if (json_get(spec, "priority") == NULL)
+        return before == NULL || value <= json_get_int(old, "priority", value);
+    return number == value
+           || (is_same(json_get(spec, "priority"), before) && number <= value);
+}
+
+/* Whom a pod displaces is the class's to say, as in pods without a Job. */
+static bool
+preempts_as_class(struct request *q,
+                  const struct json *tree,
+                  const struct json *spec,
+                  const struct object *class)
+{
+    const char *given = json_get_text(spec, "preemptionPolicy");
+    const char *policy =
+        class != NULL ? priority_class_of(class)->preemption_policy : NULL;
+
+    if (policy == NULL)
+        policy = "PreemptLowerPriority";
+    return given == NULL || strcmp(given, policy) == 0
+           || refuse_job(q,
+                         tree,
+                         arena_printf(q->arena,
+                                      "preemptionPolicy '%s' is not that of "
+                                      "the priority class, '%s'; leave it out",
+                                      given,
+                                      policy));
+}
+
 /* A number of its own is for operators to give; users have the classes, and may
  * do without a number that raises them. A class that is not there is told at
  * once: the Job's pods could never be made.
@@ -172,29 +224,28 @@ job_priority_admit(struct request *q,
         old_object != NULL ? json_get_path(request_old_tree(q, old_object),
                                            "spec.template.spec")
                            : NULL;
-    const struct json *given = json_get(spec, "priority");
-    const struct json *before = json_get(old, "priority");
     const struct object *class;
-    int64_t value;
 
-    if (is_same(given, before)
+    if (is_same(json_get(spec, "priority"), json_get(old, "priority"))
         && is_same(json_get(spec, "priorityClassName"),
-                   json_get(old, "priorityClassName")))
+                   json_get(old, "priorityClassName"))
+        && is_same(json_get(spec, "preemptionPolicy"),
+                   json_get(old, "preemptionPolicy")))
         return true;
-    if (!find_class(q, tree, spec, &class))
+    if (!find_class(q, tree, spec, &class)
+        || !preempts_as_class(q, tree, spec, class))
         return false;
-    if (q->caller->type != CALLER_USER || is_same(given, before))
+    if (q->caller->type != CALLER_USER
+        || is_number_of_users(spec,
+                              old,
+                              class != NULL ? priority_class_of(class)->value
+                                            : 0))
         return true;
-    value = class != NULL ? priority_class_of(class)->value : 0;
-    if (given == NULL ? value <= json_get_int(old, "priority", value)
-                      : json_get_int(spec, "priority", value + 1) == value)
-        return true;
-    reply_forbidden(&q->reply,
-                    q->route.kind,
-                    json_path_text(tree, "metadata.name"),
-                    "Priority: a number is for operators to give; choose a "
-                    "class (kctl get priorityclasses), or none");
-    return false;
+    return refuse_job(q,
+                      tree,
+                      "a number is for operators to give, or the class's, "
+                      "with which it goes; choose a class (kctl get "
+                      "priorityclasses), or none");
 }
 
 /* One default at most; the classes of the system stay. */

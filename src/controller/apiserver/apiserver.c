@@ -46,6 +46,8 @@ apiserver_new(const struct apiserver_settings *settings)
     server->usage = usage_new(server->loop, server->clock);
     server->membership =
         membership_new(server->loop, server->store, server->workers);
+    server->class_users =
+        membership_new_of_classes(server->loop, server->store, server->workers);
     server->http =
         http_server_new(server->loop, settings->limits, door_handle, server);
     http_server_word_refusals(server->http, refusal_word);
@@ -61,6 +63,7 @@ apiserver_stop(struct apiserver *server)
     relay_free(server->relay);
     server->relay = NULL;
     membership_stop(server->membership);
+    membership_stop(server->class_users);
 }
 
 void
@@ -70,6 +73,7 @@ apiserver_free(struct apiserver *server)
         return;
     http_server_free(server->http);
     membership_free(server->membership);
+    membership_free(server->class_users);
     hub_free(server->hub);
     dispatch_free(server->dispatch);
     stints_free(server->stints);

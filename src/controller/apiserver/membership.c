@@ -13,10 +13,18 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
+#include "lib/base/strbuf.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/workers.h"
 
+/* The names of those who belong to an object, "*" for everybody, NULL for
+ * nobody; owned.
+ */
+typedef char *names_of_fn(const struct object *object);
+
 struct membership {
+    const struct kind *kind;
+    names_of_fn *names_of;
     struct loop *loop;
     struct store *store;
     struct workers *workers;
@@ -74,7 +82,8 @@ resolved(void *arg)
         map_find(lookup->membership->places, lookup->namespace);
 
     if (lookup->err.code != 0)
-        log_warning("members of namespace '%s': %s, ignoring that one",
+        log_warning("members of %s '%s': %s, ignoring that one",
+                    lookup->membership->kind->singular,
                     lookup->namespace,
                     lookup->err.text);
     /* The annotation may have changed meanwhile. */
@@ -108,12 +117,53 @@ keep_people(struct place *place, struct place *was)
     memset(&was->people, 0, sizeof(was->people));
 }
 
+static char *
+names_of_namespace(const struct object *object)
+{
+    const char *members =
+        string_map_find(&object->meta->annotations, ANNOTATION_MEMBERS);
+
+    if (members == NULL && strcmp(object->meta->name, "default") == 0)
+        return xstrdup("*");
+    return members != NULL ? xstrdup(members) : NULL;
+}
+
+/* Adds each name, with what groups begin with. True: it is everybody. */
+static bool
+add_names(struct strbuf *out, const char *names, const char *mark)
+{
+    CLEANUP_FREE char *copy = xstrdup(names != NULL ? names : "");
+    char *rest = copy;
+    char *name;
+
+    while ((name = strsep(&rest, ", ")) != NULL) {
+        if (strcmp(name, "*") == 0)
+            return true;
+        if (name[0] != '\0')
+            strbuf_printf(out, "%s%s,", mark, name);
+    }
+    return false;
+}
+
+static char *
+names_of_class(const struct object *object)
+{
+    const struct string_map *notes = &object->meta->annotations;
+    CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
+
+    if (add_names(&names, string_map_find(notes, ANNOTATION_ALLOWED_USERS), "")
+        || add_names(&names,
+                     string_map_find(notes, ANNOTATION_ALLOWED_GROUPS),
+                     "@"))
+        return xstrdup("*");
+    return names.length > 0 ? xstrdup(names.text) : NULL;
+}
+
 static void
 note(struct membership *m, const struct object *object)
 {
     const char *name = object->meta->name;
-    const char *members =
-        string_map_find(&object->meta->annotations, ANNOTATION_MEMBERS);
+    CLEANUP_FREE char *members = m->names_of(object);
     struct place *place = map_find(m->places, name);
     struct place *was;
 
@@ -122,8 +172,7 @@ note(struct membership *m, const struct object *object)
         return;
     was = place;
     place = xnew(struct place);
-    place->has_everybody = members != NULL ? strcmp(members, "*") == 0
-                                           : strcmp(name, "default") == 0;
+    place->has_everybody = members != NULL && strcmp(members, "*") == 0;
     if (members != NULL && !place->has_everybody) {
         place->names = xstrdup(members);
         keep_people(place, was);
@@ -150,18 +199,24 @@ changed(const struct store_change *change, void *context)
         place_free(map_remove(m->places, change->old_object->meta->name));
 }
 
-struct membership *
-membership_new(struct loop *loop, struct store *store, struct workers *workers)
+static struct membership *
+new_of(const struct kind *kind,
+       names_of_fn *names_of,
+       struct loop *loop,
+       struct store *store,
+       struct workers *workers)
 {
     struct membership *m = xnew(struct membership);
 
+    m->kind = kind;
+    m->names_of = names_of;
     m->loop = loop;
     m->store = store;
     m->workers = workers;
     m->places = map_new();
-    store_list(store, &namespace_kind, NULL, NULL, 0, visit, m);
+    store_list(store, kind, NULL, NULL, 0, visit, m);
     if (store_watch(store,
-                    &namespace_kind,
+                    kind,
                     store_revision(store),
                     -1,
                     NULL,
@@ -169,8 +224,22 @@ membership_new(struct loop *loop, struct store *store, struct workers *workers)
                     m,
                     &m->watch)
         < 0)
-        log_error("the namespaces cannot be watched");
+        log_error("the %s cannot be watched", kind->plural);
     return m;
+}
+
+struct membership *
+membership_new(struct loop *loop, struct store *store, struct workers *workers)
+{
+    return new_of(&namespace_kind, names_of_namespace, loop, store, workers);
+}
+
+struct membership *
+membership_new_of_classes(struct loop *loop,
+                          struct store *store,
+                          struct workers *workers)
+{
+    return new_of(&priority_class_kind, names_of_class, loop, store, workers);
 }
 
 void
@@ -197,14 +266,14 @@ membership_free(struct membership *m)
 
 bool
 membership_has(const struct membership *m,
-               const char *namespace,
+               const char *name,
                const struct caller *caller)
 {
-    const struct place *place =
-        namespace != NULL ? map_find(m->places, namespace) : NULL;
+    const struct place *place = name != NULL ? map_find(m->places, name) : NULL;
 
     if (place == NULL) /* not published yet, or not there */
-        return namespace != NULL && strcmp(namespace, "default") == 0;
+        return name != NULL && m->kind == &namespace_kind
+               && strcmp(name, "default") == 0;
     return (place->has_everybody
             || policy_people_has(&place->people,
                                  caller->uid,

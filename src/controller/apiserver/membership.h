@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* membership.h - who belongs to which namespace
+/* membership.h - who belongs to which namespace, and who may use which
+ * priority class
  *
  * A namespace's annotation kiln.hpc/members lists user names and "@group"s,
  * or "*" for everybody. Without it, `default` is everybody's and any other
  * the administrators'. Names are resolved by a worker whenever the annotation
- * changes, so a request only looks.
+ * changes, so a request only looks. Of a PriorityClass there are two:
+ * kiln.hpc/allowed-users and kiln.hpc/allowed-groups, user names and group
+ * names, or "*"; without them it is the administrators'.
  *
- * Owns:    a watch of the namespaces.
+ * Owns:    a watch of the namespaces, or of the classes.
  * Thread:  the loop's.
  */
 #pragma once
@@ -21,7 +24,9 @@ struct membership;
 struct store;
 struct workers;
 
-#define ANNOTATION_MEMBERS "kiln.hpc/members"
+#define ANNOTATION_MEMBERS        "kiln.hpc/members"
+#define ANNOTATION_ALLOWED_USERS  "kiln.hpc/allowed-users"
+#define ANNOTATION_ALLOWED_GROUPS "kiln.hpc/allowed-groups"
 
 /* Life. Stop before the store closes; free after the workers' `done`s were
  * drained.
@@ -31,8 +36,14 @@ void membership_free(struct membership *membership);
 struct membership *
 membership_new(struct loop *loop, struct store *store, struct workers *workers)
     OWNED_BY(membership_free);
+struct membership *membership_new_of_classes(struct loop *loop,
+                                             struct store *store,
+                                             struct workers *workers)
+    OWNED_BY(membership_free);
 
-/* Look: false also while the names are being resolved for the first time. */
+/* Look, by the name of the namespace or class: false also while the names are
+ * being resolved for the first time.
+ */
 bool membership_has(const struct membership *membership,
-                    const char *namespace,
+                    const char *place,
                     const struct caller *caller);

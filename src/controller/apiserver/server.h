@@ -51,6 +51,7 @@ struct apiserver {
     atomic_bool *is_munge_dead; /* or NULL */
     atomic_bool *leases[2];     /* or NULL; see apiserver.h */
     struct membership *membership;
+    struct membership *class_users; /* of priority classes */
     struct hub *hub;
     struct dispatch *dispatch; /* to the channels */
     struct stints *stints;

@@ -134,13 +134,16 @@ START_TEST(what_admission_put_into_a_pod_need_not_be_sent_again)
     CLEANUP_WORLD struct world w;
 
     world_init(&w);
-    ck_assert_int_eq(world_code(&w,
-                                &admin,
-                                HTTP_POST,
-                                "/apis/scheduling.k8s.io/v1/priorityclasses",
-                                "{\"metadata\":{\"name\":\"high\"},\"value\":7,"
-                                "\"preemptionPolicy\":\"Never\"}"),
-                     201);
+    ck_assert_int_eq(
+        world_code(&w,
+                   &admin,
+                   HTTP_POST,
+                   "/apis/scheduling.k8s.io/v1/priorityclasses",
+                   "{\"metadata\":{\"name\":\"high\",\"annotations\":"
+                   "{\"kiln.hpc/allowed-namespaces\":\"*\"}},"
+                   "\"value\":7,"
+                   "\"preemptionPolicy\":\"Never\"}"),
+        201);
     ck_assert_int_eq(world_code(&w,
                                 &alice,
                                 HTTP_POST,
