@@ -18,9 +18,11 @@
 #include "lib/base/log.h"
 #include "lib/http/http_request.h"
 
-#define AT_ONCE     500          /* objects that are not worth a stint */
-#define PER_GO      32           /* of those that are */
-#define FRAME_BYTES (256u << 10) /* of a long answer: freed as it leaves */
+#define AT_ONCE        500 /* objects that are not worth a stint */
+#define PER_GO         32  /* of those that are */
+#define AT_ONCE_SLOWLY 8   /* the same in YAML, or laid out for people */
+#define PER_GO_SLOWLY  4
+#define FRAME_BYTES    (256u << 10) /* of a long answer: freed as it leaves */
 
 struct answer {
     struct stint stint;
@@ -170,6 +172,12 @@ end_frame(struct answer *d)
 }
 
 static bool
+is_slow(const struct answer *d)
+{
+    return d->view.accept.is_yaml || d->view.accept.is_pretty;
+}
+
+static bool
 write_some(struct stint *stint)
 {
     struct answer *d = container_of(stint, struct answer, stint);
@@ -178,9 +186,12 @@ write_some(struct stint *stint)
         d->n_frames > 0 ? d->frames[d->n_frames - 1] : add_frame(d);
     size_t from = d->written;
     /* To nobody: nothing more need be written. */
-    bool more =
-        !http_request_is_closed(d->http)
-        && render_list_some(frame, &d->view, reply, &d->written, PER_GO);
+    bool more = !http_request_is_closed(d->http)
+                && render_list_some(frame,
+                                    &d->view,
+                                    reply,
+                                    &d->written,
+                                    is_slow(d) ? PER_GO_SLOWLY : PER_GO);
 
     reply_drop_objects(reply, from, d->written);
     if (more && frame_length(frame) < FRAME_BYTES)
@@ -196,8 +207,8 @@ write_some(struct stint *stint)
 static bool
 is_long(const struct answer *d)
 {
-    return d->q->reply.form == REPLY_LIST && d->q->reply.n_objects > AT_ONCE
-           && !d->view.accept.is_yaml && !d->view.accept.is_pretty;
+    return d->q->reply.form == REPLY_LIST
+           && d->q->reply.n_objects > (is_slow(d) ? AT_ONCE_SLOWLY : AT_ONCE);
 }
 
 void

@@ -13,6 +13,7 @@
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/selection.h"
 #include "controller/apiserver/server.h"
+#include "controller/apiserver/stint.h"
 #include "controller/apiserver/verbs.h"
 #include "controller/apiserver/write.h"
 #include "controller/store/store.h"
@@ -358,43 +359,96 @@ verb_delete(struct request *q)
     finish(&d);
 }
 
+/* --- a collection --------------------------------------------------------- */
+
+/* What one go looks at, and what it deletes: each some hundred microseconds. */
+#define LOOKED_AT 500
+#define DELETED   4
+
+/* A collection on its way, a little at a time: it may be all there is. Each few
+ * deletions are a transaction of their own, so what is deleted stays so when
+ * the rest cannot be.
+ */
+struct collection {
+    struct stint stint;
+    struct request *q;
+    struct reply chosen;
+    size_t n_deleted; /* of those */
+    bool is_chosen;
+    int outcome;
+    char after[OBJECT_KEY_SIZE];
+};
+
 static bool
 add(const struct object *object, void *context)
 {
-    struct request *q = context;
+    struct collection *c = context;
+    const struct request *q = c->q;
     uid_t uid;
 
     /* A collection is what the caller may delete of it. */
     if (q->scope != SCOPE_OWN
         || (object_owner(object, &uid) && uid == q->caller->uid))
-        reply_add(&q->reply, object);
+        reply_add(&c->chosen, object);
     return true;
 }
 
-/* Of nodes all go or none, so that nobody misses which are in use. */
 static void
-refuse_all(struct deletion *d, struct reply *chosen)
+choose_some(struct collection *c)
 {
-    if (d->txn != NULL)
-        store_rollback(d->txn);
-    reply_fini(chosen);
-    request_finish_durably(d->q);
+    char after[OBJECT_KEY_SIZE];
+
+    memcpy(after, c->after, sizeof(after));
+    selection_visit_some(c->q,
+                         after[0] != '\0' ? after : NULL,
+                         0,
+                         LOOKED_AT,
+                         add,
+                         c,
+                         c->after);
+    c->is_chosen = c->after[0] == '\0';
 }
 
-/* Deletes each as a request of its own would, in one transaction. */
-void
-verb_delete_collection(struct request *q)
+static void
+some_stored(int outcome, void *context)
 {
-    struct deletion d = {.q = q};
-    struct reply chosen;
+    struct collection *c = context;
 
-    reply_start_list(&q->reply, q->route.kind);
-    q->reply.revision = store_revision(q->server->store);
-    selection_visit(q, NULL, 0, add, q);
-    chosen = q->reply;
-    reply_init(&q->reply, q->arena);
-    for (size_t i = 0; i < chosen.n_objects; i++) {
-        const struct meta *meta = chosen.objects[i]->meta;
+    if (outcome < 0)
+        c->outcome = outcome;
+}
+
+/* Of nodes all go or none, so that nobody misses which are in use. */
+static bool
+are_all_or_none(const struct request *q)
+{
+    return q->route.kind == &node_kind;
+}
+
+static void
+refuse_all(struct collection *c, struct store_txn *txn)
+{
+    if (txn != NULL)
+        store_rollback(txn);
+    reply_fini(&c->chosen);
+    request_finish_durably(c->q);
+}
+
+/* Each as a request of its own would. The memory is that of the next few.
+ * False: one is refused, and so is the request.
+ */
+static bool
+delete_some(struct collection *c)
+{
+    struct request *q = c->q;
+    struct deletion d = {.q = q};
+    struct arena_mark mark = arena_mark(q->arena);
+    size_t end = c->chosen.n_objects;
+
+    if (end - c->n_deleted > DELETED && !are_all_or_none(q))
+        end = c->n_deleted + DELETED;
+    for (; c->n_deleted < end; c->n_deleted++) {
+        const struct meta *meta = c->chosen.objects[c->n_deleted]->meta;
 
         d.object = store_find(q->server->store,
                               STORE_PENDING,
@@ -406,12 +460,58 @@ verb_delete_collection(struct request *q)
             continue;
         if (admission_delete(q, d.object))
             delete_object(&d);
-        else if (q->route.kind == &node_kind) {
-            refuse_all(&d, &chosen);
-            return;
+        else if (are_all_or_none(q)) {
+            refuse_all(c, d.txn);
+            return false;
         }
+        q->old_tree = NULL;
     }
     reply_fini(&q->reply);
-    q->reply = chosen;
-    finish(&d);
+    reply_init(&q->reply, q->arena);
+    arena_rewind(q->arena, &mark);
+    if (d.txn != NULL)
+        store_commit(d.txn, some_stored, c);
+    return true;
+}
+
+static void
+all_stored(int outcome, void *context)
+{
+    struct collection *c = context;
+    struct request *q = c->q;
+
+    q->reply = c->chosen;
+    if (outcome == 0)
+        outcome = c->outcome;
+    if (outcome < 0)
+        reply_not_stored(&q->reply, outcome);
+    request_finish(q);
+}
+
+static bool
+go_on(struct stint *stint)
+{
+    struct collection *c = container_of(stint, struct collection, stint);
+
+    if (!c->is_chosen) {
+        choose_some(c);
+        return true;
+    }
+    if (c->n_deleted < c->chosen.n_objects)
+        return delete_some(c);
+    store_when_durable(c->q->server->store, all_stored, c);
+    return false;
+}
+
+void
+verb_delete_collection(struct request *q)
+{
+    struct collection *c = arena_alloc(q->arena, sizeof(*c));
+
+    c->q = q;
+    reply_init(&c->chosen, q->arena);
+    reply_start_list(&c->chosen, q->route.kind);
+    c->chosen.revision = store_revision(q->server->store);
+    choose_some(c);
+    stints_add(q->server->stints, &c->stint, go_on);
 }

@@ -25,14 +25,15 @@ struct request;
  */
 struct feed_event {
     enum client_event_type type; /* added, modified or deleted */
-    const struct object *object;
-    bool is_initial; /* of the state, not a change */
+    const struct object *object; /* NULL: the state has been told (bookmark) */
+    bool is_initial;             /* of the state, not a change */
 };
 typedef void feed_fn(const struct feed_event *event, void *context);
 
 /* Life. Open: the request's route and options say what is selected, and from
- * which revision; it must outlive the feed. The state comes before this
- * returns; `ret_revision` is the one it is of. -ESTALE: the log does not
+ * which revision; it must outlive the feed. The state and the changes that the
+ * log has come a little at a time when they are many, and then an event without
+ * an object, which may be before this returns; `ret_revision` is the state's. -ESTALE: the log does not
  * reach back that far. Close may be called from inside an event.
  */
 void feed_close(struct feed *feed);

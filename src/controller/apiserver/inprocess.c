@@ -478,6 +478,8 @@ put_letter(const struct feed_event *event, void *context)
 {
     struct mailbox *box = context;
 
+    if (event->object == NULL)
+        return;
     pthread_mutex_lock(&box->lock);
     if (box->end_code == 0) {
         if (box->count == MAILBOX_MAX) {

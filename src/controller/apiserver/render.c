@@ -210,6 +210,129 @@ begin_list(struct frame *out, const struct view *view, const struct reply *r)
     frame_add(out, ",\"items\":[");
 }
 
+/* One of a list, with what stands between it and the one before. */
+static void
+add_item(struct frame *out,
+         const struct view *view,
+         const struct object *object)
+{
+    if (view->accept.form == ACCEPT_TABLE)
+        add_row(out, view, object);
+    else
+        add_object(out, view, object, is_metadata_form(view), false);
+}
+
+static void
+begin_any_list(struct frame *out,
+               const struct view *view,
+               const struct reply *r)
+{
+    if (view->accept.form == ACCEPT_TABLE)
+        begin_table_list(out, view, r);
+    else
+        begin_list(out, view, r);
+}
+
+/* --- the same in YAML, or laid out for people ----------------------------- */
+
+static struct json *
+tree_of(struct arena *arena, const struct frame *frame)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    frame_copy(frame, &text);
+    return json_parse(arena, text.text, text.length, NULL, NULL);
+}
+
+static void
+print_otherwise(const struct view *view,
+                const struct json *tree,
+                struct strbuf *out)
+{
+    if (view->accept.is_yaml) {
+        yaml_print(tree, out);
+        return;
+    }
+    json_print_indented(tree, out);
+    strbuf_add_char(out, '\n');
+}
+
+/* Stands for the items in a list that is laid out without them. */
+#define ITEMS_MARK "KILN-ITEMS"
+
+/* The lines before that of the items, or those behind it. */
+static void
+add_around(struct frame *out,
+           const struct view *view,
+           const struct reply *r,
+           bool is_behind)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(frame_unrefp) struct frame *plain = frame_new();
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const char *mark, *from, *to;
+
+    begin_any_list(plain, view, r);
+    frame_add(plain, "\"" ITEMS_MARK "\"]}");
+    print_otherwise(view, tree_of(arena, plain), &text);
+    mark = strstr(text.text, ITEMS_MARK);
+    for (from = mark; from > text.text && from[-1] != '\n';)
+        from--;
+    to = strchr(mark, '\n') + 1;
+    if (is_behind)
+        frame_add_bytes(out, to, strlen(to));
+    else
+        frame_add_bytes(out, text.text, (size_t)(from - text.text));
+}
+
+/* The lines of one item: as they stand in a list of it alone, between its
+ * first line and its last where these are brackets.
+ */
+static void
+add_item_otherwise(struct frame *out,
+                   const struct view *view,
+                   const struct reply *r,
+                   size_t i)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(frame_unrefp) struct frame *plain = frame_new();
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct json *list = json_array(arena), *around = json_object(arena);
+    const char *from, *to;
+
+    add_item(plain, view, r->objects[i]);
+    json_append(arena, list, tree_of(arena, plain));
+    if (view->accept.is_yaml) {
+        yaml_print(list, &text);
+        frame_add_bytes(out, text.text, text.length);
+        return;
+    }
+    json_add(arena, around, "items", list);
+    json_print_indented(around, &text);
+    from = strstr(text.text, "[\n") + 2;
+    for (to = text.text + text.length; *to != ']';)
+        to--;
+    while (*to != '\n')
+        to--;
+    frame_add_bytes(out, from, (size_t)(to - from));
+    frame_add(out, i + 1 < r->n_objects ? ",\n" : "\n");
+}
+
+static void
+add_some_otherwise(struct frame *out,
+                   const struct view *view,
+                   const struct reply *r,
+                   size_t from,
+                   size_t to)
+{
+    if (from == 0)
+        add_around(out, view, r, false);
+    for (size_t i = from; i < to; i++)
+        add_item_otherwise(out, view, r, i);
+    if (to == r->n_objects)
+        add_around(out, view, r, true);
+}
+
 /* What will be copied rather than referred to. */
 static size_t
 packed_bytes(const struct reply *r, size_t from, size_t to)
@@ -233,21 +356,20 @@ render_list_some(struct frame *out,
     size_t from = *at;
     size_t to = r->n_objects - from > most ? from + most : r->n_objects;
 
-    if (from == 0 && is_table)
-        begin_table_list(out, view, r);
-    else if (from == 0)
-        begin_list(out, view, r);
+    *at = to;
+    if (view->accept.is_yaml || view->accept.is_pretty) {
+        add_some_otherwise(out, view, r, from, to);
+        return to < r->n_objects;
+    }
+    if (from == 0)
+        begin_any_list(out, view, r);
     if (!is_table && !is_metadata_form(view))
         frame_reserve(out, packed_bytes(r, from, to));
     for (size_t i = from; i < to; i++) {
         if (i > 0)
             frame_add(out, ",");
-        if (is_table)
-            add_row(out, view, r->objects[i]);
-        else
-            add_object(out, view, r->objects[i], is_metadata_form(view), false);
+        add_item(out, view, r->objects[i]);
     }
-    *at = to;
     if (to == r->n_objects)
         frame_add(out, "]}");
     return to < r->n_objects;
@@ -256,8 +378,11 @@ render_list_some(struct frame *out,
 static void
 add_list(struct frame *out, const struct view *view, const struct reply *r)
 {
+    struct view plain = *view;
     size_t at = 0;
 
+    /* What is laid out otherwise as a whole is plain before. */
+    plain.accept.is_yaml = plain.accept.is_pretty = false;
     if (is_metadata_form(view) && r->n_objects == 0) {
         /* As upstream's. */
         frame_add(out,
@@ -267,7 +392,7 @@ add_list(struct frame *out, const struct view *view, const struct reply *r)
         frame_add(out, ",\"items\":null}");
         return;
     }
-    (void)render_list_some(out, view, r, &at, SIZE_MAX);
+    (void)render_list_some(out, &plain, r, &at, SIZE_MAX);
 }
 
 bool
@@ -313,7 +438,7 @@ add_reply(struct frame *out, const struct view *view, const struct reply *r)
     }
 }
 
-/* The same in YAML, or laid out for people: rare, so by way of a tree. */
+/* By way of a tree. */
 static void
 add_otherwise(struct frame *out,
               const struct view *view,
@@ -322,18 +447,9 @@ add_otherwise(struct frame *out,
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(frame_unrefp) struct frame *plain = frame_new();
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    struct json *tree;
 
     add_reply(plain, view, reply);
-    frame_copy(plain, &text);
-    tree = json_parse(arena, text.text, text.length, NULL, NULL);
-    strbuf_truncate(&text, 0);
-    if (view->accept.is_yaml)
-        yaml_print(tree, &text);
-    else {
-        json_print_indented(tree, &text);
-        strbuf_add_char(&text, '\n');
-    }
+    print_otherwise(view, tree_of(arena, plain), &text);
     frame_add_bytes(out, text.text, text.length);
 }
 

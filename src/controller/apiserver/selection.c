@@ -30,6 +30,7 @@ struct walk {
     const char *after;
     selection_visit_fn *visit;
     void *context;
+    bool takes_all;
     size_t left; /* to be looked at */
     char *reached;
     const struct object **found; /* by an index: to be sorted */
@@ -55,7 +56,8 @@ visit_selected(const struct object *object, void *context)
 {
     struct walk *walk = context;
 
-    if (selection_has(walk->q, object) && !walk->visit(object, walk->context))
+    if ((walk->takes_all || selection_has(walk->q, object))
+        && !walk->visit(object, walk->context))
         return false;
     if (--walk->left > 0)
         return true;
@@ -68,7 +70,7 @@ collect(const struct object *object, void *context)
 {
     struct walk *walk = context;
 
-    if (selection_has(walk->q, object)) {
+    if (walk->takes_all || selection_has(walk->q, object)) {
         xgrow(walk->found, walk->n_found, walk->capacity);
         walk->found[walk->n_found++] = object;
     }
@@ -170,40 +172,66 @@ selection_visit(const struct request *q,
                                 reached);
 }
 
+static int
+visit(struct walk *walk, int64_t revision)
+{
+    const struct request *q = walk->q;
+    const char *value;
+    int index = selection_find_index(q, &value);
+
+    walk->reached[0] = '\0';
+    if (revision == 0 || revision == store_revision(q->server->store)) {
+        if (index >= 0) {
+            visit_index(walk, index, value);
+            return 0;
+        }
+        if (visit_named(walk))
+            return 0;
+    }
+    return store_list(q->server->store,
+                      kind_stored(q->route.kind),
+                      q->route.namespace,
+                      walk->after,
+                      revision,
+                      visit_selected,
+                      walk);
+}
+
 int
 selection_visit_some(const struct request *q,
                      const char *after,
                      int64_t revision,
                      size_t most,
-                     selection_visit_fn *visit,
+                     selection_visit_fn *fn,
                      void *context,
                      char ret_reached[OBJECT_KEY_SIZE])
 {
     struct walk walk = {
         .q = q,
         .after = after,
-        .visit = visit,
+        .visit = fn,
         .context = context,
         .left = most,
         .reached = ret_reached,
     };
-    const char *value;
-    int index = selection_find_index(q, &value);
 
-    ret_reached[0] = '\0';
-    if (revision == 0 || revision == store_revision(q->server->store)) {
-        if (index >= 0) {
-            visit_index(&walk, index, value);
-            return 0;
-        }
-        if (visit_named(&walk))
-            return 0;
-    }
-    return store_list(q->server->store,
-                      kind_stored(q->route.kind),
-                      q->route.namespace,
-                      after,
-                      revision,
-                      visit_selected,
-                      &walk);
+    return visit(&walk, revision);
+}
+
+void
+selection_visit_candidates(const struct request *q,
+                           selection_visit_fn *fn,
+                           void *context)
+{
+    char reached[OBJECT_KEY_SIZE];
+    struct walk walk = {
+        .q = q,
+        .visit = fn,
+        .context = context,
+        .takes_all = true,
+        .left = SIZE_MAX,
+        .reached = reached,
+    };
+
+    (void)visit(&walk, 0);
 }

@@ -27,6 +27,13 @@ int selection_visit(const struct request *q,
                     selection_visit_fn *visit,
                     void *context);
 
+/* The same of all that may be selected, now: those that an index finds, or all
+ * of the namespace; labels and fields are yet to be looked at.
+ */
+void selection_visit_candidates(const struct request *q,
+                                selection_visit_fn *visit,
+                                void *context);
+
 /* The same, where no more than so many objects are looked at; what an index
  * answers is visited whole. Reached: the key behind which to go on, "" when
  * that was all.

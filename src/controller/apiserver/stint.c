@@ -80,3 +80,11 @@ stints_add(struct stints *s, struct stint *stint, stint_fn *go)
         timer_start(s->timer, 0);
     list_add_last(&s->waiting, &stint->link);
 }
+
+void
+stints_remove(struct stints *s, struct stint *stint)
+{
+    list_remove(&stint->link);
+    if (list_is_empty(&s->waiting))
+        timer_stop(s->timer);
+}

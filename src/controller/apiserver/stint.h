@@ -36,5 +36,8 @@ void stints_finish(struct stints *stints);
 void stints_free(struct stints *stints);
 struct stints *stints_new(struct loop *loop) OWNED_BY(stints_free);
 
-/* Begins in the next turn. */
+/* Begins in the next turn. Remove: of one that was added and has not ended, not
+ * from within.
+ */
 void stints_add(struct stints *stints, struct stint *stint, stint_fn *go);
+void stints_remove(struct stints *stints, struct stint *stint);

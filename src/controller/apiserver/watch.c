@@ -38,6 +38,7 @@ struct watch {
     struct timer *bookmark;
     struct timer *end;
     int64_t ends_at_ms;
+    int64_t timeout_s;
     size_t allowed; /* frames that may wait */
     bool has_columns;
     bool is_closing;
@@ -76,38 +77,6 @@ end_later(struct watch *w)
 }
 
 static void
-tell(const struct feed_event *event, void *context)
-{
-    struct watch *w = context;
-    const char *type = feed_type_name(event->type);
-    struct frame *frame;
-
-    if (w->is_closing)
-        return;
-    if (event->is_initial) {
-        w->view.now_us = clock_real_us(w->q->server->clock);
-        frame = frame_new();
-        render_event(frame, &w->view, type, event->object, !w->has_columns);
-        channel_send(w->channel, frame);
-        frame_unref(frame);
-        w->allowed++;
-    } else {
-        frame = hub_frame(w->q->server->hub,
-                          &w->view,
-                          type,
-                          event->object,
-                          !w->has_columns);
-        channel_send(w->channel, frame);
-    }
-    w->has_columns = true;
-    if (channel_waiting(w->channel) > w->allowed) {
-        log_info("a watcher of %s reads too slowly and is dropped",
-                 w->q->route.kind->plural);
-        end_later(w);
-    }
-}
-
-static void
 send_bookmark(struct watch *w, bool is_initial_end)
 {
     struct frame *frame = frame_new();
@@ -132,6 +101,54 @@ plan_bookmark(struct watch *w)
         return;
     timer_start(w->bookmark,
                 last_ms < BOOKMARK_S * 1000 ? last_ms : BOOKMARK_S * 1000);
+}
+
+/* Bookmarks come once the state has been told. */
+static void
+end_state(struct watch *w)
+{
+    const struct options *o = &w->q->options;
+
+    if (o->wants_initial_events && o->wants_bookmarks)
+        send_bookmark(w, true);
+    if (o->wants_bookmarks && w->timeout_s >= BOOKMARK_LEAST)
+        plan_bookmark(w);
+}
+
+static void
+tell(const struct feed_event *event, void *context)
+{
+    struct watch *w = context;
+    const char *type = feed_type_name(event->type);
+    struct frame *frame;
+
+    if (w->is_closing)
+        return;
+    if (event->object == NULL) {
+        end_state(w);
+        return;
+    }
+    if (event->is_initial) {
+        w->view.now_us = clock_real_us(w->q->server->clock);
+        frame = frame_new();
+        render_event(frame, &w->view, type, event->object, !w->has_columns);
+        channel_send(w->channel, frame);
+        frame_unref(frame);
+        w->allowed++;
+    } else {
+        frame = hub_frame(w->q->server->hub,
+                          &w->view,
+                          type,
+                          event->object,
+                          !w->has_columns);
+        channel_send(w->channel, frame);
+    }
+    w->has_columns = true;
+    if (channel_waiting(w->channel) > w->allowed) {
+        log_info("a watcher of %s reads too slowly and is dropped",
+                 w->q->route.kind->plural);
+        end_later(w);
+    }
 }
 
 static void
@@ -198,6 +215,7 @@ watch_start(struct request *q TAKES,
     w->bookmark = timer_new(q->server->loop, bookmark, w);
     w->end = timer_new(q->server->loop, end, w);
     w->ends_at_ms = loop_now_ms() + timeout_s * 1000;
+    w->timeout_s = timeout_s;
     list_add_last(&q->server->watches, &w->link);
     w->channel = channel_open(q->server->dispatch,
                               http,
@@ -209,10 +227,6 @@ watch_start(struct request *q TAKES,
         send_expired(w);
         return;
     }
-    if (q->options.wants_initial_events && q->options.wants_bookmarks)
-        send_bookmark(w, true);
-    if (q->options.wants_bookmarks && timeout_s >= BOOKMARK_LEAST)
-        plan_bookmark(w);
 }
 
 void

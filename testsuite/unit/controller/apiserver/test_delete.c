@@ -150,10 +150,43 @@ START_TEST(what_everything_rests_on_stays)
 }
 END_TEST
 
+START_TEST(a_collection_goes_whole_a_little_at_a_time)
+{
+    CLEANUP_WORLD struct world w;
+    const char *maps = "/api/v1/namespaces/default/configmaps";
+
+    world_init(&w);
+    for (int i = 0; i < 30; i++) {
+        CLEANUP_FREE char *body = xasprintf("{\"metadata\":{\"name\":\"m%d\","
+                                            "\"labels\":{\"third\":\"%s\"}}}",
+                                            i,
+                                            i % 3 == 0 ? "yes" : "no");
+
+        ck_assert_int_eq(world_code(&w, &admin, HTTP_POST, maps, body), 201);
+    }
+    {
+        CLEANUP_ANSWER struct answer deleted =
+            world_ask(&w,
+                      &admin,
+                      HTTP_DELETE,
+                      "/api/v1/namespaces/default/configmaps"
+                      "?labelSelector=third%3Dno",
+                      NULL);
+        CLEANUP_ANSWER struct answer left =
+            world_ask(&w, &admin, HTTP_GET, maps, NULL);
+
+        ck_assert_int_eq(deleted.code, 200);
+        ck_assert_uint_eq(json_count(json_get(deleted.body, "items")), 20);
+        ck_assert_uint_eq(json_count(json_get(left.body, "items")), 10);
+    }
+}
+END_TEST
+
 SUITE("delete",
       a_pod_that_waits_goes_at_once,
       a_pod_on_a_node_goes_when_its_agent_says_so,
       an_object_with_a_finalizer_goes_with_the_last_of_them,
       a_job_leaves_its_pods_unless_told_otherwise,
       a_precondition_that_does_not_hold_keeps_it,
-      what_everything_rests_on_stays)
+      what_everything_rests_on_stays,
+      a_collection_goes_whole_a_little_at_a_time)
