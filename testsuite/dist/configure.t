@@ -5,12 +5,15 @@
 
 : "${top_srcdir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"
-configure=$(cd "$top_srcdir" && pwd)/configure
-[ -x "$configure" ] || skip_all "no configure here: run autoreconf -i"
+sources=$(cd "$top_srcdir" && pwd)
+[ -x "$sources/configure" ] || skip_all "no configure here: run autoreconf -i"
 real=$(command -v pkg-config) || skip_all "pkg-config is missing"
 place=$(mktemp -d) || bail_out "no temporary directory"
 trap 'rm -rf "$place"' EXIT
 cd "$place" || bail_out "no temporary directory"
+# From another directory autoconf takes no path with blanks.
+ln -s "$sources" sources || bail_out "no link to the sources"
+configure=$place/sources/configure
 
 # without MODULE: a pkg-config that does not know it.
 without() {
