@@ -10,6 +10,7 @@
 #include "controller/apiserver/audit_log.h"
 #include "controller/apiserver/indexes.h"
 #include "controller/apiserver/policy.h"
+#include "controller/apiserver/user_counts.h"
 #include "controller/crew.h"
 #include "controller/crews.h"
 #include "controller/entrance.h"
@@ -53,6 +54,7 @@ struct controller {
     struct auth_server *auth;
     struct munge_check *munge_check; /* or NULL: no other machine is served */
     atomic_bool is_munge_dead;
+    struct user_counts *counts;
     struct store *store;
     struct audit_log *audit; /* or NULL */
     struct apiserver *api;
@@ -279,11 +281,22 @@ store_failed(const struct error *err, void *context)
     loop_stop(c->loop);
 }
 
+static void
+object_moved(const struct object *before,
+             const struct object *after,
+             void *context)
+{
+    struct controller *c = context;
+
+    user_counts_moved(c->counts, before, after);
+}
+
 static int
 start_store(struct controller *c, struct error *err)
 {
     const struct controller_settings *s = c->settings;
 
+    c->counts = user_counts_new(&clock_system);
     return store_open(
         &(struct store_settings){
             .loop = c->loop,
@@ -295,6 +308,7 @@ start_store(struct controller *c, struct error *err)
             .log_bytes = (size_t)s->watch_log_bytes,
             .log_age_s = s->watch_log_age_us / SECOND_US,
             .metrics = c->metrics,
+            .moved = object_moved,
             .failed = store_failed,
             .context = c,
         },
@@ -377,6 +391,7 @@ start_api(struct controller *c, struct error *err)
         .workers = c->workers,
         .auth = c->auth,
         .policy = &c->policy,
+        .counts = c->counts,
         .metrics = c->metrics,
         .audit = c->audit,
         .configz = c->configz.text,
@@ -397,6 +412,7 @@ static void
 free_api(struct controller *c)
 {
     apiserver_free(c->api);
+    user_counts_free(c->counts);
     strbuf_fini(&c->configz);
 }
 

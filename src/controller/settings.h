@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "controller/apiserver/site_limits.h"
 #include "controller/scheduler/feature_gate.h"
 #include "lib/program/setting.h"
 
@@ -38,6 +39,7 @@ struct controller_settings {
     int64_t min_uid;
     bool allow_rootless_agents;
     bool approve_nodes;
+    struct limits limits;
     int64_t node_grace_us;
     int64_t finished_max_age_us;
     int64_t finished_max_count;

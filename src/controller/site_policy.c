@@ -39,6 +39,7 @@ site_policy_read(const struct controller_settings *s,
     policy->minimum_uid = (uid_t)s->min_uid;
     policy->allows_rootless_agents = s->allow_rootless_agents;
     policy->must_approve_nodes = s->approve_nodes;
+    policy->limits = s->limits;
     policy->is_conformance = s->is_conformance;
     return r;
 }

@@ -70,6 +70,13 @@ void signature_delete(struct request *q, struct json *meta);
 /* admission_class_use.c */
 admission_rule_fn class_use_admit;
 
+/* admission_limits.c */
+admission_rule_fn user_limits_admit;
+admission_rule_fn maximum_time_admit;
+admission_rule_fn maximum_grace_admit;
+admission_rule_fn pids_admit;
+admission_rule_fn default_memory_admit;
+
 /* admission_job.c */
 admission_rule_fn job_name_admit;
 admission_rule_fn job_pod_admit;

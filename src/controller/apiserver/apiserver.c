@@ -14,6 +14,7 @@
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/stint.h"
 #include "controller/apiserver/usage.h"
+#include "controller/apiserver/user_counts.h"
 #include "controller/apiserver/watch.h"
 #include "lib/base/alloc.h"
 #include "lib/http/http_server.h"
@@ -48,6 +49,10 @@ apiserver_new(const struct apiserver_settings *settings)
         membership_new(server->loop, server->store, server->workers);
     server->class_users =
         membership_new_of_classes(server->loop, server->store, server->workers);
+    if (settings->counts == NULL)
+        server->own_counts = user_counts_new(server->clock);
+    server->counts =
+        settings->counts != NULL ? settings->counts : server->own_counts;
     server->http =
         http_server_new(server->loop, settings->limits, door_handle, server);
     http_server_word_refusals(server->http, refusal_word);
@@ -80,6 +85,7 @@ apiserver_free(struct apiserver *server)
     usage_free(server->usage);
     openapi_free(server->openapi);
     request_metrics_free(server->request_metrics);
+    user_counts_free(server->own_counts);
     free(server);
 }
 

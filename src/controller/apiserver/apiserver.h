@@ -31,6 +31,7 @@ struct loop;
 struct metric_registry;
 struct policy;
 struct store;
+struct user_counts;
 struct workers;
 
 struct apiserver_settings {
@@ -41,9 +42,12 @@ struct apiserver_settings {
     struct auth_server *auth; /* NULL with a policy for conformance */
     const struct policy *policy;
     const struct http_limits *limits; /* or NULL */
-    struct metric_registry *metrics;  /* or NULL */
-    struct audit_log *audit;          /* or NULL; outlives the server */
-    const char *configz;              /* JSON for /configz, or NULL */
+
+    /* What the store, too, tells of its moves; NULL: objects do not count. */
+    struct user_counts *counts;
+    struct metric_registry *metrics; /* or NULL */
+    struct audit_log *audit;         /* or NULL; outlives the server */
+    const char *configz;             /* JSON for /configz, or NULL */
     struct access access;
 
     atomic_bool *is_munge_dead; /* it does not answer: not ready; or NULL */

@@ -23,6 +23,7 @@
 #include "controller/apiserver/request_metrics.h"
 #include "controller/apiserver/resource_metrics.h"
 #include "controller/apiserver/server.h"
+#include "controller/apiserver/user_limits.h"
 #include "controller/apiserver/watch.h"
 #include "controller/store/store.h"
 #include "lib/api/kind.h"
@@ -264,6 +265,10 @@ start_stream(struct visit *v,
         return;
     }
     if (q->route.verb == VERB_WATCH) {
+        if (!user_limits_begin_stream(q, USER_WATCH)) {
+            answer(v);
+            return;
+        }
         watch_start(q, &v->view, v->http, v->grant);
         v->q = NULL;
         v->grant = NULL;
@@ -427,7 +432,12 @@ checked(struct auth_grant *grant TAKES, const struct error *err, void *arg)
     caller_of_identity(auth_grant_identity(grant),
                        v->server->policy,
                        v->caller);
-    serve(v);
+    v->q->caller = v->caller;
+    if (user_limits_take_connection(v->q, v->http)
+        && user_limits_take_request(v->q))
+        serve(v);
+    else
+        answer(v);
 }
 
 static void
@@ -458,6 +468,16 @@ opened(struct auth_session *session TAKES,
 
     if (session == NULL) {
         refuse_identity(v, err->code, err);
+        return;
+    }
+    caller_of_identity(auth_session_identity(session),
+                       v->server->policy,
+                       v->caller);
+    v->q->caller = v->caller;
+    if (!user_limits_take_connection(v->q, v->http)
+        || !user_limits_take_request(v->q)) {
+        auth_session_free(session);
+        answer(v);
         return;
     }
     http_request_set_connection_data(v->http, session, auth_session_free);

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "controller/apiserver/site_limits.h"
+
 struct error;
 
 struct policy_people {
@@ -26,6 +28,7 @@ struct policy {
     uid_t minimum_uid; /* of jobs; 0: only root is refused */
     bool allows_rootless_agents;
     bool must_approve_nodes;
+    struct limits limits;
     bool is_conformance; /* one test identity, no rules of Kiln's own */
 };
 

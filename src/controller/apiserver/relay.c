@@ -12,6 +12,7 @@
 #include "controller/apiserver/log_question.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
+#include "controller/apiserver/user_limits.h"
 #include "controller/store/store.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
@@ -29,7 +30,7 @@
 #include "lib/json/json.h"
 #include "lib/loop/timer.h"
 
-#define READERS_MAX 64    /* of one node at a time */
+#define READERS_MAX 256   /* of one node at a time; limits.perUser is first */
 #define FIRST_MS    30000 /* for an agent's first word */
 #define ID_SIZE     33
 
@@ -103,6 +104,7 @@ reader_free(struct reader *reader)
     map_remove(reader->agent->relay->readers, reader->id);
     list_remove(&reader->link);
     reader->agent->n_readers--;
+    user_limits_end_stream(reader->q, USER_LOG_READER);
     timer_free(reader->timer);
     acknowledge(reader);
     channel_free(reader->channel);
@@ -371,7 +373,7 @@ ask_for_log(struct request *q,
         return false;
     }
     agent = find_agent(q, pod->spec.node_name);
-    if (agent == NULL)
+    if (agent == NULL || !user_limits_begin_stream(q, USER_LOG_READER))
         return false;
     start_reader(agent, q, words, http, grant);
     return true;

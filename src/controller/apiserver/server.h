@@ -29,6 +29,7 @@ struct request_metrics;
 struct stints;
 struct store;
 struct usage;
+struct user_counts;
 struct hub;
 struct workers;
 
@@ -55,9 +56,11 @@ struct apiserver {
     struct hub *hub;
     struct dispatch *dispatch; /* to the channels */
     struct stints *stints;
-    struct list watches; /* over HTTP */
-    struct relay *relay; /* of logs, from the agents */
-    struct usage *usage; /* of nodes and pods, by their agents */
+    struct list watches;            /* over HTTP */
+    struct relay *relay;            /* of logs, from the agents */
+    struct usage *usage;            /* of nodes and pods, by their agents */
+    struct user_counts *counts;     /* of the store's objects and of streams */
+    struct user_counts *own_counts; /* the same where none was given, or NULL */
     struct http_server *http;
     struct access access;
     struct openapi *openapi; /* NULL until somebody asks for it */

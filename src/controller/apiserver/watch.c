@@ -10,6 +10,7 @@
 #include "controller/apiserver/render.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
+#include "controller/apiserver/user_limits.h"
 #include "controller/store/store.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
@@ -48,6 +49,7 @@ static void
 watch_free(struct watch *w)
 {
     list_remove(&w->link);
+    user_limits_end_stream(w->q, USER_WATCH);
     feed_close(w->feed);
     timer_free(w->bookmark);
     timer_free(w->end);

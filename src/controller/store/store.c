@@ -396,6 +396,8 @@ store_set_head(struct store *s,
     for (unsigned i = 0; i < s->n_lookups; i++)
         if (lookup_is_of(s->lookups[i], kind))
             lookup_set(s->lookups[i], entry, head, object);
+    if (head == STORE_PENDING && s->settings.moved != NULL)
+        s->settings.moved(entry->heads[head], object, s->settings.context);
     object_unref(entry->heads[head]);
     entry->heads[head] = object;
 }

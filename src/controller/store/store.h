@@ -53,7 +53,15 @@ struct store_settings {
     int64_t event_age_s; /* objects of transient kinds go then; 0: 3600 */
     size_t event_limit;  /* or the oldest when there are more; 0: 50000 */
     int64_t reserve_bytes; /* kept free for the day when the disk is full */
-    struct metric_registry *metrics;                        /* or NULL */
+    struct metric_registry *metrics; /* or NULL */
+
+    /* Every move of the pending head, as it is made or taken back, and each
+     * object that is loaded (nothing was before it); either may be NULL. Or
+     * NULL. It changes nothing in the store.
+     */
+    void (*moved)(const struct object *before,
+                  const struct object *after,
+                  void *context);
     void (*failed)(const struct error *err, void *context); /* then exit */
     void *context;
 };

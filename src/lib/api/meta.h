@@ -110,6 +110,7 @@ void meta_prepare(const struct kind *kind,
 #define ANNOTATION_INDEX_FAILURES "batch.kubernetes.io/job-index-failure-count"
 #define ANNOTATION_INDEX_IGNORED \
     "batch.kubernetes.io/job-index-ignored-failure-count"
+#define ANNOTATION_PIDS     "kiln.hpc/pids-limit" /* on pods: of processes */
 #define ANNOTATION_SURPLUS  "kiln.hpc/surplus" /* on pods: more than wanted */
 /* Whom a pod's affinity to pods keeps away or draws near: everybody's pods, or
  * its owner's alone. On pods and Jobs of administrators.

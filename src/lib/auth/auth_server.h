@@ -101,6 +101,8 @@ void auth_server_open(struct auth_server *server,
                       auth_open_fn fn,
                       void *arg);
 void auth_session_free(void *session);
+const struct identity *
+auth_session_identity(const struct auth_session *session);
 
 /* The grant: who, and how the answer proves itself. Seal: `fn` gets the
  * header to add, or NULLs if none is needed; at once, but for a grant by

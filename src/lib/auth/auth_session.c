@@ -52,6 +52,12 @@ auth_session_free(void *session)
     free(s);
 }
 
+const struct identity *
+auth_session_identity(const struct auth_session *session)
+{
+    return &session->identity;
+}
+
 static int
 check_mac(const struct auth_session *s,
           const struct auth_question *q,

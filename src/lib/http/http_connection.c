@@ -14,6 +14,7 @@
 #include <event2/http.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
 #include "lib/http/http_refusal.h"
@@ -30,6 +31,8 @@
  * reader.
  */
 #define WRITTEN_AT_ONCE (256u << 10)
+
+#define SAID_EVERY_MS 60000
 
 static void close_done(struct evhttp_connection *ev, void *arg);
 
@@ -135,12 +138,27 @@ http_connection_release_input(struct http_connection *c)
     c->received = 0;
 }
 
-/* The count of a peer's connections: by address, or by uid if it is local. */
+static struct http_peer_count *
+peer_count_of(struct http_server *server, const char *key)
+{
+    struct http_peer_count *count = map_find(server->peers, key);
+
+    if (count != NULL)
+        return count;
+    count = xcalloc(1, sizeof(*count) + strlen(key) + 1);
+    memcpy(count->key, key, strlen(key) + 1);
+    list_init(&count->unproven);
+    (void)map_put(server->peers, key, count);
+    return count;
+}
+
+/* Before anybody is known to answer for it, a connection counts for its
+ * address, or for its uid if it is local.
+ */
 static void
 count_peer(struct http_connection *c)
 {
     char key[80];
-    struct http_peer_count *count;
 
     if (c->peer.is_local) {
         snprintf(key, sizeof(key), "uid %u", c->peer.uid);
@@ -151,23 +169,43 @@ count_peer(struct http_connection *c)
 
         snprintf(key, sizeof(key), "%.*s", (int)length, c->peer.address);
     }
-    count = map_find(c->server->peers, key);
-    if (count == NULL) {
-        count = xcalloc(1, sizeof(*count) + strlen(key) + 1);
-        memcpy(count->key, key, strlen(key) + 1);
-        (void)map_put(c->server->peers, key, count);
-    }
-    count->connections++;
-    c->peer_count = count;
+    c->peer_count = peer_count_of(c->server, key);
+    c->peer_count->connections++;
+    list_add_last(&c->server->unproven, &c->unproven_place);
+    list_add_last(&c->peer_count->unproven, &c->of_peer_place);
 }
 
 static void
 uncount_peer(struct http_connection *c)
 {
+    list_remove(&c->unproven_place);
+    list_remove(&c->of_peer_place);
     if (--c->peer_count->connections > 0)
         return;
     (void)map_remove(c->server->peers, c->peer_count->key);
     free(c->peer_count);
+}
+
+bool
+http_connection_charge(struct http_connection *c,
+                       const char *account,
+                       unsigned most)
+{
+    struct http_peer_count *count;
+    char key[330];
+
+    if (c->is_charged || c->server == NULL)
+        return true;
+    /* No address begins so. */
+    snprintf(key, sizeof(key), "account %s", account);
+    count = map_find(c->server->peers, key);
+    if (count != NULL && most > 0 && count->connections >= most)
+        return false;
+    uncount_peer(c);
+    c->is_charged = true;
+    c->peer_count = peer_count_of(c->server, key);
+    c->peer_count->connections++;
+    return true;
 }
 
 static void
@@ -254,6 +292,8 @@ await(struct http_server *server, struct bufferevent *bev, bool is_secure)
     c->references = 1;
     list_init(&c->doomed_place);
     list_init(&c->refused_place);
+    list_init(&c->unproven_place);
+    list_init(&c->of_peer_place);
     list_add_last(&server->fresh, &c->place);
     event_active(&server->chores, EV_TIMEOUT, 0);
     return c->bev;
@@ -293,13 +333,61 @@ remember_fd(struct http_connection *c)
     server->by_fd[c->fd] = c;
 }
 
-static bool
-is_over_limit(const struct http_connection *c)
+/* The oldest of those that nobody answers for and that ask for nothing just
+ * now; they make way for new ones, so that nobody shuts out an address, or
+ * everybody, by connecting and keeping silent.
+ */
+static struct http_connection *
+find_idle(const struct list *unproven, bool is_of_peer)
 {
-    const struct http_server *server = c->server;
+    list_foreach(at, unproven)
+    {
+        struct http_connection *c =
+            is_of_peer
+                ? container_of(at, struct http_connection, of_peer_place)
+                : container_of(at, struct http_connection, unproven_place);
 
-    return server->counts.connections > server->limits.connections
-           || c->peer_count->connections > server->limits.peer_connections;
+        if (c->phase == HTTP_IDLE || c->phase == HTTP_RECEIVING)
+            return c;
+    }
+    return NULL;
+}
+
+/* Once a minute. */
+static void
+say_too_many(int64_t *said_at_ms, const char *who, unsigned most)
+{
+    int64_t now = loop_now_ms();
+
+    if (*said_at_ms != 0 && now - *said_at_ms < SAID_EVERY_MS)
+        return;
+    *said_at_ms = now;
+    log_warning("%s has more than %u connections on which nobody has proven "
+                "who they are: those that are idle are closed, the oldest "
+                "first, and new ones refused where none is",
+                who,
+                most);
+}
+
+/* Makes room for the connection that has just come, or cuts it. */
+static void
+keep_limits(struct http_connection *c)
+{
+    struct http_server *server = c->server;
+    const struct http_limits *limits = &server->limits;
+    struct http_peer_count *count = c->peer_count;
+    struct http_connection *victim;
+
+    if (count->connections > limits->peer_connections) {
+        say_too_many(&count->said_at_ms, count->key, limits->peer_connections);
+        victim = find_idle(&count->unproven, true);
+    } else if (server->counts.connections > limits->connections) {
+        say_too_many(&server->said_at_ms, "the server", limits->connections);
+        victim = find_idle(&server->unproven, false);
+    } else
+        return;
+    server->counts.refused_connections++;
+    http_connection_cut(victim != NULL ? victim : c);
 }
 
 static void
@@ -325,10 +413,7 @@ adopt(struct http_connection *c)
     evbuffer_add_cb(bufferevent_get_output(c->bev), on_output, c);
     http_connection_limit_input(c);
     bufferevent_set_max_single_write(c->bev, WRITTEN_AT_ONCE);
-    if (is_over_limit(c)) {
-        server->counts.refused_connections++;
-        http_connection_cut(c);
-    }
+    keep_limits(c);
 }
 
 void
@@ -520,6 +605,22 @@ cut_older(struct http_server *server, enum http_phase phase, int64_t before_ms)
     }
 }
 
+/* Those that a request came on some time are among them, so they are not in the
+ * order of this phase.
+ */
+static void
+cut_idle_unproven(struct http_server *server, int64_t before_ms)
+{
+    list_foreach_safe(at, &server->unproven)
+    {
+        struct http_connection *c =
+            container_of(at, struct http_connection, unproven_place);
+
+        if (c->phase == HTTP_IDLE && c->since_ms <= before_ms)
+            http_connection_cut(c);
+    }
+}
+
 /* All are looked at, since a stream's last progress does not order them: 20 ns
  * each, once a second.
  */
@@ -544,6 +645,7 @@ http_connection_sweep(struct http_server *server)
     int64_t now = loop_now_ms();
 
     cut_older(server, HTTP_IDLE, now - limits->idle_ms);
+    cut_idle_unproven(server, now - limits->unproven_ms);
     cut_older(server, HTTP_RECEIVING, now - limits->receive_ms);
     cut_older(server, HTTP_SENDING, now - limits->send_ms);
     /* A long request behind another one: nothing more comes by itself. */

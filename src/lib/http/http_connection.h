@@ -47,8 +47,11 @@ enum http_doom {
     HTTP_CUT_SHORT, /* by its producer */
 };
 
+/* The connections that count for one address, or one account. */
 struct http_peer_count {
     unsigned connections;
+    struct list unproven; /* of an address: its connections, oldest first */
+    int64_t said_at_ms;   /* that there are too many */
     char key[];
 };
 
@@ -70,6 +73,9 @@ struct http_connection {
     size_t received;  /* of the request under way, counted in inflight */
     struct http_peer peer;
     struct http_peer_count *peer_count;
+    bool is_charged;              /* to an account */
+    struct list unproven_place;   /* until then: in the server's */
+    struct list of_peer_place;    /* and in the address's */
     struct http_request *request; /* unanswered, or NULL */
     struct http_stream *stream;   /* or NULL */
     void *data;
@@ -122,6 +128,9 @@ struct http_server {
     struct list listeners;
     struct list layered_listeners;
     struct map *peers;
+    struct list
+        unproven;       /* connections that nobody answers for, oldest first */
+    int64_t said_at_ms; /* that there are too many of all */
     struct http_connection **by_fd;
     size_t n_by_fd;
     bool is_ending;
@@ -141,6 +150,9 @@ void http_connection_adopt_all(struct http_server *server);
 void http_connection_set_data(struct http_connection *c,
                               void *data,
                               void (*free_data)(void *data));
+bool http_connection_charge(struct http_connection *c,
+                            const char *account,
+                            unsigned most);
 void http_connection_enter(struct http_connection *c, enum http_phase phase);
 void http_connection_doom(struct http_connection *c, enum http_doom doom);
 void http_connection_cut(struct http_connection *c);

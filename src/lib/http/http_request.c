@@ -297,6 +297,12 @@ http_request_on_close(struct http_request *r,
 }
 
 bool
+http_request_charge(struct http_request *r, const char *account, unsigned most)
+{
+    return http_connection_charge(r->connection, account, most);
+}
+
+bool
 http_request_is_closed(const struct http_request *r)
 {
     return r->is_closed;

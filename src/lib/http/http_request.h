@@ -60,6 +60,14 @@ void http_request_set_connection_data(struct http_request *r,
                                       void *data,
                                       void (*free_data)(void *data));
 
+/* Who answers for the connection: from now on it counts for that account, not
+ * for its address. The first account stays. False when the account has `most`
+ * already (0: there is no limit); then nothing changes, and the connection is
+ * one of those that the server closes first when it has too many.
+ */
+bool
+http_request_charge(struct http_request *r, const char *account, unsigned most);
+
 /* The client going before the answer: `fn` is called then, once; never after
  * the answer. One at a time; NULL to forget it.
  */

@@ -22,6 +22,7 @@ static const struct http_limits default_limits = {
     .peer_connections = 4096,
     .receive_ms = 30 * 1000,
     .idle_ms = 120 * 1000,
+    .unproven_ms = 10 * 1000,
     .send_ms = 30 * 1000,
 };
 
@@ -46,6 +47,7 @@ limits_from(const struct http_limits *given)
     OR_DEFAULT(&l, peer_connections);
     OR_DEFAULT(&l, receive_ms);
     OR_DEFAULT(&l, idle_ms);
+    OR_DEFAULT(&l, unproven_ms);
     OR_DEFAULT(&l, send_ms);
     return l;
 }
@@ -85,7 +87,9 @@ static void
 start_sweep(struct http_server *server)
 {
     const struct http_limits *l = &server->limits;
-    int64_t ms = least(l->receive_ms, least(l->idle_ms, l->send_ms)) / 4;
+    int64_t ms = least(least(l->receive_ms, l->unproven_ms),
+                       least(l->idle_ms, l->send_ms))
+                 / 4;
     struct timeval tv;
 
     ms = least(ms < 10 ? 10 : ms, 1000);
@@ -137,6 +141,7 @@ http_server_new(struct loop *loop,
     server->handler = handler;
     server->arg = arg;
     server->peers = map_new();
+    list_init(&server->unproven);
     list_init(&server->fresh);
     list_init(&server->doomed);
     list_init(&server->refused);

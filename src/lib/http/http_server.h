@@ -33,10 +33,13 @@ struct http_limits {
     size_t inflight_bytes; /* 256 MiB: bodies of all connections; then 503 */
     size_t queued_bytes;   /* 8 MiB: unread part of a stream; then dropped */
     unsigned connections;  /* 20,000 */
-    unsigned peer_connections; /* 4,096 from one address, or uid if local */
+    unsigned peer_connections; /* 4,096 that nobody answers for (see
+                                  http_request_charge), of one address, or of
+                                  one uid if local */
     int64_t receive_ms;        /* 30,000: first byte to the end of a request */
     int64_t idle_ms;           /* 120,000: between requests; not for streams */
-    int64_t send_ms;           /* 30,000: a peer reads nothing of an answer */
+    int64_t unproven_ms; /* 10,000: the same where nobody answers for it */
+    int64_t send_ms;     /* 30,000: a peer reads nothing of an answer */
 };
 
 typedef void (*http_server_fn)(struct http_request *request, void *arg);

@@ -16,6 +16,7 @@
 #include "controller/apiserver/policy.h"
 #include "controller/apiserver/render.h"
 #include "controller/apiserver/request.h"
+#include "controller/apiserver/user_counts.h"
 #include "controller/store/store.h"
 #include "lib/api/kind.h"
 #include "lib/base/alloc.h"
@@ -36,6 +37,7 @@ struct world {
     struct policy policy;
     struct loop *loop;
     struct workers *workers;
+    struct user_counts *counts;
     struct store *store;
     struct apiserver *server;
 };
@@ -76,6 +78,16 @@ world_failed(const struct error *err, void *context)
 }
 
 static inline void
+world_moved(const struct object *before,
+            const struct object *after,
+            void *context)
+{
+    struct world *w = context;
+
+    user_counts_moved(w->counts, before, after);
+}
+
+static inline void
 world_init(struct world *w)
 {
     struct error err = {0};
@@ -85,12 +97,15 @@ world_init(struct world *w)
     w->directory = scratch_new();
     w->loop = loop_new();
     w->workers = workers_new(1);
+    w->counts = user_counts_new(&w->time.clock);
     if (store_open(&(struct store_settings){.loop = w->loop,
                                             .clock = &w->time.clock,
                                             .directory = w->directory,
                                             .indexes = apiserver_indexes,
                                             .n_indexes = N_INDEXES,
-                                            .failed = world_failed},
+                                            .moved = world_moved,
+                                            .failed = world_failed,
+                                            .context = w},
                    &w->store,
                    &err)
         < 0)
@@ -100,6 +115,7 @@ world_init(struct world *w)
                                                    .clock = &w->time.clock,
                                                    .store = w->store,
                                                    .workers = w->workers,
+                                                   .counts = w->counts,
                                                    .policy = &w->policy});
     loop_drain(w->loop);
 }
@@ -113,6 +129,7 @@ world_fini(struct world *w)
     workers_free(w->workers);
     loop_drain(w->loop);
     apiserver_free(w->server);
+    user_counts_free(w->counts);
     loop_drain(w->loop);
     loop_free(w->loop);
     scratch_freep(&w->directory);

@@ -64,6 +64,12 @@ handle(struct http_request *r, void *arg)
 
     if (strcmp(path, "/keep") == 0) {
         http_request_on_close(r, give_up, NULL);
+    } else if (strcmp(path, "/account") == 0) {
+        http_request_reply(r,
+                           http_request_charge(r, "one", 3) ? 200 : 429,
+                           NULL,
+                           NULL,
+                           0);
     } else if (strcmp(path, "/many") == 0) {
         http_request_reply_pieces(r, 200, "text/plain", &many, 1);
     } else if (strcmp(path, "/stream") == 0) {
@@ -408,7 +414,7 @@ START_TEST(a_flood_of_small_requests_is_not_hoarded_either)
 }
 END_TEST
 
-START_TEST(a_peer_has_so_many_connections_and_no_more)
+START_TEST(whoever_keeps_silent_makes_way_for_the_next)
 {
     struct http_limits limits = {.peer_connections = 5};
     struct host *h = host_start(&limits);
@@ -417,18 +423,71 @@ START_TEST(a_peer_has_so_many_connections_and_no_more)
 
     for (int i = 0; i < 6; i++)
         fds[i] = site_connect(&h->site);
-    ck_assert(is_cut(fds[5], 5000));
-    ck_assert(!is_cut(fds[4], 50));
+    ck_assert(is_cut(fds[0], 5000));
+    ck_assert(!is_cut(fds[1], 50));
     ck_assert_uint_eq(site_counts(&h->site).refused_connections, 1);
     local = site_connect_unix(&h->site); /* another peer */
     ck_assert(!is_cut(local, 50));
-    for (int i = 0; i < 6; i++)
-        close(fds[i]);
-    for (int i = 0; i < 500 && site_counts(&h->site).connections > 1; i++)
-        usleep(10000);
+    ck_assert(!is_cut(fds[1], 50));
 
     an_honest_client_is_served(h);
+    for (int i = 0; i < 6; i++)
+        close(fds[i]);
     close(local);
+    host_stop(h);
+}
+END_TEST
+
+START_TEST(who_waits_for_an_answer_is_not_cut_for_a_newcomer)
+{
+    struct http_limits limits = {.peer_connections = 2};
+    struct host *h = host_start(&limits);
+    int fds[3];
+
+    for (int i = 0; i < 2; i++) {
+        fds[i] = site_connect(&h->site);
+        site_send(fds[i], "GET /keep HTTP/1.1\r\nHost: h\r\n\r\n");
+    }
+    await(&h->handled, 2);
+    fds[2] = site_connect(&h->site);
+
+    ck_assert(is_cut(fds[2], 5000));
+    ck_assert(!is_cut(fds[0], 50));
+    for (int i = 0; i < 3; i++)
+        close(fds[i]);
+    host_stop(h);
+}
+END_TEST
+
+START_TEST(an_account_has_so_many_and_its_address_is_free_again)
+{
+    struct http_limits limits = {.peer_connections = 2, .unproven_ms = 300};
+    struct host *h = host_start(&limits);
+    struct strbuf answer = STRBUF_INIT;
+    int fds[5];
+
+    for (int i = 0; i < 4; i++) {
+        fds[i] = site_connect(&h->site);
+        site_send(fds[i], "GET /account HTTP/1.1\r\nHost: h\r\n\r\n");
+        strbuf_truncate(&answer, 0);
+        ck_assert(site_read_answer(fds[i], &answer));
+        ck_assert_ptr_nonnull(strstr(answer.text, i < 3 ? " 200 " : " 429 "));
+    }
+    /* Those three outlive the time of whoever proves nothing. */
+    ck_assert(is_cut(fds[3], 5000));
+    ck_assert(!is_cut(fds[0], 0));
+    close(fds[0]);
+    for (int i = 0; i < 500 && site_counts(&h->site).connections > 2; i++)
+        usleep(10000);
+    fds[4] = site_connect(&h->site);
+    site_send(fds[4], "GET /account HTTP/1.1\r\nHost: h\r\n\r\n");
+    strbuf_truncate(&answer, 0);
+    ck_assert(site_read_answer(fds[4], &answer));
+
+    ck_assert_ptr_nonnull(strstr(answer.text, " 200 "));
+    for (int i = 1; i < 5; i++)
+        close(fds[i]);
+    strbuf_fini(&answer);
     host_stop(h);
 }
 END_TEST
@@ -442,7 +501,8 @@ START_TEST(all_together_have_so_many_connections)
     for (int i = 0; i < 4; i++)
         fds[i] = site_connect(&h->site);
 
-    ck_assert(is_cut(fds[3], 5000));
+    ck_assert(is_cut(fds[0], 5000));
+    ck_assert(!is_cut(fds[3], 50));
     for (int i = 0; i < 4; i++)
         close(fds[i]);
     host_stop(h);
@@ -532,7 +592,9 @@ SUITE("http_limits",
       bodies_in_flight_are_bounded_and_small_requests_still_pass,
       what_is_sent_ahead_of_an_answer_is_not_hoarded,
       a_flood_of_small_requests_is_not_hoarded_either,
-      a_peer_has_so_many_connections_and_no_more,
+      whoever_keeps_silent_makes_way_for_the_next,
+      who_waits_for_an_answer_is_not_cut_for_a_newcomer,
+      an_account_has_so_many_and_its_address_is_free_again,
       all_together_have_so_many_connections,
       a_stream_that_is_not_read_is_dropped,
       a_stream_that_stands_still_with_little_queued_is_dropped_in_time,

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission_limits.c - what the site's `limits:` say of objects: how many a
+ * user may hold, the most that a job may ask for, and what it gets that asks
+ * for nothing
+ *
+ * Administrators may exceed what is said of jobs. What is there already keeps
+ * what it has, until somebody changes it.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/apiserver/admission.h"
+#include "controller/apiserver/caller.h"
+#include "controller/apiserver/policy.h"
+#include "controller/apiserver/request.h"
+#include "controller/apiserver/server.h"
+#include "controller/apiserver/site_limits.h"
+#include "controller/apiserver/user_counts.h"
+#include "controller/apiserver/user_limits.h"
+#include "lib/api/kind.h"
+#include "lib/api/meta.h"
+#include "lib/api/object.h"
+#include "lib/api/object_owner.h"
+#include "lib/base/arena.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+
+#define SECOND_US 1000000
+
+/* Who is at the limit may still release, cancel and annotate: changes that
+ * add this little, up to so much over it (the last object may be over it, too).
+ */
+#define SMALL_CHANGE  1024
+#define SMALL_CHANGES (16u << 20)
+
+static bool
+refuse(struct request *q,
+       const struct json *tree,
+       const char *rule,
+       const char *why)
+{
+    reply_forbidden(&q->reply,
+                    q->route.kind,
+                    json_path_text(tree, "metadata.name"),
+                    "%s: %s",
+                    rule,
+                    why);
+    return false;
+}
+
+static bool
+refuse_objects(struct request *q, const struct json *tree, int64_t most)
+{
+    return refuse(
+        q,
+        tree,
+        "UserLimits",
+        arena_printf(q->arena,
+                     "user '%s' has %" PRId64 " unfinished jobs and other "
+                     "objects, the most that the site allows "
+                     "(limits.perUser.objects); wait until some have finished, "
+                     "or cancel or delete some",
+                     q->caller->name,
+                     most));
+}
+
+static bool
+refuse_bytes(struct request *q, const struct json *tree, int64_t most)
+{
+    return refuse(
+        q,
+        tree,
+        "UserLimits",
+        arena_printf(q->arena,
+                     "the jobs and other objects of user '%s', with their "
+                     "scripts and environments, fill the %" PRId64
+                     " MiB that the site allows (limits.perUser.bytes); "
+                     "delete some, finished ones too ('kctl delete job ID')",
+                     q->caller->name,
+                     most >> 20));
+}
+
+static int64_t
+growth(const struct json *tree, const struct object *old_object)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    json_print(tree, &text);
+    return (int64_t)text.length - (int64_t)old_object->length;
+}
+
+static bool
+may_change(const struct json *tree,
+           const struct object *old_object,
+           int64_t bytes,
+           int64_t most)
+{
+    int64_t more;
+
+    if (bytes < most)
+        return true;
+    more = growth(tree, old_object);
+    return more <= 0 || (more <= SMALL_CHANGE && bytes < most + SMALL_CHANGES);
+}
+
+bool
+user_limits_admit(struct request *q,
+                  struct json *tree,
+                  const struct object *old_object)
+{
+    const struct limits *limits = &q->server->policy->limits;
+    struct user_count has;
+    uid_t owner;
+
+    if (!user_limits_bind(q)
+        || (old_object != NULL
+            && (!object_owner(old_object, &owner) || owner != q->caller->uid)))
+        return true;
+    has = user_counts_get(q->server->counts, q->caller->uid);
+    if (limits->per_user.objects > 0 && old_object == NULL
+        && has.objects >= limits->per_user.objects)
+        return refuse_objects(q, tree, limits->per_user.objects);
+    if (limits->per_user.bytes == 0)
+        return true;
+    if (old_object == NULL
+            ? has.bytes + (int64_t)q->length <= limits->per_user.bytes
+            : may_change(tree, old_object, has.bytes, limits->per_user.bytes))
+        return true;
+    return refuse_bytes(q, tree, limits->per_user.bytes);
+}
+
+static const struct json *
+old_pod_spec(struct request *q, const struct object *old_object)
+{
+    const struct json *tree = request_old_tree(q, old_object);
+
+    return q->route.kind == &pod_kind
+               ? json_get(tree, "spec")
+               : json_get_path(tree, "spec.template.spec");
+}
+
+/* A number of seconds in a pod's spec that must not be above the site's most.
+ * What stood there before may stay.
+ */
+static bool
+check_most(struct request *q,
+           struct json *tree,
+           const struct object *old_object,
+           const char *rule,
+           const char *field,
+           const char *setting,
+           int64_t most_s)
+{
+    int64_t wanted = json_get_int(admission_pod_spec(q, tree), field, 0);
+    const struct json *old_spec = NULL;
+
+    if (wanted <= most_s || q->caller->type == CALLER_ADMINISTRATOR)
+        return true;
+    if (old_object != NULL)
+        old_spec = old_pod_spec(q, old_object);
+    if (old_spec != NULL && json_get_int(old_spec, field, 0) == wanted)
+        return true;
+    return refuse(q,
+                  tree,
+                  rule,
+                  arena_printf(q->arena,
+                               "%s of %" PRId64 " seconds is more than the "
+                               "%" PRId64 " that the site allows (limits.%s); "
+                               "ask for less",
+                               field,
+                               wanted,
+                               most_s,
+                               setting));
+}
+
+static bool
+binds_jobs(const struct request *q)
+{
+    return caller_is_person(q->caller)
+           && q->route.subresource == SUBRESOURCE_NONE;
+}
+
+bool
+maximum_time_admit(struct request *q,
+                   struct json *tree,
+                   const struct object *old_object)
+{
+    static const char field[] = "activeDeadlineSeconds";
+    int64_t most_s = q->server->policy->limits.maximum_time_us / SECOND_US;
+    struct json *spec = admission_pod_spec(q, tree);
+    const struct json *old_spec;
+
+    if (most_s == 0 || !binds_jobs(q) || spec == NULL)
+        return true;
+    if (json_get(spec, field) != NULL)
+        return check_most(q,
+                          tree,
+                          old_object,
+                          "MaximumTime",
+                          field,
+                          "maximumTime",
+                          most_s);
+    old_spec = old_object != NULL ? old_pod_spec(q, old_object) : NULL;
+    /* What had none before may go on without. */
+    if (q->caller->type != CALLER_ADMINISTRATOR
+        && (old_spec == NULL || json_get(old_spec, field) != NULL))
+        json_set_int(q->arena, spec, field, most_s);
+    return true;
+}
+
+bool
+maximum_grace_admit(struct request *q,
+                    struct json *tree,
+                    const struct object *old_object)
+{
+    int64_t most_s = q->server->policy->limits.maximum_grace_us / SECOND_US;
+
+    return most_s == 0 || !binds_jobs(q)
+           || check_most(q,
+                         tree,
+                         old_object,
+                         "MaximumGrace",
+                         "terminationGracePeriodSeconds",
+                         "maximumGrace",
+                         most_s);
+}
+
+static const char *
+pids_of(const struct request *q, const struct json *tree)
+{
+    const struct json *annotations = json_get_path(
+        tree,
+        q->route.kind == &job_kind ? "spec.template.metadata.annotations"
+                                   : "metadata.annotations");
+    const char *text = json_get_text(annotations, ANNOTATION_PIDS);
+
+    return text != NULL ? text : "";
+}
+
+static void
+set_pids(struct request *q, struct json *tree, int64_t pids)
+{
+    struct json *pod = q->route.kind == &job_kind
+                           ? json_get_path(tree, "spec.template")
+                           : tree;
+    struct json *meta;
+
+    if (pod == NULL)
+        return;
+    meta = json_make_object(q->arena, pod, "metadata");
+    json_set(q->arena,
+             json_make_object(q->arena, meta, "annotations"),
+             ANNOTATION_PIDS,
+             json_stringf(q->arena, "%" PRId64, pids));
+}
+
+/* The agent reads it from the pod's annotations. Nobody but an administrator
+ * may ask for more than the site's number.
+ */
+bool
+pids_admit(struct request *q,
+           struct json *tree,
+           const struct object *old_object)
+{
+    int64_t most = q->server->policy->limits.pids_per_pod;
+    const char *text = pids_of(q, tree);
+
+    if (most == 0 || !binds_jobs(q))
+        return true;
+    if (text[0] == '\0' && old_object == NULL)
+        set_pids(q, tree, most);
+    if (strtoll(text, NULL, 10) <= most
+        || q->caller->type == CALLER_ADMINISTRATOR
+        || (old_object != NULL
+            && strcmp(pids_of(q, request_old_tree(q, old_object)), text) == 0))
+        return true;
+    return refuse(q,
+                  tree,
+                  "PidsPerPod",
+                  arena_printf(q->arena,
+                               "%s processes (" ANNOTATION_PIDS ") are more "
+                               "than the %" PRId64 " that the site allows "
+                               "(limits.pidsPerPod); ask for less",
+                               text,
+                               most));
+}
+
+static bool
+asks_for_memory(const struct json *resources)
+{
+    return json_get(json_get(resources, "requests"), "memory") != NULL
+           || json_get(json_get(resources, "limits"), "memory") != NULL;
+}
+
+bool
+default_memory_admit(struct request *q,
+                     struct json *tree,
+                     const struct object *old_object)
+{
+    int64_t bytes = q->server->policy->limits.default_memory;
+    struct json *containers =
+        json_get(admission_pod_spec(q, tree), "containers");
+    struct json *resources, *main;
+
+    (void)old_object;
+    main = json_is(containers, JSON_ARRAY) ? json_at(containers, 0) : NULL;
+    if (bytes == 0 || main == NULL || !caller_is_person(q->caller)
+        || asks_for_memory(json_get(main, "resources")))
+        return true;
+    resources = json_make_object(q->arena, main, "resources");
+    json_set(q->arena,
+             json_make_object(q->arena, resources, "requests"),
+             "memory",
+             json_stringf(q->arena, "%" PRId64, bytes));
+    json_set(q->arena,
+             json_make_object(q->arena, resources, "limits"),
+             "memory",
+             json_stringf(q->arena, "%" PRId64, bytes));
+    return true;
+}

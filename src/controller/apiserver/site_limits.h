@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* site_limits.h - how much one user may have of the controller, and the most that a
+ * job may ask for, as the site says in `limits:` of controller.yaml
+ *
+ * Plain data, a part of the policy: a reload replaces it on the loop's thread.
+ * 0 is no limit, and no default.
+ */
+#pragma once
+
+#include <stdint.h>
+
+struct limits {
+    struct {
+        int64_t objects; /* not finished, and not made for one of the user's */
+        int64_t bytes; /* of all of the user's objects, scripts, environments */
+        int64_t connections;
+        int64_t watches;
+        int64_t log_readers;
+        int64_t requests_per_second;
+    } per_user;
+    int64_t maximum_time_us;  /* a pod's activeDeadlineSeconds */
+    int64_t maximum_grace_us; /* its terminationGracePeriodSeconds */
+    int64_t pids_per_pod;     /* of a pod that asks for no number */
+    int64_t default_memory;   /* bytes: of a pod that asks for no memory */
+};

@@ -1,0 +1,216 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# One user takes all of something: objects, bytes, watches, readers of output,
+# connections, requests. The user is told which limit of the site that is, and
+# what to do; the other user and root notice nothing.
+
+# shellcheck disable=SC2119,SC2317 # functions that are called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+need munged curl jq
+cluster_begin
+need kiln-controller kiln-agent ksub kctl
+if ! cluster_user kilntest1 || ! cluster_user kilntest2; then
+    skip_all "only root can make users"
+fi
+cluster_munge
+root() { kctl --server "http+unix://$cluster/socket" "$@"; }
+pods=/api/v1/namespaces/default/pods
+
+configure() { # LIMITS
+    printf 'limits: {%s}\nlogLevel: info\n' "$1" \
+        >"$cluster/etc/controller.yaml"
+}
+reloads=0
+has_reloaded() {
+    [ "$(grep -c 'configuration was reloaded' "$cluster/log/controller")" \
+        -ge "$reloads" ]
+}
+reconfigure() {
+    configure "$1"
+    reloads=$((reloads + 1))
+    signal controller HUP
+    wait_for 10 has_reloaded || bail_out "the controller does not reload"
+}
+controller() {
+    cluster_controller --socket "$cluster/socket" \
+        --config "$cluster/etc/controller.yaml"
+}
+# get USER TARGET: status and body, and the Retry-After, on one line.
+get() {
+    # shellcheck disable=SC2016 # expanded by the inner shell
+    as "$1" sh -c 'curl -s --max-time 10 -D - --unix-socket "$0" \
+        "http://kiln$1"' "$cluster/socket" "$2" | tr -d '\r' | tr '\n' ' '
+}
+# code USER METHOD TARGET BODY
+code() {
+    # shellcheck disable=SC2016
+    as "$1" sh -c 'curl -s --max-time 10 -o /dev/null -w "%{http_code}" \
+        -X "$1" -H "Content-Type: application/json" --data-binary "$3" \
+        --unix-socket "$0" "http://kiln$2"' "$cluster/socket" "$2" "$3" "$4"
+}
+# hold USER N TARGET: N streams, which last until let_go.
+held_begun() {
+    [ "$(cat "$cluster"/held.* | grep -c '^< HTTP/1.1 200')" -eq "$1" ]
+}
+hold() {
+    hold_n=$2
+    while [ "$hold_n" -gt 0 ]; do
+        # shellcheck disable=SC2016 # expanded by the inner shell
+        as "$1" sh -c 'echo $$ >>held; exec curl -sNv --max-time 60 \
+            --unix-socket "$0" "http://kiln$1"' "$cluster/socket" "$3" \
+            >"$cluster/held.$hold_n" 2>&1 &
+        hold_n=$((hold_n - 1))
+    done
+    wait_for 10 held_begun "$2" || bail_out "streams do not begin: $3"
+}
+let_go() {
+    # shellcheck disable=SC2046 # words
+    kill $(cat "$cluster"/home/*/held)
+    rm -f "$cluster"/home/*/held "$cluster"/held.*
+}
+answers_with() { # PATTERN USER TARGET
+    get "$2" "$3" | grep -Eq "$1"
+}
+
+# --- the configuration --------------------------------------------------------
+check() {
+    configure "$1"
+    kiln-controller --check-config --config "$cluster/etc/controller.yaml" \
+        --state-dir "$cluster/none" 2>&1
+}
+like "a limit that is no number is refused" "$(check 'perUser: {objects: many}')" \
+    'limits.perUser.objects: .*many'
+like "nor is one below zero taken" "$(check 'perUser: {watches: -1}')" \
+    'limits.perUser.watches: .*-1'
+like "a mistyped one is named" "$(check 'perUser: {obejcts: 5}')" \
+    'limits.perUser.obejcts.*limits.perUser.objects'
+like "nor a time without sense" "$(check 'maximumTime: soon')" \
+    'limits.maximumTime: .*soon'
+
+# --- objects and bytes --------------------------------------------------------
+configure 'perUser: {objects: 3, bytes: 1Mi}, maximumTime: 1h, maximumGrace: 1m'
+controller
+cluster_agent n1 --topology 'package:1 core:8 pu:1'
+for _ in 1 2 3; do as kilntest1 ksub -H --wrap true >/dev/null; done
+like "who has as many objects as the site allows is told figure and key" \
+    "$(as kilntest1 ksub -H --wrap true 2>&1)" \
+    "UserLimits: .*has 3 unfinished jobs.*limits.perUser.objects.*cancel"
+like "another user submits" "$(as kilntest2 ksub -H --wrap true 2>&1)" \
+    '[0-9]'
+like "nor is root counted" "$(for _ in 1 2 3 4; do code kilntest2 GET $pods ''
+    root create namespace "n$_" -o name; done)" 'n4'
+stop controller
+controller
+like "a restart has counted them at once" \
+    "$(as kilntest1 ksub -H --wrap true 2>&1)" 'limits.perUser.objects'
+first=$(root get jobs -o name -l kiln.hpc/user=kilntest1 | head -n 1)
+as kilntest1 kctl delete "$first" >/dev/null
+can_submit() { as kilntest1 ksub -H --wrap true; }
+ok "and who deletes one may submit another" wait_for 10 can_submit
+
+job='{"apiVersion":"batch/v1","kind":"Job","metadata":{"generateName":"big-",
+"annotations":{"x":"%s"}},"spec":{"suspend":true,"template":{"spec":{
+"restartPolicy":"Never","containers":[{"name":"main","command":["true"]}]}}}}'
+reconfigure 'perUser: {objects: 1000, bytes: 1Mi}, maximumTime: 1h, maximumGrace: 1m'
+x=$(head -c 200000 /dev/zero | tr '\0' x)
+# shellcheck disable=SC2059
+printf "$job" "$x" >"$cluster/home/big.json"
+fill() {
+    fill_n=0
+    while [ "$fill_n" -lt 12 ]; do
+        as kilntest1 kctl create -f "$cluster/home/big.json" 2>&1 || return 0
+        fill_n=$((fill_n + 1))
+    done
+}
+like "bytes have a limit" "$(fill)" \
+    'UserLimits: .*fill the 1 MiB.*limits.perUser.bytes.*delete'
+ok "the other user has as many" \
+    as kilntest2 kctl create -f "$cluster/home/big.json"
+like "who is full still changes what is there" \
+    "$(as kilntest1 kctl label "$(root get jobs -o name -l kiln.hpc/user=kilntest1 |
+        tail -n 1)" a=b 2>&1)" 'labeled|labelled'
+
+# --- what a job may ask for ---------------------------------------------------
+reconfigure 'perUser: {objects: 1000}, maximumTime: 1h, maximumGrace: 1m,
+  pidsPerPod: 77, defaultMemory: 64Mi'
+like "a time limit above the site's is refused" \
+    "$(as kilntest1 ksub -t 2:00:00 --wrap true 2>&1)" \
+    'MaximumTime: .*7200.*3600.*limits.maximumTime'
+like "so is a grace that never ends" "$(
+    as kilntest1 sh -c 'cat >grace.json; kctl create -f grace.json 2>&1' <<'TXT'
+{"apiVersion":"v1","kind":"Pod","metadata":{"name":"g"},"spec":
+{"restartPolicy":"Never","terminationGracePeriodSeconds":9000000000,
+"containers":[{"name":"main","command":["true"]}]}}
+TXT
+)" 'MaximumGrace: .*9000000000.*60.*limits.maximumGrace'
+id=$(as kilntest1 ksub --parsable -H --wrap true)
+is "a job that asks for nothing gets the site's time, memory and processes" \
+    "$(root get job "$id" -o json | jq -c '.spec.template |
+        [.spec.activeDeadlineSeconds, .spec.containers[0].resources.limits.memory,
+         .metadata.annotations["kiln.hpc/pids-limit"]]')" \
+    '[3600,"67108864","77"]'
+
+# --- streams ------------------------------------------------------------------
+reconfigure 'perUser: {watches: 3, logReaders: 2}'
+watch="$pods?watch=1&timeoutSeconds=30"
+hold kilntest1 3 "$watch"
+ok "one watch too many is a 429 with figure, key and Retry-After" \
+    wait_for 10 answers_with \
+    '^HTTP/1.1 429 .*Retry-After: 5.*has 3 watches.*limits.perUser.watches' \
+    kilntest1 "$watch"
+like "another user watches" "$(get kilntest2 "$pods?watch=1&timeoutSeconds=1")" \
+    '^HTTP/1.1 200'
+let_go
+ok "watches that have ended do not count" wait_for 10 answers_with \
+    '^HTTP/1.1 200' kilntest1 "$pods?watch=1&timeoutSeconds=1"
+
+for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
+    root taint node n1 "$key-" >/dev/null
+done
+for user in kilntest1 kilntest2; do
+    as $user ksub --parsable --wrap 'echo begun; exec sleep 60' \
+        >"$cluster/$user.id"
+done
+is_running_job() { root get job "$1" --no-headers | grep -qw Running; }
+one=$(cat "$cluster/kilntest1.id")
+two=$(cat "$cluster/kilntest2.id")
+both_run() { is_running_job "$one" && is_running_job "$two"; }
+ok "two users' jobs run" wait_for 20 both_run
+hold kilntest1 2 "$pods/job-$one-0/log?follow=true"
+ok "one reader of output too many is a 429" wait_for 10 answers_with \
+    '^HTTP/1.1 429 .*has 2 readers.*limits.perUser.logReaders' \
+    kilntest1 "$pods/job-$one-0/log?follow=true"
+like "another user reads on the same node" \
+    "$(get kilntest2 "$pods/job-$two-0/log")" '^HTTP/1.1 200 .*begun'
+let_go
+
+# --- connections and requests -------------------------------------------------
+reconfigure 'perUser: {connections: 4, watches: 100}'
+hold kilntest1 4 "$watch"
+ok "one connection too many is a 429, not a reset" wait_for 10 answers_with \
+    '^HTTP/1.1 429 .*has 4 connections.*limits.perUser.connections' \
+    kilntest1 "$pods"
+like "another user connects" "$(get kilntest2 "$pods")" '^HTTP/1.1 200'
+not_ok "by TCP and MUNGE it is the same user's count" \
+    as kilntest1 kctl get pods
+like "kctl says why" "$(as kilntest1 kctl get pods 2>&1)" \
+    'limits.perUser.connections'
+let_go
+
+reconfigure 'perUser: {requestsPerSecond: 20}'
+# codes USER: of 200 requests on one connection.
+codes() {
+    # shellcheck disable=SC2016
+    as "$1" sh -c 'curl -s --unix-socket "$0" -o /dev/null \
+        -w "%{http_code}\n" "http://kiln/api/v1/namespaces/default?[1-200]"' \
+        "$cluster/socket" | sort | uniq -c | tr '\n' ' '
+}
+like "who asks too often is slowed down" "$(codes kilntest1)" '200.* 429'
+like "root is not" "$(curl -s --unix-socket "$cluster/socket" -o /dev/null \
+    -w '%{http_code}\n' 'http://kiln/api/v1/namespaces/default?[1-200]' |
+    sort | uniq -c | tr '\n' ' ')" '^ *200 200 $'
+ok "nor is another user" as kilntest2 kctl get pods
+finish
