@@ -71,10 +71,9 @@ follower=$!
 follows() { grep -q patience "$cluster/followed"; }
 ok "a user follows what a job writes" wait_for 20 follows
 stop n1 KILL
-wait "$follower"
-is "who is told, when the agent dies, that this was not its end" "$?" 69
-like "in words" "$(cat "$cluster/followed")" \
-    '^kctl: logs: .*broke off.*again'
+is_told() { grep -q '^kctl: logs: .*broke off.*waiting' "$cluster/followed"; }
+ok "who is told, when the agent dies, that he has to wait" \
+    wait_for 20 is_told
 end b 7
 kill -KILL "$(process_of "$dies")"
 kill -0 "$(process_of "$stays")"
@@ -107,6 +106,9 @@ agent
 ok "a job that ends while the agent is stopped is complete" \
     wait_for 20 state_is "$stays" Completed
 is "and was started once" "$(starts_of "$stays")" 1
+wait "$follower"
+is "who followed it through both saw its end" "$?" 0
+is "and nothing twice" "$(grep -c patience "$cluster/followed")" 1
 
 # --- killed over and over while jobs start ------------------------------------
 ids=

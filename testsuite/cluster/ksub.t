@@ -116,20 +116,31 @@ is "a script that is not there is 66" "$status" 66
 
 # --- what when the controller goes away --------------------------------------
 
-stop controller KILL
 status=0
-ksub job.sh 2>err || status=$?
+KILN_SERVER=http+unix:///nowhere/socket ksub job.sh 2>err || status=$?
 is "a controller that cannot be reached is 69" "$status" 69
 ok "and the message says how to find it" grep -q "KILN_SERVER" err
 
+stop controller KILL
+ksub --parsable --wrap true >late 2>err &
+late=$!
+ok "a submission waits for a controller that restarts, and says so" \
+    wait_for 10 grep -q '^ksub: no answer yet' err
 cluster_controller --allow-root-jobs
+wait "$late"
+is "and is made when it is back" "$?" 0
+like "once" "$(cat late)" '^[0-9]+$'
+is "with one line for the wait" "$(wc -l <err)" 1
+
 (
-    ksub --wait --wrap 'sleep 3; exit 5' >/dev/null
+    ksub --wait --wrap 'sleep 3; exit 5' >/dev/null 2>told
     echo $? >waited
 ) &
 waiting=$!
 sleep 1
 stop controller KILL
+ok "who waits for a job is told" wait_for 10 grep -q \
+    '^ksub: the controller does not answer; waiting until it does' told
 cluster_controller --allow-root-jobs
 wait "$waiting"
 is "--wait lives through a restart of the controller" "$(cat waited)" 5

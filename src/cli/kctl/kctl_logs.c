@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/connect/connection.h"
@@ -18,6 +19,7 @@
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/base/arena.h"
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
@@ -27,8 +29,11 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-#define ALL_LINES 0                /* no --tail */
-#define INDEX     ANNOTATION_INDEX /* it is a label, too */
+#define ALL_LINES     0 /* no --tail */
+#define RESUME_MS     250
+#define RESUME_FOR_US INT64_C(60000000)
+#define SAY_AFTER_US  INT64_C(1000000)
+#define INDEX         ANNOTATION_INDEX /* it is a label, too */
 
 struct logs_options {
     struct common_options common;
@@ -248,27 +253,83 @@ query_of(const struct logs_options *o, struct arena *arena)
 struct sink {
     int result;
     bool has_begun;
+    uint64_t bytes;        /* that were shown */
+    uint64_t bytes_before; /* when it broke off last */
+    uint64_t to_skip;      /* of what comes: it was shown before */
+    int64_t lost_us;       /* since when nothing came; monotonic, 0: it does */
+    bool is_said;
 };
 
 static void
 take_piece(const void *bytes, size_t length, void *context)
 {
     struct sink *sink = context;
+    const char *from = bytes;
+    size_t skipped = length;
 
     sink->has_begun = true;
-    if (sink->result == 0)
-        sink->result = fd_write_all(STDOUT_FILENO, bytes, length);
+    if ((uint64_t)skipped > sink->to_skip)
+        skipped = (size_t)sink->to_skip;
+    sink->to_skip -= skipped;
+    from += skipped;
+    length -= skipped;
+    if (sink->result == 0 && length > 0)
+        sink->result = fd_write_all(STDOUT_FILENO, from, length);
+    sink->bytes += length;
+}
+
+/* What is shown from the first byte on can be gone on with where it broke off;
+ * where the last lines begin is another place each time.
+ */
+static bool
+can_resume(const struct logs_options *o)
+{
+    return o->follows && o->tail == ALL_LINES && o->since == NULL
+           && o->since_time == NULL && !o->timestamps;
+}
+
+static int64_t
+now_us(void)
+{
+    return clock_monotonic_us(&clock_system);
+}
+
+/* The controller or the agent is away: whether to ask again. A pod that is gone
+ * is not looked for.
+ */
+static bool
+wait_to_resume(struct sink *sink, int r, const struct errand *errand)
+{
+    if (r == -EKEYREJECTED || errand->code == 404 || errand->code == 403
+        || errand->code == 400)
+        return false;
+    if (sink->bytes > sink->bytes_before || sink->lost_us == 0) {
+        sink->lost_us = now_us();
+        sink->is_said = false;
+    }
+    if (now_us() - sink->lost_us > RESUME_FOR_US)
+        return false;
+    if (!sink->is_said && now_us() - sink->lost_us >= SAY_AFTER_US) {
+        sink->is_said = true;
+        fprintf(stderr,
+                "kctl: logs: the output broke off, as the controller or the "
+                "node's agent is away; waiting until it goes on\n");
+    }
+    nanosleep(&(struct timespec){.tv_nsec = RESUME_MS * 1000000}, NULL);
+    sink->bytes_before = sink->bytes;
+    sink->to_skip = sink->bytes;
+    return true;
 }
 
 static int
-stream(struct kctl *kctl,
-       const struct logs_options *o,
-       const struct target_object *pod,
-       struct error *err)
+stream_once(struct kctl *kctl,
+            const struct logs_options *o,
+            const struct target_object *pod,
+            struct sink *sink,
+            struct errand *errand,
+            struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    CLEANUP_ERRAND struct errand errand = {0};
-    struct sink sink = {0};
     const struct client_request request = {
         .verb = CLIENT_GET,
         .kind = &pod_kind,
@@ -278,13 +339,31 @@ stream(struct kctl *kctl,
         .query = query_of(o, arena),
         .raw = true,
         .data = take_piece,
-        .data_context = &sink,
+        .data_context = sink,
     };
+
+    return errand_run(kctl_client(kctl), NULL, &request, errand, err);
+}
+
+static int
+stream(struct kctl *kctl,
+       const struct logs_options *o,
+       const struct target_object *pod,
+       struct error *err)
+{
+    CLEANUP_ERRAND struct errand errand = {0};
+    struct sink sink = {0};
     int r = kctl_open(kctl, err);
 
     if (r < 0)
         return r;
-    r = errand_run(kctl_client(kctl), NULL, &request, &errand, err);
+    for (;;) {
+        r = stream_once(kctl, o, pod, &sink, &errand, err);
+        if (r == 0 || sink.result < 0 || !can_resume(o) || !sink.has_begun
+            || !wait_to_resume(&sink, r, &errand))
+            break;
+        errand_fini(&errand);
+    }
     if (r < 0 && r != -EKEYREJECTED && sink.has_begun)
         return error_set(err,
                          r,

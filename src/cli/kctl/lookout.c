@@ -29,6 +29,7 @@ struct keeper {
     char *version;
     struct error *err;
     int result;
+    unsigned n_lost; /* in a row */
 };
 
 static void
@@ -85,6 +86,11 @@ lose(struct keeper *k, const struct client_event *event)
     client_stop(k->watch);
     k->watch = NULL;
     if (event->status == NULL) {
+        /* Not of a watch that ended in good order. */
+        if (k->n_lost++ == 1)
+            fprintf(stderr,
+                    "kctl: the controller does not answer; waiting until it "
+                    "does\n");
         timer_start(k->retry, RETRY_MS);
         return;
     }
@@ -106,6 +112,7 @@ keeper_event(const struct client_event *event, void *context)
         lose(k, event);
         return;
     }
+    k->n_lost = 0;
     if (event->text != NULL)
         take_text(k,
                   event->text,

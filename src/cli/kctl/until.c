@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cli/connect/outage.h"
 #include "cli/kctl/kctl.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
@@ -84,6 +85,7 @@ until_met(struct kctl *kctl,
         .synced = until_listed,
         .context = &u,
     };
+    struct outage *outage;
     struct timer *timer;
     int r = kctl_open(kctl, err);
 
@@ -93,10 +95,12 @@ until_met(struct kctl *kctl,
     u.loop = settings.client->loop;
     u.informer = informer_new(&settings);
     timer = timer_new(u.loop, until_late, &u);
+    outage = outage_new(u.loop, u.informer, "kctl");
     if (timeout_us > 0)
         timer_start(timer, timeout_us / 1000);
     loop_run(u.loop);
     timer_free(timer);
+    outage_free(outage);
     informer_free(u.informer);
     if (u.has_timed_out)
         return error_set(err,

@@ -17,6 +17,7 @@
 
 #define FIRST_PAUSE_MS 100
 #define MOST_PAUSE_MS  2000
+#define SAY_US         INT64_C(1000000)
 
 /* No answer came, though something was there to answer. */
 static bool
@@ -28,14 +29,26 @@ leaves_in_doubt(const struct errand *errand, int r)
            || r == -ECONNABORTED;
 }
 
-/* One that refuses the connection will refuse the next one too; but a job
- * that may be there already is worth the wait for a controller that restarts.
+/* A machine that refuses the connection is there, and its controller may be
+ * restarting. One that cannot be reached at all is waited for only when the job
+ * may be there already.
  */
 static bool
 is_worth_repeating(const struct errand *errand, int r, bool in_doubt)
 {
     return leaves_in_doubt(errand, r) || errand->code == 429
-           || errand->code == 503 || (in_doubt && errand->code == 0);
+           || errand->code == 503
+           || (errand->code == 0 && (in_doubt || r == -ECONNREFUSED));
+}
+
+/* Once, after a second. */
+static void
+say_waiting(const struct error *err, int64_t left_ms)
+{
+    fprintf(stderr,
+            "ksub: no answer yet, trying for %lld s more: %s\n",
+            (long long)(left_ms + 500) / 1000,
+            err->text);
 }
 
 static void
@@ -91,11 +104,12 @@ delivery_run(const struct delivery *d,
              const struct object **ret_job,
              struct error *err)
 {
-    const int64_t until =
-        clock_monotonic_us(&clock_system) + d->patience_ms * 1000;
+    const int64_t began = clock_monotonic_us(&clock_system);
+    const int64_t until = began + d->patience_ms * 1000;
     int64_t pause_ms = FIRST_PAUSE_MS;
     char key[UUID_SIZE];
     bool in_doubt = false;
+    bool is_said = false;
 
     random_uuid(key);
     for (;;) {
@@ -111,6 +125,11 @@ delivery_run(const struct delivery *d,
         if (!is_worth_repeating(&errand, r, in_doubt)
             || clock_monotonic_us(&clock_system) + pause_ms * 1000 > until)
             return in_doubt && errand.code == 0 ? say_doubt(d, r, err) : r;
+        if (!is_said && clock_monotonic_us(&clock_system) > began + SAY_US) {
+            is_said = true;
+            say_waiting(err,
+                        (until - clock_monotonic_us(&clock_system)) / 1000);
+        }
         nanosleep(&(struct timespec){.tv_sec = pause_ms / 1000,
                                      .tv_nsec = pause_ms % 1000 * 1000000},
                   NULL);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "cli/connect/outage.h"
 #include "lib/api/job.h"
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
@@ -101,6 +102,7 @@ follow_job(struct client *client,
     CLEANUP_FREE char *selector =
         xasprintf("metadata.name=%s", job->meta->name);
     struct follow f = {.loop = client->loop, .first = job};
+    struct outage *outage;
     const struct informer_settings settings = {
         .client = client,
         .kind = &job_kind,
@@ -112,7 +114,9 @@ follow_job(struct client *client,
     };
 
     f.informer = informer_new(&settings);
+    outage = outage_new(client->loop, f.informer, "ksub");
     loop_run(client->loop);
+    outage_free(outage);
     informer_free(f.informer);
     if (f.is_gone)
         return error_set(err,

@@ -345,6 +345,12 @@ informer_new(const struct informer_settings *settings)
 /* Look */
 
 bool
+informer_is_cut_off(const struct informer *in)
+{
+    return timer_is_running(in->retry);
+}
+
+bool
 informer_has_synced(const struct informer *in)
 {
     return in->has_synced;

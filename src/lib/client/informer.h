@@ -42,6 +42,7 @@ struct informer *informer_new(const struct informer_settings *settings)
 DEFINE_CLEANUP(struct informer, informer_free)
 
 /* Look. Find: borrowed until the next change. */
+bool informer_is_cut_off(const struct informer *informer); /* to try again */
 bool informer_has_synced(const struct informer *informer);
 const struct object *informer_find(const struct informer *informer,
                                    const char *namespace,
