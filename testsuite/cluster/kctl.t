@@ -198,9 +198,20 @@ ok "a wait for one to be gone that is gone is over" \
     kctl wait --for delete job 999
 is "jobs are cancelled by their user" "$(kctl cancel -u root)" \
     "job/$id cancelled"
-is "nobody has none" "$(kctl cancel -u nobody 2>&1)" "No resources found"
+is "nobody has none" "$(kctl cancel -u nobody 2>&1)" \
+    "No jobs that have not ended"
 wait_for 20 kctl wait --for condition=Failed job "$id"
+# How often jobs were read.
+reads() {
+    curl -s --unix-socket "$cluster/state/socket" http://kiln/metrics | awk '
+        /^apiserver_request_total/ && /resource="jobs"/ && /"(GET|LIST)"/ {
+            n += $2
+        }
+        END { print n + 0 }'
+}
+before=$(reads)
 is "and those that have ended are not told of" "$(kctl cancel --all)" ""
+is "nor asked for: there was one request" "$(($(reads) - before))" 1
 says "a wait that takes too long gives up" "timed out" \
     kctl wait --for condition=Ready --timeout 1s job "$id"
 says "--timeout is of --wait" "--wait" kctl delete --timeout 1s "$id"

@@ -208,29 +208,30 @@ job_words(struct arena *arena,
     return kctl_label(target, arena);
 }
 
-#define NOTHING_TO_DO 1
-
+/* Job: as it was listed; NULL: it is asked for. */
 static int
 change(struct kctl *kctl,
        const struct target_object *target,
+       const struct json *listed,
        patch_fn *make,
-       bool is_selected,
        struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct json *job = NULL;
+    struct json *fetched = NULL;
     struct json *pods = NULL;
     struct json *patch = NULL;
+    const struct json *job = listed;
     const char *done = NULL;
-    int r = kctl_get(kctl, target, arena, &job, err);
+    int r = 0;
 
-    if (r == 0)
+    if (listed == NULL) {
+        r = kctl_get(kctl, target, arena, &fetched, err);
+        job = fetched;
+    }
+    if (r == 0 && make == requeue_patch)
         r = job_pods(kctl, target, arena, &pods, err);
     if (r < 0)
         return r;
-    /* Whoever selects means what there is to do. */
-    if (is_selected && has_finished(job))
-        return NOTHING_TO_DO;
     r = make(arena, job, pods, &patch, &done, err);
     if (r == 0 && patch != NULL)
         r = kctl_patch(kctl, target, patch, arena, NULL, err);
@@ -253,6 +254,50 @@ selector_of(const struct hold_options *o, struct arena *arena)
                         o->user);
 }
 
+/* Whoever selects means what there is to do: the server leaves out what has
+ * ended. One of an earlier release does not know how.
+ */
+static int
+select_jobs(struct kctl *kctl,
+            const char *selector,
+            struct arena *arena,
+            struct json **ret_listed,
+            struct resources *ret_jobs,
+            struct error *err)
+{
+    const struct target_object place = {.kind = &job_kind,
+                                        .namespace = kctl_namespace(kctl)};
+    struct json *all = NULL;
+    int r = kctl_list(kctl,
+                      &place,
+                      selector,
+                      "status.finished=false",
+                      arena,
+                      &all,
+                      err);
+
+    if (r == -EINVAL)
+        r = kctl_list(kctl, &place, selector, NULL, arena, &all, err);
+    if (r < 0)
+        return r;
+    *ret_listed = json_array(arena);
+    ret_jobs->count = 0;
+    ret_jobs->items =
+        arena_new_array(arena, struct target_object, json_count(all) + 1);
+    for (uint32_t i = 0; i < json_count(all); i++) {
+        struct json *job = json_at(all, i);
+        struct target_object *target = &ret_jobs->items[ret_jobs->count];
+
+        if (has_finished(job))
+            continue;
+        *target = place;
+        target->name = json_path_text(job, "metadata.name");
+        json_append(arena, *ret_listed, job);
+        ret_jobs->count++;
+    }
+    return 0;
+}
+
 /* One that is refused does not spare the others. */
 static int
 change_all(struct kctl *kctl,
@@ -265,17 +310,20 @@ change_all(struct kctl *kctl,
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const char *selector = selector_of(o, arena);
+    struct json *listed = NULL;
     struct resources jobs;
-    bool has_any = false;
-    int result = resource_select(kctl,
-                                 &job_kind,
-                                 n_operands,
-                                 operands,
-                                 selector,
-                                 o->all,
-                                 arena,
-                                 &jobs,
-                                 err);
+    bool selects = n_operands == 0 && (selector != NULL || o->all);
+    int result = selects
+                     ? select_jobs(kctl, selector, arena, &listed, &jobs, err)
+                     : resource_select(kctl,
+                                       &job_kind,
+                                       n_operands,
+                                       operands,
+                                       selector,
+                                       o->all,
+                                       arena,
+                                       &jobs,
+                                       err);
 
     if (result < 0)
         return result;
@@ -284,8 +332,8 @@ change_all(struct kctl *kctl,
         int r = jobs.items[i].kind == &job_kind
                     ? change(kctl,
                              &jobs.items[i],
+                             json_at(listed, (uint32_t)i),
                              make,
-                             selector != NULL || o->all,
                              &each)
                     : error_set(&each,
                                 -EINVAL,
@@ -296,13 +344,9 @@ change_all(struct kctl *kctl,
             fprintf(stderr, "kctl: %s: %s\n", verb, err->text);
         if (r < 0)
             result = error_set(err, r, "%s", each.text);
-        if (r != NOTHING_TO_DO)
-            has_any = true;
     }
-    if (!has_any)
-        fprintf(stderr,
-                jobs.count == 0 ? "No resources found\n"
-                                : "No jobs that have not ended\n");
+    if (jobs.count == 0)
+        fprintf(stderr, "No jobs that have not ended\n");
     return result;
 }
 

@@ -282,7 +282,16 @@ select_id(const struct object *object, char buffer[64])
     return buffer;
 }
 
+/* An addition: what is to be cancelled need not be sought among what ended. */
+static const char *
+select_finished(const struct object *object, char buffer[64])
+{
+    (void)buffer;
+    return job_is_finished(job_of(object)) ? "true" : "false";
+}
+
 static const struct selectable_field selectable[] = {
+    {"status.finished", select_finished},
     {"status.id", select_id},
     {"status.successful", select_successful},
 };
