@@ -11,6 +11,7 @@ AC_DEFUN([KILN_HARDENING], [
     [], [enable_hardening=yes])
   HARDENING_CFLAGS=
   HARDENING_LDFLAGS=
+  PIE_LDFLAGS=
   kiln_fortify=0
   kiln_saved_CFLAGS=$CFLAGS
   kiln_saved_LDFLAGS=$LDFLAGS
@@ -21,7 +22,9 @@ AC_DEFUN([KILN_HARDENING], [
         [HARDENING_CFLAGS="$HARDENING_CFLAGS $kiln_flag"])
     done
     CFLAGS="$kiln_saved_CFLAGS $HARDENING_CFLAGS"
-    for kiln_flag in -pie -Wl,-z,relro -Wl,-z,now; do
+    LDFLAGS="$kiln_saved_LDFLAGS -pie"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM()], [PIE_LDFLAGS=-pie])
+    for kiln_flag in -Wl,-z,relro -Wl,-z,now; do
       LDFLAGS="$kiln_saved_LDFLAGS $kiln_flag"
       AC_LINK_IFELSE([AC_LANG_PROGRAM()],
         [HARDENING_LDFLAGS="$HARDENING_LDFLAGS $kiln_flag"])
@@ -44,4 +47,5 @@ AC_DEFUN([KILN_HARDENING], [
 #endif])
   AC_SUBST([HARDENING_CFLAGS])
   AC_SUBST([HARDENING_LDFLAGS])
+  AC_SUBST([PIE_LDFLAGS])
 ])

@@ -23,7 +23,7 @@ AC_DEFUN([KILN_STATIC_CLIENTS], [
   AC_MSG_CHECKING([whether ksub can be linked statically])
   # What libevent would look up by name warns of itself; ksub does not use it.
   # It runs for its user alone, and starts faster at a fixed address.
-  KSUB_STATIC="-static -no-pie -Wl,--no-warnings"
+  KSUB_STATIC="-static -Wl,--no-warnings"
   AS_IF([test "$kiln_static_ksub" = yes], [
     kiln_saved_LDFLAGS=$LDFLAGS
     LDFLAGS="$LDFLAGS $KSUB_STATIC"

@@ -200,7 +200,7 @@ conclude(struct self_check *c, const char *reason, const char *words)
 {
     bool is_news = !c->has_told || c->reason != reason
                    || (words != NULL && strcmp(words, c->words) != 0);
-    CLEANUP_FREE char *former = c->words;
+    char *former = c->words;
 
     if (reason != NULL && is_news)
         log_warning("this node cannot start jobs: %s", words);
@@ -209,6 +209,7 @@ conclude(struct self_check *c, const char *reason, const char *words)
     c->has_told = true;
     c->reason = reason;
     c->words = words != NULL ? xstrdup(words) : NULL;
+    free(former);
     if (is_news)
         c->s.changed(c->s.context);
 }
