@@ -55,7 +55,9 @@ set_oom_score(const struct outfit *o)
     return n < 0 ? -errno : 0;
 }
 
-/* Raising needs root; the soft ones follow as the user, because a small one
+/* A user's wish lowers a hard limit and never raises one: root's shepherd could,
+ * and with it go priorities that keep the kernel itself waiting. What the agent
+ * has (its unit says) is what jobs may have. The soft ones follow as the user, because a small one
  * may keep the rungs between from being climbed. What this node cannot give
  * (the limits may come from a login node) stays as it is: a job is not refused
  * for a limit it may never reach.
@@ -69,7 +71,8 @@ set_hard_limits(const struct outfit *o)
 
         if (getrlimit(resource, &now) < 0)
             return -errno;
-        now.rlim_max = o->limits[i].hard;
+        if (o->limits[i].hard < now.rlim_max)
+            now.rlim_max = o->limits[i].hard;
         if (now.rlim_cur > now.rlim_max)
             now.rlim_cur = now.rlim_max;
         if (setrlimit(resource, &now) < 0 && errno != EPERM)
