@@ -52,6 +52,8 @@
 #define WORKERS   8u
 #define SENTRY_MS 5000
 
+#define PIDS_PER_POD 32768u
+
 struct agent {
     const struct agent_settings *settings;
     struct loop *loop;
@@ -309,6 +311,21 @@ open_self_check(struct agent *a)
     });
 }
 
+/* All pods together leave the machine some, however few it has. */
+static uint64_t
+count_pids(const struct agent_settings *s)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    uint64_t all;
+
+    if (s->pids_per_pod > 0)
+        return (uint64_t)s->pids_per_pod;
+    if (file_read("/proc/sys/kernel/pid_max", 64, &text, NULL) < 0)
+        return PIDS_PER_POD;
+    all = strtoull(text.text, NULL, 10);
+    return all / 4 < PIDS_PER_POD ? all / 4 : PIDS_PER_POD;
+}
+
 static void
 lay_ground(struct agent *a)
 {
@@ -351,6 +368,10 @@ lay_ground(struct agent *a)
                      : s->cpu_partition == CPU_PARTITION_ISOLATED ? "isolated"
                                                                   : NULL,
         .pool = a->pool,
+        .pids_per_pod = count_pids(s),
+        .default_memory = s->default_memory != NULL
+                              ? (uint64_t)quantity_text_value(s->default_memory)
+                              : 0,
         .rootless = geteuid() != 0,
         .uid = geteuid(),
         .allow_root = s->allow_root_jobs,

@@ -49,6 +49,8 @@ struct agent_settings {
     const char *epilog;
     int64_t hook_timeout_us;
     int64_t max_pods;
+    int64_t pids_per_pod;       /* 0: by the machine */
+    const char *default_memory; /* a quantity; NULL: none */
     int64_t heartbeat_us;
     int64_t observe_us;                /* 0: never */
     int64_t usage_interval_us;         /* 0: usage is not reported */

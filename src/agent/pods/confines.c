@@ -9,6 +9,7 @@
 #include "agent/pods/device_guard.h"
 #include "agent/pods/ground.h"
 #include "lib/api/cpuset.h"
+#include "lib/api/meta.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
 #include "lib/api/quantity.h"
@@ -75,12 +76,32 @@ set_memory(const struct confines *c, struct cgroup *cgroup, struct error *err)
     const struct resources *res =
         &pod_of(c->pod)->spec.containers.items[0].resources;
     const char *memory = string_map_find(&res->limits, "memory");
+    uint64_t bytes = memory != NULL ? (uint64_t)quantity_text_value(memory) : 0;
 
-    if (memory == NULL || !cgroot_ability(c->ground->cgroups)->memory)
+    if (memory == NULL && string_map_find(&res->requests, "memory") == NULL)
+        bytes = c->ground->default_memory;
+    if ((memory == NULL && bytes == 0)
+        || !cgroot_ability(c->ground->cgroups)->memory)
         return 0;
-    return cgroup_set_memory(cgroup,
-                             (uint64_t)quantity_text_value(memory),
-                             err);
+    return cgroup_set_memory(cgroup, bytes, err);
+}
+
+/* The pod may ask for less than the node allows. */
+static int
+set_processes(const struct confines *c,
+              struct cgroup *cgroup,
+              struct error *err)
+{
+    const char *asked =
+        string_map_find(&c->pod->meta->annotations, ANNOTATION_PIDS);
+    uint64_t limit = c->ground->pids_per_pod;
+    long long wanted = asked != NULL ? strtoll(asked, NULL, 10) : 0;
+
+    if (wanted > 0 && (limit == 0 || (uint64_t)wanted < limit))
+        limit = (uint64_t)wanted;
+    if (limit == 0 || !cgroot_ability(c->ground->cgroups)->max_processes)
+        return 0;
+    return cgroup_set_max_processes(cgroup, limit, err);
 }
 
 /* By the size of the pages, however that is written. */
@@ -181,6 +202,8 @@ confines_set(const struct confines *c,
         partition_cpus(c, cgroup, ret_unpartitioned);
     if (r == 0)
         r = set_memory(c, cgroup, err);
+    if (r == 0)
+        r = set_processes(c, cgroup, err);
     if (r == 0)
         r = set_hugepages(c, cgroup, err);
     if (r == 0)

@@ -59,8 +59,10 @@ struct ground {
     void (*hook_failed)(const char *what, void *context);
     void *hook_context;
 
-    struct cgroot *cgroups; /* NULL: rootless */
-    const char *partition;  /* "root", "isolated": of pods' own CPUs; or NULL */
+    struct cgroot *cgroups;  /* NULL: rootless */
+    uint64_t pids_per_pod;   /* 0: as many as it likes */
+    uint64_t default_memory; /* bytes, where none is asked for; 0: no limit */
+    const char *partition; /* "root", "isolated": of pods' own CPUs; or NULL */
     struct cgpool *pool;
 
     bool rootless;

@@ -475,14 +475,16 @@ site_find_cgroup(const struct ground *g, const char *uid)
 /* /run is emptied by a restart; one on a disk is not, and a torn file in it has
  * seen a crash of the machine.
  */
-bool
-site_is_of_earlier_boot(const struct ground *g, const char *uid)
+enum site_boot
+site_boot(const struct ground *g, const char *uid)
 {
     CLEANUP(pod_record_fini) struct pod_record record = {.text = STRBUF_INIT};
     int r = read_record(g, uid, &record);
 
-    return r == -ENOENT || r == -EBADMSG
-           || (r == 0 && strcmp(record.boot_id, g->boot_id) != 0);
+    if (r < 0)
+        return SITE_BOOT_UNKNOWN;
+    return strcmp(record.boot_id, g->boot_id) == 0 ? SITE_BOOT_THIS
+                                                   : SITE_BOOT_EARLIER;
 }
 
 void

@@ -70,7 +70,12 @@ bool site_is_there(const struct ground *ground, const char *uid);
 struct live *site_read_live(const struct ground *ground, const char *uid);
 struct ending *site_read_ending(const struct ground *ground, const char *uid);
 struct cgroup *site_find_cgroup(const struct ground *ground, const char *uid);
-bool site_is_of_earlier_boot(const struct ground *ground, const char *uid);
+
+/* Under which boot of the machine the pod began: its record says, which a restart
+ * has taken away if there is none or a torn one.
+ */
+enum site_boot { SITE_BOOT_THIS, SITE_BOOT_EARLIER, SITE_BOOT_UNKNOWN };
+enum site_boot site_boot(const struct ground *ground, const char *uid);
 
 /* Calls for each pod that left a directory, with its JSON. */
 typedef void site_visit_fn(const char *uid,

@@ -248,12 +248,39 @@ was_started(const struct object *pod)
            && (strcmp(phase, "Running") == 0 || strcmp(phase, "Unknown") == 0);
 }
 
-static void
-take_up_lost(struct stay *s)
+/* Where the record is gone, the API may know; and a pod that only the disk knows
+ * was begun before /run was emptied.
+ */
+static enum site_boot
+find_boot(const struct stay *s)
 {
-    stay_set_end(s,
-                 "NodeRebooted",
-                 "the node was restarted while the pod ran on it");
+    const struct observed *o = pod_of(s->pod)->status.observed;
+    enum site_boot boot = site_boot(s->s.ground, s->uid);
+
+    if (boot != SITE_BOOT_UNKNOWN)
+        return boot;
+    if (o != NULL && o->node_boot_id != NULL)
+        return strcmp(o->node_boot_id, s->s.ground->boot_id) == 0
+                   ? SITE_BOOT_UNKNOWN
+                   : SITE_BOOT_EARLIER;
+    return site_is_there(s->s.ground, s->uid) ? SITE_BOOT_EARLIER
+                                              : SITE_BOOT_UNKNOWN;
+}
+
+/* A shepherd that was killed is found out when what is left is removed. */
+static void
+take_up_lost(struct stay *s, enum site_boot boot)
+{
+    if (boot == SITE_BOOT_EARLIER)
+        stay_set_end(s,
+                     "NodeRebooted",
+                     "the node was restarted while the pod ran on it");
+    else if (boot == SITE_BOOT_UNKNOWN)
+        stay_set_end(s,
+                     "PodLost",
+                     "nothing of it is left on its node, which has not been "
+                     "restarted meanwhile: its files were removed, or the "
+                     "controller's state is older than its end");
     s->is_disruption = true;
     stay_move(s, STAY_ENDED);
     cleaning_begin(s);
@@ -263,6 +290,7 @@ void
 stay_resume(struct stay *s)
 {
     const struct ground *g = s->s.ground;
+    enum site_boot boot;
 
     s->waits = false;
     if (!site_is_there(g, s->uid) && !was_started(s->pod)) {
@@ -280,6 +308,7 @@ stay_resume(struct stay *s)
     }
     if (s->live != NULL)
         s->pidfd = live_open(s->live, g->boot_id);
+    boot = find_boot(s);
     if (s->pidfd >= 0) {
         log_info("pod '%s/%s' still runs, following it",
                  s->pod->meta->namespace,
@@ -287,11 +316,9 @@ stay_resume(struct stay *s)
         s->resumed = true;
         stay_move(s, STAY_LAUNCHED);
         following_begin(s);
-    } else if (s->live != NULL && s->live->phase > LIVE_PREPARING) {
-        stay_move(s, STAY_ENDED); /* its shepherd is gone without a word */
-        cleaning_begin(s);
-    } else if (was_started(s->pod) || site_is_of_earlier_boot(g, s->uid)) {
-        take_up_lost(s);
+    } else if (was_started(s->pod) || boot == SITE_BOOT_EARLIER
+               || (s->live != NULL && s->live->phase > LIVE_PREPARING)) {
+        take_up_lost(s, boot);
     } else {
         stay_start(s);
     }

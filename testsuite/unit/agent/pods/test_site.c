@@ -193,7 +193,7 @@ START_TEST(a_tmpdir_is_where_the_record_says)
     line = xasprintf("boot-2 %s/parent/0123", world.ground.tmp_dir);
     put_pod("uid-a", line);
 
-    ck_assert(!site_is_of_earlier_boot(&world.ground, "uid-a"));
+    ck_assert(site_boot(&world.ground, "uid-a") == SITE_BOOT_THIS);
     ck_assert_int_eq(site_leave(&world.ground, "uid-a", &left, &err), 0);
 
     ck_assert(!left);
@@ -204,7 +204,7 @@ START_TEST(a_tmpdir_is_where_the_record_says)
 }
 END_TEST
 
-START_TEST(a_pod_of_an_earlier_boot_is_told_from_one_of_this)
+START_TEST(a_record_says_under_which_boot_its_pod_began)
 {
     begin();
     put_pod("now", "boot-2");
@@ -213,10 +213,10 @@ START_TEST(a_pod_of_an_earlier_boot_is_told_from_one_of_this)
     put(world.run, "pods/torn/pod", "boo");
     make_directory(world.state, "pods/wiped"); /* /run was emptied */
 
-    ck_assert(!site_is_of_earlier_boot(&world.ground, "now"));
-    ck_assert(site_is_of_earlier_boot(&world.ground, "before"));
-    ck_assert(site_is_of_earlier_boot(&world.ground, "torn"));
-    ck_assert(site_is_of_earlier_boot(&world.ground, "wiped"));
+    ck_assert(site_boot(&world.ground, "now") == SITE_BOOT_THIS);
+    ck_assert(site_boot(&world.ground, "before") == SITE_BOOT_EARLIER);
+    ck_assert(site_boot(&world.ground, "torn") == SITE_BOOT_UNKNOWN);
+    ck_assert(site_boot(&world.ground, "wiped") == SITE_BOOT_UNKNOWN);
     ck_assert(site_is_there(&world.ground, "wiped"));
     ck_assert(!site_is_there(&world.ground, "never"));
     end();
@@ -313,7 +313,7 @@ SUITE("site",
       what_a_job_leaves_in_its_tmpdir_goes_and_nothing_else,
       a_place_that_is_a_link_is_not_followed,
       a_tmpdir_is_where_the_record_says,
-      a_pod_of_an_earlier_boot_is_told_from_one_of_this,
+      a_record_says_under_which_boot_its_pod_began,
       pods_that_were_begun_are_found_with_their_text,
       output_stays_until_the_pod_is_forgotten,
       a_volume_that_is_not_there_is_said_before_anything_runs,

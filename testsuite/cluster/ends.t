@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# How jobs end that nobody watched: the reason says what really happened, and
+# time limits hold.
+
+# shellcheck disable=SC2119,SC2317 # functions that are called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+need munged jq curl
+cluster_begin
+need kiln-controller kiln-agent ksub kctl
+[ "$(id -u)" -eq 0 ] || skip_all "only root runs jobs of others"
+cluster_user kilntest1 || skip_all "only root can make users"
+cluster_munge
+
+admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
+submit() { as kilntest1 ksub --parsable "$@"; }
+home=$cluster/home/kilntest1
+node_is_ready() { admin get node n1 --no-headers | grep -qw Ready; }
+state_is() { admin get job "$1" --no-headers | grep -Eqw "$2"; }
+agent() {
+    cluster_agent n1 --topology 'package:1 core:4 pu:1' --heartbeat 500ms
+}
+pod() { admin get pods -l "job-name=job-$1" -o json | jq -r ".items[0]$2"; }
+is_over() { pod "$1" .status.phase | grep -Eq 'Failed|Succeeded'; }
+cluster_controller
+agent
+wait_for 20 node_is_ready || bail_out "no node"
+admin taint node n1 kiln.hpc/virtual- >/dev/null
+
+# --- whoever watched over it is gone ------------------------------------------
+# end_of DOING: of a job whose agent and shepherd are killed, after which DOING
+# is done in its directories; the job's end is in $reason and $words.
+end_of() {
+    rm -f "$home/runs"
+    id=$(submit --wrap "echo \$PPID >part; mv part runs; exec sleep 1000")
+    wait_for 20 test -e "$home/runs"
+    wait_for 20 state_is "$id" Running
+    uid=$(pod "$id" .metadata.uid)
+    stop n1 KILL
+    shepherd=$(cat "$home/runs")
+    kill -KILL "$shepherd"
+    wait_for 10 has_ended "$shepherd"
+    run=$cluster/n1/run/pods/$uid
+    state=$cluster/n1/state/pods/$uid
+    "$1"
+    agent
+    wait_for 20 is_over "$id"
+    reason=$(pod "$id" .status.reason)
+    words=$(pod "$id" .status.message)
+}
+nothing() { :; }
+end_of nothing
+is "a shepherd that was killed is said to have been" "$reason" ShepherdLost
+boot=$(cat /proc/sys/kernel/random/boot_id)
+rebooted() { sed -i "s/$boot/another-boot/" "$run/pod" "$run/live"; }
+end_of rebooted
+is "a restart of the node is called so" "$reason" NodeRebooted
+emptied() { rm -rf "$run" "$state"; }
+end_of emptied
+is "where nothing is left nothing is made up" "$reason" PodLost
+like "but said" "$words" 'not been restarted.*files were removed'
+ok "and no process of it is" [ ! -e "$run" ]
+finish
