@@ -212,9 +212,9 @@ forbidden "nor priorities" kilntest2 POST \
     /apis/scheduling.k8s.io/v1/priorityclasses \
     '{"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass",
 "metadata":{"name":"x"},"value":10}'
-forbidden "nor events" kilntest2 POST /api/v1/namespaces/default/events \
+forbidden "nor events of another's pods" kilntest2 POST /api/v1/namespaces/default/events \
     '{"apiVersion":"v1","kind":"Event","metadata":{"name":"x"},
-"involvedObject":{"kind":"Pod","name":"x","namespace":"default"}}'
+"involvedObject":{"kind":"Pod","name":"'"job-$id-0"'","namespace":"default"}}'
 root create -f - >/dev/null <<'TXT'
 apiVersion: v1
 kind: Namespace

@@ -88,6 +88,10 @@ admission_rule_fn owner_references_admit;
 admission_rule_fn affinity_terms_admit;
 admission_rule_fn repelling_admit;
 
+/* admission_member.c */
+admission_rule_fn member_object_admit;
+admission_rule_fn event_admit;
+
 /* admission_process.c */
 admission_rule_fn process_admit;
 

@@ -235,19 +235,55 @@ placing_admit(struct request *q,
                   "affinity (ksub -w)");
 }
 
-/* Who holds another's job signs for it, and takes that away with the hold. */
+static bool
+sets_suspend(const struct json *operations)
+{
+    for (uint32_t i = 0; i < json_count(operations); i++) {
+        const char *path = json_get_text(json_at(operations, i), "path");
+
+        if (path != NULL && strcmp(path, "/spec/suspend") == 0
+            && json_is_true(json_get(json_at(operations, i), "value")))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the request says so itself: not every change of a job that is held
+ * already is a hold.
+ */
+static bool
+asks_for_hold(const struct request *q)
+{
+    switch (q->format) {
+    case BODY_MERGE_PATCH:
+    case BODY_STRATEGIC_PATCH:
+    case BODY_APPLY:
+        return json_is_true(json_get_path(q->body, "spec.suspend"));
+    case BODY_JSON_PATCH:
+        return sets_suspend(q->body);
+    default:
+        return false;
+    }
+}
+
+/* Who holds another's job signs for it, also when its owner holds it already,
+ * and takes that away with the hold.
+ */
 static void
 sign_hold(struct request *q, struct json *tree, const struct object *old_object)
 {
     bool was_held = job_of(old_object)->spec.suspend;
     bool is_held = json_is_true(json_get_path(tree, "spec.suspend"));
+    bool is_signed =
+        string_map_find(&old_object->meta->annotations, ANNOTATION_HELD_BY)
+        != NULL;
     struct json *meta = json_get(tree, "metadata");
     uid_t owner;
 
     if (!caller_is_person(q->caller) || !object_owner(old_object, &owner)
         || owner == q->caller->uid)
         return;
-    if (is_held && !was_held)
+    if (is_held && (!was_held || (!is_signed && asks_for_hold(q))))
         json_set_string(q->arena,
                         json_make_object(q->arena, meta, "annotations"),
                         ANNOTATION_HELD_BY,

@@ -33,6 +33,7 @@
 #define STATUS_OF SUBRESOURCE_STATUS
 #define CLAIM     (&persistent_volume_claim_kind)
 #define VOLUME    (&persistent_volume_kind)
+#define MAPS      (&config_map_kind)
 
 /* Read from the top; the first line that fits decides. */
 static const struct rule {
@@ -54,6 +55,12 @@ static const struct rule {
      SUBRESOURCE_EVICTION,
      SCOPE_ALL},
     /* and what every user may */
+    {CALLER_OPERATOR, READ | WRITE, MAPS, PLAIN, SCOPE_MEMBERS},
+    {CALLER_OPERATOR, WRITE, &lease_kind, PLAIN, SCOPE_MEMBERS},
+    {CALLER_OPERATOR, V(VERB_CREATE), &event_kind, PLAIN, SCOPE_MEMBERS},
+    {CALLER_OPERATOR, V(VERB_CREATE), &events_event_kind, PLAIN, SCOPE_MEMBERS},
+    {CALLER_OPERATOR, UPDATE, &event_kind, PLAIN, SCOPE_OWN},
+    {CALLER_OPERATOR, UPDATE, &events_event_kind, PLAIN, SCOPE_OWN},
     {CALLER_OPERATOR, READ, ANY_KIND, PLAIN, SCOPE_ALL},
     {CALLER_OPERATOR, READ, ANY_KIND, STATUS_OF, SCOPE_ALL},
     {CALLER_OPERATOR, V(VERB_CREATE), &job_kind, PLAIN, SCOPE_MEMBERS},
@@ -67,6 +74,12 @@ static const struct rule {
     /* their own jobs and pods, in namespaces they belong to; of others the
      * fields that redaction leaves
      */
+    {CALLER_USER, READ | WRITE, MAPS, PLAIN, SCOPE_MEMBERS},
+    {CALLER_USER, WRITE, &lease_kind, PLAIN, SCOPE_MEMBERS},
+    {CALLER_USER, V(VERB_CREATE), &event_kind, PLAIN, SCOPE_MEMBERS},
+    {CALLER_USER, V(VERB_CREATE), &events_event_kind, PLAIN, SCOPE_MEMBERS},
+    {CALLER_USER, UPDATE, &event_kind, PLAIN, SCOPE_OWN},
+    {CALLER_USER, UPDATE, &events_event_kind, PLAIN, SCOPE_OWN},
     {CALLER_USER, READ, ANY_KIND, PLAIN, SCOPE_ALL},
     {CALLER_USER, READ, ANY_KIND, STATUS_OF, SCOPE_ALL},
     {CALLER_USER, V(VERB_CREATE), &job_kind, PLAIN, SCOPE_MEMBERS},
@@ -235,6 +248,10 @@ authorization_check(struct request *q)
     case SCOPE_NONE:
         return refuse(q, "");
     case SCOPE_MEMBERS:
+        if (route->namespace == NULL)
+            return refuse(q,
+                          " of all namespaces at once; name one to which they "
+                          "belong");
         if (store_find(q->server->store,
                        STORE_PENDING,
                        &namespace_kind,

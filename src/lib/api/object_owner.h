@@ -9,7 +9,9 @@
 
 struct object;
 
-/* Of pods, jobs and claims. False: of no user. */
+/* Of pods, jobs, claims, and of the ConfigMaps, Leases and Events that users
+ * made. False: of no user.
+ */
 bool object_owner(const struct object *object, uid_t *ret_uid);
 
 /* Whether both are one user's. An object of no user belongs to the system,

@@ -217,6 +217,36 @@ START_TEST(an_operator_holds_and_cancels_but_does_not_rewrite)
 }
 END_TEST
 
+START_TEST(an_operator_takes_over_the_hold_of_the_owner)
+{
+    CLEANUP_WORLD struct world w;
+    const char *hold = "{\"spec\":{\"suspend\":true}}";
+    const char *release = "{\"spec\":{\"suspend\":false}}";
+
+    world_init(&w);
+    world_code(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"j\""));
+    world_code(&w, &alice, HTTP_PATCH, JOBS "/j", hold);
+
+    /* no hold is asked for: the owner's stays the owner's */
+    ck_assert_int_eq(world_code(&w,
+                                &operator_,
+                                HTTP_PATCH,
+                                JOBS "/j",
+                                "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}"),
+                     200);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, JOBS "/j", release),
+                     200);
+
+    world_code(&w, &alice, HTTP_PATCH, JOBS "/j", hold);
+    ck_assert_int_eq(world_code(&w, &operator_, HTTP_PATCH, JOBS "/j", hold),
+                     200);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, JOBS "/j", release),
+                     403);
+    ck_assert_int_eq(world_code(&w, &operator_, HTTP_PATCH, JOBS "/j", release),
+                     200);
+}
+END_TEST
+
 START_TEST(an_operator_cordons_nodes_and_a_user_does_not)
 {
     CLEANUP_WORLD struct world w;
@@ -377,6 +407,7 @@ SUITE("authorization",
       a_user_neither_places_nor_reports,
       nobody_but_an_administrator_chooses_whose_a_job_is,
       an_operator_holds_and_cancels_but_does_not_rewrite,
+      an_operator_takes_over_the_hold_of_the_owner,
       an_operator_cordons_nodes_and_a_user_does_not,
       an_agent_has_its_own_node_and_lease_and_nothing_else,
       an_agent_renews_only_its_own_lease,
