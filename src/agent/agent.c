@@ -16,6 +16,7 @@
 #include "agent/heartbeat.h"
 #include "agent/inventory.h"
 #include "agent/metering.h"
+#include "agent/metrics_file.h"
 #include "agent/node_status.h"
 #include "agent/output/requests.h"
 #include "agent/pods/ground.h"
@@ -79,7 +80,8 @@ struct agent {
     struct registration *registration;
     struct heartbeat *heartbeat;
     struct standing *standing;
-    struct metering *metering; /* NULL: nothing is reported */
+    struct metering *metering;    /* NULL: nothing is reported */
+    struct metrics_file *metrics; /* NULL: none is written */
     struct pods *pods;
     struct requests *requests;
     struct sentry *sentry;
@@ -405,6 +407,7 @@ on_renewed(int64_t sent_us, void *context)
     struct agent *a = context;
 
     pods_note_heard(a->pods, sent_us);
+    metrics_file_note_heard(a->metrics);
 }
 
 static void
@@ -473,6 +476,7 @@ on_left(void *context)
 {
     struct agent *a = context;
 
+    metrics_file_note_over(a->metrics);
     if (a->standing != NULL)
         standing_look(a->standing);
 }
@@ -585,6 +589,9 @@ agent_new(const struct agent_settings *settings,
         .context = a,
     });
     a->pods = pods_new(&a->ground, on_left, a);
+    if (settings->metrics_file != NULL)
+        a->metrics =
+            metrics_file_new(&a->ground, a->pods, settings->metrics_file);
     if (settings->usage_interval_us > 0)
         a->metering = metering_new(&a->ground,
                                    a->pods,
@@ -629,6 +636,7 @@ agent_free(struct agent *a)
     sentry_free(a->sentry);
     requests_free(a->requests);
     metering_free(a->metering);
+    metrics_file_stop(a->metrics);
     is_idle = a->pods == NULL || pods_count_running(a->pods) == 0;
     pods_free(a->pods);
     self_check_free(a->self_check);
@@ -642,6 +650,7 @@ agent_free(struct agent *a)
         workers_free(a->workers);
         loop_drain(a->loop);
     }
+    metrics_file_free(a->metrics);
     scratch_close(a->scratch);
     uplink_fini(&a->uplink);
     nursery_close(a->nursery);

@@ -324,6 +324,14 @@ static const struct setting settings[] = {
      .argument = "TIME",
      .help = "How often the node says what it and its pods take just now, for "
              "kctl top and kubectl top; 0s: never."},
+    {"metricsFile",
+     SETTING_TEXT,
+     AT(metrics_file),
+     .option = "metrics-file",
+     .argument = "PATH",
+     .help = "Where the agent writes every 15 s what it does and takes, as "
+             "metrics for the textfile collector of Prometheus' node "
+             "exporter."},
     {"allowRootJobs",
      SETTING_BOOL,
      AT(allow_root_jobs),

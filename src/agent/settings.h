@@ -54,6 +54,7 @@ struct agent_settings {
     int64_t heartbeat_us;
     int64_t observe_us;                /* 0: never */
     int64_t usage_interval_us;         /* 0: usage is not reported */
+    const char *metrics_file;          /* NULL: none is written */
     bool devices;                      /* look for GPUs, NICs and NVMe */
     struct setting_texts device_files; /* "type=glob" */
     bool allow_root_jobs;

@@ -50,7 +50,8 @@ is "each line is JSON" "$(jq -c . "$log" | wc -l)" "$(wc -l <"$log")"
 is "nobody else reads them" "$(stat -c '%U %a' "$log")" "root 600"
 
 # --- on the object, and in the log --------------------------------------------
-cluster_agent n1 --topology 'package:1 core:4 pu:1'
+cluster_agent n1 --topology 'package:1 core:4 pu:1' \
+    --metrics-file "$cluster/agent.prom"
 is_ready() { root get node n1 --no-headers | grep -qw Ready; }
 wait_for 20 is_ready || bail_out "no node"
 annotation() { # KIND NAME KEY
@@ -100,8 +101,13 @@ ok "and in the audit log" wait_for 5 has_line '.user == "root"
 cluster_agent n2 --topology 'package:1 core:4 pu:1' --node-name n1
 ok "a second machine of a node's name is in the log" wait_for 20 logged \
     "node 'n1' is enrolled already.*another machine of that name"
+heard() { grep -qE '^kiln_agent_heard_timestamp_seconds' "$cluster/agent.prom"; }
+ok "an agent writes its own metrics, too" wait_for 20 heard
+like "what it takes among them" "$(cat "$cluster/agent.prom")" \
+    'process_resident_memory_bytes [1-9]'
 stop n2
 stop n1
+not_ok "and no more when it ends" test -e "$cluster/agent.prom"
 
 # --- strangers ----------------------------------------------------------------
 for _ in $(seq 60); do
