@@ -94,6 +94,43 @@ announces_too_much(const struct http_connection *c, struct evbuffer *buffer)
                   > c->server->limits.body_bytes;
 }
 
+/* What has come last, before evhttp reads it. A request with a fault is refused
+ * when it is handled, and its connection ends with that.
+ */
+static void
+check_syntax(struct http_connection *c, struct evbuffer *buffer, size_t added)
+{
+    struct evbuffer_iovec pieces[8];
+    struct evbuffer_ptr at;
+    size_t length = evbuffer_get_length(buffer);
+
+    while (added > 0) {
+        size_t before = added;
+        uint64_t passes = http_syntax_passes(&c->syntax);
+        int n;
+
+        if (passes >= added) {
+            http_syntax_pass(&c->syntax, added);
+            return;
+        }
+        evbuffer_ptr_set(buffer, &at, length - added, EVBUFFER_PTR_SET);
+        n = evbuffer_peek(buffer,
+                          (ev_ssize_t)added,
+                          &at,
+                          pieces,
+                          (int)ARRAY_SIZE(pieces));
+        for (int i = 0; i < n && i < (int)ARRAY_SIZE(pieces) && added > 0;
+             i++) {
+            size_t take = pieces[i].iov_len < added ? pieces[i].iov_len : added;
+
+            http_syntax_feed(&c->syntax, pieces[i].iov_base, take);
+            added -= take;
+        }
+        if (added == before)
+            return;
+    }
+}
+
 static void
 on_input(struct evbuffer *buffer,
          const struct evbuffer_cb_info *info,
@@ -108,6 +145,7 @@ on_input(struct evbuffer *buffer,
         if (announces_too_much(c, buffer))
             http_connection_doom(c, HTTP_TOO_LARGE);
     }
+    check_syntax(c, buffer, info->n_added);
     count_input(c, info->n_added);
     read_on_if_long(c);
 }

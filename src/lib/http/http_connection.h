@@ -22,6 +22,7 @@
 #include "lib/http/http_request.h"
 #include "lib/http/http_server.h"
 #include "lib/http/http_stream.h"
+#include "lib/http/http_syntax.h"
 #include "lib/http/target.h"
 
 struct evbuffer;
@@ -70,7 +71,8 @@ struct http_connection {
     enum http_phase phase;
     enum http_doom doom;
     int64_t since_ms; /* in this phase, or last seen to read its answer */
-    size_t received;  /* of the request under way, counted in inflight */
+    struct http_syntax syntax;
+    size_t received; /* of the request under way, counted in inflight */
     struct http_peer peer;
     struct http_peer_count *peer_count;
     bool is_charged;              /* to an account */

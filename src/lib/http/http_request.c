@@ -113,6 +113,17 @@ refuse(struct http_request *r, const char *why)
     http_request_reply(r, 400, type, body.text, body.length);
 }
 
+static void
+refuse_syntax(struct http_request *r)
+{
+    CLEANUP_STRBUF struct strbuf why = STRBUF_INIT;
+
+    strbuf_printf(&why,
+                  "the request cannot be read: %s",
+                  r->connection->syntax.fault);
+    refuse(r, why.text);
+}
+
 /* In one piece, with a NUL behind it. */
 static void
 take_body(struct http_request *r)
@@ -133,12 +144,17 @@ dispatch(struct http_request *r, struct http_server *server)
 {
     struct framing framing = framing_of(r->ev);
 
+    if (r->connection->syntax.fault != NULL) {
+        refuse_syntax(r);
+        return;
+    }
     if (!is_well_framed(&framing)) {
         refuse(r, "contradicting Content-Length and Transfer-Encoding");
         return;
     }
     /* evhttp may take the body of a GET for the next request. */
-    if (r->method == HTTP_GET || r->method == HTTP_HEAD)
+    if (r->method == HTTP_GET || r->method == HTTP_HEAD
+        || r->method == HTTP_OPTIONS)
         r->closes_after = framing.has_length || framing.is_encoded;
     if (target_parse(evhttp_request_get_uri(r->ev), &r->target) < 0) {
         refuse(r, "malformed request target");

@@ -216,6 +216,14 @@ static const struct {
      "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
      " 400 "},
     {"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip\r\n\r\n", " 400 "},
+    {"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: +3\r\n\r\nabc", " 400 "},
+    {"POST / HTTP/1.1\r\nHost: h\r\nContent-Length : 3\r\n\r\nabc", " 400 "},
+    {"GET / HTTP/1.1\nHost: h\n\n", " 400 "},
+    {"GET / HTTP/1.1\r\nHost: h\r\nA: b\r\n c\r\n\r\n", " 400 "},
+    {"GET / HTTP/1.1\r\nHost: h\r\nA b: c\r\n\r\n", " 400 "},
+    {"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+     "+3\r\nabc\r\n0\r\n\r\n",
+     " 400 "},
 };
 
 START_TEST(a_malformed_request_is_refused_and_the_connection_ends)
