@@ -29,6 +29,7 @@ static const struct admission_rule {
      ANY_KIND,
      ON_CREATE | ON_DELETE,
      namespace_lifecycle_admit},
+    {"ListLengths", ANY_KIND, ON_CREATE | ON_UPDATE | KILN, list_lengths_admit},
     {"Owner", &pod_kind, ON_CREATE | ON_UPDATE | KILN, owner_admit},
     {"Owner", &job_kind, ON_CREATE | ON_UPDATE | KILN, owner_admit},
     {"RootJobs", &pod_kind, ON_CREATE | ON_UPDATE | KILN, root_jobs_admit},
