@@ -12,6 +12,7 @@
 
 #include "agent/cgroup/cgpool.h"
 #include "agent/cgroup/cgroot.h"
+#include "agent/cluster_bond.h"
 #include "agent/hardware/machine.h"
 #include "agent/heartbeat.h"
 #include "agent/inventory.h"
@@ -50,8 +51,10 @@
 #include "lib/loop/workers.h"
 #include "lib/program/readiness.h"
 
-#define WORKERS   8u
-#define SENTRY_MS 5000
+#define WORKERS    8u
+#define SENTRY_MS  5000
+#define REFUSALS   3
+#define BOND_BEATS 3 /* heartbeats from one look at the cluster's mark on */
 
 #define PIDS_PER_POD 32768u
 
@@ -89,7 +92,11 @@ struct agent {
     struct self_check *self_check;
     bool has_begun; /* to register */
     struct sigwatch *on_term, *on_int, *on_hup;
-    bool proves; /* which node it is, where it has the secret */
+    struct cluster_bond *bond;
+    bool has_joined; /* the controller is of our cluster */
+    bool was_foreign;
+    unsigned refusals; /* of the proof, in a row */
+    bool proves;       /* which node it is, where it has the secret */
     enum agent_next next;
 };
 
@@ -264,11 +271,52 @@ on_checked(void *context)
                       ANNOUNCE_WARNING,
                       NODE_CHECK_FAILED,
                       a->facts.check_words);
-    if (a->has_begun)
+    if (a->has_joined)
         registration_update(a->registration);
-    else
-        registration_start(a->registration);
+    else if (!a->has_begun)
+        cluster_bond_ask(a->bond);
     a->has_begun = true;
+}
+
+/* What a connection proves is said when it is opened: so all are opened anew. */
+static void
+on_anew(enum registration_manner manner, void *context)
+{
+    struct agent *a = context;
+
+    a->next = manner == REGISTRATION_PROVEN ? AGENT_PROVEN : AGENT_UNPROVEN;
+    loop_stop(a->loop);
+}
+
+static bool
+is_lost(int64_t revision, void *context)
+{
+    const struct agent *a = context;
+
+    return cluster_bond_has_lost(a->bond, revision);
+}
+
+/* Nothing is done of what the API says before it is known to be ours. */
+static void
+on_bond(enum bond_answer answer, void *context)
+{
+    struct agent *a = context;
+
+    a->refusals = answer == BOND_REFUSED ? a->refusals + 1 : 0;
+    if ((answer == BOND_FOREIGN && a->has_joined) || answer == BOND_OLDER
+        || (answer == BOND_OURS && a->was_foreign))
+        on_anew(REGISTRATION_PROVEN, a); /* and everything is listed anew */
+    else if (a->has_joined && a->proves && a->refusals == REFUSALS)
+        on_anew(REGISTRATION_UNPROVEN, a);
+    a->was_foreign = answer == BOND_FOREIGN;
+    if (answer != BOND_OURS
+        && (answer != BOND_REFUSED || a->has_joined || !a->proves))
+        return;
+    if (!a->has_joined) {
+        a->has_joined = true;
+        registration_start(a->registration);
+    } else if (pods_settle_doubts(a->pods, is_lost, a) && a->standing != NULL)
+        standing_look(a->standing);
 }
 
 static const char *
@@ -328,6 +376,15 @@ count_pids(const struct agent_settings *s)
     return all / 4 < PIDS_PER_POD ? all / 4 : PIDS_PER_POD;
 }
 
+/* The API has forgotten a pod: is it still our cluster, and all of it? */
+static void
+on_doubted_pod(void *context)
+{
+    struct agent *a = context;
+
+    cluster_bond_ask(a->bond);
+}
+
 static void
 lay_ground(struct agent *a)
 {
@@ -339,6 +396,8 @@ lay_ground(struct agent *a)
                                   s->shepherd);
 
     a->ground = (struct ground){
+        .doubt = on_doubted_pod,
+        .doubt_context = a,
         .loop = a->loop,
         .workers = a->workers,
         .client = a->uplink.client,
@@ -382,16 +441,6 @@ lay_ground(struct agent *a)
 }
 
 /* ---- Events ---- */
-
-/* What a connection proves is said when it is opened: so all are opened anew. */
-static void
-on_anew(enum registration_manner manner, void *context)
-{
-    struct agent *a = context;
-
-    a->next = manner == REGISTRATION_PROVEN ? AGENT_PROVEN : AGENT_UNPROVEN;
-    loop_stop(a->loop);
-}
 
 static void
 on_doubt(void *context)
@@ -462,6 +511,14 @@ disown(const char *pod_uid, void *context)
 }
 
 static void
+end_orphans(const char *uids, void *context)
+{
+    struct agent *a = context;
+
+    pods_end_orphans(a->pods, uids);
+}
+
+static void
 visit_unclaimed(void (*visit)(const struct object *pod, void *arg),
                 void *arg,
                 void *context)
@@ -495,6 +552,7 @@ on_ready(void *context)
         .node = a->node_name,
         .doubted = on_doubt,
         .disown = disown,
+        .end_orphans = end_orphans,
         .visit_unclaimed = visit_unclaimed,
         .context = a,
     });
@@ -577,6 +635,15 @@ agent_new(const struct agent_settings *settings,
         .context = a,
     };
     a->registration = registration_new(&registration);
+    a->bond = cluster_bond_new(&(struct cluster_bond_settings){
+        .loop = a->loop,
+        .client = a->uplink.client,
+        .node = a->node_name,
+        .state_dir = settings->state_dir,
+        .every_ms = settings->heartbeat_us / 1000 * BOND_BEATS,
+        .answered = on_bond,
+        .context = a,
+    });
     a->heartbeat = heartbeat_new(&(struct heartbeat_settings){
         .loop = a->loop,
         .client = a->uplink.client,
@@ -645,6 +712,7 @@ agent_free(struct agent *a)
     standing_free(a->standing);
     heartbeat_free(a->heartbeat);
     registration_free(a->registration);
+    cluster_bond_free(a->bond);
     uplink_hang_up(&a->uplink);
     if (a->workers != NULL) {
         workers_free(a->workers);

@@ -92,6 +92,16 @@ claim(const struct object *pod, void *arg)
                  remnant_make(w->arena, pod, clock_real_us(&clock_system)));
 }
 
+static void
+hear_of_orphans(struct standing *s, const struct node *node)
+{
+    const char *uids =
+        string_map_find(&node->meta.annotations, ANNOTATION_END_ORPHANS);
+
+    if (uids != NULL && s->s.end_orphans != NULL)
+        s->s.end_orphans(uids, s->s.context);
+}
+
 void
 standing_look(struct standing *s)
 {
@@ -103,6 +113,7 @@ standing_look(struct standing *s)
     s->changed = s->releasing;
     if (node == NULL || s->releasing)
         return;
+    hear_of_orphans(s, node);
     w.arena = arena_new(0);
     body = json_object(w.arena);
     w.remnants = json_make_object(w.arena,

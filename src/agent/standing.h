@@ -37,6 +37,8 @@ struct standing_settings {
     void (*visit_unclaimed)(void (*visit)(const struct object *pod, void *arg),
                             void *arg,
                             void *context);
+    /* Orphans whose uids are in that text are to end: an administrator says so. */
+    void (*end_orphans)(const char *uids, void *context);
     void *context;
 };
 

@@ -34,6 +34,12 @@ struct ground {
     const struct topology *topology; /* of now; on the loop's thread alone */
     bool is_virtual;                 /* the topology was given */
     struct announcer *announcer;
+
+    /* The API has forgotten pods that run here: pods_settle_doubts says what
+     * becomes of them. NULL: they are ended.
+     */
+    void (*doubt)(void *context);
+    void *doubt_context;
     int64_t observe_ms; /* how often to look where pods are; 0: never */
 
     const char *state_dir;     /* pods/UID/: exit, script, output */

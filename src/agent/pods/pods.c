@@ -33,6 +33,7 @@ struct pods {
     unsigned n_launched;
     struct map *over;     /* uids of pods that are over here, until the watch,
                              which may lag behind, has shown that */
+    struct map *doubted;  /* uids of pods that the API has forgotten */
     struct timer *arrive; /* looks after those that wait for their cores */
     void (*left)(void *context);
     void *context;
@@ -264,6 +265,92 @@ admit(struct pods *p, const struct object *pod)
 }
 
 static void
+end_forgotten(struct stay *stay)
+{
+    log_info("pod '%s/%s' is not in the API any more, ending it",
+             stay_pod(stay)->meta->namespace,
+             stay_pod(stay)->meta->name);
+    stay_vanish(stay);
+}
+
+/* One that was not being deleted is asked about first: the API may be another
+ * cluster's, or know less than it did.
+ */
+static void
+forget(struct pods *p, struct stay *stay)
+{
+    if (p->ground->doubt == NULL || stay_pod(stay)->meta->deleted_at_us != 0
+        || pod_is_finished(pod_of(stay_pod(stay)))) {
+        end_forgotten(stay);
+        return;
+    }
+    map_put(p->doubted, stay_uid(stay), p);
+    p->ground->doubt(p->ground->doubt_context);
+}
+
+static bool
+make_orphan(struct stay *stay)
+{
+    const struct object *pod = stay_pod(stay);
+
+    if (stay_is_orphan(stay))
+        return false;
+    log_warning("pod '%s/%s' is not known to the API, whose store has lost "
+                "what was written then: it is kept until an administrator "
+                "decides (kctl orphans)",
+                pod->meta->namespace,
+                pod->meta->name);
+    stay_orphan(stay, true);
+    return true;
+}
+
+bool
+pods_settle_doubts(struct pods *p, pods_is_lost_fn *is_lost, void *context)
+{
+    struct map *doubted = p->doubted;
+    bool has_orphans = false;
+    const char *uid;
+    size_t at = 0;
+    void *value;
+
+    p->doubted = map_new();
+    while (map_next(doubted, &at, &uid, &value)) {
+        struct stay *stay = map_find(p->stays, uid);
+
+        if (stay == NULL || find_known(p, stay_pod(stay)) != NULL)
+            continue;
+        if (is_lost(stay_pod(stay)->revision, context))
+            has_orphans |= make_orphan(stay);
+        else
+            end_forgotten(stay);
+    }
+    map_free(doubted);
+    return has_orphans;
+}
+
+void
+pods_end_orphans(struct pods *p, const char *uids)
+{
+    struct stay **ending = NULL;
+    size_t n = 0, capacity = 0, at = 0;
+    void *stay;
+
+    while (map_next(p->stays, &at, NULL, &stay))
+        if (stay_is_orphan(stay) && strstr(uids, stay_uid(stay)) != NULL) {
+            xgrow(ending, n, capacity);
+            ending[n++] = stay;
+        }
+    for (size_t i = 0; i < n; i++) {
+        log_info("an administrator ends the orphan '%s/%s'",
+                 stay_pod(ending[i])->meta->namespace,
+                 stay_pod(ending[i])->meta->name);
+        stay_orphan(ending[i], false);
+        stay_vanish(ending[i]);
+    }
+    free(ending);
+}
+
+static void
 on_change(const struct object *old_object,
           const struct object *new_object,
           void *context)
@@ -277,7 +364,7 @@ on_change(const struct object *old_object,
         map_remove(p->over, pod->meta->uid);
     if (new_object == NULL) {
         if (stay != NULL)
-            stay_vanish(stay);
+            forget(p, stay);
         else
             site_forget(p->ground, pod->meta->uid);
         return;
@@ -371,10 +458,7 @@ on_synced(void *context)
         gone[n++] = stay;
     }
     for (size_t i = 0; i < n; i++) {
-        log_info("pod '%s/%s' is not in the API any more, ending it",
-                 stay_pod(gone[i])->meta->namespace,
-                 stay_pod(gone[i])->meta->name);
-        stay_vanish(gone[i]);
+        forget(p, gone[i]);
     }
     free(gone);
     forget_over(p);
@@ -424,6 +508,7 @@ pods_new(const struct ground *ground,
     p->commons = commons_new(ground, visit_stays, p);
     p->stays = map_new();
     p->over = map_new();
+    p->doubted = map_new();
     p->arrive = timer_new(ground->loop, arrive_all, p);
     p->left = left;
     p->context = context;
@@ -466,6 +551,7 @@ pods_free(struct pods *p)
         stay_free(stay);
     map_free(p->stays);
     map_free(p->over);
+    map_free(p->doubted);
     timer_free(p->arrive);
     commons_free(p->commons);
     blobs_free(p->blobs);

@@ -41,6 +41,16 @@ void pods_note_heard(struct pods *pods, int64_t heard_us);
  */
 void pods_tell_now(struct pods *pods);
 
+/* Pods that the API has forgotten without a deletion go on until this: those
+ * of which what is known here is of a revision that its store has lost are
+ * orphans from now on, the others end. True when there are new orphans.
+ * End_orphans: those whose uids are in the text.
+ */
+typedef bool pods_is_lost_fn(int64_t revision, void *context);
+bool
+pods_settle_doubts(struct pods *pods, pods_is_lost_fn *is_lost, void *context);
+void pods_end_orphans(struct pods *pods, const char *uids);
+
 /* The node's topology is another now: pods that lost something are told. */
 void pods_note_topology(struct pods *pods);
 

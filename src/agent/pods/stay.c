@@ -454,6 +454,18 @@ stay_format_cgroup(const struct stay *s, struct strbuf *out)
     return true;
 }
 
+void
+stay_orphan(struct stay *s, bool is_orphan)
+{
+    s->is_orphan = is_orphan;
+}
+
+bool
+stay_is_orphan(const struct stay *s)
+{
+    return s->is_orphan;
+}
+
 bool
 stay_is_gone(const struct stay *s)
 {
@@ -463,7 +475,7 @@ stay_is_gone(const struct stay *s)
 bool
 stay_is_unclaimed(const struct stay *s)
 {
-    return stay_holds_cores(s) && (s->vanished || s->overruled)
+    return stay_holds_cores(s) && (s->vanished || s->overruled || s->is_orphan)
            && pod_of(s->pod)->status.allocation != NULL;
 }
 

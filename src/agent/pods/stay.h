@@ -84,7 +84,7 @@ DEFINE_CLEANUP(struct stay, stay_free)
  * Recheck: the node's topology is another, or memory that others were given is.
  * Update: the API has a newer state, a deletion perhaps. Tell_now: what waits to
  * be told once more. Vanish: the API has it no more: it is killed at once and
- * not told.
+ * not told. Orphan: the API's store has lost it; it goes on, and is counted.
  */
 void stay_start(struct stay *stay);
 void stay_resume(struct stay *stay);
@@ -93,6 +93,7 @@ void stay_await(struct stay *stay);
 void stay_update(struct stay *stay, const struct object *pod);
 void stay_tell_now(struct stay *stay);
 void stay_vanish(struct stay *stay);
+void stay_orphan(struct stay *stay, bool is_orphan);
 void stay_dismiss(struct stay *stay);
 void stay_recheck(struct stay *stay);
 
@@ -104,6 +105,7 @@ const char *stay_uid(const struct stay *stay);
 bool stay_holds_cores(const struct stay *stay);
 bool stay_is_waiting(const struct stay *stay); /* for cores to be free */
 bool stay_format_cgroup(const struct stay *stay, struct strbuf *out);
+bool stay_is_orphan(const struct stay *stay);
 bool stay_is_gone(const struct stay *stay);  /* from the API */
 bool stay_has_lost(const struct stay *stay); /* what the machine had */
 

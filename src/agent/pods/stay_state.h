@@ -35,6 +35,7 @@ struct stay {
     unsigned busy; /* work and calls under way that come back to us */
     bool freed;    /* by its owner; the last of them really frees */
     bool vanished;
+    bool is_orphan; /* the API's store has lost it: an administrator decides */
     bool overruled; /* the API has given the pod up, as its node's was */
     bool waits;     /* for its cores to be free */
 

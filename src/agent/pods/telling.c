@@ -84,7 +84,11 @@ on_told(const struct client_reply *reply, void *context)
         s->doubted = false;
         s->tell_ms = 0;
     } else if (reply->code == 404 || reply->code == 409) {
-        s->vanished = reply->code == 404;
+        /* Of one that runs the watch says whether it is gone. */
+        if (reply->code == 404 && s->pidfd >= 0)
+            s->told = s->telling;
+        else
+            s->vanished = reply->code == 404;
         if (reply->code == 409)
             tell_later(s);
     } else {

@@ -51,6 +51,7 @@ extern const struct command annotate_command;
 extern const struct command api_resources_command;
 extern const struct command apply_command;
 extern const struct command approve_command;
+extern const struct command orphans_command;
 extern const struct command cancel_command;
 extern const struct command cordon_command;
 extern const struct command create_command;

@@ -17,6 +17,7 @@
 #include "controller/apiserver/user_counts.h"
 #include "controller/apiserver/watch.h"
 #include "lib/base/alloc.h"
+#include "lib/base/random.h"
 #include "lib/http/http_server.h"
 
 struct apiserver *
@@ -30,6 +31,7 @@ apiserver_new(const struct apiserver_settings *settings)
     server->workers = settings->workers;
     server->auth = settings->auth;
     server->policy = settings->policy;
+    random_bytes(&server->run, sizeof(server->run));
     server->metrics = settings->metrics;
     server->audit = settings->audit;
     if (server->metrics != NULL)

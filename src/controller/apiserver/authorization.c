@@ -95,12 +95,14 @@ static const struct rule {
     /* a rootless agent, where the site allows it (admission) */
     {CALLER_USER, V(VERB_CREATE), &node_kind, PLAIN, SCOPE_ALL},
     {CALLER_USER, V(VERB_CREATE), &node_kind, SUBRESOURCE_ENROL, SCOPE_ALL},
+    {CALLER_USER, V(VERB_CREATE), &node_kind, SUBRESOURCE_MARK, SCOPE_ALL},
 
     /* its own node, lease, and pods bound to it, nothing else */
     {CALLER_AGENT, READ, &node_kind, PLAIN, SCOPE_NODE},
     {CALLER_AGENT, READ | UPDATE, &node_kind, STATUS_OF, SCOPE_NODE},
     {CALLER_AGENT, READ | WRITE, &node_kind, SUBRESOURCE_REQUESTS, SCOPE_NODE},
     {CALLER_AGENT, V(VERB_CREATE), &node_kind, SUBRESOURCE_USAGE, SCOPE_NODE},
+    {CALLER_AGENT, V(VERB_CREATE), &node_kind, SUBRESOURCE_MARK, SCOPE_NODE},
     {CALLER_AGENT, V(VERB_CREATE), &node_kind, PLAIN, SCOPE_NODE},
     {CALLER_AGENT, READ | WRITE, &lease_kind, PLAIN, SCOPE_NODE},
     {CALLER_AGENT, READ, &pod_kind, PLAIN, SCOPE_NODE},
@@ -121,6 +123,7 @@ static const struct rule {
      &node_kind,
      SUBRESOURCE_ENROL,
      SCOPE_ALL},
+    {CALLER_ENROLLING, V(VERB_CREATE), &node_kind, SUBRESOURCE_MARK, SCOPE_ALL},
 
     {CALLER_SCHEDULER, READ, ANY_KIND, ANY_PART, SCOPE_ALL},
     {CALLER_SCHEDULER,

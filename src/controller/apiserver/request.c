@@ -140,6 +140,8 @@ find_verb(const struct route *route)
         return verb_enrol;
     case SUBRESOURCE_APPROVE:
         return verb_approve;
+    case SUBRESOURCE_MARK:
+        return verb_mark;
     case SUBRESOURCE_RESET:
         return verb_reset;
     case SUBRESOURCE_USAGE:

@@ -34,6 +34,7 @@ struct hub;
 struct workers;
 
 struct apiserver {
+    uint64_t run; /* a number of this process alone */
     struct loop *loop;
     struct clock *clock;
     struct store *store;

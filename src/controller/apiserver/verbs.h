@@ -30,6 +30,9 @@ void verb_bind(struct request *q);
 /* eviction.c */
 void verb_evict(struct request *q);
 
+/* cluster_mark.c */
+void verb_mark(struct request *q);
+
 /* nodes.c: enrolment */
 void verb_enrol(struct request *q);
 void verb_approve(struct request *q);

@@ -63,6 +63,7 @@ struct store {
 
     struct engine_counters pending; /* with an open transaction's */
     struct engine_counters committed;
+    int64_t opened_at; /* the revision that was found */
     uint64_t committed_end;
     struct batch *gathering;
     struct batch *gathering_events;

@@ -10,6 +10,7 @@
 #include "controller/store/lookup.h"
 #include "controller/store/shelf.h"
 #include "controller/store/watchers.h"
+#include "controller/store/writer.h"
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 
@@ -48,6 +49,19 @@ int64_t
 store_revision(const struct store *s)
 {
     return history_revision(s->history);
+}
+
+int64_t
+store_opened_at(const struct store *s)
+{
+    return s->opened_at;
+}
+
+void
+store_durable(const struct store *s, int64_t *ret_revision, int64_t *ret_job_id)
+{
+    *ret_revision = writer_durable(s->writer)->revision;
+    *ret_job_id = writer_durable(s->writer)->job_id;
 }
 
 int64_t

@@ -180,6 +180,7 @@ open_main(struct store *s, struct error *err)
 
     if (r < 0)
         return r;
+    s->opened_at = counters.revision;
     r = store_load(s, s->engine, err);
     if (r == 0)
         r = reserve_revisions(s, &counters, err);

@@ -90,6 +90,13 @@ const struct object *store_find(const struct store *store,
 const struct object *
 store_find_job_id(const struct store *store, enum store_head head, int64_t id);
 int64_t store_revision(const struct store *store); /* the published one */
+
+/* What the disk held when the store was opened, and what it holds now.
+ */
+int64_t store_opened_at(const struct store *store);
+void store_durable(const struct store *store,
+                   int64_t *ret_revision,
+                   int64_t *ret_job_id);
 int64_t store_oldest_revision(const struct store *store); /* the log's */
 bool store_is_read_only(const struct store *store);       /* the disk is full */
 size_t store_count(const struct store *store, const struct kind *kind);
@@ -135,6 +142,9 @@ struct store_txn *store_begin(struct store *store);
 int64_t store_txn_revision(struct store_txn *txn);
 struct patterns *store_txn_patterns(struct store_txn *txn);
 int64_t store_txn_job_id(struct store_txn *txn); /* a new one; never again */
+
+/* No revision or id up to these is issued any more. */
+void store_txn_raise(struct store_txn *txn, int64_t revision, int64_t job_id);
 void store_txn_put(struct store_txn *txn,
                    const struct object *object TAKES,
                    const char *delta);

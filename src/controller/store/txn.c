@@ -76,6 +76,17 @@ store_txn_job_id(struct store_txn *txn)
     return ++txn->store->pending.job_id;
 }
 
+void
+store_txn_raise(struct store_txn *txn, int64_t revision, int64_t job_id)
+{
+    struct engine_counters *pending = &txn->store->pending;
+
+    if (revision > pending->revision)
+        pending->revision = revision;
+    if (job_id > pending->job_id)
+        pending->job_id = job_id;
+}
+
 static struct undo *
 add_undo(struct store_txn *txn)
 {

@@ -106,6 +106,9 @@ const struct remnant *node_find_remnant(const struct node *node,
 /* The condition that says that its agent cannot start pods. */
 #define NODE_CHECK_FAILED "SelfCheckFailed"
 
+/* Uids of orphans, in a row, that an administrator wants ended (kctl orphans). */
+#define ANNOTATION_END_ORPHANS "kiln.hpc/end-orphans"
+
 /* Fenced: an administrator said that nothing runs there (kctl fence). */
 #define TAINT_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
 bool node_is_fenced(const struct node *node);

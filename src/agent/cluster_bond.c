@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cluster_bond.h"
+
+#include <string.h>
+
+#include "lib/api/kind.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/log.h"
+#include "lib/base/strbuf.h"
+#include "lib/client/client.h"
+#include "lib/json/json.h"
+#include "lib/loop/timer.h"
+
+#define AGAIN_MS 2000
+
+struct lost_range {
+    int64_t after;
+    int64_t before;
+};
+
+struct cluster_bond {
+    struct cluster_bond_settings s;
+    char *path;
+    char *mark; /* as it is in the file: the uid is its first word; or NULL */
+    struct lost_range *lost;
+    size_t n_lost;
+    struct timer *timer;
+    bool is_asking;
+    bool is_wanted; /* once more */
+    bool was_foreign;
+    bool has_joined;
+    struct error trouble; /* the one logged last, so that it is said once */
+};
+
+static size_t
+uid_length(const char *mark)
+{
+    return strcspn(mark, " \n");
+}
+
+static void
+read_mark(struct cluster_bond *b)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (file_read(b->path, 1024, &text, NULL) < 0)
+        return;
+    while (text.length > 0 && text.text[text.length - 1] == '\n')
+        strbuf_truncate(&text, text.length - 1);
+    if (text.length > 0)
+        b->mark = strbuf_take(&text);
+}
+
+static void
+keep_mark(struct cluster_bond *b, const char *mark)
+{
+    struct error err = {0};
+
+    if (b->mark != NULL && strcmp(b->mark, mark) == 0)
+        return;
+    free(b->mark);
+    b->mark = xstrdup(mark);
+    if (file_write_atomic(b->path, 0600, mark, strlen(mark), &err) < 0)
+        log_warning("cannot keep which cluster this node belongs to: %s",
+                    err.text);
+}
+
+/* True when there are more than the last answer had. */
+static bool
+take_ranges(struct cluster_bond *b, const struct json *list)
+{
+    bool is_more = b->has_joined && json_count(list) > b->n_lost;
+
+    free(b->lost);
+    b->n_lost = json_count(list);
+    b->lost = xnew_array(struct lost_range, b->n_lost + 1);
+    for (uint32_t i = 0; i < b->n_lost; i++) {
+        b->lost[i].after = json_get_int(json_at(list, i), "after", 0);
+        b->lost[i].before = json_get_int(json_at(list, i), "before", 0);
+    }
+    return is_more;
+}
+
+static bool
+is_foreign(const struct cluster_bond *b, const char *uid)
+{
+    return b->mark != NULL
+           && (uid_length(b->mark) != strlen(uid)
+               || strncmp(b->mark, uid, strlen(uid)) != 0);
+}
+
+static void
+say_foreign(struct cluster_bond *b, const char *uid)
+{
+    if (!b->was_foreign)
+        log_error("the controller serves another cluster (%s) than the one "
+                  "this node belongs to (%.*s), or its store was made anew: "
+                  "nothing that it says is done, and jobs here are kept. Let "
+                  "the right store be restored (kiln-controller(8)); or, to "
+                  "join that cluster and have jobs of the former ended, remove "
+                  "'%s'",
+                  uid,
+                  (int)uid_length(b->mark),
+                  b->mark,
+                  b->path);
+    b->was_foreign = true;
+}
+
+/* As a registration says it, which waits for the answer. */
+static void
+say_trouble(struct cluster_bond *b, const struct client_reply *reply)
+{
+    struct error err = {0};
+
+    client_reply_error(reply, &err);
+    if (strcmp(b->trouble.text, err.text) != 0)
+        log_warning("cannot register node '%s': %s, trying again",
+                    b->s.node,
+                    err.text);
+    b->trouble = err;
+}
+
+static enum bond_answer
+judge(struct cluster_bond *b, const struct client_reply *reply)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct json *tree;
+    const char *uid, *mark;
+
+    if (reply->code == 404 || reply->code == 405)
+        return BOND_OURS; /* a controller of before */
+    if (reply->code == 401 || reply->code == 403)
+        return BOND_REFUSED;
+    if (reply->code != 200 && reply->code != 201)
+        return BOND_UNKNOWN;
+    tree = json_parse(arena, reply->text, reply->length, NULL, NULL);
+    uid = json_get_text(tree, "clusterUID");
+    mark = json_get_text(tree, "mark");
+    if (uid == NULL || mark == NULL)
+        return BOND_UNKNOWN;
+    if (is_foreign(b, uid)) {
+        say_foreign(b, uid);
+        return BOND_FOREIGN;
+    }
+    b->was_foreign = false;
+    keep_mark(b, mark);
+    return take_ranges(b, json_get(tree, "lost")) ? BOND_OLDER : BOND_OURS;
+}
+
+static void
+on_answer(const struct client_reply *reply, void *context)
+{
+    struct cluster_bond *b = context;
+    enum bond_answer answer = judge(b, reply);
+
+    b->is_asking = false;
+    if (!b->has_joined && (answer == BOND_UNKNOWN || answer == BOND_REFUSED))
+        say_trouble(b, reply);
+    b->has_joined = b->has_joined || answer == BOND_OURS;
+    timer_start(b->timer,
+                answer == BOND_REFUSED || answer == BOND_UNKNOWN
+                    ? AGAIN_MS
+                    : b->s.every_ms);
+    if (b->is_wanted)
+        cluster_bond_ask(b);
+    else
+        b->s.answered(answer, b->s.context);
+}
+
+void
+cluster_bond_ask(struct cluster_bond *b)
+{
+    struct arena *arena;
+    struct client_request request = {
+        .verb = CLIENT_CREATE,
+        .kind = &node_kind,
+        .name = b->s.node,
+        .subresource = "mark",
+        .raw = true,
+    };
+
+    b->is_wanted = b->is_asking;
+    if (b->is_asking)
+        return;
+    b->is_asking = true;
+    arena = arena_new(0);
+    request.body = json_object(arena);
+    if (b->mark != NULL)
+        json_set_string(arena,
+                        request.body,
+                        "mark",
+                        arena_printf(arena, "%s", b->mark));
+    client_call(b->s.client, arena, &request, on_answer, b);
+}
+
+static void
+on_time(void *context)
+{
+    cluster_bond_ask(context);
+}
+
+bool
+cluster_bond_has_lost(const struct cluster_bond *b, int64_t revision)
+{
+    for (size_t i = 0; i < b->n_lost; i++)
+        if (revision > b->lost[i].after && revision < b->lost[i].before)
+            return true;
+    return false;
+}
+
+struct cluster_bond *
+cluster_bond_new(const struct cluster_bond_settings *settings)
+{
+    struct cluster_bond *b = xnew(struct cluster_bond);
+
+    b->s = *settings;
+    b->path = xasprintf("%s/cluster", settings->state_dir);
+    b->timer = timer_new(settings->loop, on_time, b);
+    read_mark(b);
+    return b;
+}
+
+void
+cluster_bond_free(struct cluster_bond *b)
+{
+    if (b == NULL)
+        return;
+    timer_free(b->timer);
+    free(b->path);
+    free(b->mark);
+    free(b->lost);
+    free(b);
+}

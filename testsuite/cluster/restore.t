@@ -1,0 +1,100 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A controller comes up with an older store, or with another cluster's: nothing
+# that runs is ended because it is not known, and no id is issued twice.
+
+# shellcheck disable=SC2119,SC2317 # functions that are called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+need munged jq curl
+[ "$(id -u)" -eq 0 ] || skip_all "only root can act for other users"
+cluster_begin
+need kiln-controller kiln-agent ksub kctl
+cluster_user kilntest1 || skip_all "only root can make users"
+cluster_munge
+
+home=$cluster/home/kilntest1
+admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
+# begin NAME: a job that runs until NAME is there; its id is $id.
+begin() {
+    id=$(as kilntest1 ksub --parsable --wrap "echo \$\$ >$1.pid; while [ ! -e $1 ]; do \
+sleep 0.05; done; echo done >$1.done")
+}
+state_is() { admin get job "$1" --no-headers | grep -qw "$2"; }
+runs() { [ -s "$home/$1.pid" ] && kill -0 "$(cat "$home/$1.pid")"; }
+node_is_ready() { admin get node n1 --no-headers | grep -qw Ready; }
+log_says() { grep -Eq "$2" "$cluster/log/$1"; }
+orphan_uids() { admin get node n1 -o json | jq -r '.status.remnants // {} | keys[]'; }
+lists_orphans() { [ "$(orphan_uids | wc -l)" -eq "$1" ]; }
+mark() { cut -d ' ' -f 3 "$cluster/n1/state/cluster"; }
+mark_is() { [ "$(mark)" -ge "$1" ]; }
+
+cluster_controller
+cluster_agent n1 --topology 'package:1 core:8 pu:1' --heartbeat 500ms
+wait_for 20 node_is_ready || bail_out "no node"
+admin taint node n1 kiln.hpc/virtual- >/dev/null
+ok "an agent keeps which cluster it belongs to" test -s "$cluster/n1/state/cluster"
+is "the uid is that of kube-system" "$(cut -d ' ' -f 1 "$cluster/n1/state/cluster")" \
+    "$(admin get namespace kube-system -o json | jq -r .metadata.uid)"
+
+# --- a store of before --------------------------------------------------------
+begin old
+old=$id
+ok "a job runs" wait_for 20 runs old
+stop controller
+cp -a "$cluster/state" "$cluster/backup"
+cluster_controller
+begin young
+young=$id
+ok "another is submitted after the copy, and runs" wait_for 20 runs young
+ok "the agent hears how far ids have come" wait_for 20 mark_is "$young"
+stop controller KILL
+mv "$cluster/state" "$cluster/lost"
+mv "$cluster/backup" "$cluster/state"
+cluster_controller
+ok "the controller says that its store is older" \
+    wait_for 30 log_says controller "the store is older than what node 'n1' has seen"
+ok "what it does not know is an orphan" wait_for 30 lists_orphans 1
+ok "which goes on running" runs young
+like "and is listed, with where and what" "$(admin orphans)" \
+    "n1 +default/job-$young-.* [0-9a-f-]{36}"
+begin new
+ok "no id is issued twice" [ "$id" -gt "$young" ]
+ok "a new job runs beside it" wait_for 20 runs new
+ok "a job that both know goes on" runs old
+touch "$home/old" "$home/new"
+ok "to its end" wait_for 20 state_is "$old" Completed
+ok "so does the new one" wait_for 20 state_is "$id" Completed
+stop n1
+cluster_agent n1 --topology 'package:1 core:8 pu:1' --heartbeat 500ms
+ok "over a restart of the agent it stays one" \
+    wait_for 20 log_says n1 "job-$young.*until an administrator decides"
+sleep 1
+ok "and alive" runs young
+uid=$(orphan_uids)
+not_ok "somebody has to say which is to end" admin orphans --end
+ok "an administrator ends it" admin orphans --end "$uid"
+has_ended_young() { ! runs young; }
+ok "and it does" wait_for 20 has_ended_young
+ok "its cores are free then" wait_for 20 lists_orphans 0
+
+# --- a store that is empty ----------------------------------------------------
+begin last
+last=$id
+ok "a job runs again" wait_for 20 runs last
+stop controller
+mv "$cluster/state" "$cluster/kept"
+cluster_controller
+ok "the agent does not follow a store that was made anew" \
+    wait_for 40 log_says n1 "another cluster.*or its store was made anew"
+is "and does not enrol there" "$(admin get nodes -o name 2>/dev/null)" ""
+ok "its job goes on" runs last
+stop controller
+rm -rf "$cluster/state"
+mv "$cluster/kept" "$cluster/state"
+cluster_controller
+touch "$home/last"
+ok "with its own store, everything goes on" wait_for 60 state_is "$last" Completed
+finish
