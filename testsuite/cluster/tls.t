@@ -149,4 +149,24 @@ ok "one that is given is served" curl -fs --cacert "$cluster/etc/site.crt" \
 ok "and none is made" [ ! -e "$authority" ]
 like "kctl kubeconfig hands it on" "$(as kilntest1 kctl kubeconfig)" \
     "$(base64 -w 0 <"$cluster/etc/site.crt")"
+
+# --- requests that a proxy may read otherwise -----------------------------------
+# raw REQUEST: the code of the answer.
+raw() {
+    # shellcheck disable=SC2059 # the escapes are meant
+    printf "$1" | timeout 10 openssl s_client -quiet \
+        -connect "127.0.0.1:$tls_port" 2>/dev/null |
+        awk 'NR == 1 { print $2 }'
+}
+if command -v openssl >/dev/null; then
+    is "a bare LF is refused behind TLS, too" \
+        "$(raw 'GET /version HTTP/1.1\nHost: h\n\n')" 400
+    is "so is a length with a sign" \
+        "$(raw 'POST /version HTTP/1.1\r\nHost: h\r\nContent-Length: +1\r\n\r\nx')" \
+        400
+    is "and a NUL" \
+        "$(raw 'GET /version HTTP/1.1\r\nHost: h\r\nA: b\0c\r\n\r\n')" 400
+else
+    skip "requests byte by byte over TLS" "no openssl"
+fi
 finish
