@@ -205,5 +205,40 @@ like "and thirty thousand fewer" "$(send PATCH "$namespace/configmaps/e" \
 } >"$body"
 like "lists put in order" "$(send PATCH "$namespace/configmaps/c" \
     application/strategic-merge-patch+json)" '^(200|4[0-9][0-9]) '
+# --- what is done a little at a time ------------------------------------------
+# What is more than one turn of the loop does is the same as what one would do.
+sender=
+awk 'BEGIN {
+    for (i = 0; i < 260; i++) {
+        print "next"
+        print "url = \"http://kiln/api/v1/namespaces/default/configmaps\""
+        printf "data = \"{\\\"metadata\\\":{\\\"name\\\":\\\"m%d\\\",", i
+        print "\\\"labels\\\":{\\\"many\\\":\\\"yes\\\"}}}\""
+        print "header = \"Content-Type: application/json\""
+        print "output = /dev/null"
+        print "silent"
+        print "unix-socket = \"'"$cluster"'/socket\""
+    }
+}' | tail -n +2 >"$cluster/many"
+curl -s -K "$cluster/many"
+# ask QUERY [CURL-OPTION...]
+ask() {
+    query=$1
+    shift
+    curl -s --max-time 20 --unix-socket "$cluster/socket" "$@" \
+        "http://kiln$namespace/configmaps?labelSelector=many%3Dyes$query"
+}
+is "a watch tells the whole state, and then that it has" \
+    "$(ask '&watch=true&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=2' |
+        jq -r '.type + (.object.metadata.annotations["k8s.io/initial-events-end"] // "")' |
+        uniq -c | awk '{ print $1 $2 }' | head -n 2 | tr '\n' ' ')" \
+    "260ADDED 1BOOKMARKtrue "
+is "a list that is laid out for people is the same list" \
+    "$(ask '&pretty=true' | jq -S 'del(.metadata)' | cksum)" \
+    "$(ask '' | jq -S 'del(.metadata)' | cksum)"
+is "one in YAML is whole" \
+    "$(ask '' -H 'Accept: application/yaml' | grep -c '^    name: m')" 260
+is "a collection is deleted whole" "$(ask '' -X DELETE |
+    jq '.items | length') $(ask '' | jq '.items | length')" "260 0"
 ok "the controller never held much (MiB)" [ "$(peak_mib)" -lt 1200 ]
 finish
