@@ -37,6 +37,7 @@ static const char *const ties[] = {
     "controller-uid",
     "job-name",
     "kiln.hpc/attempt",
+    "kiln.hpc/eligible-at",
     "kiln.hpc/environment",
     "kiln.hpc/job-id",
     "kiln.hpc/job-name",

@@ -95,6 +95,22 @@ plugin_entry(struct arena *arena, const struct profile_plugin *p)
     return entry;
 }
 
+/* There is one order: another that is given takes the place of the default. */
+static bool
+is_replaced(const struct json *given, const struct plugin *p)
+{
+    if (p->less == NULL)
+        return false;
+    for (uint32_t i = 0; i < json_count(given); i++) {
+        const struct plugin *other =
+            plugin_find(json_get_text(json_at(given, i), "name"));
+
+        if (other != p && other->less != NULL)
+            return true;
+    }
+    return false;
+}
+
 /* Defaults that are not disabled come first, those given again with what was
  * given, then what else is enabled.
  */
@@ -108,7 +124,8 @@ merge_defaults(struct arena *arena, struct json *set)
         const char *name = default_profile[i].plugin->name;
         int at = find_name(given, name);
 
-        if (is_disabled(set, name))
+        if (is_disabled(set, name)
+            || is_replaced(given, default_profile[i].plugin))
             continue;
         json_append(arena,
                     merged,

@@ -110,21 +110,25 @@ void meta_prepare(const struct kind *kind,
 #define ANNOTATION_INDEX_FAILURES "batch.kubernetes.io/job-index-failure-count"
 #define ANNOTATION_INDEX_IGNORED \
     "batch.kubernetes.io/job-index-ignored-failure-count"
-#define ANNOTATION_PIDS     "kiln.hpc/pids-limit" /* on pods: of processes */
-#define ANNOTATION_SURPLUS  "kiln.hpc/surplus" /* on pods: more than wanted */
+#define ANNOTATION_PIDS        "kiln.hpc/pids-limit" /* on pods: of processes */
+#define ANNOTATION_SURPLUS     "kiln.hpc/surplus" /* on pods: more than wanted */
+/* When it could have been placed first, with microseconds: on Jobs and pods,
+ * written by admission; pods of a Job have the Job's.
+ */
+#define ANNOTATION_ELIGIBLE_AT "kiln.hpc/eligible-at"
 /* Whom a pod's affinity to pods keeps away or draws near: everybody's pods, or
  * its owner's alone. On pods and Jobs of administrators.
  */
-#define ANNOTATION_REPELS   "kiln.hpc/repels"
-#define REPELS_ALL          "all"
-#define REPELS_OWNER        "owner"
+#define ANNOTATION_REPELS      "kiln.hpc/repels"
+#define REPELS_ALL             "all"
+#define REPELS_OWNER           "owner"
 /* Keep claims and volumes while somebody uses them. */
-#define FINALIZER_CLAIM     "kubernetes.io/pvc-protection"
-#define FINALIZER_VOLUME    "kubernetes.io/pv-protection"
-#define TAINT_NOT_READY     "node.kubernetes.io/not-ready"
-#define TAINT_UNREACHABLE   "node.kubernetes.io/unreachable"
-#define TAINT_HOOK_FAILED   "kiln.hpc/hook-failed"
-#define TAINT_CHECK_FAILED  "kiln.hpc/self-check-failed"
-#define TAINT_UNSCHEDULABLE "node.kubernetes.io/unschedulable"
-#define TAINT_VIRTUAL       "kiln.hpc/virtual" /* a given topology */
-#define TAINT_NOT_APPROVED  "kiln.hpc/not-approved"
+#define FINALIZER_CLAIM        "kubernetes.io/pvc-protection"
+#define FINALIZER_VOLUME       "kubernetes.io/pv-protection"
+#define TAINT_NOT_READY        "node.kubernetes.io/not-ready"
+#define TAINT_UNREACHABLE      "node.kubernetes.io/unreachable"
+#define TAINT_HOOK_FAILED      "kiln.hpc/hook-failed"
+#define TAINT_CHECK_FAILED     "kiln.hpc/self-check-failed"
+#define TAINT_UNSCHEDULABLE    "node.kubernetes.io/unschedulable"
+#define TAINT_VIRTUAL          "kiln.hpc/virtual" /* a given topology */
+#define TAINT_NOT_APPROVED     "kiln.hpc/not-approved"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/framework/pod_view.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/scheduler/framework/names.h"
@@ -151,6 +152,28 @@ read_owner(struct pod_view *v)
     v->repels_all = repels != NULL && strcmp(repels, REPELS_ALL) == 0;
 }
 
+static int64_t
+read_number(const struct string_map *annotations, const char *name)
+{
+    const char *text = string_map_find(annotations, name);
+
+    return text != NULL ? strtoll(text, NULL, 10) : 0;
+}
+
+/* A time that cannot be read is as none: the pod's creation. */
+static void
+read_order(struct pod_view *v)
+{
+    const struct meta *meta = &v->pod->meta;
+    const char *eligible =
+        string_map_find(&meta->annotations, ANNOTATION_ELIGIBLE_AT);
+
+    if (eligible == NULL || time_parse(eligible, &v->eligible_at_us) < 0)
+        v->eligible_at_us = meta->created_at_us;
+    v->job_id = read_number(&meta->annotations, ANNOTATION_JOB_ID);
+    v->job_index = read_number(&meta->annotations, ANNOTATION_INDEX);
+}
+
 struct pod_view *
 pod_view_new(const struct object *object, struct names *resources)
 {
@@ -168,6 +191,7 @@ pod_view_new(const struct object *object, struct names *resources)
     read_ports(v);
     read_affinity(v);
     read_owner(v);
+    read_order(v);
     return v;
 }
 

@@ -42,6 +42,9 @@ struct pod_view {
     const char *name;
     const char *uid;
     int64_t priority;
+    int64_t eligible_at_us; /* when it could have been placed first */
+    int64_t job_id;         /* 0: of no job */
+    int64_t job_index;      /* in its job, or 0 */
     struct amounts requests;
     int64_t nonzero_cpu_milli;
     int64_t nonzero_memory_bytes;

@@ -21,6 +21,7 @@
     KNOW(priority_sort)       \
     KNOW(resources_fit)       \
     KNOW(scheduling_gates)    \
+    KNOW(submission_order)    \
     KNOW(taint_toleration)    \
     KNOW(topology_spread)     \
     KNOW(volume_binding)      \
@@ -53,7 +54,7 @@ static const struct json interpod_args = {
 /* In the order in which they run at every point. */
 const struct profile_plugin default_profile[] = {
     {.plugin = &scheduling_gates_plugin},
-    {.plugin = &priority_sort_plugin},
+    {.plugin = &submission_order_plugin},
     {.plugin = &node_unschedulable_plugin},
     {.plugin = &node_name_plugin},
     {.plugin = &taint_toleration_plugin, .weight = 3},

@@ -4,7 +4,11 @@
 #include <check.h>
 #include <string.h>
 
+#include "controller/lifecycle/job_plan.h"
+#include "lib/api/kind.h"
+#include "lib/api/object.h"
 #include "lib/base/arena.h"
+#include "lib/json/json.h"
 #include "testsuite/lib/suite.h"
 
 START_TEST(names_of_pods_are_read_back)
@@ -24,4 +28,32 @@ START_TEST(names_of_pods_are_read_back)
 }
 END_TEST
 
-SUITE("job_pod", names_of_pods_are_read_back)
+/* Whose pod it is, whom it repels and where it waits is the Job's to say. */
+START_TEST(a_template_signs_nothing)
+{
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"j\",\"namespace\":\"d\",\"uid\":\"u\","
+        "\"annotations\":{\"kiln.hpc/eligible-at\":"
+        "\"2026-01-01T00:00:00.000001Z\"}},\"spec\":{\"template\":{\"metadata\":{"
+        "\"annotations\":{\"kiln.hpc/eligible-at\":\"1970\",\"kiln.hpc/repels\":"
+        "\"all\",\"kiln.hpc/uid\":\"0\",\"mine\":\"kept\"}},\"spec\":{"
+        "\"containers\":[{\"name\":\"c\"}]}}}}";
+    CLEANUP(arena_freep) struct arena *a = arena_new(0);
+    CLEANUP(object_unrefp) const struct object *job = NULL;
+    const struct job_plan_pod plan = {.attempt = 2};
+    const struct json *said;
+
+    ck_assert_int_eq(object_parse(&job_kind, text, strlen(text), &job, NULL),
+                     0);
+
+    said = json_get_path(job_pod_make(a, job, &plan), "metadata.annotations");
+
+    ck_assert_str_eq(json_get_text(said, "kiln.hpc/eligible-at"),
+                     "2026-01-01T00:00:00.000001Z");
+    ck_assert_ptr_null(json_get(said, "kiln.hpc/repels"));
+    ck_assert_ptr_null(json_get(said, "kiln.hpc/uid"));
+    ck_assert_str_eq(json_get_text(said, "mine"), "kept");
+}
+END_TEST
+
+SUITE("job_pod", names_of_pods_are_read_back, a_template_signs_nothing)
