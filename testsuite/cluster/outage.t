@@ -80,9 +80,9 @@ for id in $ends $late; do
 done
 stop n3 KILL
 agent n3
-said=$(as kilntest1 ksub --parsable patient.sh meanwhile 2>&1)
-is "nothing can be submitted" "$?" 69
-like "which is said" "$said" 'cannot reach the controller'
+said=$(as kilntest1 timeout 3 ksub --parsable patient.sh meanwhile 2>&1)
+is "nothing can be submitted" "$?" 124
+like "which is said" "$said" 'no answer yet.*cannot reach the controller'
 sleep "$((grace * 2))" # until the nodes would have been given up, twice
 for id in $stays; do
     ok "job $id runs on" kill -0 "$(process_of "$id")"

@@ -192,6 +192,24 @@ like "the key of another's submission opens nothing" "$(as kilntest2 sh -c "
         -d '$(job_json other '"suspend":true,' '')' -w '%{http_code}' \
         -o /dev/null http://kiln$jobs")" '^201$'
 
+# An administrator's key is his own, for whomever he submits.
+submit_for() { # KEY
+    curl -s --unix-socket "$cluster/socket" \
+        -H 'Content-Type: application/json' -H "Idempotency-Key: $1" \
+        -d "$(job_json '' '"suspend":true,' \
+            "\"securityContext\":{\"runAsUser\":$uid1}," |
+            sed 's/"name":""/"generateName":"job-"/')" \
+        "http://kiln$jobs" | jq -r .metadata.name
+}
+is "an administrator's retry for a user makes no second job" \
+    "$(for _ in 1 2 3; do submit_for retry-1; done | sort -u | wc -l)" 1
+like "one with another key does" "$(submit_for retry-2)" '^job-[0-9]+$'
+like "nor does the key open it to its owner" "$(as kilntest1 sh -c "
+    curl -s --unix-socket $cluster/socket -H 'Content-Type: application/json' \
+        -H 'Idempotency-Key: retry-1' \
+        -d '$(job_json again '"suspend":true,' '')' -w '%{http_code}' \
+        -o /dev/null http://kiln$jobs")" '^201$'
+
 # --- the cluster is not theirs ------------------------------------------------
 forbidden "a user does not cordon nodes" kilntest2 PATCH /api/v1/nodes/n1 \
     '{"spec":{"unschedulable":true}}' $merge

@@ -44,13 +44,15 @@ struct audit_log {
 
 /* ---- The file ---- */
 
+/* A pipe is not waited for, either. */
 static int
 open_file(struct audit_log *a, struct error *err)
 {
     struct stat st;
 
     a->fd = open(a->path,
-                 O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
+                 O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW
+                     | O_NONBLOCK,
                  0600);
     if (a->fd < 0 || fstat(a->fd, &st) < 0)
         return error_set(err, -errno, "'%s': %s", a->path, strerror(errno));
