@@ -10,6 +10,7 @@
 #include "controller/apiserver/policy.h"
 #include "controller/entrance.h"
 #include "controller/scheduler/kube_configuration.h"
+#include "controller/store/backup.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
@@ -364,6 +365,19 @@ static const struct setting settings[] = {
 };
 
 static const struct option_spec rows[] = {
+    {"backup",
+     0,
+     "FILE",
+     "Write a copy of the store to FILE, and exit; also while the controller "
+     "runs.",
+     OPTION_TEXT,
+     AT(backup)},
+    {"restore",
+     0,
+     "FILE",
+     "Put such a copy in the place of the store, and exit.",
+     OPTION_TEXT,
+     AT(restore)},
     {"conformance",
      0,
      NULL,
@@ -491,6 +505,16 @@ write_config(const struct controller_settings *s)
 }
 
 static void NORETURN
+copy_store(const struct controller_settings *s)
+{
+    struct error err = {0};
+    int r = s->backup != NULL ? store_backup(s->state_dir, s->backup, &err)
+                              : store_restore(s->state_dir, s->restore, &err);
+
+    exit((int)program_end(options.name, r, &err));
+}
+
+static void NORETURN
 rotate_tokens(const struct controller_settings *s)
 {
     struct error err = {0};
@@ -539,6 +563,8 @@ controller_settings_read(struct controller_settings *s, int argc, char **argv)
         write_config(s);
     if (s->rotate_tokens)
         rotate_tokens(s);
+    if (s->backup != NULL || s->restore != NULL)
+        copy_store(s);
     set_socket(s);
     set_audit_file(s);
 }

@@ -52,6 +52,8 @@ struct controller_settings {
     bool leader_elect; /* when the scheduler's configuration says so, too */
     int64_t assume_expiry_us; /* 0: never */
     const char *write_config_to;
+    const char *backup; /* files, or NULL */
+    const char *restore;
     bool is_conformance;
     int log_level;          /* enum log_level */
     const char *audit_file; /* a path, "journal" or "none" */

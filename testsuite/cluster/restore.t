@@ -43,17 +43,25 @@ is "the uid is that of kube-system" "$(cut -d ' ' -f 1 "$cluster/n1/state/cluste
 begin old
 old=$id
 ok "a job runs" wait_for 20 runs old
-stop controller
-cp -a "$cluster/state" "$cluster/backup"
-cluster_controller
+ok "a copy is made while the controller runs" kiln-controller \
+    --state-dir "$cluster/state" --backup "$cluster/backup"
+is "which is its owner's alone" "$(stat -c %a "$cluster/backup")" 600
+not_ok "it is not written over" kiln-controller \
+    --state-dir "$cluster/state" --backup "$cluster/backup"
 begin young
 young=$id
 ok "another is submitted after the copy, and runs" wait_for 20 runs young
 ok "the agent hears how far ids have come" wait_for 20 mark_is "$young"
 stop controller KILL
-mv "$cluster/state" "$cluster/lost"
-mv "$cluster/backup" "$cluster/state"
+head -c 8192 /dev/zero >"$cluster/bad"
+not_ok "what is no copy is refused" kiln-controller \
+    --state-dir "$cluster/state" --restore "$cluster/bad"
+ok "the copy is restored" kiln-controller \
+    --state-dir "$cluster/state" --restore "$cluster/backup"
+ok "and what was there is kept" test -s "$cluster/state/kiln.db.before-restore"
 cluster_controller
+not_ok "not while a controller runs" kiln-controller \
+    --state-dir "$cluster/state" --restore "$cluster/backup"
 ok "the controller says that its store is older" \
     wait_for 30 log_says controller "the store is older than what node 'n1' has seen"
 ok "what it does not know is an orphan" wait_for 30 lists_orphans 1

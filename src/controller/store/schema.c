@@ -123,3 +123,19 @@ schema_bring_up(sqlite3 *db, struct error *err)
 {
     return schema_bring_up_to(db, SCHEMA_VERSION, err);
 }
+
+int
+schema_check(sqlite3 *db, struct error *err)
+{
+    int64_t version;
+    int r = sql_number(db, "PRAGMA user_version", &version, err);
+
+    if (r == 0)
+        r = refuse_foreign(db, version, err);
+    if (r == 0 && version == 0)
+        r = error_set(err,
+                      -ENOTSUP,
+                      "'%s' is no store of Kiln",
+                      sqlite3_db_filename(db, "main"));
+    return r;
+}

@@ -20,3 +20,6 @@ int schema_bring_up(sqlite3 *db, struct error *err);
 
 /* The same, up to a version only. For tests of the steps. */
 int schema_bring_up_to(sqlite3 *db, int version, struct error *err);
+
+/* A store of ours, of this or an earlier version: 0, else -ENOTSUP. */
+int schema_check(sqlite3 *db, struct error *err);
