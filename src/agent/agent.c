@@ -21,6 +21,7 @@
 #include "agent/node_status.h"
 #include "agent/output/requests.h"
 #include "agent/pods/ground.h"
+#include "agent/pods/leftovers.h"
 #include "agent/pods/pods.h"
 #include "agent/pods/site.h"
 #include "agent/pods/spares.h"
@@ -71,7 +72,8 @@ struct agent {
     char *output_program; /* stands beside the shepherd */
     struct cgroot *cgroups;
     struct cgpool *pool;
-    struct scratch *scratch; /* NULL: none is offered */
+    char cgroup_prefix[UUID_SIZE]; /* of its cgroups' names */
+    struct scratch *scratch;       /* NULL: none is offered */
     struct volumes *volumes;
     struct nursery *nursery;
     struct spares *spares;
@@ -138,7 +140,6 @@ open_cgroups(struct agent *a)
     struct cgroot_site site = {.base = a->settings->cgroup_base};
     const struct cgroot_ability *can;
     struct error err = {0};
-    char prefix[UUID_SIZE];
 
     if (geteuid() != 0)
         return;
@@ -160,10 +161,10 @@ open_cgroups(struct agent *a)
         log_warning("no CPU partitions: %s; are CPUs reserved for the rest of "
                     "the system?",
                     can->partitions_lacking);
-    random_uuid(prefix);
-    prefix[8] = '-';
-    prefix[9] = '\0';
-    a->pool = cgpool_new(a->cgroups, prefix);
+    random_uuid(a->cgroup_prefix);
+    a->cgroup_prefix[8] = '-';
+    a->cgroup_prefix[9] = '\0';
+    a->pool = cgpool_new(a->cgroups, a->cgroup_prefix);
 }
 
 /* Shepherds can be started without. */
@@ -680,6 +681,7 @@ agent_new(const struct agent_settings *settings,
 enum agent_next
 agent_run(struct agent *a)
 {
+    leftovers_collect(&a->ground, a->cgroup_prefix);
     pods_take_up(a->pods);
     site_collect_tmp_dirs(&a->ground);
     /* Ready, with or without a controller: jobs are looked after. */

@@ -14,6 +14,14 @@ need kiln-controller kiln-agent ksub kctl
 [ "$(id -u)" -eq 0 ] || skip_all "only root runs jobs of others"
 cluster_user kilntest1 || skip_all "only root can make users"
 cluster_munge
+remove_cgroups() {
+    for base in "/sys/fs/cgroup/kiln-ends-$$" \
+        /sys/fs/cgroup/*/"kiln-ends-$$"; do
+        [ ! -d "$base" ] ||
+            find "$base" -depth -type d -exec rmdir {} \; 2>/dev/null
+    done
+}
+trap '(cluster_end); remove_cgroups' EXIT
 
 admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
 submit() { as kilntest1 ksub --parsable "$@"; }
@@ -21,7 +29,8 @@ home=$cluster/home/kilntest1
 node_is_ready() { admin get node n1 --no-headers | grep -qw Ready; }
 state_is() { admin get job "$1" --no-headers | grep -Eqw "$2"; }
 agent() {
-    cluster_agent n1 --topology 'package:1 core:4 pu:1' --heartbeat 500ms
+    cluster_agent n1 --topology 'package:1 core:4 pu:1' --heartbeat 500ms \
+        --cgroup-base "/kiln-ends-$$"
 }
 pod() { admin get pods -l "job-name=job-$1" -o json | jq -r ".items[0]$2"; }
 is_over() { pod "$1" .status.phase | grep -Eq 'Failed|Succeeded'; }
@@ -63,4 +72,54 @@ end_of emptied
 is "where nothing is left nothing is made up" "$reason" PodLost
 like "but said" "$words" 'not been restarted.*files were removed'
 ok "and no process of it is" [ ! -e "$run" ]
+
+# --- output that nobody takes -------------------------------------------------
+as kilntest1 mkfifo fifo
+waiting() { pod "$1" '.status.containerStatuses[0].state.waiting.message'; }
+says_waiting() { waiting "$1" | grep -q "standard output '$home/fifo'"; }
+id=$(submit -o fifo --wrap true)
+ok "a job whose output nobody reads says what it waits for" \
+    wait_for 20 says_waiting "$id"
+like "also to whoever describes it" "$(admin get events -A)" \
+    "StartBlocked.*standard output '$home/fifo'"
+as kilntest1 kctl cancel "$id" >/dev/null
+ok "it can be cancelled" wait_for 15 state_is "$id" Cancelled
+id=$(submit -t 0:03 -o fifo --wrap true)
+ok "and its time limit holds" wait_for 20 state_is "$id" TimedOut
+id=$(submit -o fifo --wrap 'echo read')
+wait_for 20 says_waiting "$id"
+like "it starts when somebody reads" "$(timeout 10 cat "$home/fifo")" read
+ok "and ends well" wait_for 20 state_is "$id" Completed
+
+# --- a time limit without an agent --------------------------------------------
+rm -f "$home/runs"
+id=$(submit -t 0:03 --wrap "echo \$\$ >part; mv part runs; exec sleep 1000")
+wait_for 20 test -e "$home/runs"
+wait_for 20 state_is "$id" Running
+stop n1 KILL
+ok "a time limit holds while the agent is dead" \
+    wait_for 20 has_ended "$(cat "$home/runs")"
+agent
+ok "and the next one says so" wait_for 20 state_is "$id" TimedOut
+
+# --- what killed agents leave -------------------------------------------------
+names() {
+    find /sys/fs/cgroup -mindepth 2 -maxdepth 3 -path "*/kiln-ends-$$/*" \
+        -type d ! -name shepherds ! -name keeper -printf '%f\n' 2>/dev/null |
+        sort -u | wc -l
+}
+few_cgroups() { [ "$(names)" -le 5 ]; }
+for _ in 1 2 3; do
+    job=$(submit --wrap true)
+    wait_for 20 state_is "$job" Completed
+    stop n1 KILL
+    agent
+done
+job=$(submit --wrap true)
+wait_for 20 state_is "$job" Completed
+ok "cgroups of killed agents are collected" wait_for 20 few_cgroups
+is "and nothing is left of their runs" \
+    "$(find "$cluster/n1/run/pods" -mindepth 1 -maxdepth 1 | wc -l)" 0
+no_records() { [ -z "$(find "$cluster/n1/state/pods" -name exit)" ]; }
+ok "nor of how they ended" wait_for 20 no_records
 finish

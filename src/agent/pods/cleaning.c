@@ -180,7 +180,9 @@ clean_done(void *arg)
                      "its node was cut off from the controller for longer than "
                      "fenceAfterSeconds, and ended it");
         s->is_disruption = true;
-    } else if (s->deadline_exceeded && s->end_reason == NULL) {
+    } else if ((s->deadline_exceeded
+                || (s->ending != NULL && s->ending->was_late))
+               && s->end_reason == NULL) {
         stay_set_end(s,
                      "DeadlineExceeded",
                      "Pod was active on the node longer than the specified "

@@ -9,6 +9,7 @@
 #include "agent/pods/environment.h"
 #include "agent/pods/ground.h"
 #include "agent/pods/pattern.h"
+#include "agent/pods/site.h"
 #include "agent/shepherd/order.h"
 #include "agent/volumes/mountings.h"
 #include "lib/api/allocation.h"
@@ -23,6 +24,7 @@
 #include "lib/base/strbuf.h"
 
 #define DEFAULT_UMASK     022
+#define DEFAULT_GRACE_S   30
 #define KILL_WAIT_MS      5000
 #define GROUPS_TIMEOUT_MS 10000
 
@@ -330,6 +332,24 @@ set_hooks(const struct compose_input *in, struct arena *arena, struct order *o)
                a != NULL ? a->memory_nodes : NULL);
 }
 
+/* The shepherd keeps it: it holds without an agent, too. */
+static void
+set_time_limit(const struct pod *pod, struct order *o)
+{
+    const struct execution *e = pod->spec.execution;
+    const int64_t *grace = pod->spec.termination_grace_seconds;
+
+    if (pod->spec.active_deadline_seconds == NULL)
+        return;
+    o->time_limit_ms = *pod->spec.active_deadline_seconds * 1000;
+    o->grace_ms = (grace != NULL ? *grace : DEFAULT_GRACE_S) * 1000;
+    if (e == NULL || e->signal == NULL)
+        return;
+    o->warn_before_ms = e->signal->seconds_before * 1000;
+    o->warn_signal = site_signal_number(e->signal->name);
+    o->warn_main = e->signal->batch_only;
+}
+
 int
 compose_order(const struct compose_input *in,
               struct arena *arena,
@@ -357,6 +377,7 @@ compose_order(const struct compose_input *in,
     o->job_cgroup = in->job_cgroup;
     o->shepherd_cgroup = in->shepherd_cgroup;
     o->kill_wait_ms = KILL_WAIT_MS;
+    set_time_limit(pod, o);
     o->heard_path = arena_printf(arena, GROUND_HEARD, g->run_dir);
     o->work_dir = work_dir_of(in->pod);
     o->umask = umask_of(e);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/pods/ground.h"
+#include "agent/pods/report.h"
 #include "agent/pods/site.h"
 #include "agent/pods/stay_state.h"
 #include "agent/shepherd/launch.h"
@@ -14,7 +15,10 @@
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
+#include "lib/base/alloc.h"
 #include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/client/announcer.h"
 #include "lib/loop/fdwatch.h"
 #include "lib/loop/timer.h"
 
@@ -23,6 +27,13 @@
 #define LOOK_MORE_MS    5 /* for each other that is launched */
 #define LOOK_MOST_MS    250
 #define LOOK_LAST_MS    500
+
+/* By itself; one of an agent before this one does not. */
+static bool
+keeps_limit(const struct stay *s)
+{
+    return s->live != NULL && s->live->keeps_limit != 0;
+}
 
 void
 following_act(void *context)
@@ -36,6 +47,8 @@ following_act(void *context)
         switch (deadline_next(&s->deadline, now, &next)) {
         case DEADLINE_WARN:
             s->deadline.warned = true;
+            if (keeps_limit(s))
+                break;
             launch_signal(s->pidfd,
                           e->signal->batch_only ? LAUNCH_MAIN : LAUNCH_ALL,
                           site_signal_number(e->signal->name),
@@ -44,7 +57,8 @@ following_act(void *context)
         case DEADLINE_TERMINATE:
             s->deadline.terminated = true;
             s->deadline_exceeded = deadline_is_exceeded(&s->deadline, now);
-            launch_signal(s->pidfd, LAUNCH_ALL, SIGTERM, NULL);
+            if (!keeps_limit(s) || s->deadline.delete_us <= now)
+                launch_signal(s->pidfd, LAUNCH_ALL, SIGTERM, NULL);
             break;
         case DEADLINE_KILL:
             s->deadline.terminated = s->deadline.killed = true;
@@ -122,6 +136,26 @@ first_look_ms(const struct stay *s)
     return ms < LOOK_MOST_MS ? ms : LOOK_MOST_MS;
 }
 
+static void
+say_waiting(struct stay *s)
+{
+    CLEANUP_FREE char *words = NULL;
+
+    if (s->wanted >= TOLD_WAITING)
+        return;
+    words = xasprintf("it waits for its %s", s->live->waits_for);
+    log_warning("pod '%s/%s' does not start: %s",
+                s->pod->meta->namespace,
+                s->pod->meta->name,
+                words);
+    announcer_say(s->s.ground->announcer,
+                  s->pod,
+                  ANNOUNCE_WARNING,
+                  REPORT_WAITING,
+                  words);
+    telling_want(s, TOLD_WAITING);
+}
+
 /* A file in /run: cheap, and asked for with growing pauses. */
 void
 following_look(void *context)
@@ -131,6 +165,8 @@ following_look(void *context)
     live_free(s->live);
     s->live = site_read_live(s->s.ground, s->uid);
     if (s->live == NULL || s->live->phase < LIVE_RUNNING) {
+        if (s->live != NULL && s->live->waits_for != NULL)
+            say_waiting(s);
         s->look_ms =
             s->look_ms * 2 > LOOK_LAST_MS ? LOOK_LAST_MS : s->look_ms * 2;
         timer_start(s->look, s->look_ms);

@@ -390,28 +390,38 @@ on_change(const struct object *old_object,
 
 struct sweep {
     struct pods *pods;
-    struct map *known; /* uids of the API's pods here */
+    struct map *known; /* the API's pods here, by uid: whether they are over */
 };
+
+static char over, not_over;
+#define OVER     ((void *)&over)
+#define NOT_OVER ((void *)&not_over)
 
 static void
 note_uid(const struct object *pod, void *context)
 {
     struct sweep *s = context;
 
-    map_put(s->known, pod->meta->uid, s);
+    map_put(s->known,
+            pod->meta->uid,
+            pod_is_finished(pod_of(pod)) ? OVER : NOT_OVER);
 }
 
 static void
 forget_unknown(const char *uid, void *context)
 {
     const struct sweep *s = context;
+    const void *state = map_find(s->known, uid);
 
-    if (map_find(s->known, uid) == NULL
-        && map_find(s->pods->stays, uid) == NULL)
+    if (map_find(s->pods->stays, uid) != NULL)
+        return;
+    if (state == NULL)
         site_forget(s->pods->ground, uid);
+    else if (state == OVER) /* and told, by an agent that was killed then */
+        site_settle(s->pods->ground, uid);
 }
 
-/* Places of pods that were deleted while no agent looked. */
+/* Places of pods that were deleted, or settled, while no agent looked. */
 static void
 sweep_places(struct pods *p)
 {

@@ -285,6 +285,29 @@ report_running(struct arena *arena,
     return body;
 }
 
+struct json *
+report_waiting(struct arena *arena,
+               const struct object *object,
+               const char *for_what)
+{
+    struct json *status;
+    struct json *body = begin(arena, object, &status);
+    struct json *state = json_object(arena);
+
+    json_set_string(arena, state, "reason", REPORT_WAITING);
+    json_set_string(arena,
+                    state,
+                    "message",
+                    arena_printf(arena,
+                                 "it waits for its %s",
+                                 for_what != NULL ? for_what : "start"));
+    json_set(arena,
+             status,
+             "containerStatuses",
+             container(arena, pod_of(object), false, "waiting", state));
+    return body;
+}
+
 /* ---- The end ---- */
 
 static const char *

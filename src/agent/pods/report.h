@@ -23,6 +23,12 @@ struct report_broken {
     const char *message;
 };
 
+/* A job that hangs before its program runs: `for_what`, which may be NULL. */
+#define REPORT_WAITING "StartBlocked"
+struct json *report_waiting(struct arena *arena,
+                            const struct object *pod,
+                            const char *for_what);
+
 struct report_running {
     const char *host_address; /* or NULL */
     const char *boot_id;

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/pods/deadline.h"
 #include "agent/pods/stay.h"
+#include "agent/shepherd/deadline.h"
 
 struct cgroup;
 struct client_call;
@@ -25,7 +25,7 @@ struct object;
 struct observation;
 struct timer;
 
-enum told { TOLD_NOTHING, TOLD_RUNNING, TOLD_END };
+enum told { TOLD_NOTHING, TOLD_WAITING, TOLD_RUNNING, TOLD_END };
 
 struct stay {
     struct stay_settings s;

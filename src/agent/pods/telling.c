@@ -111,6 +111,8 @@ compose_report(struct stay *s, struct arena *arena)
     struct report_broken broken = {0};
 
     broken.reason = observing_broken(s, &broken.message);
+    if (s->wanted == TOLD_WAITING)
+        return report_waiting(arena, s->pod, s->live->waits_for);
     if (s->wanted == TOLD_RUNNING)
         return report_running(arena,
                               s->pod,

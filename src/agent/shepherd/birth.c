@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -77,6 +79,20 @@ fork_job(struct shepherd *s, struct error *err)
     return pid < 0 ? error_set(err, -errno, "fork: %s", strerror(errno)) : pid;
 }
 
+/* A page that the job writes until it is another program. */
+static int *
+share_rung(void)
+{
+    void *page = mmap(NULL,
+                      sizeof(int),
+                      PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS,
+                      -1,
+                      0);
+
+    return page == MAP_FAILED ? NULL : page;
+}
+
 static int
 fork_and_climb(struct shepherd *s, int *ret_report_fd, struct error *err)
 {
@@ -86,6 +102,7 @@ fork_and_climb(struct shepherd *s, int *ret_report_fd, struct error *err)
     if (pipe2(ends, O_CLOEXEC) < 0)
         return error_set(err, -errno, "pipe: %s", strerror(errno));
     s->outfit.report_fd = ends[1];
+    s->outfit.rung = share_rung();
     pid = fork_job(s, err);
     if (pid == 0)
         ladder_climb(&s->outfit);
@@ -109,6 +126,63 @@ exit_code_for(const char *rung, int error_number)
     return error_number == ENOENT ? 127 : 126;
 }
 
+static const char *
+find_path(const struct shepherd *s, const char *rung)
+{
+    const struct outfit *o = &s->outfit;
+
+    return strcmp(rung, "working directory") == 0 ? o->work_dir
+           : strcmp(rung, "standard input") == 0  ? o->stdin_path
+           : strcmp(rung, "standard output") == 0 ? o->stdout_path
+           : strcmp(rung, "standard error") == 0  ? o->stderr_path
+           : strcmp(rung, "program") == 0         ? o->arguments[0]
+                                                  : NULL;
+}
+
+/* Another process writes it: as it was just now. */
+static char *
+dup_wait(const struct shepherd *s)
+{
+    struct ladder_report at = {0};
+    const char *rung, *path;
+
+    if (s->outfit.rung != NULL)
+        at.rung = *(volatile int *)s->outfit.rung;
+    rung = ladder_rung_name(&at);
+    path = find_path(s, rung);
+    return path != NULL ? xasprintf("%s '%s'", rung, path) : xstrdup(rung);
+}
+
+/* A FIFO that nobody reads, a file server that does not answer. */
+static void
+say_waiting(void *context)
+{
+    struct shepherd *s = context;
+
+    free(s->live.waits_for);
+    s->live.waits_for = dup_wait(s);
+    (void)live_write(&s->live, s->order.run_dir, NULL);
+}
+
+/* Ended before its program ran. */
+static int
+be_stopped(struct shepherd *s)
+{
+    CLEANUP_FREE char *wait = dup_wait(s);
+    int r = shepherd_fail(s,
+                          ENDING_CALLED_OFF,
+                          -ECANCELED,
+                          xasprintf("it was ended while it waited for its %s; "
+                                    "does a file system hang, or nobody read "
+                                    "a FIFO?",
+                                    wait));
+
+    s->ending.was_late = s->vigil.is_late && s->vigil.called_off == 0;
+    s->ending.signal = SIGKILL;
+    s->ending.exit_code = 128 + SIGKILL;
+    return r;
+}
+
 int
 birth_give(struct shepherd *s)
 {
@@ -118,8 +192,13 @@ birth_give(struct shepherd *s)
 
     if (r < 0)
         return shepherd_fail(s, "fork", r, xstrdup(err.text));
-    if (vigil_wait_start(&s->vigil, report_fd, &s->report))
+    if (vigil_wait_start(&s->vigil, report_fd, say_waiting, s, &s->report)) {
+        free(s->live.waits_for);
+        s->live.waits_for = NULL;
         return 0;
+    }
+    if (s->vigil.called_off != 0 || s->vigil.is_late)
+        return be_stopped(s);
     r = shepherd_fail(s,
                       ladder_rung_name(&s->report),
                       -s->report.error_number,

@@ -42,6 +42,7 @@ static const struct field fields[] = {
     FIELD(SWITCH, has_core),
     FIELD(SWITCH, was_oom),
     FIELD(SWITCH, was_fenced),
+    FIELD(SWITCH, was_late),
     FIELD(NUMBER, started_at_us),
     FIELD(NUMBER, ended_at_us),
     FIELD(NUMBER, elapsed_us),

@@ -34,6 +34,7 @@ struct ending {
     bool has_core;
     bool was_oom;    /* killed for memory: the job or a process of it */
     bool was_fenced; /* killed because its node was cut off (fence.h) */
+    bool was_late;   /* ended at its time limit */
 
     int64_t started_at_us; /* real time; 0: never */
     int64_t ended_at_us;

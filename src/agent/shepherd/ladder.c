@@ -381,6 +381,8 @@ ladder_climb(const struct outfit *o)
     for (size_t i = 0; i < ARRAY_SIZE(rungs); i++) {
         int r = 0;
 
+        if (o->rung != NULL)
+            *(volatile int *)o->rung = (int)i;
         if (rungs[i].need == ANYBODY || o->is_root)
             r = rungs[i].climb(o);
         report = (struct ladder_report){(int)i, -r};

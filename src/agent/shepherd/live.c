@@ -35,6 +35,7 @@ live_free(struct live *l)
     free(l->boot_id);
     free(l->cpus_allowed);
     free(l->memory_allowed);
+    free(l->waits_for);
     free(l);
 }
 
@@ -73,6 +74,8 @@ live_write(const struct live *l, const char *run_dir, struct error *err)
     sheet_put_number(&text, "started_at_us", l->started_at_us);
     sheet_put_text(&text, "cpus_allowed", l->cpus_allowed);
     sheet_put_text(&text, "memory_allowed", l->memory_allowed);
+    sheet_put_text(&text, "waits_for", l->waits_for);
+    sheet_put_number(&text, "keeps_limit", l->keeps_limit);
     sheet_end(&text);
     r = replace(path, &text);
     if (r < 0)
@@ -111,6 +114,10 @@ take(struct live *l, const char *name, const char *value)
         take_text(&l->cpus_allowed, value);
     else if (strcmp(name, "memory_allowed") == 0)
         take_text(&l->memory_allowed, value);
+    else if (strcmp(name, "waits_for") == 0)
+        take_text(&l->waits_for, value);
+    else if (strcmp(name, "keeps_limit") == 0)
+        return sheet_parse_number(value, &l->keeps_limit);
     else if (strcmp(name, "phase") == 0)
         return take_phase(value, &l->phase);
     else if (strcmp(name, "shepherd_pid") == 0)

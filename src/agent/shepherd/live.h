@@ -33,6 +33,8 @@ struct live {
     int64_t started_at_us; /* real time; 0 before RUNNING */
     char *cpus_allowed;    /* as the kernel shows the job's; NULL before */
     char *memory_allowed;
+    char *waits_for;     /* what a job that is starting waits for; or NULL */
+    int64_t keeps_limit; /* 1: the shepherd ends it at its time limit */
 };
 
 /* Life. Read gives -ENOENT when there is none. */

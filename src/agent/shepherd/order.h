@@ -73,6 +73,15 @@ struct order {
     struct rlimit_setting limits[RLIMIT_SETTINGS_MAX];
     unsigned n_limits;
 
+    /* The time limit, from the start of the job or, of one that cannot start, from
+     * the attempt: the warning, SIGTERM, the grace period, SIGKILL (deadline.h).
+     */
+    int64_t time_limit_ms; /* 0: none */
+    int64_t warn_before_ms;
+    int64_t warn_signal; /* 0: no warning */
+    bool warn_main;      /* the first process alone */
+    int64_t grace_ms;
+
     int64_t kill_wait_ms; /* for what the job leaves behind to be gone */
 
     /* The site's (hook.h), each with these variables and those that tell of the

@@ -55,6 +55,7 @@ struct outfit {
     const char **arguments;
     const char **environment;
     int report_fd; /* where a failure is written; set by the caller */
+    int *rung;     /* shared with it: where the climb is; or NULL; likewise */
 
     char **made; /* the texts it owns */
     size_t n_made;

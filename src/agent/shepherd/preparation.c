@@ -217,6 +217,17 @@ watch(struct shepherd *s, struct error *err)
         .after_us = s->order.fence_after_ms * 1000,
         .began_us = clock_boottime_us(),
     };
+    s->vigil.deadline = (struct deadline){
+        .limit_us = s->order.time_limit_ms > 0 ? s->order.time_limit_ms * 1000
+                                               : DEADLINE_NEVER,
+        .warn_us = s->order.warn_before_ms * 1000,
+        .grace_us = s->order.grace_ms * 1000,
+        .delete_us = DEADLINE_NEVER,
+        .delete_grace_us = DEADLINE_NEVER,
+    };
+    s->vigil.warn_signal = (int)s->order.warn_signal;
+    s->vigil.warn_main = s->order.warn_main;
+    s->live.keeps_limit = 1;
     return vigil_begin(&s->vigil, err);
 }
 

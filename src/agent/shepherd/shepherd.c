@@ -233,6 +233,7 @@ take_status(struct shepherd *s)
     e->started_at_us = s->live.started_at_us;
     e->ended_at_us = clock_real_us(&clock_system);
     e->was_fenced = s->vigil.is_fenced;
+    e->was_late = s->vigil.is_late;
     e->elapsed_us = clock_monotonic_us(&clock_system) - s->began_us;
     if (WIFSIGNALED(status)) {
         e->signal = WTERMSIG(status);

@@ -25,6 +25,9 @@
 #define FIRST_PAUSE_MS 1
 #define LAST_PAUSE_MS  200
 
+#define SLOW_START_MS   2000
+#define LONGEST_WAIT_MS 3600000
+
 int
 vigil_begin(struct vigil *v, struct error *err)
 {
@@ -68,6 +71,15 @@ obey(struct vigil *v, int value)
     if (v->job == 0) {
         if (signo == SIGKILL || (signo == SIGTERM && v->called_off == 0))
             v->called_off = signo;
+        return;
+    }
+    /* What is not running cannot hear it: opening its output, say, it waits for
+     * whoever reads that, with all signals blocked.
+     */
+    if (v->is_starting && HANDOVER_SCOPE(value) == LAUNCH_ALL
+        && (signo == SIGTERM || signo == SIGKILL)) {
+        v->called_off = signo;
+        signal_all(v, SIGKILL);
         return;
     }
     switch (HANDOVER_SCOPE(value)) {
@@ -124,29 +136,90 @@ vigil_hear_call(struct vigil *v)
     return v->called_off;
 }
 
+static int
+earlier_ms(int a, int b)
+{
+    return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+/* What is due by the time limit is done; for how long nothing is. A job that has
+ * not started cannot hear a signal: it is ended.
+ */
+static int
+keep_limit(struct vigil *v)
+{
+    struct deadline *d = &v->deadline;
+    int64_t now = clock_monotonic_us(&clock_system);
+    int64_t next = DEADLINE_NEVER;
+
+    for (;;) {
+        switch (deadline_next(d, now, &next)) {
+        case DEADLINE_WARN:
+            d->warned = true;
+            if (v->is_starting || v->warn_signal == 0)
+                break;
+            if (!v->warn_main)
+                signal_all(v, v->warn_signal);
+            else if (!v->is_over)
+                kill(v->job, v->warn_signal);
+            break;
+        case DEADLINE_TERMINATE:
+            d->terminated = v->is_late = true;
+            signal_all(v, v->is_starting ? SIGKILL : SIGTERM);
+            break;
+        case DEADLINE_KILL:
+            d->terminated = d->killed = v->is_late = true;
+            signal_all(v, SIGKILL);
+            return -1;
+        case DEADLINE_WAIT:
+            if (next == DEADLINE_NEVER)
+                return -1;
+            next = (next - now) / 1000 + 1;
+            return next < LONGEST_WAIT_MS ? (int)next : LONGEST_WAIT_MS;
+        }
+    }
+}
+
 /* Nothing is reaped here: a job that ends at once is still to be looked at. */
 bool
 vigil_wait_start(struct vigil *v,
                  int report_fd,
+                 void (*slow)(void *context),
+                 void *context,
                  struct ladder_report *ret_report)
 {
     struct pollfd fds[] = {
         {.fd = v->signal_fd, .events = POLLIN},
         {.fd = report_fd, .events = POLLIN},
     };
+    bool is_slow = false;
     ssize_t n;
 
+    v->is_starting = true;
+    v->deadline.started_us = clock_monotonic_us(&clock_system);
     while (fds[1].revents == 0) {
-        if (poll(fds, 2, -1) > 0 && fds[0].revents != 0)
+        int wait_ms = keep_limit(v);
+        int ready =
+            poll(fds,
+                 2,
+                 is_slow ? wait_ms : earlier_ms(wait_ms, SLOW_START_MS));
+
+        if (ready > 0 && fds[0].revents != 0)
             hear(v);
+        if (ready == 0 && !is_slow) {
+            is_slow = true;
+            slow(context);
+        }
     }
+    v->is_starting = false;
     n = read(report_fd, ret_report, sizeof(*ret_report));
-    return n != (ssize_t)sizeof(*ret_report);
+    return n != (ssize_t)sizeof(*ret_report) && v->called_off == 0
+           && !v->is_late;
 }
 
-/* For news, output, or as long; the fence says when it is to be asked next. */
+/* For news, output, or as long: what else is due by then is for the caller. */
 static void
-wait_for_news(struct vigil *v, int fence_ms)
+wait_for_news(struct vigil *v, int until_ms)
 {
     int note_ms;
     int64_t now_us = clock_monotonic_us(&clock_system);
@@ -155,10 +228,7 @@ wait_for_news(struct vigil *v, int fence_ms)
         {.fd = chronicle_watch(&v->chronicle, now_us, &note_ms),
          .events = POLLIN},
     };
-    int wait_ms = fence_ms < 0 || (note_ms >= 0 && note_ms < fence_ms)
-                      ? note_ms
-                      : fence_ms;
-    int n = poll(fds, 2, wait_ms);
+    int n = poll(fds, 2, earlier_ms(until_ms, note_ms));
 
     if (fds[0].revents != 0)
         listen(v);
@@ -170,14 +240,16 @@ void
 vigil_wait_end(struct vigil *v)
 {
     listen(v);
+    v->deadline.started_us = clock_monotonic_us(&clock_system);
     while (!v->is_over) {
+        int limit_ms = keep_limit(v);
         int wait_ms = v->is_fenced ? -1 : fence_wait_ms(&v->fence);
 
         if (wait_ms == 0) {
             v->is_fenced = true;
             signal_all(v, SIGKILL);
         } else
-            wait_for_news(v, wait_ms);
+            wait_for_news(v, earlier_ms(wait_ms, limit_ms));
     }
     chronicle_end(&v->chronicle);
 }

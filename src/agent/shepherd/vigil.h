@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "agent/shepherd/chronicle.h"
+#include "agent/shepherd/deadline.h"
 #include "agent/shepherd/fence.h"
 
 struct cgroup;
@@ -23,6 +24,11 @@ struct vigil {
     pid_t job;                   /* 0 before there is one */
     const struct cgroup *cgroup; /* of the job, or NULL */
     struct fence fence;
+    struct deadline deadline;
+    int warn_signal; /* 0: none */
+    bool warn_main;
+    bool is_starting; /* the job's program does not run yet */
+    bool is_late;     /* it was ended at its time limit */
     struct chronicle chronicle;
     bool is_over; /* the job was reaped; its status: */
     int status;
@@ -39,12 +45,19 @@ int vigil_begin(struct vigil *v, struct error *err);
  */
 int vigil_hear_call(struct vigil *v);
 
-/* Until the program runs: true, or its ladder has failed: false and why. */
+/* Until the program runs: true, or its ladder has failed, or was ended before
+ * its end: false and why, with a report or called_off or is_late. Slow: called
+ * once when that takes long; something hangs.
+ */
 bool vigil_wait_start(struct vigil *v,
                       int report_fd,
+                      void (*slow)(void *context),
+                      void *context,
                       struct ladder_report *ret_report);
 
-/* Until the job's first process has ended, by the fence perhaps. */
+/* Until the job's first process has ended, by the fence or its time limit
+ * perhaps. The limit counts from here.
+ */
 void vigil_wait_end(struct vigil *v);
 
 /* Kills what is left, and waits as long for it to be gone. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/pods/deadline.h"
+#include "agent/shepherd/deadline.h"
 
 static int64_t
 plus(int64_t a, int64_t b)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/pods/deadline.h"
+#include "agent/shepherd/deadline.h"
 
 #include <check.h>
 
