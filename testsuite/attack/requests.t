@@ -205,6 +205,11 @@ like "and thirty thousand fewer" "$(send PATCH "$namespace/configmaps/e" \
 } >"$body"
 like "lists put in order" "$(send PATCH "$namespace/configmaps/c" \
     application/strategic-merge-patch+json)" '^(200|4[0-9][0-9]) '
+like "a selector of a thousand values is refused" \
+    "$(curl -s --unix-socket "$cluster/socket" \
+        "http://kiln$namespace/pods?labelSelector=a%20in%20($(repeat 1000 v%d))")" \
+    '500 requirements and values, and not more'
+
 # --- what is done a little at a time ------------------------------------------
 # What is more than one turn of the loop does is the same as what one would do.
 sender=

@@ -362,7 +362,7 @@ verb_delete(struct request *q)
 /* --- a collection --------------------------------------------------------- */
 
 /* What one go looks at, and what it deletes: each some hundred microseconds. */
-#define LOOKED_AT 500
+#define LOOKED_AT 64
 #define DELETED   4
 
 /* A collection on its way, a little at a time: it may be all there is. Each few

@@ -23,8 +23,9 @@
  * ordinary page is one of them, and in one go of those that are not.
  */
 #define AT_ONCE          6000
-#define AT_ONCE_SELECTED 500 /* labels and fields take longer to look at */
+#define AT_ONCE_SELECTED 128 /* labels and fields take longer to look at */
 #define PER_GO           500
+#define PER_GO_SELECTED  64
 
 struct page {
     struct stint stint;
@@ -123,7 +124,7 @@ static bool
 go_on(struct stint *stint)
 {
     struct page *page = container_of(stint, struct page, stint);
-    bool more = look(page, PER_GO);
+    bool more = look(page, page->counts ? PER_GO : PER_GO_SELECTED);
 
     if (!more)
         request_finish(page->q);

@@ -13,6 +13,9 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 
+/* Each object that may be selected is held against all of them. */
+#define MOST_TERMS 100u
+
 struct term {
     const char *path;
     const char *value;
@@ -159,11 +162,17 @@ field_query_parse(struct arena *arena,
 {
     struct field_query *query = arena_alloc(arena, sizeof(*query));
     struct term **end = &query->first;
+    unsigned n_terms = 0;
 
     for (const char *at = text;;) {
         size_t n = length_of_term(at);
         int r;
 
+        if (++n_terms > MOST_TERMS)
+            return error_set(err,
+                             -EINVAL,
+                             "a field selector may have %u terms, and not more",
+                             MOST_TERMS);
         if (n > 0) {
             *end = arena_alloc(arena, sizeof(**end));
             r = parse_term(arena,

@@ -73,8 +73,14 @@ struct label_query {
     struct requirement *first;
 };
 
+/* Each object that may be selected is held against all of them, for a watch with
+ * each change.
+ */
+#define MOST_TERMS 500u
+
 struct scanner {
     struct arena *arena;
+    unsigned n_terms; /* requirements and values */
     const char *at;
     enum token token; /* the one that stands here */
     const char *text; /* its letters */
@@ -154,6 +160,8 @@ by_text(const void *a, const void *b)
 static void
 add_value(struct scanner *s, struct values *v, const char *value)
 {
+    if (++s->n_terms > MOST_TERMS)
+        return; /* it is refused below */
     for (unsigned i = 0; i < v->count; i++)
         if (strcmp(v->items[i], value) == 0)
             return;
@@ -373,6 +381,12 @@ label_query_parse(struct arena *arena,
         r = parse_requirement(&s, *end);
         if (r < 0)
             return r;
+        if (++s.n_terms > MOST_TERMS)
+            return error_set(err,
+                             -EINVAL,
+                             "a label selector may have %u requirements and "
+                             "values, and not more",
+                             MOST_TERMS);
         end = &(*end)->next;
         if (s.token == TOKEN_END)
             break;
