@@ -139,7 +139,8 @@ struct engine_ops {
 };
 
 /* Embedded SQLite: a file in the state directory. Relaxed: commits are fast
- * and survive the process, not the machine, and a damaged file is begun anew.
+ * and survive the process, not the machine, a damaged file is begun anew, and a
+ * batch may be left out without those that follow it.
  * -EUCLEAN: damaged. -ENOTSUP: made by a later version.
  */
 struct engine_sqlite_settings {

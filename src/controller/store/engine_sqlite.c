@@ -228,6 +228,18 @@ sync_directory(const char *path, struct error *err)
     return 0;
 }
 
+/* A batch that found no space was left out, and what changed its rows later was
+ * not.
+ */
+static int
+drop_lone_deltas(struct engine_sqlite *e, struct error *err)
+{
+    return sql_exec(e->db,
+                    "DELETE FROM deltas"
+                    " WHERE object NOT IN (SELECT id FROM objects)",
+                    err);
+}
+
 static int
 bring_up(struct engine_sqlite *e,
          struct engine_counters *ret_counters,
@@ -247,6 +259,8 @@ bring_up(struct engine_sqlite *e,
         r = engine_sqlite_prepare(e, err);
     if (r == 0)
         r = open_others(e, err);
+    if (r == 0 && e->is_relaxed)
+        r = drop_lone_deltas(e, err);
     if (r == 0 && !e->is_relaxed)
         r = sync_directory(e->path, err);
     return r;
