@@ -5,16 +5,12 @@
     verdict.py LEDGER JOBS.json
 
 One line for each offence, which begins with its kind: lost, twice, core,
-untrue, blameless, unended, or known for what Kiln does not stand yet. Nothing
-when all is well.
+untrue, blameless, unended. Nothing when all is well.
 """
 
 import collections
 import json
 import sys
-
-# A restart meets a job that starts; a successor meets the one that leaves.
-NOT_YET = ("StartError", "AllocationOverlap")
 
 ledger, jobs_file = sys.argv[1:]
 
@@ -132,8 +128,6 @@ def check_failed(token, submission, job, reason):
     elif reason == "Error" and code != "0" and code in ends:
         return
     kind = "untrue" if runs else "blameless"
-    if reason in NOT_YET:
-        kind = "known"
     offence(kind, said, f"exit code {code}; its own file: {len(runs)} runs,", ends)
 
 
