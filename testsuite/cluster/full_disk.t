@@ -27,7 +27,8 @@ log_says() { # NAME PATTERN
 }
 state_is() { admin get job "$1" --no-headers | grep -qw "$2"; }
 node_is_ready() { admin get node n1 --no-headers | grep -qw Ready; }
-metric() { curl -fsS "$cluster_url/metrics" | awk -v m="$1" '$1 == m { print $2 }'; }
+metric() { curl -fsS --unix-socket "$cluster/state/socket" \
+        http://kiln/metrics | awk -v m="$1" '$1 == m { print $2 }'; }
 is_gone() { ! admin get job "$1" >/dev/null 2>&1; }
 submits() { id=$(submit --wrap true); }
 # Another file takes all that is left.

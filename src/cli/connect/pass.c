@@ -162,3 +162,44 @@ pass_get_token(struct connection *c,
                          "the controller's answer holds no token");
     return 0;
 }
+
+int
+pass_make_metrics_token(struct connection *c,
+                        const char *name,
+                        struct arena *arena,
+                        const char **ret_token,
+                        struct error *err)
+{
+    struct json *answer;
+    int r = ask(c,
+                HTTP_POST,
+                arena_printf(arena, "/kiln/v1/metrics-token?name=%s", name),
+                arena,
+                &answer,
+                err);
+
+    if (r < 0)
+        return r;
+    *ret_token = json_get_text(answer, "token");
+    if (*ret_token == NULL)
+        return error_set(err,
+                         -EREMOTEIO,
+                         "the controller's answer holds no token");
+    return 0;
+}
+
+int
+pass_end_metrics_token(struct connection *c,
+                       const char *name,
+                       struct arena *arena,
+                       struct error *err)
+{
+    struct json *answer;
+
+    return ask(c,
+               HTTP_DELETE,
+               arena_printf(arena, "/kiln/v1/metrics-token?name=%s", name),
+               arena,
+               &answer,
+               err);
+}

@@ -35,3 +35,16 @@ int pass_get_token(struct connection *connection,
                    struct arena *arena,
                    struct pass_token *ret_token,
                    struct error *err);
+
+/* A token that reads the controller's metrics and nothing else, until it is
+ * ended. The name holds nothing that a query could misread.
+ */
+int pass_make_metrics_token(struct connection *c,
+                            const char *name,
+                            struct arena *arena,
+                            const char **ret_token,
+                            struct error *err);
+int pass_end_metrics_token(struct connection *c,
+                           const char *name,
+                           struct arena *arena,
+                           struct error *err);

@@ -56,6 +56,7 @@ extern const struct command cancel_command;
 extern const struct command cordon_command;
 extern const struct command create_command;
 extern const struct command credential_command;
+extern const struct command metrics_token_command;
 extern const struct command delete_command;
 extern const struct command describe_command;
 extern const struct command drain_command;

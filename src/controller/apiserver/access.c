@@ -111,6 +111,14 @@ may_have_token(struct request *q)
 {
     const struct caller *c = q->caller;
 
+    if (c->impersonator != NULL) {
+        refuse(q,
+               403,
+               "Forbidden",
+               "a token is given to its own user alone, to nobody who "
+               "impersonates");
+        return false;
+    }
     if (c->proof == IDENTITY_TOKEN) {
         refuse(q,
                403,

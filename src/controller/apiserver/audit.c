@@ -99,6 +99,8 @@ add_caller(struct strbuf *out, const struct caller *caller)
     add_text(out, "rank", ranks[caller->type]);
     add_text(out, "node", caller->node);
     add_text(out, "proof", proofs[caller->proof]);
+    if (caller->impersonator != NULL)
+        add_text(out, "impersonator", caller->impersonator->name);
 }
 
 /* Where only the server knows the name, its answer has it. */

@@ -25,6 +25,7 @@
 
 #define TEXT "text/plain; charset=utf-8"
 
+/* All but /metrics are told to anybody. */
 static const char *const public_paths[] = {
     "/healthz",
     "/livez",
@@ -39,7 +40,7 @@ discovery_is_public(const char *path)
 {
     for (unsigned i = 0; i < ARRAY_SIZE(public_paths); i++)
         if (strcmp(path, public_paths[i]) == 0)
-            return true;
+            return strcmp(path, "/metrics") != 0;
     return false;
 }
 

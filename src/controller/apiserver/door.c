@@ -16,6 +16,8 @@
 #include "controller/apiserver/caller.h"
 #include "controller/apiserver/conformance.h"
 #include "controller/apiserver/discovery.h"
+#include "controller/apiserver/impersonation.h"
+#include "controller/apiserver/metrics_access.h"
 #include "controller/apiserver/policy.h"
 #include "controller/apiserver/relay.h"
 #include "controller/apiserver/render.h"
@@ -48,8 +50,9 @@ struct visit {
     struct request *q;
     struct view view;
     struct caller *caller; /* in the request's arena */
-    int64_t came_us;       /* monotonic */
-    bool is_proven;        /* who calls */
+    bool has_metrics_token;
+    int64_t came_us; /* monotonic */
+    bool is_proven;  /* who calls */
 };
 
 static void
@@ -368,7 +371,17 @@ serve(struct visit *v)
     q->format = find_format(http_request_header(v->http, "Content-Type"));
     q->text = http_request_body(v->http, &q->length);
     q->is_verbose = http_request_query(v->http, "verbose") != NULL;
-    if (access_serve(q, asked.path) || resource_metrics_serve(q, asked.path))
+    if (metrics_access_is_asked(asked.path) && !v->has_metrics_token
+        && !metrics_access_allows(q)) {
+        answer(v);
+        return;
+    }
+    if (access_serve(q, asked.path) || resource_metrics_serve(q, asked.path)
+        || metrics_access_serve(q,
+                                asked.path,
+                                http_request_query(v->http, "name"),
+                                http_request_peer(v->http)->is_local
+                                    || http_request_peer(v->http)->is_secure))
         return;
     if (discovery_serve(q, &asked))
         answer(v);
@@ -419,6 +432,37 @@ refuse_identity(struct visit *v, int code, const struct error *err)
 }
 
 static void
+impersonated(bool is_granted, void *arg)
+{
+    struct visit *v = arg;
+
+    if (is_granted)
+        serve(v);
+    else
+        answer(v);
+}
+
+/* A program that reads metrics, and has no other name. */
+static void
+serve_metrics(struct visit *v)
+{
+    if (!metrics_access_check(v->server,
+                              http_request_header(v->http, "Authorization"),
+                              http_request_method(v->http))) {
+        refuse_identity(
+            v,
+            -EKEYREJECTED,
+            &(struct error){.text = "the token for metrics is not, or no "
+                                    "longer, good"});
+        return;
+    }
+    v->has_metrics_token = true;
+    v->caller->type = CALLER_USER;
+    v->caller->name = "a reader of metrics";
+    serve(v);
+}
+
+static void
 checked(struct auth_grant *grant TAKES, const struct error *err, void *arg)
 {
     struct visit *v = arg;
@@ -433,11 +477,13 @@ checked(struct auth_grant *grant TAKES, const struct error *err, void *arg)
                        v->server->policy,
                        v->caller);
     v->q->caller = v->caller;
-    if (user_limits_take_connection(v->q, v->http)
-        && user_limits_take_request(v->q))
-        serve(v);
-    else
+    if (!user_limits_take_connection(v->q, v->http)
+        || !user_limits_take_request(v->q))
         answer(v);
+    else if (impersonation_is_asked(v->http))
+        impersonation_start(v->q, v->http, v->caller, impersonated, v);
+    else
+        serve(v);
 }
 
 static void
@@ -532,6 +578,11 @@ door_handle(struct http_request *http, void *arg)
         return;
     }
     set_question(v, &question);
+    if (metrics_access_is_asked(path)
+        && metrics_access_is_token(question.authorization)) {
+        serve_metrics(v);
+        return;
+    }
     if (strcmp(path, PROTOCOL_SESSION_TARGET) == 0
         && http_request_method(http) == HTTP_POST)
         auth_server_open(server->auth, &question, opened, v);

@@ -313,6 +313,25 @@ http_request_on_close(struct http_request *r,
 }
 
 bool
+http_request_header_next(const struct http_request *r,
+                         const void **at,
+                         const char **ret_name,
+                         const char **ret_value)
+{
+    const struct evkeyval *before = *at;
+    const struct evkeyval *header =
+        before != NULL ? before->next.tqe_next
+                       : evhttp_request_get_input_headers(r->ev)->tqh_first;
+
+    if (header == NULL)
+        return false;
+    *at = header;
+    *ret_name = header->key;
+    *ret_value = header->value;
+    return true;
+}
+
+bool
 http_request_charge(struct http_request *r, const char *account, unsigned most)
 {
     return http_connection_charge(r->connection, account, most);

@@ -46,6 +46,10 @@ bool http_request_query_next(const struct http_request *r,
                              const char **ret_name,
                              const char **ret_value);
 const char *http_request_header(const struct http_request *r, const char *name);
+bool http_request_header_next(const struct http_request *r,
+                              const void **at, /* NULL at first */
+                              const char **ret_name,
+                              const char **ret_value);
 const char *http_request_body(const struct http_request *r, size_t *ret_length);
 const struct http_peer *http_request_peer(const struct http_request *r);
 

@@ -1,0 +1,98 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Asking as somebody else: administrators may, with the other's rights and
+# groups; nobody else may, nobody becomes root or a component, and a header that
+# somebody on the way could have added is not believed.
+
+# shellcheck disable=SC2119,SC2317 # functions that are called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+need munged curl jq
+cluster_begin
+need kiln-controller kctl
+if ! cluster_user kilntest1 || ! cluster_user kilntest2; then
+    skip_all "only root can make users"
+fi
+cluster_munge
+cluster_controller --socket "$cluster/socket"
+pods=/api/v1/namespaces/default/pods
+
+# root_as TARGET [CURL-OPTION...]: one line, the code and the answer.
+root_as() {
+    root_target=$1
+    shift
+    curl -s --max-time 10 -w '\n%{http_code}' --unix-socket \
+        "$cluster/socket" "$@" "http://kiln$root_target" |
+        awk '{ text = text last; last = $0 } END { print last " " text }'
+}
+user_as() { # USER TARGET [CURL-OPTION...]
+    user=$1 user_target=$2
+    shift 2
+    as "$user" curl -s --max-time 10 --unix-socket "$cluster/socket" "$@" \
+        "http://kiln$user_target"
+}
+pod='{"apiVersion":"v1","kind":"Pod","metadata":{"name":"NAME"},"spec":
+{"restartPolicy":"Never","schedulingGates":[{"name":"kiln.hpc/wait"}],
+"containers":[{"name":"main","command":["true"]}]}}'
+make() { # NAME CURL-OPTION...
+    make_name=$1
+    shift
+    root_as "$pods" -X POST -H 'Content-Type: application/json' \
+        --data-binary "$(printf %s "$pod" | sed "s/NAME/$make_name/")" "$@"
+}
+who='/apis/authentication.k8s.io/v1/selfsubjectreviews'
+whoami() { # CURL-OPTION...
+    root_as "$who" -X POST -H 'Content-Type: application/json' --data-binary \
+        '{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}' \
+        "$@"
+}
+
+made=$(make mine -H 'Impersonate-User: kilntest1')
+like "what an administrator makes as a user is the user's" "$made" \
+    '^201 .*"kiln.hpc/user": ?"kilntest1"'
+like "and runs as the user" "$made" "\"runAsUser\": ?$(id -u kilntest1)"
+like "whoami says who" "$(whoami -H 'Impersonate-User: kilntest1')" \
+    '^201 .*"username": ?"kilntest1"'
+like "rights are the user's" "$(root_as "/api/v1/nodes/none" -X DELETE \
+    -H 'Impersonate-User: kilntest1')" '^403 .*kilntest1'
+like "also in a list" "$(root_as /metrics -H 'Impersonate-User: kilntest1')" \
+    '^403 '
+like "the user's own group may be named" "$(whoami \
+    -H 'Impersonate-User: kilntest1' -H 'Impersonate-Group: kilntest1' \
+    -H 'Impersonate-Group: system:authenticated')" '^201 '
+like "another is refused" "$(whoami -H 'Impersonate-User: kilntest1' \
+    -H 'Impersonate-Group: root')" '^403 .*not in group'
+like "so is another uid" "$(whoami -H 'Impersonate-User: kilntest1' \
+    -H 'Impersonate-Uid: 0')" '^403 .*uid is'
+like "the user's own is not" "$(whoami -H 'Impersonate-User: kilntest1' \
+    -H "Impersonate-Uid: $(id -u kilntest1)")" '^201 '
+
+for name in root nobody-there system:kube-scheduler system:node:n1 @kilntest1 \
+    'kilntest1,kilntest2' 0 ''; do
+    like "nobody becomes '$name'" "$(make never -H "Impersonate-User: $name" \
+        -H 'Impersonate-Group: system:authenticated')" '^403 '
+done
+like "nobody is two" "$(make never -H 'Impersonate-User: kilntest1' \
+    -H 'Impersonate-User: kilntest2')" '^403 '
+like "nor has extra" "$(make never -H 'Impersonate-User: kilntest1' \
+    -H 'Impersonate-Extra-Scopes: all')" '^403 '
+like "a group alone is nobody" "$(make never \
+    -H 'Impersonate-Group: kilntest1')" '^403 '
+like "the case of the header does not matter" "$(make never \
+    -H 'iMPERSONATE-uSER: root')" '^403 '
+
+for target in "$pods" /api /metrics /version/x "$pods/mine/log" \
+    "$pods?watch=1&timeoutSeconds=1"; do
+    like "a user impersonates nobody: $target" "$(user_as kilntest1 "$target" \
+        -H 'Impersonate-User: kilntest2')" 'cannot impersonate'
+done
+like "not even himself" "$(user_as kilntest1 "$pods" \
+    -H 'Impersonate-User: kilntest1')" 'cannot impersonate'
+if command -v jq >/dev/null && [ -s "$cluster/state/audit.log" ]; then
+    like "the audit log names both" "$(cat "$cluster/state/audit.log")" \
+        '"user":"kilntest1".*"impersonator":"root"'
+fi
+ok "the controller goes on" cluster_is_ready
+finish
