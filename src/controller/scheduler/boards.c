@@ -84,14 +84,17 @@ boards_are_worth(struct boards *bs,
 
     reach(bs, signature);
     asked = &bs->by_signature[signature];
-    if (asked->kept != NULL)
-        return board_behind(asked->kept->board, s, cost) < cost;
+    if (asked->kept != NULL && board_behind(asked->kept->board, s, cost) < cost)
+        return true;
     changed = asked->generation > 0
                   ? snapshot_changed(s, asked->generation, cost)
                   : cost;
     asked->generation = s->generation;
     asked->saved += cost - changed;
-    return asked->saved >= s->n_nodes;
+    if (asked->saved < s->n_nodes)
+        return false;
+    asked->saved = 0;
+    return true;
 }
 
 struct board *

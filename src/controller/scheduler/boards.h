@@ -29,8 +29,9 @@ struct board *boards_get(struct boards *bs,
 
 /* Whether a choice for that signature should go by a board, when without one
  * it costs what looking at so many nodes does. One that is there, when fewer
- * nodes have changed; one that is not, when all the times that it was asked for
- * would have saved as much as it costs to make.
+ * nodes have changed; one that is not, or must be made anew because nodes came
+ * or went, when all the times that it was asked for since would have saved as
+ * much as it costs to make.
  */
 bool boards_are_worth(struct boards *bs,
                       uint32_t signature,

@@ -104,6 +104,33 @@ make_way(struct scheduler *s,
     return verdict;
 }
 
+/* There is no node at all: who waits is woken by the first that comes, where
+ * upstream takes it for an error and tries again and again.
+ */
+static plugin_set
+find_waiters_for_nodes(const struct profile *p)
+{
+    plugin_set waiters = 0;
+
+    for (unsigned i = 0; i < p->n_entries; i++) {
+        const struct plugin *plugin = p->entries[i].plugin;
+
+        for (unsigned w = 0; w < plugin->n_wakes; w++)
+            if (!plugin->depends_on_others
+                && plugin->wakes[w].resource == EVENT_NODE
+                && (plugin->wakes[w].actions & ACTION_ADD) != 0)
+                waiters |= PLUGIN_BIT(i);
+    }
+    return waiters;
+}
+
+static bool
+is_parked(const struct scheduler *s, const struct diagnosis *d)
+{
+    return s->snapshot.n_nodes == 0 && !s->settings.without_sharing
+           && (d->unschedulable | d->pending) == 0;
+}
+
 /* It fits nowhere now. Postfilter may make room for it. */
 static void
 give_up(struct scheduler *s, struct assignment *a)
@@ -116,7 +143,9 @@ give_up(struct scheduler *s, struct assignment *a)
     bool is_error = d->absent.verdict == VERDICT_ERROR;
 
     diagnosis_format(d, s->reasons, &message);
-    queued->unschedulable = d->unschedulable;
+    queued->unschedulable = is_parked(s, d) && !is_error
+                                ? find_waiters_for_nodes(a->profile)
+                                : d->unschedulable;
     queued->pending = d->pending;
     if (!is_error && make_way(s, a, d, &nominated, &more) == VERDICT_WAIT)
         return;

@@ -17,8 +17,12 @@
 #define VAIN_PART  4u
 #define VAIN_LEAST 256u
 
-/* What a run costs beyond the nodes that it looks at, in such nodes. */
-#define OVERHEAD 32u
+/* What a run costs beyond the nodes that it looks at, in such nodes: so many
+ * bounds, or ties that are sorted, cost as much as one.
+ */
+#define OVERHEAD       32u
+#define BOUNDS_OF_NODE 4u
+#define TIES_OF_NODE   4u
 
 /* What is still to be taken up, by the most that it could score. */
 struct candidate {
@@ -36,7 +40,8 @@ struct shortlist {
     uint32_t n_best, best_capacity;
     int64_t best_total;
     unsigned evaluated, feasible;
-    unsigned cost; /* a mean of late runs, times 16 */
+    unsigned bounded; /* how often a bound was made */
+    unsigned cost;    /* a mean of late runs, times 16 */
 
     /* This run */
     const struct profile *profile;
@@ -128,10 +133,11 @@ is_normalized(const struct shortlist *s, unsigned plugin)
  * INT64_MIN: none is feasible.
  */
 static int64_t
-most_total(const struct shortlist *s, const struct bounds *bounds)
+most_total(struct shortlist *s, const struct bounds *bounds)
 {
     int64_t total = s->constant;
 
+    s->bounded++;
     for (plugin_set left = s->scorers; left != 0; left &= left - 1) {
         unsigned plugin = (unsigned)__builtin_ctzll(left);
         int64_t most;
@@ -320,7 +326,7 @@ shortlist_run(struct shortlist *s,
     s->filters = profile->filters & ~profile->others & ~c->skipped_filters;
     s->scorers = profile->scores & ~profile->others & ~c->skipped_scores;
     s->n_heap = s->n_best = 0;
-    s->evaluated = s->feasible = 0;
+    s->evaluated = s->feasible = s->bounded = 0;
     brackets_update(s->brackets, c->snapshot);
     if (!find_constant(s))
         return false;
@@ -330,7 +336,8 @@ shortlist_run(struct shortlist *s,
         if (s->n_best == 0 && s->evaluated > vain_most(s))
             break;
     }
-    s->cost += s->evaluated + OVERHEAD - s->cost / 16;
+    s->cost += s->evaluated + s->bounded / BOUNDS_OF_NODE
+               + s->n_best / TIES_OF_NODE + OVERHEAD - s->cost / 16;
     if (s->n_best > 1)
         qsort(s->best, s->n_best, sizeof(struct node_view *), slot_order);
     return s->n_best > 0;

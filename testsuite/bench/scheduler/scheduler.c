@@ -98,22 +98,20 @@ work(struct run *r)
 }
 
 /* What comes and goes meanwhile: a node nobody may use, and a pod that fits
- * nowhere.
+ * nowhere. As upstream's churn, which makes objects anew and deletes them.
  */
 static void
 churn(struct run *r, const struct workload *w)
 {
     CLEANUP_FREE char *name = xasprintf("churn-%u", r->churned++);
 
-    if (w->has_churn)
+    if (w->has_churn && r->churned % 2 == 1)
         fake_client_put(r->api,
                         &node_kind,
-                        r->churned % 2 == 0
-                            ? "{\"metadata\":{\"name\":\"churn\"},\"spec\":{"
-                              "\"unschedulable\":true}}"
-                            : "{\"metadata\":{\"name\":\"churn\",\"labels\":{"
-                              "\"a\":\"b\"}},\"spec\":{\"unschedulable\":"
-                              "true}}");
+                        "{\"metadata\":{\"name\":\"churn\"},\"spec\":{"
+                        "\"unschedulable\":true}}");
+    else if (w->has_churn)
+        fake_client_remove(r->api, &node_kind, NULL, "churn");
     add_pods(&r->stage, w->has_preemptors ? &high : &huge, name, 1);
     if (w->has_churn && r->churned > 1) {
         CLEANUP_FREE char *old = xasprintf("churn-%u-0", r->churned - 2);

@@ -32,6 +32,7 @@ node_view_new(const char *name)
 
     v->name = xstrdup(name);
     v->place = place_of(name);
+    v->lowest_priority = INT64_MAX;
     list_init(&v->recent);
     return v;
 }
@@ -180,11 +181,24 @@ node_view_add_pod(struct node_view *v, struct pod_view *pod)
     if (pod->holding == NULL)
         read_holding(v, pod);
     pods_add(&v->pods, pod);
+    if (pod->priority < v->lowest_priority)
+        v->lowest_priority = pod->priority;
     if (pod->has_affinity)
         pods_add(&v->with_affinity, pod);
     if (pod->has_required_anti_affinity)
         pods_add(&v->with_required_anti_affinity, pod);
     count_in(v, pod);
+}
+
+static int64_t
+find_lowest_priority(const struct pod_list *pods)
+{
+    int64_t lowest = INT64_MAX;
+
+    for (uint32_t i = 0; i < pods->count; i++)
+        if (pods->items[i]->priority < lowest)
+            lowest = pods->items[i]->priority;
+    return lowest;
 }
 
 bool
@@ -194,6 +208,8 @@ node_view_remove_pod(struct node_view *v, const struct pod_view *pod)
 
     if (found == NULL)
         return false;
+    if (found->priority <= v->lowest_priority)
+        v->lowest_priority = find_lowest_priority(&v->pods);
     if (found->has_affinity)
         pod_view_unref(pods_take(&v->with_affinity, pod));
     if (found->has_required_anti_affinity)
@@ -220,7 +236,7 @@ is_same_load(const struct pod_view *a, const struct pod_view *b)
                       == 0)
            && a->nonzero_cpu_milli == b->nonzero_cpu_milli
            && a->nonzero_memory_bytes == b->nonzero_memory_bytes
-           && a->n_ports == b->n_ports;
+           && a->n_ports == b->n_ports && a->priority == b->priority;
 }
 
 static bool

@@ -45,6 +45,7 @@ struct node_view {
     const struct object *object;
     char *name;
     struct pod_list pods;
+    int64_t lowest_priority; /* of its pods; INT64_MAX: there are none */
     struct pod_list with_affinity;
     struct pod_list with_required_anti_affinity;
     struct list recent;       /* the cache's: latest change first */

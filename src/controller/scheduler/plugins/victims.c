@@ -62,10 +62,7 @@ sort_by_importance(struct pod_view **pods, unsigned count)
 static bool
 has_potential(const struct cycle *c, const struct node_view *node)
 {
-    for (uint32_t i = 0; i < node->pods.count; i++)
-        if (node->pods.items[i]->priority < c->pod->priority)
-            return true;
-    return false;
+    return node->lowest_priority < c->pod->priority;
 }
 
 static unsigned

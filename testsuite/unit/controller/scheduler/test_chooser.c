@@ -394,6 +394,64 @@ START_TEST(a_change_of_one_node_costs_one_evaluation)
 }
 END_TEST
 
+/* Of pods that are all alike: how many decisions until one is by a board. */
+static unsigned
+count_until_board(struct bench *b, struct chooser *ch, unsigned *number)
+{
+    for (unsigned done = 0; done < 100; done++) {
+        char json[160];
+        struct pod_view *pod;
+        struct node_view *node;
+        struct cycle c;
+
+        snprintf(json,
+                 sizeof(json),
+                 "{\"metadata\":{\"name\":\"p%u\",\"namespace\":\"d\"},"
+                 "\"spec\":{\"containers\":[{\"name\":\"c\"}]}}",
+                 (*number)++);
+        pod = pod_view_new(fake_client_put(b->api, &pod_kind, json),
+                           b->handle.resources);
+        cache_update_snapshot(b->cache, &b->snapshot);
+        cycle_init(&c, pod, &b->snapshot);
+        node = chooser_choose(ch, b->profile, &c, NULL);
+        ck_assert_ptr_nonnull(node);
+        cycle_fini(&c);
+        cache_assume(b->cache, pod, node->name);
+        pod_view_unref(pod);
+        if (chooser_facts(ch).by_board)
+            return done;
+    }
+    return UINT32_MAX;
+}
+
+START_TEST(a_board_is_made_anew_when_nodes_came_or_went)
+{
+    struct bench b;
+    struct chooser *ch;
+    unsigned number = 0;
+
+    bench_init(&b, 3);
+    ch = chooser_new(&(struct chooser_settings){
+        .handle = &b.handle,
+        .signatures = b.signatures,
+        .is_sharing = true,
+        .shortlist_nodes = 1,
+    });
+
+    ck_assert_uint_lt(count_until_board(&b, ch, &number), 50);
+    ck_assert_uint_eq(count_until_board(&b, ch, &number), 0);
+    cache_remove_node(b.cache, "n7");
+    ck_assert_uint_lt(count_until_board(&b, ch, &number), 50);
+    ck_assert_uint_eq(count_until_board(&b, ch, &number), 0);
+    put_node(&b, 7);
+    ck_assert_uint_lt(count_until_board(&b, ch, &number), 50);
+    ck_assert_uint_eq(count_until_board(&b, ch, &number), 0);
+
+    chooser_free(ch);
+    bench_fini(&b);
+}
+END_TEST
+
 START_TEST(ties_are_broken_evenly)
 {
     unsigned hits[4] = {0};
@@ -444,4 +502,5 @@ SUITE("chooser",
       a_decision_with_sharing_is_one_of_the_best_without,
       nominated_pods_count_with_sharing_as_without,
       a_change_of_one_node_costs_one_evaluation,
+      a_board_is_made_anew_when_nodes_came_or_went,
       ties_are_broken_evenly)

@@ -493,6 +493,34 @@ END_TEST
     "\"namespace\":\"default\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"}," \
     "\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":\"host\"}]}}"
 
+START_TEST(who_waits_for_the_first_node_is_left_alone_until_it_comes)
+{
+    struct world *w = world_new(NULL);
+    uint64_t attempts;
+
+    for (unsigned i = 0; i < 20; i++) {
+        char name[16];
+
+        snprintf(name, sizeof(name), "p%u", i);
+        world_add_pod(w, name, "1", "100Mi", i % 2 ? EXCLUSIVE : "");
+    }
+    world_advance(w, 20000);
+    world_advance(w, 20000);
+    world_advance(w, 20000);
+    attempts = scheduler_count(w->scheduler).attempts;
+    for (unsigned i = 0; i < 10; i++)
+        world_advance(w, 20000);
+    ck_assert_uint_eq(scheduler_count(w->scheduler).attempts, attempts);
+    ck_assert_uint_eq(scheduler_count(w->scheduler).sleeping, 20);
+
+    world_add_numa_node(w, "n1", 1, 64);
+    for (unsigned i = 0; i < 4; i++)
+        world_advance(w, 20000);
+    ck_assert_uint_eq(scheduler_count(w->scheduler).scheduled, 20);
+    world_free(w);
+}
+END_TEST
+
 START_TEST(a_waiting_pod_that_is_deleted_at_once_leaves_the_queue)
 {
     struct world *w = world_new(NULL);
@@ -571,6 +599,7 @@ SUITE("scheduler",
       explain_names_what_is_missing_on_the_nearest_nodes,
       a_waiting_pod_that_goes_leaves_the_queue,
       room_that_was_never_confirmed_is_others_in_the_end,
+      who_waits_for_the_first_node_is_left_alone_until_it_comes,
       a_waiting_pod_that_is_deleted_at_once_leaves_the_queue,
       equal_pods_start_in_the_order_they_came,
       a_more_important_pod_makes_room_and_gets_exact_cores,
