@@ -22,6 +22,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
+#include "lib/json/json.h"
 
 #define DEFAULT_UMASK     022
 #define DEFAULT_GRACE_S   30
@@ -278,6 +279,19 @@ set_mounts(const struct compose_input *in, struct arena *arena, struct order *o)
     }
 }
 
+/* The first of its containers is the process. */
+static bool
+may_gain_privileges(const struct object *pod, struct arena *arena)
+{
+    const struct json *containers =
+        json_get_path(object_tree(pod, arena), "spec.containers");
+    const struct json *allowed =
+        json_get_path(json_at(containers, 0),
+                      "securityContext.allowPrivilegeEscalation");
+
+    return allowed == NULL || json_is_true(allowed);
+}
+
 /* ---- The site's programs ---- */
 
 static void
@@ -388,6 +402,7 @@ compose_order(const struct compose_input *in,
         o->fence_after_ms = e->fence_after_s * 1000;
         o->append = e->open_mode != NULL && strcmp(e->open_mode, "append") == 0;
     }
+    o->no_new_privileges = !may_gain_privileges(in->pod, arena);
     set_placement(in, o);
     set_hooks(in, arena, o);
     set_mounts(in, arena, o);

@@ -64,6 +64,7 @@ struct order {
     const char *stdout_path;  /* NULL: /dev/null */
     const char *stderr_path;  /* NULL: where stdout goes */
     bool append;              /* to output files instead of truncating them */
+    bool no_new_privileges;   /* setuid programs gain nothing */
     const char *tmp_dir;      /* made for the user, 0700; NULL: none */
     const char *own_dir;      /* has to be the user's, or there is no job */
     struct order_list mounts; /* of order_mount: bound in a mount namespace */

@@ -43,6 +43,7 @@ struct outfit {
     int n_groups;
     struct order_mount *mounts; /* the job's own view of the file systems */
     unsigned n_mounts;
+    bool no_new_privileges;
     mode_t umask;
     const char *work_dir;
     const char *stdin_path;

@@ -38,16 +38,41 @@ static const struct field_rule refused_in_container[] = {
     {"volumeDevices", "block devices are not mapped"},
 };
 
+#define SAME_CONFINEMENT "processes run as the node confines its users'"
+#define SAME_NAMESPACES  "processes run in the node's own namespaces"
+
+/* Only what would be another way is told of: false is what is so. */
 static const struct field_rule warned_in_spec[] = {
     {"dnsConfig", "names are resolved as on the node"},
     {"hostAliases", "names are resolved as on the node"},
+    {"hostname", "the host's name is the node's"},
     {"imagePullSecrets", "there is no image to pull"},
+    {"readinessGates", "a pod is ready when its process runs"},
+    {"securityContext.appArmorProfile", SAME_CONFINEMENT},
+    {"securityContext.seLinuxOptions", SAME_CONFINEMENT},
+    {"securityContext.seccompProfile", SAME_CONFINEMENT},
+    {"securityContext.supplementalGroupsPolicy",
+     "groups are those the user has on the node"},
+    {"securityContext.windowsOptions", "nodes run Linux"},
+    {"serviceAccountName", "processes have their user's rights, and no token"},
+    {"setHostnameAsFQDN", "the host's name is the node's"},
+    {"shareProcessNamespace", SAME_NAMESPACES},
+    {"subdomain", "the host's name is the node's"},
 };
 
 static const struct field_rule warned_in_container[] = {
     {"livenessProbe", "probes are not run"},
     {"readinessProbe", "probes are not run"},
+    {"securityContext.appArmorProfile", SAME_CONFINEMENT},
+    {"securityContext.procMount", SAME_NAMESPACES},
+    {"securityContext.readOnlyRootFilesystem",
+     "a process sees the node's own file systems, with its user's rights"},
+    {"securityContext.seLinuxOptions", SAME_CONFINEMENT},
+    {"securityContext.seccompProfile", SAME_CONFINEMENT},
+    {"securityContext.windowsOptions", "nodes run Linux"},
     {"startupProbe", "probes are not run"},
+    {"stdin", "jobs read the file execution.stdinPath, or nothing"},
+    {"tty", "jobs have no terminal"},
 };
 
 static bool
@@ -78,6 +103,12 @@ check_fields(struct request *q,
     return true;
 }
 
+static bool
+is_false(const struct json *value)
+{
+    return json_is(value, JSON_BOOL) && !json_is_true(value);
+}
+
 static void
 warn_fields(struct request *q,
             const struct json *within,
@@ -85,7 +116,8 @@ warn_fields(struct request *q,
             size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (json_get_path(within, rules[i].path) != NULL)
+        if (json_get_path(within, rules[i].path) != NULL
+            && !is_false(json_get_path(within, rules[i].path)))
             reply_warn(&q->reply,
                        "%s has no effect: %s",
                        rules[i].path,
@@ -185,6 +217,70 @@ check_container(struct request *q,
                            ARRAY_SIZE(refused_in_container));
 }
 
+/* Upstream's own namespaces of users, which nobody makes here. */
+static void
+warn_namespaces(struct request *q, const struct json *spec)
+{
+    if (is_false(json_get(spec, "hostUsers")))
+        reply_warn(&q->reply, "hostUsers has no effect: " SAME_NAMESPACES);
+}
+
+/* Asked of the pod or of its container. */
+static bool
+check_not_root(struct request *q,
+               const struct json *tree,
+               const struct json *spec)
+{
+    const struct json *of_pod = json_get(spec, "securityContext");
+    const struct json *of_container =
+        json_get(json_at(json_get(spec, "containers"), 0), "securityContext");
+
+    if (json_get_int(of_pod, "runAsUser", -1) != 0
+        || (!json_is_true(json_get(of_pod, "runAsNonRoot"))
+            && !json_is_true(json_get(of_container, "runAsNonRoot"))))
+        return true;
+    return refuse(q, tree, "runAsNonRoot", "the pod would run as root");
+}
+
+/* Whether nothing of it is another than it was when it was admitted. */
+static bool
+is_same_process(struct request *q,
+                const struct json *spec,
+                const struct object *old_object)
+{
+    static const char *const members[] = {
+        "containers",
+        "dnsConfig",
+        "ephemeralContainers",
+        "hostAliases",
+        "hostUsers",
+        "hostname",
+        "imagePullSecrets",
+        "initContainers",
+        "readinessGates",
+        "runtimeClassName",
+        "securityContext",
+        "serviceAccountName",
+        "setHostnameAsFQDN",
+        "shareProcessNamespace",
+        "subdomain",
+        "volumes",
+    };
+    const struct json *old = json_get_path(
+        request_old_tree(q, old_object),
+        q->route.kind == &job_kind ? "spec.template.spec" : "spec");
+
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        const struct json *before = json_get(old, members[i]);
+        const struct json *now = json_get(spec, members[i]);
+
+        if (before != now
+            && (before == NULL || now == NULL || !json_equals(before, now)))
+            return false;
+    }
+    return true;
+}
+
 bool
 process_admit(struct request *q,
               struct json *tree,
@@ -194,7 +290,10 @@ process_admit(struct request *q,
     struct json *containers = json_get(spec, "containers");
     const char *restart = json_get_text(spec, "restartPolicy");
 
-    (void)old_object;
+    if (old_object != NULL
+        && (q->route.subresource != SUBRESOURCE_NONE
+            || is_same_process(q, spec, old_object)))
+        return true;
     if (json_count(containers) > 1)
         return refuse(q, tree, "containers", "a pod is one process");
     if (restart != NULL && strcmp(restart, "Never") != 0
@@ -203,8 +302,10 @@ process_admit(struct request *q,
                    "restartPolicy has no effect: a process is started once; "
                    "a Job starts it again");
     warn_fields(q, spec, warned_in_spec, ARRAY_SIZE(warned_in_spec));
+    warn_namespaces(q, spec);
     return (json_count(containers) == 0
             || check_container(q, tree, json_at(containers, 0)))
+           && check_not_root(q, tree, spec)
            && check_volumes(q, tree, json_get(spec, "volumes"))
            && check_fields(q,
                            tree,
