@@ -37,6 +37,7 @@
 #include "agent/volumes/volumes.h"
 #include "lib/api/cpuset.h"
 #include "lib/api/node.h"
+#include "lib/api/node_hardware.h"
 #include "lib/api/quantity.h"
 #include "lib/api/topology.h"
 #include "lib/base/alloc.h"
@@ -68,6 +69,7 @@ struct agent {
     struct inventory inventory;
     struct node_facts facts;
     char *hook_failure;
+    char *missing; /* of the hardware; NULL: nothing */
     char *node_name;
     char *output_program; /* stands beside the shepherd */
     struct cgroot *cgroups;
@@ -529,6 +531,37 @@ visit_unclaimed(void (*visit)(const struct object *pod, void *arg),
     pods_visit_unclaimed(a->pods, visit, arg);
 }
 
+/* What is expected of this node is known to the API. */
+static void
+on_seen(const struct object *node, void *context)
+{
+    struct agent *a = context;
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    bool is_missing = node_hardware_is_missing(node_of(node), &words);
+
+    if (is_missing)
+        strbuf_printf(&words,
+                      "; mend it, or accept what there is: kctl annotate node "
+                      "%s " ANNOTATION_EXPECTED_HARDWARE "-",
+                      a->node_name);
+    if (is_missing == (a->missing != NULL)
+        && (!is_missing || strcmp(words.text, a->missing) == 0))
+        return;
+    free(a->missing);
+    a->missing = is_missing ? xstrdup(words.text) : NULL;
+    a->facts.missing = a->missing;
+    if (is_missing) {
+        log_warning("this node has less than it had: %s", a->missing);
+        announcer_say(a->uplink.announcer,
+                      node,
+                      ANNOUNCE_WARNING,
+                      NODE_HARDWARE_MISSING,
+                      a->missing);
+    } else
+        log_info("this node has all that is expected of it again");
+    registration_update(a->registration);
+}
+
 static void
 on_left(void *context)
 {
@@ -548,6 +581,7 @@ on_ready(void *context)
     readiness_status("node %s registered", a->node_name);
     heartbeat_start(a->heartbeat);
     a->standing = standing_new(&(struct standing_settings){
+        .seen = on_seen,
         .loop = a->loop,
         .client = a->uplink.client,
         .node = a->node_name,
@@ -735,6 +769,7 @@ agent_free(struct agent *a)
     if (a->lock_fd >= 0)
         close(a->lock_fd);
     free(a->hook_failure);
+    free(a->missing);
     free(a->node_name);
     free(a->output_program);
     free(a->secret_path);

@@ -258,6 +258,14 @@ conditions(struct arena *arena, const struct node_facts *f, int64_t now_us)
                   f->check_reason != NULL ? f->check_words
                                           : "what pods need to start is there",
                   now_us);
+    add_condition(arena,
+                  list,
+                  NODE_HARDWARE_MISSING,
+                  f->missing != NULL,
+                  f->missing != NULL ? "LessThanExpected" : "AsExpected",
+                  f->missing != NULL ? f->missing
+                                     : "all that this node once had is there",
+                  now_us);
     if (f->has_hooks)
         add_condition(arena,
                       list,

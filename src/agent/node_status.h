@@ -27,7 +27,8 @@ struct node_facts {
     const char *hook_failure; /* of one of them; NULL: none has failed */
     const char *check_reason; /* of what self_check.h found; NULL: nothing */
     const char *check_words;
-    bool rootless; /* runs one ordinary user's pods, without cgroups */
+    const char *missing; /* of its hardware, in words; NULL: nothing */
+    bool rootless;       /* runs one ordinary user's pods, without cgroups */
     bool can_limit_memory;
     bool can_limit_hugepages;
     bool can_bind_cpus; /* a cpuset controller, beside affinity */

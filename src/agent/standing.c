@@ -156,6 +156,8 @@ on_node(const struct object *old_object,
 
     if (new_object != NULL)
         timer_start(s->again, 0);
+    if (new_object != NULL && s->s.seen != NULL)
+        s->s.seen(new_object, s->s.context);
     if (new_object != NULL && !is_given_up(new_object))
         return;
     if (new_object != NULL && (old_object == NULL || !is_given_up(old_object)))

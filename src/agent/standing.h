@@ -29,6 +29,8 @@ struct standing_settings {
     const char *node;
     /* What the API says of this node is out of date, or it says nothing. */
     void (*doubted)(void *context);
+    /* As it is in the API by now; NULL: nobody is told. */
+    void (*seen)(const struct object *node, void *context);
     /* Whether nothing of that pod is here, nor will be. */
     bool (*disown)(const char *pod_uid, void *context);
     /* Calls for each pod of which something is here that the API does not

@@ -38,7 +38,8 @@ is_somebodys(const char *key)
         return true;
     return strncmp(key, "node.kubernetes.io/", 19) != 0
            && strcmp(key, TAINT_HOOK_FAILED) != 0
-           && strcmp(key, TAINT_CHECK_FAILED) != 0;
+           && strcmp(key, TAINT_CHECK_FAILED) != 0
+           && strcmp(key, TAINT_HARDWARE_MISSING) != 0;
 }
 
 static struct json *

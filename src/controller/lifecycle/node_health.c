@@ -316,6 +316,12 @@ write_node(struct pass *pass, const struct object *object, bool silent)
                  NULL,
                  arena,
                  node_verdict_taints(arena, node, silent, now));
+    arena = arena_new(0);
+    write_wanted(pass,
+                 object,
+                 NULL,
+                 arena,
+                 silent ? NULL : node_verdict_hardware(arena, node));
 }
 
 /* Since it was last heard of; 0 for one that is not silent. */

@@ -5,8 +5,11 @@
 
 #include "controller/lifecycle/node_health.h"
 #include "lib/api/node.h"
+#include "lib/api/node_hardware.h"
 #include "lib/api/pod.h"
+#include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
 static void
@@ -104,6 +107,31 @@ is_true(const struct node *node, const char *type)
     return c != NULL && strcmp(c->status, "True") == 0;
 }
 
+static bool
+misses_hardware(const struct node *node)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+
+    return node_hardware_is_missing(node, &words);
+}
+
+struct json *
+node_verdict_hardware(struct arena *arena, const struct node *node)
+{
+    CLEANUP_FREE char *expected = node_hardware_learn(node);
+    struct json *body, *meta;
+
+    if (expected == NULL)
+        return NULL;
+    body = json_object(arena);
+    meta = json_make_object(arena, body, "metadata");
+    json_set_string(arena,
+                    json_make_object(arena, meta, "annotations"),
+                    ANNOTATION_EXPECTED_HARDWARE,
+                    arena_strdup(arena, expected));
+    return body;
+}
+
 struct json *
 node_verdict_taints(struct arena *arena,
                     const struct node *node,
@@ -124,6 +152,7 @@ node_verdict_taints(struct arena *arena,
         {TAINT_NOT_READY, "NoExecute", is_unready},
         {TAINT_HOOK_FAILED, "NoSchedule", is_true(node, NODE_HOOK_FAILED)},
         {TAINT_CHECK_FAILED, "NoSchedule", is_true(node, NODE_CHECK_FAILED)},
+        {TAINT_HARDWARE_MISSING, "NoSchedule", misses_hardware(node)},
     };
     struct json *taints = json_array(arena);
     struct json *body;

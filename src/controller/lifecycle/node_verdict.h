@@ -28,6 +28,10 @@ struct json *node_verdict_taints(struct arena *arena,
                                  bool silent,
                                  int64_t now_us);
 
+/* What is expected of its hardware, learnt or raised (lib/api/node_hardware.h). */
+struct json *node_verdict_hardware(struct arena *arena,
+                                   const struct node *node);
+
 /* Nothing is left of pods on a fenced node. */
 struct json *node_verdict_remnants(struct arena *arena,
                                    const struct node *node);

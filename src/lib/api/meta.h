@@ -129,6 +129,7 @@ void meta_prepare(const struct kind *kind,
 #define TAINT_UNREACHABLE      "node.kubernetes.io/unreachable"
 #define TAINT_HOOK_FAILED      "kiln.hpc/hook-failed"
 #define TAINT_CHECK_FAILED     "kiln.hpc/self-check-failed"
+#define TAINT_HARDWARE_MISSING "kiln.hpc/hardware-missing"
 #define TAINT_UNSCHEDULABLE    "node.kubernetes.io/unschedulable"
 #define TAINT_VIRTUAL          "kiln.hpc/virtual" /* a given topology */
 #define TAINT_NOT_APPROVED     "kiln.hpc/not-approved"

@@ -109,6 +109,11 @@ const struct remnant *node_find_remnant(const struct node *node,
 /* Uids of orphans, in a row, that an administrator wants ended (kctl orphans). */
 #define ANNOTATION_END_ORPHANS "kiln.hpc/end-orphans"
 
+/* The condition that says that it has less than is expected of it
+ * (node_hardware.h).
+ */
+#define NODE_HARDWARE_MISSING "HardwareMissing"
+
 /* Fenced: an administrator said that nothing runs there (kctl fence). */
 #define TAINT_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
 bool node_is_fenced(const struct node *node);

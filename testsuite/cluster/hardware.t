@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A node that comes back with less than it had says so and gets no jobs, until it
+# has it again or an administrator accepts what there is.
+
+# shellcheck disable=SC2119,SC2317 # functions that are called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+need munged jq curl
+cluster_begin
+need kiln-controller kiln-agent ksub kctl
+cluster_munge
+
+admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
+node_is_ready() { admin get node n1 --no-headers | grep -qw Ready; }
+agent() { # CORES
+    cluster_agent n1 --topology "package:1 core:$1 pu:1" --heartbeat 500ms
+}
+expects() {
+    admin get node n1 -o json | jq -r '.metadata.annotations
+        ["kiln.hpc/expected-hardware"] // ""' | grep -q "cpu=$1 "
+}
+is_tainted() { admin get node n1 -o json | jq -e '
+    .spec.taints[]? | select(.key == "kiln.hpc/hardware-missing")'; }
+is_untainted() { ! is_tainted; }
+said() { admin get node n1 -o json | jq -r '.status.conditions[] |
+    select(.type == "HardwareMissing" and .status == "True") | .message'; }
+says() { said | grep -q "$1"; }
+cluster_controller
+agent 4
+wait_for 20 node_is_ready || bail_out "no node"
+ok "what a node has is kept with it" wait_for 20 expects 4
+ok "it is not tainted" is_untainted
+
+stop n1
+agent 3
+ok "one that comes back with less is tainted" wait_for 20 is_tainted
+ok "and says what is missing" wait_for 20 says 'cpu 3 of 4'
+like "and how to accept that" "$(said)" \
+    'kctl annotate node n1 kiln.hpc/expected-hardware-'
+happened() { admin get events -A | grep -q 'HardwareMissing.*cpu 3 of 4'; }
+ok "it is an event, too" wait_for 20 happened
+stop n1
+agent 4
+ok "when all is there again the taint goes" wait_for 20 is_untainted
+
+stop n1
+agent 2
+ok "it comes again" wait_for 20 is_tainted
+admin annotate node n1 kiln.hpc/expected-hardware- >/dev/null
+ok "accepted, less is expected" wait_for 20 expects 2
+ok "and the taint goes" wait_for 20 is_untainted
+stop n1
+agent 6
+ok "more is learnt" wait_for 20 expects 6
+ok "without a taint" is_untainted
+finish
