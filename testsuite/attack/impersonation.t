@@ -16,7 +16,7 @@ if ! cluster_user kilntest1 || ! cluster_user kilntest2; then
     skip_all "only root can make users"
 fi
 cluster_munge
-cluster_controller --socket "$cluster/socket"
+cluster_controller --socket "$cluster/socket" --administrators kilntest2
 pods=/api/v1/namespaces/default/pods
 
 # root_as TARGET [CURL-OPTION...]: one line, the code and the answer.
@@ -90,6 +90,20 @@ for target in "$pods" /api /metrics /version/x "$pods/mine/log" \
 done
 like "not even himself" "$(user_as kilntest1 "$pods" \
     -H 'Impersonate-User: kilntest1')" 'cannot impersonate'
+# ask USER NAME: by MUNGE, where the header is sealed with the request.
+ask() {
+    as "$1" "$cluster/bin/ask" "$cluster_url" "$munge_socket" '' '' POST \
+        "$who" '{"apiVersion":"authentication.k8s.io/v1",
+            "kind":"SelfSubjectReview"}' application/json \
+        Impersonate-User "$2" | tr '\n' ' '
+}
+if [ -x "${top_builddir:-.}/testsuite/cluster/ask" ]; then
+    cp "${top_builddir:-.}/testsuite/cluster/ask" "$cluster/bin/ask"
+    like "an administrator impersonates by MUNGE, too" \
+        "$(ask kilntest2 kilntest1)" '^201 .*"username": ?"kilntest1"'
+    like "nobody else does" "$(ask kilntest1 kilntest2)" \
+        '^403 .*cannot impersonate'
+fi
 if command -v jq >/dev/null && [ -s "$cluster/state/audit.log" ]; then
     like "the audit log names both" "$(cat "$cluster/state/audit.log")" \
         '"user":"kilntest1".*"impersonator":"root"'

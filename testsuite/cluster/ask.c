@@ -2,7 +2,8 @@
 /* ask - one request to a controller over TCP, by MUNGE: as the user who runs
  * it, or as the agent of a node whose secret is known
  *
- *   ask URL MUNGE-SOCKET NODE SECRET-FILE METHOD TARGET [BODY [TYPE]]
+ *   ask URL MUNGE-SOCKET NODE SECRET-FILE METHOD TARGET [BODY [TYPE
+ *       [HEADER VALUE]]]
  *
  * NODE and SECRET-FILE may be empty. Prints the status on the first line, then
  * the body. Exits with 1 when there was no answer.
@@ -93,6 +94,7 @@ main(int argc, char **argv)
     struct http_client_settings settings = {.connections = 1};
     struct http_client *client = NULL;
     struct http_question question = {.done = done, .arg = &ask};
+    struct http_header header;
 
     if (argc < 7) {
         fprintf(stderr, "usage: see the source\n");
@@ -109,6 +111,11 @@ main(int argc, char **argv)
         question.body = argv[7];
         question.length = strlen(argv[7]);
         question.content_type = argc > 8 ? argv[8] : "application/json";
+    }
+    if (argc > 10) {
+        header = (struct http_header){argv[9], argv[10]};
+        question.headers = &header;
+        question.n_headers = 1;
     }
     ask.loop = loop_new();
     auth.notary = notary_new_munge(argv[2]);

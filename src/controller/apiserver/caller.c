@@ -48,6 +48,7 @@ caller_of_identity(const struct identity *identity,
     ret_caller->uid = identity->uid;
     ret_caller->gid = identity->gid;
     ret_caller->proof = identity->proof;
+    ret_caller->seals_headers = identity->seals_headers;
     ret_caller->groups = identity->user->groups;
     ret_caller->n_groups = identity->user->n_groups;
     ret_caller->name = identity->user->name;

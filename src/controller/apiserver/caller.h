@@ -33,6 +33,7 @@ struct caller {
     const char *name;          /* of the user; of the room */
     const char *node;          /* of an agent, else NULL */
     enum identity_proof proof; /* of what came over HTTP */
+    bool seals_headers;        /* nobody else can have written its headers */
 
     /* The administrator who asks as this user, or NULL: by the caller's own
      * name. It gives no right.

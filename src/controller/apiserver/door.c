@@ -37,6 +37,7 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
 #include "lib/http/http_request.h"
 
 #define CONFORMANCE_TOKEN "Bearer conformance"
@@ -487,9 +488,16 @@ checked(struct auth_grant *grant TAKES, const struct error *err, void *arg)
 }
 
 static void
-set_question(const struct visit *v, struct auth_question *ret_question)
+set_question(const struct visit *v,
+             struct strbuf *sealed,
+             struct auth_question *ret_question)
 {
     const struct http_peer *peer = http_request_peer(v->http);
+    const char *name, *value;
+    const void *at = NULL;
+
+    while (http_request_header_next(v->http, &at, &name, &value))
+        protocol_add_sealed(sealed, name, value);
 
     memset(ret_question, 0, sizeof(*ret_question));
     ret_question->authorization = http_request_header(v->http, "Authorization");
@@ -497,6 +505,7 @@ set_question(const struct visit *v, struct auth_question *ret_question)
     ret_question->target = http_request_target(v->http);
     ret_question->content_type = http_request_header(v->http, "Content-Type");
     ret_question->body = http_request_body(v->http, &ret_question->length);
+    ret_question->sealed = sealed->text;
     ret_question->session = http_request_connection_data(v->http);
     ret_question->is_secure = peer->is_secure;
     ret_question->is_local = peer->is_local;
@@ -557,6 +566,7 @@ door_handle(struct http_request *http, void *arg)
     struct apiserver *server = arg;
     struct visit *v = xnew(struct visit);
     struct auth_question question;
+    CLEANUP_STRBUF struct strbuf sealed = STRBUF_INIT;
     const char *path = http_request_path(http);
 
     v->server = server;
@@ -577,7 +587,7 @@ door_handle(struct http_request *http, void *arg)
         serve_conformance(v);
         return;
     }
-    set_question(v, &question);
+    set_question(v, &sealed, &question);
     if (metrics_access_is_asked(path)
         && metrics_access_is_token(question.authorization)) {
         serve_metrics(v);

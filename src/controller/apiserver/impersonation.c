@@ -77,12 +77,11 @@ may_impersonate(struct request *q)
                       "%s cannot impersonate: that is for administrators "
                       "(Impersonate-User, kubectl --as)",
                       caller_describe(c, who));
-    if (c->proof != IDENTITY_LOCAL && c->proof != IDENTITY_TOKEN)
+    if (!c->seals_headers)
         return refuse(q,
-                      "%s: a request by MUNGE does not prove who it wants to "
-                      "be; impersonate by the controller's socket, or by TLS "
-                      "('kctl kubeconfig')",
-                      HEAD "User");
+                      HEAD "User: the client is of an earlier release, whose "
+                           "requests do not prove their headers; update it, or "
+                           "ask by the controller's socket or TLS");
     return true;
 }
 

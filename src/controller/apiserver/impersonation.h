@@ -2,7 +2,7 @@
 /* impersonation.h - an administrator asks as another user (Impersonate-User)
  *
  * Only where nobody between the two can have added the header: by the
- * controller's socket, or by TLS. The user is resolved on a worker, and the
+ * controller's socket, by TLS, or sealed by version 2 of requests. The user is resolved on a worker, and the
  * groups are that user's, whatever was asked.
  *
  * Thread: the loop's.

@@ -175,6 +175,7 @@ auth_line_sign(struct auth_line *line,
                const char *content_type,
                const void *body,
                size_t length,
+               const char *sealed,
                struct strbuf *ret_authorization)
 {
     struct digest digest, mac;
@@ -187,11 +188,13 @@ auth_line_sign(struct auth_line *line,
                          target,
                          content_type,
                          &digest,
+                         sealed,
                          &mac);
     protocol_format_authorization(ret_authorization,
                                   line->session,
                                   line->seq,
-                                  &mac);
+                                  &mac,
+                                  sealed != NULL);
 }
 
 int
@@ -234,12 +237,13 @@ auth_client_sign_once(struct auth_client *c,
                       const char *content_type,
                       const void *body,
                       size_t length,
+                      const char *sealed,
                       char ret_nonce[PROTOCOL_NONCE_SIZE],
                       struct strbuf *ret_authorization,
                       struct error *err)
 {
-    char hex[DIGEST_HEX_SIZE];
-    struct digest digest;
+    char hex[DIGEST_HEX_SIZE], headers_hex[DIGEST_HEX_SIZE];
+    struct digest digest, headers;
     struct claim claim = {
         .purpose = CLAIM_REQUEST,
         .cluster = c->cluster,
@@ -248,8 +252,13 @@ auth_client_sign_once(struct auth_client *c,
         .target = target,
         .content_type = content_type,
         .body = hex,
+        .headers = sealed != NULL ? headers_hex : NULL,
     };
 
+    if (sealed != NULL) {
+        digest_of(sealed, strlen(sealed), &headers);
+        digest_format(&headers, headers_hex);
+    }
     protocol_nonce(ret_nonce);
     digest_of(body, length, &digest);
     digest_format(&digest, hex);

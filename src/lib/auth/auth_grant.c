@@ -33,6 +33,7 @@ grant_new(const struct user *user,
     g->identity.uid = uid;
     g->identity.gid = gid;
     g->identity.proof = proof;
+    g->identity.seals_headers = proof != IDENTITY_CREDENTIAL;
     g->identity.user = user_ref(user);
     return g;
 }
@@ -58,6 +59,7 @@ auth_grant_new_session(struct auth_session *s)
     (void)user_ref(g->identity.user);
     g->session = auth_session_ref(s);
     g->seq = s->last_seq;
+    g->identity.seals_headers = s->is_sealed;
     return g;
 }
 
@@ -66,11 +68,13 @@ auth_grant_new_credential(const struct auth_means *means,
                           const struct user *user,
                           uid_t uid,
                           gid_t gid,
-                          const char *nonce)
+                          const char *nonce,
+                          bool seals_headers)
 {
     struct auth_grant *g = grant_new(user, uid, gid, IDENTITY_CREDENTIAL);
 
     g->means = means;
+    g->identity.seals_headers = seals_headers;
     snprintf(g->nonce, sizeof(g->nonce), "%s", nonce);
     return g;
 }

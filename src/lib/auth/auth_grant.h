@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include <stdint.h>
 
 #include "lib/auth/auth_server.h"
@@ -33,4 +35,5 @@ struct auth_grant *auth_grant_new_credential(const struct auth_means *means,
                                              const struct user *user,
                                              uid_t uid,
                                              gid_t gid,
-                                             const char *nonce) MUST_USE;
+                                             const char *nonce,
+                                             bool seals_headers) MUST_USE;

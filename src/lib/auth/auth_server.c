@@ -51,6 +51,7 @@ struct inquiry {
     char *target;
     char *content_type;
     char body[DIGEST_HEX_SIZE];
+    char headers[DIGEST_HEX_SIZE]; /* of the sealed ones */
     auth_check_fn check_fn;
     auth_open_fn open_fn;
     void *arg;
@@ -110,7 +111,8 @@ inquiry_new(struct auth_server *server,
             void *arg)
 {
     struct inquiry *i = xnew(struct inquiry);
-    struct digest body;
+    const char *sealed = q->sealed != NULL ? q->sealed : "";
+    struct digest body, headers;
 
     i->server = server;
     i->uid = q->uid;
@@ -125,6 +127,8 @@ inquiry_new(struct auth_server *server,
     i->content_type = xstrdup(q->content_type != NULL ? q->content_type : "");
     digest_of(q->body, q->length, &body);
     digest_format(&body, i->body);
+    digest_of(sealed, strlen(sealed), &headers);
+    digest_format(&headers, i->headers);
     return i;
 }
 
@@ -291,6 +295,8 @@ check_request_claim(struct inquiry *i, const struct claim *claim)
         r = compare(i, "content type", claim->content_type, i->content_type);
     if (r == 0)
         r = compare(i, "body digest", claim->body, i->body);
+    if (r == 0 && claim->headers != NULL)
+        r = compare(i, "digest of headers", claim->headers, i->headers);
     return r;
 }
 
@@ -309,7 +315,8 @@ conclude_request(void *arg)
                                           i->user,
                                           i->uid,
                                           i->gid,
-                                          claim.nonce);
+                                          claim.nonce,
+                                          claim.headers != NULL);
     claim_fini(&claim);
     i->check_fn(grant, r < 0 ? &i->error : NULL, i->arg);
     inquiry_free(i);

@@ -61,6 +61,7 @@ struct auth_question {
     const char *content_type; /* NULL is "" */
     const void *body;
     size_t length;
+    const char *sealed;           /* lines of protocol_add_sealed; NULL is "" */
     struct auth_session *session; /* of this connection, or NULL */
     bool is_secure; /* nobody else reads it: the way of bearer tokens */
     bool is_local;  /* by a Unix socket, whose peer is the two below */

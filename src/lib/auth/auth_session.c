@@ -73,6 +73,8 @@ check_mac(const struct auth_session *s,
                          q->target,
                          q->content_type,
                          &body,
+                         given->is_sealed ? (q->sealed != NULL ? q->sealed : "")
+                                          : NULL,
                          &mac);
     if (digest_equals(&mac, &given->mac))
         return 0;
@@ -118,5 +120,6 @@ auth_session_check(struct auth_session *s,
                          given.seq,
                          s->last_seq);
     s->last_seq = given.seq;
+    s->is_sealed = given.is_sealed;
     return 0;
 }

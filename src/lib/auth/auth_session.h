@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/auth/auth_server.h"
@@ -20,6 +21,7 @@ struct auth_session {
     char id[PROTOCOL_NONCE_SIZE];
     struct digest key;
     uint64_t last_seq;
+    bool is_sealed;     /* its request was of version 2 */
     int64_t ends_at_us; /* monotonic */
     struct identity identity;
 };

@@ -20,6 +20,7 @@ struct identity {
     uid_t uid;
     gid_t gid;
     enum identity_proof proof;
+    bool seals_headers;      /* whoever proved it wrote the headers, too */
     const struct user *user; /* borrowed from the grant; never NULL */
     /* The node whose secret was proven with the session, "" if none. */
     char node_name[IDENTITY_NODE_SIZE];

@@ -7,13 +7,15 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/random.h"
 #include "lib/base/strbuf.h"
 
-#define CLAIM_HEAD "kiln-claim 1\n"
+#define CLAIM_HEAD        "kiln-claim 1\n"
+#define SEALED_CLAIM_HEAD "kiln-claim 2\n" /* of requests alone */
 
 enum member_type { MEMBER_TEXT, MEMBER_NUMBER, MEMBER_STATUS };
 
@@ -76,6 +78,13 @@ static const struct member {
      false},
 };
 
+/* Behind them, in version 2. */
+static const struct member headers_member = {"headers",
+                                             offsetof(struct claim, headers),
+                                             MEMBER_TEXT,
+                                             IN(CLAIM_REQUEST),
+                                             false};
+
 static const char *const purposes[] = {
     [CLAIM_HELLO] = "hello",
     [CLAIM_WELCOME] = "welcome",
@@ -132,7 +141,10 @@ claim_format(const struct claim *c, struct strbuf *out)
 {
     size_t before = out->length;
 
-    strbuf_printf(out, CLAIM_HEAD "purpose=%s\n", purposes[c->purpose]);
+    strbuf_printf(out,
+                  "%spurpose=%s\n",
+                  c->headers != NULL ? SEALED_CLAIM_HEAD : CLAIM_HEAD,
+                  purposes[c->purpose]);
     for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
         int r = 0;
 
@@ -142,6 +154,10 @@ claim_format(const struct claim *c, struct strbuf *out)
             strbuf_truncate(out, before);
             return r;
         }
+    }
+    if (c->headers != NULL && format_member(c, &headers_member, out) < 0) {
+        strbuf_truncate(out, before);
+        return -EINVAL;
     }
     return 0;
 }
@@ -205,8 +221,13 @@ next_line(char **text, const char *name)
 }
 
 static int
-parse_members(char *text, struct claim *c, const char **ret_missing)
+parse_members(char *text,
+              struct claim *c,
+              bool is_sealed,
+              const char **ret_missing)
 {
+    char *headers;
+
     for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
         const struct member *m = &members[i];
         char *value;
@@ -216,6 +237,12 @@ parse_members(char *text, struct claim *c, const char **ret_missing)
         *ret_missing = m->name;
         value = next_line(&text, m->name);
         if (value == NULL || take_member(c, m, value) < 0)
+            return -EPROTO;
+    }
+    if (is_sealed) {
+        *ret_missing = headers_member.name;
+        headers = next_line(&text, headers_member.name);
+        if (headers == NULL || take_member(c, &headers_member, headers) < 0)
             return -EPROTO;
     }
     *ret_missing = "an end";
@@ -233,9 +260,13 @@ claim_parse(const char *payload,
     const char *missing = "a purpose";
     char *text, *found;
     int r = -EPROTO;
+    bool is_sealed =
+        purpose == CLAIM_REQUEST
+        && strncmp(payload, SEALED_CLAIM_HEAD, strlen(SEALED_CLAIM_HEAD)) == 0;
 
     if (strlen(payload) != length
-        || strncmp(payload, CLAIM_HEAD, strlen(CLAIM_HEAD)) != 0)
+        || (!is_sealed
+            && strncmp(payload, CLAIM_HEAD, strlen(CLAIM_HEAD)) != 0))
         return error_set(err,
                          -EPROTO,
                          "the credential does not speak version %d of Kiln's "
@@ -251,7 +282,7 @@ claim_parse(const char *payload,
                       "'%s')",
                       found,
                       purposes[purpose]);
-    else if (found == NULL || parse_members(text, &c, &missing) < 0)
+    else if (found == NULL || parse_members(text, &c, is_sealed, &missing) < 0)
         r = error_set(err,
                       -EPROTO,
                       "the credential's claim is malformed: no valid '%s'",
@@ -277,6 +308,28 @@ protocol_nonce(char out[PROTOCOL_NONCE_SIZE])
         out[2 * i + 1] = digits[bytes[i] & 15];
     }
     out[PROTOCOL_NONCE_SIZE - 1] = '\0';
+}
+
+void
+protocol_add_sealed(struct strbuf *out, const char *name, const char *value)
+{
+    static const char family[] = "impersonate-";
+    size_t length;
+
+    if (strcasecmp(name, "accept") != 0
+        && strcasecmp(name, "idempotency-key") != 0
+        && strncasecmp(name, family, sizeof(family) - 1) != 0)
+        return;
+    for (; *name != '\0'; name++)
+        strbuf_add_char(out,
+                        *name >= 'A' && *name <= 'Z' ? (char)(*name + 32)
+                                                     : *name);
+    value += strspn(value, " \t");
+    length = strlen(value);
+    while (length > 0
+           && (value[length - 1] == ' ' || value[length - 1] == '\t'))
+        length--;
+    strbuf_printf(out, ": %.*s\n", (int)length, value);
 }
 
 /* A statement: its kind, then lines. */
@@ -313,20 +366,28 @@ protocol_request_mac(const struct digest *key,
                      const char *target,
                      const char *content_type,
                      const struct digest *body,
+                     const char *sealed,
                      struct digest *ret_mac)
 {
     char number[NUMBER_SIZE], hex[DIGEST_HEX_SIZE];
+    char headers_hex[DIGEST_HEX_SIZE] = "";
+    struct digest headers;
     const char *lines[] = {
-        "kiln-mac 1 request",
+        sealed != NULL ? "kiln-mac 2 request" : "kiln-mac 1 request",
         number_text(number, seq),
         method,
         target,
         content_type,
         hex,
+        headers_hex,
     };
 
     digest_format(body, hex);
-    mac_of(key, lines, ARRAY_SIZE(lines), ret_mac);
+    if (sealed != NULL) {
+        digest_of(sealed, strlen(sealed), &headers);
+        digest_format(&headers, headers_hex);
+    }
+    mac_of(key, lines, ARRAY_SIZE(lines) - (sealed == NULL), ret_mac);
 }
 
 void
@@ -389,15 +450,17 @@ void
 protocol_format_authorization(struct strbuf *out,
                               const char *session,
                               uint64_t seq,
-                              const struct digest *mac)
+                              const struct digest *mac,
+                              bool is_sealed)
 {
     char hex[DIGEST_HEX_SIZE];
 
     digest_format(mac, hex);
     strbuf_printf(out,
-                  "Kiln session=%s,seq=%" PRIu64 ",mac=%s",
+                  "Kiln session=%s,seq=%" PRIu64 ",%s=%s",
                   session,
                   seq,
+                  is_sealed ? "mac2" : "mac",
                   hex);
 }
 
@@ -406,7 +469,7 @@ protocol_parse_authorization(const char *text,
                              struct protocol_authorization *ret_parsed)
 {
     static const char head[] = "Kiln session=", seq_head[] = ",seq=",
-                      mac_head[] = ",mac=";
+                      mac_head[] = ",mac=", sealed_head[] = ",mac2=";
     struct protocol_authorization p;
     uint64_t seq = 0;
     size_t digits;
@@ -425,8 +488,11 @@ protocol_parse_authorization(const char *text,
     for (; digits > 0; digits--)
         seq = seq * 10 + (uint64_t)(*text++ - '0');
     p.seq = seq;
-    if (strncmp(text, mac_head, sizeof(mac_head) - 1) != 0
-        || digest_parse(text + sizeof(mac_head) - 1, &p.mac) < 0)
+    p.is_sealed = strncmp(text, sealed_head, sizeof(sealed_head) - 1) == 0;
+    if (!p.is_sealed && strncmp(text, mac_head, sizeof(mac_head) - 1) != 0)
+        return -EINVAL;
+    text += p.is_sealed ? sizeof(sealed_head) - 1 : sizeof(mac_head) - 1;
+    if (digest_parse(text, &p.mac) < 0)
         return -EINVAL;
     *ret_parsed = p;
     return 0;

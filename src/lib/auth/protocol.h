@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/auth/digest.h"
@@ -47,6 +48,7 @@ struct claim {
     int status;               /* answer */
     const char *content_type; /* request, answer */
     const char *body;         /* request, answer: digest, hexadecimal */
+    const char *headers;      /* request of version 2: digest; else NULL */
     char *memory;
 };
 void claim_fini(struct claim *c);
@@ -64,7 +66,15 @@ int claim_parse(const char *payload,
 /* A fresh nonce. */
 void protocol_nonce(char out[PROTOCOL_NONCE_SIZE]);
 
-/* MACs of a session. Seq is the request's in its answer and its frames;
+/* Headers that change what a request means are sealed in version 2: each as a
+ * line "name: value", its name in lower case, in the order of the request. Adds
+ * the line of one; nothing for a header that is not sealed.
+ */
+void
+protocol_add_sealed(struct strbuf *out, const char *name, const char *value);
+
+/* MACs of a session. `sealed`: the lines above; NULL: version 1, which covers
+ * no headers. Seq is the request's in its answer and its frames;
  * frames count from 1. A stream's head is an answer whose body digest is that
  * of no bytes; the end of a stream is a frame of its own kind.
  */
@@ -74,6 +84,7 @@ void protocol_request_mac(const struct digest *key,
                           const char *target,
                           const char *content_type,
                           const struct digest *body,
+                          const char *sealed,
                           struct digest *ret_mac);
 void protocol_answer_mac(const struct digest *key,
                          uint64_t seq,
@@ -91,7 +102,8 @@ void protocol_end_mac(const struct digest *key,
                       uint64_t n_frames,
                       struct digest *ret_mac);
 
-/* "Kiln session=ID,seq=N,mac=HEX", the value of Authorization. Parse: 0 or
+/* "Kiln session=ID,seq=N,mac2=HEX", the value of Authorization; "mac" in
+ * version 1. Parse: 0 or
  * -EINVAL; the session is borrowed from the text.
  */
 struct protocol_authorization {
@@ -99,10 +111,12 @@ struct protocol_authorization {
     size_t session_length;
     uint64_t seq;
     struct digest mac;
+    bool is_sealed; /* version 2 */
 };
 void protocol_format_authorization(struct strbuf *out,
                                    const char *session,
                                    uint64_t seq,
-                                   const struct digest *mac);
+                                   const struct digest *mac,
+                                   bool is_sealed);
 int protocol_parse_authorization(const char *text,
                                  struct protocol_authorization *ret_parsed);

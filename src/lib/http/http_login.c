@@ -201,8 +201,11 @@ login_line_sign(struct login_line *l,
                 struct strbuf *ret_authorization,
                 struct error *err)
 {
+    CLEANUP_STRBUF struct strbuf sealed = STRBUF_INIT;
     const char *method = http_method_name(q->method);
 
+    for (size_t i = 0; i < q->n_headers; i++)
+        protocol_add_sealed(&sealed, q->headers[i].name, q->headers[i].value);
     ret_ticket->is_once = !l->session.is_open;
     if (ret_ticket->is_once)
         return auth_client_sign_once(l->login->client,
@@ -211,6 +214,7 @@ login_line_sign(struct login_line *l,
                                      q->content_type,
                                      q->body,
                                      q->length,
+                                     sealed.text,
                                      ret_ticket->nonce,
                                      ret_authorization,
                                      err);
@@ -220,6 +224,7 @@ login_line_sign(struct login_line *l,
                    q->content_type,
                    q->body,
                    q->length,
+                   sealed.text,
                    ret_authorization);
     ret_ticket->seq = l->session.seq;
     return 0;

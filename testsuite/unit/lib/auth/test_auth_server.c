@@ -221,6 +221,7 @@ ask(struct world *w, struct auth_line *line, const char *target)
                    q.content_type,
                    q.body,
                    q.length,
+                   NULL,
                    &authorization);
     q.authorization = authorization.text;
     r = check(w, &q);
@@ -307,7 +308,7 @@ START_TEST(a_request_that_was_changed_is_refused)
     };
 
     ck_assert_int_eq(open_with(w, w->client, &line), 0);
-    auth_line_sign(&line, "PUT", "/a?b", "t", "x", 1, &a);
+    auth_line_sign(&line, "PUT", "/a?b", "t", "x", 1, NULL, &a);
     good.authorization = a.text;
     good.session = w->session;
 
@@ -446,6 +447,95 @@ START_TEST(a_controller_that_is_somebody_else_is_not_believed)
 }
 END_TEST
 
+/* Headers that change what a request means: version 2 covers them. */
+START_TEST(a_sealed_header_that_changes_on_the_way_is_noticed)
+{
+    struct world *w = world_new(0);
+    struct auth_line line = {0};
+    struct strbuf a = STRBUF_INIT;
+    static const char *const changed[] = {
+        NULL,
+        "impersonate-user: bob\n",
+        "accept: application/json\n",
+        "accept: application/json\nimpersonate-user: alice\n"
+        "impersonate-group: root\n",
+        "impersonate-user: alice\naccept: application/json\n",
+    };
+    struct auth_question q = {.method = "GET", .target = "/a"};
+
+    ck_assert_int_eq(open_with(w, w->client, &line), 0);
+    auth_line_sign(&line,
+                   "GET",
+                   "/a",
+                   NULL,
+                   NULL,
+                   0,
+                   "accept: application/json\nimpersonate-user: alice\n",
+                   &a);
+    q.authorization = a.text;
+    q.session = w->session;
+    for (unsigned i = 0; i < ARRAY_SIZE(changed); i++) {
+        q.sealed = changed[i];
+        ck_assert_int_eq(check(w, &q), -EKEYREJECTED);
+    }
+    q.sealed = "accept: application/json\nimpersonate-user: alice\n";
+    ck_assert_int_eq(check(w, &q), 0);
+    ck_assert(auth_grant_identity(w->grant)->seals_headers);
+    strbuf_fini(&a);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(version_1_is_taken_and_seals_no_headers)
+{
+    struct world *w = world_new(0);
+    struct auth_line line = {0};
+    struct strbuf a = STRBUF_INIT;
+    struct auth_question q = {.method = "GET", .target = "/a"};
+
+    ck_assert_int_eq(open_with(w, w->client, &line), 0);
+    auth_line_sign(&line, "GET", "/a", NULL, NULL, 0, NULL, &a);
+    q.authorization = a.text;
+    q.session = w->session;
+    q.sealed = "accept: application/json\n";
+    ck_assert_int_eq(check(w, &q), 0);
+    ck_assert(!auth_grant_identity(w->grant)->seals_headers);
+    strbuf_fini(&a);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_credential_of_version_2_covers_its_headers)
+{
+    struct world *w = world_new(0);
+    struct strbuf a = STRBUF_INIT;
+    char nonce[PROTOCOL_NONCE_SIZE];
+    struct auth_question q = {.method = "GET", .target = "/a"};
+
+    for (int is_changed = 0; is_changed < 2; is_changed++) {
+        strbuf_truncate(&a, 0);
+        ck_assert_int_eq(auth_client_sign_once(w->client,
+                                               "GET",
+                                               "/a",
+                                               NULL,
+                                               NULL,
+                                               0,
+                                               "idempotency-key: k\n",
+                                               nonce,
+                                               &a,
+                                               &w->error),
+                         0);
+        q.authorization = a.text;
+        q.sealed = is_changed ? "idempotency-key: l\n" : "idempotency-key: k\n";
+        ck_assert_int_eq(check(w, &q), is_changed ? -EKEYREJECTED : 0);
+    }
+    ck_assert_ptr_nonnull(strstr(w->error.text, "headers"));
+    forget(w);
+    strbuf_fini(&a);
+    world_free(w);
+}
+END_TEST
+
 /* One request by its own credential */
 
 static int
@@ -459,6 +549,7 @@ ask_once(struct world *w, const char *target, char nonce[PROTOCOL_NONCE_SIZE])
                                   NULL,
                                   NULL,
                                   0,
+                                  NULL,
                                   nonce,
                                   &a,
                                   &w->error);
@@ -808,6 +899,9 @@ START_TEST(a_credential_is_taken_once_also_when_munged_forgets)
 END_TEST
 
 SUITE("auth_server",
+      a_sealed_header_that_changes_on_the_way_is_noticed,
+      version_1_is_taken_and_seals_no_headers,
+      a_credential_of_version_2_covers_its_headers,
       a_credential_is_taken_once_also_when_munged_forgets,
       a_session_carries_requests_and_their_answers,
       an_answer_that_was_changed_is_noticed,

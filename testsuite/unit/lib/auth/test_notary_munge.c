@@ -306,7 +306,7 @@ call_as_nobody(const struct realm *realm, uid_t service, int in, int out)
     if (auth_client_welcome(client, &line, text.text, NULL) < 0)
         return 3;
     strbuf_truncate(&text, 0);
-    auth_line_sign(&line, "GET", "/x", NULL, NULL, 0, &text);
+    auth_line_sign(&line, "GET", "/x", NULL, NULL, 0, "", &text);
     say(out, text.text);
     return 0;
 }

@@ -150,13 +150,27 @@ START_TEST(a_mac_covers_every_part_of_a_request)
 
     digest_of("body", 4, &body);
     digest_of("bodz", 4, &other_body);
-    protocol_request_mac(&key, 7, "GET", "/a", "t", &body, &mac);
-    protocol_request_mac(&other_key, 7, "GET", "/a", "t", &body, &changed[0]);
-    protocol_request_mac(&key, 8, "GET", "/a", "t", &body, &changed[1]);
-    protocol_request_mac(&key, 7, "PUT", "/a", "t", &body, &changed[2]);
-    protocol_request_mac(&key, 7, "GET", "/b", "t", &body, &changed[3]);
-    protocol_request_mac(&key, 7, "GET", "/a", NULL, &body, &changed[4]);
-    protocol_request_mac(&key, 7, "GET", "/a", "t", &other_body, &changed[5]);
+    protocol_request_mac(&key, 7, "GET", "/a", "t", &body, NULL, &mac);
+    protocol_request_mac(&other_key,
+                         7,
+                         "GET",
+                         "/a",
+                         "t",
+                         &body,
+                         NULL,
+                         &changed[0]);
+    protocol_request_mac(&key, 8, "GET", "/a", "t", &body, NULL, &changed[1]);
+    protocol_request_mac(&key, 7, "PUT", "/a", "t", &body, NULL, &changed[2]);
+    protocol_request_mac(&key, 7, "GET", "/b", "t", &body, NULL, &changed[3]);
+    protocol_request_mac(&key, 7, "GET", "/a", NULL, &body, NULL, &changed[4]);
+    protocol_request_mac(&key,
+                         7,
+                         "GET",
+                         "/a",
+                         "t",
+                         &other_body,
+                         NULL,
+                         &changed[5]);
 
     for (size_t i = 0; i < ARRAY_SIZE(changed); i++)
         ck_assert(!digest_equals(&mac, &changed[i]));
@@ -194,9 +208,52 @@ START_TEST(the_statement_of_a_request_is_as_documented)
                          "/apis?x=1",
                          "application/json",
                          &body,
+                         NULL,
                          &mac);
 
     ck_assert(digest_equals(&mac, &expected));
+}
+END_TEST
+
+START_TEST(version_2_of_a_statement_is_as_documented)
+{
+    struct strbuf sealed = STRBUF_INIT;
+    struct strbuf statement = STRBUF_INIT;
+    char hex[DIGEST_HEX_SIZE];
+    struct digest key = {{9}}, body, headers, mac, expected;
+    struct digest_part whole;
+
+    protocol_add_sealed(&sealed, "User-Agent", "x");
+    protocol_add_sealed(&sealed, "ACCEPT", " application/json ");
+    protocol_add_sealed(&sealed, "Impersonate-Extra-Scope", "a");
+    protocol_add_sealed(&sealed, "Idempotency-Key", "k");
+    ck_assert_str_eq(sealed.text,
+                     "accept: application/json\n"
+                     "impersonate-extra-scope: a\n"
+                     "idempotency-key: k\n");
+    digest_of(sealed.text, sealed.length, &headers);
+    digest_format(&headers, hex);
+    strbuf_printf(
+        &statement,
+        "kiln-mac 2 request\n7\nPOST\n/apis?x=1\napplication/json\n"
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\n"
+        "%s\n",
+        hex);
+    whole = (struct digest_part){statement.text, statement.length};
+    digest_of("abc", 3, &body);
+    digest_hmac(key.bytes, DIGEST_SIZE, &whole, 1, &expected);
+    protocol_request_mac(&key,
+                         7,
+                         "POST",
+                         "/apis?x=1",
+                         "application/json",
+                         &body,
+                         sealed.text,
+                         &mac);
+
+    ck_assert(digest_equals(&mac, &expected));
+    strbuf_fini(&statement);
+    strbuf_fini(&sealed);
 }
 END_TEST
 
@@ -206,7 +263,7 @@ START_TEST(an_authorization_is_written_and_read_back)
     struct strbuf out = STRBUF_INIT;
     struct digest mac = {{3}};
 
-    protocol_format_authorization(&out, "abc", 18446744073, &mac);
+    protocol_format_authorization(&out, "abc", 18446744073, &mac, true);
     ck_assert_int_eq(protocol_parse_authorization(out.text, &back), 0);
 
     ck_assert_uint_eq(back.seq, 18446744073);
@@ -252,5 +309,6 @@ SUITE("protocol",
       a_mac_covers_every_part_of_a_request,
       a_mac_of_one_kind_is_not_one_of_another,
       the_statement_of_a_request_is_as_documented,
+      version_2_of_a_statement_is_as_documented,
       an_authorization_is_written_and_read_back,
       a_malformed_authorization_is_refused)
