@@ -15,7 +15,7 @@ cluster_begin
 need kiln-controller kiln-agent ksub kctl
 cluster_user kilntest1 || skip_all "only root can make users"
 directory "$cluster/state" 700
-mount -t tmpfs -o size=16m,mode=700 kiln-test "$cluster/state" 2>/dev/null ||
+mount -t tmpfs -o size=64m,mode=700 kiln-test "$cluster/state" 2>/dev/null ||
     skip_all "cannot mount a tmpfs here"
 trap 'umount -l "$cluster/state"; cluster_end' EXIT
 cluster_munge
@@ -103,7 +103,7 @@ shift
 acknowledged=$*
 
 # --- space --------------------------------------------------------------------
-mount -o remount,size=64m kiln-test "$cluster/state"
+mount -o remount,size=160m kiln-test "$cluster/state"
 wait_for 20 submits
 like "with space it takes everything by itself" "$id" '^[0-9]+$'
 is "with an id that was not given before" \
