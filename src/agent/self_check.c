@@ -219,8 +219,8 @@ judge(struct self_check *c)
 {
     CLEANUP_FREE char *words = NULL;
 
-    if (c->found.is_mended)
-        c->n_failed = 0;
+    if (c->found.is_mended || c->found.reason != NULL)
+        c->n_failed = 0; /* there is a reason for them */
     if (c->found.reason != NULL) {
         conclude(c, c->found.reason, c->found.err.text);
     } else if (c->n_failed >= STARTS) {
