@@ -49,6 +49,7 @@ whoami() { # CURL-OPTION...
         "$@"
 }
 
+printf %s "$pod" | sed 's/NAME/by-kctl/' >"$cluster/pod.json"
 made=$(make mine -H 'Impersonate-User: kilntest1')
 like "what an administrator makes as a user is the user's" "$made" \
     '^201 .*"kiln.hpc/user": ?"kilntest1"'
@@ -104,9 +105,33 @@ if [ -x "${top_builddir:-.}/testsuite/cluster/ask" ]; then
     like "nobody else does" "$(ask kilntest1 kilntest2)" \
         '^403 .*cannot impersonate'
 fi
-if command -v jq >/dev/null && [ -s "$cluster/state/audit.log" ]; then
+if [ -s "$cluster/state/audit.log" ]; then
     like "the audit log names both" "$(cat "$cluster/state/audit.log")" \
         '"user":"kilntest1".*"impersonator":"root"'
 fi
+# --- kctl ---------------------------------------------------------------------
+ok "kctl --as makes a job the user's" kctl --server \
+    "http+unix://$cluster/socket" --as kilntest1 create -f "$cluster/pod.json"
+is "which it is" "$(kctl --server "http+unix://$cluster/socket" get pod by-kctl \
+    -o jsonpath='{.metadata.annotations.kiln\.hpc/user}')" kilntest1
+like "with the user's rights alone" "$(kctl --server \
+    "http+unix://$cluster/socket" create namespace x --as kilntest1 2>&1)" 'forbidden'
+like "a user has no --as" "$(as kilntest1 kctl --as kilntest2 get pods 2>&1)" \
+    'cannot impersonate'
+like "an administrator has it by MUNGE, too" "$(as kilntest2 kctl --as \
+    kilntest1 create namespace x 2>&1)" 'forbidden'
+
+# What asks through kctl proxy as somebody else is not answered as its owner.
+start proxy kctl --server "http+unix://$cluster/socket" proxy --port 0
+proxy_says() { grep -o '127.0.0.1:[0-9]*' "$cluster/log/proxy"; }
+ok "kctl proxy serves" wait_for 10 proxy_says
+like "it passes on who is asked as" "$(curl -s --max-time 10 -X POST \
+    -H 'Content-Type: application/json' -H 'Impersonate-User: kilntest1' \
+    --data-binary '{"apiVersion":"authentication.k8s.io/v1",
+    "kind":"SelfSubjectReview"}' "http://$(proxy_says | head -n 1)$who")" \
+    '"username": ?"kilntest1"'
+like "and what is refused of it" "$(curl -s --max-time 10 \
+    -H 'Impersonate-User: kilntest1' -H 'Impersonate-Extra-X: 1' \
+    "http://$(proxy_says | head -n 1)$pods")" 'Forbidden'
 ok "the controller goes on" cluster_is_ready
 finish

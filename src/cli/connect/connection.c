@@ -158,6 +158,7 @@ connection_close(struct connection *c)
 
 int
 connection_open(const char *server,
+                const char *as_user,
                 enum connection_use use,
                 struct connection **ret_connection,
                 struct error *err)
@@ -168,6 +169,7 @@ connection_open(const char *server,
     struct http_client_settings settings = {
         .connections = use == CONNECTION_ONCE ? 1 : 256,
         .resolve = getent_resolve,
+        .as_user = as_user,
     };
     int r;
 

@@ -27,10 +27,12 @@ enum connection_use {
 };
 
 /* Life. Open reads the configuration, as far as it is needed, and connects to
- * nothing yet. `server` may be NULL.
+ * nothing yet. `server` may be NULL, and so may `as_user`, for good: the user
+ * as whom an administrator asks.
  */
 void connection_close(struct connection *connection);
 int connection_open(const char *server,
+                    const char *as_user,
                     enum connection_use use,
                     struct connection **ret_connection,
                     struct error *err);

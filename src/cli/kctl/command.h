@@ -18,19 +18,25 @@ struct kctl;
 struct common_options {
     const char *server;
     const char *namespace;
+    const char *as_user;
 };
 
-#define COMMON_OPTIONS                                           \
-    {.name = "namespace",                                        \
-     .letter = 'n',                                              \
-     .argument = "NAME",                                         \
-     .help = "in this namespace, which is an account (default)", \
-     .type = OPTION_TEXT,                                        \
-     .offset = offsetof(struct common_options, namespace)},      \
-    {                                                            \
-        .name = "server", .letter = 's', .argument = "URL",      \
-        .help = "where kiln-controller is", .type = OPTION_TEXT, \
-        .offset = offsetof(struct common_options, server),       \
+#define COMMON_OPTIONS                                               \
+    {.name = "as",                                                   \
+     .argument = "USER",                                             \
+     .help = "ask with the rights of this user (administrators)",    \
+     .type = OPTION_TEXT,                                            \
+     .offset = offsetof(struct common_options, as_user)},            \
+        {.name = "namespace",                                        \
+         .letter = 'n',                                              \
+         .argument = "NAME",                                         \
+         .help = "in this namespace, which is an account (default)", \
+         .type = OPTION_TEXT,                                        \
+         .offset = offsetof(struct common_options, namespace)},      \
+    {                                                                \
+        .name = "server", .letter = 's', .argument = "URL",          \
+        .help = "where kiln-controller is", .type = OPTION_TEXT,     \
+        .offset = offsetof(struct common_options, server),           \
     }
 
 /* Run: 0, or a negative errno with words. `options` is what the table filled,

@@ -35,6 +35,7 @@ kctl_open(struct kctl *kctl, struct error *err)
     if (kctl->connection != NULL)
         return 0;
     return connection_open(kctl->server,
+                           kctl->as_user,
                            CONNECTION_OFTEN,
                            &kctl->connection,
                            err);

@@ -24,6 +24,7 @@ struct kind;
 struct kctl {
     const char *server;    /* of --server, or NULL */
     const char *namespace; /* of -n, or NULL */
+    const char *as_user;   /* of --as, or NULL */
     struct connection *connection;
 };
 

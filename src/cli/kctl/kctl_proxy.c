@@ -280,15 +280,43 @@ is_stream(const struct http_request *request)
            || (follow != NULL && strcmp(follow, "true") == 0);
 }
 
-static void
-serve(struct http_request *request, void *arg)
+/* Whoever asks as somebody else must not be answered as himself: what the
+ * controller refuses of that is passed on, too.
+ */
+static bool
+is_passed(const char *name)
 {
     static const char *const passed[] = {"Accept",
                                          "Idempotency-Key",
                                          "Upgrade", /* refused in words */
                                          "User-Agent"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(passed); i++)
+        if (strcasecmp(name, passed[i]) == 0)
+            return true;
+    return strncasecmp(name, "Impersonate-", 12) == 0;
+}
+
+static size_t
+count_headers(const struct http_request *request)
+{
+    const char *name, *value;
+    const void *at = NULL;
+    size_t n = 0;
+
+    while (http_request_header_next(request, &at, &name, &value))
+        n++;
+    return n;
+}
+
+static void
+serve(struct http_request *request, void *arg)
+{
     struct proxy *p = arg;
-    struct http_header headers[ARRAY_SIZE(passed)];
+    CLEANUP_FREE struct http_header *headers =
+        xcalloc(count_headers(request) + 1, sizeof(*headers));
+    const char *name, *value;
+    const void *at = NULL;
     struct http_question question = {
         .method = http_request_method(request),
         .target = http_request_target(request),
@@ -300,13 +328,9 @@ serve(struct http_request *request, void *arg)
 
     if (!admit(p, request))
         return;
-    for (size_t i = 0; i < ARRAY_SIZE(passed); i++) {
-        const char *value = http_request_header(request, passed[i]);
-
-        if (value != NULL)
-            headers[question.n_headers++] =
-                (struct http_header){passed[i], value};
-    }
+    while (http_request_header_next(request, &at, &name, &value))
+        if (is_passed(name))
+            headers[question.n_headers++] = (struct http_header){name, value};
     question.body = http_request_body(request, &question.length);
     relay = xnew(struct relay);
     relay->request = request;

@@ -91,6 +91,7 @@ run_command(const struct command *command,
         .server = common->server != NULL ? common->server : before->server,
         .namespace =
             common->namespace != NULL ? common->namespace : before->namespace,
+        .as_user = common->as_user != NULL ? common->as_user : before->as_user,
     };
     struct error err = {0};
     enum exit_status status;

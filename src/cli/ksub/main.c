@@ -66,6 +66,7 @@ submit(const struct submission *s,
         .patience_ms = PATIENCE_MS,
     };
     int r = connection_open(s->server,
+                            NULL,
                             s->wait || s->test_only ? CONNECTION_OFTEN
                                                     : CONNECTION_ONCE,
                             &connection,

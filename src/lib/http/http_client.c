@@ -194,15 +194,19 @@ keep(struct arena *arena, const char *text)
 static void
 keep_headers(struct arena *arena,
              struct http_question *mine,
-             const struct http_question *given)
+             const struct http_question *given,
+             const char *as_user)
 {
     struct http_header *headers =
-        arena_new_array(arena, struct http_header, given->n_headers);
+        arena_new_array(arena, struct http_header, given->n_headers + 1);
 
     for (size_t i = 0; i < given->n_headers; i++) {
         headers[i].name = keep(arena, given->headers[i].name);
         headers[i].value = keep(arena, given->headers[i].value);
     }
+    if (as_user != NULL)
+        headers[mine->n_headers++] =
+            (struct http_header){"Impersonate-User", keep(arena, as_user)};
     mine->headers = headers;
 }
 
@@ -220,7 +224,7 @@ http_client_call(struct http_client *client,
     *q = *question;
     q->target = keep(arena, q->target);
     q->content_type = keep(arena, q->content_type);
-    keep_headers(arena, q, question);
+    keep_headers(arena, q, question, client->settings.as_user);
     q->body = arena_memdup(arena,
                            question->length > 0 ? question->body : "",
                            question->length);

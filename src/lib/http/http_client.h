@@ -65,6 +65,8 @@ struct http_client_settings {
     struct http_login *login;   /* http_login.h; NULL: none */
     http_resolve_fn *resolve;   /* a host's name; NULL: only addresses */
     struct workers *workers;    /* for that; NULL: on the spot, blocking */
+    const char *as_user;        /* for good; asks as this user (the header
+                                   Impersonate-User); NULL: as oneself */
     const struct http_client_layer *layer; /* for good; NULL: no TLS */
 };
 
