@@ -58,6 +58,9 @@
 #define REFUSALS   3
 #define BOND_BEATS 3 /* heartbeats from one look at the cluster's mark on */
 
+/* Ten thousand agents hear within two seconds that the controller is back. */
+#define HURRY_MS 3000
+
 #define PIDS_PER_POD 32768u
 
 struct agent {
@@ -467,7 +470,11 @@ on_back(void *context)
 {
     struct agent *a = context;
 
-    pods_tell_now(a->pods);
+    pods_hurry(a->pods, HURRY_MS);
+    if (a->standing != NULL)
+        standing_hurry(a->standing, HURRY_MS);
+    if (a->volumes != NULL)
+        volumes_hurry(a->volumes, HURRY_MS);
 }
 
 /* The machine is another one now, or has less of itself. */

@@ -139,6 +139,12 @@ standing_node(const struct standing *s)
     return informer_find(s->informer, NULL, s->node);
 }
 
+void
+standing_hurry(struct standing *s, int64_t within_ms)
+{
+    informer_hurry(s->informer, within_ms);
+}
+
 static void
 look_again(void *context)
 {

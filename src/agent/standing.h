@@ -15,6 +15,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "lib/base/macro.h"
 
@@ -52,6 +53,11 @@ DEFINE_CLEANUP(struct standing, standing_free)
 
 /* The Node as it was heard of last, or NULL; borrowed until the next change. */
 const struct object *standing_node(const struct standing *standing);
+
+/* The controller answers again: what it says of this node is asked for within so
+ * long.
+ */
+void standing_hurry(struct standing *standing, int64_t within_ms);
 
 /* A pod has left: look what can be given back, and what is to be kept. */
 void standing_look(struct standing *standing);

@@ -580,13 +580,15 @@ pods_note_heard(struct pods *p, int64_t heard_us)
 }
 
 void
-pods_tell_now(struct pods *p)
+pods_hurry(struct pods *p, int64_t within_ms)
 {
     size_t at = 0;
     void *stay;
 
     while (map_next(p->stays, &at, NULL, &stay))
         stay_tell_now(stay);
+    if (p->informer != NULL)
+        informer_hurry(p->informer, within_ms);
 }
 
 void

@@ -36,10 +36,11 @@ void pods_start(struct pods *pods);
 /* The controller has acknowledged what was sent at that CLOCK_BOOTTIME. */
 void pods_note_heard(struct pods *pods, int64_t heard_us);
 
-/* The controller answers again: what it could not be told it is told now, without
- * waiting for the time of the next try.
+/* The controller answers again: what it could not be told it is told now, and
+ * what it has for this node is asked for within so long, without waiting for the
+ * time of the next try.
  */
-void pods_tell_now(struct pods *pods);
+void pods_hurry(struct pods *pods, int64_t within_ms);
 
 /* Pods that the API has forgotten without a deletion go on until this: those
  * of which what is known here is of a revision that its store has lost are

@@ -65,6 +65,12 @@ really_free(struct volumes *v)
 
 /* What is with the workers comes back later. */
 void
+volumes_hurry(struct volumes *v, int64_t within_ms)
+{
+    informer_hurry(v->informer, within_ms);
+}
+
+void
 volumes_free(struct volumes *v)
 {
     size_t at = 0;

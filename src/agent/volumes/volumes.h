@@ -12,6 +12,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "lib/base/macro.h"
@@ -37,3 +38,6 @@ void volumes_free(struct volumes *v);
 struct volumes *volumes_new(const struct volumes_settings *settings)
     OWNED_BY(volumes_free);
 DEFINE_CLEANUP(struct volumes, volumes_free)
+
+/* The controller answers again: what it wants is asked for within so long. */
+void volumes_hurry(struct volumes *v, int64_t within_ms);

@@ -39,7 +39,9 @@ struct informer {
     int64_t watch_started_ms;
 
     struct timer *retry;
-    int64_t retry_ms;
+    int64_t retry_ms;    /* how long to wait next time */
+    int64_t retry_at_ms; /* while the timer runs */
+    bool was_answered;   /* the last time that it failed */
     struct random_source random;
 };
 
@@ -130,20 +132,42 @@ retry_run(void *arg)
         list_start(in, NULL);
 }
 
+static void
+retry_in(struct informer *in, int64_t ms)
+{
+    in->retry_at_ms = loop_now_ms() + ms;
+    timer_start(in->retry, ms);
+}
+
 /* The wait doubles; a third of it is chance, so that ten thousand agents do
- * not come back in one moment.
+ * not come back in one moment. What it has grown to while nobody answered is no
+ * measure once somebody does: after a restart, a watch is refused for being
+ * too old, and the list that it takes is not to wait for half a minute.
  */
 static void
-retry_later(struct informer *in)
+retry_later(struct informer *in, bool is_answered)
 {
-    int64_t part = in->retry_ms / 3;
+    int64_t part;
 
-    timer_start(in->retry,
-                in->retry_ms - part
-                    + (int64_t)random_below(&in->random, (uint64_t)part + 1));
+    if (is_answered && !in->was_answered)
+        in->retry_ms = RETRY_FIRST_MS;
+    in->was_answered = is_answered;
+    part = in->retry_ms / 3;
+    retry_in(in,
+             in->retry_ms - part
+                 + (int64_t)random_below(&in->random, (uint64_t)part + 1));
     in->retry_ms *= 2;
     if (in->retry_ms > RETRY_MOST_MS)
         in->retry_ms = RETRY_MOST_MS;
+}
+
+/* A server that says that it has too much to do, or is not there behind its
+ * proxy, is one that does not answer.
+ */
+static bool
+is_answer(int64_t code)
+{
+    return code != 0 && code != 429 && code < 500;
 }
 
 /* The list */
@@ -204,7 +228,7 @@ list_done(const struct client_reply *reply, void *context)
                   in->settings.kind->plural,
                   err.text);
         list_forget(in);
-        retry_later(in);
+        retry_later(in, is_answer(reply->code));
         return;
     }
     for (size_t i = 0; i < reply->n_objects; i++)
@@ -262,7 +286,7 @@ watch_lost(struct informer *in, const struct client_event *event)
     if (is_too_old(event))
         log_debug("The watch of %s is too old, listing again.",
                   in->settings.kind->plural);
-    retry_later(in);
+    retry_later(in, event->status != NULL && is_answer(event->status->code));
 }
 
 static void
@@ -340,6 +364,18 @@ informer_new(const struct informer_settings *settings)
     random_bytes(&in->random, sizeof(in->random));
     list_start(in, NULL);
     return in;
+}
+
+void
+informer_hurry(struct informer *in, int64_t within_ms)
+{
+    int64_t ms = (int64_t)random_below(&in->random, (uint64_t)within_ms + 1);
+
+    if (!timer_is_running(in->retry))
+        return;
+    in->retry_ms = RETRY_FIRST_MS;
+    if (loop_now_ms() + ms < in->retry_at_ms)
+        retry_in(in, ms);
 }
 
 /* Look */

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "lib/base/macro.h"
 #include "lib/client/client.h"
@@ -40,6 +41,11 @@ void informer_free(struct informer *informer);
 struct informer *informer_new(const struct informer_settings *settings)
     OWNED_BY(informer_free);
 DEFINE_CLEANUP(struct informer, informer_free)
+
+/* The server answers again, which somebody else has heard: what waits for the
+ * time of its next try is tried at some moment within so long.
+ */
+void informer_hurry(struct informer *informer, int64_t within_ms);
 
 /* Look. Find: borrowed until the next change. */
 bool informer_is_cut_off(const struct informer *informer); /* to try again */

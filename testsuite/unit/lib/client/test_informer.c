@@ -327,6 +327,73 @@ START_TEST(a_watch_that_is_too_old_lists_again_and_tells_the_difference)
 }
 END_TEST
 
+/* Four times, after which the next wait is longer than let_time_pass. */
+static void
+lose_the_server(void)
+{
+    for (int i = 0; i < 4; i++) {
+        ck_assert(api.has_watch);
+        end_watch(0);
+        for (int n = 0; i < 3 && n < 100 && !api.has_watch; n++)
+            let_time_pass();
+    }
+}
+
+START_TEST(
+    waits_that_grew_while_nobody_answered_do_not_delay_the_list_behind_an_answer)
+{
+    start();
+    ANSWER("9", NULL, pod("a", "1", 5));
+    lose_the_server();
+    for (int n = 0; n < 100 && !api.has_watch; n++)
+        let_time_pass();
+
+    end_watch(410);
+    let_time_pass();
+
+    ANSWER("99", NULL, pod("a", "1", 5), pod("new", "2", 80));
+    ck_assert_uint_eq(informer_count(informer), 2);
+    stop();
+}
+END_TEST
+
+START_TEST(answers_that_refuse_are_waited_for_longer_and_longer)
+{
+    int64_t before_ms = 0;
+
+    start();
+    for (int i = 0; i < 4; i++) {
+        const struct client_reply refusal = {.code = i % 2 ? 403 : 404};
+
+        api.has_call = false;
+        before_ms = loop_now_ms();
+        api.done(&refusal, api.context);
+        for (int n = 0; n < 100 && !api.has_call; n++)
+            let_time_pass();
+    }
+
+    ck_assert_int_ge(loop_now_ms() - before_ms, 500);
+    stop();
+}
+END_TEST
+
+START_TEST(who_hears_that_the_server_answers_again_need_not_wait)
+{
+    start();
+    ANSWER("9", NULL, pod("a", "1", 5));
+    informer_hurry(informer, 0);
+    ck_assert(!api.has_call);
+    lose_the_server();
+
+    informer_hurry(informer, 100);
+    let_time_pass();
+
+    ck_assert(api.has_watch);
+    ck_assert_str_eq(api.version, "9");
+    stop();
+}
+END_TEST
+
 START_TEST(a_list_that_fails_is_tried_again)
 {
     const struct client_reply refusal = {.code = 503};
@@ -362,12 +429,16 @@ START_TEST(freeing_one_ends_what_is_under_way)
 }
 END_TEST
 
-SUITE("informer",
-      what_is_there_is_told_before_it_is_synced,
-      a_list_of_several_pages_is_one_state,
-      changes_are_told_as_they_come,
-      another_life_under_the_same_name_ends_the_first,
-      a_lost_connection_goes_on_where_it_was,
-      a_watch_that_is_too_old_lists_again_and_tells_the_difference,
-      a_list_that_fails_is_tried_again,
-      freeing_one_ends_what_is_under_way)
+SUITE(
+    "informer",
+    what_is_there_is_told_before_it_is_synced,
+    a_list_of_several_pages_is_one_state,
+    changes_are_told_as_they_come,
+    another_life_under_the_same_name_ends_the_first,
+    a_lost_connection_goes_on_where_it_was,
+    a_watch_that_is_too_old_lists_again_and_tells_the_difference,
+    waits_that_grew_while_nobody_answered_do_not_delay_the_list_behind_an_answer,
+    answers_that_refuse_are_waited_for_longer_and_longer,
+    who_hears_that_the_server_answers_again_need_not_wait,
+    a_list_that_fails_is_tried_again,
+    freeing_one_ends_what_is_under_way)
