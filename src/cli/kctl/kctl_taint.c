@@ -10,15 +10,12 @@
 #include "cli/kctl/kctl.h"
 #include "cli/kctl/resource.h"
 #include "lib/api/kind.h"
+#include "lib/api/node.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/json/json.h"
 
-/* The node's pods are given up: their processes have ended, for the node was
- * switched off, or will never again reach what they share with others.
- */
-#define TAINT_FENCED "node.kubernetes.io/out-of-service"
-#define ATTEMPTS     5
+#define ATTEMPTS 5
 
 struct taint_options {
     struct common_options common;
@@ -327,7 +324,7 @@ fence_run(struct kctl *kctl,
           struct error *err)
 {
     const struct taint_options *o = options;
-    const struct taint_change c = {.key = TAINT_FENCED,
+    const struct taint_change c = {.key = TAINT_OUT_OF_SERVICE,
                                    .value = "fenced",
                                    .effect = "NoExecute"};
 
@@ -346,7 +343,8 @@ unfence_run(struct kctl *kctl,
             char **operands,
             struct error *err)
 {
-    const struct taint_change c = {.key = TAINT_FENCED, .removes = true};
+    const struct taint_change c = {.key = TAINT_OUT_OF_SERVICE,
+                                   .removes = true};
 
     (void)options;
     return change_fence(kctl, n_operands, operands, &c, "unfenced", err);
