@@ -105,10 +105,18 @@ if [ -x "${top_builddir:-.}/testsuite/cluster/ask" ]; then
     like "nobody else does" "$(ask kilntest1 kilntest2)" \
         '^403 .*cannot impersonate'
 fi
-if [ -s "$cluster/state/audit.log" ]; then
-    like "the audit log names both" "$(cat "$cluster/state/audit.log")" \
-        '"user":"kilntest1".*"impersonator":"root"'
-fi
+has_line() { jq -es "any($1)" "$cluster/state/audit.log"; }
+ok "the audit log names both, whose it is and who it was" wait_for 5 has_line \
+    '.[]; .user == "kilntest1" and .uid == '"$(id -u kilntest1)"' and
+        .rank == "user" and .impersonator == "root" and .verb == "create" and
+        .name == "mine" and .code == 201'
+ok "also of what the other may not do" wait_for 5 has_line '.[]; .code == 403
+    and .user == "kilntest1" and .impersonator == "root" and .verb == "delete"'
+ok "who tries in vain is named by his own name" wait_for 5 has_line '.[];
+    .code == 403 and .user == "kilntest1" and (has("impersonator") | not) and
+        (.message | contains("cannot impersonate"))'
+not_ok "and nobody else's" has_line '.[]; .user == "kilntest2" and
+    .impersonator == "kilntest1"'
 # --- kctl ---------------------------------------------------------------------
 ok "kctl --as makes a job the user's" kctl --server \
     "http+unix://$cluster/socket" --as kilntest1 create -f "$cluster/pod.json"

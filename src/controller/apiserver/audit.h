@@ -7,6 +7,9 @@
  *    "verb":"patch","resource":"jobs.batch","namespace":"physics",
  *    "name":"job-7","code":200,"client":"kctl"}
  *
+ * Of an administrator who asks as another user, user, uid and rank are the
+ * other's, and "impersonator" is the administrator's name.
+ *
  * A refusal has the reason and message of its Status. What is left out: reads
  * that succeed, dry runs and questions about rights; what agents tell of
  * themselves and their pods, and the controller's own rooms. Refusals of those
