@@ -19,6 +19,7 @@
 #include "controller/scheduler/kube_configuration.h"
 #include "controller/settings.h"
 #include "controller/site_policy.h"
+#include "controller/store/initialize.h"
 #include "controller/store/store.h"
 #include "lib/auth/auth_server.h"
 #include "lib/auth/notary.h"
@@ -71,9 +72,9 @@ struct controller {
 typedef int room_start_fn(struct controller *c, struct error *err);
 typedef void room_stop_fn(struct controller *c);
 
-static room_start_fn start_loop, start_policy, start_workers, start_entrance,
-    start_auth, start_store, start_audit, start_api, start_scheduler,
-    start_lifecycle, start_listeners;
+static room_start_fn start_loop, start_policy, check_state, start_workers,
+    start_entrance, start_auth, start_store, start_audit, start_api,
+    start_scheduler, start_lifecycle, start_listeners;
 static room_stop_fn stop_munge_check, free_munge_check, stop_workers,
     stop_store, stop_api, stop_scheduler, stop_lifecycle, free_audit, free_loop,
     free_policy, free_reload, free_entrance, free_auth, free_api;
@@ -89,6 +90,7 @@ static const struct room {
 } rooms[] = {
     {"loop and signals", start_loop, NULL, free_loop},
     {"policy", start_policy, NULL, free_policy},
+    {"state directory", check_state, NULL, NULL},
     {"workers", start_workers, stop_workers, free_reload},
     {"TLS", start_entrance, NULL, free_entrance},
     {"identity", start_auth, NULL, free_auth},
@@ -190,6 +192,17 @@ static void
 free_policy(struct controller *c)
 {
     site_policy_fini(&c->policy);
+}
+
+/* Before anything is written there. What is served for tests alone begins its
+ * own.
+ */
+static int
+check_state(struct controller *c, struct error *err)
+{
+    const struct controller_settings *s = c->settings;
+
+    return s->is_conformance ? 0 : store_check_present(s->state_dir, err);
 }
 
 static int
@@ -302,6 +315,7 @@ start_store(struct controller *c, struct error *err)
             .loop = c->loop,
             .clock = &clock_system,
             .directory = s->state_dir,
+            .must_exist = !s->is_conformance,
             .indexes = apiserver_indexes,
             .n_indexes = N_INDEXES,
             .reserve_bytes = s->reserve_bytes,

@@ -2,6 +2,7 @@
 #include "controller/settings.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "controller/entrance.h"
 #include "controller/scheduler/kube_configuration.h"
 #include "controller/store/backup.h"
+#include "controller/store/initialize.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
@@ -365,6 +367,13 @@ static const struct setting settings[] = {
 };
 
 static const struct option_spec rows[] = {
+    {"init",
+     0,
+     NULL,
+     "Make the empty store of a new cluster in the state directory, and exit; "
+     "a store that is there stays as it is.",
+     OPTION_FLAG,
+     AT(initialize)},
     {"backup",
      0,
      "FILE",
@@ -505,6 +514,20 @@ write_config(const struct controller_settings *s)
 }
 
 static void NORETURN
+initialize(const struct controller_settings *s)
+{
+    struct error err = {0};
+    bool was_there = false;
+    int r = store_initialize(s->state_dir, &was_there, &err);
+
+    if (r == 0)
+        printf(was_there ? "'%s' holds a cluster already; nothing was changed\n"
+                         : "'%s' holds a new cluster now\n",
+               s->state_dir);
+    exit((int)program_end(options.name, r, &err));
+}
+
+static void NORETURN
 copy_store(const struct controller_settings *s)
 {
     struct error err = {0};
@@ -563,6 +586,8 @@ controller_settings_read(struct controller_settings *s, int argc, char **argv)
         write_config(s);
     if (s->rotate_tokens)
         rotate_tokens(s);
+    if (s->initialize)
+        initialize(s);
     if (s->backup != NULL || s->restore != NULL)
         copy_store(s);
     set_socket(s);

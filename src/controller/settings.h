@@ -52,6 +52,7 @@ struct controller_settings {
     bool leader_elect; /* when the scheduler's configuration says so, too */
     int64_t assume_expiry_us; /* 0: never */
     const char *write_config_to;
+    bool initialize;
     const char *backup; /* files, or NULL */
     const char *restore;
     bool is_conformance;

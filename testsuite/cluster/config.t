@@ -66,6 +66,7 @@ like "a start tells the same" \
 not_ok "and leaves nothing behind" test -e state
 like "an option's mistake has the option's name" \
     "$(kiln-controller --state-dir state --listen x 2>&1)" '--listen: .*HOST:PORT'
+ok "a state directory is made" kiln-controller --state-dir state --init
 echo precious >file
 not_ok "a file in the place of the socket is refused" \
     kiln-controller --state-dir state --socket "$cluster/file"

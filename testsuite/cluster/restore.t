@@ -94,7 +94,32 @@ last=$id
 ok "a job runs again" wait_for 20 runs last
 stop controller
 mv "$cluster/state" "$cluster/kept"
+without_store() {
+    timeout 20 kiln-controller --state-dir "$cluster/state" --cluster test \
+        --listen "$cluster_address" --munge-socket "$munge_socket" 2>&1
+}
+said=$(without_store)
+is "a controller whose state directory is missing does not start" "$?" 66
+like "and says what can be done" "$said" \
+    "'$cluster/state' holds no cluster.*--init.*mounted.*--restore FILE"
+not_ok "nothing is made there" test -e "$cluster/state"
+mkdir -m 700 "$cluster/state"
+said=$(without_store)
+is "nor does it in an empty one, as where a disk is not mounted" "$?" 66
+empty "which stays empty" "$(ls -A "$cluster/state")"
+cp "$cluster/kept/events.db" "$cluster/state"
+said=$(kiln-controller --state-dir "$cluster/state" --init 2>&1)
+is "no new store is made beside the rest of another" "$?" 1
+like "and that is told" "$said" "lost its store.*events.db.*--restore FILE"
+rm "$cluster/state/events.db"
+ok "a new cluster is begun when somebody says so" kiln-controller \
+    --state-dir "$cluster/state" --init
+before=$(sha256sum <"$cluster/state/kiln.db")
+like "again, it says that there is one" \
+    "$(kiln-controller --state-dir "$cluster/state" --init)" 'already'
+is "and changes nothing" "$(sha256sum <"$cluster/state/kiln.db")" "$before"
 cluster_controller
+ok "while it runs, too" kiln-controller --state-dir "$cluster/state" --init
 ok "the agent does not follow a store that was made anew" \
     wait_for 40 log_says n1 "another cluster.*or its store was made anew"
 is "and does not enrol there" "$(admin get nodes -o name 2>/dev/null)" ""

@@ -186,11 +186,18 @@ cluster_controller() {
         cluster_clients
     fi
     directory "$cluster/state" 700
+    [ -s "$cluster/state/kiln.db" ] || cluster_init
     start controller kiln-controller --state-dir "$cluster/state" \
         --listen "$cluster_address" --cluster test \
         --munge-socket "$munge_socket" "$@"
     wait_for "$cluster_patience" cluster_is_ready ||
         bail_out "the controller does not start"
+}
+
+# The store of a new cluster.
+cluster_init() {
+    kiln-controller --state-dir "$cluster/state" --init >/dev/null ||
+        bail_out "no new store can be made"
 }
 
 cluster_is_ready() {

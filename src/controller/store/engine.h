@@ -146,6 +146,7 @@ struct engine_ops {
 struct engine_sqlite_settings {
     const char *path;
     bool is_relaxed;
+    bool must_exist; /* -ENOTSUP: the file has no tables yet */
 };
 int engine_sqlite_open(const struct engine_sqlite_settings *settings,
                        struct engine **ret_engine,

@@ -251,6 +251,8 @@ bring_up(struct engine_sqlite *e,
         r = check_integrity(e->db, err);
     if (r == 0)
         r = configure(e, err);
+    if (r == 0 && e->must_exist)
+        r = schema_check(e->db, err);
     if (r == 0)
         r = schema_bring_up(e->db, err);
     if (r == 0)
@@ -277,6 +279,7 @@ open_file(const struct engine_sqlite_settings *settings,
 
     e->base.ops = &engine_sqlite_ops;
     e->is_relaxed = settings->is_relaxed;
+    e->must_exist = settings->must_exist;
     e->path = xstrdup(settings->path);
     r = bring_up(e, ret_counters, err);
     if (r < 0) {

@@ -31,6 +31,7 @@ struct engine_sqlite {
     sqlite3_stmt *read_content;
     int64_t epoch;
     bool is_relaxed;
+    bool must_exist;
     size_t wal_pages;
     char *path;
 };

@@ -135,7 +135,7 @@ schema_check(sqlite3 *db, struct error *err)
     if (r == 0 && version == 0)
         r = error_set(err,
                       -ENOTSUP,
-                      "'%s' is no store of Kiln",
+                      "'%s' is no store of Kiln: it has no tables",
                       sqlite3_db_filename(db, "main"));
     return r;
 }

@@ -12,6 +12,7 @@
 #include "controller/store/expiry.h"
 #include "controller/store/full.h"
 #include "controller/store/history.h"
+#include "controller/store/initialize.h"
 #include "controller/store/lane.h"
 #include "controller/store/lookup.h"
 #include "controller/store/meter.h"
@@ -134,6 +135,7 @@ open_engine(struct store *s,
     const struct engine_sqlite_settings settings = {
         .path = path,
         .is_relaxed = is_relaxed,
+        .must_exist = s->settings.must_exist && !is_relaxed,
     };
 
     return engine_sqlite_open(&settings, ret_engine, ret_counters, err);
@@ -326,8 +328,12 @@ try_open(const struct store_settings *settings,
 {
     struct error why = {0};
     struct store *s = make_empty(settings);
-    int r = statedir_open(settings->directory, &s->directory, &why);
+    int r = 0;
 
+    if (settings->must_exist)
+        r = store_check_present(settings->directory, &why);
+    if (r == 0)
+        r = statedir_open(settings->directory, &s->directory, &why);
     s->space = space_open(settings->directory, settings->reserve_bytes);
     if (r == 0)
         r = open_main(s, &why);

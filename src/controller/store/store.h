@@ -46,6 +46,7 @@ struct store_settings {
     struct loop *loop;
     struct clock *clock;
     const char *directory;
+    bool must_exist; /* or a new store is begun: see initialize.h */
     const struct store_index *indexes; /* named by their place in here */
     unsigned n_indexes;
     size_t log_bytes;    /* of the objects that only the log keeps; 0: 64 MiB */
@@ -68,7 +69,8 @@ struct store_settings {
 
 /* Life. Open: -EBUSY when another process holds the directory (it is named),
  * -EUCLEAN when the database fails its integrity check, -ENOTSUP for a schema
- * of a later version or a network file system. Close waits for the last commit
+ * of a later version or a network file system,
+ * -ENOENT when there is no store and must_exist. Close waits for the last commit
  * and tells those who wait for it, so it comes before they are freed; watches
  * end with it.
  */

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
@@ -37,6 +38,24 @@ path_of_socket(const char *directory)
 }
 
 static void
+initialize(const char *program, const char *directory)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        execl(program,
+              program,
+              "--state-dir",
+              directory,
+              "--init",
+              (char *)NULL);
+        perror(program);
+        _exit(1);
+    }
+    waitpid(pid, NULL, 0);
+}
+
+static void
 serve(int port_pipe)
 {
     const char *build = getenv("top_builddir");
@@ -53,6 +72,7 @@ serve(int port_pipe)
         _exit(0);
     }
     close(port_pipe);
+    initialize(program, directory);
     execl(program,
           program,
           "--state-dir",
