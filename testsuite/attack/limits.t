@@ -153,6 +153,47 @@ is "a job that asks for nothing gets the site's time, memory and processes" \
          .metadata.annotations["kiln.hpc/pids-limit"]]')" \
     '[3600,"67108864","77"]'
 
+# What an agent cannot read, or what is taken away later, is no way round.
+pod_asks() { # PIDS [RESOURCES]
+    printf '{"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"p-",
+"annotations":{"kiln.hpc/pids-limit":"%s"}},"spec":{"restartPolicy":"Never",
+"schedulingGates":[{"name":"wait"}],"containers":[{"name":"main","resources":
+{%s},"command":["true"]}]}}' "$1" "${2-}"
+}
+asks() { # PIDS [RESOURCES]: the answer to kilntest1
+    pod_asks "$@" >"$cluster/home/ask.json"
+    as kilntest1 kctl create -f "$cluster/home/ask.json" -o json 2>&1
+}
+for pids in max -1 0 0x7fff 1e9 5x 99999999999999999999; do
+    like "nobody has more processes by asking for $pids" "$(asks "$pids")" \
+        'PidsPerPod: .*(no number of processes|more than the 77).*pidsPerPod'
+done
+memory() { jq -r '.spec.containers[0].resources.limits.memory'; }
+is "who reserves little memory has the default as limit" \
+    "$(asks 5 '"requests":{"memory":"1"}' | memory)" 67108864
+is "who reserves much has that" \
+    "$(asks 5 '"requests":{"memory":"1Gi"}' | memory)" 1Gi
+is "a limit of one's own stays" \
+    "$(asks 5 '"limits":{"memory":"1Mi"}' | memory)" 1Mi
+pod=$(asks 5 | jq -r .metadata.name)
+is "a number of processes is not taken away from a pod" \
+    "$(as kilntest1 kctl annotate pod "$pod" kiln.hpc/pids-limit- >/dev/null
+    root get pod "$pod" -o json |
+        jq -r '.metadata.annotations["kiln.hpc/pids-limit"]')" 5
+job_patch='{"spec":{"template":{"metadata":{"annotations":
+{"kiln.hpc/pids-limit":null}},"spec":{"activeDeadlineSeconds":null,
+"containers":[{"name":"main","command":["true"]}]}}}}'
+# shellcheck disable=SC2016 # expanded by the inner shell
+as kilntest1 sh -c 'curl -s -o /dev/null -X PATCH --unix-socket "$0" \
+    -H "Content-Type: application/merge-patch+json" -d "$2" "http://kiln$1"' \
+    "$cluster/socket" "/apis/batch/v1/namespaces/default/jobs/job-$id" \
+    "$job_patch"
+is "nor are the site's limits from a held job" \
+    "$(root get job "$id" -o json | jq -c '.spec.template |
+        [.spec.activeDeadlineSeconds, .spec.containers[0].resources.limits.memory,
+         .metadata.annotations["kiln.hpc/pids-limit"]]')" \
+    '[3600,"67108864","77"]'
+
 # --- streams ------------------------------------------------------------------
 reconfigure 'perUser: {watches: 3, logReaders: 2}'
 watch="$pods?watch=1&timeoutSeconds=30"
@@ -186,6 +227,14 @@ ok "one reader of output too many is a 429" wait_for 10 answers_with \
 like "another user reads on the same node" \
     "$(get kilntest2 "$pods/job-$two-0/log")" '^HTTP/1.1 200 .*begun'
 let_go
+
+# shellcheck disable=SC2016 # expanded by the inner shell
+like "who deletes his pod gives it no longer than the site allows" \
+    "$(reconfigure 'maximumGrace: 1m'
+    as kilntest1 sh -c 'curl -s -X DELETE --unix-socket "$0" "http://kiln$1"' \
+        "$cluster/socket" "$pods/job-$one-0?gracePeriodSeconds=999999999")" \
+    '"deletionGracePeriodSeconds": ?60[,}]'
+reloads=$((reloads + 1))
 
 # --- connections and requests -------------------------------------------------
 reconfigure 'perUser: {connections: 4, watches: 100}'

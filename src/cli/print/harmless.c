@@ -18,6 +18,22 @@ is_c1(const char *text)
            && (unsigned char)text[1] < 0xa0;
 }
 
+/* Of three bytes: what turns the direction of a line (U+200E, U+200F, U+202A to
+ * U+202E, U+2066 to U+2069), ends it (U+2028, U+2029) or cannot be seen (U+200B
+ * to U+200D, U+2060 to U+2064, U+FEFF).
+ */
+static bool
+is_invisible(const char *text)
+{
+    const unsigned char *c = (const unsigned char *)text;
+
+    if (c[0] == 0xe2 && c[1] == 0x80)
+        return (c[2] >= 0x8b && c[2] <= 0x8f) || (c[2] >= 0xa8 && c[2] <= 0xae);
+    if (c[0] == 0xe2 && c[1] == 0x81)
+        return c[2] >= 0xa0 && c[2] <= 0xa9;
+    return c[0] == 0xef && c[1] == 0xbb && c[2] == 0xbf;
+}
+
 char *
 harmless_dup(const char *text)
 {
@@ -28,6 +44,9 @@ harmless_dup(const char *text)
         if (is_c1(p)) {
             *out++ = '?';
             p++;
+        } else if (is_invisible(p)) {
+            *out++ = '?';
+            p += 2;
         } else if (*p == '\n' || *p == '\t') {
             *out++ = ' ';
         } else {

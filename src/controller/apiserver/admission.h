@@ -74,6 +74,7 @@ admission_rule_fn class_use_admit;
 admission_rule_fn user_limits_admit;
 admission_rule_fn maximum_time_admit;
 admission_rule_fn maximum_grace_admit;
+admission_rule_fn delete_grace_admit;
 admission_rule_fn pids_admit;
 admission_rule_fn default_memory_admit;
 

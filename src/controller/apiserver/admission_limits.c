@@ -22,6 +22,7 @@
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
 #include "lib/api/object_owner.h"
+#include "lib/api/quantity.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
@@ -239,7 +240,7 @@ pids_of(const struct request *q, const struct json *tree)
 }
 
 static void
-set_pids(struct request *q, struct json *tree, int64_t pids)
+set_pids(struct request *q, struct json *tree, const char *text)
 {
     struct json *pod = q->route.kind == &job_kind
                            ? json_get_path(tree, "spec.template")
@@ -249,14 +250,47 @@ set_pids(struct request *q, struct json *tree, int64_t pids)
     if (pod == NULL)
         return;
     meta = json_make_object(q->arena, pod, "metadata");
-    json_set(q->arena,
-             json_make_object(q->arena, meta, "annotations"),
-             ANNOTATION_PIDS,
-             json_stringf(q->arena, "%" PRId64, pids));
+    json_set_string(q->arena,
+                    json_make_object(q->arena, meta, "annotations"),
+                    ANNOTATION_PIDS,
+                    text);
+}
+
+/* What an agent would not understand would be no limit of the site's. */
+static bool
+check_pids(struct request *q,
+           const struct json *tree,
+           const char *text,
+           int64_t most)
+{
+    size_t digits = strspn(text, "0123456789");
+
+    if (text[digits] != '\0' || strtoll(text, NULL, 10) < 1)
+        return refuse(q,
+                      tree,
+                      "PidsPerPod",
+                      arena_printf(q->arena,
+                                   "the annotation " ANNOTATION_PIDS
+                                   ", '%.40s', is no number of processes; ask "
+                                   "for 1 to %" PRId64
+                                   " (limits.pidsPerPod), or leave it out",
+                                   text,
+                                   most));
+    return strtoll(text, NULL, 10) <= most
+           || refuse(q,
+                     tree,
+                     "PidsPerPod",
+                     arena_printf(q->arena,
+                                  "%.40s processes (" ANNOTATION_PIDS
+                                  ") are more than the %" PRId64
+                                  " that the site allows (limits.pidsPerPod); "
+                                  "ask for less",
+                                  text,
+                                  most));
 }
 
 /* The agent reads it from the pod's annotations. Nobody but an administrator
- * may ask for more than the site's number.
+ * may ask for more than the site's number, or be without one.
  */
 bool
 pids_admit(struct request *q,
@@ -265,34 +299,44 @@ pids_admit(struct request *q,
 {
     int64_t most = q->server->policy->limits.pids_per_pod;
     const char *text = pids_of(q, tree);
+    const char *before =
+        old_object != NULL ? pids_of(q, request_old_tree(q, old_object)) : "";
+    bool is_bound = q->caller->type != CALLER_ADMINISTRATOR;
 
     if (most == 0 || !binds_jobs(q))
         return true;
-    if (text[0] == '\0' && old_object == NULL)
-        set_pids(q, tree, most);
-    if (strtoll(text, NULL, 10) <= most
-        || q->caller->type == CALLER_ADMINISTRATOR
-        || (old_object != NULL
-            && strcmp(pids_of(q, request_old_tree(q, old_object)), text) == 0))
-        return true;
-    return refuse(q,
-                  tree,
-                  "PidsPerPod",
-                  arena_printf(q->arena,
-                               "%s processes (" ANNOTATION_PIDS ") are more "
-                               "than the %" PRId64 " that the site allows "
-                               "(limits.pidsPerPod); ask for less",
-                               text,
-                               most));
+    if (text[0] != '\0')
+        return !is_bound || strcmp(before, text) == 0
+               || check_pids(q, tree, text, most);
+    if (old_object == NULL)
+        set_pids(q, tree, arena_printf(q->arena, "%" PRId64, most));
+    else if (is_bound && before[0] != '\0')
+        set_pids(q, tree, before);
+    return true;
 }
 
-static bool
-asks_for_memory(const struct json *resources)
+static void
+set_memory(struct request *q,
+           struct json *resources,
+           const char *map,
+           const struct json *value)
 {
-    return json_get(json_get(resources, "requests"), "memory") != NULL
-           || json_get(json_get(resources, "limits"), "memory") != NULL;
+    json_set(q->arena,
+             json_make_object(q->arena, resources, map),
+             "memory",
+             json_dup(q->arena, value));
 }
 
+static const struct json *
+memory_limit(const struct json *spec)
+{
+    return json_get_path(json_at(json_get(spec, "containers"), 0),
+                         "resources.limits.memory");
+}
+
+/* What asks for some gets no more than that, or than the default. A job
+ * without a limit could take all that its neighbours on the node have.
+ */
 bool
 default_memory_admit(struct request *q,
                      struct json *tree,
@@ -301,21 +345,52 @@ default_memory_admit(struct request *q,
     int64_t bytes = q->server->policy->limits.default_memory;
     struct json *containers =
         json_get(admission_pod_spec(q, tree), "containers");
-    struct json *resources, *main;
+    struct json *resources, *main, *limit;
+    const struct json *asked;
+    const char *text;
 
-    (void)old_object;
     main = json_is(containers, JSON_ARRAY) ? json_at(containers, 0) : NULL;
     if (bytes == 0 || main == NULL || !caller_is_person(q->caller)
-        || asks_for_memory(json_get(main, "resources")))
+        || memory_limit(admission_pod_spec(q, tree)) != NULL)
+        return true;
+    /* What had none before may go on without. */
+    if (old_object != NULL && memory_limit(old_pod_spec(q, old_object)) == NULL)
         return true;
     resources = json_make_object(q->arena, main, "resources");
-    json_set(q->arena,
-             json_make_object(q->arena, resources, "requests"),
-             "memory",
-             json_stringf(q->arena, "%" PRId64, bytes));
-    json_set(q->arena,
-             json_make_object(q->arena, resources, "limits"),
-             "memory",
-             json_stringf(q->arena, "%" PRId64, bytes));
+    asked = json_get(json_get(resources, "requests"), "memory");
+    text = json_text(asked);
+    limit = json_stringf(q->arena, "%" PRId64, bytes);
+    if (asked == NULL)
+        set_memory(q, resources, "requests", limit);
+    set_memory(q,
+               resources,
+               "limits",
+               text != NULL && quantity_text_value(text) > bytes ? asked
+                                                                 : limit);
+    return true;
+}
+
+/* Who deletes a pod may give it longer than it has, and hold its node by that:
+ * no longer than the site allows.
+ */
+bool
+delete_grace_admit(struct request *q,
+                   struct json *tree,
+                   const struct object *old_object)
+{
+    int64_t most_s = q->server->policy->limits.maximum_grace_us / SECOND_US;
+
+    (void)tree;
+    (void)old_object;
+    if (most_s == 0 || !binds_jobs(q) || q->caller->type == CALLER_ADMINISTRATOR
+        || !q->options.has_grace || q->options.grace_s <= most_s)
+        return true;
+    reply_warn(&q->reply,
+               "gracePeriodSeconds of %" PRId64 " is more than the %" PRId64
+               " that the site allows (limits.maximumGrace), which the pod "
+               "gets",
+               q->options.grace_s,
+               most_s);
+    q->options.grace_s = most_s;
     return true;
 }

@@ -78,13 +78,12 @@ find_kind(const char *name)
     return NULL;
 }
 
-/* What an event tells of, or NULL when that is not there. */
 static const struct object *
-find_told_of(struct request *q, const struct json *reference)
+find_told_of(struct request *q,
+             const struct kind *kind,
+             const struct json *reference)
 {
     const char *name = json_get_text(reference, "name");
-    const char *kind_name = json_get_text(reference, "kind");
-    const struct kind *kind = kind_name != NULL ? find_kind(kind_name) : NULL;
 
     if (name == NULL || kind == NULL || !(kind->flags & KIND_NAMESPACED))
         return NULL;
@@ -95,28 +94,48 @@ find_told_of(struct request *q, const struct json *reference)
                       name);
 }
 
-/* Who reads a job's events believes them to be of the system, or its owner. */
+static bool
+refuse_event(struct request *q,
+             const struct json *tree,
+             const struct kind *kind,
+             const struct json *reference,
+             const char *whose)
+{
+    const char *name = json_get_text(reference, "name");
+
+    reply_forbidden(&q->reply,
+                    q->route.kind,
+                    json_path_text(tree, "metadata.name"),
+                    "EventOwner: %s '%s' is %s; tell of your own",
+                    kind->name,
+                    name != NULL ? name : "",
+                    whose);
+    return false;
+}
+
+/* Who reads the events of a job or a node believes them to be of the system, or
+ * its owner.
+ */
 bool
 event_admit(struct request *q,
             struct json *tree,
             const struct object *old_object)
 {
-    const char *member =
-        q->route.kind == &event_kind ? "involvedObject" : "regarding";
+    const struct json *reference =
+        json_get(tree,
+                 q->route.kind == &event_kind ? "involvedObject" : "regarding");
+    const char *name = json_get_text(reference, "kind");
+    const struct kind *kind = name != NULL ? find_kind(name) : NULL;
     const struct object *object;
     uid_t uid;
 
     (void)old_object;
     if (!caller_is_person(q->caller) || q->caller->type == CALLER_ADMINISTRATOR)
         return true;
-    object = find_told_of(q, json_get(tree, member));
-    if (object == NULL || !object_owner(object, &uid) || uid == q->caller->uid)
-        return true;
-    reply_forbidden(&q->reply,
-                    q->route.kind,
-                    json_path_text(tree, "metadata.name"),
-                    "EventOwner: %s '%s' is another user's; tell of your own",
-                    object->kind->name,
-                    object->meta->name);
-    return false;
+    if (kind != NULL && !(kind->flags & KIND_NAMESPACED))
+        return refuse_event(q, tree, kind, reference, "the cluster's");
+    object = find_told_of(q, kind, reference);
+    return object == NULL || !object_owner(object, &uid)
+           || uid == q->caller->uid
+           || refuse_event(q, tree, kind, reference, "another user's");
 }

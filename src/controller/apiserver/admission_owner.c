@@ -298,13 +298,18 @@ held_job_admit(struct request *q,
                struct json *tree,
                const struct object *old_object)
 {
-    const char *by =
-        string_map_find(&old_object->meta->annotations, ANNOTATION_HELD_BY);
     struct json *meta = json_make_object(q->arena, tree, "metadata");
-    const struct json *annotations = json_get(meta, "annotations");
+    struct json *annotations = json_get(meta, "annotations");
     const char *now = json_get_text(annotations, ANNOTATION_HELD_BY);
+    const char *by;
     bool released;
 
+    if (old_object == NULL) {
+        if (now != NULL && q->caller->type == CALLER_USER)
+            json_remove(annotations, ANNOTATION_HELD_BY);
+        return true;
+    }
+    by = string_map_find(&old_object->meta->annotations, ANNOTATION_HELD_BY);
     if (q->caller->type != CALLER_USER) {
         sign_hold(q, tree, old_object);
         return true;

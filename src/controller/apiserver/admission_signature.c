@@ -6,6 +6,7 @@
  *   kiln.hpc/fenced-by, -at     one whose pods were given up
  *   kiln.hpc/tainted-by, -at    one whose other taints somebody set
  *   kiln.hpc/suspended-by, -at  a Job that is held
+ *   kiln.hpc/cancel             a Job that is cancelled, which this does
  *   kiln.hpc/deleted-by         what is to be gone by its deletionTimestamp
  *
  * They come with the change and go when it is taken back.
@@ -146,6 +147,21 @@ sign(struct request *q,
     }
 }
 
+/* Whoever asks for it is who did it. */
+static void
+sign_cancel(struct request *q,
+            struct json *tree,
+            const struct object *old_object)
+{
+    const char *before = annotation_of(old_object, ANNOTATION_CANCEL);
+    const char *now = json_get_text(json_get_path(tree, "metadata.annotations"),
+                                    ANNOTATION_CANCEL);
+
+    if (now != NULL && caller_is_person(q->caller)
+        && (before == NULL || strcmp(before, now) != 0))
+        set(q, tree, ANNOTATION_CANCEL, q->caller->name);
+}
+
 /* The controller's own rooms sign nothing; what stands there stays. */
 bool
 signature_admit(struct request *q,
@@ -162,6 +178,8 @@ signature_admit(struct request *q,
     for (unsigned i = 0; i < ARRAY_SIZE(signatures); i++)
         if (signatures[i].kind == q->route.kind)
             sign(q, tree, old_object, old_tree, &signatures[i]);
+    if (q->route.kind == &job_kind)
+        sign_cancel(q, tree, old_object);
     set(q, tree, DELETED_BY, annotation_of(old_object, DELETED_BY));
     return true;
 }

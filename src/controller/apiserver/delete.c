@@ -456,7 +456,8 @@ delete_some(struct collection *c)
                               meta->namespace,
                               meta->name);
         q->route.name = meta->name;
-        if (d.object == NULL)
+        /* One that came by that name since may be another's. */
+        if (d.object == NULL || strcmp(d.object->meta->uid, meta->uid) != 0)
             continue;
         if (admission_delete(q, d.object))
             delete_object(&d);

@@ -209,7 +209,10 @@ START_TEST(who_asks_for_nothing_gets_the_sites_defaults)
             json_at(json_get_path(a.body, "spec.containers"), 0);
 
         ck_assert_int_eq(a.code, 201);
-        ck_assert_ptr_null(json_get_path(main, "resources.limits"));
+        ck_assert_str_eq(json_path_text(main, "resources.requests.memory"),
+                         "5Mi");
+        ck_assert_str_eq(json_path_text(main, "resources.limits.memory"),
+                         "1073741824");
         ck_assert_str_eq(
             json_get_text(json_get_path(a.body, "metadata.annotations"),
                           "kiln.hpc/pids-limit"),
