@@ -283,6 +283,11 @@ cluster_jobs_end() {
     done
 }
 
+# Whether the daemons were built with one.
+is_sanitized() {
+    grep -qE '__(a|t)san_init' "$cluster/bin/kiln-controller"
+}
+
 # Fails when a program that was built with a sanitizer had something to say.
 cluster_sanitizers() {
     cluster_said=$(grep -lE \

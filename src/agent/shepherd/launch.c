@@ -20,6 +20,7 @@
 #include "agent/shepherd/order.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
+#include "lib/base/sanitizer.h"
 #include "lib/base/strbuf.h"
 
 /* In a file of its own, which waits to be read. */
@@ -131,7 +132,7 @@ become(const struct newborn *n)
  * system call stands here and in no function of its own, since one that had
  * returned in the child could not return in the parent.
  */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if IS_SANITIZED
 #define SHARES_MEMORY 0 /* what is written in there is watched */
 #elif defined(__x86_64__) || defined(__aarch64__)
 #define SHARES_MEMORY 1

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/sanitizer.h"
 
 #define ALIGNMENT   16u
 #define FIRST_BLOCK 1024u
@@ -31,15 +32,8 @@ struct arena {
  * what is freed.
  */
 #define SHARED_LEAST 1024u
-#define SHARED_SIZES 7u /* 1 to 64 KiB */
-#ifndef __has_feature   /* clang has it */
-#define __has_feature(name) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-#define SHARED_BYTES 0u
-#else
-#define SHARED_BYTES (2u << 20) /* of all of them */
-#endif
+#define SHARED_SIZES 7u                             /* 1 to 64 KiB */
+#define SHARED_BYTES (IS_SANITIZED ? 0u : 2u << 20) /* of all of them */
 
 static struct {
     pthread_mutex_t lock;
