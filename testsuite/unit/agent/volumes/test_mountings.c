@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/volumes/mountings.h"
 
+#include <string.h>
+
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
 #include "lib/base/alloc.h"
@@ -49,7 +51,8 @@ static void
 look(struct stage *t, const char *volumes, const char *mounts)
 {
     CLEANUP_FREE char *text =
-        xasprintf("{\"metadata\":{\"name\":\"p\",\"namespace\":\"default\"},"
+        xasprintf("{\"metadata\":{\"name\":\"p\",\"namespace\":\"default\","
+                  "\"uid\":\"p-1\"},"
                   "\"spec\":{\"volumes\":[%s],\"containers\":[{\"name\":"
                   "\"main\",\"volumeMounts\":[%s]}]}}",
                   volumes,
@@ -61,14 +64,20 @@ look(struct stage *t, const char *volumes, const char *mounts)
                   t);
 }
 
+/* Bound, and owned by a pod when it was made for one. */
 static void
-put_claim(struct stage *t, const char *name, const char *volume)
+put_claim(struct stage *t,
+          const char *name,
+          const char *volume,
+          const char *owners)
 {
     CLEANUP_FREE char *text =
         xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+                  "\"ownerReferences\":[%s],"
                   "\"annotations\":{\"pv.kubernetes.io/bind-completed\":"
                   "\"yes\"}},\"spec\":{\"volumeName\":\"%s\"}}",
                   name,
+                  owners,
                   volume);
 
     fake_client_put(t->api, &persistent_volume_claim_kind, text);
@@ -86,6 +95,9 @@ put_volume(struct stage *t, const char *name, const char *source)
 }
 
 #define CLAIM "{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"c\"}}"
+#define OF_POD(uid)                                                               \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"p\",\"controller\":true," \
+    "\"uid\":\"" uid "\"}"
 #define LOCAL "\"local\":{\"path\":\"/scratch/pvc-1\"}"
 
 START_TEST(a_pod_without_volumes_has_its_answer_at_once)
@@ -107,7 +119,7 @@ START_TEST(a_claim_is_where_its_volume_is)
     struct stage t = {0};
 
     begin(&t);
-    put_claim(&t, "c", "pv");
+    put_claim(&t, "c", "pv", "");
     put_volume(&t, "pv", LOCAL);
     look(&t,
          CLAIM,
@@ -131,7 +143,7 @@ START_TEST(one_that_is_not_mounted_is_known_all_the_same)
     struct stage t = {0};
 
     begin(&t);
-    put_claim(&t, "p-tmp", "pv");
+    put_claim(&t, "p-tmp", "pv", OF_POD("p-1"));
     put_volume(&t, "pv", "\"hostPath\":{\"path\":\"/lustre\"}");
     look(&t,
          "{\"name\":\"tmp\",\"ephemeral\":{\"volumeClaimTemplate\":{}}}",
@@ -143,6 +155,24 @@ START_TEST(one_that_is_not_mounted_is_known_all_the_same)
     ck_assert_str_eq(t.list->items[0].volume, "tmp");
     ck_assert_str_eq(t.list->items[0].source, "/lustre");
     ck_assert_ptr_null(t.list->items[0].target);
+    end(&t);
+}
+END_TEST
+
+START_TEST(a_claim_that_was_made_for_another_pod_is_refused)
+{
+    struct stage t = {0};
+
+    begin(&t);
+    put_claim(&t, "p-tmp", "pv", OF_POD("p-0"));
+    put_volume(&t, "pv", LOCAL);
+    look(&t,
+         "{\"name\":\"tmp\",\"ephemeral\":{\"volumeClaimTemplate\":{}}}",
+         "");
+    fake_client_run(t.api);
+
+    ck_assert_ptr_null(t.list);
+    ck_assert_ptr_nonnull(strstr(t.words, "was not made for this pod"));
     end(&t);
 }
 END_TEST
@@ -160,7 +190,7 @@ START_TEST(what_is_wrong_names_the_volume)
 
     t = (struct stage){0};
     begin(&t);
-    put_claim(&t, "c", "pv");
+    put_claim(&t, "c", "pv", "");
     put_volume(&t, "pv", "\"nfs\":{\"server\":\"s\",\"path\":\"/p\"}");
     look(&t, CLAIM, "");
     fake_client_run(t.api);
@@ -185,7 +215,7 @@ START_TEST(an_api_that_is_away_for_a_while_is_asked_again)
     begin(&t);
     loop = fake_client_client(t.api)->loop;
     end_of_wait = timer_new(loop, stop, loop);
-    put_claim(&t, "c", "pv");
+    put_claim(&t, "c", "pv", "");
     put_volume(&t, "pv", LOCAL);
     fake_client_fail(t.api, CLIENT_GET, NULL, 503, "ServiceUnavailable");
     look(&t, CLAIM, "");
@@ -217,6 +247,7 @@ SUITE("mountings",
       a_pod_without_volumes_has_its_answer_at_once,
       a_claim_is_where_its_volume_is,
       one_that_is_not_mounted_is_known_all_the_same,
+      a_claim_that_was_made_for_another_pod_is_refused,
       what_is_wrong_names_the_volume,
       an_api_that_is_away_for_a_while_is_asked_again,
       an_agent_that_stops_answers_all)
