@@ -52,6 +52,7 @@ begin young
 young=$id
 ok "another is submitted after the copy, and runs" wait_for 20 runs young
 ok "the agent hears how far ids have come" wait_for 20 mark_is "$young"
+stop n1 # which is back only when the controller has been restarted once more
 stop controller KILL
 head -c 8192 /dev/zero >"$cluster/bad"
 not_ok "what is no copy is refused" kiln-controller \
@@ -59,11 +60,15 @@ not_ok "what is no copy is refused" kiln-controller \
 ok "the copy is restored" kiln-controller \
     --state-dir "$cluster/state" --restore "$cluster/backup"
 ok "and what was there is kept" test -s "$cluster/state/kiln.db.before-restore"
+ok "a second time, too" kiln-controller \
+    --state-dir "$cluster/state" --restore "$cluster/backup"
+ok "and both are kept" test -s "$cluster/state/kiln.db.before-restore.1"
 cluster_controller
 not_ok "not while a controller runs" kiln-controller \
     --state-dir "$cluster/state" --restore "$cluster/backup"
-ok "the controller says that its store is older" \
-    wait_for 30 log_says controller "the store is older than what node 'n1' has seen"
+stop controller
+cluster_controller
+cluster_agent n1 --topology 'package:1 core:8 pu:1' --heartbeat 500ms
 ok "what it does not know is an orphan" wait_for 30 lists_orphans 1
 ok "which goes on running" runs young
 like "and is listed, with where and what" "$(admin orphans)" \
@@ -88,10 +93,31 @@ has_ended_young() { ! runs young; }
 ok "and it does" wait_for 20 has_ended_young
 ok "its cores are free then" wait_for 20 lists_orphans 0
 
+# --- files that were copied by hand --------------------------------------------
+stop controller
+cp -a "$cluster/state" "$cluster/copied"
+cluster_controller
+begin later
+ok "a job runs that a copy of the files has not" wait_for 20 runs later
+ok "the agent hears of it" wait_for 20 mark_is "$id"
+stop controller KILL
+rm -rf "$cluster/state"
+mv "$cluster/copied" "$cluster/state"
+cluster_controller
+ok "the controller says that its store is older" \
+    wait_for 30 log_says controller "the store is older than what node 'n1' has seen"
+ok "the job is an orphan" wait_for 30 lists_orphans 1
+ok "and goes on" runs later
+touch "$home/later"
+ok "until it ends" wait_for 20 lists_orphans 0
+
 # --- a store that is empty ----------------------------------------------------
 begin last
 last=$id
 ok "a job runs again" wait_for 20 runs last
+begin gone
+gone=$id
+ok "and one beside it" wait_for 20 runs gone
 stop controller
 mv "$cluster/state" "$cluster/kept"
 without_store() {
@@ -124,10 +150,19 @@ ok "the agent does not follow a store that was made anew" \
     wait_for 40 log_says n1 "another cluster.*or its store was made anew"
 is "and does not enrol there" "$(admin get nodes -o name 2>/dev/null)" ""
 ok "its job goes on" runs last
+touch "$home/gone"
+ok "the other ends meanwhile" wait_for 20 test -s "$home/gone.done"
+sleep 1
+stop n1 KILL
+cluster_agent n1 --topology 'package:1 core:8 pu:1' --heartbeat 500ms
+ok "an agent that starts there does nothing either" \
+    wait_for 40 log_says n1 "another cluster.*or its store was made anew"
+sleep 1
 stop controller
 rm -rf "$cluster/state"
 mv "$cluster/kept" "$cluster/state"
 cluster_controller
 touch "$home/last"
 ok "with its own store, everything goes on" wait_for 60 state_is "$last" Completed
+ok "and what ended meanwhile has ended so" wait_for 60 state_is "$gone" Completed
 finish

@@ -70,6 +70,12 @@ confirm_deletion(struct stay *s)
         client_call(s->s.ground->client, arena, &request, on_confirmed, s);
 }
 
+static bool
+may_be_doubted(const struct stay *s)
+{
+    return s->s.ground->doubt != NULL && s->pod->meta->deleted_at_us == 0;
+}
+
 static void
 on_told(const struct client_reply *reply, void *context)
 {
@@ -84,12 +90,14 @@ on_told(const struct client_reply *reply, void *context)
         s->doubted = false;
         s->tell_ms = 0;
     } else if (reply->code == 404 || reply->code == 409) {
-        /* Of one that runs the watch says whether it is gone. */
+        /* Of one that runs the watch says whether it is gone. How one ended is
+         * kept until it does, too: another cluster's API knows none of ours.
+         */
         if (reply->code == 404 && s->pidfd >= 0)
             s->told = s->telling;
+        else if (reply->code == 404 && (s->is_orphan || !may_be_doubted(s)))
+            s->vanished = true;
         else
-            s->vanished = reply->code == 404;
-        if (reply->code == 409)
             tell_later(s);
     } else {
         client_reply_error(reply, &err);

@@ -19,6 +19,7 @@
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/verbs.h"
 #include "controller/apiserver/write.h"
+#include "controller/store/backup.h"
 #include "controller/store/store.h"
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
@@ -30,12 +31,15 @@
 #include "lib/base/random.h"
 #include "lib/json/json.h"
 
-#define KEY_NAME  "cluster/mark-key"
-#define LOST_NAME "cluster/lost-revisions" /* "AFTER BEFORE;AFTER BEFORE;" */
+#define KEY_NAME "cluster/mark-key"
 
 /* Above the highest mark: what was issued since it was given. */
 #define MORE_REVISIONS 1000000
 #define MORE_IDS       1000
+
+/* Of a mark whose seal cannot be proven: more would use up what there is. */
+#define MOST_REVISIONS ((int64_t)1 << 48)
+#define MOST_IDS       ((int64_t)1 << 30)
 
 struct mark {
     char uid[64];
@@ -75,14 +79,16 @@ seal(const char *key, const struct mark *mark, char out[DIGEST_HEX_SIZE])
     digest_format(&digest, out);
 }
 
-/* A mark of ours; whoever makes one up is not believed. */
+/* A mark of ours; whoever makes one up is not believed. A store without a key
+ * gave none: it is one of before there were marks, and a mark was given after it.
+ */
 static bool
 read_mark(const char *key, const char *text, struct mark *ret_mark)
 {
     char wanted[DIGEST_HEX_SIZE];
     struct digest ours, theirs;
 
-    if (key == NULL || text == NULL
+    if (text == NULL
         || sscanf(text,
                   "%63s %" SCNd64 " %" SCNd64 " %19s %64s",
                   ret_mark->uid,
@@ -92,6 +98,9 @@ read_mark(const char *key, const char *text, struct mark *ret_mark)
                   ret_mark->seal)
                != 5)
         return false;
+    if (key == NULL)
+        return ret_mark->revision < MOST_REVISIONS
+               && ret_mark->job_id < MOST_IDS;
     seal(key, ret_mark, wanted);
     return digest_parse(wanted, &ours) == 0
            && digest_parse(ret_mark->seal, &theirs) == 0
@@ -101,7 +110,8 @@ read_mark(const char *key, const char *text, struct mark *ret_mark)
 static const char *
 add_lost(struct request *q, int64_t after, int64_t before)
 {
-    const char *so_far = store_find_secret(q->server->store, LOST_NAME);
+    const char *so_far =
+        store_find_secret(q->server->store, STORE_LOST_REVISIONS);
 
     return arena_printf(q->arena,
                         "%s%" PRId64 " %" PRId64 ";",
@@ -154,7 +164,10 @@ go_beyond(struct request *q, struct store_txn *txn, const struct mark *mark)
 
     store_txn_raise(txn, revision, job_id);
     revision = store_txn_revision(txn);
-    store_txn_put_secret(txn, LOST_NAME, add_lost(q, held, revision));
+    if (mark->revision > held)
+        store_txn_put_secret(txn,
+                             STORE_LOST_REVISIONS,
+                             add_lost(q, held, revision));
     note_in_namespace(q, txn);
     log_warning("the store is older than what node '%s' has seen of this "
                 "cluster (revision %" PRId64 ", job %" PRId64
@@ -171,7 +184,8 @@ go_beyond(struct request *q, struct store_txn *txn, const struct mark *mark)
 static void
 add_ranges(struct request *q, struct json *tree)
 {
-    const char *text = store_find_secret(q->server->store, LOST_NAME);
+    const char *text =
+        store_find_secret(q->server->store, STORE_LOST_REVISIONS);
     struct json *list = json_array(q->arena);
     int64_t after, before;
 
@@ -233,8 +247,8 @@ static bool
 is_beyond(struct request *q, const struct mark *mark)
 {
     struct store *store = q->server->store;
-    const char *lost = store_find_secret(store, LOST_NAME);
-    int64_t after, before = 0;
+    const char *lost = store_find_secret(store, STORE_LOST_REVISIONS);
+    int64_t after, before = 0, revision, job_id;
     char run[20];
 
     /* The last time may have been for the same reason. */
@@ -242,9 +256,11 @@ is_beyond(struct request *q, const struct mark *mark)
         if (sscanf(lost, "%" SCNd64 " %" SCNd64, &after, &before) != 2)
             break;
     snprintf(run, sizeof(run), "%016" PRIx64, q->server->run);
+    store_durable(store, &revision, &job_id);
     return strcmp(mark->run, run) != 0
-           && mark->revision > store_opened_at(store)
-           && mark->revision > before;
+           && (mark->job_id > job_id
+               || (mark->revision > store_opened_at(store)
+                   && mark->revision > before));
 }
 
 void
@@ -267,8 +283,10 @@ verb_mark(struct request *q)
         is_older = true;
         txn = store_begin(store);
         go_beyond(q, txn, &mark);
-    } else if (key == NULL) {
-        txn = store_begin(store);
+    }
+    if (key == NULL) {
+        if (txn == NULL)
+            txn = store_begin(store);
         key = make_key(q, txn);
     }
     answer_mark(q, key, uid);

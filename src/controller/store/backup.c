@@ -17,7 +17,24 @@
 #include "lib/base/fd.h"
 
 /* Before agents have said how far ids had come. */
-#define MORE_IDS "1000"
+#define MORE_IDS       "1000"
+#define MORE_REVISIONS "1000000"
+
+/* What the copy does not have is lost whether or not an agent says so before
+ * the controller is started once more.
+ */
+static const char rise[] =
+    "BEGIN IMMEDIATE;"
+    "INSERT INTO secrets"
+    " SELECT '" STORE_LOST_REVISIONS "', revision || ' ' ||"
+    " (max(revision, reserved) + " MORE_REVISIONS " + 1) || ';'"
+    " FROM counters WHERE true"
+    " ON CONFLICT (name) DO UPDATE SET value = value || excluded.value;"
+    "UPDATE counters SET"
+    " revision = max(revision, reserved) + " MORE_REVISIONS ","
+    " reserved = max(revision, reserved) + " MORE_REVISIONS ","
+    " job_id = job_id + " MORE_IDS ";"
+    "COMMIT;";
 
 static int
 make_empty_file(const char *path, struct error *err)
@@ -96,15 +113,15 @@ store_backup(const char *directory, const char *file, struct error *err)
 }
 
 static int
-raise_ids(const char *path, struct error *err)
+go_beyond(const char *path, struct error *err)
 {
     sqlite3 *db = NULL;
     int r = sql_open(path, &db, err);
 
     if (r == 0)
-        r = sql_exec(db,
-                     "UPDATE counters SET job_id = job_id + " MORE_IDS,
-                     err);
+        r = schema_bring_up(db, err);
+    if (r == 0)
+        r = sql_exec(db, rise, err);
     sql_close(db);
     return r == 0 ? sync_path(path, err) : r;
 }
@@ -126,6 +143,21 @@ give_away(const char *directory, const char *path, struct error *err)
     return 0;
 }
 
+/* What an earlier one put aside is kept, too: that may have been the mistake. */
+static char *
+name_aside(const char *directory)
+{
+    for (unsigned i = 0;; i++) {
+        CLEANUP_FREE char *suffix = i == 0 ? xstrdup("before-restore")
+                                           : xasprintf("before-restore.%u", i);
+        CLEANUP_FREE char *path = xasprintf("%s/kiln.db.%s", directory, suffix);
+
+        if (access(path, F_OK) < 0)
+            return xstrdup(suffix);
+    }
+}
+
+/* The store itself last, so that one that was cut short is gone on with. */
 static int
 put_aside(const char *directory, struct error *err)
 {
@@ -137,13 +169,12 @@ put_aside(const char *directory, struct error *err)
         "kiln.db-wal",
         "kiln.db",
     };
+    CLEANUP_FREE char *suffix = name_aside(directory);
 
     for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
         CLEANUP_FREE char *from = xasprintf("%s/%s", directory, files[i]);
-        CLEANUP_FREE char *to =
-            xasprintf("%s/%s.before-restore", directory, files[i]);
+        CLEANUP_FREE char *to = xasprintf("%s.%s", from, suffix);
 
-        (void)unlink(to);
         if (rename(from, to) < 0 && errno != ENOENT)
             return error_set(err,
                              -errno,
@@ -189,7 +220,7 @@ store_restore(const char *directory, const char *file, struct error *err)
     }
     sql_close(db);
     if (r == 0)
-        r = raise_ids(fresh, err);
+        r = go_beyond(fresh, err);
     if (r == 0)
         r = give_away(directory, fresh, err);
     if (r == 0)
