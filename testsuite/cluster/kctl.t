@@ -178,7 +178,7 @@ ok "and has failed then" \
     kctl wait --for condition=Failed --timeout 20s job "$id"
 ok "which is shown" sh -c "kctl get jobs | grep -q '^$id .*Cancelled'"
 ok "and what happened to it is told" wait_for 10 told "$id" \
-    "SuccessfulCreate Requeued SuccessfulDelete Suspended Resumed Cancelled"
+    "SuccessfulCreate Requeued Suspended SuccessfulDelete Resumed Cancelled"
 ok "warnings alone, too" \
     sh -c "kctl events --for $id --types Warning | grep -q Cancelled"
 ok "a description has the same" \

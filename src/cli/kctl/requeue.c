@@ -37,6 +37,8 @@ requeue_ask(struct arena *arena,
             const struct json *pods)
 {
     const int64_t attempts = attempts_of(job, pods);
+    const int64_t done = json_get_int(json_get(job, "status"), "requeued", 0);
+    const int64_t before = attempts > done ? attempts : done + 1;
     struct json *at;
 
     if (attempts == 0)
@@ -46,6 +48,6 @@ requeue_ask(struct arena *arena,
     json_set_string(arena,
                     at,
                     ANNOTATION_REQUEUE_BEFORE,
-                    arena_printf(arena, "%lld", (long long)attempts));
+                    arena_printf(arena, "%lld", (long long)before));
     return true;
 }

@@ -122,6 +122,7 @@ static const struct admission_rule {
     {"PriorityClassUse", &pod_kind, ON_CREATE | KILN, class_use_admit},
     {"Priority", &pod_kind, ON_CREATE | ON_UPDATE, priority_admit},
     {"Priority", &job_kind, ON_CREATE | ON_UPDATE | KILN, job_priority_admit},
+    {"Requeue", &job_kind, ON_UPDATE | KILN, requeue_admit},
     {"Priority",
      &priority_class_kind,
      ON_CREATE | ON_UPDATE | ON_DELETE,

@@ -63,6 +63,9 @@ admission_rule_fn node_owner_admit;
 admission_rule_fn own_name_admit;
 admission_rule_fn held_job_admit;
 
+/* admission_requeue.c */
+admission_rule_fn requeue_admit;
+
 /* admission_signature.c. Delete: the object's metadata is being marked. */
 admission_rule_fn signature_admit;
 void signature_delete(struct request *q, struct json *meta);

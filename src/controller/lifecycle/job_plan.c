@@ -196,7 +196,10 @@ plan_end(const struct job_tally *t,
     job_report_end(report, verdict);
 }
 
-/* Suspended, or asked to begin anew: its pods go first. */
+/* Suspended, or asked to begin anew: its pods go first. None is deleted before
+ * the Job itself says why: a hold that is taken back at once would leave nobody
+ * who knows that the pod's end was not a failure.
+ */
 static void
 plan_interruption(const struct job *job,
                   const struct job_tally *t,
@@ -206,13 +209,14 @@ plan_interruption(const struct job *job,
     bool is_settled = t->active == 0 && t->deleting == 0;
     bool was_suspended = job_tally_is_suspended(job);
     int64_t before;
+    bool is_requeued = job_tally_is_requeued(job, &before);
 
-    plan->delete_active = t->live > 0;
+    plan->delete_active = t->live > 0 && (was_suspended || is_requeued);
     if (job->spec.suspend && !was_suspended)
         job_report_suspended(report, true);
     else if (!job->spec.suspend && was_suspended && is_settled)
         job_report_suspended(report, false);
-    if (job_tally_is_requeued(job, &before) && is_settled)
+    if (is_requeued && is_settled)
         job_report_requeued(report, before);
 }
 

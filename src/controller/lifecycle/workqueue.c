@@ -208,9 +208,9 @@ workqueue_done(struct workqueue *q,
         workqueue_add_after(q, e->key, e->retry_ms);
     } else {
         e->retry_ms = 0;
-        if (e->again)
-            make_ready(q, e);
     }
+    if (e->again)
+        make_ready(q, e);
     e->again = false;
     forget_if_idle(q, e);
     if (!list_is_empty(&q->ready) && !timer_is_running(q->kick))

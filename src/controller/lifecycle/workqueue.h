@@ -34,7 +34,8 @@ struct workqueue *workqueue_new(struct loop *loop,
 DEFINE_CLEANUP(struct workqueue, workqueue_free)
 
 /* Change. Add_after: the earliest of several delays counts. Done with
- * `failed` brings the key back after 100 ms, doubling up to 60 s.
+ * `failed` brings the key back after 100 ms, doubling up to 60 s; at once where
+ * it was added meanwhile.
  */
 void workqueue_add(struct workqueue *q, const char *key);
 void workqueue_add_after(struct workqueue *q, const char *key, int64_t ms);

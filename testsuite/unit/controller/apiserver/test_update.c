@@ -220,6 +220,76 @@ START_TEST(how_a_pod_ended_is_said_once)
 }
 END_TEST
 
+/* ---- A Job whose template changes begins anew ---- */
+
+static void
+assert_asked(struct world *w, const char *job, const char *number)
+{
+    CLEANUP_ANSWER struct answer a = world_ask(w, &admin, HTTP_GET, job, NULL);
+    const struct json *annotations =
+        json_get_path(a.body, "metadata.annotations");
+
+    ck_assert_pstr_eq(json_get_text(annotations, "kiln.hpc/requeue-before"),
+                      number);
+}
+
+START_TEST(a_template_that_changes_before_the_hold_is_seen_asks_for_new_pods)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    world_code(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"j\""));
+    ck_assert_int_eq(
+        world_code(&w,
+                   &admin,
+                   HTTP_PATCH,
+                   JOBS "/j",
+                   "{\"spec\":{\"suspend\":true,\"template\":{\"spec\":{"
+                   "\"priority\":7}}}}"),
+        200);
+    assert_asked(&w, JOBS "/j", "1");
+
+    /* Who writes an older copy does not take it back. */
+    world_code(&w,
+               &alice,
+               HTTP_PATCH,
+               JOBS "/j",
+               "{\"metadata\":{\"annotations\":{"
+               "\"kiln.hpc/requeue-before\":null}}}");
+    assert_asked(&w, JOBS "/j", "1");
+}
+END_TEST
+
+START_TEST(a_job_that_is_held_for_good_is_changed_without)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    world_code(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"j\""));
+    world_code(&w,
+               &admin,
+               HTTP_PATCH,
+               JOBS "/j",
+               "{\"spec\":{\"suspend\":true}}");
+    ck_assert_int_eq(
+        world_code(&w,
+                   &admin,
+                   HTTP_PATCH,
+                   JOBS "/j/status",
+                   "{\"status\":{\"conditions\":[{\"type\":\"Suspended\","
+                   "\"status\":\"True\"}]}}"),
+        200);
+    ck_assert_int_eq(
+        world_code(&w,
+                   &admin,
+                   HTTP_PATCH,
+                   JOBS "/j",
+                   "{\"spec\":{\"template\":{\"spec\":{\"priority\":7}}}}"),
+        200);
+    assert_asked(&w, JOBS "/j", NULL);
+}
+END_TEST
+
 SUITE("update",
       a_stale_version_is_a_conflict,
       a_change_of_nothing_keeps_the_version,
@@ -228,4 +298,6 @@ SUITE("update",
       whose_it_is_stays,
       what_admission_put_into_a_pod_need_not_be_sent_again,
       an_allocation_is_not_reported_but_bound,
-      how_a_pod_ended_is_said_once)
+      how_a_pod_ended_is_said_once,
+      a_template_that_changes_before_the_hold_is_seen_asks_for_new_pods,
+      a_job_that_is_held_for_good_is_changed_without)

@@ -227,6 +227,97 @@ START_TEST(a_create_that_is_abandoned_is_not_said_to_be_refused)
 }
 END_TEST
 
+/* The job again, as its owner has changed it, after its first pod. */
+static void
+change_job(const char *annotations, const char *spec)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    fake_client_put(
+        api,
+        &job_kind,
+        arena_printf(arena,
+                     "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+                     "\"metadata\":{\"name\":\"j\",\"namespace\":"
+                     "\"default\",\"uid\":\"u\",\"annotations\":{%s}},"
+                     "\"spec\":{\"completions\":1,\"parallelism\":1,"
+                     "\"backoffLimit\":0,%s\"template\":{\"spec\":{"
+                     "\"containers\":[{\"name\":\"main\"}]}}},\"status\":{"
+                     "\"id\":7,\"attempts\":1,\"active\":1}}",
+                     annotations,
+                     spec));
+}
+
+START_TEST(a_hold_that_is_taken_back_at_once_costs_nothing)
+{
+    begin();
+    put_job();
+    fake_client_fail(api, CLIENT_MERGE_PATCH, "status", 409, "Conflict");
+
+    change_job("", "\"suspend\":true,");
+    fake_client_run(api);
+    timer_start(end_of_turn, 1);
+    loop_run(loop);
+    change_job("", "");
+    settle();
+
+    ck_assert(!job_is_finished(the_job()));
+    ck_assert_ptr_nonnull(fake_client_find(api, &pod_kind, "default", "j-0"));
+    ck_assert_int_eq(the_job()->status.failed, 0);
+    end();
+}
+END_TEST
+
+START_TEST(a_job_that_stays_held_has_its_pod_ended_and_excused)
+{
+    begin();
+    put_job();
+
+    change_job("", "\"suspend\":true,");
+    settle();
+
+    ck_assert(!job_is_finished(the_job()));
+    ck_assert_uint_eq(fake_client_count(api, &pod_kind), 0);
+    ck_assert_int_eq(the_job()->status.failed, 0);
+    end();
+}
+END_TEST
+
+/* The pod that is on the way is of the template that was. */
+START_TEST(a_requeue_waits_for_the_pod_that_is_being_made)
+{
+    begin();
+    fake_client_put(api,
+                    &job_kind,
+                    "{\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
+                    "\"uid\":\"u\"},\"spec\":{\"completions\":1,"
+                    "\"parallelism\":1,\"backoffLimit\":0,\"template\":{"
+                    "\"spec\":{\"containers\":[{\"name\":\"main\"}]}}},"
+                    "\"status\":{\"id\":7}}");
+    fake_client_run(api);
+    timer_start(end_of_turn, 1);
+    loop_run(loop);
+    ck_assert_uint_eq(fake_client_calls(api, CLIENT_CREATE, NULL), 1);
+    ck_assert_uint_eq(fake_client_count(api, &pod_kind), 0);
+
+    fake_client_put(api,
+                    &job_kind,
+                    "{\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
+                    "\"uid\":\"u\",\"annotations\":{"
+                    "\"kiln.hpc/requeue-before\":\"1\"}},\"spec\":{"
+                    "\"completions\":1,\"parallelism\":1,\"backoffLimit\":0,"
+                    "\"template\":{\"spec\":{\"containers\":[{\"name\":"
+                    "\"main\"}]}}},\"status\":{\"id\":7}}");
+    settle();
+
+    ck_assert(!job_is_finished(the_job()));
+    ck_assert_int_eq(the_job()->status.requeued, 1);
+    ck_assert_ptr_null(fake_client_find(api, &pod_kind, "default", "j-0"));
+    ck_assert_uint_eq(fake_client_count(api, &pod_kind), 1);
+    end();
+}
+END_TEST
+
 static void
 put_wide_job(const char *members)
 {
@@ -277,5 +368,8 @@ SUITE("job_control",
       a_pod_that_vanishes_fails_its_job_and_its_node_is_told,
       a_name_that_another_pod_has_is_not_taken_for_the_jobs,
       a_create_that_is_abandoned_is_not_said_to_be_refused,
+      a_hold_that_is_taken_back_at_once_costs_nothing,
+      a_job_that_stays_held_has_its_pod_ended_and_excused,
+      a_requeue_waits_for_the_pod_that_is_being_made,
       pods_go_when_fewer_are_wanted,
       a_job_of_another_controller_is_let_alone)

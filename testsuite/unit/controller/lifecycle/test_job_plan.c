@@ -341,8 +341,21 @@ START_TEST(a_held_job_has_no_pods)
     struct job_plan plan = plan_at(NOW);
 
     ck_assert_uint_eq(plan.n_create, 0);
-    ck_assert(plan.delete_active);
+    ck_assert(plan.status_is_urgent);
     ck_assert(has_condition(plan.status, "Suspended"));
+    ck_assert(!plan.delete_active); /* not before it is written down */
+    done();
+
+    given_job("",
+              "\"suspend\":true",
+              "\"attempts\":1,\"active\":1,\"conditions\":[{\"type\":"
+              "\"Suspended\",\"status\":\"True\"}]");
+    given_pod("j-0", "\"phase\":\"Pending\"");
+
+    struct job_plan known = plan_at(NOW);
+
+    ck_assert_uint_eq(known.n_create, 0);
+    ck_assert(known.delete_active);
     done();
 }
 END_TEST

@@ -145,6 +145,25 @@ START_TEST(a_key_that_failed_comes_back)
 }
 END_TEST
 
+START_TEST(a_key_that_changed_while_its_work_failed_does_not_wait)
+{
+    struct fixture f;
+
+    begin(&f, 4);
+    f.keep = true;
+    workqueue_add(f.queue, "a");
+    run_for(&f, 5);
+    for (int i = 0; i < 8; i++) { /* each wait would be twice the last */
+        workqueue_add(f.queue, "a");
+        workqueue_done(f.queue, "a", WORKQUEUE_FAILED);
+        run_for(&f, 5);
+    }
+
+    ck_assert_uint_eq(f.calls, 9);
+    finish(&f);
+}
+END_TEST
+
 START_TEST(the_earliest_of_several_delays_counts)
 {
     struct fixture f;
@@ -164,4 +183,5 @@ SUITE("workqueue",
       a_key_added_while_it_is_worked_on_comes_again,
       no_more_keys_are_under_way_than_allowed,
       a_key_that_failed_comes_back,
+      a_key_that_changed_while_its_work_failed_does_not_wait,
       the_earliest_of_several_delays_counts)
