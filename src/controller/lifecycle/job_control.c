@@ -131,7 +131,7 @@ forget_if_quiet(struct job_control *c,
 
     if (job_completions(job) == 1 && !job_is_work_queue(job)
         && plan->status == NULL && plan->n_create == 0 && m->counts_due_us == 0
-        && m->tally->n_expected == 0)
+        && m->tally->n_expected == 0 && m->tally->refusals == 0)
         forget(c, key);
 }
 

@@ -114,6 +114,15 @@ index_backoff_us(const struct job *job,
                         : 0;
 }
 
+/* Another attempt of what no node started. What has not been tried goes on. */
+static int64_t
+retry_left_us(const struct job_tally *t, int64_t now_us)
+{
+    int64_t left = job_tally_retry_at_us(t) - now_us;
+
+    return left > 0 ? left : 0;
+}
+
 static void
 plan_indexes(const struct job *job,
              const struct job_tally *t,
@@ -123,6 +132,7 @@ plan_indexes(const struct job *job,
 {
     const struct index_set *taken = &t->indexes.taken;
     int64_t end = job_completions(job);
+    int64_t retry_left = retry_left_us(t, now_us);
     unsigned waiting = 0;
 
     for (int64_t i = index_set_gap(taken, 0);
@@ -130,6 +140,8 @@ plan_indexes(const struct job *job,
          i = index_set_gap(taken, i + 1)) {
         int64_t left = index_backoff_us(job, t, i, now_us);
 
+        if (left < retry_left && index_ledger_find(&t->indexes, i) != NULL)
+            left = retry_left;
         if (left > 0)
             waiting++;
         else
@@ -151,6 +163,10 @@ plan_pods(const struct job *job,
     plan->n_surplus = count_surplus(job, t);
     if (wanted <= 0 || plan->n_surplus > 0)
         return;
+    if (!t->is_numbered && retry_left_us(t, now_us) > 0) {
+        wake_after(plan, retry_left_us(t, now_us));
+        return;
+    }
     if (wanted > limit)
         wanted = limit;
     plan->create = arena_new_array(arena, struct job_plan_pod, wanted);

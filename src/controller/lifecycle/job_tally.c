@@ -12,6 +12,10 @@
 #include "lib/base/arena.h"
 #include "lib/base/map.h"
 
+/* The wait before another attempt, doubled for each that is refused as well. */
+#define FIRST_REFUSAL_WAIT_US INT64_C(1000000)
+#define MAX_REFUSAL_WAIT_US   INT64_C(60000000)
+
 struct expected {
     struct list link;
     int64_t index;
@@ -352,12 +356,36 @@ note_backoff(struct job_tally *t, int64_t ended_us)
         t->last_failure_us = ended_us;
 }
 
+int64_t
+job_tally_retry_at_us(const struct job_tally *t)
+{
+    int64_t wait = FIRST_REFUSAL_WAIT_US;
+
+    if (t->refusals == 0)
+        return 0;
+    for (int64_t i = 1; i < t->refusals && wait < MAX_REFUSAL_WAIT_US; i++)
+        wait *= 2;
+    return t->refused_at_us
+           + (wait < MAX_REFUSAL_WAIT_US ? wait : MAX_REFUSAL_WAIT_US);
+}
+
+/* Pods that were made together are one round, however many are refused. */
+static void
+note_refusal(struct job_tally *t, const struct pod *pod)
+{
+    if (pod->meta.created_at_us < job_tally_retry_at_us(t))
+        return;
+    t->refusals++;
+    t->refused_at_us = pod->meta.created_at_us;
+}
+
 static void
 note_success(struct job_tally *t, const struct pod *pod, int64_t index)
 {
     int64_t end = end_of(pod);
 
     t->succeeded++;
+    t->refusals = 0;
     if (index >= 0 && t->is_numbered)
         index_ledger_finish(&t->indexes, index);
     if (end > t->last_success_us)
@@ -393,8 +421,11 @@ note_failure(struct job_tally *t,
 
     if (is_excused(job, pod, ruling)) {
         t->excused++;
+        if (pod_was_not_started(pod))
+            note_refusal(t, pod);
         return;
     }
+    t->refusals = 0;
     if (ruling.action == FAILURE_IS_IGNORED)
         t->excused++;
     else
@@ -505,6 +536,8 @@ job_tally_see(struct job_tally *t, const struct job *job, const struct pod *pod)
     } else if ((was & SEEN_ACTIVE) == 0) {
         is &= ~(unsigned)SEEN_ACTIVE; /* replaced is replaced */
     }
+    if (change(was, is, SEEN_READY) > 0)
+        t->refusals = 0;
     recount(t, was, is, index);
     map_put(t->pods, pod->meta.name, (void *)(uintptr_t)is);
     if ((is & SEEN_ACTIVE) == 0 && (was == 0 || (was & SEEN_ACTIVE) != 0))

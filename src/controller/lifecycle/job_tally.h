@@ -49,8 +49,10 @@ struct job_tally {
     int64_t next_index;
     int64_t failures_in_a_row; /* since the last success */
     int64_t last_failure_us, last_success_us;
-    int64_t began_us;   /* when its first pod was made; 0: not known */
-    char *fail_message; /* of the rule that fails the job; NULL: none has */
+    int64_t refusals; /* rounds of pods that no node started, since one ran */
+    int64_t refused_at_us; /* when the pods of the last round were made */
+    int64_t began_us;      /* when its first pod was made; 0: not known */
+    char *fail_message;    /* of the rule that fails the job; NULL: none has */
     struct tally_run run;
 
     struct map *pods; /* those that are there, to how they were */
@@ -85,6 +87,12 @@ void job_tally_expect(struct job_tally *tally,
                       int64_t until_us);
 void job_tally_give_up(struct job_tally *tally, int64_t index, int64_t attempt);
 void job_tally_expire(struct job_tally *tally, int64_t now_us);
+
+/* When the next attempt may be made, after pods that were not started for no
+ * fault of the job's; 0: at once. By the API server's clock alone: that of a
+ * node may be another.
+ */
+int64_t job_tally_retry_at_us(const struct job_tally *tally);
 
 /* What the status says of the job being held, or asked to begin anew. */
 bool job_tally_is_suspended(const struct job *job);

@@ -3,12 +3,14 @@
 
 #include <check.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "controller/lifecycle/job_tally.h"
 #include "lib/api/job.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
+#include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
@@ -684,6 +686,88 @@ START_TEST(each_index_waits_after_its_own_failures)
 }
 END_TEST
 
+#define SECOND INT64_C(1000000)
+#define REFUSED                                                             \
+    "\"phase\":\"Failed\",\"reason\":\"AllocationOverlap\",\"conditions\":" \
+    "[{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"reason\":"       \
+    "\"AllocationOverlap\"}]"
+
+/* Made so many seconds after NOW; refused by its node unless it says more. */
+static void
+given_made(const char *name, unsigned after_s, const char *status)
+{
+    char metadata[64];
+
+    snprintf(metadata,
+             sizeof(metadata),
+             ",\"creationTimestamp\":\"2023-11-14T22:%02u:%02uZ\"",
+             13 + (20 + after_s) / 60,
+             (20 + after_s) % 60);
+    given_pod_with(metadata, name, status);
+}
+
+START_TEST(what_nodes_refuse_is_tried_again_later_and_later)
+{
+    static const unsigned waits[] = {1, 2, 4, 8, 16, 32, 60, 60};
+    unsigned after = 0;
+
+    given_job("", "\"backoffLimit\":0", "\"attempts\":1");
+    for (unsigned i = 0; i < ARRAY_SIZE(waits); i++) {
+        CLEANUP_FREE char *name = xasprintf(i > 0 ? "j-0-r%u" : "j-0", i);
+
+        given_made(name, after, REFUSED);
+        struct job_plan early =
+            plan_at(NOW + (after + waits[i]) * SECOND - SECOND / 2);
+        after += waits[i];
+        struct job_plan plan = plan_at(NOW + after * SECOND);
+
+        ck_assert_uint_eq(early.n_create, 0);
+        ck_assert_int_eq(early.wake_after_us, SECOND / 2);
+        ck_assert_uint_eq(plan.n_create, 1);
+        ck_assert_int_eq(plan.create[0].attempt, i + 1);
+        ck_assert(!has_condition(plan.status, "FailureTarget"));
+    }
+    done();
+}
+END_TEST
+
+START_TEST(a_pod_that_ran_ends_the_row_of_refusals)
+{
+    given_job("", "\"backoffLimit\":0,\"requeue\":true", "");
+    given_made("j-0", 0, REFUSED);
+    given_made("j-0-r1", 1, REFUSED);
+    given_made("j-0-r2",
+               3,
+               "\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\","
+               "\"status\":\"True\"}]");
+    given_made("j-0-r2", 3, DISRUPTED);
+    ck_assert_uint_eq(plan_at(NOW + 4 * SECOND).n_create, 1);
+
+    given_made("j-0-r3", 4, REFUSED);
+    ck_assert_int_eq(plan_at(NOW + 4 * SECOND).wake_after_us, SECOND);
+    done();
+}
+END_TEST
+
+/* One broken node is no reason for the rest of an array to wait. */
+START_TEST(indexes_that_were_not_tried_do_not_wait_for_those_refused)
+{
+    given_job("", INDEXED("6"), "");
+    given_made("j-0", 0, REFUSED);
+    given_made("j-1", 0, REFUSED);
+    given_made("j-2", 0, REFUSED);
+
+    struct job_plan soon = plan_at(NOW);
+    struct job_plan later = plan_at(NOW + SECOND);
+
+    ck_assert_uint_eq(soon.n_create, 3);
+    ck_assert_int_eq(soon.create[0].index, 3);
+    ck_assert_int_eq(soon.wake_after_us, SECOND);
+    ck_assert_uint_eq(later.n_create, 6);
+    done();
+}
+END_TEST
+
 START_TEST(an_index_that_has_failed_stays_failed_without_its_pods)
 {
     given_job("",
@@ -907,6 +991,9 @@ SUITE("job_plan",
       an_indexed_job_fills_the_indexes_that_are_missing,
       failures_count_as_the_job_says,
       each_index_waits_after_its_own_failures,
+      what_nodes_refuse_is_tried_again_later_and_later,
+      a_pod_that_ran_ends_the_row_of_refusals,
+      indexes_that_were_not_tried_do_not_wait_for_those_refused,
       an_index_that_has_failed_stays_failed_without_its_pods,
       a_pod_is_replaced_when_it_ends_or_when_it_is_asked_to,
       a_pod_that_was_replaced_is_not_counted_again_when_it_ends,
