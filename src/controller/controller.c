@@ -363,6 +363,7 @@ start_audit(struct controller *c, struct error *err)
         .path = s->audit_file,
         .max_bytes = s->audit_max_bytes,
         .keep = s->audit_keep,
+        .store = s->state_dir,
     };
     int r;
 

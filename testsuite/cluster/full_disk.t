@@ -102,6 +102,21 @@ ok "jobs are deleted now, too" admin delete job "job-$1"
 shift
 acknowledged=$*
 
+# --- the audit log beside it ----------------------------------------------------
+log=$cluster/state/audit.log
+before=$(stat -c %s "$log")
+for _ in $(seq 6000); do
+    printf 'next\nsilent\nrequest = DELETE\noutput = /dev/null\n'
+    printf 'unix-socket = %s\n' "$cluster/state/socket"
+    echo 'url = http://kiln/api/v1/namespaces/nowhere'
+done | sed 1d >"$cluster/many"
+curl --config "$cluster/many"
+drops_lines() { [ "$(metric kiln_audit_dropped_total)" -gt 0 ]; }
+ok "it drops lines, and counts them" wait_for 5 drops_lines
+ok "rather than to eat up the reserve" test \
+    "$(($(stat -c %s "$log") - before))" -lt 1200000
+ok "and says why" log_says controller 'on the disk of the store.*dropped'
+
 # --- space --------------------------------------------------------------------
 mount -o remount,size=160m kiln-test "$cluster/state"
 wait_for 20 submits
@@ -111,6 +126,7 @@ is "with an id that was not given before" \
 ok "and runs it" wait_for 20 state_is "$id" Completed
 ok "the end of a job that came meanwhile is known" \
     wait_for 30 state_is "$running" Completed
+ok "the audit log says how much it lacks" grep -q '^{"dropped":[0-9]*}$' "$log"
 is "the metric says so" "$(metric kiln_store_read_only)" 0
 ok "the reserve is kept again" test -s "$cluster/state/reserve"
 empty "and all that was acknowledged is there" "$(missing)"

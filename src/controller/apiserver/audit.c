@@ -8,6 +8,7 @@
 #include "controller/apiserver/caller.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
+#include "controller/store/store.h"
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
@@ -200,5 +201,6 @@ audit_note(struct request *q,
         server->unproven_hidden = 0;
     }
     strbuf_add_text(&line, "}");
+    audit_log_spare(server->audit, store_is_read_only(server->store));
     audit_log_add(server->audit, line.text, line.length);
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@ struct audit_log {
     char *path; /* NULL: standard error */
     int64_t max_bytes;
     int64_t keep;
+    bool is_beside_store; /* on the same file system */
 
     pthread_t thread;
     pthread_mutex_t lock; /* of what follows */
@@ -32,6 +34,8 @@ struct audit_log {
     struct strbuf queue;
     uint64_t n_queued; /* lines */
     uint64_t dropped;
+    bool is_spared;  /* the store's disk is full */
+    size_t n_spared; /* bytes that were added since */
     bool is_ending;
 
     /* The thread's. */
@@ -211,10 +215,41 @@ work(void *arg)
 /* ---- For all threads ---- */
 
 void
+audit_log_spare(struct audit_log *a, bool is_full)
+{
+    if (!a->is_beside_store)
+        return;
+    pthread_mutex_lock(&a->lock);
+    a->is_spared = is_full;
+    if (!is_full)
+        a->n_spared = 0;
+    pthread_mutex_unlock(&a->lock);
+}
+
+/* The lock is held. */
+static bool
+has_room(struct audit_log *a, size_t length)
+{
+    if (a->queue.length + length > AUDIT_LOG_QUEUE_BYTES)
+        return false;
+    if (!a->is_spared)
+        return true;
+    if (a->n_spared > AUDIT_LOG_SPARED_BYTES)
+        return false;
+    a->n_spared += length + 1;
+    if (a->n_spared <= AUDIT_LOG_SPARED_BYTES)
+        return true;
+    log_warning("'%s' is on the disk of the store, which is full: lines of the "
+                "audit log are dropped and counted until there is space",
+                a->path);
+    return false;
+}
+
+void
 audit_log_add(struct audit_log *a, const char *line, size_t length)
 {
     pthread_mutex_lock(&a->lock);
-    if (a->queue.length + length > AUDIT_LOG_QUEUE_BYTES)
+    if (!has_room(a, length))
         a->dropped++;
     else {
         if (a->path == NULL)
@@ -258,6 +293,17 @@ is_passing(int r)
     return r == -ENOSPC || r == -EDQUOT || r == -EROFS || r == -EIO;
 }
 
+static bool
+is_on_same_disk(const char *file, const char *directory)
+{
+    CLEANUP_FREE char *copy = xstrdup(file);
+    struct stat of_file, of_directory;
+
+    return stat(dirname(copy), &of_file) == 0
+           && stat(directory, &of_directory) == 0
+           && of_file.st_dev == of_directory.st_dev;
+}
+
 int
 audit_log_open(const struct audit_log_settings *settings,
                struct audit_log **ret_log,
@@ -269,6 +315,8 @@ audit_log_open(const struct audit_log_settings *settings,
     a->path = settings->path != NULL ? xstrdup(settings->path) : NULL;
     a->max_bytes = settings->max_bytes;
     a->keep = settings->keep;
+    if (a->path != NULL && settings->store != NULL)
+        a->is_beside_store = is_on_same_disk(a->path, settings->store);
     a->fd = -1;
     strbuf_init(&a->queue);
     pthread_mutex_init(&a->lock, NULL);

@@ -17,6 +17,8 @@
 static char *place;
 static char *path;
 
+static const char *store;
+
 static struct audit_log *
 open_log(int64_t max_bytes, int64_t keep)
 {
@@ -26,7 +28,8 @@ open_log(int64_t max_bytes, int64_t keep)
     ck_assert_msg(
         audit_log_open(&(struct audit_log_settings){.path = path,
                                                     .max_bytes = max_bytes,
-                                                    .keep = keep},
+                                                    .keep = keep,
+                                                    .store = store},
                        &log,
                        &err)
             == 0,
@@ -145,6 +148,64 @@ START_TEST(what_cannot_be_written_is_counted_and_waits_for_nobody)
 }
 END_TEST
 
+static void
+add_many(struct audit_log *log, const char *line, size_t bytes)
+{
+    for (size_t n = 0; n < bytes; n += strlen(line) + 1)
+        audit_log_add(log, line, strlen(line));
+}
+
+static void
+be_beside(const char *directory, uint64_t *ret_dropped, char **ret_text)
+{
+    static char line[1024];
+    struct strbuf text = STRBUF_INIT;
+    struct audit_log *log;
+
+    store = directory;
+    memset(line, 'x', sizeof(line) - 1);
+    log = open_log(1 << 30, 1);
+    audit_log_spare(log, true);
+    add_many(log, line, 2 * AUDIT_LOG_SPARED_BYTES);
+    *ret_dropped = audit_log_dropped(log);
+    audit_log_spare(log, false);
+    audit_log_add(log, "after", 5);
+    audit_log_free(log);
+    store = NULL;
+    ck_assert_int_eq(file_read(path, 8 << 20, &text, NULL), 0);
+    *ret_text = strbuf_take(&text);
+}
+
+START_TEST(on_the_full_disk_of_the_store_it_takes_little)
+{
+    CLEANUP_FREE char *text = NULL;
+    uint64_t dropped;
+
+    begin();
+    be_beside(place, &dropped, &text);
+
+    ck_assert_uint_ge(dropped, 1024);
+    ck_assert_uint_le(strlen(text), AUDIT_LOG_SPARED_BYTES + 64);
+    ck_assert_ptr_nonnull(strstr(text, "{\"dropped\":"));
+    ck_assert_str_eq(text + strlen(text) - 7, "\nafter\n");
+    end();
+}
+END_TEST
+
+START_TEST(on_another_disk_it_takes_all)
+{
+    CLEANUP_FREE char *text = NULL;
+    uint64_t dropped;
+
+    begin();
+    be_beside("/proc", &dropped, &text);
+
+    ck_assert_uint_eq(dropped, 0);
+    ck_assert_uint_ge(strlen(text), 2 * AUDIT_LOG_SPARED_BYTES);
+    end();
+}
+END_TEST
+
 START_TEST(a_place_that_is_not_there_is_refused_in_words)
 {
     struct audit_log *log = NULL;
@@ -168,4 +229,6 @@ SUITE("audit_log",
       a_later_one_goes_on_in_the_same_file,
       a_full_file_makes_room_for_the_next_and_the_oldest_goes,
       what_cannot_be_written_is_counted_and_waits_for_nobody,
+      on_the_full_disk_of_the_store_it_takes_little,
+      on_another_disk_it_takes_all,
       a_place_that_is_not_there_is_refused_in_words)
