@@ -281,19 +281,34 @@ take_entry(struct order *o, const char *name, char *value, struct error *err)
     return error_set(err, -EINVAL, "the order has an unknown '%s'", name);
 }
 
+static bool
+is_missing(const struct order *o, const struct field *f)
+{
+    const void *value = value_at(o, f);
+
+    switch (f->kind) {
+    case PATH:
+    case TEXT:
+        return *(const char *const *)value == NULL;
+    case NUMBER:
+        return *(const int64_t *)value < 0;
+    case LIST:
+        return ((const struct order_list *)value)->count == 0;
+    case SWITCH:
+        break;
+    }
+    return false;
+}
+
 static int
 check_required(const struct order *o, struct error *err)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-        const struct field *f = &fields[i];
-        const void *value = value_at(o, f);
-        bool is_missing = f->kind == NUMBER
-                              ? *(const int64_t *)value < 0
-                              : *(const char *const *)value == NULL;
-
-        if (f->is_required && is_missing)
-            return error_set(err, -EINVAL, "the order has no %s", f->name);
-    }
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        if (fields[i].is_required && is_missing(o, &fields[i]))
+            return error_set(err,
+                             -EINVAL,
+                             "the order has no %s",
+                             fields[i].name);
     return 0;
 }
 
