@@ -191,6 +191,14 @@ static const struct setting settings[] = {
      .max = 1000000000,
      .help =
          "How many unfinished jobs, pods and claims a user may have, without the pods that Kiln makes for jobs; 0: any number, here and below."},
+    {"limits.perUser.pods",
+     SETTING_INT,
+     AT(limits.per_user.pods),
+     .reloads = true,
+     .initial = "1000000",
+     .max = 1000000000,
+     .help =
+         "How many pods the unfinished jobs of a user may ask for at once, by their parallelism."},
     {"limits.perUser.bytes",
      SETTING_BYTES,
      AT(limits.per_user.bytes),

@@ -133,6 +133,40 @@ like "who is full still changes what is there" \
     "$(as kilntest1 kctl label "$(root get jobs -o name -l kiln.hpc/user=kilntest1 |
         tail -n 1)" a=b 2>&1)" 'labeled|labelled'
 
+# --- pods ------------------------------------------------------------------------
+reconfigure 'perUser: {pods: 100}, maximumTime: 1h, maximumGrace: 1m'
+many() { # USER METHOD PARALLELISM [NAME]: a held job, made or changed
+    many_to=/apis/batch/v1/namespaces/default/jobs
+    many_what='"generateName":"many-"'
+    [ $# -eq 3 ] || many_to=$many_to/$4
+    [ $# -eq 3 ] || many_what="\"name\":\"$4\""
+    # shellcheck disable=SC2016 # expanded by the inner shell
+    as "$1" sh -c 'curl -s -X "$1" -H "Content-Type: application/$2" -d "$3" \
+        --unix-socket "$0" "http://kiln$4"' "$cluster/socket" "$2" \
+        "$([ "$2" = POST ] && echo json || echo merge-patch+json)" \
+        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{
+$many_what},\"spec\":{\"suspend\":true,\"parallelism\":$3$([ "$2" = POST ] &&
+            printf ',"template":{"spec":{"restartPolicy":"Never",
+"containers":[{"name":"main","command":["true"]}]}}')}}" "$many_to"
+}
+has_few() { [ "$(root get jobs -l kiln.hpc/user=kilntest1 -o name | wc -l)" -eq 0 ]; }
+# shellcheck disable=SC2046 # words
+as kilntest1 kctl delete $(root get jobs -l kiln.hpc/user=kilntest1 -o name) \
+    >/dev/null
+wait_for 10 has_few
+like "one small job cannot ask for pods without end" \
+    "$(many kilntest1 POST 2000000000)" \
+    'UserLimits: .*2000000000 pods.*100 .*limits.perUser.pods.*parallelism'
+name=$(many kilntest1 POST 60 | jq -r .metadata.name)
+like "nor can several" "$(many kilntest1 POST 60)" \
+    '60 pods at once, with 60 of other jobs'
+like "nor one that grows later" "$(many kilntest1 PATCH 101 "$name")" \
+    '101 pods at once, with 0 of other'
+like "within the limit it may" "$(many kilntest1 PATCH 100 "$name")" \
+    '"parallelism": ?100'
+like "another user has as many" "$(many kilntest2 POST 90)" \
+    '"parallelism": ?90'
+
 # --- what a job may ask for ---------------------------------------------------
 reconfigure 'perUser: {objects: 1000}, maximumTime: 1h, maximumGrace: 1m,
   pidsPerPod: 77, defaultMemory: 64Mi'

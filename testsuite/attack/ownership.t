@@ -101,4 +101,18 @@ like "one that holds up the job's deletion" \
 api kilntest1 DELETE "$jobs/job-$id?propagationPolicy=Foreground" >/dev/null
 is_gone() { api root GET "$jobs/job-$id" | grep -q ^404; }
 ok "does not hold it up" wait_for 20 is_gone
+# --- names that come from a job's -------------------------------------------------
+api kilntest2 POST "$jobs" "$(job_json sim '"suspend":true,')" >/dev/null
+for name in sim-0 sim-7 sim-0-r1; do
+    refused JobName "the name of another's pod is not taken beforehand: $name" \
+        kilntest1 POST "$pods" "$(pod_json "$name")"
+done
+refused JobName "nor that of its claim" kilntest1 POST "$claims" \
+    '{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":
+{"name":"sim-0-tmp"},"spec":{"accessModes":["ReadWriteOnce"],"resources":
+{"requests":{"storage":"1Mi"}}}}'
+for name in sim sim-x sim-2d; do
+    like "others are free: $name" "$(api kilntest1 POST "$pods" \
+        "$(pod_json "$name" '"schedulingGates":[{"name":"wait"}],')")" '^201 '
+done
 finish

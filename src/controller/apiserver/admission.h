@@ -94,6 +94,9 @@ admission_rule_fn list_lengths_admit;
 /* admission_references.c */
 admission_rule_fn owner_references_admit;
 
+/* admission_tolerations.c */
+admission_rule_fn tolerations_admit;
+
 /* admission_affinity.c */
 admission_rule_fn affinity_terms_admit;
 admission_rule_fn repelling_admit;

@@ -9,9 +9,12 @@
 #include "controller/apiserver/admission.h"
 #include "controller/apiserver/caller.h"
 #include "controller/apiserver/request.h"
+#include "controller/apiserver/server.h"
+#include "controller/store/store.h"
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
+#include "lib/api/object_owner.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
@@ -76,6 +79,53 @@ generated_name(struct request *q, const char *prefix)
     return prefix;
 }
 
+/* Another user's Job whose pod, or a claim of that, has such a name: who takes
+ * the name first keeps the Job from ever having it.
+ */
+static const struct object *
+find_derived_from(struct request *q, const char *name)
+{
+    if (q->route.kind != &pod_kind
+        && q->route.kind != &persistent_volume_claim_kind)
+        return NULL;
+    for (const char *dash = strchr(name, '-'); dash != NULL;
+         dash = strchr(dash + 1, '-')) {
+        size_t digits = strspn(dash + 1, "0123456789");
+        const struct object *job;
+        uid_t uid;
+
+        if (digits == 0
+            || (dash[1 + digits] != '\0' && dash[1 + digits] != '-'))
+            continue;
+        job = store_find(
+            q->server->store,
+            STORE_PENDING,
+            &job_kind,
+            q->route.namespace,
+            arena_printf(q->arena, "%.*s", (int)(dash - name), name));
+        if (job != NULL && object_owner(job, &uid) && uid != q->caller->uid)
+            return job;
+    }
+    return NULL;
+}
+
+static bool
+check_derived(struct request *q, const char *name)
+{
+    const struct object *job = find_derived_from(q, name);
+
+    if (job == NULL)
+        return true;
+    reply_forbidden(&q->reply,
+                    q->route.kind,
+                    name,
+                    "JobName: names that begin with '%s-' and a number belong "
+                    "to the pods of job '%s', another user's; choose another",
+                    job->meta->name,
+                    job->meta->name);
+    return false;
+}
+
 /* "job-1042" is job 1042, whoever asks for it by that number. */
 bool
 job_name_admit(struct request *q,
@@ -98,7 +148,7 @@ job_name_admit(struct request *q,
     length = numbered_length(name);
     if (length == 0 || (q->route.kind == &job_kind && strcmp(name, own) == 0)
         || (name[length] != '\0' && name[length] != '-'))
-        return true;
+        return check_derived(q, name);
     reply_forbidden(&q->reply,
                     q->route.kind,
                     name,

@@ -105,6 +105,49 @@ may_change(const struct json *tree,
     return more <= 0 || (more <= SMALL_CHANGE && bytes < most + SMALL_CHANGES);
 }
 
+static int64_t
+pods_at_once(const struct request *q, const struct json *tree)
+{
+    const struct json *spec = json_get(tree, "spec");
+    int64_t most, completions;
+
+    if (q->route.kind != &job_kind)
+        return q->route.kind == &pod_kind;
+    most = json_get_int(spec, "parallelism", 1);
+    completions = json_get_int(spec, "completions", most);
+    return completions < most ? completions : most;
+}
+
+/* One small Job may ask for any number of them. */
+static bool
+check_pods(struct request *q,
+           const struct json *tree,
+           const struct object *old_object,
+           int64_t has)
+{
+    int64_t most = q->server->policy->limits.per_user.pods;
+    int64_t wanted = pods_at_once(q, tree);
+    int64_t before = old_object != NULL
+                         ? pods_at_once(q, request_old_tree(q, old_object))
+                         : 0;
+
+    return most == 0 || wanted <= before || has - before + wanted <= most
+           || refuse(q,
+                     tree,
+                     "UserLimits",
+                     arena_printf(q->arena,
+                                  "this asks for %" PRId64
+                                  " pods at once, with %" PRId64
+                                  " of other jobs of user '%s' more than the "
+                                  "%" PRId64 " that the site allows "
+                                  "(limits.perUser.pods); ask for fewer at a "
+                                  "time (spec.parallelism)",
+                                  wanted,
+                                  has - before,
+                                  q->caller->name,
+                                  most));
+}
+
 bool
 user_limits_admit(struct request *q,
                   struct json *tree,
@@ -122,6 +165,8 @@ user_limits_admit(struct request *q,
     if (limits->per_user.objects > 0 && old_object == NULL
         && has.objects >= limits->per_user.objects)
         return refuse_objects(q, tree, limits->per_user.objects);
+    if (!check_pods(q, tree, old_object, has.pods))
+        return false;
     if (limits->per_user.bytes == 0)
         return true;
     if (old_object == NULL

@@ -12,6 +12,7 @@
 struct limits {
     struct {
         int64_t objects; /* not finished, and not made for one of the user's */
+        int64_t pods;    /* that the unfinished jobs may have at once */
         int64_t bytes; /* of all of the user's objects, scripts, environments */
         int64_t connections;
         int64_t watches;

@@ -153,6 +153,24 @@ is_limited(const struct object *object)
     return !is_derived(object);
 }
 
+/* A Job's are made one by one, but may all be there in the end. */
+static int64_t
+pods_at_once(const struct object *object)
+{
+    const struct job_spec *spec;
+    int64_t most;
+
+    if (object->kind != &job_kind)
+        return object->kind == &pod_kind && is_limited(object);
+    if (job_is_finished(job_of(object)))
+        return 0;
+    spec = &job_of(object)->spec;
+    most = spec->parallelism != NULL ? *spec->parallelism : 1;
+    return spec->completions != NULL && *spec->completions < most
+               ? *spec->completions
+               : most;
+}
+
 bool
 user_counts_measure(const struct object *object,
                     uid_t *ret_uid,
@@ -162,6 +180,7 @@ user_counts_measure(const struct object *object,
     if (object == NULL || !object_owner(object, ret_uid))
         return false;
     ret_count->objects = is_limited(object);
+    ret_count->pods = pods_at_once(object);
     /* What is like another object is small in memory, and not on disk; but of
      * what Kiln makes, nobody could tell how much it will be.
      */
@@ -184,6 +203,7 @@ add(struct user_counts *counts, const struct object *object, int sign)
     e = entry_of(counts, uid);
     e->count.objects += sign * own.objects;
     e->count.bytes += sign * own.bytes;
+    e->count.pods += sign * own.pods;
 }
 
 void

@@ -31,6 +31,7 @@ enum user_stream {
 struct user_count {
     int64_t objects;
     int64_t bytes;
+    int64_t pods; /* that the unfinished jobs may have at once */
     int64_t streams[N_USER_STREAMS];
 };
 
@@ -61,7 +62,7 @@ bool user_counts_take_request(struct user_counts *counts,
 struct user_count user_counts_get(const struct user_counts *counts, uid_t uid);
 
 /* What one object counts: whose it is, whether it is one of the objects that
- * are limited, and its bytes. False: it is no user's.
+ * are limited, its bytes, and its pods. False: it is no user's.
  */
 bool user_counts_measure(const struct object *object,
                          uid_t *ret_uid,

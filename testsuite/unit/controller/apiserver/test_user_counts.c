@@ -112,12 +112,14 @@ START_TEST(counts_never_drift)
             continue;
         sums[uid - ALICE].objects += own.objects;
         sums[uid - ALICE].bytes += own.bytes;
+        sums[uid - ALICE].pods += own.pods;
     }
     for (unsigned i = 0; i < 2; i++) {
         struct user_count has = user_counts_get(counts, ALICE + i);
 
         ck_assert_int_eq(has.objects, sums[i].objects);
         ck_assert_int_eq(has.bytes, sums[i].bytes);
+        ck_assert_int_eq(has.pods, sums[i].pods);
     }
 
     for (unsigned i = 0; i < 12; i++)
