@@ -20,11 +20,13 @@
 #include "lib/base/clock.h"
 #include "lib/base/map.h"
 #include "lib/client/announcer.h"
+#include "lib/loop/timer.h"
 
 #define PARALLEL_JOBS   256u
 #define PODS_AT_A_TIME  64u
 #define COUNTS_DELAY_US INT64_C(1000000)
 #define EXPECT_FOR_US   (60 * INT64_C(1000000))
+#define OVERDUE_MS      1000
 
 /* What is remembered of a Job between looks. */
 struct memory {
@@ -39,6 +41,7 @@ struct job_control {
     struct workqueue *queue;
     struct job_pass_means means;
     struct map *memories; /* by job key */
+    struct timer *overdue;
 };
 
 /* ---- What is remembered of a job between passes ---- */
@@ -196,6 +199,8 @@ create_pods(struct job_control *c,
 {
     int64_t until_us = clock_monotonic_us(c->clock) + EXPECT_FOR_US;
 
+    if (plan->n_create > 0 && !timer_is_running(c->overdue))
+        timer_start(c->overdue, OVERDUE_MS);
     if (plan->n_create > 0 && tally->began_us == 0)
         tally->began_us = clock_real_us(c->clock);
     for (unsigned i = 0; i < plan->n_create; i++) {
@@ -204,6 +209,30 @@ create_pods(struct job_control *c,
         job_tally_expect(tally, pod->index, pod->attempt, until_us);
         job_pass_create(pass, pod);
     }
+}
+
+/* A pod that came and went while the watch was interrupted is never seen, and
+ * nothing else need happen to its job.
+ */
+static void
+look_for_overdue(void *context)
+{
+    struct job_control *c = context;
+    int64_t now_us = clock_monotonic_us(c->clock);
+    bool is_any_expected = false;
+    const char *key;
+    size_t at = 0;
+    void *value;
+
+    while (map_next(c->memories, &at, &key, &value)) {
+        const struct memory *m = value;
+
+        is_any_expected = is_any_expected || m->tally->n_expected > 0;
+        if (job_tally_is_overdue(m->tally, now_us))
+            workqueue_add(c->queue, key);
+    }
+    if (is_any_expected)
+        timer_start(c->overdue, OVERDUE_MS);
 }
 
 /* Of another controller, which its maker named. */
@@ -367,6 +396,7 @@ job_control_new(struct loop *loop,
         .context = c,
     };
     c->memories = map_new();
+    c->overdue = timer_new(loop, look_for_overdue, c);
     c->queue = workqueue_new(loop, PARALLEL_JOBS, work_on_job, c);
     stock_listen(stock, &listener);
     return c;
@@ -380,6 +410,7 @@ job_control_free(struct job_control *c)
 
     if (c == NULL)
         return;
+    timer_free(c->overdue);
     workqueue_free(c->queue);
     announcer_free(c->announcer);
     while (map_next(c->memories, &at, NULL, &m))

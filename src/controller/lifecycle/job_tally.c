@@ -243,6 +243,15 @@ job_tally_expire(struct job_tally *t, int64_t now_us)
     }
 }
 
+/* They are in the order of their creation, and all have the same time. */
+bool
+job_tally_is_overdue(const struct job_tally *t, int64_t now_us)
+{
+    return !list_is_empty(&t->expected)
+           && container_of(t->expected.next, struct expected, link)->until_us
+                  <= now_us;
+}
+
 /* ---- Pods ---- */
 
 static bool

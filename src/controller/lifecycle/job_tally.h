@@ -87,6 +87,7 @@ void job_tally_expect(struct job_tally *tally,
                       int64_t until_us);
 void job_tally_give_up(struct job_tally *tally, int64_t index, int64_t attempt);
 void job_tally_expire(struct job_tally *tally, int64_t now_us);
+bool job_tally_is_overdue(const struct job_tally *tally, int64_t now_us);
 
 /* When the next attempt may be made, after pods that were not started for no
  * fault of the job's; 0: at once. By the API server's clock alone: that of a

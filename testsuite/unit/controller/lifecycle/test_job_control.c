@@ -318,6 +318,25 @@ START_TEST(a_requeue_waits_for_the_pod_that_is_being_made)
 }
 END_TEST
 
+/* It was there when the pod was to be made, and is not when the watch is. */
+START_TEST(a_pod_that_is_never_seen_is_made_anew)
+{
+    begin();
+    fake_client_fail(api, CLIENT_CREATE, NULL, 409, "AlreadyExists");
+    put_job();
+    ck_assert_uint_eq(fake_client_count(api, &pod_kind), 0);
+
+    now.monotonic_us += 61 * INT64_C(1000000);
+    timer_start(end_of_turn, 1100);
+    loop_run(loop);
+    settle();
+
+    ck_assert_ptr_nonnull(fake_client_find(api, &pod_kind, "default", "j-0"));
+    ck_assert(!job_is_finished(the_job()));
+    end();
+}
+END_TEST
+
 static void
 put_wide_job(const char *members)
 {
@@ -371,5 +390,6 @@ SUITE("job_control",
       a_hold_that_is_taken_back_at_once_costs_nothing,
       a_job_that_stays_held_has_its_pod_ended_and_excused,
       a_requeue_waits_for_the_pod_that_is_being_made,
+      a_pod_that_is_never_seen_is_made_anew,
       pods_go_when_fewer_are_wanted,
       a_job_of_another_controller_is_let_alone)
