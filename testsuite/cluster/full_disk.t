@@ -32,7 +32,7 @@ metric() { curl -fsS --unix-socket "$cluster/state/socket" \
 is_gone() { ! admin get job "$1" >/dev/null 2>&1; }
 submits() { id=$(submit --wrap true); }
 # Another file takes all that is left.
-fill_up() { dd if=/dev/zero of="$cluster/state/ballast" bs=4k 2>/dev/null; }
+fill_up() { dd if=/dev/zero of="$cluster/state/${1:-ballast}" bs=4k 2>/dev/null; }
 
 cluster_controller
 cluster_agent n1 --topology 'package:1 core:8 pu:1' --heartbeat 500ms
@@ -89,10 +89,21 @@ ok "the node is heard of" sh -c "sleep 1; $(command -v kctl) \
     --server http+unix://$cluster/state/socket get node n1 --no-headers |
     grep -qw Ready"
 
-# --- and after a restart ------------------------------------------------------
+# --- when even the reserve is taken -------------------------------------------
 shift 2
 acknowledged=$*
+fill_up more
+empty "without any space it still reads" "$(missing)"
+ok "and goes on" cluster_is_ready
 stop controller KILL
+fill_up yet-more
+said=$(kiln-controller --state-dir "$cluster/state" --cluster test \
+    --munge-socket "$munge_socket" 2>&1)
+is "started anew it needs a little" "$?" 74
+like "and says so" "$said" '[.]db.*full; free space on its file system'
+rm "$cluster/state/more" "$cluster/state/yet-more"
+
+# --- and after a restart ------------------------------------------------------
 cluster_controller
 ok "it starts on a full disk" cluster_is_ready
 is "to read and delete" "$(metric kiln_store_read_only)" 1
