@@ -88,6 +88,7 @@ sleep 1
 ok "and alive" runs young
 uid=$(orphan_uids)
 not_ok "somebody has to say which is to end" admin orphans --end
+not_ok "and mistypes none" admin orphans --end "$uid" 5f0c1c9e
 ok "an administrator ends it" admin orphans --end "$uid"
 has_ended_young() { ! runs young; }
 ok "and it does" wait_for 20 has_ended_young
@@ -165,4 +166,15 @@ cluster_controller
 touch "$home/last"
 ok "with its own store, everything goes on" wait_for 60 state_is "$last" Completed
 ok "and what ended meanwhile has ended so" wait_for 60 state_is "$gone" Completed
+
+# --- an agent's state directory that was emptied ------------------------------
+begin bare
+ok "a job runs" wait_for 20 runs bare
+stop n1 KILL
+rm -rf "$cluster/n1/state/pods"
+cluster_agent n1 --topology 'package:1 core:8 pu:1' --heartbeat 500ms
+ok "whose place was removed is followed" \
+    wait_for 20 log_says n1 "job-$id.*still runs, following it"
+touch "$home/bare"
+ok "to its end" wait_for 20 state_is "$id" Completed
 finish

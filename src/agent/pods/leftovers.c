@@ -9,6 +9,8 @@
 #include "agent/cgroup/cgroot.h"
 #include "agent/cgroup/cgroup.h"
 #include "agent/pods/ground.h"
+#include "agent/pods/site.h"
+#include "agent/shepherd/live.h"
 #include "agent/volumes/removal.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
@@ -20,6 +22,24 @@
 #define PREFIXES_LIMIT 65536u
 
 /* ---- Directories in /run ---- */
+
+/* What was started now runs, though its place in the state directory was
+ * removed: it gets another, so that it is followed.
+ */
+static bool
+keep_running(const struct ground *g, const char *uid, const char *state)
+{
+    struct live *live = site_read_live(g, uid);
+    CLEANUP_FD int pidfd = live != NULL ? live_open(live, g->boot_id) : -1;
+    struct error err = {0};
+
+    live_free(live);
+    if (pidfd < 0)
+        return false;
+    if (dir_make(state, 0711, &err) < 0)
+        log_warning("pod '%s' runs, and is not followed: %s", uid, err.text);
+    return true;
+}
 
 static void
 collect_runs(const struct ground *g)
@@ -33,7 +53,8 @@ collect_runs(const struct ground *g)
         CLEANUP_FREE char *state =
             xasprintf("%s/pods/%s", g->state_dir, e->d_name);
 
-        if (e->d_name[0] != '.' && access(state, F_OK) < 0)
+        if (e->d_name[0] != '.' && access(state, F_OK) < 0
+            && !keep_running(g, e->d_name, state))
             (void)removal_run(dirfd(dir), e->d_name);
     }
     closedir(dir);

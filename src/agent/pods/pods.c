@@ -376,9 +376,10 @@ on_change(const struct object *old_object,
         if (former != NULL)
             stay_vanish(former);
     }
-    if (stay != NULL)
+    if (stay != NULL) {
+        stay_orphan(stay, false); /* the store that knew it is back */
         stay_update(stay, pod);
-    else if (pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0)
+    } else if (pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0)
         return; /* its end was told; its output stays as long as it does */
     else if (map_find(p->over, pod->meta->uid) != NULL)
         return;

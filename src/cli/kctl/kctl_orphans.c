@@ -118,6 +118,8 @@ end_those(struct kctl *kctl,
     const char *name = json_path_text(node, "metadata.name");
     const struct json *list = json_get_path(node, "status.remnants");
     CLEANUP_STRBUF struct strbuf uids = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf said = STRBUF_INIT;
+    int r = 0;
 
     for (uint32_t i = 0; i < json_count(list); i++)
         if (is_meant(list->members[i].name, o, n_operands, operands)) {
@@ -125,9 +127,41 @@ end_those(struct kctl *kctl,
                           "%s%s",
                           uids.length > 0 ? " " : "",
                           list->members[i].name);
-            printf("%s on %s: told to end\n", list->members[i].name, name);
+            strbuf_printf(&said,
+                          "%s on %s: told to end\n",
+                          list->members[i].name,
+                          name);
         }
-    return uids.length > 0 ? end_on(kctl, arena, name, uids.text, err) : 0;
+    if (uids.length > 0)
+        r = end_on(kctl, arena, name, uids.text, err);
+    if (r == 0)
+        fputs(said.text != NULL ? said.text : "", stdout);
+    return r;
+}
+
+/* None is told to end when one of them was mistyped. */
+static int
+check_uids(const struct json *items,
+           int n_operands,
+           char **operands,
+           struct error *err)
+{
+    for (int i = 0; i < n_operands; i++) {
+        bool is_there = false;
+
+        for (uint32_t k = 0; k < json_count(items) && !is_there; k++)
+            is_there =
+                json_get(json_get_path(json_at(items, k), "status.remnants"),
+                         operands[i])
+                != NULL;
+        if (!is_there)
+            return error_set(err,
+                             -ENOENT,
+                             "there is no orphan '%s', see kctl orphans; none "
+                             "was told to end",
+                             operands[i]);
+    }
+    return 0;
 }
 
 static int
@@ -151,6 +185,8 @@ orphans_run(struct kctl *kctl,
                          o->ends ? "--end: which? their uids, or --all"
                                  : "to end some, say --end");
     r = kctl_list(kctl, &nodes, NULL, NULL, arena, &items, err);
+    if (r == 0)
+        r = check_uids(items, n_operands, operands, err);
     grid_add_column(grid, "Node");
     grid_add_column(grid, "Pod");
     grid_add_column(grid, "CPUs");
