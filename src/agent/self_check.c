@@ -202,16 +202,17 @@ conclude(struct self_check *c, const char *reason, const char *words)
                    || (words != NULL && strcmp(words, c->words) != 0);
     char *former = c->words;
 
-    if (reason != NULL && is_news)
+    if (!is_news) /* others have the words that are there */
+        return;
+    if (reason != NULL)
         log_warning("this node cannot start jobs: %s", words);
     else if (reason == NULL && c->reason != NULL)
         log_info("this node can start jobs again");
     c->has_told = true;
     c->reason = reason;
     c->words = words != NULL ? xstrdup(words) : NULL;
+    c->s.changed(c->s.context);
     free(former);
-    if (is_news)
-        c->s.changed(c->s.context);
 }
 
 static void
