@@ -458,6 +458,7 @@ start_lifecycle(struct controller *c, struct error *err)
     (void)err;
     if (!c->settings->is_conformance)
         c->lifecycle = crews_start_lifecycle(c->api,
+                                             c->store,
                                              c->settings,
                                              c->metrics,
                                              &c->is_failing[1]);

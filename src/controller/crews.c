@@ -14,6 +14,7 @@
 #include "controller/scheduler/scheduler.h"
 #include "controller/scheduler/taps.h"
 #include "controller/settings.h"
+#include "controller/store/store.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -212,7 +213,22 @@ struct caring {
     struct client *client;
     struct lifecycle *lifecycle; /* or NULL */
     struct election *election;
+    const struct store *store; /* for what is damaged, alone */
 };
+
+static bool
+is_damaged(const struct kind *kind,
+           const char *namespace,
+           const char *name,
+           const char *uid,
+           void *context)
+{
+    const struct caring *c = context;
+
+    return store_names_damaged(c->store, uid)
+           || (kind != NULL
+               && store_is_damaged(c->store, kind, namespace, name));
+}
 
 static void
 start_caring(void *context)
@@ -228,6 +244,8 @@ start_caring(void *context)
         .node_grace_ms = s->node_grace_us / 1000,
         .finished_max_age_s = s->finished_max_age_us / SECOND_US,
         .finished_max_count = s->finished_max_count,
+        .is_damaged = is_damaged,
+        .damaged_context = c,
     });
 }
 
@@ -273,6 +291,7 @@ end_lifecycle(void *room)
 
 struct crew *
 crews_start_lifecycle(struct apiserver *api,
+                      const struct store *store,
                       const struct controller_settings *settings,
                       struct metric_registry *metrics,
                       atomic_bool *is_failing)
@@ -280,6 +299,7 @@ crews_start_lifecycle(struct apiserver *api,
     struct caring *c = xnew(struct caring);
 
     c->settings = settings;
+    c->store = store;
     c->metrics = metrics;
     c->is_failing = is_failing;
     return crew_new(&(struct crew_settings){

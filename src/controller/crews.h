@@ -15,6 +15,7 @@ struct apiserver;
 struct controller_settings;
 struct crew;
 struct metric_registry;
+struct store;
 
 struct crew *crews_start_scheduler(struct apiserver *api,
                                    const struct controller_settings *settings,
@@ -26,6 +27,7 @@ struct crew *crews_start_scheduler(struct apiserver *api,
  */
 void crews_debug_scheduler(struct crew *scheduler);
 struct crew *crews_start_lifecycle(struct apiserver *api,
+                                   const struct store *store,
                                    const struct controller_settings *settings,
                                    struct metric_registry *metrics,
                                    atomic_bool *is_failing);

@@ -13,6 +13,7 @@
 #include "controller/scheduler/kube_configuration.h"
 #include "controller/store/backup.h"
 #include "controller/store/initialize.h"
+#include "controller/store/inspection.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
@@ -395,6 +396,20 @@ static const struct option_spec rows[] = {
      "Put such a copy in the place of the store, and exit.",
      OPTION_TEXT,
      AT(restore)},
+    {"check-store",
+     0,
+     NULL,
+     "List what of the store cannot be read and is kept aside, and exit; while "
+     "no controller runs.",
+     OPTION_FLAG,
+     AT(check_store)},
+    {"drop-damaged",
+     0,
+     "KEY",
+     "Take what --check-store lists under KEY out of the store, write what "
+     "stood there to standard output, and exit.",
+     OPTION_TEXT,
+     AT(drop_damaged)},
     {"conformance",
      0,
      NULL,
@@ -546,6 +561,16 @@ copy_store(const struct controller_settings *s)
 }
 
 static void NORETURN
+check_store(const struct controller_settings *s)
+{
+    struct error err = {0};
+    int r =
+        store_inspect(s->state_dir, s->reserve_bytes, s->drop_damaged, &err);
+
+    exit((int)program_end(options.name, r, &err));
+}
+
+static void NORETURN
 rotate_tokens(const struct controller_settings *s)
 {
     struct error err = {0};
@@ -598,6 +623,8 @@ controller_settings_read(struct controller_settings *s, int argc, char **argv)
         initialize(s);
     if (s->backup != NULL || s->restore != NULL)
         copy_store(s);
+    if (s->check_store || s->drop_damaged != NULL)
+        check_store(s);
     set_socket(s);
     set_audit_file(s);
 }

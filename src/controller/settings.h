@@ -55,6 +55,8 @@ struct controller_settings {
     bool initialize;
     const char *backup; /* files, or NULL */
     const char *restore;
+    bool check_store;
+    const char *drop_damaged; /* a key, or NULL */
     bool is_conformance;
     int log_level;          /* enum log_level */
     const char *audit_file; /* a path, "journal" or "none" */

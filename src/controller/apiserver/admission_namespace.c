@@ -7,6 +7,7 @@
 #include "controller/apiserver/admission.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
+#include "controller/apiserver/write.h"
 #include "controller/store/store.h"
 #include "lib/api/kind.h"
 #include "lib/api/namespace.h"
@@ -75,7 +76,8 @@ namespace_lifecycle_admit(struct request *q,
                         NULL,
                         namespace);
     if (object == NULL) {
-        reply_not_found(&q->reply, &namespace_kind, namespace);
+        if (!write_is_damaged(q, 500, &namespace_kind, NULL, namespace))
+            reply_not_found(&q->reply, &namespace_kind, namespace);
         return false;
     }
     if (object->meta->deleted_at_us == 0)

@@ -8,7 +8,7 @@
  * store held when it was opened says that the store is an older one, from a
  * backup for instance: then revisions and ids go on above what was issued
  * before, and agents are told which revisions are lost, so that they keep what
- * was made at them.
+ * was made at them; so are those of pods whose rows cannot be read.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,6 +40,8 @@
 /* Of a mark whose seal cannot be proven: more would use up what there is. */
 #define MOST_REVISIONS ((int64_t)1 << 48)
 #define MOST_IDS       ((int64_t)1 << 30)
+
+#define RANGES 1000 /* beyond, one that has them all */
 
 struct mark {
     char uid[64];
@@ -182,6 +184,39 @@ go_beyond(struct request *q, struct store_txn *txn, const struct mark *mark)
 }
 
 static void
+add_range(struct request *q, struct json *list, int64_t after, int64_t before)
+{
+    struct json *range = json_object(q->arena);
+
+    json_set_int(q->arena, range, "after", after);
+    json_set_int(q->arena, range, "before", before);
+    json_append(q->arena, list, range);
+}
+
+/* A pod whose row cannot be read is lost, too, at whatever revision it was
+ * last heard of: a row has the number of its first.
+ */
+static void
+add_damaged(struct request *q, struct json *list)
+{
+    size_t n = store_count_damaged(q->server->store);
+    int64_t last = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct store_damaged *d = store_damaged(q->server->store, i);
+
+        if (d->kind != &pod_kind && d->kind != NULL)
+            continue;
+        if (n <= RANGES)
+            add_range(q, list, d->row - 1, d->last_revision + 1);
+        else if (d->last_revision > last)
+            last = d->last_revision;
+    }
+    if (last > 0)
+        add_range(q, list, 0, last + 1);
+}
+
+static void
 add_ranges(struct request *q, struct json *tree)
 {
     const char *text =
@@ -191,14 +226,11 @@ add_ranges(struct request *q, struct json *tree)
 
     while (text != NULL
            && sscanf(text, "%" SCNd64 " %" SCNd64, &after, &before) == 2) {
-        struct json *range = json_object(q->arena);
-
-        json_set_int(q->arena, range, "after", after);
-        json_set_int(q->arena, range, "before", before);
-        json_append(q->arena, list, range);
+        add_range(q, list, after, before);
         text = strchr(text, ';');
         text = text != NULL ? text + 1 : NULL;
     }
+    add_damaged(q, list);
     json_set(q->arena, tree, "lost", list);
 }
 
@@ -273,6 +305,12 @@ verb_mark(struct request *q)
     bool is_older = false;
     struct mark mark;
 
+    /* Agents wait: nothing of theirs is ended, and no other uid is kept. */
+    if (uid == NULL && !q->server->policy->is_conformance
+        && write_is_damaged(q, 500, &namespace_kind, NULL, "kube-system")) {
+        request_finish_durably(q);
+        return;
+    }
     if (uid == NULL || q->server->policy->is_conformance) {
         reply_not_found(&q->reply, &node_kind, q->route.name);
         request_finish_durably(q);

@@ -7,6 +7,7 @@
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/verbs.h"
+#include "controller/apiserver/write.h"
 #include "controller/store/store.h"
 #include "lib/api/job.h"
 #include "lib/api/kind.h"
@@ -221,7 +222,7 @@ verb_get_content(struct request *q)
     const struct job_blob *blob = NULL;
 
     if (object == NULL)
-        reply_not_found(&q->reply, &job_kind, q->route.name);
+        write_not_found(q);
     else if (authorization_covers(q, object)) {
         blob = q->route.subresource == SUBRESOURCE_SCRIPT
                    ? job_of(object)->spec.script

@@ -78,7 +78,11 @@ exists(struct request *q, const char *name)
                       kind_stored(q->route.kind),
                       q->route.namespace,
                       name)
-           != NULL;
+               != NULL
+           || store_is_damaged(q->server->store,
+                               kind_stored(q->route.kind),
+                               q->route.namespace,
+                               name);
 }
 
 static const char *
@@ -165,7 +169,11 @@ check_absent(struct request *q, const struct json *tree)
                                              name);
 
     if (object == NULL)
-        return true;
+        return !write_is_damaged(q,
+                                 409,
+                                 q->route.kind,
+                                 q->route.namespace,
+                                 name);
     reply_exists(&q->reply, q->route.kind, name);
     if (object->meta->deleted_at_us != 0)
         json_set(q->arena,

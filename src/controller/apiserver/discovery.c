@@ -44,6 +44,19 @@ discovery_is_public(const char *path)
     return false;
 }
 
+static const char *
+describe_damaged(const struct request *q)
+{
+    size_t n = store_count_damaged(q->server->store);
+
+    return n > 0 ? arena_printf(q->arena,
+                                "[-]storeRows %zu objects cannot be read and "
+                                "are kept aside (--check-store in "
+                                "kiln-controller(8))\n",
+                                n)
+                 : "";
+}
+
 static void
 reply_health(struct request *q, const char *path)
 {
@@ -74,7 +87,7 @@ reply_health(struct request *q, const char *path)
         }
     if (q->is_verbose)
         text = arena_printf(q->arena,
-                            "[+]ping ok\n%s\n[+]munge ok\n"
+                            "[+]ping ok\n%s\n%s[+]munge ok\n"
                             "[+]leaderElection ok\n"
                             "[+]shutdown ok\n%s "
                             "check passed\n",
@@ -82,6 +95,7 @@ reply_health(struct request *q, const char *path)
                                 ? "[-]store only reads and deletes: its disk "
                                   "is full"
                                 : "[+]store ok",
+                            describe_damaged(q),
                             path + 1);
     reply_text(&q->reply, 200, TEXT, text, strlen(text));
 }

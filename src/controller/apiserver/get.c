@@ -2,6 +2,7 @@
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/verbs.h"
+#include "controller/apiserver/write.h"
 #include "controller/store/store.h"
 #include "lib/api/kind.h"
 
@@ -21,7 +22,7 @@ verb_get(struct request *q)
                           q->options.resource_version,
                           store_revision(q->server->store));
     else if (object == NULL)
-        reply_not_found(&q->reply, route->kind, route->name);
+        write_not_found(q);
     else if (authorization_covers(q, object))
         reply_object(&q->reply, 200, object);
     request_finish(q);

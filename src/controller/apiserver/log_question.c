@@ -7,6 +7,7 @@
 
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
+#include "controller/apiserver/write.h"
 #include "controller/store/store.h"
 #include "lib/api/causes.h"
 #include "lib/api/kind.h"
@@ -194,7 +195,7 @@ log_question(struct request *q, struct json *words)
     const struct object *object = find_pod(q, q->route.name);
 
     if (object == NULL) {
-        reply_not_found(&q->reply, &pod_kind, q->route.name);
+        write_not_found(q);
         return NULL;
     }
     if (!authorization_covers(q, object) || !add_options(q, words)

@@ -490,6 +490,26 @@ reply_bad_request(struct reply *r, const char *format, ...)
 }
 
 void
+reply_damaged(struct reply *r,
+              int code,
+              const struct kind *kind,
+              const char *name)
+{
+    struct json *tree =
+        new_failure(r,
+                    code == 409 ? "AlreadyExists" : "InternalError",
+                    arena_printf(r->arena,
+                                 "%s \"%s\" is damaged: it cannot be read "
+                                 "from the store, where it is kept aside; "
+                                 "see --check-store in kiln-controller(8)",
+                                 resource(r, kind, ""),
+                                 name));
+
+    set_details(r, tree, name, kind->group, kind->plural);
+    finish(r, code, tree);
+}
+
+void
 reply_internal(struct reply *r, const char *format, ...)
 {
     const char *words;

@@ -92,6 +92,12 @@ void reply_nothing(struct reply *r, int code);
 void
 reply_not_found(struct reply *r, const struct kind *kind, const char *name);
 void reply_exists(struct reply *r, const struct kind *kind, const char *name);
+
+/* What cannot be read from the store: 409 for whoever wants its name, 500. */
+void reply_damaged(struct reply *r,
+                   int code,
+                   const struct kind *kind,
+                   const char *name);
 void reply_modified(struct reply *r, const struct kind *kind, const char *name);
 void reply_conflict(struct reply *r,
                     const struct kind *kind,

@@ -21,6 +21,30 @@
 #include "lib/json/merge.h"
 #include "lib/json/record.h"
 
+bool
+write_is_damaged(struct request *q,
+                 int code,
+                 const struct kind *kind,
+                 const char *namespace,
+                 const char *name)
+{
+    if (!store_is_damaged(q->server->store, kind_stored(kind), namespace, name))
+        return false;
+    reply_damaged(&q->reply, code, kind, name);
+    return true;
+}
+
+void
+write_not_found(struct request *q)
+{
+    if (!write_is_damaged(q,
+                          500,
+                          q->route.kind,
+                          q->route.namespace,
+                          q->route.name))
+        reply_not_found(&q->reply, q->route.kind, q->route.name);
+}
+
 const struct object *
 write_find(struct request *q)
 {
@@ -31,7 +55,7 @@ write_find(struct request *q)
                                              q->route.name);
 
     if (object == NULL)
-        reply_not_found(&q->reply, q->route.kind, q->route.name);
+        write_not_found(q);
     return object;
 }
 

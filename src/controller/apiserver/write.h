@@ -6,15 +6,28 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "lib/base/macro.h"
 
 struct error;
 struct json;
+struct kind;
 struct object;
 struct request;
 struct store_txn;
 
-/* The pending state of what the route names, or NULL and a 404. Tree: in the
+/* True, and it is replied: the store has such an object and cannot read it. */
+bool write_is_damaged(struct request *q,
+                      int code,
+                      const struct kind *kind,
+                      const char *namespace,
+                      const char *name);
+
+/* A 404 for what the route names, or a 500 when it is damaged. */
+void write_not_found(struct request *q);
+
+/* The pending state of what the route names, or NULL and that. Tree: in the
  * words of the route's kind, free to edit.
  */
 const struct object *write_find(struct request *q);

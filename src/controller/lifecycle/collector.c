@@ -152,7 +152,13 @@ is_gone(const struct collector *c,
                  kind,
                  kind->flags & KIND_NAMESPACED ? namespace : NULL,
                  r->name);
-    return owner == NULL || strcmp(owner->meta->uid, r->uid) != 0;
+    return (owner == NULL || strcmp(owner->meta->uid, r->uid) != 0)
+           && !stock_is_damaged(c->stock,
+                                kind,
+                                kind->flags & KIND_NAMESPACED ? namespace
+                                                              : NULL,
+                                r->name,
+                                r->uid);
 }
 
 /* References to owners that are there, without `forgotten` (or NULL). */

@@ -42,7 +42,12 @@ is_orphan(const struct garbage *g, const struct object *pod)
     if (owner == NULL || pod->meta->deleted_at_us != 0)
         return false;
     job = stock_find_job(g->stock, pod->meta->namespace, owner->name);
-    return job == NULL || strcmp(job->meta->uid, owner->uid) != 0;
+    return (job == NULL || strcmp(job->meta->uid, owner->uid) != 0)
+           && !stock_is_damaged(g->stock,
+                                &job_kind,
+                                pod->meta->namespace,
+                                owner->name,
+                                owner->uid);
 }
 
 static void

@@ -18,6 +18,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
+#include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/client/announcer.h"
 #include "lib/loop/timer.h"
@@ -244,6 +245,21 @@ is_anothers(const struct job *job)
     return by != NULL && strcmp(by, MANAGED_BY_KILN) != 0;
 }
 
+/* What one of its pods is, or has come to, cannot be known: nothing is run a
+ * second time for it.
+ */
+static bool
+has_damaged_pods(const struct job_control *c, const struct object *job)
+{
+    if (!stock_is_damaged(c->stock, NULL, NULL, NULL, job->meta->uid))
+        return false;
+    log_warning("job '%s/%s' stays as it is: something of it cannot be read "
+                "from the store (--check-store in kiln-controller(8))",
+                job->meta->namespace,
+                job->meta->name);
+    return true;
+}
+
 static void
 work_on_job(const char *key, void *context)
 {
@@ -258,6 +274,11 @@ work_on_job(const char *key, void *context)
 
     if (job == NULL || job->meta->deleted_at_us != 0
         || job_is_finished(job_of(job)) || is_anothers(job_of(job))) {
+        forget(c, key);
+        workqueue_done(c->queue, key, WORKQUEUE_OK);
+        return;
+    }
+    if (has_damaged_pods(c, job)) {
         forget(c, key);
         workqueue_done(c->queue, key, WORKQUEUE_OK);
         return;

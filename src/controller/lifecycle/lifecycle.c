@@ -43,6 +43,7 @@ lifecycle_new(const struct lifecycle_settings *s)
 
     l->client = s->client;
     l->stock = stock_new(s->client);
+    stock_ask_damaged(l->stock, s->is_damaged, s->damaged_context);
     l->jobs = job_control_new(s->loop, s->client, l->stock, s->clock);
     l->nodes = node_health_new(&(struct node_health_settings){
         .loop = s->loop,

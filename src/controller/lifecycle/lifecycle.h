@@ -11,12 +11,14 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/macro.h"
 
 struct client;
 struct clock;
+struct kind;
 struct lifecycle;
 struct loop;
 struct metric_registry;
@@ -30,6 +32,14 @@ struct lifecycle_settings {
     int64_t node_check_ms;           /* 0: by the grace */
     int64_t finished_max_age_s;      /* 0: 7 days */
     int64_t finished_max_count;      /* 0: 100,000 */
+
+    /* As stock_ask_damaged has it, or NULL. */
+    bool (*is_damaged)(const struct kind *kind,
+                       const char *namespace,
+                       const char *name,
+                       const char *uid,
+                       void *context);
+    void *damaged_context;
 };
 
 /* Life. Starts at once; works when all kinds are synced. */

@@ -39,6 +39,8 @@ struct stock {
     struct stock_listener listeners[MAX_LISTENERS];
     unsigned n_listeners;
     unsigned n_synced;
+    stock_damaged_fn *is_damaged; /* or NULL: nothing is */
+    void *damaged_context;
 };
 
 struct stock *
@@ -50,6 +52,24 @@ stock_new(struct client *client)
     s->owned = map_new();
     s->on_node = map_new();
     return s;
+}
+
+void
+stock_ask_damaged(struct stock *s, stock_damaged_fn *is_damaged, void *context)
+{
+    s->is_damaged = is_damaged;
+    s->damaged_context = context;
+}
+
+bool
+stock_is_damaged(const struct stock *s,
+                 const struct kind *kind,
+                 const char *namespace,
+                 const char *name,
+                 const char *uid)
+{
+    return s->is_damaged != NULL
+           && s->is_damaged(kind, namespace, name, uid, s->damaged_context);
 }
 
 /* A map of rolls, of borrowed objects. */

@@ -15,6 +15,7 @@
 #include "lib/base/macro.h"
 
 struct client;
+struct kind;
 struct object;
 struct stock;
 
@@ -35,11 +36,23 @@ struct stock_listener {
     void *context;
 };
 
+/* Whether the store holds an object that it cannot read: of that key (kind NULL:
+ * of any), or one that has the uid in it. By any thread.
+ */
+typedef bool stock_damaged_fn(const struct kind *kind,
+                              const char *namespace,
+                              const char *name,
+                              const char *uid,
+                              void *context);
+
 /* Life. Listeners are added before stock_start. */
 void stock_free(struct stock *stock);
 struct stock *stock_new(struct client *client) OWNED_BY(stock_free);
 DEFINE_CLEANUP(struct stock, stock_free)
 void stock_listen(struct stock *stock, const struct stock_listener *listener);
+void stock_ask_damaged(struct stock *stock,
+                       stock_damaged_fn *is_damaged,
+                       void *context);
 void stock_start(struct stock *stock);
 
 /* Look. Borrowed until the next change. */
@@ -56,6 +69,11 @@ const struct object *stock_find_namespace(const struct stock *stock,
                                           const char *name);
 const struct object *stock_find_budget(const struct stock *stock,
                                        const char *key);
+bool stock_is_damaged(const struct stock *stock,
+                      const struct kind *kind,
+                      const char *namespace,
+                      const char *name,
+                      const char *uid);
 size_t stock_count_nodes(const struct stock *stock);
 
 /* Visits the pods whose controlling owner has that uid, or that are bound to

@@ -52,7 +52,12 @@ let_go(const struct volume_control *vc,
 
     if (meta_has_finalizer(volume->meta, FINALIZER_SCRATCH)
         && (is_removed || node == NULL
-            || stock_find_node(vc->s.stock, node) == NULL))
+            || (stock_find_node(vc->s.stock, node) == NULL
+                && !stock_is_damaged(vc->s.stock,
+                                     &node_kind,
+                                     NULL,
+                                     node,
+                                     NULL))))
         chore_lift_finalizer(chore, volume, FINALIZER_SCRATCH);
 }
 

@@ -28,6 +28,7 @@ struct lookup;
 struct map;
 struct meter;
 struct patterns;
+struct quarantine;
 struct shelf;
 struct space;
 struct statedir;
@@ -53,7 +54,8 @@ struct store {
     struct watchers *watchers;
     struct blob_counts *blobs;
     struct map *secrets;
-    struct patterns *patterns; /* what new objects are made beside */
+    struct quarantine *quarantine; /* rows that were not understood */
+    struct patterns *patterns;     /* what new objects are made beside */
 
     struct lane *keeper;
     struct lane *reader;
@@ -115,4 +117,7 @@ void store_on_events_committed(struct batch *batch,
 void store_wind_down(struct store *s); /* waits for all that is pending */
 
 /* load.c */
-int store_load(struct store *s, struct engine *engine, struct error *err);
+int store_load(struct store *s,
+               struct engine *engine,
+               const struct engine_counters *counters,
+               struct error *err);

@@ -78,17 +78,29 @@ enum engine_outcome {
     ENGINE_UNKNOWN, /* it may have been applied or not */
 };
 
+struct engine_sum {
+    int64_t value;
+    bool is_there;
+};
+
 struct engine_delta {
     int64_t revision;
+    struct engine_sum sum;
     const char *patch;
     size_t length;
 };
 
-/* A row and its deltas, oldest first. Borrowed until the next. */
+/* A row and its deltas, oldest first. Borrowed until the next. Texts are as
+ * they stand there, whatever that is.
+ */
 struct engine_row {
     int64_t row;
     int64_t revision; /* of the body */
+    struct engine_sum sum;
+    bool is_lone_change; /* a delta of `row`, which is not there */
     const char *kind;
+    const char *namespace;
+    const char *name;
     const char *body;
     size_t length;
     const struct engine_delta *deltas;

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
+#include "controller/store/checksum.h"
 #include "controller/store/engine_sqlite.h"
 #include "controller/store/sql.h"
 #include "lib/base/error.h"
 
 static const char *const verb_texts[ENGINE_VERBS] = {
-    [ENGINE_INSERT] =
-        "INSERT INTO objects (id, kind, namespace, name, revision, body)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-    [ENGINE_UPDATE] = "UPDATE objects SET revision = ?2, body = ?3"
-                      " WHERE id = ?1",
+    [ENGINE_INSERT] = "INSERT INTO objects"
+                      " (id, kind, namespace, name, revision, body, checksum)"
+                      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [ENGINE_UPDATE] =
+        "UPDATE objects SET revision = ?2, body = ?3, checksum = ?4"
+        " WHERE id = ?1",
     [ENGINE_DELETE] = "DELETE FROM objects WHERE id = ?1",
-    [ENGINE_ADD_DELTA] = "INSERT INTO deltas (revision, object, patch)"
-                         " VALUES (?2, ?1, ?3)",
+    [ENGINE_ADD_DELTA] = "INSERT INTO deltas"
+                         " (revision, object, patch, checksum)"
+                         " VALUES (?2, ?1, ?3, ?4)",
     [ENGINE_DROP_DELTA] = "DELETE FROM deltas WHERE revision = ?1",
     [ENGINE_ADD_BLOB] = "INSERT INTO blobs (id, digest, count)"
                         " VALUES (?1, ?2, ?3)",
@@ -68,6 +71,15 @@ bind_body(sqlite3_stmt *s, int at, const struct engine_op *op)
 }
 
 static void
+bind_checksum(sqlite3_stmt *s, int at, const struct engine_op *op)
+{
+    (void)sqlite3_bind_int64(
+        s,
+        at,
+        checksum_of(op->row, op->revision, op->bytes, op->length));
+}
+
+static void
 bind_op(sqlite3_stmt *s, const struct engine_op *op)
 {
     switch (op->verb) {
@@ -78,12 +90,14 @@ bind_op(sqlite3_stmt *s, const struct engine_op *op)
         bind_text(s, 4, op->name);
         (void)sqlite3_bind_int64(s, 5, op->revision);
         bind_body(s, 6, op);
+        bind_checksum(s, 7, op);
         break;
     case ENGINE_UPDATE:
     case ENGINE_ADD_DELTA:
         (void)sqlite3_bind_int64(s, 1, op->row);
         (void)sqlite3_bind_int64(s, 2, op->revision);
         bind_body(s, 3, op);
+        bind_checksum(s, 4, op);
         break;
     case ENGINE_DELETE:
     case ENGINE_DROP_BLOB:

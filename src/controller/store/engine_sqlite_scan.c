@@ -13,6 +13,7 @@ struct engine_scan {
     struct engine_sqlite *engine;
     sqlite3_stmt *bodies;
     sqlite3_stmt *patches;
+    bool has_body;  /* `bodies` stands on one that is to come */
     bool has_patch; /* `patches` stands on one */
     bool has_ended; /* another step would begin again */
     struct engine_delta *deltas;
@@ -63,12 +64,14 @@ engine_sqlite_scan_open(struct engine *engine,
     scan->engine = engine_sqlite_of(engine);
     strbuf_init(&scan->text);
     r = sql_prepare(scan->engine->db,
-                    "SELECT id, kind, revision, body FROM objects ORDER BY id",
+                    "SELECT id, kind, revision, body, namespace, name,"
+                    " checksum"
+                    " FROM objects ORDER BY id",
                     &scan->bodies,
                     err);
     if (r == 0)
         r = sql_prepare(scan->engine->db,
-                        "SELECT object, revision, patch FROM deltas"
+                        "SELECT object, revision, patch, checksum FROM deltas"
                         " ORDER BY object, revision",
                         &scan->patches,
                         err);
@@ -91,6 +94,15 @@ text_at(sqlite3_stmt *s, int column, size_t *ret_length)
     return text != NULL ? text : "";
 }
 
+static struct engine_sum
+sum_at(sqlite3_stmt *s, int column)
+{
+    return (struct engine_sum){
+        .value = sqlite3_column_int64(s, column),
+        .is_there = sqlite3_column_type(s, column) != SQLITE_NULL,
+    };
+}
+
 static void
 keep_patch(struct engine_scan *scan)
 {
@@ -100,6 +112,7 @@ keep_patch(struct engine_scan *scan)
     xgrow(scan->deltas, scan->n_deltas, scan->capacity);
     delta = &scan->deltas[scan->n_deltas++];
     delta->revision = sqlite3_column_int64(scan->patches, 1);
+    delta->sum = sum_at(scan->patches, 3);
     text = text_at(scan->patches, 2, &delta->length);
     strbuf_add(&scan->text, text, delta->length);
     strbuf_add_char(&scan->text, '\0');
@@ -117,6 +130,12 @@ point_patches(struct engine_scan *scan)
     }
 }
 
+static int64_t
+patch_object(const struct engine_scan *scan)
+{
+    return sqlite3_column_int64(scan->patches, 0);
+}
+
 static int
 gather_patches(struct engine_scan *scan, int64_t row, struct error *err)
 {
@@ -124,15 +143,7 @@ gather_patches(struct engine_scan *scan, int64_t row, struct error *err)
 
     scan->n_deltas = 0;
     strbuf_truncate(&scan->text, 0);
-    while (r == 0 && scan->has_patch
-           && sqlite3_column_int64(scan->patches, 0) <= row) {
-        if (sqlite3_column_int64(scan->patches, 0) < row)
-            return error_set(err,
-                             -EUCLEAN,
-                             "'%s' is damaged (the change of revision %lld "
-                             "belongs to no object): restore it from a backup",
-                             scan->engine->path,
-                             (long long)sqlite3_column_int64(scan->patches, 1));
+    while (r == 0 && scan->has_patch && patch_object(scan) == row) {
         keep_patch(scan);
         r = next_patch(scan, err);
     }
@@ -140,23 +151,69 @@ gather_patches(struct engine_scan *scan, int64_t row, struct error *err)
     return r;
 }
 
+/* Looks at the next body, and leaves it where it is. */
+static int
+peek_body(struct engine_scan *scan, struct error *err)
+{
+    int r;
+
+    if (scan->has_body || scan->has_ended)
+        return 0;
+    r = step(scan->bodies, err);
+    scan->has_body = r > 0;
+    scan->has_ended = r <= 0;
+    return r < 0 ? r : 0;
+}
+
+static int
+lone_change(struct engine_scan *scan,
+            struct engine_row *ret_row,
+            struct error *err)
+{
+    int r;
+
+    *ret_row = (struct engine_row){
+        .row = patch_object(scan),
+        .revision = sqlite3_column_int64(scan->patches, 1),
+        .is_lone_change = true,
+        .kind = "",
+        .namespace = "",
+        .name = "",
+    };
+    scan->n_deltas = 0;
+    strbuf_truncate(&scan->text, 0);
+    keep_patch(scan);
+    ret_row->body = scan->text.text;
+    ret_row->length = scan->deltas[0].length;
+    r = next_patch(scan, err);
+    return r < 0 ? r : 1;
+}
+
 int
 engine_sqlite_scan_next(struct engine_scan *scan,
                         struct engine_row *ret_row,
                         struct error *err)
 {
-    size_t kind_length;
-    int r;
+    size_t length;
+    int r = peek_body(scan, err);
 
+    if (r < 0)
+        return r;
+    if (scan->has_patch
+        && (scan->has_ended
+            || patch_object(scan) < sqlite3_column_int64(scan->bodies, 0)))
+        return lone_change(scan, ret_row, err);
     if (scan->has_ended)
         return 0;
-    r = step(scan->bodies, err);
-    scan->has_ended = r <= 0;
-    if (r <= 0)
-        return r;
-    ret_row->row = sqlite3_column_int64(scan->bodies, 0);
-    ret_row->kind = text_at(scan->bodies, 1, &kind_length);
-    ret_row->revision = sqlite3_column_int64(scan->bodies, 2);
+    scan->has_body = false;
+    *ret_row = (struct engine_row){
+        .row = sqlite3_column_int64(scan->bodies, 0),
+        .revision = sqlite3_column_int64(scan->bodies, 2),
+        .sum = sum_at(scan->bodies, 6),
+        .kind = text_at(scan->bodies, 1, &length),
+        .namespace = text_at(scan->bodies, 4, &length),
+        .name = text_at(scan->bodies, 5, &length),
+    };
     ret_row->body = text_at(scan->bodies, 3, &ret_row->length);
     r = gather_patches(scan, ret_row->row, err);
     ret_row->deltas = scan->deltas;

@@ -2,7 +2,8 @@
 /* At start: every row becomes an object again. Making objects is what takes
  * time, so all processors share it: each takes some rows from the one scan,
  * makes objects of them while the others have the scan, and comes back. The
- * thread that opens the store puts what was made in its place in between.
+ * thread that opens the store puts what was made in its place in between. A row
+ * that makes no object is kept aside, and the rest goes on.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -11,8 +12,10 @@
 #include <unistd.h>
 
 #include "controller/store/blob_counts.h"
+#include "controller/store/checksum.h"
 #include "controller/store/core.h"
 #include "controller/store/expiry.h"
+#include "controller/store/quarantine.h"
 #include "controller/store/restore.h"
 #include "controller/store/shelf.h"
 #include "lib/api/kind.h"
@@ -21,6 +24,7 @@
 #include "lib/api/patterns.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
+#include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
 
@@ -45,7 +49,10 @@ struct loader {
     struct loaded *loaded;
     size_t n_loaded;
     size_t capacity;
-    pthread_t opener; /* who alone touches the store */
+    struct engine_op *discarded; /* rows that are dropped */
+    size_t n_discarded;
+    size_t discarded_capacity;
+    pthread_t opener; /* who alone touches the store, but the quarantine */
     int result;
     struct error err;
 };
@@ -73,6 +80,8 @@ copy_row(struct portion *p, const struct engine_row *row)
 {
     p->rows[p->n++] = *row;
     put_text(p, row->body, row->length);
+    put_text(p, row->namespace, strlen(row->namespace));
+    put_text(p, row->name, strlen(row->name));
     for (size_t i = 0; i < row->n_deltas; i++) {
         xgrow(p->deltas, p->n_deltas, p->capacity);
         p->deltas[p->n_deltas++] = row->deltas[i];
@@ -90,6 +99,11 @@ point_rows(struct portion *p)
     for (size_t i = 0; i < p->n; i++) {
         p->rows[i].body = text;
         text += p->rows[i].length + 1;
+        p->rows[i].namespace = text;
+        text += strlen(text) + 1;
+        p->rows[i].name = text;
+        text += strlen(text) + 1;
+        p->rows[i].kind = p->made[i].section->name;
         p->rows[i].deltas = delta;
         for (size_t k = 0; k < p->rows[i].n_deltas; k++, delta++) {
             delta->patch = text;
@@ -119,25 +133,27 @@ fail(struct loader *l, int r, const struct error *err)
     pthread_mutex_unlock(&l->lock);
 }
 
+/* One that is not ours is kept aside at once. With the lock held. */
 static int
 take_row(struct loader *l, struct portion *p, struct error *err)
 {
     struct engine_row row;
     int r = l->engine->ops->scan_next(l->scan, &row, err);
+    struct section *section;
 
     if (r <= 0)
         return r;
-    p->made[p->n] = (struct loaded){
-        .row = row.row,
-        .section = find_section(l->store, row.kind),
-    };
-    if (p->made[p->n].section == NULL)
-        return error_set(err,
-                         -ENOTSUP,
-                         "the store holds objects of kind '%s', which this "
-                         "version does not know: start the version that "
-                         "wrote them",
-                         row.kind);
+    section = row.is_lone_change ? NULL : find_section(l->store, row.kind);
+    if (section == NULL) {
+        quarantine_add(l->store->quarantine,
+                       &row,
+                       NULL,
+                       row.is_lone_change
+                           ? "this change belongs to no object"
+                           : "this version does not know the kind");
+        return 1;
+    }
+    p->made[p->n] = (struct loaded){.row = row.row, .section = section};
     copy_row(p, &row);
     return 1;
 }
@@ -161,57 +177,110 @@ take_portion(struct loader *l, struct portion *p)
     return p->n > 0;
 }
 
-static int
-make(const struct engine_row *row,
+/* What comes back by itself is made anew instead: a lease, an event. */
+static bool
+is_renewed(const struct kind *kind, const struct engine_row *row)
+{
+    return store_kind_is(kind, KIND_TRANSIENT)
+           || (store_kind_is(kind, KIND_VOLATILE) && row->n_deltas == 0);
+}
+
+static void
+discard(struct loader *l,
+        const struct engine_row *row,
+        const struct kind *kind,
+        const char *why)
+{
+    log_error("%s '%s' cannot be read and is dropped; it comes back by itself "
+              "(row %lld: %s)",
+              kind->name,
+              row->name,
+              (long long)row->row,
+              why);
+    xgrow(l->discarded, l->n_discarded, l->discarded_capacity);
+    l->discarded[l->n_discarded++] = (struct engine_op){
+        .verb = ENGINE_DELETE,
+        .row = row->row,
+    };
+}
+
+static void
+set_aside(struct loader *l,
+          const struct engine_row *row,
+          const struct loaded *made,
+          const char *why)
+{
+    const struct kind *kind = shelf_kind(made->section->shelf);
+
+    pthread_mutex_lock(&l->lock);
+    if (is_renewed(kind, row))
+        discard(l, row, kind, why);
+    else
+        quarantine_add(l->store->quarantine, row, kind, why);
+    pthread_mutex_unlock(&l->lock);
+}
+
+static void
+make(struct loader *l,
+     const struct engine_row *row,
      struct restorer *restorer,
-     struct loaded *made,
-     struct error *err)
+     struct loaded *made)
 {
     struct error why = {0};
-    int r = restore_object(restorer,
+    int r = checksum_verify(row, &why);
+
+    if (r == 0)
+        r = restore_object(restorer,
                            shelf_kind(made->section->shelf),
                            row,
                            &made->object,
                            &why);
-
-    if (r < 0)
-        return error_set(err,
-                         r,
-                         "%s; restore the database from a backup",
-                         why.text);
+    if (r < 0) {
+        set_aside(l, row, made, why.text);
+        return;
+    }
     if (row->n_deltas == 0)
-        return 0;
+        return;
     made->deltas = xnew_array(int64_t, row->n_deltas);
     made->n_deltas = (uint32_t)row->n_deltas;
     for (size_t i = 0; i < row->n_deltas; i++) {
         made->deltas[i] = row->deltas[i].revision;
         made->delta_bytes += (uint32_t)row->deltas[i].length;
     }
-    return 0;
 }
 
-static int
-twice(const struct loaded *loaded, struct error *err)
+/* Which of the two is the right one, nobody knows here; the first is served. */
+static void
+set_twin_aside(struct loader *l, const struct loaded *loaded)
 {
-    return error_set(err,
-                     -EUCLEAN,
-                     "the store holds %s '%s' twice: restore it from a backup",
-                     loaded->section->name,
-                     loaded->object->meta->name);
+    const struct object *object = loaded->object;
+    const struct engine_row row = {
+        .row = loaded->row,
+        .revision = object->revision,
+        .kind = loaded->section->name,
+        .namespace =
+            object->meta->namespace != NULL ? object->meta->namespace : "",
+        .name = object->meta->name,
+        .body = "",
+    };
+
+    set_aside(l, &row, loaded, "it is there twice");
 }
 
-/* TAKES what was loaded. */
-static int
-place(struct store *s, struct loaded *loaded, struct error *err)
+static void
+place(struct loader *l, struct loaded *loaded)
 {
+    struct store *s = l->store;
     const struct object *object = loaded->object;
     const struct kind *kind = shelf_kind(loaded->section->shelf);
     struct entry *entry = shelf_add(loaded->section->shelf,
                                     object->meta->namespace,
                                     object->meta->name);
 
-    if (entry->row != 0)
-        return twice(loaded, err);
+    if (entry->row != 0) {
+        set_twin_aside(l, loaded);
+        return;
+    }
     entry->row = loaded->row;
     entry->deltas = loaded->deltas;
     entry->n_deltas = loaded->n_deltas;
@@ -222,7 +291,6 @@ place(struct store *s, struct loaded *loaded, struct error *err)
     loaded->section->count++;
     if (loaded->section->expiry != NULL)
         expiry_touch(loaded->section->expiry, entry);
-    return 0;
 }
 
 /* All that was handed in so far. */
@@ -231,7 +299,6 @@ place_all(struct loader *l)
 {
     struct loaded *loaded;
     size_t n;
-    struct error err = {0};
     int r;
 
     pthread_mutex_lock(&l->lock);
@@ -242,11 +309,8 @@ place_all(struct loader *l)
     l->n_loaded = l->capacity = 0;
     pthread_mutex_unlock(&l->lock);
     for (size_t i = 0; i < n; i++) {
-        if (r == 0) {
-            r = place(l->store, &loaded[i], &err);
-            if (r < 0)
-                fail(l, r, &err);
-        }
+        if (r == 0)
+            place(l, &loaded[i]);
         object_unref(loaded[i].object);
         free(loaded[i].deltas);
     }
@@ -254,10 +318,12 @@ place_all(struct loader *l)
 }
 
 static void
-hand_in(struct loader *l, const struct portion *p, size_t n)
+hand_in(struct loader *l, const struct portion *p)
 {
     pthread_mutex_lock(&l->lock);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < p->n; i++) {
+        if (p->made[i].object == NULL)
+            continue;
         xgrow(l->loaded, l->n_loaded, l->capacity);
         l->loaded[l->n_loaded++] = p->made[i];
     }
@@ -279,19 +345,12 @@ loader_main(void *arg)
     struct portion *p = xnew(struct portion);
     struct patterns *patterns = borrow_patterns(l);
     struct restorer *restorer = restorer_new(patterns);
-    struct error err = {0};
 
     strbuf_init(&p->text);
     while (take_portion(l, p)) {
-        size_t n = 0;
-        int r = 0;
-
-        while (n < p->n
-               && (r = make(&p->rows[n], restorer, &p->made[n], &err)) == 0)
-            n++;
-        hand_in(l, p, n);
-        if (r < 0)
-            fail(l, r, &err);
+        for (size_t i = 0; i < p->n; i++)
+            make(l, &p->rows[i], restorer, &p->made[i]);
+        hand_in(l, p);
         if (pthread_equal(pthread_self(), l->opener))
             place_all(l);
     }
@@ -338,8 +397,30 @@ load_secret(const char *name, const char *value, void *context)
     free(map_put(s->secrets, name, xstrdup(value)));
 }
 
+static int
+drop_discarded(struct loader *l,
+               const struct engine_counters *counters,
+               struct error *err)
+{
+    const struct engine_batch batch = {
+        .expected_revision = counters->revision,
+        .after = *counters,
+        .ops = l->discarded,
+        .n_ops = l->n_discarded,
+    };
+
+    if (l->n_discarded == 0)
+        return 0;
+    return l->engine->ops->apply(l->engine, &batch, err) == ENGINE_COMMITTED
+               ? 0
+               : err->code;
+}
+
 int
-store_load(struct store *s, struct engine *engine, struct error *err)
+store_load(struct store *s,
+           struct engine *engine,
+           const struct engine_counters *counters,
+           struct error *err)
 {
     struct loader l = {
         .store = s,
@@ -358,5 +439,8 @@ store_load(struct store *s, struct engine *engine, struct error *err)
     place_all(&l);
     pthread_mutex_destroy(&l.lock);
     engine->ops->scan_close(l.scan);
-    return l.result < 0 ? error_set(err, l.result, "%s", l.err.text) : 0;
+    r = l.result < 0 ? error_set(err, l.result, "%s", l.err.text)
+                     : drop_discarded(&l, counters, err);
+    free(l.discarded);
+    return r;
 }

@@ -57,6 +57,14 @@ ask_refused(void *context)
 }
 
 static double
+ask_damaged(void *context)
+{
+    const struct question *q = context;
+
+    return (double)store_count_damaged(q->store);
+}
+
+static double
 ask_free(void *context)
 {
     const struct question *q = context;
@@ -83,6 +91,9 @@ static const struct {
     {"kiln_store_refused",
      "Commits refused since the start because the disk was full.",
      ask_refused},
+    {"kiln_store_damaged",
+     "Rows of the store that could not be read and are kept aside.",
+     ask_damaged},
     {"kiln_store_free_bytes",
      "What may still be written to the file system of the state directory.",
      ask_free},

@@ -46,6 +46,10 @@ static const char *const steps[SCHEMA_VERSION] = {
     "CREATE TABLE secrets ("
     " name TEXT PRIMARY KEY NOT NULL,"
     " value TEXT NOT NULL);",
+
+    /* Of what was written since (checksum.h). */
+    "ALTER TABLE objects ADD COLUMN checksum INTEGER;"
+    "ALTER TABLE deltas ADD COLUMN checksum INTEGER;",
 };
 
 static int

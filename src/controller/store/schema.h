@@ -13,7 +13,7 @@
 
 struct error;
 
-#define SCHEMA_VERSION 2
+#define SCHEMA_VERSION 3
 
 /* -ENOTSUP: of a later version, or not Kiln's. */
 int schema_bring_up(sqlite3 *db, struct error *err);

@@ -16,6 +16,7 @@
 #include "controller/store/lane.h"
 #include "controller/store/lookup.h"
 #include "controller/store/meter.h"
+#include "controller/store/quarantine.h"
 #include "controller/store/shelf.h"
 #include "controller/store/space.h"
 #include "controller/store/statedir.h"
@@ -116,6 +117,7 @@ make_empty(const struct store_settings *settings)
     s->watchers = watchers_new(s->lookups, settings->n_indexes);
     s->blobs = blob_counts_new();
     s->secrets = map_new();
+    s->quarantine = quarantine_new();
     s->patterns = patterns_new();
     s->gathering = batch_new();
     s->gathering_events = batch_new();
@@ -183,7 +185,7 @@ open_main(struct store *s, struct error *err)
     if (r < 0)
         return r;
     s->opened_at = counters.revision;
-    r = store_load(s, s->engine, err);
+    r = store_load(s, s->engine, &counters, err);
     if (r == 0)
         r = reserve_revisions(s, &counters, err);
     if (r < 0) {
@@ -217,7 +219,7 @@ open_events(struct store *s, struct error *err)
 
     if (r < 0)
         return r;
-    r = store_load(s, engine, err);
+    r = store_load(s, engine, &counters, err);
     if (r < 0) {
         engine->ops->close(engine);
         return r;
@@ -300,6 +302,7 @@ free_all(struct store *s)
     free(s->lookups);
     blob_counts_free(s->blobs);
     free_secrets(s->secrets);
+    quarantine_free(s->quarantine);
     patterns_free(s->patterns);
     space_close(s->space);
     statedir_close(s->directory);
@@ -319,6 +322,13 @@ say_opened(const struct store *s, int64_t took_us)
              (long long)(took_us / 1000),
              objects,
              (long long)s->committed.revision);
+    if (quarantine_count(s->quarantine) > 0)
+        log_error("%zu of the objects in '%s' cannot be read and are kept "
+                  "aside: nobody sees them, nothing that belongs to them is "
+                  "removed, and their names are not given again. See "
+                  "--check-store in kiln-controller(8)",
+                  quarantine_count(s->quarantine),
+                  s->settings.directory);
 }
 
 static int

@@ -35,6 +35,7 @@ struct patterns;
 struct store;
 struct store_txn;
 struct store_watch;
+struct strbuf;
 
 /* An index over objects of a kind: the value it has, or NULL for none. */
 struct store_index {
@@ -68,11 +69,11 @@ struct store_settings {
 };
 
 /* Life. Open: -EBUSY when another process holds the directory (it is named),
- * -EUCLEAN when the database fails its integrity check, -ENOTSUP for a schema
- * of a later version or a network file system,
- * -ENOENT when there is no store and must_exist. Close waits for the last commit
- * and tells those who wait for it, so it comes before they are freed; watches
- * end with it.
+ * -EUCLEAN when the database fails SQLite's own check (a row that cannot be read
+ * is kept aside instead, see below), -ENOTSUP for a schema of a later version or
+ * a network file system, -ENOENT when there is no store and must_exist. Close
+ * waits for the last commit and tells those who wait for it, so it comes before
+ * they are freed; watches end with it.
  */
 int store_open(const struct store_settings *settings,
                struct store **ret_store,
@@ -125,6 +126,32 @@ void store_visit_index(struct store *store,
                        const char *value,
                        store_visit_fn *visit,
                        void *context);
+
+/* Rows that could not be read when the store was opened. They are kept as they
+ * are, are no objects, and never change while the store is open; these calls
+ * may be made by any thread. Is damaged: such a row has that key; names: the
+ * uid stands in one, as its own or its owner's. Drop: of a store that is
+ * closed; what stood in the row is added to `out`.
+ */
+struct store_damaged {
+    int64_t row;
+    char *key; /* "pods/NAMESPACE/NAME", "nodes/NAME" */
+    char *why;
+    const struct kind *kind; /* or NULL: not known */
+    int64_t last_revision;
+    bool is_lone_change; /* not an object, but a change of none */
+};
+size_t store_count_damaged(const struct store *store);
+const struct store_damaged *store_damaged(const struct store *store, size_t i);
+bool store_is_damaged(const struct store *store,
+                      const struct kind *kind,
+                      const char *namespace,
+                      const char *name);
+bool store_names_damaged(const struct store *store, const char *uid);
+int store_drop_damaged(const char *directory,
+                       const struct store_damaged *damaged,
+                       struct strbuf *out,
+                       struct error *err);
 
 /* Change. A transaction's changes get consecutive revisions and are published
  * together. Begin, then for each change ask for the revision that it will

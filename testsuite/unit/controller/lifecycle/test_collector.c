@@ -129,6 +129,46 @@ finalizers_of_job(void)
     return find(&job_kind, "j")->meta->finalizers.count;
 }
 
+static bool
+is_uid_of_set(UNUSED const struct kind *kind,
+              UNUSED const char *namespace,
+              UNUSED const char *name,
+              const char *uid,
+              UNUSED void *context)
+{
+    return strcmp(uid, "damaged") == 0;
+}
+
+static void
+put_dependent(const char *name, const char *owner_uid)
+{
+    fake_client_put(
+        api,
+        &config_map_kind,
+        arena_printf(arena,
+                     "{\"metadata\":{\"name\":\"%s\",\"namespace\":"
+                     "\"default\",\"ownerReferences\":[{\"apiVersion\":\"v1\","
+                     "\"kind\":\"ConfigMap\",\"name\":\"owner\","
+                     "\"uid\":\"%s\"}]}}",
+                     name,
+                     owner_uid));
+}
+
+START_TEST(what_an_object_owns_that_cannot_be_read_stays)
+{
+    begin();
+    stock_ask_damaged(stock, is_uid_of_set, NULL);
+
+    put_dependent("of-damaged", "damaged");
+    put_dependent("of-none", "gone");
+    settle();
+
+    ck_assert_ptr_nonnull(find(&config_map_kind, "of-damaged"));
+    ck_assert_ptr_null(find(&config_map_kind, "of-none"));
+    end();
+}
+END_TEST
+
 START_TEST(in_the_foreground_the_job_goes_when_its_pods_have)
 {
     begin();
@@ -172,5 +212,6 @@ START_TEST(another_users_dependent_holds_no_deletion)
 END_TEST
 
 SUITE("collector",
+      what_an_object_owns_that_cannot_be_read_stays,
       another_users_dependent_holds_no_deletion,
       in_the_foreground_the_job_goes_when_its_pods_have)

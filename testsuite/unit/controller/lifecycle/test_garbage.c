@@ -123,6 +123,29 @@ START_TEST(pods_whose_job_is_gone_go_too)
 }
 END_TEST
 
+static bool
+is_job_j(const struct kind *kind,
+         UNUSED const char *namespace,
+         const char *name,
+         UNUSED const char *uid,
+         UNUSED void *context)
+{
+    return kind == &job_kind && strcmp(name, "j") == 0;
+}
+
+START_TEST(pods_of_a_job_that_cannot_be_read_stay)
+{
+    begin();
+    stock_ask_damaged(stock, is_job_j, NULL);
+
+    put_pod("of-damaged", "Job", "u0");
+    settle();
+
+    ck_assert_ptr_nonnull(find(&pod_kind, "of-damaged"));
+    end();
+}
+END_TEST
+
 START_TEST(a_delete_that_fails_is_tried_again)
 {
     begin();
@@ -140,4 +163,5 @@ END_TEST
 
 SUITE("garbage",
       pods_whose_job_is_gone_go_too,
+      pods_of_a_job_that_cannot_be_read_stay,
       a_delete_that_fails_is_tried_again)

@@ -370,6 +370,29 @@ START_TEST(pods_go_when_fewer_are_wanted)
 }
 END_TEST
 
+static bool
+is_anything(UNUSED const struct kind *kind,
+            UNUSED const char *namespace,
+            UNUSED const char *name,
+            UNUSED const char *uid,
+            UNUSED void *context)
+{
+    return true;
+}
+
+START_TEST(a_job_that_a_damaged_row_names_is_let_alone)
+{
+    begin();
+    stock_ask_damaged(stock, is_anything, NULL);
+
+    put_job();
+
+    ck_assert_uint_eq(fake_client_count(api, &pod_kind), 0);
+    ck_assert(!job_is_finished(the_job()));
+    end();
+}
+END_TEST
+
 START_TEST(a_job_of_another_controller_is_let_alone)
 {
     begin();
@@ -392,4 +415,5 @@ SUITE("job_control",
       a_requeue_waits_for_the_pod_that_is_being_made,
       a_pod_that_is_never_seen_is_made_anew,
       pods_go_when_fewer_are_wanted,
+      a_job_that_a_damaged_row_names_is_let_alone,
       a_job_of_another_controller_is_let_alone)

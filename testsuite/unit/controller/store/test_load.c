@@ -5,6 +5,7 @@
 
 #include "controller/store/sql.h"
 #include "controller/store/store.h"
+#include "lib/base/strbuf.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/store/place.h"
 
@@ -23,29 +24,54 @@ tamper(const struct place *p, const char *text)
 
 static const struct {
     const char *does;
-    const char *says;
-    int result;
+    const char *key;  /* that is kept aside */
+    const char *says; /* why */
 } tampers[] = {
-    {"UPDATE objects SET body = '{\"kind\":'", "row ", -EUCLEAN},
-    {"UPDATE objects SET body = '[]'", "row ", -EUCLEAN},
-    {"UPDATE objects SET body = ''", "row ", -EUCLEAN},
-    {"UPDATE objects SET revision = 77", "revision 77", -EUCLEAN},
-    {"INSERT INTO objects SELECT id + 5, kind, namespace, name, revision, body"
-     " FROM objects WHERE name = 'x'",
-     "'x' twice",
-     -EUCLEAN},
-    {"INSERT INTO deltas VALUES (9, 1, '{')", "revision 9", -EUCLEAN},
-    {"INSERT INTO deltas VALUES (9, 1, '{\"spec\":7}')", "spec", -EUCLEAN},
-    {"INSERT INTO deltas VALUES (9, 0, '{}')", "no object", -EUCLEAN},
-    {"UPDATE objects SET kind = 'unicorns'", "'unicorns'", -ENOTSUP},
-    {"DELETE FROM counters", "counters", -EUCLEAN},
+    {"UPDATE objects SET body = '{\"kind\":' WHERE name = 'x'",
+     "pods/a/x",
+     "checksum"},
+    {"UPDATE objects SET body = '{\"kind\":', checksum = NULL"
+     " WHERE name = 'x'",
+     "pods/a/x",
+     "row 1"},
+    {"UPDATE objects SET body = '[]', checksum = NULL WHERE name = 'x'",
+     "pods/a/x",
+     "row 1"},
+    {"UPDATE objects SET body = '', checksum = NULL WHERE name = 'x'",
+     "pods/a/x",
+     "row 1"},
+    {"UPDATE objects SET revision = 77 WHERE name = 'x'",
+     "pods/a/x",
+     "checksum"},
+    {"UPDATE objects SET revision = 77, checksum = NULL WHERE name = 'x'",
+     "pods/a/x",
+     "revision 77"},
+    {"UPDATE objects SET body = replace(body, '\"n1\"', '\"n2\"')"
+     " WHERE name = 'x'",
+     "pods/a/x",
+     "checksum"},
+    {"UPDATE objects SET id = 5 WHERE name = 'x'", "pods/a/x", "checksum"},
+    {"INSERT INTO objects SELECT id + 5, kind, namespace, name, revision,"
+     " body, NULL FROM objects WHERE name = 'x'",
+     "pods/a/x",
+     "twice"},
+    {"INSERT INTO deltas VALUES (9, 1, '{', NULL)", "pods/a/x", "revision 9"},
+    {"INSERT INTO deltas VALUES (9, 1, '{\"spec\":7}', NULL)",
+     "pods/a/x",
+     "spec"},
+    {"INSERT INTO deltas VALUES (9, 1, '{}', 7)", "pods/a/x", "checksum"},
+    {"INSERT INTO deltas VALUES (9, 0, '{}', NULL)", "changes/9", "no object"},
+    {"INSERT INTO deltas VALUES (9, 99, '{}', NULL)", "changes/9", "no object"},
+    {"UPDATE objects SET kind = 'unicorns' WHERE name = 'x'",
+     "unicorns/a/x",
+     "does not know"},
 };
 
-START_TEST(what_no_store_would_write_is_refused_and_named)
+START_TEST(what_no_store_would_write_is_kept_aside_and_the_rest_is_there)
 {
     for (size_t i = 0; i < ARRAY_SIZE(tampers); i++) {
         struct place p;
-        struct error err = {0};
+        const struct store_damaged *d;
 
         place_init(&p);
         place_put(&p, "x", "n1");
@@ -54,20 +80,116 @@ START_TEST(what_no_store_would_write_is_refused_and_named)
         store_close(p.store);
         tamper(&p, tampers[i].does);
 
-        ck_assert_msg(place_try_open(&p, &err) == tampers[i].result,
-                      "%s: %s",
-                      tampers[i].does,
-                      err.text);
+        place_open(&p);
 
-        ck_assert_msg(strstr(err.text, tampers[i].says) != NULL,
+        ck_assert_ptr_nonnull(place_find(&p, "y"));
+        ck_assert_uint_eq(store_count_damaged(p.store), 1);
+        d = store_damaged(p.store, 0);
+        ck_assert_str_eq(d->key, tampers[i].key);
+        ck_assert_msg(strstr(d->why, tampers[i].says) != NULL,
                       "%s: %s",
                       tampers[i].does,
-                      err.text);
-        ck_assert(tampers[i].result != -EUCLEAN
-                  || strstr(err.text, "backup") != NULL);
-        loop_free(p.loop);
-        scratch_freep(&p.directory);
+                      d->why);
+        place_put(&p, "z", "n1");
+        place_settle(&p);
+        place_reopen(&p);
+        ck_assert_uint_eq(store_count_damaged(p.store), 1);
+        ck_assert_ptr_nonnull(place_find(&p, "z"));
+        place_fini(&p);
     }
+}
+END_TEST
+
+#define UID "6a6f6273-0000-4000-8000-000000000001"
+
+START_TEST(a_row_kept_aside_answers_for_its_key_and_uids_until_it_is_dropped)
+{
+    struct place p;
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct store_damaged d;
+    struct error err = {0};
+
+    place_init(&p);
+    place_put(&p, "x", "n1");
+    place_settle(&p);
+    store_close(p.store);
+    tamper(&p, "UPDATE objects SET body = '{\"uid\":\"" UID "\"!'");
+    place_open(&p);
+    ck_assert_ptr_null(place_find(&p, "x"));
+    ck_assert(store_is_damaged(p.store, &pod_kind, "a", "x"));
+    ck_assert(!store_is_damaged(p.store, &pod_kind, "a", "y"));
+    ck_assert(!store_is_damaged(p.store, &job_kind, "a", "x"));
+    ck_assert(store_names_damaged(p.store, UID));
+    ck_assert(!store_names_damaged(p.store, "6a6f6273"));
+    d = *store_damaged(p.store, 0);
+    store_close(p.store);
+
+    ck_assert_msg(store_drop_damaged(p.directory, &d, &text, &err) == 0,
+                  "%s",
+                  err.text);
+
+    ck_assert_str_eq(text.text, "{\"uid\":\"" UID "\"!\n");
+    place_open(&p);
+    ck_assert_uint_eq(store_count_damaged(p.store), 0);
+    ck_assert(!store_is_damaged(p.store, &pod_kind, "a", "x"));
+    place_put(&p, "x", "n1");
+    place_reopen(&p);
+    ck_assert_ptr_nonnull(place_find(&p, "x"));
+    place_fini(&p);
+}
+END_TEST
+
+static void
+put_lease(struct place *p)
+{
+    struct store_txn *txn = store_begin(p->store);
+
+    store_txn_put(txn,
+                  place_object(&lease_kind,
+                               store_txn_revision(txn),
+                               "a",
+                               "l",
+                               ",\"spec\":{\"leaseDurationSeconds\":40}"),
+                  NULL);
+    store_commit(txn, NULL, NULL);
+    place_settle(p);
+}
+
+START_TEST(a_lease_that_cannot_be_read_is_dropped_and_made_anew)
+{
+    struct place p;
+
+    place_init(&p);
+    put_lease(&p);
+    store_close(p.store);
+    tamper(&p, "UPDATE objects SET body = replace(body, '40', '41')");
+
+    place_open(&p);
+
+    ck_assert_uint_eq(store_count_damaged(p.store), 0);
+    ck_assert_uint_eq(store_count(p.store, &lease_kind), 0);
+    put_lease(&p);
+    place_reopen(&p);
+    ck_assert_uint_eq(store_count(p.store, &lease_kind), 1);
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(a_store_without_counters_is_refused)
+{
+    struct place p;
+    struct error err = {0};
+
+    place_init(&p);
+    store_close(p.store);
+    tamper(&p, "DELETE FROM counters");
+
+    ck_assert_int_eq(place_try_open(&p, &err), -EUCLEAN);
+
+    ck_assert_ptr_nonnull(strstr(err.text, "counters"));
+    ck_assert_ptr_nonnull(strstr(err.text, "backup"));
+    loop_free(p.loop);
+    scratch_freep(&p.directory);
 }
 END_TEST
 
@@ -119,6 +241,9 @@ START_TEST(a_store_in_use_is_not_opened_again)
 END_TEST
 
 SUITE("load",
-      what_no_store_would_write_is_refused_and_named,
+      what_no_store_would_write_is_kept_aside_and_the_rest_is_there,
+      a_row_kept_aside_answers_for_its_key_and_uids_until_it_is_dropped,
+      a_lease_that_cannot_be_read_is_dropped_and_made_anew,
+      a_store_without_counters_is_refused,
       many_objects_all_come_back,
       a_store_in_use_is_not_opened_again)

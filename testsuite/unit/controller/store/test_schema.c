@@ -78,6 +78,44 @@ START_TEST(a_store_of_the_first_version_is_brought_up_with_all_it_holds)
 }
 END_TEST
 
+START_TEST(rows_of_the_second_version_have_no_checksum_until_they_are_written)
+{
+    struct place p;
+    CLEANUP_FREE char *path = NULL;
+    sqlite3 *db = NULL;
+
+    place_init(&p);
+    store_close(p.store);
+    scratch_freep(&p.directory);
+    p.directory = scratch_new();
+    path = path_in(p.directory);
+    ck_assert_int_eq(sql_open(path, &db, NULL), 0);
+    ck_assert_int_eq(schema_bring_up_to(db, 2, NULL), 0);
+    ck_assert_int_eq(
+        sql_exec(db,
+                 "INSERT INTO objects VALUES (7, 'pods', 'a', 'x', 7, "
+                 "'{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
+                 "\"name\":\"x\",\"namespace\":\"a\",\"resourceVersion\":"
+                 "\"7\"},\"spec\":{\"nodeName\":\"n1\"}}');"
+                 "INSERT INTO deltas VALUES (8, 7, "
+                 "'{\"spec\":{\"nodeName\":\"n2\"}}');"
+                 "UPDATE counters SET revision = 9, job_id = 41",
+                 NULL),
+        0);
+    sql_close(db);
+
+    place_open(&p);
+    ck_assert_int_eq(place_find(&p, "x")->revision, 8);
+    ck_assert_str_eq(pod_of(place_find(&p, "x"))->spec.node_name, "n2");
+    place_put(&p, "x", "n3");
+    place_reopen(&p);
+
+    ck_assert_str_eq(pod_of(place_find(&p, "x"))->spec.node_name, "n3");
+    ck_assert_uint_eq(store_count_damaged(p.store), 0);
+    place_fini(&p);
+}
+END_TEST
+
 static const struct refusal {
     const char *does;
     const char *says;
@@ -121,4 +159,5 @@ END_TEST
 SUITE("schema",
       a_new_file_gets_the_present_schema_and_keeps_it,
       a_store_of_the_first_version_is_brought_up_with_all_it_holds,
+      rows_of_the_second_version_have_no_checksum_until_they_are_written,
       a_database_of_another_is_refused_and_left_alone)
