@@ -95,8 +95,8 @@ refuse_precondition(struct request *q,
     return false;
 }
 
-static bool
-check_preconditions(struct request *q, const struct object *object)
+bool
+delete_is_meant(struct request *q, const struct object *object)
 {
     const struct options *o = &q->options;
 
@@ -354,7 +354,7 @@ verb_delete(struct request *q)
     struct deletion d = {.q = q, .object = write_find(q)};
 
     if (d.object != NULL && authorization_covers(q, d.object)
-        && check_preconditions(q, d.object) && admission_delete(q, d.object))
+        && delete_is_meant(q, d.object) && admission_delete(q, d.object))
         delete_object(&d);
     finish(&d);
 }

@@ -269,11 +269,13 @@ verb_evict(struct request *q)
         return;
     }
     pod = write_find(q);
-    if (pod == NULL || !authorization_covers(q, pod)
+    /* What is refused charges no budget, by which others would not be evicted. */
+    if (pod == NULL || !authorization_covers(q, pod) || !delete_is_meant(q, pod)
         || !consult_budget(q, pod)) {
         request_finish_durably(q);
         return;
     }
+    q->options.precondition_version = NULL; /* the mark is another version */
     q->outer_done = q->done;
     q->done = deleted;
     verb_delete(q);

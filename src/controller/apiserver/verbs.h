@@ -6,6 +6,9 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
+struct object;
 struct request;
 
 /* get.c, page.c */
@@ -19,6 +22,9 @@ void verb_patch(struct request *q);
 
 /* delete.c */
 void verb_delete(struct request *q);
+
+/* Whether it is still the object that the request means; else a 409. */
+bool delete_is_meant(struct request *q, const struct object *object);
 void verb_delete_collection(struct request *q);
 
 /* self_review.c: who the caller is, and what they may */
