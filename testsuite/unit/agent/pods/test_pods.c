@@ -15,6 +15,8 @@
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/client/announcer.h"
+#include "lib/client/client.h"
+#include "lib/loop/loop.h"
 #include "lib/loop/workers.h"
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/scratch.h"
@@ -75,6 +77,7 @@ end(void)
     pods_free(world.pods);
     announcer_free(world.announcer);
     workers_free(world.workers);
+    loop_drain(fake_client_client(world.api)->loop); /* what they had done */
     spares_free(world.spares);
     scratch_freep(&world.place);
     fake_client_free(world.api);

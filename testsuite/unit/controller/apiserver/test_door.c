@@ -70,6 +70,7 @@ house_fini(struct house *h)
     workers_free(h->w.workers);
     loop_drain(h->w.loop);
     apiserver_free(h->w.server);
+    user_counts_free(h->w.counts);
     auth_server_free(h->auth);
     notary_free(h->notary);
     fake_realm_fini(&h->realm);
