@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/state_counts.h"
+
+#include <check.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/lifecycle/stock.h"
+#include "lib/api/kind.h"
+#include "lib/base/metric.h"
+#include "lib/base/strbuf.h"
+#include "testsuite/lib/fake_client.h"
+#include "testsuite/lib/suite.h"
+
+static struct fake_client *api;
+static struct stock *stock;
+static struct metric_registry *registry;
+static struct state_counts *counts;
+
+static void
+begin(void)
+{
+    api = fake_client_new();
+    registry = metric_registry_new();
+    stock = stock_new(fake_client_client(api));
+    counts = state_counts_new(stock, registry);
+    stock_start(stock);
+    fake_client_run(api);
+}
+
+static void
+end(void)
+{
+    state_counts_free(counts);
+    stock_free(stock);
+    metric_registry_free(registry);
+    fake_client_free(api);
+}
+
+static void PRINTF(2, 3) put(const struct kind *kind, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    fake_client_put(api, kind, text);
+    fake_client_run(api);
+}
+
+/* The series that are not 0, each as "labels=value ". */
+static const char *
+look(const char *family)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    static char found[512];
+    char *line, *rest;
+    size_t length = strlen(family);
+
+    found[0] = '\0';
+    metric_format(registry, &text);
+    for (line = strtok_r(text.text, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        const char *value = strrchr(line, ' ');
+
+        if (strncmp(line, family, length) != 0 || line[length] != '{'
+            || strcmp(value, " 0") == 0)
+            continue;
+        strncat(found, line + length, sizeof(found) - strlen(found) - 2);
+        strcat(found, ";");
+    }
+    return found;
+}
+
+/* ---- Nodes ---- */
+
+static void
+put_node(const char *name, const char *spec, const char *ready)
+{
+    put(&node_kind,
+        "{\"metadata\":{\"name\":\"%s\"},\"spec\":{%s},\"status\":{"
+        "\"conditions\":[{\"type\":\"Ready\",\"status\":\"%s\"}]}}",
+        name,
+        spec,
+        ready);
+}
+
+START_TEST(a_node_is_in_one_state)
+{
+    begin();
+    put_node("n1", "", "True");
+    put_node("n2", "", "True");
+    put_node("n3", "\"unschedulable\":true", "True");
+    ck_assert_str_eq(look("kiln_nodes"),
+                     "{state=\"Cordoned\"} 1;{state=\"Ready\"} 2;");
+
+    put_node("n1", "\"unschedulable\":true", "Unknown");
+    put_node("n2",
+             "\"taints\":[{\"key\":\"node.kubernetes.io/out-of-service\","
+             "\"effect\":\"NoExecute\"}]",
+             "False");
+    ck_assert_str_eq(
+        look("kiln_nodes"),
+        "{state=\"Cordoned\"} 1;{state=\"Fenced\"} 1;{state=\"NotReady\"} 1;");
+
+    fake_client_remove(api, &node_kind, NULL, "n1");
+    fake_client_remove(api, &node_kind, NULL, "n2");
+    fake_client_remove(api, &node_kind, NULL, "n3");
+    fake_client_run(api);
+    ck_assert_str_eq(look("kiln_nodes"), "");
+    end();
+}
+END_TEST
+
+/* ---- Jobs ---- */
+
+static void
+put_job(const char *namespace, const char *spec, const char *status)
+{
+    put(&job_kind,
+        "{\"metadata\":{\"name\":\"j\",\"namespace\":\"%s\"},\"spec\":{%s"
+        "\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\"}]}}},"
+        "\"status\":{%s}}",
+        namespace,
+        spec,
+        status);
+}
+
+static void
+fail_job(const char *namespace, const char *reason)
+{
+    char status[256];
+
+    snprintf(status,
+             sizeof(status),
+             "\"conditions\":[{\"type\":\"Failed\",\"status\":\"True\","
+             "\"reason\":\"%s\"}]",
+             reason);
+    put_job(namespace, "", status);
+}
+
+START_TEST(a_job_goes_from_state_to_state_and_out)
+{
+    begin();
+    put_job("physics", "\"suspend\":true,", "");
+    ck_assert_str_eq(look("kiln_jobs"),
+                     "{namespace=\"physics\",state=\"Held\",reason=\"\"} 1;");
+    put_job("physics", "", "");
+    ck_assert_str_eq(
+        look("kiln_jobs"),
+        "{namespace=\"physics\",state=\"Pending\",reason=\"\"} 1;");
+    put_job("physics", "", "\"active\":1,\"ready\":1");
+    ck_assert_str_eq(
+        look("kiln_jobs"),
+        "{namespace=\"physics\",state=\"Running\",reason=\"\"} 1;");
+    fail_job("physics", "DeadlineExceeded");
+    ck_assert_str_eq(look("kiln_jobs"),
+                     "{namespace=\"physics\",state=\"Failed\",reason="
+                     "\"DeadlineExceeded\"} 1;");
+
+    fake_client_remove(api, &job_kind, "physics", "j");
+    fake_client_run(api);
+    ck_assert_str_eq(look("kiln_jobs"), "");
+    end();
+}
+END_TEST
+
+START_TEST(a_job_that_succeeded_is_complete)
+{
+    begin();
+    put_job("physics",
+            "",
+            "\"conditions\":[{\"type\":\"Complete\",\"status\":\"True\"}]");
+
+    ck_assert_str_eq(
+        look("kiln_jobs"),
+        "{namespace=\"physics\",state=\"Complete\",reason=\"\"} 1;");
+    end();
+}
+END_TEST
+
+START_TEST(reasons_that_are_not_ours_are_one)
+{
+    begin();
+    fail_job("a", "SomebodysOwn");
+    fail_job("b", "AndAnother");
+
+    ck_assert_str_eq(look("kiln_jobs"),
+                     "{namespace=\"a\",state=\"Failed\",reason=\"Other\"} 1;"
+                     "{namespace=\"b\",state=\"Failed\",reason=\"Other\"} 1;");
+    end();
+}
+END_TEST
+
+/* Those behind the thousandth share one, and leave it. */
+START_TEST(namespaces_beyond_a_thousand_are_counted_together)
+{
+    char name[16];
+
+    begin();
+    for (int i = 0; i < 1002; i++) {
+        snprintf(name, sizeof(name), "ns%d", i);
+        put_job(name, "\"suspend\":true,", "");
+    }
+    for (int i = 0; i < 1000; i++) {
+        snprintf(name, sizeof(name), "ns%d", i);
+        fake_client_remove(api, &job_kind, name, "j");
+    }
+    fake_client_run(api);
+    ck_assert_str_eq(look("kiln_jobs"),
+                     "{namespace=\"(others)\",state=\"Held\",reason=\"\"} 2;");
+
+    fake_client_remove(api, &job_kind, "ns1000", "j");
+    put_job("ns1001", "", "");
+    ck_assert_str_eq(
+        look("kiln_jobs"),
+        "{namespace=\"(others)\",state=\"Pending\",reason=\"\"} 1;");
+    end();
+}
+END_TEST
+
+/* ---- Pods ---- */
+
+static void
+put_pod(const char *name, const char *status)
+{
+    put(&pod_kind,
+        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"x\"},\"spec\":{"
+        "\"containers\":[{\"name\":\"main\"}]},\"status\":{%s}}",
+        name,
+        status);
+}
+
+START_TEST(pods_are_counted_by_phase_and_by_why_they_wait_or_ended)
+{
+    begin();
+    put_pod("new", "");
+    put_pod("waits",
+            "\"phase\":\"Pending\",\"conditions\":[{\"type\":"
+            "\"PodScheduled\",\"status\":\"False\",\"reason\":"
+            "\"Unschedulable\"}]");
+    put_pod("runs", "\"phase\":\"Running\"");
+    put_pod("ended", "\"phase\":\"Failed\",\"reason\":\"OOMKilled\"");
+    put_pod("odd", "\"phase\":\"Failed\",\"reason\":\"SomebodysOwn\"");
+    ck_assert_str_eq(
+        look("kiln_pods"),
+        "{namespace=\"x\",phase=\"Failed\",reason=\"OOMKilled\"} 1;"
+        "{namespace=\"x\",phase=\"Failed\",reason=\"Other\"} 1;"
+        "{namespace=\"x\",phase=\"Pending\",reason=\"\"} 1;"
+        "{namespace=\"x\",phase=\"Pending\",reason=\"Unschedulable\"} 1;"
+        "{namespace=\"x\",phase=\"Running\",reason=\"\"} 1;");
+
+    put_pod("waits", "\"phase\":\"Running\"");
+    fake_client_remove(api, &pod_kind, "x", "ended");
+    fake_client_remove(api, &pod_kind, "x", "odd");
+    fake_client_remove(api, &pod_kind, "x", "new");
+    fake_client_run(api);
+    ck_assert_str_eq(look("kiln_pods"),
+                     "{namespace=\"x\",phase=\"Running\",reason=\"\"} 2;");
+    end();
+}
+END_TEST
+
+START_TEST(who_does_not_lead_counts_nothing)
+{
+    begin();
+    put_node("n1", "", "True");
+    put_pod("runs", "\"phase\":\"Running\"");
+    put_job("physics", "", "");
+
+    state_counts_free(counts);
+    counts = NULL;
+
+    ck_assert_str_eq(look("kiln_nodes"), "");
+    ck_assert_str_eq(look("kiln_jobs"), "");
+    ck_assert_str_eq(look("kiln_pods"), "");
+    end();
+}
+END_TEST
+
+SUITE("state_counts",
+      a_node_is_in_one_state,
+      a_job_goes_from_state_to_state_and_out,
+      a_job_that_succeeded_is_complete,
+      reasons_that_are_not_ours_are_one,
+      namespaces_beyond_a_thousand_are_counted_together,
+      pods_are_counted_by_phase_and_by_why_they_wait_or_ended,
+      who_does_not_lead_counts_nothing)
