@@ -162,9 +162,17 @@ then
         "$(wc -l <"$cluster/full/audit.log")"
     like "it is said once" "$(grep -c 'audit log cannot be written' \
         "$cluster/log/controller")" '^1$'
+    cp "$cluster/full/audit.log" "$cluster/before"
     : >"$cluster/full/audit.log"
     note_something 1
-    told() { grep -q '"dropped":' "$cluster/full/audit.log"; }
+    missing() {
+        curl -s --unix-socket "$cluster/socket" http://kiln/metrics |
+            awk '$1 == "kiln_audit_dropped_total" { print $2 }'
+    }
+    told() {
+        jq -es --argjson all "$(missing)" 'map(.dropped // 0) | add == $all' \
+            "$cluster/before" "$cluster/full/audit.log"
+    }
     ok "when there is room again, it says how many are missing" wait_for 5 told
     stop controller
     umount "$cluster/full"

@@ -30,7 +30,8 @@ struct audit_log {
 
     pthread_t thread;
     pthread_mutex_t lock; /* of what follows */
-    pthread_cond_t added;
+    pthread_cond_t added; /* to none; none waits while lines are gathered */
+    pthread_cond_t ends;
     struct strbuf queue;
     uint64_t n_queued; /* lines */
     uint64_t dropped;
@@ -183,6 +184,21 @@ write_batch(struct audit_log *a,
     pthread_mutex_unlock(&a->lock);
 }
 
+/* With the lock. A line for itself would cost its adder a wake-up. */
+static void
+gather(struct audit_log *a)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += AUDIT_LOG_GATHER_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    while (!a->is_ending
+           && pthread_cond_timedwait(&a->ends, &a->lock, &until) == 0)
+        ;
+}
+
 static void *
 work(void *arg)
 {
@@ -197,6 +213,7 @@ work(void *arg)
         pthread_mutex_lock(&a->lock);
         while (a->queue.length == 0 && !a->is_ending)
             pthread_cond_wait(&a->added, &a->lock);
+        gather(a);
         is_ending = a->is_ending;
         swapped = a->queue;
         a->queue = batch;
@@ -281,6 +298,7 @@ free_unstarted(struct audit_log *a)
     close_file(a);
     strbuf_fini(&a->queue);
     pthread_cond_destroy(&a->added);
+    pthread_cond_destroy(&a->ends);
     pthread_mutex_destroy(&a->lock);
     free(a->path);
     free(a);
@@ -304,6 +322,17 @@ is_on_same_disk(const char *file, const char *directory)
            && of_file.st_dev == of_directory.st_dev;
 }
 
+static void
+init_monotonic(pthread_cond_t *cond)
+{
+    pthread_condattr_t attr;
+
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
 int
 audit_log_open(const struct audit_log_settings *settings,
                struct audit_log **ret_log,
@@ -321,6 +350,7 @@ audit_log_open(const struct audit_log_settings *settings,
     strbuf_init(&a->queue);
     pthread_mutex_init(&a->lock, NULL);
     pthread_cond_init(&a->added, NULL);
+    init_monotonic(&a->ends);
     if (a->path != NULL)
         r = open_file(a, err);
     if (is_passing(r)) {
@@ -346,6 +376,7 @@ audit_log_free(struct audit_log *a)
     pthread_mutex_lock(&a->lock);
     a->is_ending = true;
     pthread_cond_signal(&a->added);
+    pthread_cond_signal(&a->ends);
     pthread_mutex_unlock(&a->lock);
     pthread_join(a->thread, NULL);
     free_unstarted(a);

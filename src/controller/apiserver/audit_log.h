@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* audit_log.h - lines of text that a thread of its own writes to a file
  *
- * Adding a line never waits for the disk: lines are kept in memory, up to
+ * Adding a line never waits for the disk, nor wakes the thread more often than
+ * once in AUDIT_LOG_GATHER_MS: lines are kept in memory meanwhile, up to
  * AUDIT_LOG_QUEUE_BYTES, and dropped and counted beyond that, or when the file
  * cannot be written. What was dropped is said in the file as soon as it can be
  * written again. The file is rotated by size: FILE.1 is the one before, up to
@@ -23,6 +24,7 @@
 
 #define AUDIT_LOG_QUEUE_BYTES  ((size_t)4 << 20)
 #define AUDIT_LOG_SPARED_BYTES ((size_t)1 << 20)
+#define AUDIT_LOG_GATHER_MS    10
 
 struct audit_log;
 struct error;

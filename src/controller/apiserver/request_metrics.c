@@ -42,9 +42,25 @@ static const double bounds[] = {
     60.0,
 };
 
+/* The series of requests of one sort, which to look up costs as much as a
+ * hundredth of the request.
+ */
+struct sort {
+    const struct kind *kind;
+    enum verb verb;
+    enum subresource subresource;
+    int code;
+    struct metric *total; /* NULL: none is kept here */
+    struct metric *duration;
+};
+
+/* Of each place the latest sort. */
+#define KEPT 512u
+
 struct request_metrics {
     struct metric_family *total;
     struct metric_family *duration;
+    struct sort kept[KEPT];
 };
 
 struct request_metrics *
@@ -72,24 +88,65 @@ request_metrics_free(struct request_metrics *m)
     free(m);
 }
 
+static void
+look_up(const struct request_metrics *m, struct sort *sort)
+{
+    const struct kind *kind = sort->kind;
+    const char *verb = kind != NULL ? verbs[sort->verb] : "OTHER";
+    const char *resource = kind != NULL ? kind->plural : "";
+    const char *subresource =
+        kind != NULL && sort->subresource != SUBRESOURCE_NONE
+            ? subresource_name(sort->subresource)
+            : "";
+    char code[8];
+
+    snprintf(code, sizeof(code), "%d", sort->code % 1000);
+    sort->total = metric_series(m->total, verb, resource, subresource, code);
+    sort->duration = metric_series(m->duration, verb, resource, subresource);
+}
+
+static struct sort *
+place_of(struct request_metrics *m, const struct sort *sort)
+{
+    uintptr_t hash = (uintptr_t)sort->kind / sizeof(*sort->kind);
+
+    hash = hash * 31 + sort->verb;
+    hash = hash * 31 + sort->subresource;
+    hash = hash * 31 + (unsigned)sort->code;
+    return &m->kept[hash % KEPT];
+}
+
+static const struct sort *
+sort_of(struct request_metrics *m, const struct request *q)
+{
+    const struct kind *kind = q->route.kind;
+    struct sort sort = {
+        .kind = kind,
+        .verb = kind != NULL ? q->route.verb : 0,
+        .subresource = kind != NULL ? q->route.subresource : SUBRESOURCE_NONE,
+        .code = q->reply.code,
+    };
+    struct sort *kept = place_of(m, &sort);
+
+    if (kept->total == NULL || kept->kind != sort.kind
+        || kept->verb != sort.verb || kept->subresource != sort.subresource
+        || kept->code != sort.code) {
+        look_up(m, &sort);
+        *kept = sort;
+    }
+    return kept;
+}
+
 void
 request_metrics_note(struct request_metrics *m,
                      const struct request *q,
                      int64_t took_us)
 {
-    const struct kind *kind = q->route.kind;
-    const char *verb, *resource, *subresource;
-    char code[8];
+    const struct sort *sort;
 
     if (m == NULL)
         return;
-    verb = kind != NULL ? verbs[q->route.verb] : "OTHER";
-    resource = kind != NULL ? kind->plural : "";
-    subresource = kind != NULL && q->route.subresource != SUBRESOURCE_NONE
-                      ? subresource_name(q->route.subresource)
-                      : "";
-    snprintf(code, sizeof(code), "%d", q->reply.code % 1000);
-    metric_count(metric_series(m->total, verb, resource, subresource, code), 1);
-    metric_observe(metric_series(m->duration, verb, resource, subresource),
-                   (double)took_us / 1e6);
+    sort = sort_of(m, q);
+    metric_count(sort->total, 1);
+    metric_observe(sort->duration, (double)took_us / 1e6);
 }
