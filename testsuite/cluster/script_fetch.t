@@ -33,6 +33,7 @@ turn() { # HOW
     signal n1 STOP
     id=$(as kilntest1 ksub --parsable --wrap "echo script $1 >>ran")
     wait_for 20 is_bound "$id" || note "job $id is not bound"
+    sleep 0.5 # the watch has told of it, too
     stop controller "$1"
     signal n1 CONT
     asks() { grep -q "cannot fetch the script.*job-$id" "$cluster/log/n1"; }

@@ -115,7 +115,7 @@ on_over(struct stay *stay, void *context)
 
 /* Later, as this one has still to be told. */
 static void
-on_freed(UNUSED struct stay *stay, void *context)
+on_holding_changed(UNUSED struct stay *stay, void *context)
 {
     struct pods *p = context;
 
@@ -131,7 +131,7 @@ add_stay(struct pods *p, const struct object *pod)
         .mountings = p->mountings,
         .commons = p->commons,
         .over = on_over,
-        .freed = on_freed,
+        .holding_changed = on_holding_changed,
         .given = sum_given,
         .context = p,
         .n_launched = &p->n_launched,
@@ -164,14 +164,17 @@ find_overlap(const struct pods *p, const struct object *pod, struct error *err)
 }
 
 /* The API gives cores to a pod when their holder has ended: what is left of
- * that here, after a restart of the agent for example, is waited for. One that
- * the API has running beside it is another matter.
+ * that here, after a restart of the agent for example, is waited for. Nobody
+ * waits for one that the API has running beside it, nor for one that cannot be
+ * killed, which may stay for days: the pod is tried elsewhere.
  */
 static bool
 is_leaving(const struct pods *p, const struct stay *stay)
 {
     const struct object *known = find_known(p, stay_pod(stay));
 
+    if (stay_is_stuck(stay))
+        return false;
     return known == NULL || pod_is_finished(pod_of(known))
            || known->meta->deleted_at_us != 0 || stay_is_gone(stay);
 }

@@ -54,8 +54,8 @@ stay_move(struct stay *s, enum stay_phase to)
     if (s->s.commons != NULL
         && (to == STAY_PREPARING || to == STAY_LAUNCHED || to == STAY_DONE))
         commons_recount(s->s.commons);
-    if (to == STAY_DONE && s->s.freed != NULL)
-        s->s.freed(s, s->s.context);
+    if (to == STAY_DONE && s->s.holding_changed != NULL)
+        s->s.holding_changed(s, s->s.context);
 }
 
 /* ---- Life ---- */
@@ -437,6 +437,12 @@ bool
 stay_holds_cores(const struct stay *s)
 {
     return s->phase != STAY_DONE;
+}
+
+bool
+stay_is_stuck(const struct stay *s)
+{
+    return s->is_stuck;
 }
 
 bool

@@ -64,7 +64,8 @@ struct stay_settings {
     struct mountings *mountings;
     struct commons *commons;
     stay_over_fn *over;
-    stay_over_fn *freed;        /* it holds nothing any more, to be told yet */
+    stay_over_fn *holding_changed; /* it holds nothing any more, to be told
+                                      yet, or it cannot be killed */
     allocation_given_fn *given; /* memory, to all pods here; NULL: not known */
     void *context;              /* of them all */
     unsigned *n_launched; /* how many of them are, on the way to RUNNING */
@@ -103,6 +104,7 @@ enum stay_phase stay_phase(const struct stay *stay);
 const struct object *stay_pod(const struct stay *stay);
 const char *stay_uid(const struct stay *stay);
 bool stay_holds_cores(const struct stay *stay);
+bool stay_is_stuck(const struct stay *stay);   /* it cannot be killed */
 bool stay_is_waiting(const struct stay *stay); /* for cores to be free */
 bool stay_format_cgroup(const struct stay *stay, struct strbuf *out);
 bool stay_is_orphan(const struct stay *stay);

@@ -55,6 +55,8 @@ stuck_note(struct stay *s, unsigned n, pid_t one)
         return;
     s->is_stuck = true;
     say(s, n, one);
+    if (s->s.holding_changed != NULL)
+        s->s.holding_changed(s, s->s.context);
 }
 
 struct census {
