@@ -118,6 +118,20 @@ last=$id
 ok "a job runs again" wait_for 20 runs last
 begin gone
 gone=$id
+admin apply -f - >/dev/null <<TXT
+apiVersion: v1
+kind: Pod
+metadata: {name: says, namespace: default}
+spec:
+  restartPolicy: Never
+  securityContext: {runAsUser: $(id -u kilntest1), runAsGroup: $(id -g kilntest1)}
+  containers:
+  - {name: main, image: host, command: [echo, something]}
+TXT
+spoken=$cluster/n1/state/pods/$(admin get pod says -o json | jq -r .metadata.uid)/output
+pod_is_over() { admin get pod says -o json | jq -e '.status.phase == "Succeeded"'; }
+ok "a pod ends, whose output its node keeps" wait_for 20 pod_is_over
+ok "for as long as the pod is there" test -s "$spoken"
 ok "and one beside it" wait_for 20 runs gone
 stop controller
 mv "$cluster/state" "$cluster/kept"
@@ -151,6 +165,7 @@ ok "the agent does not follow a store that was made anew" \
     wait_for 40 log_says n1 "another cluster.*or its store was made anew"
 is "and does not enrol there" "$(admin get nodes -o name 2>/dev/null)" ""
 ok "its job goes on" runs last
+ok "what pods have said is kept, too" test -s "$spoken"
 touch "$home/gone"
 ok "the other ends meanwhile" wait_for 20 test -s "$home/gone.done"
 sleep 1
@@ -166,6 +181,9 @@ cluster_controller
 touch "$home/last"
 ok "with its own store, everything goes on" wait_for 60 state_is "$last" Completed
 ok "and what ended meanwhile has ended so" wait_for 60 state_is "$gone" Completed
+admin delete pod says >/dev/null
+has_gone() { [ ! -e "$spoken" ]; }
+ok "and goes with its pod" wait_for 20 has_gone
 
 # --- an agent's state directory that was emptied ------------------------------
 begin bare

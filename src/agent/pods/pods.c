@@ -34,6 +34,7 @@ struct pods {
     struct map *over;     /* uids of pods that are over here, until the watch,
                              which may lag behind, has shown that */
     struct map *doubted;  /* uids of pods that the API has forgotten */
+    struct map *dropped;  /* and of those that are over here, by a list */
     struct timer *arrive; /* looks after those that wait for their cores */
     void (*left)(void *context);
     void *context;
@@ -291,6 +292,18 @@ forget(struct pods *p, struct stay *stay)
     p->ground->doubt(p->ground->doubt_context);
 }
 
+/* Another cluster's list has none of ours, whose output is kept. */
+static void
+forget_place(struct pods *p, const char *uid)
+{
+    if (p->ground->doubt == NULL || !informer_is_listing(p->informer)) {
+        site_forget(p->ground, uid);
+        return;
+    }
+    map_put(p->dropped, uid, p);
+    p->ground->doubt(p->ground->doubt_context);
+}
+
 static bool
 make_orphan(struct stay *stay)
 {
@@ -305,6 +318,43 @@ make_orphan(struct stay *stay)
                 pod->meta->name);
     stay_orphan(stay, true);
     return true;
+}
+
+struct sweep {
+    struct pods *pods;
+    struct map *known; /* the API's pods here, by uid: whether they are over */
+};
+
+static char over, not_over;
+#define OVER     ((void *)&over)
+#define NOT_OVER ((void *)&not_over)
+
+static void
+note_uid(const struct object *pod, void *context)
+{
+    struct sweep *s = context;
+
+    map_put(s->known,
+            pod->meta->uid,
+            pod_is_finished(pod_of(pod)) ? OVER : NOT_OVER);
+}
+
+/* The cluster is ours, and still does not have them. */
+static void
+forget_dropped(struct pods *p)
+{
+    struct sweep s = {.pods = p, .known = map_new()};
+    const char *uid;
+    size_t at = 0;
+    void *value;
+
+    informer_visit(p->informer, note_uid, &s);
+    while (map_next(p->dropped, &at, &uid, &value))
+        if (map_find(s.known, uid) == NULL)
+            site_forget(p->ground, uid);
+    map_free(s.known);
+    map_free(p->dropped);
+    p->dropped = map_new();
 }
 
 bool
@@ -328,6 +378,8 @@ pods_settle_doubts(struct pods *p, pods_is_lost_fn *is_lost, void *context)
             end_forgotten(stay);
     }
     map_free(doubted);
+    if (map_count(p->dropped) > 0)
+        forget_dropped(p);
     return has_orphans;
 }
 
@@ -369,7 +421,7 @@ on_change(const struct object *old_object,
         if (stay != NULL)
             forget(p, stay);
         else
-            site_forget(p->ground, pod->meta->uid);
+            forget_place(p, pod->meta->uid);
         return;
     }
     /* Deleted and made again while we did not look. */
@@ -390,25 +442,6 @@ on_change(const struct object *old_object,
              || pod->meta->deleted_at_us != 0)
         admit(p, pod);
     /* Bound without an allocation: the scheduler gives one, or refuses. */
-}
-
-struct sweep {
-    struct pods *pods;
-    struct map *known; /* the API's pods here, by uid: whether they are over */
-};
-
-static char over, not_over;
-#define OVER     ((void *)&over)
-#define NOT_OVER ((void *)&not_over)
-
-static void
-note_uid(const struct object *pod, void *context)
-{
-    struct sweep *s = context;
-
-    map_put(s->known,
-            pod->meta->uid,
-            pod_is_finished(pod_of(pod)) ? OVER : NOT_OVER);
 }
 
 static void
@@ -523,6 +556,7 @@ pods_new(const struct ground *ground,
     p->stays = map_new();
     p->over = map_new();
     p->doubted = map_new();
+    p->dropped = map_new();
     p->arrive = timer_new(ground->loop, arrive_all, p);
     p->left = left;
     p->context = context;
@@ -566,6 +600,7 @@ pods_free(struct pods *p)
     map_free(p->stays);
     map_free(p->over);
     map_free(p->doubted);
+    map_free(p->dropped);
     timer_free(p->arrive);
     commons_free(p->commons);
     blobs_free(p->blobs);

@@ -387,6 +387,12 @@ informer_is_cut_off(const struct informer *in)
 }
 
 bool
+informer_is_listing(const struct informer *in)
+{
+    return in->listed != NULL;
+}
+
+bool
 informer_has_synced(const struct informer *in)
 {
     return in->has_synced;

@@ -50,6 +50,8 @@ void informer_hurry(struct informer *informer, int64_t within_ms);
 /* Look. Find: borrowed until the next change. */
 bool informer_is_cut_off(const struct informer *informer); /* to try again */
 bool informer_has_synced(const struct informer *informer);
+/* Whether what is told now was found by a list, not by a watch. */
+bool informer_is_listing(const struct informer *informer);
 const struct object *informer_find(const struct informer *informer,
                                    const char *namespace,
                                    const char *name);
