@@ -11,6 +11,7 @@
 #include "lib/api/allocation.h"
 #include "lib/api/cpuset.h"
 #include "lib/base/random.h"
+#include "lib/base/sanitizer.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/lib/allocator/machines.h"
 
@@ -463,7 +464,7 @@ START_TEST(random_allocations_never_overlap_nor_split_cores_nor_lose_memory)
     };
 
     for (size_t m = 0; m < ARRAY_SIZE(machines); m++) {
-        for (uint64_t seed = 1; seed <= 20; seed++)
+        for (uint64_t seed = 1; seed <= (IS_SANITIZED ? 3 : 20); seed++)
             run_random(machines[m], seed);
         silicon_unref(machines[m]);
     }
