@@ -48,8 +48,8 @@ static const char *const steps[SCHEMA_VERSION] = {
     " value TEXT NOT NULL);",
 
     /* Of what was written since (checksum.h). */
-    "ALTER TABLE objects ADD COLUMN checksum INTEGER;"
-    "ALTER TABLE deltas ADD COLUMN checksum INTEGER;",
+    ("ALTER TABLE objects ADD COLUMN checksum INTEGER;"
+     "ALTER TABLE deltas ADD COLUMN checksum INTEGER;"),
 };
 
 static int
