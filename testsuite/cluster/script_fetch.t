@@ -18,6 +18,7 @@ export KILN_SERVER
 cluster_agent n1 --topology 'package:1 core:4 pu:1' --heartbeat 300ms
 is_ready() { kctl get node n1 --no-headers | grep -qw Ready; }
 wait_for 20 is_ready || bail_out "no node"
+wait_for 20 grep -q 'is registered' "$cluster/log/n1" || bail_out "no agent"
 kctl taint n1 "$(kctl get node n1 -o json | jq -r '.spec.taints[] |
     select(.key | contains("virtual")).key')-" >/dev/null
 pods_of() { # ID JQ
@@ -33,7 +34,7 @@ turn() { # HOW
     signal n1 STOP
     id=$(as kilntest1 ksub --parsable --wrap "echo script $1 >>ran")
     wait_for 20 is_bound "$id" || note "job $id is not bound"
-    sleep 0.5 # the watch has told of it, too
+    sleep 2 # the watch has told of it, too
     stop controller "$1"
     signal n1 CONT
     asks() { grep -q "cannot fetch the script.*job-$id" "$cluster/log/n1"; }
