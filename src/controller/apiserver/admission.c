@@ -208,3 +208,18 @@ admission_pod_spec(const struct request *q, struct json *tree)
         return json_get_path(tree, "spec.template.spec");
     return NULL;
 }
+
+bool
+admission_refuse(struct request *q,
+                 const struct json *tree,
+                 const char *rule,
+                 const char *why)
+{
+    reply_forbidden(&q->reply,
+                    q->route.kind,
+                    json_path_text(tree, "metadata.name"),
+                    "%s: %s",
+                    rule,
+                    why);
+    return false;
+}

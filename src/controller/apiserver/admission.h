@@ -27,6 +27,12 @@ typedef bool admission_rule_fn(struct request *q,
                                struct json *tree,
                                const struct object *old_object);
 
+/* For rules: answers 403 with "RULE: WHY" about the object, and returns false. */
+bool admission_refuse(struct request *q,
+                      const struct json *tree,
+                      const char *rule,
+                      const char *why);
+
 /* admission_namespace.c */
 admission_rule_fn namespace_lifecycle_admit;
 

@@ -63,21 +63,6 @@ count_terms(const struct json *affinity, uint32_t *terms, uint32_t *words)
     }
 }
 
-static bool
-refuse(struct request *q,
-       const struct json *tree,
-       const char *rule,
-       const char *why)
-{
-    reply_forbidden(&q->reply,
-                    q->route.kind,
-                    json_path_text(tree, "metadata.name"),
-                    "%s: %s",
-                    rule,
-                    why);
-    return false;
-}
-
 bool
 affinity_terms_admit(struct request *q,
                      struct json *tree,
@@ -93,26 +78,28 @@ affinity_terms_admit(struct request *q,
                 &terms,
                 &words);
     if (terms > MAX_TERMS)
-        return refuse(q,
-                      tree,
-                      "AffinityTerms",
-                      arena_printf(q->arena,
-                                   "%" PRIu32 " terms of podAffinity and "
-                                   "podAntiAffinity are more than %d; name "
-                                   "several values in one term",
-                                   terms,
-                                   MAX_TERMS));
+        return admission_refuse(
+            q,
+            tree,
+            "AffinityTerms",
+            arena_printf(q->arena,
+                         "%" PRIu32 " terms of podAffinity and "
+                         "podAntiAffinity are more than %d; name "
+                         "several values in one term",
+                         terms,
+                         MAX_TERMS));
     if (words > MAX_WORDS)
-        return refuse(q,
-                      tree,
-                      "AffinityTerms",
-                      arena_printf(q->arena,
-                                   "%" PRIu32 " namespaces, labels and values "
-                                   "in podAffinity and podAntiAffinity are "
-                                   "more than %d; give the pods that are "
-                                   "meant a label of their own",
-                                   words,
-                                   MAX_WORDS));
+        return admission_refuse(
+            q,
+            tree,
+            "AffinityTerms",
+            arena_printf(q->arena,
+                         "%" PRIu32 " namespaces, labels and values "
+                         "in podAffinity and podAntiAffinity are "
+                         "more than %d; give the pods that are "
+                         "meant a label of their own",
+                         words,
+                         MAX_WORDS));
     return true;
 }
 
@@ -154,10 +141,11 @@ repelling_admit(struct request *q,
                         ANNOTATION_REPELS,
                         before);
     return now == NULL || is_same(now, before)
-           || refuse(q,
-                     tree,
-                     "Repelling",
-                     "metadata.annotations '" ANNOTATION_REPELS
-                     "' is for administrators: affinity of your pods sees "
-                     "your own pods alone");
+           || admission_refuse(
+               q,
+               tree,
+               "Repelling",
+               "metadata.annotations '" ANNOTATION_REPELS
+               "' is for administrators: affinity of your pods sees "
+               "your own pods alone");
 }

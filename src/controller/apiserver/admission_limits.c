@@ -36,24 +36,9 @@
 #define SMALL_CHANGES (16u << 20)
 
 static bool
-refuse(struct request *q,
-       const struct json *tree,
-       const char *rule,
-       const char *why)
-{
-    reply_forbidden(&q->reply,
-                    q->route.kind,
-                    json_path_text(tree, "metadata.name"),
-                    "%s: %s",
-                    rule,
-                    why);
-    return false;
-}
-
-static bool
 refuse_objects(struct request *q, const struct json *tree, int64_t most)
 {
-    return refuse(
+    return admission_refuse(
         q,
         tree,
         "UserLimits",
@@ -69,7 +54,7 @@ refuse_objects(struct request *q, const struct json *tree, int64_t most)
 static bool
 refuse_bytes(struct request *q, const struct json *tree, int64_t most)
 {
-    return refuse(
+    return admission_refuse(
         q,
         tree,
         "UserLimits",
@@ -132,20 +117,21 @@ check_pods(struct request *q,
                          : 0;
 
     return most == 0 || wanted <= before || has - before + wanted <= most
-           || refuse(q,
-                     tree,
-                     "UserLimits",
-                     arena_printf(q->arena,
-                                  "this asks for %" PRId64
-                                  " pods at once, with %" PRId64
-                                  " of other jobs of user '%s' more than the "
-                                  "%" PRId64 " that the site allows "
-                                  "(limits.perUser.pods); ask for fewer at a "
-                                  "time (spec.parallelism)",
-                                  wanted,
-                                  has - before,
-                                  q->caller->name,
-                                  most));
+           || admission_refuse(
+               q,
+               tree,
+               "UserLimits",
+               arena_printf(q->arena,
+                            "this asks for %" PRId64
+                            " pods at once, with %" PRId64
+                            " of other jobs of user '%s' more than the "
+                            "%" PRId64 " that the site allows "
+                            "(limits.perUser.pods); ask for fewer at a "
+                            "time (spec.parallelism)",
+                            wanted,
+                            has - before,
+                            q->caller->name,
+                            most));
 }
 
 bool
@@ -207,17 +193,18 @@ check_most(struct request *q,
         old_spec = old_pod_spec(q, old_object);
     if (old_spec != NULL && json_get_int(old_spec, field, 0) == wanted)
         return true;
-    return refuse(q,
-                  tree,
-                  rule,
-                  arena_printf(q->arena,
-                               "%s of %" PRId64 " seconds is more than the "
-                               "%" PRId64 " that the site allows (limits.%s); "
-                               "ask for less",
-                               field,
-                               wanted,
-                               most_s,
-                               setting));
+    return admission_refuse(
+        q,
+        tree,
+        rule,
+        arena_printf(q->arena,
+                     "%s of %" PRId64 " seconds is more than the "
+                     "%" PRId64 " that the site allows (limits.%s); "
+                     "ask for less",
+                     field,
+                     wanted,
+                     most_s,
+                     setting));
 }
 
 static bool
@@ -311,27 +298,29 @@ check_pids(struct request *q,
     size_t digits = strspn(text, "0123456789");
 
     if (text[digits] != '\0' || strtoll(text, NULL, 10) < 1)
-        return refuse(q,
-                      tree,
-                      "PidsPerPod",
-                      arena_printf(q->arena,
-                                   "the annotation " ANNOTATION_PIDS
-                                   ", '%.40s', is no number of processes; ask "
-                                   "for 1 to %" PRId64
-                                   " (limits.pidsPerPod), or leave it out",
-                                   text,
-                                   most));
+        return admission_refuse(
+            q,
+            tree,
+            "PidsPerPod",
+            arena_printf(q->arena,
+                         "the annotation " ANNOTATION_PIDS
+                         ", '%.40s', is no number of processes; ask "
+                         "for 1 to %" PRId64
+                         " (limits.pidsPerPod), or leave it out",
+                         text,
+                         most));
     return strtoll(text, NULL, 10) <= most
-           || refuse(q,
-                     tree,
-                     "PidsPerPod",
-                     arena_printf(q->arena,
-                                  "%.40s processes (" ANNOTATION_PIDS
-                                  ") are more than the %" PRId64
-                                  " that the site allows (limits.pidsPerPod); "
-                                  "ask for less",
-                                  text,
-                                  most));
+           || admission_refuse(
+               q,
+               tree,
+               "PidsPerPod",
+               arena_printf(q->arena,
+                            "%.40s processes (" ANNOTATION_PIDS
+                            ") are more than the %" PRId64
+                            " that the site allows (limits.pidsPerPod); "
+                            "ask for less",
+                            text,
+                            most));
 }
 
 /* The agent reads it from the pod's annotations. Nobody but an administrator

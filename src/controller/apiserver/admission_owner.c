@@ -23,21 +23,6 @@
 #define ANNOTATION_HELD_BY "kiln.hpc/held-by"
 
 static bool
-refuse(struct request *q,
-       const struct json *tree,
-       const char *rule,
-       const char *why)
-{
-    reply_forbidden(&q->reply,
-                    q->route.kind,
-                    json_path_text(tree, "metadata.name"),
-                    "%s: %s",
-                    rule,
-                    why);
-    return false;
-}
-
-static bool
 may_choose(const struct request *q)
 {
     return q->caller->type == CALLER_ADMINISTRATOR
@@ -60,15 +45,16 @@ stamp(struct request *q,
     }
     if (may_choose(q) || json_get_int(context, name, -1) == value)
         return true;
-    return refuse(q,
-                  tree,
-                  "Owner",
-                  arena_printf(q->arena,
-                               "jobs of user '%s' run with %s %" PRId64
-                               "; only an administrator may choose another",
-                               q->caller->name,
-                               name,
-                               value));
+    return admission_refuse(
+        q,
+        tree,
+        "Owner",
+        arena_printf(q->arena,
+                     "jobs of user '%s' run with %s %" PRId64
+                     "; only an administrator may choose another",
+                     q->caller->name,
+                     name,
+                     value));
 }
 
 /* As upstream wants the values of labels. */
@@ -176,7 +162,10 @@ owner_admit(struct request *q,
         if (!object_owner(old_object, &old_uid) || may_choose(q)
             || json_get_int(context, "runAsUser", -1) == (int64_t)old_uid)
             return true;
-        return refuse(q, tree, "Owner", "whose it is cannot be changed");
+        return admission_refuse(q,
+                                tree,
+                                "Owner",
+                                "whose it is cannot be changed");
     }
     if (!stamp(q, tree, context, "runAsUser", q->caller->uid)
         || !stamp(q, tree, context, "runAsGroup", q->caller->gid))
@@ -198,21 +187,22 @@ root_jobs_admit(struct request *q,
 
     (void)old_object;
     if (uid == 0 && !policy->allows_root_jobs)
-        return refuse(q,
-                      tree,
-                      "RootJobs",
-                      "jobs of root are refused here (allowRootJobs: false); "
-                      "submit as an ordinary user");
+        return admission_refuse(
+            q,
+            tree,
+            "RootJobs",
+            "jobs of root are refused here (allowRootJobs: false); "
+            "submit as an ordinary user");
     if (uid > 0 && uid < (int64_t)policy->minimum_uid)
-        return refuse(q,
-                      tree,
-                      "RootJobs",
-                      arena_printf(q->arena,
-                                   "uid %" PRId64
-                                   " is below minimumUid %u: system users "
-                                   "run no jobs here",
-                                   uid,
-                                   (unsigned)policy->minimum_uid));
+        return admission_refuse(
+            q,
+            tree,
+            "RootJobs",
+            arena_printf(q->arena,
+                         "uid %" PRId64 " is below minimumUid %u: system users "
+                         "run no jobs here",
+                         uid,
+                         (unsigned)policy->minimum_uid));
     return true;
 }
 
@@ -228,11 +218,12 @@ placing_admit(struct request *q,
         return true;
     if (old_object != NULL && q->route.kind == &pod_kind)
         return true; /* validation keeps it as it is */
-    return refuse(q,
-                  tree,
-                  "Placing",
-                  "spec.nodeName is the scheduler's; ask for nodes by "
-                  "affinity (ksub -w)");
+    return admission_refuse(
+        q,
+        tree,
+        "Placing",
+        "spec.nodeName is the scheduler's; ask for nodes by "
+        "affinity (ksub -w)");
 }
 
 static bool
@@ -319,14 +310,15 @@ held_job_admit(struct request *q,
         return true;
     if (by != NULL && now != NULL && strcmp(by, now) == 0 && !released)
         return true;
-    return refuse(q,
-                  tree,
-                  "HeldJob",
-                  by != NULL ? arena_printf(
-                      q->arena,
-                      "it is held by '%s'; only an operator can release it",
-                      by)
-                             : "only operators sign a hold");
+    return admission_refuse(
+        q,
+        tree,
+        "HeldJob",
+        by != NULL ? arena_printf(
+            q->arena,
+            "it is held by '%s'; only an operator can release it",
+            by)
+                   : "only operators sign a hold");
 }
 
 static bool
@@ -344,7 +336,10 @@ own_name_admit(struct request *q,
     (void)old_object;
     return q->caller->type != CALLER_AGENT
            || is_own_node(q, json_path_text(tree, "metadata.name"))
-           || refuse(q, tree, "NodeOwner", "an agent has one node, its own");
+           || admission_refuse(q,
+                               tree,
+                               "NodeOwner",
+                               "an agent has one node, its own");
 }
 
 /* An agent makes and changes its own node alone; a rootless one says whose
@@ -364,11 +359,12 @@ node_owner_admit(struct request *q,
         return true;
     if (q->caller->type == CALLER_USER || q->caller->type == CALLER_OPERATOR) {
         if (!q->server->policy->allows_rootless_agents)
-            return refuse(q,
-                          tree,
-                          "NodeOwner",
-                          "agents of ordinary users are not allowed here "
-                          "(allowRootlessAgents: false)");
+            return admission_refuse(
+                q,
+                tree,
+                "NodeOwner",
+                "agents of ordinary users are not allowed here "
+                "(allowRootlessAgents: false)");
         sign(q, tree);
     }
     if (!q->server->policy->must_approve_nodes)
