@@ -418,6 +418,17 @@ note_ruling(struct job_tally *t,
         xstrdup(failure_policy_explain(job, pod, ruling.rule, arena));
 }
 
+/* Whether the next attempt may end as fast as this one did: on a node whose
+ * shepherds die at their start, a thousand would in a minute.
+ */
+static bool
+is_refused(const struct pod *pod)
+{
+    return pod_was_not_started(pod)
+           || (pod->status.reason != NULL
+               && strcmp(pod->status.reason, "ShepherdLost") == 0);
+}
+
 /* A rule that matches comes before what the Job forgives. */
 static void
 note_failure(struct job_tally *t,
@@ -430,7 +441,7 @@ note_failure(struct job_tally *t,
 
     if (is_excused(job, pod, ruling)) {
         t->excused++;
-        if (pod_was_not_started(pod))
+        if (is_refused(pod))
             note_refusal(t, pod);
         return;
     }

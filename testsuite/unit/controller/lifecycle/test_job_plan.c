@@ -731,6 +731,24 @@ START_TEST(what_nodes_refuse_is_tried_again_later_and_later)
 }
 END_TEST
 
+START_TEST(a_node_whose_shepherds_die_at_once_is_tried_later_and_later)
+{
+    static const char lost[] =
+        "\"phase\":\"Failed\",\"reason\":\"ShepherdLost\",\"conditions\":"
+        "[{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"reason\":"
+        "\"ShepherdLost\"}]";
+
+    given_job("", "\"backoffLimit\":0,\"requeue\":true", "");
+    given_made("j-0", 0, lost);
+    ck_assert_int_eq(plan_at(NOW).wake_after_us, SECOND);
+    ck_assert_uint_eq(plan_at(NOW + SECOND).n_create, 1);
+
+    given_made("j-0-r1", 1, lost);
+    ck_assert_int_eq(plan_at(NOW + SECOND).wake_after_us, 2 * SECOND);
+    done();
+}
+END_TEST
+
 START_TEST(a_pod_that_ran_ends_the_row_of_refusals)
 {
     given_job("", "\"backoffLimit\":0,\"requeue\":true", "");
@@ -992,6 +1010,7 @@ SUITE("job_plan",
       failures_count_as_the_job_says,
       each_index_waits_after_its_own_failures,
       what_nodes_refuse_is_tried_again_later_and_later,
+      a_node_whose_shepherds_die_at_once_is_tried_later_and_later,
       a_pod_that_ran_ends_the_row_of_refusals,
       indexes_that_were_not_tried_do_not_wait_for_those_refused,
       an_index_that_has_failed_stays_failed_without_its_pods,
