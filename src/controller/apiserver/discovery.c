@@ -57,6 +57,18 @@ describe_damaged(const struct request *q)
                  : "";
 }
 
+static const char *
+describe_damaged_since(const struct request *q)
+{
+    size_t n = store_count_damaged_since(q->server->store);
+
+    return n > 0 ? arena_printf(q->arena,
+                                "[-]storeChecksums %zu rows on the disk differ "
+                                "from what was written: the log names them\n",
+                                n)
+                 : "";
+}
+
 static void
 reply_health(struct request *q, const char *path)
 {
@@ -87,7 +99,7 @@ reply_health(struct request *q, const char *path)
         }
     if (q->is_verbose)
         text = arena_printf(q->arena,
-                            "[+]ping ok\n%s\n%s[+]munge ok\n"
+                            "[+]ping ok\n%s\n%s%s[+]munge ok\n"
                             "[+]leaderElection ok\n"
                             "[+]shutdown ok\n%s "
                             "check passed\n",
@@ -96,6 +108,7 @@ reply_health(struct request *q, const char *path)
                                   "is full"
                                 : "[+]store ok",
                             describe_damaged(q),
+                            describe_damaged_since(q),
                             path + 1);
     reply_text(&q->reply, 200, TEXT, text, strlen(text));
 }

@@ -29,6 +29,7 @@ struct map;
 struct meter;
 struct patterns;
 struct quarantine;
+struct scrub;
 struct shelf;
 struct space;
 struct statedir;
@@ -82,6 +83,7 @@ struct store {
     bool is_read_only; /* the disk is full */
     uint64_t n_refused;
     struct space *space;
+    struct scrub *scrub;
     struct timer *look_for_space; /* or NULL */
     bool is_winding_down;
     bool has_dropped_events;

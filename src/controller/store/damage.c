@@ -7,6 +7,7 @@
 #include "controller/store/core.h"
 #include "controller/store/quarantine.h"
 #include "controller/store/schema.h"
+#include "controller/store/scrub.h"
 #include "controller/store/sql.h"
 #include "controller/store/statedir.h"
 #include "lib/base/alloc.h"
@@ -17,6 +18,12 @@ size_t
 store_count_damaged(const struct store *s)
 {
     return quarantine_count(s->quarantine);
+}
+
+size_t
+store_count_damaged_since(const struct store *s)
+{
+    return scrub_count(s->scrub);
 }
 
 const struct store_damaged *

@@ -9,7 +9,8 @@
  *
  * Called by:  open, scan, visit and close: the store's thread, before and
  *             after the others run. apply, backlog, settle: the writer's.
- *             copy_back: the keeper's. read_blob: the reader's.
+ *             copy_back: the keeper's. read_blob, verify: the
+ *             reader's.
  * Invariant:  after COMMITTED the batch survives a crash of the machine (or,
  *             when relaxed, of the process); otherwise all of it or nothing
  *             is there.
@@ -113,6 +114,17 @@ struct engine_visitor {
     void *context;
 };
 
+/* Where a check of the stored texts goes on, and how much it reads. */
+struct engine_slice {
+    bool is_in_deltas;
+    int64_t after; /* INT64_MIN: from the beginning */
+    size_t rows;
+    size_t bytes;
+};
+
+/* Of a delta: its own revision and text, with the key of its object. */
+typedef void engine_wrong_fn(const struct engine_row *row, void *context);
+
 struct engine {
     const struct engine_ops *ops;
 };
@@ -147,6 +159,15 @@ struct engine_ops {
                      int64_t row,
                      struct strbuf *out,
                      struct error *err);
+
+    /* Tells of the rows whose checksum differs, and moves the slice on. 1 when
+     * more is to come, 0 when that was the last.
+     */
+    int (*verify)(struct engine *engine,
+                  struct engine_slice *slice,
+                  engine_wrong_fn *wrong,
+                  void *context,
+                  struct error *err);
     void (*close)(struct engine *engine);
 };
 

@@ -84,6 +84,7 @@ static const struct engine_ops engine_sqlite_ops = {
     .scan_close = engine_sqlite_scan_close,
     .visit = engine_sqlite_visit,
     .read_blob = engine_sqlite_read_blob,
+    .verify = engine_sqlite_verify,
     .close = engine_sqlite_close,
 };
 

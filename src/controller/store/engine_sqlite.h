@@ -2,7 +2,8 @@
 /* engine_sqlite.h - the parts of the embedded engine, for its own files
  *
  * Three connections to one file in WAL mode: `db` commits, `keeper` copies
- * committed pages back into the file meanwhile, `reader` reads blobs.
+ * committed pages back into the file meanwhile, `reader` reads blobs and
+ * verifies rows.
  *
  * Thread:  each connection has one; see engine.h.
  */
@@ -59,3 +60,10 @@ int engine_sqlite_read_blob(struct engine *engine,
                             int64_t row,
                             struct strbuf *out,
                             struct error *err);
+
+/* engine_sqlite_verify.c */
+int engine_sqlite_verify(struct engine *engine,
+                         struct engine_slice *slice,
+                         engine_wrong_fn *wrong,
+                         void *context,
+                         struct error *err);

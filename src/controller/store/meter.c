@@ -65,6 +65,14 @@ ask_damaged(void *context)
 }
 
 static double
+ask_damaged_since(void *context)
+{
+    const struct question *q = context;
+
+    return (double)store_count_damaged_since(q->store);
+}
+
+static double
 ask_free(void *context)
 {
     const struct question *q = context;
@@ -94,6 +102,10 @@ static const struct {
     {"kiln_store_damaged",
      "Rows of the store that could not be read and are kept aside.",
      ask_damaged},
+    {"kiln_store_damaged_since_start",
+     "Rows on the disk that no longer have their checksum, though the objects "
+     "in memory are intact.",
+     ask_damaged_since},
     {"kiln_store_free_bytes",
      "What may still be written to the file system of the state directory.",
      ask_free},

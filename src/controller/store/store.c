@@ -17,6 +17,7 @@
 #include "controller/store/lookup.h"
 #include "controller/store/meter.h"
 #include "controller/store/quarantine.h"
+#include "controller/store/scrub.h"
 #include "controller/store/shelf.h"
 #include "controller/store/space.h"
 #include "controller/store/statedir.h"
@@ -246,6 +247,7 @@ start(struct store *s)
     s->flush = timer_new(s->settings.loop, store_hand_over, s);
     s->trim = timer_new(s->settings.loop, store_trim, s);
     timer_repeat(s->trim, s->settings.log_age_s * 1000 / 10 + 1);
+    s->scrub = scrub_new(s);
     if (!space_hold(s->space))
         store_read_only(s, "too little is left to keep a reserve");
 }
@@ -286,7 +288,9 @@ free_all(struct store *s)
     timer_free(s->flush);
     timer_free(s->trim);
     timer_free(s->look_for_space);
+    scrub_stop(s->scrub);
     lane_free(s->reader);
+    scrub_free(s->scrub);
     writer_free(s->writer);
     lane_free(s->keeper);
     writer_free(s->events);

@@ -131,7 +131,8 @@ void store_visit_index(struct store *store,
  * are, are no objects, and never change while the store is open; these calls
  * may be made by any thread. Is damaged: such a row has that key; names: the
  * uid stands in one, as its own or its owner's. Drop: of a store that is
- * closed; what stood in the row is added to `out`.
+ * closed; what stood in the row is added to `out`. Since:
+ * rows that were damaged on the disk later, as far as they were found (loop).
  */
 struct store_damaged {
     int64_t row;
@@ -142,6 +143,7 @@ struct store_damaged {
     bool is_lone_change; /* not an object, but a change of none */
 };
 size_t store_count_damaged(const struct store *store);
+size_t store_count_damaged_since(const struct store *store);
 const struct store_damaged *store_damaged(const struct store *store, size_t i);
 bool store_is_damaged(const struct store *store,
                       const struct kind *kind,
