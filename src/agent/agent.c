@@ -284,7 +284,7 @@ on_checked(void *context)
     a->has_begun = true;
 }
 
-/* What a connection proves is said when it is opened: so all are opened anew. */
+/* A connection proves its node when it is opened, so all are opened anew. */
 static void
 on_anew(enum registration_manner manner, void *context)
 {
@@ -538,7 +538,7 @@ visit_unclaimed(void (*visit)(const struct object *pod, void *arg),
     pods_visit_unclaimed(a->pods, visit, arg);
 }
 
-/* What is expected of this node is known to the API. */
+/* The API knows which hardware is expected of this node. */
 static void
 on_seen(const struct object *node, void *context)
 {

@@ -28,8 +28,8 @@ struct metrics_file *metrics_file_new(const struct ground *ground,
     OWNED_BY(metrics_file_free);
 void metrics_file_stop(struct metrics_file *file);
 
-/* What is counted: a pod is over; the controller has acknowledged a heartbeat
- * now. NULL is no file.
+/* Events that are counted: a pod is over; the controller has acknowledged a
+ * heartbeat now. NULL is no file.
  */
 void metrics_file_note_over(struct metrics_file *file);
 void metrics_file_note_heard(struct metrics_file *file);

@@ -106,7 +106,7 @@ judge_hooks(struct stay *s)
         complain_of_hook(s, e->epilog_failure);
 }
 
-/* What an earlier agent saw is not held against the node. */
+/* A failure that an earlier agent saw is not held against the node. */
 static void
 judge_start(struct stay *s)
 {

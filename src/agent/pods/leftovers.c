@@ -23,8 +23,8 @@
 
 /* ---- Directories in /run ---- */
 
-/* What was started now runs, though its place in the state directory was
- * removed: it gets another, so that it is followed.
+/* A job that runs although its place in the state directory was removed gets
+ * another place, so that it is followed.
  */
 static bool
 keep_running(const struct ground *g, const char *uid, const char *state)
