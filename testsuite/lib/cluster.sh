@@ -84,7 +84,7 @@ wait_for() {
 # A TCP port of 127.0.0.1 that nobody listens on, in $free_port. Below the
 # ephemeral ones, and begun at another place by every test.
 find_free_port() {
-    cluster_port=${cluster_port:-$((20000 + $$ % 12000))}
+    cluster_port=${cluster_port:-$((20000 + $$ * 61 % 12000))}
     while
         cluster_port=$((cluster_port + 1))
         [ "$cluster_port" -lt 32768 ] || cluster_port=20000

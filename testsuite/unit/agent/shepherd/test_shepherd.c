@@ -454,9 +454,9 @@ START_TEST(a_signal_goes_to_whom_it_is_meant_for)
         ready = xstrdup(below(&p, "ready"));
         p.order.stderr_path = "/dev/null";
         pasture_shell(&p,
-                      "sh -c 'trap \"echo child; exit\" USR1; echo x > ready; "
-                      "while :; do sleep 0.01; done' & child=$!; "
                       "trap 'sleep 0.3; echo main; exit 0' USR1; "
+                      "sh -c 'trap \"echo child; exit\" USR1; echo x > ready; "
+                      "while :; do sleep 0.01; done' & "
                       "while :; do sleep 0.01; done");
         pasture_start(&p);
         pasture_wait_for(ready);
