@@ -140,7 +140,7 @@ send_call(int fd, const struct handover_birth *birth, const int *fds, int count)
         .msg_control = &control,
         .msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)count),
     };
-    struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+    struct cmsghdr *c = &control.header;
     ssize_t n;
 
     c->cmsg_level = SOL_SOCKET;
