@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/api/cpuset.h"
+#include "lib/api/field_query.h"
 #include "lib/api/kind.h"
 #include "lib/api/quantity.h"
 #include "lib/api/selector.h"

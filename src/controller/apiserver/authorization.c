@@ -10,6 +10,7 @@
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/store/store.h"
+#include "lib/api/field_query.h"
 #include "lib/api/job.h"
 #include "lib/api/kind.h"
 #include "lib/api/lease.h"

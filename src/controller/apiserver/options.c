@@ -7,6 +7,7 @@
 
 #include "controller/apiserver/reply.h"
 #include "lib/api/causes.h"
+#include "lib/api/field_query.h"
 #include "lib/api/kind.h"
 #include "lib/api/selector.h"
 #include "lib/base/arena.h"

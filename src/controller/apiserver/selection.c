@@ -7,6 +7,7 @@
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/store/store.h"
+#include "lib/api/field_query.h"
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"

@@ -7,8 +7,8 @@
 #pragma once
 
 #include "lib/api/allocation.h"
-#include "lib/api/event.h"
 #include "lib/api/meta.h"
+#include "lib/api/object_reference.h"
 
 struct binding {
     struct meta meta;

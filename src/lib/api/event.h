@@ -4,18 +4,9 @@
 
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
+#include "lib/api/object_reference.h"
 
 struct object;
-
-struct object_reference {
-    const char *api_version;
-    const char *kind;
-    const char *namespace;
-    const char *name;
-    const char *uid;
-    const char *resource_version;
-    const char *field_path;
-};
 
 struct event {
     struct meta meta;
@@ -33,7 +24,7 @@ struct event {
 };
 
 extern const struct record event_record;
-extern const struct record object_reference_record;
+extern const struct record event_source_record;
 
 /* What events.k8s.io calls what can be selected by. */
 #define N_EVENT_REGARDING 10

@@ -6,10 +6,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/api/field_query.h"
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/api/object.h"
-#include "lib/api/selector.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 

@@ -18,11 +18,6 @@ struct job_blob {
     const char *data; /* only on the way in, base64 */
 };
 
-struct job_template { /* its metadata stands in the text alone */
-    const struct pod_spec
-        *spec; /* always there; jobs that are alike share it */
-};
-
 /* What the failure of a pod means: the first rule that matches. A rule has
  * either exit codes or conditions.
  */
@@ -72,7 +67,7 @@ struct job_spec {
     const char *completion_mode; /* NonIndexed, Indexed */
     bool suspend;                /* held */
     const struct label_selector *selector;
-    struct job_template template_;
+    struct pod_template template_;
     const struct job_blob *script;
     const struct job_blob *environment; /* NAME=value, each ended by a NUL */
     int64_t begin_at_us;                /* 0: at once */

@@ -44,29 +44,6 @@ job_selector_matches(struct arena *arena,
     return label_selector_matches(&decoded, &held.labels);
 }
 
-void
-pod_template_check(struct causes *c, const struct json *owner, const char *name)
-{
-    const struct json *template = json_get(owner, name);
-    const struct json *spec = json_get(template, "spec");
-    const struct json *meta = json_get(template, "metadata");
-    unsigned at = causes_enter(c, name), inside;
-
-    meta_check_labels(c, meta);
-    pod_annotations_check(c, meta, spec);
-    inside = causes_enter(c, "spec");
-    pod_spec_check(c, spec);
-    pod_annotations_match(c, template);
-    if (json_count(json_get(spec, "ephemeralContainers")) > 0)
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   "ephemeralContainers",
-                   NULL,
-                   "ephemeral containers not allowed in pod template");
-    causes_leave(c, inside);
-    causes_leave(c, at);
-}
-
 /* --- the spec ------------------------------------------------------------- */
 
 static void

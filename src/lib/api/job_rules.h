@@ -10,9 +10,6 @@ struct causes;
 struct json;
 
 void job_spec_check(struct causes *c, const struct json *spec);
-void pod_template_check(struct causes *c,
-                        const struct json *owner,
-                        const char *name);
 
 /* Parts of the spec that is given. */
 void job_failure_policy_check(struct causes *c, const struct json *spec);

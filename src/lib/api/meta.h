@@ -34,6 +34,7 @@ struct meta {
     LIST_OF(const char *) finalizers;
 };
 
+extern const struct record meta_condition_record;
 extern const struct record meta_record;
 extern const struct record owner_reference_record;
 

@@ -12,7 +12,7 @@
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
 #include "lib/api/node_rules.h"
-#include "lib/api/pod_rules.h"
+#include "lib/api/resource_rules.h"
 #include "lib/base/arena.h"
 #include "lib/json/item_index.h"
 #include "lib/json/json.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* object_reference.c - pointers from one object to another */
-#include "lib/api/event.h"
+#include "lib/api/object_reference.h"
+
 #include "lib/api/rows.h"
 
 /* clang-format off */

@@ -5,9 +5,10 @@
 
 #include "lib/api/check.h"
 #include "lib/api/kind.h"
+#include "lib/api/node_selector_rules.h"
 #include "lib/api/object.h"
-#include "lib/api/pod_rules.h"
 #include "lib/api/quantity.h"
+#include "lib/api/resource_rules.h"
 #include "lib/api/storage_class.h"
 #include "lib/api/volume_source.h"
 #include "lib/json/json.h"
@@ -478,10 +479,10 @@ warn(struct causes *c, const struct json *volume, const struct json *old)
     for (uint32_t i = 0; i < json_count(terms); i++) {
         unsigned inside = causes_enter_index(c, terms_path, i);
 
-        node_term_warn(c, json_at(terms, i));
+        node_selector_term_warn(c, json_at(terms, i));
         causes_leave(c, inside);
     }
-    volume_warn(c, spec);
+    volume_source_warn(c, spec);
     causes_leave(c, at);
 }
 

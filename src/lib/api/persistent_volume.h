@@ -7,8 +7,8 @@
  */
 #pragma once
 
-#include "lib/api/event.h"
 #include "lib/api/meta.h"
+#include "lib/api/object_reference.h"
 #include "lib/api/selector.h"
 
 struct object;
@@ -64,3 +64,8 @@ bool persistent_volume_reaches(const struct persistent_volume *v,
 
 /* status.reason, by the agent, when it has. */
 #define VOLUME_REMOVED "Removed"
+
+/* Adds what is wrong in the access modes of a volume's or a claim's spec. */
+struct causes;
+struct json;
+void access_modes_check(struct causes *c, const struct json *spec);

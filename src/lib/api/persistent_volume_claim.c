@@ -6,9 +6,10 @@
 #include "lib/api/check.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
+#include "lib/api/object_reference.h"
 #include "lib/api/persistent_volume.h"
-#include "lib/api/pod_rules.h"
 #include "lib/api/quantity.h"
+#include "lib/api/resource_rules.h"
 #include "lib/api/rows.h"
 #include "lib/json/json.h"
 

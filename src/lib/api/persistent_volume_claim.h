@@ -31,6 +31,7 @@ struct persistent_volume_claim {
 };
 
 extern const struct record persistent_volume_claim_record;
+extern const struct record persistent_volume_claim_template_record;
 
 const struct persistent_volume_claim *
 persistent_volume_claim_of(const struct object *object);

@@ -5,6 +5,7 @@
 
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
+#include "lib/api/pod_records.h"
 #include "lib/api/pod_strategy.h"
 #include "lib/api/rows.h"
 #include "lib/json/json.h"

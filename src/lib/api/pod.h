@@ -243,6 +243,13 @@ struct pod {
     struct pod_status status;
 };
 
+/* What pods are made from. Its metadata stands in the text alone; jobs that are
+ * alike share the spec, which is always there.
+ */
+struct pod_template {
+    const struct pod_spec *spec;
+};
+
 extern const struct record pod_record;
 extern const struct record pod_spec_record;
 extern const struct record pod_template_record;

@@ -4,6 +4,7 @@
 
 #include "lib/api/node.h"
 #include "lib/api/pod.h"
+#include "lib/api/pod_records.h"
 #include "lib/api/rows.h"
 
 /* clang-format off */

@@ -4,6 +4,7 @@
 
 #include "lib/api/check.h"
 #include "lib/api/name.h"
+#include "lib/api/node_selector_rules.h"
 #include "lib/api/pod_rules.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
@@ -15,117 +16,6 @@ static bool
 is_text(const struct json *object, const char *name, const char *text)
 {
     return strcmp(check_text(object, name), text) == 0;
-}
-
-static void
-check_requirement(struct causes *c, const struct json *r)
-{
-    uint32_t count = json_count(json_get(r, "values"));
-
-    if (is_text(r, "operator", "In") || is_text(r, "operator", "NotIn")) {
-        if (count == 0)
-            causes_add(c,
-                       CAUSE_REQUIRED,
-                       "values",
-                       NULL,
-                       "must be specified when `operator` is 'In' or 'NotIn'");
-    } else if (is_text(r, "operator", "Exists")
-               || is_text(r, "operator", "DoesNotExist")) {
-        if (count > 0)
-            causes_add(c,
-                       CAUSE_FORBIDDEN,
-                       "values",
-                       NULL,
-                       "may not be specified when `operator` is 'Exists' or "
-                       "'DoesNotExist'");
-    } else if (is_text(r, "operator", "Gt") || is_text(r, "operator", "Lt")) {
-        if (count != 1)
-            causes_add(c,
-                       CAUSE_REQUIRED,
-                       "values",
-                       NULL,
-                       "must be specified single value when `operator` is "
-                       "'Lt' or 'Gt'");
-    } else {
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "operator",
-                   json_get(r, "operator"),
-                   "not a valid selector operator");
-    }
-    check_name(c, r, "key", NAME_QUALIFIED);
-}
-
-static void
-check_field_requirement(struct causes *c, const struct json *r)
-{
-    const struct json *values = json_get(r, "values");
-
-    if (!is_text(r, "operator", "In") && !is_text(r, "operator", "NotIn"))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "operator",
-                   json_get(r, "operator"),
-                   "not a valid selector operator");
-    else if (json_count(values) != 1)
-        causes_add(c,
-                   CAUSE_REQUIRED,
-                   "values",
-                   NULL,
-                   "must be only one value when `operator` is 'In' or 'NotIn' "
-                   "for node field selector");
-    if (!is_text(r, "key", "metadata.name")) {
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "key",
-                   json_get(r, "key"),
-                   "not a valid field selector key");
-        return;
-    }
-    for (uint32_t i = 0; i < json_count(values); i++) {
-        const struct json *value = json_at(values, i);
-        unsigned at = causes_enter_index(c, "values", i);
-
-        check_form(c, "", NAME_DNS_SUBDOMAIN, value->text, value);
-        causes_leave(c, at);
-    }
-}
-
-static void
-check_node_term(struct causes *c, const struct json *term)
-{
-    const struct json *expressions = json_get(term, "matchExpressions");
-    const struct json *fields = json_get(term, "matchFields");
-
-    for (uint32_t i = 0; i < json_count(expressions); i++) {
-        unsigned at = causes_enter_index(c, "matchExpressions", i);
-
-        check_requirement(c, json_at(expressions, i));
-        causes_leave(c, at);
-    }
-    for (uint32_t i = 0; i < json_count(fields); i++) {
-        unsigned at = causes_enter_index(c, "matchFields", i);
-
-        check_field_requirement(c, json_at(fields, i));
-        causes_leave(c, at);
-    }
-}
-
-void
-node_selector_check(struct causes *c, const struct json *selector)
-{
-    const struct json *terms = json_get(selector, "nodeSelectorTerms");
-
-    check_present(c,
-                  selector,
-                  "nodeSelectorTerms",
-                  "must have at least one node selector term");
-    for (uint32_t i = 0; i < json_count(terms); i++) {
-        unsigned at = causes_enter_index(c, "nodeSelectorTerms", i);
-
-        check_node_term(c, json_at(terms, i));
-        causes_leave(c, at);
-    }
 }
 
 static void
@@ -159,7 +49,7 @@ check_node_affinity(struct causes *c, const struct json *affinity)
         at = causes_enter_index(c, PREFERRED_TERMS, i);
         check_weight(c, term);
         inside = causes_enter(c, "preference");
-        check_node_term(c, json_get(term, "preference"));
+        node_selector_term_check(c, json_get(term, "preference"));
         causes_leave(c, inside);
         causes_leave(c, at);
     }

@@ -6,6 +6,7 @@
 #include "lib/api/check.h"
 #include "lib/api/name.h"
 #include "lib/api/pod_rules.h"
+#include "lib/api/resource_rules.h"
 #include "lib/base/arena.h"
 #include "lib/base/map.h"
 #include "lib/json/json.h"

@@ -8,6 +8,7 @@
 #include "lib/api/check.h"
 #include "lib/api/pod_rules.h"
 #include "lib/api/quantity.h"
+#include "lib/api/resource_rules.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 
@@ -40,31 +41,6 @@ default_count(struct arena *arena,
 {
     if (json_get_int(object, name, 0) == 0)
         json_set_int(arena, object, name, value);
-}
-
-/* No finer than a thousandth. */
-void
-resource_list_set_defaults(struct arena *arena,
-                           struct json *object,
-                           const char *name)
-{
-    const __int128 milli = 1000000;
-    struct json *list = json_get(object, name);
-
-    for (uint32_t i = 0; i < json_count(list); i++) {
-        struct json *v = list->members[i].value;
-        char text[QUANTITY_TEXT_SIZE];
-        struct quantity q;
-
-        if (json_text(v) == NULL || quantity_parse(v->text, &q) < 0
-            || q.nano % milli == 0)
-            continue;
-        q.nano += (q.nano > 0 ? milli : 0) - q.nano % milli;
-        if (q.nano < 0)
-            q.nano -= milli;
-        quantity_format(&q, text);
-        *v = *json_string(arena, text);
-    }
 }
 
 /* --- references and handlers ---------------------------------------------- */

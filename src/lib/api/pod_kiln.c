@@ -5,6 +5,7 @@
  */
 #include "lib/api/allocation.h"
 #include "lib/api/pod.h"
+#include "lib/api/pod_records.h"
 #include "lib/api/rows.h"
 
 /* clang-format off */

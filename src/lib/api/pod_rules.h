@@ -24,6 +24,11 @@ void pod_spec_check(struct causes *c, const struct json *spec);
  */
 void pod_only_check(struct causes *c, const struct json *spec);
 
+/* The template below `name`. */
+void pod_template_check(struct causes *c,
+                        const struct json *owner,
+                        const char *name);
+
 /* What a new spec may say where an old one stands. */
 void pod_changes_check(struct causes *c,
                        const struct json *spec,
@@ -48,10 +53,6 @@ void probes_check(struct causes *c,
                   const struct json *container,
                   int64_t grace_seconds);
 void container_security_check(struct causes *c, const struct json *container);
-
-/* Limits and requests below `name`. */
-void
-resources_check(struct causes *c, const struct json *object, const char *name);
 
 /* References that volumes and variables share. */
 enum field_reference_use {
@@ -84,7 +85,6 @@ void pod_annotations_match(struct causes *c, const struct json *pod);
 void pod_annotations_join(struct arena *arena, struct json *pod);
 void pod_annotations_warn(struct causes *c, const struct json *pod);
 void affinity_check(struct causes *c, const struct json *affinity);
-void node_selector_check(struct causes *c, const struct json *selector);
 void tolerations_check(struct causes *c, const struct json *spec);
 /* The list of that name. */
 void topology_spread_check(struct causes *c,
@@ -97,28 +97,9 @@ void pod_kiln_check(struct causes *c, const struct json *spec);
  */
 void pod_warn(struct causes *c, const struct json *pod);
 
-/* Labels of nodes that go by another name now: in the member of the object,
- * with the label's name or without; and those of a term of a node selector.
- */
-void old_label_warn(struct causes *c,
-                    const struct json *object,
-                    const char *name,
-                    bool is_named);
-void node_term_warn(struct causes *c, const struct json *term);
-/* The type of a volume, of a pod or not; bytes that are not whole. */
-void volume_warn(struct causes *c, const struct json *volume);
-void
-fraction_warn(struct causes *c, const struct json *object, const char *name);
-
-/* Access modes of volumes and claims. */
-void access_modes_check(struct causes *c, const struct json *spec);
-
 /* Fills in what upstream's defaulting does: of any pod spec, and what only
  * pods themselves get.
  */
 void pod_spec_set_defaults(struct arena *arena, struct json *spec);
 void pod_only_set_defaults(struct arena *arena, struct json *spec);
 void pod_volumes_set_defaults(struct arena *arena, struct json *spec);
-void resource_list_set_defaults(struct arena *arena,
-                                struct json *object,
-                                const char *name);

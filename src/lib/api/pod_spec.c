@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pod_spec.c - what a pod asks for */
-#include "lib/api/job.h"
+#include "lib/api/object_reference.h"
 #include "lib/api/pod.h"
+#include "lib/api/pod_records.h"
 #include "lib/api/rows.h"
 
 /* clang-format off */
@@ -178,9 +179,9 @@ RECORD(pod_spec, pod_spec, "io.k8s.api.core.v1.PodSpec",
 static const struct field pod_template_fields[] = {
     OPAQUE_OBJECT("metadata", meta, ALWAYS,
         HELP("Labels and annotations of the pods.")),
-    OBJECT("spec", job_template, spec, pod_spec, ALWAYS | OPTIONAL,
+    OBJECT("spec", pod_template, spec, pod_spec, ALWAYS | OPTIONAL,
         HELP("What the pods are to be.")),
 };
-RECORD(pod_template, job_template, "io.k8s.api.core.v1.PodTemplateSpec",
+RECORD(pod_template, pod_template, "io.k8s.api.core.v1.PodTemplateSpec",
        HELP("What pods are made from."));
 /* clang-format on */

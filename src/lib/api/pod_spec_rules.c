@@ -5,6 +5,7 @@
 #include "lib/api/check.h"
 #include "lib/api/name.h"
 #include "lib/api/pod_rules.h"
+#include "lib/api/resource_rules.h"
 #include "lib/json/json.h"
 
 #define SEARCH_PATHS_MAX  32

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pod_status.c - how a pod went */
 #include "lib/api/pod.h"
+#include "lib/api/pod_records.h"
 #include "lib/api/rows.h"
 
 /* clang-format off */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pod_template.c - a pod spec kept for use by others (kind PodTemplate) */
 #include "lib/api/causes.h"
-#include "lib/api/job.h"
-#include "lib/api/job_rules.h"
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
+#include "lib/api/pod.h"
 #include "lib/api/pod_rules.h"
 #include "lib/api/pod_strategy.h"
 #include "lib/api/rows.h"
@@ -20,6 +19,29 @@ static const struct field pod_template_object_fields[] = {
 static RECORD(pod_template_object, meta, "io.k8s.api.core.v1.PodTemplate",
        HELP("A template for pods, kept by itself."));
 /* clang-format on */
+
+void
+pod_template_check(struct causes *c, const struct json *owner, const char *name)
+{
+    const struct json *template = json_get(owner, name);
+    const struct json *spec = json_get(template, "spec");
+    const struct json *meta = json_get(template, "metadata");
+    unsigned at = causes_enter(c, name), inside;
+
+    meta_check_labels(c, meta);
+    pod_annotations_check(c, meta, spec);
+    inside = causes_enter(c, "spec");
+    pod_spec_check(c, spec);
+    pod_annotations_match(c, template);
+    if (json_count(json_get(spec, "ephemeralContainers")) > 0)
+        causes_add(c,
+                   CAUSE_FORBIDDEN,
+                   "ephemeralContainers",
+                   NULL,
+                   "ephemeral containers not allowed in pod template");
+    causes_leave(c, inside);
+    causes_leave(c, at);
+}
 
 static void
 set_defaults(struct arena *arena, struct json *object)

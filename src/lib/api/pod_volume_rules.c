@@ -3,6 +3,7 @@
 
 #include "lib/api/check.h"
 #include "lib/api/name.h"
+#include "lib/api/pod_records.h"
 #include "lib/api/pod_rules.h"
 #include "lib/api/quantity.h"
 #include "lib/api/rows.h"

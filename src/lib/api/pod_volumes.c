@@ -2,7 +2,10 @@
 /* pod_volumes.c - where a pod may get its files from, upstream's many ways */
 #include <stdio.h>
 
+#include "lib/api/object_reference.h"
+#include "lib/api/persistent_volume_claim.h"
 #include "lib/api/pod.h"
+#include "lib/api/pod_records.h"
 #include "lib/api/volume_source.h"
 
 /* clang-format off */

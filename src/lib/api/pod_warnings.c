@@ -7,43 +7,13 @@
 #include <string.h>
 
 #include "lib/api/check.h"
+#include "lib/api/node_selector_rules.h"
 #include "lib/api/pod_rules.h"
 #include "lib/api/quantity.h"
+#include "lib/api/resource_rules.h"
+#include "lib/api/volume_source.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
-
-static const struct old_label {
-    const char *name;
-    const char *since;
-    const char *instead;
-} old_labels[] = {
-    {"beta.kubernetes.io/arch", "v1.14", "kubernetes.io/arch"},
-    {"beta.kubernetes.io/os", "v1.14", "kubernetes.io/os"},
-    {"failure-domain.beta.kubernetes.io/region",
-     "v1.17",
-     "topology.kubernetes.io/region"},
-    {"failure-domain.beta.kubernetes.io/zone",
-     "v1.17",
-     "topology.kubernetes.io/zone"},
-    {"beta.kubernetes.io/instance-type",
-     "v1.17",
-     "node.kubernetes.io/instance-type"},
-};
-
-static const struct {
-    const char *volume;
-    const char *words;
-} old_volumes[] = {
-    {"photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"},
-    {"gitRepo", "deprecated in v1.11"},
-    {"scaleIO", "deprecated in v1.16, non-functional in v1.22+"},
-    {"flocker", "deprecated in v1.22, non-functional in v1.25+"},
-    {"storageos", "deprecated in v1.22, non-functional in v1.25+"},
-    {"quobyte", "deprecated in v1.22, non-functional in v1.25+"},
-    {"glusterfs", "deprecated in v1.25, non-functional in v1.26+"},
-    {"cephfs", "deprecated in v1.28, non-functional in v1.31+"},
-    {"rbd", "deprecated in v1.28, non-functional in v1.31+"},
-};
 
 static const struct {
     const char *annotation;
@@ -57,37 +27,10 @@ static const struct {
      "non-functional in v1.11+; use the \"sysctls\" field instead"},
 };
 
-static const struct old_label *
-find_old_label(const char *name)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(old_labels); i++)
-        if (strcmp(old_labels[i].name, name) == 0)
-            return &old_labels[i];
-    return NULL;
-}
-
-void
-old_label_warn(struct causes *c,
-               const struct json *object,
-               const char *name,
-               bool is_named)
-{
-    const struct old_label *l = find_old_label(check_text(object, name));
-
-    if (l != NULL)
-        causes_warn(c,
-                    name,
-                    "%s%sdeprecated since %s; use \"%s\" instead",
-                    is_named ? l->name : "",
-                    is_named ? " is " : "",
-                    l->since,
-                    l->instead);
-}
-
 static void
 warn_of_label(struct causes *c, const struct json *object, const char *name)
 {
-    old_label_warn(c, object, name, true);
+    node_label_warn(c, object, name, true);
 }
 
 static void
@@ -107,40 +50,6 @@ warn_of_annotations(struct causes *c, const struct json *meta)
 }
 
 static void
-warn_of_node_selector(struct causes *c, const struct json *spec)
-{
-    const struct json *selector = json_get(spec, "nodeSelector");
-
-    for (uint32_t i = 0; i < json_count(selector); i++) {
-        const struct old_label *l = find_old_label(selector->members[i].name);
-        unsigned at;
-
-        if (l == NULL)
-            continue;
-        at = causes_enter_key(c, "nodeSelector", l->name);
-        causes_warn(c,
-                    "",
-                    "deprecated since %s; use \"%s\" instead",
-                    l->since,
-                    l->instead);
-        causes_leave(c, at);
-    }
-}
-
-void
-node_term_warn(struct causes *c, const struct json *term)
-{
-    const struct json *list = json_get(term, "matchExpressions");
-
-    for (uint32_t i = 0; i < json_count(list); i++) {
-        unsigned at = causes_enter_index(c, "matchExpressions", i);
-
-        warn_of_label(c, json_at(list, i), "key");
-        causes_leave(c, at);
-    }
-}
-
-static void
 warn_of_node_affinity(struct causes *c, const struct json *affinity)
 {
     static const char required[] =
@@ -152,7 +61,7 @@ warn_of_node_affinity(struct causes *c, const struct json *affinity)
     for (uint32_t i = 0; i < json_count(list); i++) {
         unsigned at = causes_enter_index(c, required, i);
 
-        node_term_warn(c, json_at(list, i));
+        node_selector_term_warn(c, json_at(list, i));
         causes_leave(c, at);
     }
     list = json_get(affinity, preferred);
@@ -160,7 +69,7 @@ warn_of_node_affinity(struct causes *c, const struct json *affinity)
         unsigned at = causes_enter_index(c, preferred, i);
         unsigned inside = causes_enter(c, "preference");
 
-        node_term_warn(c, json_get(json_at(list, i), "preference"));
+        node_selector_term_warn(c, json_get(json_at(list, i), "preference"));
         causes_leave(c, inside);
         causes_leave(c, at);
     }
@@ -234,30 +143,6 @@ warn_of_spread(struct causes *c, const struct json *spec)
     }
 }
 
-/* Bytes come whole. */
-void
-fraction_warn(struct causes *c, const struct json *object, const char *name)
-{
-    const char *text = check_text(object, name);
-    struct quantity q;
-
-    if (*text != '\0' && quantity_parse(text, &q) == 0
-        && q.nano % 1000000000 != 0)
-        causes_warn(c,
-                    "",
-                    "fractional byte value \"%s\" is invalid, must be an "
-                    "integer",
-                    text);
-}
-
-void
-volume_warn(struct causes *c, const struct json *volume)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(old_volumes); i++)
-        if (check_is_set(volume, old_volumes[i].volume))
-            causes_warn(c, old_volumes[i].volume, "%s", old_volumes[i].words);
-}
-
 static void
 warn_of_volumes(struct causes *c, const struct json *spec)
 {
@@ -268,7 +153,7 @@ warn_of_volumes(struct causes *c, const struct json *spec)
         unsigned at = causes_enter_index(c, "volumes", i);
         unsigned inside;
 
-        volume_warn(c, volume);
+        volume_source_warn(c, volume);
         inside = causes_enter(c, "emptyDir.sizeLimit");
         fraction_warn(c, json_get(volume, "emptyDir"), "sizeLimit");
         causes_leave(c, inside);
@@ -502,7 +387,7 @@ pod_warn(struct causes *c, const struct json *pod)
     warn_of_annotations(c, json_get(pod, "metadata"));
     pod_annotations_warn(c, pod);
     at = causes_enter(c, "spec");
-    warn_of_node_selector(c, spec);
+    node_labels_warn(c, spec, "nodeSelector");
     warn_of_affinity(c, spec);
     warn_of_spread(c, spec);
     warn_of_volumes(c, spec);

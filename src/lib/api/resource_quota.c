@@ -4,8 +4,8 @@
 #include "lib/api/check.h"
 #include "lib/api/kind.h"
 #include "lib/api/meta.h"
-#include "lib/api/pod_rules.h"
 #include "lib/api/resource_name.h"
+#include "lib/api/resource_rules.h"
 #include "lib/api/rows.h"
 #include "lib/json/json.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resource_rules.c - what a container asks for and may use at most */
+#include "lib/api/resource_rules.h"
+
 #include <string.h>
 
 #include "lib/api/check.h"
 #include "lib/api/name.h"
-#include "lib/api/pod_rules.h"
 #include "lib/api/quantity.h"
 #include "lib/api/resource_name.h"
 #include "lib/json/json.h"
@@ -153,4 +153,43 @@ resources_check(struct causes *c, const struct json *object, const char *name)
                    NULL,
                    "HugePages require cpu or memory");
     causes_leave(c, at);
+}
+
+void
+resource_list_set_defaults(struct arena *arena,
+                           struct json *object,
+                           const char *name)
+{
+    const __int128 milli = 1000000;
+    struct json *list = json_get(object, name);
+
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        struct json *v = list->members[i].value;
+        char text[QUANTITY_TEXT_SIZE];
+        struct quantity q;
+
+        if (json_text(v) == NULL || quantity_parse(v->text, &q) < 0
+            || q.nano % milli == 0)
+            continue;
+        q.nano += (q.nano > 0 ? milli : 0) - q.nano % milli;
+        if (q.nano < 0)
+            q.nano -= milli;
+        quantity_format(&q, text);
+        *v = *json_string(arena, text);
+    }
+}
+
+void
+fraction_warn(struct causes *c, const struct json *object, const char *name)
+{
+    const char *text = check_text(object, name);
+    struct quantity q;
+
+    if (*text != '\0' && quantity_parse(text, &q) == 0
+        && q.nano % 1000000000 != 0)
+        causes_warn(c,
+                    "",
+                    "fractional byte value \"%s\" is invalid, must be an "
+                    "integer",
+                    text);
 }

@@ -141,31 +141,3 @@ enum row_flag {
                                       RECORD_FIELDS(r##_fields), \
                                       __VA_ARGS__}
 #define ATOMIC .is_atomic = true
-
-/* Records that more than one file of this room refers to. */
-extern const struct record affinity_record;
-extern const struct record container_record;
-extern const struct record ephemeral_container_record;
-extern const struct record event_source_record;
-extern const struct record execution_record;
-extern const struct record lifecycle_record;
-extern const struct record local_object_reference_record;
-extern const struct record meta_condition_record;
-extern const struct record object_field_selector_record;
-extern const struct record node_affinity_record;
-extern const struct record observed_record;
-extern const struct record persistent_volume_claim_template_record;
-extern const struct record placement_record;
-extern const struct record pod_status_record;
-extern const struct record pod_volume_record;
-extern const struct record probe_record;
-extern const struct record resource_field_selector_record;
-extern const struct record resources_record;
-extern const struct record scheduling_group_record;
-extern const struct record secret_reference_record;
-extern const struct record security_context_container_record;
-extern const struct record security_context_pod_record;
-extern const struct record toleration_record;
-extern const struct record topology_spread_record;
-extern const struct record typed_local_object_reference_record;
-extern const struct record typed_object_reference_record;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* selector.h - label, field and node selectors: parsed once, matched often
+/* selector.h - label and node selectors: parsed once, matched often
  *
- * Source: k8s.io/apimachinery/pkg/labels and pkg/fields,
+ * Source: k8s.io/apimachinery/pkg/labels,
  * k8s.io/component-helpers/scheduling/corev1/nodeaffinity.
  */
 #pragma once
@@ -10,7 +10,6 @@
 
 struct arena;
 struct error;
-struct object;
 
 /* As they stand in objects. */
 struct selector_requirement {
@@ -55,29 +54,13 @@ bool node_selector_matches(const struct node_selector *selector,
  */
 bool node_selector_is_sound(const struct node_selector *selector);
 
-/* The strings of `labelSelector=` and `fieldSelector=`, parsed once. -EINVAL
- * with upstream's words. Everything is in the arena.
+/* The string of `labelSelector=`, parsed once. -EINVAL with upstream's words.
+ * Everything is in the arena.
  */
 struct label_query;
-struct field_query;
-struct kind;
 int label_query_parse(struct arena *arena,
                       const char *text,
                       struct label_query **ret_query,
                       struct error *err);
 bool label_query_matches(const struct label_query *query,
                          const struct string_map *labels);
-
-int field_query_parse(struct arena *arena,
-                      const struct kind *kind,
-                      const char *text,
-                      struct field_query **ret_query,
-                      struct error *err);
-bool field_query_matches(const struct field_query *query,
-                         const struct object *object);
-
-/* The value that the query demands of that field by "=", or NULL: lets an
- * index answer.
- */
-const char *field_query_demands(const struct field_query *query,
-                                const char *path);

@@ -6,8 +6,8 @@
 
 #include "lib/api/check.h"
 #include "lib/api/kind.h"
+#include "lib/api/node_selector_rules.h"
 #include "lib/api/object.h"
-#include "lib/api/pod_rules.h"
 #include "lib/api/rows.h"
 #include "lib/base/arena.h"
 #include "lib/json/item_index.h"
@@ -289,7 +289,7 @@ warn(struct causes *c, const struct json *class, const struct json *old)
         for (uint32_t j = 0; j < json_count(list); j++) {
             unsigned inside = causes_enter_index(c, "matchLabelExpressions", j);
 
-            old_label_warn(c, json_at(list, j), "key", false);
+            node_label_warn(c, json_at(list, j), "key", false);
             causes_leave(c, inside);
         }
         causes_leave(c, at);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/api/volume_source.h"
 
-#include "lib/api/event.h"
+#include "lib/api/check.h"
+#include "lib/api/object_reference.h"
+#include "lib/base/macro.h"
 
 /* The records of a source that a pod names by itself, and of the same one as
  * a PersistentVolume names it. A pod's secret is in its own namespace; a
@@ -312,3 +314,28 @@ OPAQUE_RECORD(vsphere_virtual_disk_volume_source,
        "io.k8s.api.core.v1.VsphereVirtualDiskVolumeSource",
        HELP(NOT_SERVED));
 /* clang-format on */
+
+/* --- warnings ------------------------------------------------------------- */
+
+static const struct {
+    const char *volume;
+    const char *words;
+} old_volumes[] = {
+    {"photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"},
+    {"gitRepo", "deprecated in v1.11"},
+    {"scaleIO", "deprecated in v1.16, non-functional in v1.22+"},
+    {"flocker", "deprecated in v1.22, non-functional in v1.25+"},
+    {"storageos", "deprecated in v1.22, non-functional in v1.25+"},
+    {"quobyte", "deprecated in v1.22, non-functional in v1.25+"},
+    {"glusterfs", "deprecated in v1.25, non-functional in v1.26+"},
+    {"cephfs", "deprecated in v1.28, non-functional in v1.31+"},
+    {"rbd", "deprecated in v1.28, non-functional in v1.31+"},
+};
+
+void
+volume_source_warn(struct causes *c, const struct json *volume)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(old_volumes); i++)
+        if (check_is_set(volume, old_volumes[i].volume))
+            causes_warn(c, old_volumes[i].volume, "%s", old_volumes[i].words);
+}

@@ -50,6 +50,12 @@
 #define NOT_SERVED_ROW "A volume of that kind; not served here."
 /* clang-format on */
 
+struct causes;
+struct json;
+
+/* Warns of a volume's source that upstream gave up. */
+void volume_source_warn(struct causes *c, const struct json *volume);
+
 extern const struct record aws_elastic_block_store_volume_source_record;
 extern const struct record azure_disk_volume_source_record;
 extern const struct record azure_file_persistent_volume_source_record;

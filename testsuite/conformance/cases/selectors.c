@@ -2,6 +2,7 @@
 /* Cases of selectors, tolerations and names as upstream reads them. The first
  * lines of a file hold what the later ones select from.
  */
+#include "lib/api/field_query.h"
 #include "lib/api/selector.h"
 
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include "lib/api/node.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
+#include "lib/api/pod_records.h"
 #include "lib/api/rows.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"

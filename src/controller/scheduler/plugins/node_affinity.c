@@ -15,6 +15,7 @@
 #include "lib/api/node.h"
 #include "lib/api/object.h"
 #include "lib/api/pod.h"
+#include "lib/api/pod_records.h"
 #include "lib/api/pod_rules.h"
 #include "lib/api/rows.h"
 #include "lib/base/alloc.h"

@@ -18,6 +18,7 @@
 #include "lib/api/meta.h"
 #include "lib/api/name.h"
 #include "lib/api/pod.h"
+#include "lib/api/pod_records.h"
 #include "lib/api/pod_rules.h"
 #include "lib/api/rows.h"
 #include "lib/base/alloc.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
+#include "lib/api/field_query.h"
 #include "lib/api/object.h"
 #include "lib/api/selector.h"
 #include "testsuite/lib/suite.h"
