@@ -4,12 +4,15 @@
 #include <stdlib.h>
 
 #include "agent/hardware/machine.h"
+#include "agent/numa/memory_check.h"
 #include "agent/settings.h"
 #include "lib/api/cpuset.h"
 #include "lib/api/quantity.h"
 #include "lib/api/topology.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/strbuf.h"
 
 static int
 read_reserved(struct hardware_wish *wish,
@@ -37,6 +40,27 @@ read_reserved(struct hardware_wish *wish,
     return 0;
 }
 
+/* hwloc and libnuma read different files. Where they disagree about memory, one
+ * of them would place it wrongly; hwloc's word stands.
+ */
+static void
+tell_disagreements(const struct inventory *i)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    CLEANUP_FREE struct memory_facts *facts = xnew(struct memory_facts);
+
+    if (memory_facts_read(facts) == 0
+        && memory_check(i->topology,
+                        i->wish.reserved_memory_bytes,
+                        facts,
+                        &words)
+               > 0)
+        log_warning("hwloc and libnuma disagree about this machine: %s; "
+                    "placing by hwloc. Compare 'lstopo' with 'numactl "
+                    "--hardware'",
+                    words.text);
+}
+
 int
 inventory_take(struct inventory *i,
                const struct agent_settings *s,
@@ -55,7 +79,11 @@ inventory_take(struct inventory *i,
     r = machine_read("", &i->machine, err);
     if (r == 0)
         r = read_reserved(&i->wish, s, err);
-    return r < 0 ? r : hardware_discover(&i->wish, &i->topology, err);
+    if (r == 0)
+        r = hardware_discover(&i->wish, &i->topology, err);
+    if (r == 0 && i->wish.given == NULL)
+        tell_disagreements(i);
+    return r;
 }
 
 void

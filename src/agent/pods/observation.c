@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/pods/observation.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/cgroup/cgroup.h"
+#include "agent/numa/page_nodes.h"
 #include "agent/shepherd/live.h"
 #include "lib/api/cpuset.h"
 #include "lib/api/topology.h"
@@ -17,6 +19,7 @@
 
 #define MAX_PROCESSES    256u
 #define MAX_PAGED_BYTES  (UINT64_C(1) << 30)
+#define MAX_ASKED_PAGES  (1u << 20) /* of all processes together */
 #define STATUS_LIMIT     (64u << 10)
 #define MAPS_LIMIT       (16u << 20)
 #define STRAY_PERCENT_OK 95 /* pages that the kernel itself put elsewhere */
@@ -221,6 +224,56 @@ count_pages(const char *proc,
     return true;
 }
 
+/* Its private and shared memory, without mapped files. */
+static uint64_t
+own_bytes(const char *proc, pid_t pid)
+{
+    static const char *const keys[] = {"\nRssAnon:", "\nRssShmem:"};
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    uint64_t bytes = 0;
+
+    if (read_about(proc, pid, "status", STATUS_LIMIT, &text) < 0)
+        return 0;
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+        const char *line = strstr(text.text, keys[i]);
+
+        if (line != NULL)
+            bytes += strtoull(line + strlen(keys[i]), NULL, 10) << 10;
+    }
+    return bytes;
+}
+
+/* Of much memory. What is asked for stands for all of a process's memory. */
+static bool
+ask_for_pages(const struct observation_wish *w,
+              const struct crowd *all,
+              struct observation *seen)
+{
+    struct observation sum = *seen;
+
+    for (unsigned i = 0; i < all->count; i++) {
+        struct page_count count = {0};
+        uint64_t bytes = own_bytes(w->proc, all->pids[i]);
+        int r = page_nodes_count(w->proc,
+                                 all->pids[i],
+                                 &w->memory_nodes,
+                                 MAX_ASKED_PAGES / all->count,
+                                 &count);
+
+        if (r == -ENOENT || r == -ESRCH)
+            continue;
+        if (r < 0 || (count.found == 0 && bytes > MAX_PAGED_BYTES / 16))
+            return false;
+        sum.bytes += bytes;
+        if (count.found > 0)
+            sum.bytes_elsewhere +=
+                (uint64_t)((double)bytes * (double)count.elsewhere
+                           / (double)count.found);
+    }
+    *seen = sum;
+    return true;
+}
+
 static bool
 ask_cgroup(const struct cgroup *c,
            const struct bitset *right,
@@ -251,7 +304,8 @@ look_at_memory(const struct observation_wish *w,
     for (unsigned i = 0; i < all->count && resident <= MAX_PAGED_BYTES; i++)
         resident += resident_bytes(w->proc, all->pids[i]);
     if (resident > MAX_PAGED_BYTES) {
-        seen->has_memory = ask_cgroup(c, &w->memory_nodes, seen);
+        seen->has_memory = ask_for_pages(w, all, seen)
+                           || ask_cgroup(c, &w->memory_nodes, seen);
         return;
     }
     for (unsigned i = 0; i < all->count; i++)

@@ -4,9 +4,11 @@
  * As the kernel shows them in /proc: the CPUs and NUMA nodes that they may
  * use, and how much of their memory lies where. Memory is their own, private
  * or shared; files that they have mapped lie where somebody read them first.
- * Up to 1 GiB it is counted page by page (numa_maps); looking through more
- * would hold up the job, and is taken from the cgroup's statistics
- * (memory.numa_stat). Of many processes the first 256 are looked at.
+ * Up to 1 GiB it is counted by the kernel (numa_maps), which holds up the job
+ * for the time of the count; of more, up to a million pages are asked for one
+ * by one (page_nodes.h), and stand for the rest. Where neither can be had, the
+ * cgroup's statistics say it (memory.numa_stat), which count mapped files, too.
+ * Of many processes the first 256 are looked at.
  *
  * Take blocks: on a worker. Judge is pure.
  */

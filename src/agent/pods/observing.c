@@ -2,10 +2,12 @@
 /* observing.c - where a stay's processes are found to be, beside where they
  * were put: reported when it changes, and said aloud when it is wrong
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/cgroup/cgroup.h"
+#include "agent/numa/page_nodes.h"
 #include "agent/pods/commons.h"
 #include "agent/pods/confines.h"
 #include "agent/pods/ground.h"
@@ -262,11 +264,24 @@ observing_begin(struct stay *s)
 
 /* ---- What is not there any more ---- */
 
+static int
+move_memory(pid_t pid, void *nodes)
+{
+    struct error err = {0};
+    int r = page_nodes_move(pid, nodes, &err);
+
+    if (r < 0 && r != -ESRCH)
+        log_info("%s; it stays where it is", err.text);
+    return 0;
+}
+
 /* cgroup v1 forgets a CPU that goes offline: its cpusets do not have it when it
- * is back.
+ * is back. Memory that was allocated meanwhile lies on other NUMA nodes, and
+ * no cgroup of v1 moves it without memory_migrate.
  */
 struct restoring {
     char *cgroup, *cpus, *memory_nodes;
+    bool moves_memory;
 };
 
 static void
@@ -274,12 +289,16 @@ restore_work(void *arg)
 {
     struct restoring *r = arg;
     CLEANUP(cgroup_freep) struct cgroup *c = NULL;
+    struct bitset nodes;
     struct error err = {0};
 
     if (cgroup_parse(r->cgroup, &c, &err) == 0
         && cgroup_set_cpus(c, r->cpus, r->memory_nodes, &err) < 0
         && cgroup_is_empty(c) == 0)
         log_warning("giving a pod back what it had: %s", err.text);
+    nodes = set_of(r->memory_nodes);
+    if (c != NULL && r->moves_memory && !bitset_is_empty(&nodes))
+        (void)cgroup_visit_processes(c, move_memory, &nodes);
     free(r->cgroup);
     free(r->cpus);
     free(r->memory_nodes);
@@ -299,6 +318,7 @@ restore(const struct stay *s, const struct allocation *a)
     r->cgroup = strbuf_take(&cgroup);
     r->cpus = xstrdup(a->cpus);
     r->memory_nodes = confines_memory_nodes(s->s.ground->topology, s->pod);
+    r->moves_memory = pod_is_memory_bound(pod_of(s->pod));
     workers_submit(s->s.ground->workers, NULL, restore_work, NULL, r);
 }
 

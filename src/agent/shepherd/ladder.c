@@ -6,7 +6,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/close_range.h>
-#include <linux/mempolicy.h>
+#include <numaif.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -89,12 +89,6 @@ bind_cpus(const struct outfit *o)
     return sched_setaffinity(0, sizeof(o->cpus), &o->cpus) < 0 ? -errno : 0;
 }
 
-static long
-set_policy(int mode, const unsigned long *nodes, size_t bytes)
-{
-    return syscall(SYS_set_mempolicy, mode, nodes, bytes * 8);
-}
-
 /* A kernel that cannot prefer several nodes prefers the one that each thread
  * runs on, and then the nearest: most of the time it is one of them.
  */
@@ -105,9 +99,11 @@ set_memory_policy(const struct outfit *o)
 
     if (o->memory_mode < 0)
         return 0;
-    r = set_policy(o->memory_mode, o->memory_nodes, sizeof(o->memory_nodes));
-    if (r < 0 && errno == EINVAL && o->memory_mode == OUTFIT_PREFERRED_MANY)
-        r = set_policy(MPOL_PREFERRED, NULL, 0);
+    r = set_mempolicy(o->memory_mode,
+                      o->memory_nodes,
+                      sizeof(o->memory_nodes) * 8);
+    if (r < 0 && errno == EINVAL && o->memory_mode == MPOL_PREFERRED_MANY)
+        r = set_mempolicy(MPOL_PREFERRED, NULL, 0);
     return r < 0 ? -errno : 0;
 }
 

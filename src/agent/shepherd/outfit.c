@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/mempolicy.h>
+#include <numaif.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +85,7 @@ prepare_memory(struct outfit *t,
         return r;
     t->memory_mode = mode_of(policy);
     if (t->memory_mode == MPOL_PREFERRED && bitset_count(&set) > 1)
-        t->memory_mode = OUTFIT_PREFERRED_MANY;
+        t->memory_mode = MPOL_PREFERRED_MANY;
     bitset_foreach(node, &set) t->memory_nodes[node / (8 * sizeof(long))] |=
         1ul << (node % (8 * sizeof(long)));
     return 0;

@@ -20,11 +20,6 @@ struct person;
 
 #define OUTFIT_NODE_WORDS 16u
 
-/* set_mempolicy's MPOL_PREFERRED_MANY, which Linux has since 5.15 and older
- * headers lack: several nodes are preferred alike.
- */
-#define OUTFIT_PREFERRED_MANY 5
-
 struct outfit {
     bool is_root;
     int doors[CGROUP_MAX_PLACES]; /* cgroups to join; set by the caller */

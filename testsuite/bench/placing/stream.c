@@ -2,13 +2,12 @@
 #include "testsuite/bench/placing/stream.h"
 
 #include <errno.h>
-#include <linux/mempolicy.h>
+#include <numaif.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -121,7 +120,7 @@ bind_memory(const struct grant *g, const struct silicon *s)
         if ((g->memory_nodes >> i & 1) != 0)
             nodes[s->topology->numa[i].os_index / bits] |=
                 1ul << s->topology->numa[i].os_index % bits;
-    syscall(SYS_set_mempolicy, MPOL_BIND, nodes, BITSET_BITS);
+    set_mempolicy(MPOL_BIND, nodes, BITSET_BITS);
 }
 
 /* In a process of its own, that what is bound stays with it. */

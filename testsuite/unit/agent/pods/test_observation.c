@@ -3,9 +3,11 @@
 
 #include <check.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/numa/page_nodes.h"
 #include "agent/shepherd/live.h"
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
@@ -117,6 +119,38 @@ START_TEST(this_process_is_where_the_kernel_says_it_is)
 }
 END_TEST
 
+/* More than numa_maps is used for. */
+START_TEST(much_memory_is_asked_for_page_by_page)
+{
+    const size_t bytes = (size_t)1100 << 20;
+    struct observation_wish wish = {
+        .proc = "/proc",
+        .main = getpid(),
+        .memory_nodes = only(63),
+    };
+    struct page_count count = {0};
+    struct observation seen;
+    char *memory;
+
+    if (page_nodes_count("/proc", getpid(), &wish.memory_nodes, 1, &count) < 0)
+        return; /* a kernel without move_pages */
+    memory = mmap(NULL,
+                  bytes,
+                  PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
+                  -1,
+                  0);
+    ck_assert_ptr_ne(memory, MAP_FAILED);
+    ck_assert_int_eq(live_read_start(getpid(), &wish.main_start), 0);
+    ck_assert(observation_take(&wish, &seen));
+    ck_assert(seen.has_memory);
+    ck_assert_uint_ge(seen.bytes, bytes);
+    ck_assert_uint_lt(seen.bytes, bytes + ((size_t)512 << 20));
+    ck_assert_int_eq(observation_percent(&seen), 0);
+    munmap(memory, bytes);
+}
+END_TEST
+
 START_TEST(what_is_not_as_it_was_given_is_said)
 {
     const struct observation right = {
@@ -159,4 +193,5 @@ SUITE("observation",
       a_process_and_its_children_are_seen_together,
       who_is_gone_is_not_seen,
       this_process_is_where_the_kernel_says_it_is,
+      much_memory_is_asked_for_page_by_page,
       what_is_not_as_it_was_given_is_said)
