@@ -48,20 +48,26 @@ log_level_parse(const char *text, enum log_level *ret_level)
     return -EINVAL;
 }
 
-/* "controller/store/store.c" is the room "store". */
+/* The second folder of the path is the room, whatever folders that has inside:
+ * "controller/store/engine/schema.c" is of the room "store". What lies in a
+ * program's own folder has the program's name.
+ */
 static void
 room_of(const char *file, char *room, size_t size)
 {
-    const char *end = strrchr(file, '/');
-    const char *start = end;
+    size_t program = strcspn(file, "/");
+    const char *start = file;
+    size_t length = program;
 
-    if (end == NULL) {
+    if (file[program] == '\0') {
         snprintf(room, size, "kiln");
         return;
     }
-    while (start > file && start[-1] != '/')
-        start--;
-    snprintf(room, size, "%.*s", (int)(end - start), start);
+    if (strchr(file + program + 1, '/') != NULL) {
+        start = file + program + 1;
+        length = strcspn(start, "/");
+    }
+    snprintf(room, size, "%.*s", (int)length, start);
 }
 
 /* systemd names the stream it made for us; standard error may have been

@@ -58,6 +58,26 @@ START_TEST(a_line_has_time_level_room_and_message)
 }
 END_TEST
 
+START_TEST(the_room_is_the_second_folder_whatever_folders_it_has)
+{
+    static const struct {
+        const char *file, *room;
+    } files[] = {
+        {"controller/lifecycle/job/job_plan.c", " error   lifecycle: x\n"},
+        {"controller/main.c", " error   controller: x\n"},
+        {"main.c", " error   kiln: x\n"},
+    };
+    struct caught c;
+
+    unsetenv("JOURNAL_STREAM");
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        catch_start(&c);
+        log_write(LOG_LEVEL_ERROR, files[i].file, "x");
+        ck_assert_str_eq(catch_stop(&c) + 24, files[i].room);
+    }
+}
+END_TEST
+
 START_TEST(a_record_is_one_line_whatever_a_peer_put_into_a_name)
 {
     struct caught c;
@@ -158,6 +178,7 @@ END_TEST
 
 SUITE("log",
       a_line_has_time_level_room_and_message,
+      the_room_is_the_second_folder_whatever_folders_it_has,
       a_record_is_one_line_whatever_a_peer_put_into_a_name,
       a_message_too_long_is_cut_and_still_ends_its_line,
       what_is_below_the_level_is_not_written,
