@@ -10,28 +10,28 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "agent/api_connection.h"
 #include "agent/cgroup/cgpool.h"
 #include "agent/cgroup/cgroot.h"
-#include "agent/cluster_bond.h"
 #include "agent/hardware/machine.h"
-#include "agent/heartbeat.h"
 #include "agent/inventory.h"
-#include "agent/metering.h"
-#include "agent/metrics_file.h"
-#include "agent/node_status.h"
+#include "agent/node/cluster_identity.h"
+#include "agent/node/hardware_watch.h"
+#include "agent/node/heartbeat.h"
+#include "agent/node/metrics_file.h"
+#include "agent/node/node_status.h"
+#include "agent/node/node_watch.h"
+#include "agent/node/registration.h"
+#include "agent/node/self_check.h"
+#include "agent/node/usage_reporter.h"
 #include "agent/output/requests.h"
 #include "agent/pods/ground.h"
 #include "agent/pods/leftovers.h"
 #include "agent/pods/pods.h"
 #include "agent/pods/site.h"
 #include "agent/pods/spares.h"
-#include "agent/registration.h"
-#include "agent/self_check.h"
-#include "agent/sentry.h"
 #include "agent/settings.h"
 #include "agent/shepherd/nursery.h"
-#include "agent/standing.h"
-#include "agent/uplink.h"
 #include "agent/volumes/scratch.h"
 #include "agent/volumes/tmp_dirs.h"
 #include "agent/volumes/volumes.h"
@@ -53,10 +53,11 @@
 #include "lib/loop/workers.h"
 #include "lib/program/readiness.h"
 
-#define WORKERS    8u
-#define SENTRY_MS  5000
-#define REFUSALS   3
-#define BOND_BEATS 3 /* heartbeats from one look at the cluster's mark on */
+#define WORKERS           8u
+#define HARDWARE_WATCH_MS 5000
+#define REFUSALS          3
+#define CLUSTER_CHECK_BEATS \
+    3 /* heartbeats from one look at the cluster's mark on */
 
 /* Ten thousand agents hear within two seconds that the controller is back. */
 #define HURRY_MS 3000
@@ -83,23 +84,23 @@ struct agent {
     struct nursery *nursery;
     struct spares *spares;
 
-    struct uplink uplink;
+    struct api_connection connection;
     char *secret_path;
 
     struct ground ground;
     struct registration *registration;
     struct heartbeat *heartbeat;
-    struct standing *standing;
-    struct metering *metering;    /* NULL: nothing is reported */
-    struct metrics_file *metrics; /* NULL: none is written */
+    struct node_watch *node_watch;
+    struct usage_reporter *usage_reporter; /* NULL: nothing is reported */
+    struct metrics_file *metrics;          /* NULL: none is written */
     struct pods *pods;
     struct requests *requests;
-    struct sentry *sentry;
+    struct hardware_watch *hardware_watch;
     struct tmp_dirs *tmp_dirs;
     struct self_check *self_check;
     bool has_begun; /* to register */
     struct sigwatch *on_term, *on_int, *on_hup;
-    struct cluster_bond *bond;
+    struct cluster_identity *cluster;
     bool has_joined; /* the controller is of our cluster */
     bool was_foreign;
     unsigned refusals; /* of the proof, in a row */
@@ -266,13 +267,13 @@ on_checked(void *context)
 {
     struct agent *a = context;
     const struct object *node =
-        a->standing != NULL ? standing_node(a->standing) : NULL;
+        a->node_watch != NULL ? node_watch_node(a->node_watch) : NULL;
 
     if (self_check_has_failed(a->self_check,
                               &a->facts.check_reason,
                               &a->facts.check_words)
         && node != NULL)
-        announcer_say(a->uplink.announcer,
+        announcer_say(a->connection.announcer,
                       node,
                       ANNOUNCE_WARNING,
                       NODE_CHECK_FAILED,
@@ -280,17 +281,17 @@ on_checked(void *context)
     if (a->has_joined)
         registration_update(a->registration);
     else if (!a->has_begun)
-        cluster_bond_ask(a->bond);
+        cluster_identity_ask(a->cluster);
     a->has_begun = true;
 }
 
 /* A connection proves its node when it is opened, so all are opened anew. */
 static void
-on_anew(enum registration_manner manner, void *context)
+on_reconnect(enum registration_mode mode, void *context)
 {
     struct agent *a = context;
 
-    a->next = manner == REGISTRATION_PROVEN ? AGENT_PROVEN : AGENT_UNPROVEN;
+    a->next = mode == REGISTRATION_PROVEN ? AGENT_PROVEN : AGENT_UNPROVEN;
     loop_stop(a->loop);
 }
 
@@ -299,30 +300,31 @@ is_lost(int64_t revision, void *context)
 {
     const struct agent *a = context;
 
-    return cluster_bond_has_lost(a->bond, revision);
+    return cluster_identity_has_lost(a->cluster, revision);
 }
 
 /* Nothing is done of what the API says before it is known to be ours. */
 static void
-on_bond(enum bond_answer answer, void *context)
+on_cluster_answer(enum cluster_answer answer, void *context)
 {
     struct agent *a = context;
 
-    a->refusals = answer == BOND_REFUSED ? a->refusals + 1 : 0;
-    if ((answer == BOND_FOREIGN && a->has_joined) || answer == BOND_OLDER
-        || (answer == BOND_OURS && a->was_foreign))
-        on_anew(REGISTRATION_PROVEN, a); /* and everything is listed anew */
+    a->refusals = answer == CLUSTER_REFUSED ? a->refusals + 1 : 0;
+    if ((answer == CLUSTER_FOREIGN && a->has_joined) || answer == CLUSTER_OLDER
+        || (answer == CLUSTER_OURS && a->was_foreign))
+        on_reconnect(REGISTRATION_PROVEN,
+                     a); /* and everything is listed anew */
     else if (a->has_joined && a->proves && a->refusals == REFUSALS)
-        on_anew(REGISTRATION_UNPROVEN, a);
-    a->was_foreign = answer == BOND_FOREIGN;
-    if (answer != BOND_OURS
-        && (answer != BOND_REFUSED || a->has_joined || !a->proves))
+        on_reconnect(REGISTRATION_UNPROVEN, a);
+    a->was_foreign = answer == CLUSTER_FOREIGN;
+    if (answer != CLUSTER_OURS
+        && (answer != CLUSTER_REFUSED || a->has_joined || !a->proves))
         return;
     if (!a->has_joined) {
         a->has_joined = true;
         registration_start(a->registration);
-    } else if (pods_settle_doubts(a->pods, is_lost, a) && a->standing != NULL)
-        standing_look(a->standing);
+    } else if (pods_settle_doubts(a->pods, is_lost, a) && a->node_watch != NULL)
+        node_watch_check(a->node_watch);
 }
 
 static const char *
@@ -388,7 +390,7 @@ on_doubted_pod(void *context)
 {
     struct agent *a = context;
 
-    cluster_bond_ask(a->bond);
+    cluster_identity_ask(a->cluster);
 }
 
 static void
@@ -406,14 +408,14 @@ lay_ground(struct agent *a)
         .doubt_context = a,
         .loop = a->loop,
         .workers = a->workers,
-        .client = a->uplink.client,
+        .client = a->connection.client,
         .clock = &clock_system,
         .node = a->node_name,
         .address = s->address,
         .boot_id = a->inventory.machine->boot_id,
         .topology = a->inventory.topology,
         .is_virtual = a->inventory.topology->is_virtual,
-        .announcer = a->uplink.announcer,
+        .announcer = a->connection.announcer,
         .observe_ms = s->observe_us / 1000,
         .state_dir = s->state_dir,
         .spares = a->spares,
@@ -471,8 +473,8 @@ on_back(void *context)
     struct agent *a = context;
 
     pods_hurry(a->pods, HURRY_MS);
-    if (a->standing != NULL)
-        standing_hurry(a->standing, HURRY_MS);
+    if (a->node_watch != NULL)
+        node_watch_retry_soon(a->node_watch, HURRY_MS);
     if (a->volumes != NULL)
         volumes_hurry(a->volumes, HURRY_MS);
 }
@@ -486,14 +488,14 @@ on_changed(struct topology *is TAKES,
 {
     struct agent *a = context;
     const struct object *node =
-        a->standing != NULL ? standing_node(a->standing) : NULL;
+        a->node_watch != NULL ? node_watch_node(a->node_watch) : NULL;
 
     log_warning("this machine has changed: %s", words);
     inventory_change(&a->inventory, is);
     a->facts.topology = is;
     a->ground.topology = is;
     if (node != NULL)
-        announcer_say(a->uplink.announcer,
+        announcer_say(a->connection.announcer,
                       node,
                       is_less ? ANNOUNCE_WARNING : ANNOUNCE_NORMAL,
                       "TopologyChanged",
@@ -509,11 +511,11 @@ on_hangup(UNUSED int signal_number, void *context)
 {
     struct agent *a = context;
 
-    sentry_look(a->sentry);
+    hardware_watch_check(a->hardware_watch);
 }
 
 static bool
-disown(const char *pod_uid, void *context)
+confirm_gone(const char *pod_uid, void *context)
 {
     struct agent *a = context;
 
@@ -529,9 +531,9 @@ end_orphans(const char *uids, void *context)
 }
 
 static void
-visit_unclaimed(void (*visit)(const struct object *pod, void *arg),
-                void *arg,
-                void *context)
+visit_retained(void (*visit)(const struct object *pod, void *arg),
+               void *arg,
+               void *context)
 {
     struct agent *a = context;
 
@@ -559,7 +561,7 @@ on_seen(const struct object *node, void *context)
     a->facts.missing = a->missing;
     if (is_missing) {
         log_warning("this node has less than it had: %s", a->missing);
-        announcer_say(a->uplink.announcer,
+        announcer_say(a->connection.announcer,
                       node,
                       ANNOUNCE_WARNING,
                       NODE_HARDWARE_MISSING,
@@ -575,8 +577,8 @@ on_left(void *context)
     struct agent *a = context;
 
     metrics_file_note_over(a->metrics);
-    if (a->standing != NULL)
-        standing_look(a->standing);
+    if (a->node_watch != NULL)
+        node_watch_check(a->node_watch);
 }
 
 static void
@@ -587,32 +589,34 @@ on_ready(void *context)
     log_info("node '%s' is registered", a->node_name);
     readiness_status("node %s registered", a->node_name);
     heartbeat_start(a->heartbeat);
-    a->standing = standing_new(&(struct standing_settings){
+    a->node_watch = node_watch_new(&(struct node_watch_settings){
         .seen = on_seen,
         .loop = a->loop,
-        .client = a->uplink.client,
+        .client = a->connection.client,
         .node = a->node_name,
-        .doubted = on_doubt,
-        .disown = disown,
+        .outdated = on_doubt,
+        .confirm_gone = confirm_gone,
         .end_orphans = end_orphans,
-        .visit_unclaimed = visit_unclaimed,
+        .visit_retained = visit_retained,
         .context = a,
     });
     if (a->scratch != NULL)
         a->volumes = volumes_new(&(struct volumes_settings){
             .loop = a->loop,
             .workers = a->workers,
-            .client = a->uplink.client,
+            .client = a->connection.client,
             .scratch = a->scratch,
             .node = a->node_name,
             .rootless = a->ground.rootless,
             .uid = a->ground.uid,
         });
     pods_start(a->pods);
-    if (a->metering != NULL)
-        metering_start(a->metering);
-    a->requests =
-        requests_new(&a->ground, a->uplink.http, a->pods, a->output_program);
+    if (a->usage_reporter != NULL)
+        usage_reporter_start(a->usage_reporter);
+    a->requests = requests_new(&a->ground,
+                               a->connection.http,
+                               a->pods,
+                               a->output_program);
 }
 
 static void
@@ -627,7 +631,7 @@ on_stop(UNUSED int signal_number, void *context)
 
 int
 agent_new(const struct agent_settings *settings,
-          enum agent_next manner,
+          enum agent_next mode,
           struct agent **ret_agent,
           struct error *err)
 {
@@ -636,7 +640,7 @@ agent_new(const struct agent_settings *settings,
     int r;
 
     a->settings = settings;
-    a->proves = manner == AGENT_PROVEN;
+    a->proves = mode == AGENT_PROVEN;
     a->lock_fd = -1;
     a->loop = loop_new();
     a->on_term = sigwatch_new(a->loop, SIGTERM, on_stop, a);
@@ -653,42 +657,43 @@ agent_new(const struct agent_settings *settings,
     open_scratch(a);
     gather_facts(a);
     open_self_check(a);
-    r = uplink_open(&a->uplink,
-                    &(struct uplink_settings){
-                        .loop = a->loop,
-                        .workers = a->workers,
-                        .agent = settings,
-                        .node = a->node_name,
-                        .secret_path = a->proves ? a->secret_path : NULL,
-                    },
-                    err);
+    r = api_connection_open(
+        &a->connection,
+        &(struct api_connection_settings){
+            .loop = a->loop,
+            .workers = a->workers,
+            .agent = settings,
+            .node = a->node_name,
+            .secret_path = a->proves ? a->secret_path : NULL,
+        },
+        err);
     if (r < 0)
         return r;
     lay_ground(a);
     registration = (struct registration_settings){
         .loop = a->loop,
-        .client = a->uplink.client,
+        .client = a->connection.client,
         .clock = &clock_system,
         .facts = &a->facts,
         .secret_path = a->secret_path,
-        .manner = a->proves ? REGISTRATION_PROVEN : REGISTRATION_UNPROVEN,
-        .anew = on_anew,
+        .mode = a->proves ? REGISTRATION_PROVEN : REGISTRATION_UNPROVEN,
+        .reconnect = on_reconnect,
         .ready = on_ready,
         .context = a,
     };
     a->registration = registration_new(&registration);
-    a->bond = cluster_bond_new(&(struct cluster_bond_settings){
+    a->cluster = cluster_identity_new(&(struct cluster_identity_settings){
         .loop = a->loop,
-        .client = a->uplink.client,
+        .client = a->connection.client,
         .node = a->node_name,
         .state_dir = settings->state_dir,
-        .every_ms = settings->heartbeat_us / 1000 * BOND_BEATS,
-        .answered = on_bond,
+        .every_ms = settings->heartbeat_us / 1000 * CLUSTER_CHECK_BEATS,
+        .answered = on_cluster_answer,
         .context = a,
     });
     a->heartbeat = heartbeat_new(&(struct heartbeat_settings){
         .loop = a->loop,
-        .client = a->uplink.client,
+        .client = a->connection.client,
         .clock = &clock_system,
         .node = a->node_name,
         .every_ms = settings->heartbeat_us / 1000,
@@ -702,15 +707,16 @@ agent_new(const struct agent_settings *settings,
         a->metrics =
             metrics_file_new(&a->ground, a->pods, settings->metrics_file);
     if (settings->usage_interval_us > 0)
-        a->metering = metering_new(&a->ground,
-                                   a->pods,
-                                   settings->usage_interval_us / 1000);
-    a->sentry = sentry_new(&(struct sentry_settings){
+        a->usage_reporter =
+            usage_reporter_new(&a->ground,
+                               a->pods,
+                               settings->usage_interval_us / 1000);
+    a->hardware_watch = hardware_watch_new(&(struct hardware_watch_settings){
         .loop = a->loop,
         .workers = a->workers,
         .wish = &a->inventory.wish,
         .topology = a->inventory.topology,
-        .every_ms = SENTRY_MS,
+        .every_ms = HARDWARE_WATCH_MS,
         .changed = on_changed,
         .context = a,
     });
@@ -743,27 +749,27 @@ agent_free(struct agent *a)
     /* Nobody asks for anything more; then what is under way comes back, to
      * those who only let go of it.
      */
-    sentry_free(a->sentry);
+    hardware_watch_free(a->hardware_watch);
     requests_free(a->requests);
-    metering_free(a->metering);
+    usage_reporter_free(a->usage_reporter);
     metrics_file_stop(a->metrics);
     is_idle = a->pods == NULL || pods_count_running(a->pods) == 0;
     pods_free(a->pods);
     self_check_free(a->self_check);
     tmp_dirs_free(a->tmp_dirs, is_idle);
     volumes_free(a->volumes);
-    standing_free(a->standing);
+    node_watch_free(a->node_watch);
     heartbeat_free(a->heartbeat);
     registration_free(a->registration);
-    cluster_bond_free(a->bond);
-    uplink_hang_up(&a->uplink);
+    cluster_identity_free(a->cluster);
+    api_connection_close(&a->connection);
     if (a->workers != NULL) {
         workers_free(a->workers);
         loop_drain(a->loop);
     }
     metrics_file_free(a->metrics);
     scratch_close(a->scratch);
-    uplink_fini(&a->uplink);
+    api_connection_fini(&a->connection);
     nursery_close(a->nursery);
     spares_free(a->spares);
     cgpool_free(a->pool);

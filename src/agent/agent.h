@@ -26,7 +26,7 @@ enum agent_next { AGENT_ENDS, AGENT_PROVEN, AGENT_UNPROVEN };
  */
 void agent_free(struct agent *agent);
 int agent_new(const struct agent_settings *settings,
-              enum agent_next manner,
+              enum agent_next mode,
               struct agent **ret_agent,
               struct error *err);
 DEFINE_CLEANUP(struct agent, agent_free)

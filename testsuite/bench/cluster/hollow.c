@@ -16,10 +16,10 @@
 
 #include "agent/hardware/hardware.h"
 #include "agent/hardware/machine.h"
-#include "agent/heartbeat.h"
-#include "agent/node_status.h"
+#include "agent/node/heartbeat.h"
+#include "agent/node/node_status.h"
+#include "agent/node/registration.h"
 #include "agent/pods/report.h"
-#include "agent/registration.h"
 #include "agent/shepherd/ending.h"
 #include "lib/api/kind.h"
 #include "lib/api/object.h"
@@ -73,7 +73,7 @@ struct hollow {
     struct http_login *login;
     struct http_client *http;
     struct client *client;
-    enum registration_manner manner;
+    enum registration_mode mode;
     struct registration *registration;
     struct heartbeat *heartbeat;
     struct informer *pods;
@@ -277,11 +277,11 @@ connect_again(void *context)
 }
 
 static void
-on_anew(enum registration_manner manner, void *context)
+on_anew(enum registration_mode mode, void *context)
 {
     struct hollow *node = context;
 
-    node->manner = manner;
+    node->mode = mode;
     loop_defer(node->pool->loop, connect_again, node);
 }
 
@@ -311,13 +311,13 @@ connect_node(struct hollow *node)
         .clock = &clock_system,
         .facts = &node->facts,
         .secret_path = node->secret_path,
-        .manner = node->manner,
-        .anew = on_anew,
+        .mode = node->mode,
+        .reconnect = on_anew,
         .ready = on_ready,
         .context = node,
     };
 
-    if (node->manner == REGISTRATION_PROVEN
+    if (node->mode == REGISTRATION_PROVEN
         && registration_read_secret(node->secret_path, &secret, &err) == 0)
         auth.secret = &secret;
     node->pods = NULL;

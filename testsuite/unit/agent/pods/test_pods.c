@@ -21,7 +21,7 @@
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
-#include "testsuite/unit/agent/turns.h"
+#include "testsuite/unit/agent/run_loop.h"
 
 static struct {
     struct fake_client *api;
@@ -132,9 +132,9 @@ START_TEST(cores_that_a_pod_here_has_are_refused_to_another_and_that_is_said)
     for (int i = 0; i < 3; i++)
         fake_client_fail(world.api, CLIENT_GET, "script", 503, "Unavailable");
     pods_start(world.pods);
-    turns_until(world.api,
-                is_refused_for_overlap("one")
-                    || is_refused_for_overlap("other"));
+    run_loop_until(world.api,
+                   is_refused_for_overlap("one")
+                       || is_refused_for_overlap("other"));
 
     refused = find(is_refused_for_overlap("one") ? "one" : "other");
     kept = find(is_refused_for_overlap("one") ? "other" : "one");
@@ -189,8 +189,8 @@ START_TEST(a_pod_that_is_over_holds_nothing_when_it_is_heard_of_again)
 }
 END_TEST
 
-/* An exit record of an earlier agent, which was killed before it had cleaned up,
- * and the pod as it kept it.
+/* An exit record of an earlier agent, which was killed before it had cleaned
+ * up, and the pod as it kept it.
  */
 static void
 leave_behind(const char *uid, const char *pod)
@@ -235,7 +235,7 @@ START_TEST(a_pod_waits_for_what_is_left_of_the_one_that_had_its_cores)
     ck_assert(!is_refused_for_overlap("next"));
     ck_assert_uint_eq(fake_client_calls(world.api, CLIENT_GET, "script"), 0);
     /* It starts when the other is gone, and fails for want of its script. */
-    turns_until(world.api, find("next")->status.reason != NULL);
+    run_loop_until(world.api, find("next")->status.reason != NULL);
     ck_assert_str_eq(find("next")->status.reason, "StartError");
     ck_assert_uint_eq(fake_client_calls(world.api, CLIENT_GET, "script"), 1);
     end();
@@ -297,7 +297,7 @@ START_TEST(a_late_word_of_a_pod_that_is_over_does_not_start_it_again)
         fake_client_run(world.api);
         fake_client_hold_watches(world.api, true);
         fake_client_put(world.api, &pod_kind, late);
-        turns_until(world.api, pods_count_running(world.pods) == 0);
+        run_loop_until(world.api, pods_count_running(world.pods) == 0);
         ck_assert_str_eq(find("late")->status.phase, "Failed");
 
         fake_client_hold_watches(world.api, false);

@@ -15,7 +15,7 @@
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
-#include "testsuite/unit/agent/turns.h"
+#include "testsuite/unit/agent/run_loop.h"
 
 struct stage {
     char *dir;
@@ -31,7 +31,7 @@ static void
 settle(struct stage *t)
 {
     for (int i = 0; i < 20; i++)
-        turns_take(t->api);
+        run_loop_step(t->api);
 }
 
 static void
@@ -129,7 +129,7 @@ static void
 make(struct stage *t, const char *policy)
 {
     put(t, t->dir, "Pending", policy, "");
-    turns_until(t->api, phase_is(t, "Available"));
+    run_loop_until(t->api, phase_is(t, "Available"));
 }
 
 #define DELETED ",\"deletionTimestamp\":\"2024-01-01T00:00:00Z\""
@@ -152,7 +152,7 @@ START_TEST(what_cannot_be_made_has_failed_and_says_why)
 
     begin(&t);
     put(&t, "/elsewhere", "Pending", "Delete", "");
-    turns_until(t.api, phase_is(&t, "Failed"));
+    run_loop_until(t.api, phase_is(&t, "Failed"));
 
     ck_assert_str_eq(status(&t)->reason, "ProvisioningFailed");
     ck_assert_ptr_nonnull(
@@ -168,7 +168,7 @@ START_TEST(what_is_deleted_is_removed_and_said_to_be)
     begin(&t);
     make(&t, "Delete");
     put(&t, t.dir, "Released", "Delete", DELETED);
-    turns_until(t.api, is_removed(&t));
+    run_loop_until(t.api, is_removed(&t));
 
     ck_assert(!is_there(&t));
     end(&t);
@@ -197,7 +197,7 @@ START_TEST(what_is_to_be_retained_stays_on_the_disk)
     begin(&t);
     make(&t, "Retain");
     put(&t, t.dir, "Released", "Retain", DELETED);
-    turns_until(t.api, is_removed(&t));
+    run_loop_until(t.api, is_removed(&t));
 
     ck_assert(is_there(&t));
     end(&t);
@@ -216,11 +216,11 @@ START_TEST(a_word_that_was_lost_is_said_again)
                      503,
                      "ServiceUnavailable");
     put(&t, t.dir, "Pending", "Delete", "");
-    turns_until(t.api,
-                fake_client_calls(t.api, CLIENT_MERGE_PATCH, "status") > 0);
+    run_loop_until(t.api,
+                   fake_client_calls(t.api, CLIENT_MERGE_PATCH, "status") > 0);
     ck_assert(phase_is(&t, "Pending"));
 
-    turns_until(t.api, phase_is(&t, "Available"));
+    run_loop_until(t.api, phase_is(&t, "Available"));
     end(&t);
 }
 END_TEST

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/metering.h"
+#include "agent/node/usage_reporter.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/cgroup/cgroup.h"
 #include "agent/hardware/machine_load.h"
-#include "agent/kindred.h"
+#include "agent/node/process_usage.h"
 #include "agent/pods/ground.h"
 #include "agent/pods/pods.h"
 #include "agent/pods/stay.h"
@@ -29,26 +29,26 @@
 #define LEAST_MS        50 /* a shorter window says nothing of a rate */
 #define INTERVAL_MIN_MS 100
 
-struct metering {
+struct usage_reporter {
     const struct ground *ground;
     const struct pods *pods;
     int64_t interval_ms;
     struct timer *timer;
-    int64_t started_us; /* real */
-    struct map *former; /* by uid: what was read last, struct reading */
+    int64_t started_us;        /* real */
+    struct map *last_readings; /* by uid: what was read last, struct reading */
     bool has_node;
     uint64_t node_cpu_us;
     int64_t node_at_us;
 };
 
 /* CPU time that was taken by a moment. */
-struct reading {
+struct cpu_reading {
     uint64_t cpu_us;
     int64_t at_us; /* monotonic */
 };
 
 /* A pod on its way through a worker. */
-struct measured {
+struct pod_measurement {
     const struct object *pod;
     struct cgroup *cgroup; /* a copy; NULL: by its processes */
     pid_t shepherd;
@@ -60,8 +60,8 @@ struct measured {
 };
 
 struct measurement {
-    struct metering *m;
-    struct measured *pods;
+    struct usage_reporter *m;
+    struct pod_measurement *pods;
     size_t count, capacity;
     struct machine_load load;
     int64_t at_us;
@@ -84,13 +84,14 @@ measurement_free(struct measurement *t)
 static void
 measure_processes(struct measurement *t)
 {
-    CLEANUP_FREE struct kindred *list = xnew_array(struct kindred, t->count);
+    CLEANUP_FREE struct process_usage *list =
+        xnew_array(struct process_usage, t->count);
     size_t n = 0;
 
     for (size_t i = 0; i < t->count; i++)
         if (t->pods[i].cgroup == NULL && t->pods[i].shepherd > 0)
             list[n++].ancestor = t->pods[i].shepherd;
-    if (n == 0 || kindred_read("", list, n) < 0)
+    if (n == 0 || process_usage_read("", list, n) < 0)
         return;
     for (size_t i = 0; i < t->count; i++)
         for (size_t k = 0; t->pods[i].cgroup == NULL && k < n; k++)
@@ -110,7 +111,7 @@ measure(void *arg)
     struct clock *clock = t->m->ground->clock;
 
     for (size_t i = 0; i < t->count; i++) {
-        struct measured *p = &t->pods[i];
+        struct pod_measurement *p = &t->pods[i];
 
         if (p->cgroup == NULL)
             continue;
@@ -136,18 +137,19 @@ rate(uint64_t cpu_us, uint64_t before_us, int64_t window_us)
 
 /* Since it was read last; at first since it began, if that was seen. */
 static void
-set_pod_rate(const struct metering *m,
-             const struct measured *p,
+set_pod_rate(const struct usage_reporter *m,
+             const struct pod_measurement *p,
              struct usage_figures *f)
 {
-    const struct reading *former = map_find(m->former, p->pod->meta->uid);
+    const struct cpu_reading *last_readings =
+        map_find(m->last_readings, p->pod->meta->uid);
     uint64_t cpu_us = p->usage.cpu_user_us + p->usage.cpu_system_us;
     int64_t window_us = 0;
     uint64_t before_us = 0;
 
-    if (former != NULL) {
-        window_us = p->at_us - former->at_us;
-        before_us = former->cpu_us;
+    if (last_readings != NULL) {
+        window_us = p->at_us - last_readings->at_us;
+        before_us = last_readings->cpu_us;
     } else if (p->started_at_us >= m->started_us)
         window_us = clock_real_us(m->ground->clock) - p->started_at_us;
     if (window_us < LEAST_MS * 1000)
@@ -158,7 +160,7 @@ set_pod_rate(const struct metering *m,
 
 static void
 add_pod(const struct measurement *t,
-        const struct measured *p,
+        const struct pod_measurement *p,
         struct usage_of_pod *out)
 {
     out->namespace = p->pod->meta->namespace;
@@ -174,7 +176,7 @@ add_pod(const struct measurement *t,
 static void
 set_node(const struct measurement *t, struct usage_figures *f)
 {
-    const struct metering *m = t->m;
+    const struct usage_reporter *m = t->m;
 
     if (!t->has_load)
         return;
@@ -187,30 +189,30 @@ set_node(const struct measurement *t, struct usage_figures *f)
 }
 
 static void
-forget_former(struct metering *m)
+clear_last_readings(struct usage_reporter *m)
 {
     size_t at = 0;
-    void *reading;
+    void *cpu_reading;
 
-    while (map_next(m->former, &at, NULL, &reading))
-        free(reading);
-    map_clear(m->former);
+    while (map_next(m->last_readings, &at, NULL, &cpu_reading))
+        free(cpu_reading);
+    map_clear(m->last_readings);
 }
 
 static void
-remember(struct metering *m, const struct measurement *t)
+keep_readings(struct usage_reporter *m, const struct measurement *t)
 {
-    forget_former(m);
+    clear_last_readings(m);
     for (size_t i = 0; i < t->count; i++) {
-        const struct measured *p = &t->pods[i];
-        struct reading *r;
+        const struct pod_measurement *p = &t->pods[i];
+        struct cpu_reading *r;
 
         if (!p->is_known)
             continue;
-        r = xnew(struct reading);
+        r = xnew(struct cpu_reading);
         r->cpu_us = p->usage.cpu_user_us + p->usage.cpu_system_us;
         r->at_us = p->at_us;
-        map_put(m->former, p->pod->meta->uid, r);
+        map_put(m->last_readings, p->pod->meta->uid, r);
     }
     m->has_node = t->has_load;
     m->node_cpu_us = t->load.cpu_us;
@@ -222,7 +224,7 @@ remember(struct metering *m, const struct measurement *t)
 static void
 on_answer(const struct client_reply *reply, void *context)
 {
-    struct metering *m = context;
+    struct usage_reporter *m = context;
     struct error err = {0};
 
     if (reply->code != 201) {
@@ -233,7 +235,7 @@ on_answer(const struct client_reply *reply, void *context)
 }
 
 static void
-report(struct metering *m, const struct measurement *t)
+report(struct usage_reporter *m, const struct measurement *t)
 {
     struct arena *arena = arena_new(0);
     struct usage_report said = {.interval_ms = m->interval_ms};
@@ -261,7 +263,7 @@ on_measured(void *arg)
     struct measurement *t = arg;
 
     report(t->m, t);
-    remember(t->m, t);
+    keep_readings(t->m, t);
     measurement_free(t);
 }
 
@@ -269,11 +271,11 @@ static void
 add_footing(const struct stay_footing *footing, void *context)
 {
     struct measurement *t = context;
-    struct measured *p;
+    struct pod_measurement *p;
 
     xgrow(t->pods, t->count, t->capacity);
     p = &t->pods[t->count++];
-    *p = (struct measured){
+    *p = (struct pod_measurement){
         .pod = object_ref(footing->pod),
         .cgroup = footing->cgroup != NULL ? cgroup_dup(footing->cgroup) : NULL,
         .shepherd = footing->shepherd,
@@ -284,7 +286,7 @@ add_footing(const struct stay_footing *footing, void *context)
 static void
 begin(void *context)
 {
-    struct metering *m = context;
+    struct usage_reporter *m = context;
     struct measurement *t = xnew(struct measurement);
 
     t->m = m;
@@ -296,37 +298,37 @@ begin(void *context)
                    t);
 }
 
-struct metering *
-metering_new(const struct ground *ground,
-             const struct pods *pods,
-             int64_t interval_ms)
+struct usage_reporter *
+usage_reporter_new(const struct ground *ground,
+                   const struct pods *pods,
+                   int64_t interval_ms)
 {
-    struct metering *m = xnew(struct metering);
+    struct usage_reporter *m = xnew(struct usage_reporter);
 
     m->ground = ground;
     m->pods = pods;
     m->interval_ms =
         interval_ms > INTERVAL_MIN_MS ? interval_ms : INTERVAL_MIN_MS;
-    m->former = map_new();
+    m->last_readings = map_new();
     m->started_us = clock_real_us(ground->clock);
     m->timer = timer_new(ground->loop, begin, m);
     return m;
 }
 
 void
-metering_free(struct metering *m)
+usage_reporter_free(struct usage_reporter *m)
 {
     if (m == NULL)
         return;
     timer_free(m->timer);
-    forget_former(m);
-    map_free(m->former);
+    clear_last_readings(m);
+    map_free(m->last_readings);
     free(m);
 }
 
 /* Agents that start together report apart. */
 void
-metering_start(struct metering *m)
+usage_reporter_start(struct usage_reporter *m)
 {
     struct machine_load load;
     uint32_t chance;

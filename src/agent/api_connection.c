@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/uplink.h"
+#include "agent/api_connection.h"
 
 #include <errno.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/registration.h"
+#include "agent/node/registration.h"
 #include "agent/settings.h"
 #include "lib/auth/auth_client.h"
 #include "lib/auth/notary.h"
@@ -41,8 +41,8 @@ service_uid(const char *user, uid_t *ret_uid, struct error *err)
 }
 
 static int
-open_login(struct uplink *uplink,
-           const struct uplink_settings *s,
+open_login(struct api_connection *connection,
+           const struct api_connection_settings *s,
            struct error *err)
 {
     struct secret secret;
@@ -61,53 +61,53 @@ open_login(struct uplink *uplink,
         else if (r != -ENOENT)
             return r;
     }
-    uplink->notary = notary_new_munge(s->agent->munge_socket);
-    auth.notary = uplink->notary;
-    uplink->login =
+    connection->notary = notary_new_munge(s->agent->munge_socket);
+    auth.notary = connection->notary;
+    connection->login =
         http_login_new(s->loop, s->workers, &auth, HTTP_LOGIN_SESSION);
     return 0;
 }
 
 int
-uplink_open(struct uplink *uplink,
-            const struct uplink_settings *s,
-            struct error *err)
+api_connection_open(struct api_connection *connection,
+                    const struct api_connection_settings *s,
+                    struct error *err)
 {
     struct http_client_settings settings = {.connections = 8,
                                             .resolve = http_resolve};
     int r;
 
     if (strncmp(s->agent->controller, "http+unix:", 10) != 0) {
-        r = open_login(uplink, s, err);
+        r = open_login(connection, s, err);
         if (r < 0)
             return r;
-        settings.login = uplink->login;
+        settings.login = connection->login;
     }
     r = http_client_new(s->loop,
                         s->agent->controller,
                         &settings,
-                        &uplink->http,
+                        &connection->http,
                         err);
     if (r < 0)
         return r;
-    uplink->client = remote_client_new(s->loop, uplink->http);
-    uplink->announcer =
-        announcer_new(uplink->client, &clock_system, "kiln-agent", s->node);
+    connection->client = remote_client_new(s->loop, connection->http);
+    connection->announcer =
+        announcer_new(connection->client, &clock_system, "kiln-agent", s->node);
     return 0;
 }
 
 void
-uplink_hang_up(struct uplink *uplink)
+api_connection_close(struct api_connection *connection)
 {
-    announcer_free(uplink->announcer);
-    if (uplink->client != NULL)
-        client_free(uplink->client);
-    http_client_free(uplink->http);
+    announcer_free(connection->announcer);
+    if (connection->client != NULL)
+        client_free(connection->client);
+    http_client_free(connection->http);
 }
 
 void
-uplink_fini(struct uplink *uplink)
+api_connection_fini(struct api_connection *connection)
 {
-    http_login_free(uplink->login);
-    notary_free(uplink->notary);
+    http_login_free(connection->login);
+    notary_free(connection->notary);
 }

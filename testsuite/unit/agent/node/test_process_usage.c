@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/kindred.h"
+#include "agent/node/process_usage.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -34,7 +34,7 @@ put(const char *root,
 START_TEST(all_below_an_ancestor_count_for_it)
 {
     CLEANUP(scratch_freep) char *root = scratch_new();
-    struct kindred list[] = {{.ancestor = 50}, {.ancestor = 10}};
+    struct process_usage list[] = {{.ancestor = 50}, {.ancestor = 10}};
     uint64_t tick_us = UINT64_C(1000000) / (uint64_t)sysconf(_SC_CLK_TCK);
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 
@@ -45,7 +45,7 @@ START_TEST(all_below_an_ancestor_count_for_it)
     put(root, 50, 1, "7 7 0 0", 9);
     put(root, 60, 1, "70 70 70 70", 9); /* nobody's */
 
-    ck_assert_int_eq(kindred_read(root, list, 2), 0);
+    ck_assert_int_eq(process_usage_read(root, list, 2), 0);
 
     ck_assert_int_eq(list[0].ancestor, 10);
     ck_assert(list[0].is_there && list[1].is_there);
@@ -60,13 +60,13 @@ END_TEST
 START_TEST(an_ancestor_that_is_gone_is_said)
 {
     CLEANUP(scratch_freep) char *root = scratch_new();
-    struct kindred list[] = {{.ancestor = 10}};
+    struct process_usage list[] = {{.ancestor = 10}};
 
     put(root, 11, 10, "1 2 0 0", 5);
     put(root, 12, 13, "1 2 0 0", 5); /* a loop, as a moving census may have */
     put(root, 13, 12, "1 2 0 0", 5);
 
-    ck_assert_int_eq(kindred_read(root, list, 1), 0);
+    ck_assert_int_eq(process_usage_read(root, list, 1), 0);
 
     ck_assert(!list[0].is_there);
 }
@@ -74,14 +74,14 @@ END_TEST
 
 START_TEST(this_machine_can_be_read)
 {
-    struct kindred list[] = {{.ancestor = getpid()}};
+    struct process_usage list[] = {{.ancestor = getpid()}};
 
-    ck_assert_int_eq(kindred_read("", list, 1), 0);
+    ck_assert_int_eq(process_usage_read("", list, 1), 0);
     ck_assert(list[0].is_there);
 }
 END_TEST
 
-SUITE("kindred",
+SUITE("process_usage",
       all_below_an_ancestor_count_for_it,
       an_ancestor_that_is_gone_is_said,
       this_machine_can_be_read)

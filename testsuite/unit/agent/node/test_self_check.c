@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/self_check.h"
+#include "agent/node/self_check.h"
 
 #include <check.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 /* metrics_file.h - what the agent itself is doing, as a file that Prometheus'
  * node exporter reads (its textfile collector)
  *
- * An agent listens on no port. The file is written anew every 15 s, whole or not
- * at all; it is removed when the agent ends, so that nobody reads what was.
+ * An agent listens on no port. The file is written anew every 15 s, whole or
+ * not at all; it is removed when the agent ends, so that nobody reads what was.
  *
  * Owns:   its registry and timer.
  * Thread: the loop's; a worker writes.
@@ -18,8 +18,8 @@ struct ground;
 struct metrics_file;
 struct pods;
 
-/* Life. The ground's workers are drained before it is freed. It is written at once; stop: not any
- * more.
+/* Life. The ground's workers are drained before it is freed. It is written at
+ * once; stop: not any more.
  */
 void metrics_file_free(struct metrics_file *file);
 struct metrics_file *metrics_file_new(const struct ground *ground,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/registration.h"
+#include "agent/node/registration.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "agent/node_status.h"
+#include "agent/node/node_status.h"
 #include "lib/api/kind.h"
 #include "lib/api/node.h"
 #include "lib/api/object.h"
@@ -57,7 +57,7 @@ try_again(struct registration *r, const struct client_reply *reply)
     if (reply->code != 401 || !r->is_proven)
         r->refusals = 0;
     else if (++r->refusals == REFUSALS) {
-        r->s.anew(REGISTRATION_UNPROVEN, r->s.context);
+        r->s.reconnect(REGISTRATION_UNPROVEN, r->s.context);
         return;
     }
     timer_start(r->timer, AGAIN_MS);
@@ -118,7 +118,7 @@ on_enrolled(const struct client_reply *reply, void *context)
         return;
     }
     log_info("node '%s' is enrolled", r->s.facts->name);
-    r->s.anew(REGISTRATION_PROVEN, r->s.context);
+    r->s.reconnect(REGISTRATION_PROVEN, r->s.context);
 }
 
 static void
@@ -254,7 +254,7 @@ on_found(const struct client_reply *reply, void *context)
     if (reply->code == 404 && r->is_proven) {
         log_warning("node '%s' was deleted from the API, registering it again",
                     r->s.facts->name);
-        r->s.anew(REGISTRATION_UNPROVEN, r->s.context);
+        r->s.reconnect(REGISTRATION_UNPROVEN, r->s.context);
     } else if (reply->code == 404)
         create(r);
     else if (reply->code != 200 || reply->object == NULL)
@@ -277,7 +277,7 @@ step(void *context)
     };
 
     if (r->has_rival) {
-        r->s.anew(REGISTRATION_PROVEN, r->s.context);
+        r->s.reconnect(REGISTRATION_PROVEN, r->s.context);
         return;
     }
     r->calling = true;
@@ -293,7 +293,7 @@ registration_new(const struct registration_settings *settings)
     r->s = *settings;
     r->secret_path = xstrdup(settings->secret_path);
     r->has_secret = stat(r->secret_path, &st) == 0;
-    r->is_proven = r->has_secret && r->s.manner == REGISTRATION_PROVEN;
+    r->is_proven = r->has_secret && r->s.mode == REGISTRATION_PROVEN;
     r->timer = timer_new(settings->loop, step, r);
     return r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* turns.h - a loop and an API that go on until something has come about */
+/* run_loop.h - runs a loop and a fake API until a condition holds */
 #pragma once
 
 #include "lib/loop/loop.h"
@@ -8,17 +8,17 @@
 #include "testsuite/lib/suite.h"
 
 static inline void
-turns_stop(void *loop)
+run_loop_stop(void *loop)
 {
     loop_stop(loop);
 }
 
 /* Some milliseconds of the loop, and all that is to be answered. */
 static inline void
-turns_take(struct fake_client *api)
+run_loop_step(struct fake_client *api)
 {
     struct loop *loop = fake_client_client(api)->loop;
-    struct timer *end = timer_new(loop, turns_stop, loop);
+    struct timer *end = timer_new(loop, run_loop_stop, loop);
 
     timer_start(end, 2);
     loop_run(loop);
@@ -27,7 +27,7 @@ turns_take(struct fake_client *api)
 }
 
 /* Until the condition holds; Check's own limit ends a wait that is in vain. */
-#define turns_until(api, condition) \
-    do                              \
-        turns_take(api);            \
+#define run_loop_until(api, condition) \
+    do                                 \
+        run_loop_step(api);            \
     while (!(condition))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/heartbeat.h"
+#include "agent/node/heartbeat.h"
 
 #include <stdbool.h>
 
@@ -106,7 +106,7 @@ send_create(struct heartbeat *h)
 }
 
 static void
-beat(void *context)
+renew(void *context)
 {
     struct heartbeat *h = context;
     struct arena *arena = arena_new(0);
@@ -135,7 +135,7 @@ heartbeat_new(const struct heartbeat_settings *settings)
         h->s.every_ms = DEFAULT_EVERY_MS;
     h->node = xstrdup(settings->node);
     h->s.node = h->node;
-    h->timer = timer_new(settings->loop, beat, h);
+    h->timer = timer_new(settings->loop, renew, h);
     return h;
 }
 

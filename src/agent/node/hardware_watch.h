@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sentry.h - notices that the hardware is not what it was
+/* hardware_watch.h - notices that the hardware is not what it was
  *
  * CPUs go offline, memory is removed, a device is lost while the agent runs.
  * The kernel's announcements (uevents), a cheap look every few seconds
@@ -18,11 +18,11 @@
 
 struct hardware_wish;
 struct loop;
-struct sentry;
+struct hardware_watch;
 struct topology;
 struct workers;
 
-struct sentry_settings {
+struct hardware_watch_settings {
     struct loop *loop;
     struct workers *workers;
     const struct hardware_wish *wish; /* borrowed */
@@ -37,10 +37,11 @@ struct sentry_settings {
 };
 
 /* Life. Looks from the start on. */
-void sentry_free(struct sentry *sentry);
-struct sentry *sentry_new(const struct sentry_settings *settings)
-    OWNED_BY(sentry_free);
-DEFINE_CLEANUP(struct sentry, sentry_free)
+void hardware_watch_free(struct hardware_watch *hardware_watch);
+struct hardware_watch *
+hardware_watch_new(const struct hardware_watch_settings *settings)
+    OWNED_BY(hardware_watch_free);
+DEFINE_CLEANUP(struct hardware_watch, hardware_watch_free)
 
 /* Look now, also where nothing seems to have changed. */
-void sentry_look(struct sentry *sentry);
+void hardware_watch_check(struct hardware_watch *hardware_watch);

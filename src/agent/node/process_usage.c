@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/kindred.h"
+#include "agent/node/process_usage.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -22,7 +22,7 @@ struct process {
     int64_t pages;
 };
 
-struct census {
+struct process_table {
     struct process *items; /* by pid */
     size_t count, capacity;
 };
@@ -71,16 +71,16 @@ compare_processes(const void *a, const void *b)
 }
 
 static int
-compare_kindred(const void *a, const void *b)
+compare_usages(const void *a, const void *b)
 {
-    const struct kindred *x = a;
-    const struct kindred *y = b;
+    const struct process_usage *x = a;
+    const struct process_usage *y = b;
 
     return (x->ancestor > y->ancestor) - (x->ancestor < y->ancestor);
 }
 
 static int
-take_census(const char *root, struct census *c)
+read_process_table(const char *root, struct process_table *c)
 {
     CLEANUP_FREE char *path = xasprintf("%s/proc", root);
     DIR *proc = opendir(path);
@@ -104,24 +104,24 @@ take_census(const char *root, struct census *c)
     return 0;
 }
 
-static struct kindred *
-find_kindred(struct kindred *list, size_t count, pid_t ancestor)
+static struct process_usage *
+find_usage(struct process_usage *list, size_t count, pid_t ancestor)
 {
-    const struct kindred key = {.ancestor = ancestor};
+    const struct process_usage key = {.ancestor = ancestor};
 
-    return bsearch(&key, list, count, sizeof(key), compare_kindred);
+    return bsearch(&key, list, count, sizeof(key), compare_usages);
 }
 
-/* Upwards; the census is no snapshot, so a loop in it is possible. */
-static struct kindred *
-find_family(const struct census *c,
-            const struct process *p,
-            struct kindred *list,
-            size_t count)
+/* Upwards; the table is no snapshot, so a loop in it is possible. */
+static struct process_usage *
+find_ancestor(const struct process_table *c,
+              const struct process *p,
+              struct process_usage *list,
+              size_t count)
 {
     for (size_t steps = 0; p != NULL && steps < c->count; steps++) {
         const struct process key = {.pid = p->parent};
-        struct kindred *found = find_kindred(list, count, p->parent);
+        struct process_usage *found = find_usage(list, count, p->parent);
 
         if (found != NULL)
             return found;
@@ -137,7 +137,7 @@ ticks_us(uint64_t ticks)
 }
 
 static void
-add(struct kindred *k, const struct process *p, bool is_ancestor)
+add(struct process_usage *k, const struct process *p, bool is_ancestor)
 {
     k->cpu_user_us += ticks_us(p->waited_user + (is_ancestor ? 0 : p->user));
     k->cpu_system_us +=
@@ -149,24 +149,24 @@ add(struct kindred *k, const struct process *p, bool is_ancestor)
 }
 
 int
-kindred_read(const char *root, struct kindred *list, size_t count)
+process_usage_read(const char *root, struct process_usage *list, size_t count)
 {
-    struct census c = {0};
+    struct process_table c = {0};
     int r;
 
     if (count == 0)
         return 0;
-    qsort(list, count, sizeof(*list), compare_kindred);
+    qsort(list, count, sizeof(*list), compare_usages);
     for (size_t i = 0; i < count; i++)
-        list[i] = (struct kindred){.ancestor = list[i].ancestor};
-    r = take_census(root, &c);
+        list[i] = (struct process_usage){.ancestor = list[i].ancestor};
+    r = read_process_table(root, &c);
     for (size_t i = 0; i < c.count; i++) {
         struct process *p = &c.items[i];
-        struct kindred *k = find_kindred(list, count, p->pid);
+        struct process_usage *k = find_usage(list, count, p->pid);
 
         if (k != NULL)
             add(k, p, true);
-        else if ((k = find_family(&c, p, list, count)) != NULL)
+        else if ((k = find_ancestor(&c, p, list, count)) != NULL)
             add(k, p, false);
     }
     free(c.items);

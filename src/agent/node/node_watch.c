@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/standing.h"
+#include "agent/node/node_watch.h"
 
 #include <string.h>
 
@@ -20,12 +20,12 @@
 
 #define AGAIN_MS 2000
 
-struct standing {
-    struct standing_settings s;
+struct node_watch {
+    struct node_watch_settings s;
     char *node;
     struct informer *informer;
     struct timer *again;
-    bool releasing;
+    bool is_patching;
     bool changed; /* while a call was under way */
 };
 
@@ -41,13 +41,13 @@ is_given_up(const struct object *node)
 /* ---- Remnants ---- */
 
 static void
-on_released(const struct client_reply *reply, void *context)
+on_patched(const struct client_reply *reply, void *context)
 {
-    struct standing *s = context;
+    struct node_watch *s = context;
     bool changed = s->changed;
     struct error err = {0};
 
-    s->releasing = s->changed = false;
+    s->is_patching = s->changed = false;
     if (reply->code != 200 && reply->code != 404) {
         client_reply_error(reply, &err);
         log_warning("cannot say what deleted pods have left here: %s, trying "
@@ -55,11 +55,11 @@ on_released(const struct client_reply *reply, void *context)
                     err.text);
         timer_start(s->again, AGAIN_MS);
     } else if (changed)
-        standing_look(s);
+        node_watch_check(s);
 }
 
 static void
-release(struct standing *s, struct arena *arena TAKES, struct json *body)
+send_patch(struct node_watch *s, struct arena *arena TAKES, struct json *body)
 {
     struct client_request request = {
         .verb = CLIENT_MERGE_PATCH,
@@ -69,21 +69,21 @@ release(struct standing *s, struct arena *arena TAKES, struct json *body)
         .body = body,
     };
 
-    s->releasing = true;
-    client_call(s->s.client, arena, &request, on_released, s);
+    s->is_patching = true;
+    client_call(s->s.client, arena, &request, on_patched, s);
 }
 
-/* What is said of a look. */
-struct word {
+/* The patch of the status that one check makes. */
+struct remnant_patch {
     struct arena *arena;
     const struct node *node;
     struct json *remnants;
 };
 
 static void
-claim(const struct object *pod, void *arg)
+add_remnant(const struct object *pod, void *arg)
 {
-    struct word *w = arg;
+    struct remnant_patch *w = arg;
 
     if (node_find_remnant(w->node, pod->meta->uid) == NULL)
         json_set(w->arena,
@@ -93,7 +93,7 @@ claim(const struct object *pod, void *arg)
 }
 
 static void
-hear_of_orphans(struct standing *s, const struct node *node)
+end_named_orphans(struct node_watch *s, const struct node *node)
 {
     const char *uids =
         string_map_find(&node->meta.annotations, ANNOTATION_END_ORPHANS);
@@ -103,17 +103,17 @@ hear_of_orphans(struct standing *s, const struct node *node)
 }
 
 void
-standing_look(struct standing *s)
+node_watch_check(struct node_watch *s)
 {
     const struct object *object = informer_find(s->informer, NULL, s->node);
     const struct node *node = object != NULL ? node_of(object) : NULL;
-    struct word w = {.node = node};
+    struct remnant_patch w = {.node = node};
     struct json *body;
 
-    s->changed = s->releasing;
-    if (node == NULL || s->releasing)
+    s->changed = s->is_patching;
+    if (node == NULL || s->is_patching)
         return;
-    hear_of_orphans(s, node);
+    end_named_orphans(s, node);
     w.arena = arena_new(0);
     body = json_object(w.arena);
     w.remnants = json_make_object(w.arena,
@@ -122,33 +122,33 @@ standing_look(struct standing *s)
     for (unsigned i = 0; i < node->status.remnants.count; i++) {
         const char *uid = node->status.remnants.items[i].key;
 
-        if (s->s.disown(uid, s->s.context))
+        if (s->s.confirm_gone(uid, s->s.context))
             json_set(w.arena, w.remnants, uid, json_null(w.arena));
     }
     if (!node_is_fenced(node))
-        s->s.visit_unclaimed(claim, &w, s->s.context);
+        s->s.visit_retained(add_remnant, &w, s->s.context);
     if (json_count(w.remnants) > 0)
-        release(s, w.arena, body);
+        send_patch(s, w.arena, body);
     else
         arena_free(w.arena);
 }
 
 const struct object *
-standing_node(const struct standing *s)
+node_watch_node(const struct node_watch *s)
 {
     return informer_find(s->informer, NULL, s->node);
 }
 
 void
-standing_hurry(struct standing *s, int64_t within_ms)
+node_watch_retry_soon(struct node_watch *s, int64_t within_ms)
 {
     informer_hurry(s->informer, within_ms);
 }
 
 static void
-look_again(void *context)
+check_again(void *context)
 {
-    standing_look(context);
+    node_watch_check(context);
 }
 
 /* ---- What others wrote ---- */
@@ -158,7 +158,7 @@ on_node(const struct object *old_object,
         const struct object *new_object,
         void *context)
 {
-    struct standing *s = context;
+    struct node_watch *s = context;
 
     if (new_object != NULL)
         timer_start(s->again, 0);
@@ -169,13 +169,13 @@ on_node(const struct object *old_object,
     if (new_object != NULL && (old_object == NULL || !is_given_up(old_object)))
         log_info("the controller had not heard of this node, telling it that "
                  "it is well");
-    s->s.doubted(s->s.context);
+    s->s.outdated(s->s.context);
 }
 
-struct standing *
-standing_new(const struct standing_settings *settings)
+struct node_watch *
+node_watch_new(const struct node_watch_settings *settings)
 {
-    struct standing *s = xnew(struct standing);
+    struct node_watch *s = xnew(struct node_watch);
     char *selector = xasprintf("metadata.name=%s", settings->node);
     struct informer_settings informer = {
         .client = settings->client,
@@ -187,14 +187,14 @@ standing_new(const struct standing_settings *settings)
 
     s->s = *settings;
     s->node = xstrdup(settings->node);
-    s->again = timer_new(settings->loop, look_again, s);
+    s->again = timer_new(settings->loop, check_again, s);
     s->informer = informer_new(&informer);
     free(selector);
     return s;
 }
 
 void
-standing_free(struct standing *s)
+node_watch_free(struct node_watch *s)
 {
     if (s == NULL)
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/registration.h"
+#include "agent/node/registration.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "agent/hardware/machine.h"
-#include "agent/node_status.h"
+#include "agent/node/node_status.h"
 #include "lib/api/kind.h"
 #include "lib/api/node.h"
 #include "lib/api/object.h"
@@ -18,7 +18,7 @@
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 #include "testsuite/lib/scratch.h"
-#include "testsuite/unit/agent/turns.h"
+#include "testsuite/unit/agent/run_loop.h"
 
 #define SECRET                         \
     "00112233445566778899aabbccddeeff" \
@@ -57,10 +57,10 @@ ready(void *context)
 }
 
 static void
-anew(enum registration_manner manner, void *context)
+reconnect(enum registration_mode mode, void *context)
 {
     (void)context;
-    if (manner == REGISTRATION_PROVEN)
+    if (mode == REGISTRATION_PROVEN)
         world.proven++;
     else
         world.unproven++;
@@ -92,8 +92,8 @@ start(void)
         .clock = &clock_system,
         .facts = &facts,
         .secret_path = world.secret_path,
-        .manner = REGISTRATION_PROVEN,
-        .anew = anew,
+        .mode = REGISTRATION_PROVEN,
+        .reconnect = reconnect,
         .ready = ready,
     });
     registration_start(world.registration);
@@ -127,7 +127,7 @@ START_TEST(a_node_on_its_first_day_is_made_enrolled_and_keeps_its_secret)
                        "{\"secret\":\"" SECRET "\"}");
     start();
 
-    turns_until(world.api, world.proven > 0);
+    run_loop_until(world.api, world.proven > 0);
 
     ck_assert_str_eq(find_node()->meta.name, "n1");
     ck_assert_int_eq(file_read(world.secret_path, 1024, &kept, NULL), 0);
@@ -152,7 +152,7 @@ START_TEST(a_proven_node_says_what_it_is_and_is_ready)
                     "{\"kiln.hpc/gpu\":\"2\",\"pods\":\"7\"}}}");
     start();
 
-    turns_until(world.api, world.ready > 0);
+    run_loop_until(world.api, world.ready > 0);
 
     capacity = &find_node()->status.capacity;
     ck_assert_str_eq(string_map_find(capacity, "pods"), "100");
@@ -173,13 +173,13 @@ START_TEST(one_that_changes_is_written_again)
                     &node_kind,
                     "{\"metadata\":{\"name\":\"n1\"},\"status\":{}}");
     start();
-    turns_until(world.api, world.ready > 0);
+    run_loop_until(world.api, world.ready > 0);
     before = fake_client_calls(world.api, CLIENT_MERGE_PATCH, "status");
 
     registration_update(world.registration);
-    turns_until(world.api,
-                fake_client_calls(world.api, CLIENT_MERGE_PATCH, "status")
-                    > before);
+    run_loop_until(world.api,
+                   fake_client_calls(world.api, CLIENT_MERGE_PATCH, "status")
+                       > before);
 
     ck_assert_uint_eq(world.ready, 1);
     end();
@@ -192,7 +192,7 @@ START_TEST(one_that_was_deleted_begins_anew_without_proof)
     put_secret(SECRET);
     start();
 
-    turns_until(world.api, world.unproven > 0);
+    run_loop_until(world.api, world.unproven > 0);
 
     ck_assert_uint_eq(fake_client_count(world.api, &node_kind), 0);
     ck_assert_int_eq(access(world.secret_path, F_OK), 0);
@@ -210,7 +210,7 @@ START_TEST(it_tries_again_when_it_is_not_answered)
     fake_client_fail(world.api, CLIENT_GET, NULL, 503, "ServiceUnavailable");
     start();
 
-    turns_until(world.api, world.ready > 0);
+    run_loop_until(world.api, world.ready > 0);
     end();
 }
 END_TEST

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/standing.h"
+#include "agent/node/node_watch.h"
 
 #include "lib/api/allocation.h"
 #include "lib/api/kind.h"
 #include "lib/api/node.h"
 #include "lib/api/object.h"
-#include "testsuite/unit/agent/turns.h"
+#include "testsuite/unit/agent/run_loop.h"
 
 #define NODE(ready, remnants)                                                \
     "{\"metadata\":{\"name\":\"n1\"},\"status\":{\"conditions\":["           \
@@ -15,21 +15,21 @@
 
 static struct {
     struct fake_client *api;
-    struct standing *standing;
-    unsigned doubted;
+    struct node_watch *node_watch;
+    unsigned outdated;
     bool is_here; /* what is left of pods */
-    const struct object *unclaimed;
+    const struct object *retained;
 } world;
 
 static void
-doubted(void *context)
+outdated(void *context)
 {
     (void)context;
-    world.doubted++;
+    world.outdated++;
 }
 
 static bool
-disown(const char *pod_uid, void *context)
+confirm_gone(const char *pod_uid, void *context)
 {
     (void)context;
     ck_assert_str_eq(pod_uid, "uid-a");
@@ -37,13 +37,13 @@ disown(const char *pod_uid, void *context)
 }
 
 static void
-visit_unclaimed(void (*visit)(const struct object *pod, void *arg),
-                void *arg,
-                void *context)
+visit_retained(void (*visit)(const struct object *pod, void *arg),
+               void *arg,
+               void *context)
 {
     (void)context;
-    if (world.unclaimed != NULL)
-        visit(world.unclaimed, arg);
+    if (world.retained != NULL)
+        visit(world.retained, arg);
 }
 
 static void
@@ -52,22 +52,22 @@ begin(const char *node)
     memset(&world, 0, sizeof(world));
     world.api = fake_client_new();
     fake_client_put(world.api, &node_kind, node);
-    world.standing = standing_new(&(struct standing_settings){
+    world.node_watch = node_watch_new(&(struct node_watch_settings){
         .loop = fake_client_client(world.api)->loop,
         .client = fake_client_client(world.api),
         .node = "n1",
-        .doubted = doubted,
-        .disown = disown,
-        .visit_unclaimed = visit_unclaimed,
+        .outdated = outdated,
+        .confirm_gone = confirm_gone,
+        .visit_retained = visit_retained,
     });
     for (int i = 0; i < 10; i++)
-        turns_take(world.api);
+        run_loop_step(world.api);
 }
 
 static void
 end(void)
 {
-    standing_free(world.standing);
+    node_watch_free(world.node_watch);
     fake_client_free(world.api);
 }
 
@@ -84,7 +84,7 @@ START_TEST(a_node_that_is_well_is_left_alone)
 {
     begin(NODE("True", ""));
 
-    ck_assert_uint_eq(world.doubted, 0);
+    ck_assert_uint_eq(world.outdated, 0);
     ck_assert_uint_eq(
         fake_client_calls(world.api, CLIENT_MERGE_PATCH, "status"),
         0);
@@ -96,7 +96,7 @@ START_TEST(one_that_was_given_up_is_noticed)
 {
     begin(NODE("True", ""));
     fake_client_put(world.api, &node_kind, NODE("Unknown", ""));
-    turns_until(world.api, world.doubted > 0);
+    run_loop_until(world.api, world.outdated > 0);
     end();
 }
 END_TEST
@@ -105,7 +105,7 @@ START_TEST(so_is_one_that_has_gone)
 {
     begin(NODE("True", ""));
     fake_client_remove(world.api, &node_kind, NULL, "n1");
-    turns_until(world.api, world.doubted > 0);
+    run_loop_until(world.api, world.outdated > 0);
     end();
 }
 END_TEST
@@ -114,7 +114,7 @@ START_TEST(what_is_not_here_any_more_is_given_back)
 {
     begin(NODE("True", REMNANT));
 
-    turns_until(world.api, count_remnants() == 0);
+    run_loop_until(world.api, count_remnants() == 0);
     end();
 }
 END_TEST
@@ -125,12 +125,12 @@ START_TEST(what_is_here_is_kept_until_it_has_left)
     world.is_here = true;
     fake_client_put(world.api, &node_kind, NODE("True", REMNANT));
     for (int i = 0; i < 10; i++)
-        turns_take(world.api);
+        run_loop_step(world.api);
     ck_assert_uint_eq(count_remnants(), 1);
 
     world.is_here = false;
-    standing_look(world.standing);
-    turns_until(world.api, count_remnants() == 0);
+    node_watch_check(world.node_watch);
+    run_loop_until(world.api, count_remnants() == 0);
     end();
 }
 END_TEST
@@ -146,7 +146,7 @@ START_TEST(what_is_here_of_a_pod_that_was_given_up_is_claimed_when_fencing_ends)
 
     begin(FENCED);
     world.is_here = true;
-    world.unclaimed = fake_client_put(
+    world.retained = fake_client_put(
         world.api,
         &pod_kind,
         "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":"
@@ -154,13 +154,13 @@ START_TEST(what_is_here_of_a_pod_that_was_given_up_is_claimed_when_fencing_ends)
         "\"main\",\"resources\":{\"requests\":{\"cpu\":\"2\"}}},{\"name\":"
         "\"side\",\"resources\":{\"requests\":{\"cpu\":\"500m\"}}}]},"
         "\"status\":{\"phase\":\"Failed\",\"allocation\":{\"cpus\":\"4-5\"}}}");
-    standing_look(world.standing);
+    node_watch_check(world.node_watch);
     for (int i = 0; i < 10; i++)
-        turns_take(world.api);
+        run_loop_step(world.api);
     ck_assert_uint_eq(count_remnants(), 0);
 
     fake_client_put(world.api, &node_kind, NODE("True", ""));
-    turns_until(world.api, count_remnants() == 1);
+    run_loop_until(world.api, count_remnants() == 1);
     r = node_find_remnant(
         node_of(fake_client_find(world.api, &node_kind, NULL, "n1")),
         "uid-a");
@@ -169,9 +169,9 @@ START_TEST(what_is_here_of_a_pod_that_was_given_up_is_claimed_when_fencing_ends)
     ck_assert_str_eq(r->requests.items[0].value, "2500m");
 
     world.is_here = false;
-    world.unclaimed = NULL;
-    standing_look(world.standing);
-    turns_until(world.api, count_remnants() == 0);
+    world.retained = NULL;
+    node_watch_check(world.node_watch);
+    run_loop_until(world.api, count_remnants() == 0);
     end();
 }
 END_TEST
@@ -186,7 +186,7 @@ START_TEST(it_is_tried_again_when_that_fails)
                      "InternalError");
     fake_client_put(world.api, &node_kind, NODE("True", REMNANT));
 
-    turns_until(world.api, count_remnants() == 0);
+    run_loop_until(world.api, count_remnants() == 0);
     ck_assert_uint_ge(
         fake_client_calls(world.api, CLIENT_MERGE_PATCH, "status"),
         2);
@@ -194,7 +194,7 @@ START_TEST(it_is_tried_again_when_that_fails)
 }
 END_TEST
 
-SUITE("standing",
+SUITE("node_watch",
       a_node_that_is_well_is_left_alone,
       one_that_was_given_up_is_noticed,
       so_is_one_that_has_gone,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uplink.h - the agent's line to the controller: who it says it is, and what it
- * speaks through
+/* api_connection.h - the agent's connection to the controller: its login and
+ * the clients that use it
  *
  * Owns: the login, the HTTP client and what stands on it. Open struct: others
  *       borrow the clients.
@@ -17,7 +17,7 @@ struct loop;
 struct notary;
 struct workers;
 
-struct uplink {
+struct api_connection {
     struct notary *notary;
     struct http_login *login; /* NULL on the controller's own socket */
     struct http_client *http;
@@ -25,7 +25,7 @@ struct uplink {
     struct announcer *announcer;
 };
 
-struct uplink_settings {
+struct api_connection_settings {
     struct loop *loop;
     struct workers *workers;
     const struct agent_settings *agent;
@@ -36,8 +36,8 @@ struct uplink_settings {
 /* Open connects when something is asked. Hang up before the workers end: what
  * is under way comes back to nobody; fini after them.
  */
-int uplink_open(struct uplink *uplink,
-                const struct uplink_settings *settings,
-                struct error *err);
-void uplink_hang_up(struct uplink *uplink);
-void uplink_fini(struct uplink *uplink);
+int api_connection_open(struct api_connection *connection,
+                        const struct api_connection_settings *settings,
+                        struct error *err);
+void api_connection_close(struct api_connection *connection);
+void api_connection_fini(struct api_connection *connection);

@@ -28,11 +28,11 @@ struct registration;
 struct secret;
 
 /* Whether the node is proven by its secret, where there is one. */
-enum registration_manner { REGISTRATION_PROVEN, REGISTRATION_UNPROVEN };
+enum registration_mode { REGISTRATION_PROVEN, REGISTRATION_UNPROVEN };
 
 typedef void registration_done_fn(void *context);
-typedef void registration_anew_fn(enum registration_manner manner,
-                                  void *context);
+typedef void registration_reconnect_fn(enum registration_mode mode,
+                                       void *context);
 
 struct registration_settings {
     struct loop *loop;
@@ -40,8 +40,9 @@ struct registration_settings {
     struct clock *clock;
     const struct node_facts *facts; /* borrowed, may change: see below */
     const char *secret_path;
-    enum registration_manner manner;
-    registration_anew_fn *anew;  /* every connection is to be opened anew */
+    enum registration_mode mode;
+    registration_reconnect_fn
+        *reconnect;              /* every connection is to be opened anew */
     registration_done_fn *ready; /* known and written, the first time */
     void *context;
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/heartbeat.h"
+#include "agent/node/heartbeat.h"
 
 #include "lib/api/kind.h"
 #include "lib/api/lease.h"
 #include "lib/api/object.h"
 #include "lib/base/clock.h"
-#include "testsuite/unit/agent/turns.h"
+#include "testsuite/unit/agent/run_loop.h"
 
 static struct {
     struct fake_client *api;
@@ -72,7 +72,7 @@ START_TEST(a_lease_that_is_missing_is_made)
     int64_t before_us = clock_boottime_us();
 
     begin(0);
-    turns_until(world.api, world.renewed > 0);
+    run_loop_until(world.api, world.renewed > 0);
 
     ck_assert_str_eq(lease_of(find_lease())->spec.holder, "n1");
     ck_assert_uint_eq(world.lost, 0);
@@ -91,7 +91,7 @@ START_TEST(a_lease_lasts_four_beats)
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         begin(cases[i].every_ms);
-        turns_until(world.api, world.renewed > 0);
+        run_loop_until(world.api, world.renewed > 0);
         ck_assert_int_eq(lease_of(find_lease())->spec.duration_s,
                          cases[i].duration_s);
         end();
@@ -102,10 +102,10 @@ END_TEST
 START_TEST(it_goes_on_and_through_failures)
 {
     begin(1);
-    turns_until(world.api, world.renewed > 0);
+    run_loop_until(world.api, world.renewed > 0);
     fake_client_fail(world.api, CLIENT_MERGE_PATCH, NULL, 500, "InternalError");
     ck_assert_uint_eq(world.back, 0);
-    turns_until(world.api, world.renewed > 3);
+    run_loop_until(world.api, world.renewed > 3);
 
     ck_assert_uint_eq(world.lost, 0);
     ck_assert_uint_eq(world.back, 1);
@@ -116,11 +116,11 @@ END_TEST
 START_TEST(a_lease_that_has_gone_is_made_again_and_said)
 {
     begin(1);
-    turns_until(world.api, world.renewed > 0);
+    run_loop_until(world.api, world.renewed > 0);
     fake_client_remove(world.api, &lease_kind, NODE_LEASE_NAMESPACE, "n1");
-    turns_until(world.api, world.lost > 0);
+    run_loop_until(world.api, world.lost > 0);
 
-    turns_until(world.api, find_lease() != NULL);
+    run_loop_until(world.api, find_lease() != NULL);
     ck_assert_uint_eq(world.lost, 1);
     end();
 }

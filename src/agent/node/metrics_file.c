@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/metrics_file.h"
+#include "agent/node/metrics_file.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

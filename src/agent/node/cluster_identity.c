@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/cluster_bond.h"
+#include "agent/node/cluster_identity.h"
 
 #include <string.h>
 
@@ -21,18 +21,19 @@ struct lost_range {
     int64_t before;
 };
 
-struct cluster_bond {
-    struct cluster_bond_settings s;
+struct cluster_identity {
+    struct cluster_identity_settings s;
     char *path;
     char *mark; /* as it is in the file: the uid is its first word; or NULL */
     struct lost_range *lost;
     size_t n_lost;
     struct timer *timer;
     bool is_asking;
-    bool is_wanted; /* once more */
+    bool ask_again; /* once more */
     bool was_foreign;
     bool has_joined;
-    struct error trouble; /* the one logged last, so that it is said once */
+    struct error
+        last_failure; /* the one logged last, so that it is said once */
 };
 
 static size_t
@@ -42,7 +43,7 @@ uid_length(const char *mark)
 }
 
 static void
-read_mark(struct cluster_bond *b)
+read_mark(struct cluster_identity *b)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
@@ -55,7 +56,7 @@ read_mark(struct cluster_bond *b)
 }
 
 static void
-keep_mark(struct cluster_bond *b, const char *mark)
+write_mark(struct cluster_identity *b, const char *mark)
 {
     struct error err = {0};
 
@@ -70,7 +71,7 @@ keep_mark(struct cluster_bond *b, const char *mark)
 
 /* True when there are more than the last answer had. */
 static bool
-take_ranges(struct cluster_bond *b, const struct json *list)
+read_lost_ranges(struct cluster_identity *b, const struct json *list)
 {
     bool is_more = b->has_joined && json_count(list) > b->n_lost;
 
@@ -85,7 +86,7 @@ take_ranges(struct cluster_bond *b, const struct json *list)
 }
 
 static bool
-is_foreign(const struct cluster_bond *b, const char *uid)
+is_foreign(const struct cluster_identity *b, const char *uid)
 {
     return b->mark != NULL
            && (uid_length(b->mark) != strlen(uid)
@@ -93,7 +94,7 @@ is_foreign(const struct cluster_bond *b, const char *uid)
 }
 
 static void
-say_foreign(struct cluster_bond *b, const char *uid)
+log_foreign(struct cluster_identity *b, const char *uid)
 {
     if (!b->was_foreign)
         log_error("the controller serves another cluster (%s) than the one "
@@ -111,67 +112,69 @@ say_foreign(struct cluster_bond *b, const char *uid)
 
 /* As a registration says it, which waits for the answer. */
 static void
-say_trouble(struct cluster_bond *b, const struct client_reply *reply)
+log_failure(struct cluster_identity *b, const struct client_reply *reply)
 {
     struct error err = {0};
 
     client_reply_error(reply, &err);
-    if (strcmp(b->trouble.text, err.text) != 0)
+    if (strcmp(b->last_failure.text, err.text) != 0)
         log_warning("cannot register node '%s': %s, trying again",
                     b->s.node,
                     err.text);
-    b->trouble = err;
+    b->last_failure = err;
 }
 
-static enum bond_answer
-judge(struct cluster_bond *b, const struct client_reply *reply)
+static enum cluster_answer
+read_answer(struct cluster_identity *b, const struct client_reply *reply)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct json *tree;
     const char *uid, *mark;
 
     if (reply->code == 404 || reply->code == 405)
-        return BOND_OURS; /* a controller of before */
+        return CLUSTER_OURS; /* a controller of before */
     if (reply->code == 401 || reply->code == 403)
-        return BOND_REFUSED;
+        return CLUSTER_REFUSED;
     if (reply->code != 200 && reply->code != 201)
-        return BOND_UNKNOWN;
+        return CLUSTER_UNKNOWN;
     tree = json_parse(arena, reply->text, reply->length, NULL, NULL);
     uid = json_get_text(tree, "clusterUID");
     mark = json_get_text(tree, "mark");
     if (uid == NULL || mark == NULL)
-        return BOND_UNKNOWN;
+        return CLUSTER_UNKNOWN;
     if (is_foreign(b, uid)) {
-        say_foreign(b, uid);
-        return BOND_FOREIGN;
+        log_foreign(b, uid);
+        return CLUSTER_FOREIGN;
     }
     b->was_foreign = false;
-    keep_mark(b, mark);
-    return take_ranges(b, json_get(tree, "lost")) ? BOND_OLDER : BOND_OURS;
+    write_mark(b, mark);
+    return read_lost_ranges(b, json_get(tree, "lost")) ? CLUSTER_OLDER
+                                                       : CLUSTER_OURS;
 }
 
 static void
 on_answer(const struct client_reply *reply, void *context)
 {
-    struct cluster_bond *b = context;
-    enum bond_answer answer = judge(b, reply);
+    struct cluster_identity *b = context;
+    enum cluster_answer answer = read_answer(b, reply);
 
     b->is_asking = false;
-    if (!b->has_joined && (answer == BOND_UNKNOWN || answer == BOND_REFUSED))
-        say_trouble(b, reply);
-    b->has_joined = b->has_joined || answer == BOND_OURS;
+    if (!b->has_joined
+        && (answer == CLUSTER_UNKNOWN || answer == CLUSTER_REFUSED))
+        log_failure(b, reply);
+    b->has_joined = b->has_joined || answer == CLUSTER_OURS;
     timer_start(b->timer,
-                answer == BOND_REFUSED || answer == BOND_UNKNOWN
+                answer == CLUSTER_REFUSED || answer == CLUSTER_UNKNOWN
                     ? AGAIN_MS
                     : b->s.every_ms);
-    if (b->is_wanted)
-        cluster_bond_ask(b);
+    if (b->ask_again)
+        cluster_identity_ask(b);
     else
         b->s.answered(answer, b->s.context);
 }
 
 void
-cluster_bond_ask(struct cluster_bond *b)
+cluster_identity_ask(struct cluster_identity *b)
 {
     struct arena *arena;
     struct client_request request = {
@@ -182,7 +185,7 @@ cluster_bond_ask(struct cluster_bond *b)
         .raw = true,
     };
 
-    b->is_wanted = b->is_asking;
+    b->ask_again = b->is_asking;
     if (b->is_asking)
         return;
     b->is_asking = true;
@@ -197,13 +200,13 @@ cluster_bond_ask(struct cluster_bond *b)
 }
 
 static void
-on_time(void *context)
+on_timer(void *context)
 {
-    cluster_bond_ask(context);
+    cluster_identity_ask(context);
 }
 
 bool
-cluster_bond_has_lost(const struct cluster_bond *b, int64_t revision)
+cluster_identity_has_lost(const struct cluster_identity *b, int64_t revision)
 {
     for (size_t i = 0; i < b->n_lost; i++)
         if (revision > b->lost[i].after && revision < b->lost[i].before)
@@ -211,20 +214,20 @@ cluster_bond_has_lost(const struct cluster_bond *b, int64_t revision)
     return false;
 }
 
-struct cluster_bond *
-cluster_bond_new(const struct cluster_bond_settings *settings)
+struct cluster_identity *
+cluster_identity_new(const struct cluster_identity_settings *settings)
 {
-    struct cluster_bond *b = xnew(struct cluster_bond);
+    struct cluster_identity *b = xnew(struct cluster_identity);
 
     b->s = *settings;
     b->path = xasprintf("%s/cluster", settings->state_dir);
-    b->timer = timer_new(settings->loop, on_time, b);
+    b->timer = timer_new(settings->loop, on_timer, b);
     read_mark(b);
     return b;
 }
 
 void
-cluster_bond_free(struct cluster_bond *b)
+cluster_identity_free(struct cluster_identity *b)
 {
     if (b == NULL)
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/sentry.h"
+#include "agent/node/hardware_watch.h"
 
 #include <errno.h>
 #include <linux/netlink.h>
@@ -22,8 +22,8 @@
 #define SETTLE_MS    300 /* announcements come in swarms */
 #define KERNEL_GROUP 1   /* of NETLINK_KOBJECT_UEVENT: the kernel's own */
 
-struct sentry {
-    struct sentry_settings s;
+struct hardware_watch {
+    struct hardware_watch_settings s;
     struct timer *timer;
     struct fdwatch *watch;
     int fd;
@@ -35,8 +35,8 @@ struct sentry {
 };
 
 /* On a worker. */
-struct look {
-    struct sentry *sentry;
+struct hardware_check {
+    struct hardware_watch *hardware_watch;
     struct hardware_wish wish;
     const struct topology *was;
     char *traces_before;
@@ -48,9 +48,9 @@ struct look {
 };
 
 static void
-look_work(void *arg)
+run_check(void *arg)
 {
-    struct look *l = arg;
+    struct hardware_check *l = arg;
 
     traces_take("", &l->wish, l->was, &l->traces);
     if (!l->is_asked && l->traces_before != NULL
@@ -65,7 +65,7 @@ look_work(void *arg)
 }
 
 static void
-really_free(struct sentry *s)
+destroy(struct hardware_watch *s)
 {
     timer_free(s->timer);
     fdwatch_free(s->watch);
@@ -89,7 +89,7 @@ has_less(const struct topology *was, const struct topology *is)
 }
 
 static void
-take_note(struct sentry *s, struct look *l)
+take_result(struct hardware_watch *s, struct hardware_check *l)
 {
     if (l->err.text[0] != '\0') {
         if (!s->is_quiet)
@@ -117,16 +117,16 @@ take_note(struct sentry *s, struct look *l)
 }
 
 static void
-look_done(void *arg)
+on_checked(void *arg)
 {
-    struct look *l = arg;
-    struct sentry *s = l->sentry;
+    struct hardware_check *l = arg;
+    struct hardware_watch *s = l->hardware_watch;
 
     s->is_busy = false;
     if (s->is_freed) {
-        really_free(s);
+        destroy(s);
     } else {
-        take_note(s, l);
+        take_result(s, l);
         timer_start(s->timer, s->is_asked ? 0 : s->s.every_ms);
     }
     topology_free(l->is);
@@ -137,15 +137,15 @@ look_done(void *arg)
 }
 
 static void
-look(void *context)
+start_check(void *context)
 {
-    struct sentry *s = context;
-    struct look *l;
+    struct hardware_watch *s = context;
+    struct hardware_check *l;
 
     if (s->is_busy)
         return;
-    l = xnew(struct look);
-    l->sentry = s;
+    l = xnew(struct hardware_check);
+    l->hardware_watch = s;
     l->wish = *s->s.wish;
     l->was = s->s.topology;
     l->is_asked = s->is_asked;
@@ -154,11 +154,11 @@ look(void *context)
     l->words = (struct strbuf)STRBUF_INIT;
     s->is_asked = false;
     s->is_busy = true;
-    workers_submit(s->s.workers, s->s.loop, look_work, look_done, l);
+    workers_submit(s->s.workers, s->s.loop, run_check, on_checked, l);
 }
 
 void
-sentry_look(struct sentry *s)
+hardware_watch_check(struct hardware_watch *s)
 {
     s->is_asked = true;
     if (!s->is_busy)
@@ -190,7 +190,7 @@ is_about_hardware(const char *message, size_t length)
 static void
 on_announced(int fd, UNUSED unsigned ready, void *context)
 {
-    struct sentry *s = context;
+    struct hardware_watch *s = context;
     char message[8192];
     bool matters = false;
 
@@ -215,7 +215,7 @@ on_announced(int fd, UNUSED unsigned ready, void *context)
 
 /* Without it (no netlink in this container) the looks have to do. */
 static void
-listen_to_kernel(struct sentry *s)
+listen_to_kernel(struct hardware_watch *s)
 {
     struct sockaddr_nl address = {
         .nl_family = AF_NETLINK,
@@ -235,14 +235,14 @@ listen_to_kernel(struct sentry *s)
     s->watch = fdwatch_new(s->s.loop, s->fd, FDWATCH_READ, on_announced, s);
 }
 
-struct sentry *
-sentry_new(const struct sentry_settings *settings)
+struct hardware_watch *
+hardware_watch_new(const struct hardware_watch_settings *settings)
 {
-    struct sentry *s = xnew(struct sentry);
+    struct hardware_watch *s = xnew(struct hardware_watch);
 
     s->s = *settings;
     s->fd = -1;
-    s->timer = timer_new(settings->loop, look, s);
+    s->timer = timer_new(settings->loop, start_check, s);
     if (settings->wish->given == NULL)
         listen_to_kernel(s);
     timer_start(s->timer, settings->every_ms);
@@ -250,7 +250,7 @@ sentry_new(const struct sentry_settings *settings)
 }
 
 void
-sentry_free(struct sentry *s)
+hardware_watch_free(struct hardware_watch *s)
 {
     if (s == NULL)
         return;
@@ -259,5 +259,5 @@ sentry_free(struct sentry *s)
     fdwatch_free(s->watch);
     s->watch = NULL;
     if (!s->is_busy)
-        really_free(s);
+        destroy(s);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/self_check.h"
+#include "agent/node/self_check.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,17 +32,17 @@
 /* What a look found. */
 struct finding {
     const char *reason; /* NULL: nothing is wrong */
-    bool is_mended;     /* what was */
+    bool is_repaired;   /* what was */
     struct error err;
 };
 
 struct self_check {
     struct self_check_settings s;
     struct timer *timer;
-    struct timer *patience; /* with the look under way */
-    struct timer *respite;  /* until starts are tried again */
-    struct finding found;   /* on a worker */
-    bool is_looking, wants_look, is_freed, has_told;
+    struct timer *answer_timer; /* with the look under way */
+    struct timer *retry_timer;  /* until starts are tried again */
+    struct finding found;       /* on a worker */
+    bool is_checking, check_again, is_freed, has_told;
     unsigned n_failed; /* starts, in a row */
     char *start_failure;
     const char *reason; /* NULL: well */
@@ -52,7 +52,7 @@ struct self_check {
 /* ---- The look, on a worker ---- */
 
 static int
-look_at_descriptors(UNUSED struct self_check *c, struct error *err)
+check_descriptors(UNUSED struct self_check *c, struct error *err)
 {
     int fds[DESCRIPTORS];
     int n = 0;
@@ -81,7 +81,7 @@ look_at_descriptors(UNUSED struct self_check *c, struct error *err)
 
 /* A file can be made and written. */
 static int
-look_at_directory(const char *dir, const char *setting, struct error *err)
+check_directory(const char *dir, const char *setting, struct error *err)
 {
     CLEANUP_FREE char *path = xasprintf("%s/.self-check", dir);
     CLEANUP_FD int fd =
@@ -115,23 +115,23 @@ look_at_directory(const char *dir, const char *setting, struct error *err)
 }
 
 static int
-look_at_state(struct self_check *c, struct error *err)
+check_state(struct self_check *c, struct error *err)
 {
     CLEANUP_FREE char *pods = xasprintf("%s/pods", c->s.state_dir);
 
-    return look_at_directory(pods, "stateDir", err);
+    return check_directory(pods, "stateDir", err);
 }
 
 static int
-look_at_run(struct self_check *c, struct error *err)
+check_run(struct self_check *c, struct error *err)
 {
     CLEANUP_FREE char *pods = xasprintf("%s/pods", c->s.run_dir);
 
-    return look_at_directory(pods, "runDir", err);
+    return check_directory(pods, "runDir", err);
 }
 
 static int
-look_at_tmp(struct self_check *c, struct error *err)
+check_tmp(struct self_check *c, struct error *err)
 {
     int r = tmp_dirs_check(c->s.tmp_dirs, err);
 
@@ -139,7 +139,7 @@ look_at_tmp(struct self_check *c, struct error *err)
 }
 
 static int
-look_at_shepherd(struct self_check *c, struct error *err)
+check_shepherd(struct self_check *c, struct error *err)
 {
     if (access(c->s.shepherd, X_OK) == 0)
         return 0;
@@ -152,7 +152,7 @@ look_at_shepherd(struct self_check *c, struct error *err)
 
 /* Its unit may have been restarted under us. */
 static int
-look_at_cgroups(struct self_check *c, struct error *err)
+check_cgroups(struct self_check *c, struct error *err)
 {
     int r = c->s.cgroups != NULL ? cgroot_mend(c->s.cgroups, err) : 0;
 
@@ -164,39 +164,39 @@ look_at_cgroups(struct self_check *c, struct error *err)
     if (r > 0) {
         log_warning("the cgroup of all jobs was gone, and was made again");
         cgpool_forget(c->s.pool);
-        c->found.is_mended = true;
+        c->found.is_repaired = true;
     }
     return 0;
 }
 
 static const struct {
     const char *reason;
-    int (*look)(struct self_check *c, struct error *err);
-} looks[] = {
-    {"NoFileDescriptors", look_at_descriptors},
-    {"StateDirUnusable", look_at_state},
-    {"RunDirUnusable", look_at_run},
-    {"TmpDirUnusable", look_at_tmp},
-    {"ShepherdMissing", look_at_shepherd},
-    {"CgroupGone", look_at_cgroups},
+    int (*check)(struct self_check *c, struct error *err);
+} checks[] = {
+    {"NoFileDescriptors", check_descriptors},
+    {"StateDirUnusable", check_state},
+    {"RunDirUnusable", check_run},
+    {"TmpDirUnusable", check_tmp},
+    {"ShepherdMissing", check_shepherd},
+    {"CgroupGone", check_cgroups},
 };
 
 static void
-look_work(void *arg)
+run_checks(void *arg)
 {
     struct self_check *c = arg;
 
     c->found = (struct finding){0};
-    for (size_t i = 0; i < ARRAY_SIZE(looks) && c->found.reason == NULL; i++)
-        if (looks[i].look(c, &c->found.err) < 0)
-            c->found.reason = looks[i].reason;
+    for (size_t i = 0; i < ARRAY_SIZE(checks) && c->found.reason == NULL; i++)
+        if (checks[i].check(c, &c->found.err) < 0)
+            c->found.reason = checks[i].reason;
 }
 
 /* ---- What follows ---- */
 
 /* NULL: nothing is wrong. */
 static void
-conclude(struct self_check *c, const char *reason, const char *words)
+set_verdict(struct self_check *c, const char *reason, const char *words)
 {
     bool is_news = !c->has_told || c->reason != reason
                    || (words != NULL && strcmp(words, c->words) != 0);
@@ -216,77 +216,78 @@ conclude(struct self_check *c, const char *reason, const char *words)
 }
 
 static void
-judge(struct self_check *c)
+decide(struct self_check *c)
 {
     CLEANUP_FREE char *words = NULL;
 
-    if (c->found.is_mended || c->found.reason != NULL)
+    if (c->found.is_repaired || c->found.reason != NULL)
         c->n_failed = 0; /* there is a reason for them */
     if (c->found.reason != NULL) {
-        conclude(c, c->found.reason, c->found.err.text);
+        set_verdict(c, c->found.reason, c->found.err.text);
     } else if (c->n_failed >= STARTS) {
-        if (!timer_is_running(c->respite))
-            timer_start(c->respite, STARTS_MS);
+        if (!timer_is_running(c->retry_timer))
+            timer_start(c->retry_timer, STARTS_MS);
         words = xasprintf("%u pods in a row could not be started here, the "
                           "last one: %s; it is tried again after %u minutes, "
                           "or a restart of kiln-agent",
                           c->n_failed,
                           c->start_failure,
                           STARTS_MS / 60000);
-        conclude(c, "StartsFail", words);
+        set_verdict(c, "StartsFail", words);
     } else
-        conclude(c, NULL, NULL);
+        set_verdict(c, NULL, NULL);
 }
 
 static void
-really_free(struct self_check *c)
+destroy(struct self_check *c)
 {
     free(c->start_failure);
     free(c->words);
     free(c);
 }
 
-static void look(void *arg);
+static void start_checks(void *arg);
 
 static void
-look_done(void *arg)
+on_checks_done(void *arg)
 {
     struct self_check *c = arg;
 
-    c->is_looking = false;
+    c->is_checking = false;
     if (c->is_freed) {
-        really_free(c);
+        destroy(c);
         return;
     }
-    timer_stop(c->patience);
-    if (c->wants_look) {
-        look(c);
+    timer_stop(c->answer_timer);
+    if (c->check_again) {
+        start_checks(c);
         return;
     }
-    judge(c);
+    decide(c);
     timer_start(c->timer, c->reason != NULL ? EVERY_FAILED_MS : EVERY_MS);
 }
 
 static void
-look(void *arg)
+start_checks(void *arg)
 {
     struct self_check *c = arg;
 
-    c->wants_look = c->is_looking;
-    if (c->is_looking)
+    c->check_again = c->is_checking;
+    if (c->is_checking)
         return;
-    c->is_looking = true;
-    timer_start(c->patience, ANSWER_MS);
-    workers_submit(c->s.workers, c->s.loop, look_work, look_done, c);
+    c->is_checking = true;
+    timer_start(c->answer_timer, ANSWER_MS);
+    workers_submit(c->s.workers, c->s.loop, run_checks, on_checks_done, c);
 }
 
 static void
-lose_patience(void *arg)
+on_no_answer(void *arg)
 {
-    conclude(arg,
-             "NoAnswer",
-             "a file system that jobs need does not answer: stateDir, runDir "
-             "or tmpDir of this node (see 'dmesg')");
+    set_verdict(
+        arg,
+        "NoAnswer",
+        "a file system that jobs need does not answer: stateDir, runDir "
+        "or tmpDir of this node (see 'dmesg')");
 }
 
 static void
@@ -295,7 +296,7 @@ try_again(void *arg)
     struct self_check *c = arg;
 
     c->n_failed = STARTS - 1;
-    look(c);
+    start_checks(c);
 }
 
 void
@@ -308,7 +309,7 @@ self_check_note_start(struct self_check *c, const char *failure)
     c->n_failed++;
     free(c->start_failure);
     c->start_failure = xstrdup(failure);
-    look(c);
+    start_checks(c);
 }
 
 bool
@@ -329,16 +330,16 @@ self_check_new(const struct self_check_settings *settings)
     struct self_check *c = xnew(struct self_check);
 
     c->s = *settings;
-    c->timer = timer_new(settings->loop, look, c);
-    c->patience = timer_new(settings->loop, lose_patience, c);
-    c->respite = timer_new(settings->loop, try_again, c);
+    c->timer = timer_new(settings->loop, start_checks, c);
+    c->answer_timer = timer_new(settings->loop, on_no_answer, c);
+    c->retry_timer = timer_new(settings->loop, try_again, c);
     return c;
 }
 
 void
 self_check_start(struct self_check *c)
 {
-    look(c);
+    start_checks(c);
 }
 
 void
@@ -347,9 +348,9 @@ self_check_free(struct self_check *c)
     if (c == NULL)
         return;
     timer_free(c->timer);
-    timer_free(c->patience);
-    timer_free(c->respite);
+    timer_free(c->answer_timer);
+    timer_free(c->retry_timer);
     c->is_freed = true;
-    if (!c->is_looking)
-        really_free(c);
+    if (!c->is_checking)
+        destroy(c);
 }

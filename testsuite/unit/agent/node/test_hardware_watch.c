@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/sentry.h"
+#include "agent/node/hardware_watch.h"
 
 #include <check.h>
 #include <string.h>
@@ -63,8 +63,8 @@ START_TEST(a_machine_that_changes_is_noticed_whether_asked_or_not)
     CLEANUP(scratch_freep) char *dir = scratch_new();
     CLEANUP_FREE char *path = xasprintf("%s/machine.xml", dir);
     const struct hardware_wish wish = {.given = path};
-    CLEANUP(sentry_freep) struct sentry *sentry = NULL;
-    struct sentry_settings settings = {
+    CLEANUP(hardware_watch_freep) struct hardware_watch *hardware_watch = NULL;
+    struct hardware_watch_settings settings = {
         .wish = &wish,
         .every_ms = 20,
         .changed = changed,
@@ -75,7 +75,7 @@ START_TEST(a_machine_that_changes_is_noticed_whether_asked_or_not)
     world.loop = settings.loop = loop_new();
     world.workers = settings.workers = workers_new(1);
     settings.topology = world.topology;
-    sentry = sentry_new(&settings);
+    hardware_watch = hardware_watch_new(&settings);
 
     put_machine(path, "a64fx");
     loop_run(world.loop);
@@ -85,18 +85,18 @@ START_TEST(a_machine_that_changes_is_noticed_whether_asked_or_not)
 
     /* What cannot be read leaves all as it is. */
     put_text(path, "<topology");
-    sentry_look(sentry);
+    hardware_watch_check(hardware_watch);
     for (int i = 0; i < 200; i++)
         loop_drain(world.loop);
     ck_assert_uint_eq(world.changes, 1);
 
     put_machine(path, "epyc-2s-nps1");
-    sentry_look(sentry);
+    hardware_watch_check(hardware_watch);
     loop_run(world.loop);
     ck_assert_uint_eq(world.changes, 2);
 
-    sentry_free(sentry);
-    sentry = NULL;
+    hardware_watch_free(hardware_watch);
+    hardware_watch = NULL;
     workers_free(world.workers);
     loop_drain(world.loop);
     loop_free(world.loop);
@@ -104,4 +104,4 @@ START_TEST(a_machine_that_changes_is_noticed_whether_asked_or_not)
 }
 END_TEST
 
-SUITE("sentry", a_machine_that_changes_is_noticed_whether_asked_or_not)
+SUITE("hardware_watch", a_machine_that_changes_is_noticed_whether_asked_or_not)

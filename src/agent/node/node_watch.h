@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* standing.h - how this node stands in the API, as others have left it
+/* node_watch.h - follows this node's Node as others change it
  *
  * Follows the node's own Node. The controller marks a node that it did not
  * hear of; only the agent can say that the node is well after all, and says so
@@ -22,42 +22,43 @@
 struct client;
 struct loop;
 struct object;
-struct standing;
+struct node_watch;
 
-struct standing_settings {
+struct node_watch_settings {
     struct loop *loop;
     struct client *client;
     const char *node;
     /* What the API says of this node is out of date, or it says nothing. */
-    void (*doubted)(void *context);
+    void (*outdated)(void *context);
     /* As it is in the API by now; NULL: nobody is told. */
     void (*seen)(const struct object *node, void *context);
     /* Whether nothing of that pod is here, nor will be. */
-    bool (*disown)(const char *pod_uid, void *context);
+    bool (*confirm_gone)(const char *pod_uid, void *context);
     /* Calls for each pod of which something is here that the API does not
      * count.
      */
-    void (*visit_unclaimed)(void (*visit)(const struct object *pod, void *arg),
-                            void *arg,
-                            void *context);
-    /* Orphans whose uids are in that text are to end: an administrator says so. */
+    void (*visit_retained)(void (*visit)(const struct object *pod, void *arg),
+                           void *arg,
+                           void *context);
+    /* Orphans whose uids are in that text are to end: an administrator says so.
+     */
     void (*end_orphans)(const char *uids, void *context);
     void *context;
 };
 
 /* Life. Follows from the start on. */
-void standing_free(struct standing *standing);
-struct standing *standing_new(const struct standing_settings *settings)
-    OWNED_BY(standing_free);
-DEFINE_CLEANUP(struct standing, standing_free)
+void node_watch_free(struct node_watch *node_watch);
+struct node_watch *node_watch_new(const struct node_watch_settings *settings)
+    OWNED_BY(node_watch_free);
+DEFINE_CLEANUP(struct node_watch, node_watch_free)
 
 /* The Node as it was heard of last, or NULL; borrowed until the next change. */
-const struct object *standing_node(const struct standing *standing);
+const struct object *node_watch_node(const struct node_watch *node_watch);
 
-/* The controller answers again: what it says of this node is asked for within so
- * long.
+/* The controller answers again: what it says of this node is asked for within
+ * so long.
  */
-void standing_hurry(struct standing *standing, int64_t within_ms);
+void node_watch_retry_soon(struct node_watch *node_watch, int64_t within_ms);
 
 /* A pod has left: look what can be given back, and what is to be kept. */
-void standing_look(struct standing *standing);
+void node_watch_check(struct node_watch *node_watch);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node_status.h"
+#include "agent/node/node_status.h"
 
 #include <check.h>
 #include <string.h>

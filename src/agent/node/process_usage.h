@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kindred.h - what the descendants of some processes have taken, where no
+/* process_usage.h - what the descendants of some processes have taken, where no
  * cgroup counts it
  *
  * One look through /proc for all of them. A rootless agent asks for its
@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct kindred {
+struct process_usage {
     pid_t ancestor; /* in; not counted itself, but what it waited for is */
     bool is_there;  /* out, as the rest */
     uint64_t cpu_user_us;
@@ -26,4 +26,5 @@ struct kindred {
 /* `root` is put in front of "/proc": "" for this machine. The list is sorted
  * by ancestor.
  */
-int kindred_read(const char *root, struct kindred *list, size_t count);
+int
+process_usage_read(const char *root, struct process_usage *list, size_t count);

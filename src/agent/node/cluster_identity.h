@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cluster_identity.h - which cluster this node belongs to, and how far it had
+ * come
+ *
+ * The file `cluster` in the state directory holds the cluster's uid and the
+ * latest mark (see controller/apiserver/cluster_mark.c). An agent without the
+ * file learns both from the first controller that it asks. The agent obeys a
+ * controller only after it knows that the controller serves this cluster, so
+ * that a foreign or an empty store ends no job here.
+ *
+ * Owns:    the file; borrows the client.
+ * Thread:  the loop's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct client;
+struct cluster_identity;
+struct loop;
+
+enum cluster_answer {
+    CLUSTER_OURS,  /* or of a release that does not say */
+    CLUSTER_OLDER, /* ours, whose store has lost something since the last one */
+    CLUSTER_FOREIGN, /* of another cluster */
+    CLUSTER_REFUSED, /* it does not believe who we are */
+    CLUSTER_UNKNOWN, /* there was no answer; asked again by itself */
+};
+
+struct cluster_identity_settings {
+    struct loop *loop;
+    struct client *client;
+    const char *node;
+    const char *state_dir;
+    int64_t every_ms; /* from the first answer on */
+    void (*answered)(enum cluster_answer answer, void *context);
+    void *context;
+};
+
+/* Life */
+void cluster_identity_free(struct cluster_identity *cluster);
+struct cluster_identity *
+cluster_identity_new(const struct cluster_identity_settings *settings)
+    OWNED_BY(cluster_identity_free);
+
+/* Change. Asks now; one that is under way is asked once more. */
+void cluster_identity_ask(struct cluster_identity *cluster);
+
+/* Look: whether that revision is one of those which the cluster's store has
+ * lost, by the last answer.
+ */
+bool cluster_identity_has_lost(const struct cluster_identity *cluster,
+                               int64_t revision);
