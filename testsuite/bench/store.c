@@ -22,11 +22,11 @@
 #include <unistd.h>
 
 #include "controller/store/store.h"
-#include "lib/api/kind.h"
-#include "lib/api/lease.h"
-#include "lib/api/meta.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
+#include "lib/api/cluster/lease.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"

@@ -6,9 +6,9 @@
  * prepare, validate at creation and as a change, print, read back. Nothing is
  * compared but that what was accepted reads back as it is.
  */
-#include "lib/api/causes.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
+#include "lib/api/object/causes.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "testsuite/lib/vectors.h"
 
 static struct json *

@@ -5,7 +5,7 @@
  * last member, and normalizing it changes nothing: what it leaves out and what
  * it writes though it is empty are the same.
  */
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/strbuf.h"
 #include "testsuite/lib/vectors.h"
 

@@ -6,8 +6,8 @@
  */
 #include <inttypes.h>
 
-#include "lib/api/causes.h"
-#include "lib/api/kind.h"
+#include "lib/api/object/causes.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json_patch.h"
 #include "lib/json/merge.h"

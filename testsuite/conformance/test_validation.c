@@ -10,8 +10,8 @@
  */
 #include <errno.h>
 
-#include "lib/api/causes.h"
-#include "lib/api/kind.h"
+#include "lib/api/object/causes.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/strbuf.h"
 #include "testsuite/lib/difference.h"
 #include "testsuite/lib/vectors.h"

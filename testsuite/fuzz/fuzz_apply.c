@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "controller/apiserver/managers.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"

@@ -7,9 +7,9 @@
  */
 #include <string.h>
 
-#include "lib/api/causes.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
+#include "lib/api/object/causes.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"

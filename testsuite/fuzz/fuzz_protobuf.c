@@ -3,9 +3,9 @@
  * object of the kind that it names, or refused; what is read is made an object
  * as the API does
  */
-#include "lib/api/causes.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
+#include "lib/api/object/causes.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 #include "lib/protobuf/protobuf.h"

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/api/cpuset.h"
-#include "lib/api/field_query.h"
-#include "lib/api/kind.h"
-#include "lib/api/quantity.h"
-#include "lib/api/selector.h"
+#include "lib/api/object/field_query.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/value/cpuset.h"
+#include "lib/api/value/quantity.h"
+#include "lib/api/value/selector.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "lib/api/causes.h"
+#include "lib/api/object/causes.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "lib/api/name.h"
-#include "lib/api/topology.h"
+#include "lib/api/node/topology.h"
+#include "lib/api/value/name.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/api/topology.h"
+#include "lib/api/node/topology.h"
 #include "lib/base/alloc.h"
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"

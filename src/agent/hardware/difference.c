@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "lib/api/cpuset.h"
-#include "lib/api/topology.h"
+#include "lib/api/node/topology.h"
+#include "lib/api/value/cpuset.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 

@@ -7,8 +7,8 @@
 #include <hwloc/cpukinds.h>
 #include <hwloc/distances.h>
 
-#include "lib/api/cpuset.h"
-#include "lib/api/topology.h"
+#include "lib/api/node/topology.h"
+#include "lib/api/value/cpuset.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"

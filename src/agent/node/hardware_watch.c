@@ -10,7 +10,7 @@
 #include "agent/hardware/difference.h"
 #include "agent/hardware/hardware.h"
 #include "agent/hardware/traces.h"
-#include "lib/api/topology.h"
+#include "lib/api/node/topology.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"

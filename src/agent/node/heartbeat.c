@@ -3,8 +3,8 @@
 
 #include <stdbool.h>
 
-#include "lib/api/kind.h"
-#include "lib/api/lease.h"
+#include "lib/api/cluster/lease.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"

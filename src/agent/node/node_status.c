@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "agent/hardware/machine.h"
-#include "lib/api/kind.h"
-#include "lib/api/meta.h"
-#include "lib/api/node.h"
-#include "lib/api/topology.h"
+#include "lib/api/node/node.h"
+#include "lib/api/node/topology.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "lib/api/kind.h"
-#include "lib/api/meta.h"
-#include "lib/api/node.h"
-#include "lib/api/object.h"
-#include "lib/api/remnant.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/remnant.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 
 #include "agent/node/node_status.h"
-#include "lib/api/kind.h"
-#include "lib/api/node.h"
-#include "lib/api/object.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/auth/secret.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"

@@ -6,7 +6,7 @@
 
 #include <numa.h>
 
-#include "lib/api/topology.h"
+#include "lib/api/node/topology.h"
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 

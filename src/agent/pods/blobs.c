@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/auth/digest.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"

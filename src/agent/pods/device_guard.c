@@ -10,8 +10,8 @@
 #include <sys/sysmacros.h>
 
 #include "agent/cgroup/cgroup.h"
-#include "lib/api/allocation.h"
-#include "lib/api/topology.h"
+#include "lib/api/node/allocation.h"
+#include "lib/api/node/topology.h"
 #include "lib/base/alloc.h"
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"

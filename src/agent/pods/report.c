@@ -5,9 +5,9 @@
 
 #include "agent/pods/observation.h"
 #include "agent/shepherd/ending.h"
-#include "lib/api/cpuset.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/value/cpuset.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"

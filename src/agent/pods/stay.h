@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "lib/api/allocation.h"
+#include "lib/api/node/allocation.h"
 #include "lib/base/macro.h"
 
 struct blobs;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "agent/shepherd/sheet.h"
-#include "lib/api/cpuset.h"
+#include "lib/api/value/cpuset.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"

@@ -12,7 +12,7 @@
 
 #include "agent/shepherd/order.h"
 #include "agent/shepherd/person.h"
-#include "lib/api/cpuset.h"
+#include "lib/api/value/cpuset.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"

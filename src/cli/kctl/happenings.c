@@ -10,7 +10,7 @@
 #include "cli/kctl/kctl.h"
 #include "cli/print/grid.h"
 #include "cli/print/ink.h"
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "cli/kctl/kctl.h"
-#include "lib/api/kind.h"
-#include "lib/api/meta.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"

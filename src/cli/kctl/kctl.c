@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/connect/connection.h"
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/spelling.h"

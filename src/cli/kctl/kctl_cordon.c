@@ -7,7 +7,7 @@
 #include "cli/kctl/cordon.h"
 #include "cli/kctl/kctl.h"
 #include "cli/kctl/resource.h"
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 

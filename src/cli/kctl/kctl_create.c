@@ -9,7 +9,7 @@
 #include "cli/kctl/documents.h"
 #include "cli/kctl/kctl.h"
 #include "cli/kctl/listing.h"
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/json/json.h"

@@ -11,7 +11,7 @@
 #include "cli/kctl/kctl.h"
 #include "cli/kctl/resource.h"
 #include "cli/kctl/until.h"
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"

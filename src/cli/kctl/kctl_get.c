@@ -10,7 +10,7 @@
 #include "cli/kctl/lookout.h"
 #include "cli/kctl/ordering.h"
 #include "cli/kctl/resource.h"
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/json/json.h"

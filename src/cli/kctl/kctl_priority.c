@@ -15,7 +15,7 @@
 #include "cli/kctl/kctl.h"
 #include "cli/kctl/requeue.h"
 #include "cli/kctl/resource.h"
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"

@@ -10,7 +10,7 @@
 #include "cli/print/grid.h"
 #include "cli/print/human.h"
 #include "cli/print/ink.h"
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"

@@ -8,9 +8,9 @@
 
 #include "cli/kctl/kctl.h"
 #include "cli/kctl/listing.h"
-#include "lib/api/meta.h"
-#include "lib/api/object.h"
-#include "lib/api/status.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/object/status.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/kctl/makeup.h"
 
-#include "lib/api/cpuset.h"
-#include "lib/api/topology.h"
+#include "lib/api/node/topology.h"
+#include "lib/api/value/cpuset.h"
 #include "lib/base/strbuf.h"
 
 static void

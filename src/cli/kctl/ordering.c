@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/kctl/jsonpath.h"
-#include "lib/api/quantity.h"
+#include "lib/api/value/quantity.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/json/json.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/api/meta.h"
+#include "lib/api/object/meta.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 

@@ -10,9 +10,9 @@
 #include "cli/outlook/outlook.h"
 #include "cli/print/human.h"
 #include "lib/allocator/shortfall.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 

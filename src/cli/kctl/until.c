@@ -6,8 +6,8 @@
 
 #include "cli/connect/outage.h"
 #include "cli/kctl/kctl.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"

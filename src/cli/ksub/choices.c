@@ -13,7 +13,7 @@
 #include "cli/ksub/output_path.h"
 #include "cli/ksub/submission.h"
 #include "cli/ksub/warning_signal.h"
-#include "lib/api/quantity.h"
+#include "lib/api/value/quantity.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"

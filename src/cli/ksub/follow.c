@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "cli/connect/outage.h"
-#include "lib/api/job.h"
-#include "lib/api/kind.h"
-#include "lib/api/meta.h"
-#include "lib/api/object.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/client/client.h"

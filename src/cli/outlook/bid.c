@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "cli/outlook/stowage.h"
-#include "lib/api/pod.h"
-#include "lib/api/pod_sums.h"
-#include "lib/api/quantity.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/pod/pod_sums.h"
+#include "lib/api/value/quantity.h"
 #include "lib/base/alloc.h"
 
 static bool

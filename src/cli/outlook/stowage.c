@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/api/object.h"
-#include "lib/api/persistent_volume.h"
-#include "lib/api/pod.h"
-#include "lib/api/quantity.h"
-#include "lib/api/storage_class.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/storage/persistent_volume.h"
+#include "lib/api/storage/storage_class.h"
+#include "lib/api/value/quantity.h"
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 #include "lib/json/json.h"

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "cli/outlook/outlook.h"
-#include "lib/api/job.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"

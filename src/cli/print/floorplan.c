@@ -6,7 +6,7 @@
 #include "cli/print/flow.h"
 #include "cli/print/human.h"
 #include "cli/print/picture.h"
-#include "lib/api/topology.h"
+#include "lib/api/node/topology.h"
 #include "lib/base/bitset.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"

@@ -5,7 +5,7 @@
 
 #include "cli/print/human.h"
 #include "cli/print/ink.h"
-#include "lib/api/topology.h"
+#include "lib/api/node/topology.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 

@@ -10,11 +10,11 @@
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/store/store.h"
-#include "lib/api/kind.h"
-#include "lib/api/meta.h"
-#include "lib/api/node.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 
 #define FORCE "kiln.hpc/force"
 

@@ -7,7 +7,7 @@
 #include "controller/apiserver/admission.h"
 #include "controller/apiserver/caller.h"
 #include "controller/apiserver/request.h"
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
 

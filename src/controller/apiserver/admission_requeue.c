@@ -12,9 +12,9 @@
 
 #include "controller/apiserver/admission.h"
 #include "controller/apiserver/request.h"
-#include "lib/api/job.h"
-#include "lib/api/meta.h"
-#include "lib/api/object.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 

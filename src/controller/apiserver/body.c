@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "controller/apiserver/request.h"
-#include "lib/api/binding.h"
-#include "lib/api/causes.h"
-#include "lib/api/delete_options.h"
-#include "lib/api/kind.h"
-#include "lib/api/pod_disruption_budget.h"
+#include "lib/api/node/binding.h"
+#include "lib/api/object/causes.h"
+#include "lib/api/object/delete_options.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/policy/pod_disruption_budget.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"

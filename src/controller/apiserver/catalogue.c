@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 
 /* As kube-apiserver orders them; the unit test holds it against the kinds. */
 const char *const catalogue_groups[] = {

@@ -28,7 +28,7 @@
 #include "controller/apiserver/user_limits.h"
 #include "controller/apiserver/watch.h"
 #include "controller/store/store.h"
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/auth/auth_server.h"
 #include "lib/auth/protocol.h"
 #include "lib/base/alloc.h"

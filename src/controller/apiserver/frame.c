@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "lib/api/object.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 

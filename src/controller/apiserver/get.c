@@ -4,7 +4,7 @@
 #include "controller/apiserver/verbs.h"
 #include "controller/apiserver/write.h"
 #include "controller/store/store.h"
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 
 void
 verb_get(struct request *q)

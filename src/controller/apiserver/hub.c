@@ -9,7 +9,7 @@
 #include "controller/apiserver/frame.h"
 #include "controller/apiserver/render.h"
 #include "controller/store/store.h"
-#include "lib/api/object.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"

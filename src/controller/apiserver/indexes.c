@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "controller/store/store.h"
-#include "lib/api/event.h"
-#include "lib/api/job.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
-#include "lib/api/persistent_volume.h"
-#include "lib/api/pod.h"
-#include "lib/api/priority_class.h"
+#include "lib/api/cluster/event.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/policy/priority_class.h"
+#include "lib/api/storage/persistent_volume.h"
 
 static const char *
 pod_node(const struct object *object, char buffer[64])

@@ -9,7 +9,7 @@
 #include "controller/apiserver/policy.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/auth/digest.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"

@@ -5,7 +5,7 @@
 
 #include "controller/apiserver/catalogue.h"
 #include "controller/apiserver/routes.h"
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/json/json.h"

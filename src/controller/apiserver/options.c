@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "controller/apiserver/reply.h"
-#include "lib/api/causes.h"
-#include "lib/api/field_query.h"
-#include "lib/api/kind.h"
-#include "lib/api/selector.h"
+#include "lib/api/object/causes.h"
+#include "lib/api/object/field_query.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/value/selector.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/json/json.h"

@@ -11,7 +11,7 @@
 #include "controller/apiserver/token.h"
 #include "controller/apiserver/verbs.h"
 #include "controller/store/store.h"
-#include "lib/api/object.h"
+#include "lib/api/object/object.h"
 #include "lib/base/arena.h"
 
 /* How many items behind a page are counted for remainingItemCount; with more

@@ -8,8 +8,8 @@
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/verbs.h"
 #include "controller/store/store.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 

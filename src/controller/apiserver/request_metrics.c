@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "controller/apiserver/request.h"
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/alloc.h"
 #include "lib/base/metric.h"
 

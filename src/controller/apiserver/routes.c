@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 

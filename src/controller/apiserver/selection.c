@@ -7,11 +7,11 @@
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/store/store.h"
-#include "lib/api/field_query.h"
-#include "lib/api/kind.h"
-#include "lib/api/meta.h"
-#include "lib/api/object.h"
-#include "lib/api/selector.h"
+#include "lib/api/object/field_query.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/value/selector.h"
 #include "lib/base/alloc.h"
 
 static const struct {

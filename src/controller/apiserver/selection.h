@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/api/object.h"
+#include "lib/api/object/object.h"
 
 struct request;
 

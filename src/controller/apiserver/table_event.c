@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "controller/apiserver/table.h"
-#include "lib/api/event.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
+#include "lib/api/cluster/event.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "controller/apiserver/table.h"
-#include "lib/api/job.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
-#include "lib/api/selector.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/value/selector.h"
 #include "lib/base/alloc.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"

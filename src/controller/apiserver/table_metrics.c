@@ -3,9 +3,9 @@
  * of upstream's metrics-server
  */
 #include "controller/apiserver/table.h"
-#include "lib/api/kind.h"
-#include "lib/api/metrics.h"
-#include "lib/api/object.h"
+#include "lib/api/cluster/metrics.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/base/macro.h"
 
 static const struct table_column columns[] = {

@@ -3,11 +3,11 @@
  * configuration, leases, namespaces, priority classes
  */
 #include "controller/apiserver/table.h"
-#include "lib/api/kind.h"
-#include "lib/api/lease.h"
-#include "lib/api/namespace.h"
-#include "lib/api/object.h"
-#include "lib/api/priority_class.h"
+#include "lib/api/cluster/lease.h"
+#include "lib/api/cluster/namespace.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/policy/priority_class.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/json/json.h"

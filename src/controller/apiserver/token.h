@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "lib/api/object.h"
+#include "lib/api/object/object.h"
 
 struct arena;
 

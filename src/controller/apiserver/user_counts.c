@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/api/job.h"
-#include "lib/api/kind.h"
-#include "lib/api/meta.h"
-#include "lib/api/object.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
 #include "lib/api/object_owner.h"
-#include "lib/api/pod.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/map.h"

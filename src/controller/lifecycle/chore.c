@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "controller/lifecycle/workqueue.h"
-#include "lib/api/meta.h"
-#include "lib/api/object.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/api/job.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
-#include "lib/api/pod_disruption_budget.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/policy/pod_disruption_budget.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/map.h"

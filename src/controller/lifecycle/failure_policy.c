@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "lib/api/job.h"
-#include "lib/api/pod.h"
+#include "lib/api/job/job.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 

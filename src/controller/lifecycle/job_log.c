@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/api/allocation.h"
-#include "lib/api/job.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
+#include "lib/api/job/job.h"
+#include "lib/api/node/allocation.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/log.h"
 
 static bool

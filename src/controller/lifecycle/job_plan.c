@@ -3,7 +3,7 @@
 
 #include "controller/lifecycle/job_tally.h"
 #include "controller/lifecycle/job_verdict.h"
-#include "lib/api/job.h"
+#include "lib/api/job/job.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 

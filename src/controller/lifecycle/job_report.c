@@ -6,7 +6,7 @@
 
 #include "controller/lifecycle/job_tally.h"
 #include "controller/lifecycle/job_verdict.h"
-#include "lib/api/job.h"
+#include "lib/api/job/job.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"

@@ -6,8 +6,8 @@
 
 #include "controller/lifecycle/failure_policy.h"
 #include "controller/lifecycle/job_pod.h"
-#include "lib/api/job.h"
-#include "lib/api/pod.h"
+#include "lib/api/job/job.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/map.h"

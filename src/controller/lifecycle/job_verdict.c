@@ -5,7 +5,7 @@
 
 #include "controller/lifecycle/job_tally.h"
 #include "controller/lifecycle/success_policy.h"
-#include "lib/api/job.h"
+#include "lib/api/job/job.h"
 #include "lib/base/arena.h"
 
 #define DEFAULT_BACKOFF_LIMIT 6

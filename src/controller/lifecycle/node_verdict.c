@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "controller/lifecycle/node_health.h"
-#include "lib/api/node.h"
-#include "lib/api/node_hardware.h"
-#include "lib/api/pod.h"
+#include "lib/api/node/node.h"
+#include "lib/api/node/node_hardware.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"

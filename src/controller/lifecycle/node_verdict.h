@@ -28,7 +28,7 @@ struct json *node_verdict_taints(struct arena *arena,
                                  bool silent,
                                  int64_t now_us);
 
-/* What is expected of its hardware, learnt or raised (lib/api/node_hardware.h). */
+/* What is expected of its hardware, learnt or raised (lib/api/node/node_hardware.h). */
 struct json *node_verdict_hardware(struct arena *arena,
                                    const struct node *node);
 

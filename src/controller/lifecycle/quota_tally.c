@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
-#include "lib/api/quota.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/policy/quota.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "controller/lifecycle/stock.h"
-#include "lib/api/job.h"
-#include "lib/api/node.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
+#include "lib/api/job/job.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 #include "lib/base/metric.h"

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "lib/api/kind.h"
-#include "lib/api/lease.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
-#include "lib/api/roll.h"
+#include "lib/api/cluster/lease.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/object/roll.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 #include "lib/client/client.h"

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "controller/lifecycle/index_set.h"
-#include "lib/api/job.h"
+#include "lib/api/job/job.h"
 
 static bool
 has_enough(const struct success_rule *rule, const struct index_set *done)

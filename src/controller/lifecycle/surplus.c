@@ -7,9 +7,9 @@
 
 #include "controller/lifecycle/job_pod.h"
 #include "controller/lifecycle/job_verdict.h"
-#include "lib/api/job.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 
 /* The less, the sooner it goes. */
 static int

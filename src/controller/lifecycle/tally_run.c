@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/api/job.h"
-#include "lib/api/pod.h"
+#include "lib/api/job/job.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 
 static char *

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
-#include "lib/api/persistent_volume.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/storage/persistent_volume.h"
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 #include "lib/client/client.h"

@@ -12,7 +12,7 @@
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/queue.h"
-#include "lib/api/object.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/map.h"

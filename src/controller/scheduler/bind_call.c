@@ -3,7 +3,7 @@
 
 #include "controller/scheduler/framework/pod_view.h"
 #include "lib/allocator/allocator.h"
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 

@@ -20,9 +20,9 @@
 #include "controller/scheduler/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/volume_calls.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/clock.h"
 #include "lib/base/map.h"
 

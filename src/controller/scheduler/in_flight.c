@@ -5,7 +5,7 @@
 
 #include "controller/scheduler/framework/cluster_event.h"
 #include "controller/scheduler/framework/queued_pod.h"
-#include "lib/api/object.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 
 struct happening {

@@ -5,7 +5,7 @@
 
 #include "controller/scheduler/extenders/extender.h"
 #include "controller/scheduler/extenders/extender_url.h"
-#include "lib/api/resource_name.h"
+#include "lib/api/value/resource_name.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/kube_tables.h"
 
-#include "lib/api/rows.h"
+#include "lib/api/value/rows.h"
 
 static const struct field leader_election_fields[] = {
     OPAQUE(BOOL, "leaderElect", KEPT),

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "controller/scheduler/framework/pod_view.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/json/json.h"

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "lib/api/meta.h"
-#include "lib/api/object.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 
 struct zone {

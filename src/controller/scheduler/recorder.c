@@ -8,7 +8,7 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/news_call.h"
 #include "controller/scheduler/phrases.h"
-#include "lib/api/object.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/list.h"

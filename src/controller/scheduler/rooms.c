@@ -21,7 +21,7 @@
 #include "controller/scheduler/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/volume_calls.h"
-#include "lib/api/object.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "controller/scheduler/scheduler.h"
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/alloc.h"
 #include "lib/client/informer.h"
 

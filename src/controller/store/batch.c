@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "controller/store/undo.h"
-#include "lib/api/object.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 

@@ -7,7 +7,7 @@
 
 #include "controller/store/core.h"
 #include "controller/store/shelf.h"
-#include "lib/api/object.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"

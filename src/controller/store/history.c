@@ -3,7 +3,7 @@
 
 #include "controller/store/shelf.h"
 #include "controller/store/store.h"
-#include "lib/api/object.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 
 struct history {

@@ -4,7 +4,7 @@
 #include "controller/store/core.h"
 #include "controller/store/history.h"
 #include "controller/store/space.h"
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/alloc.h"
 #include "lib/base/metric.h"
 

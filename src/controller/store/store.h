@@ -161,7 +161,7 @@ int store_drop_damaged(const char *directory,
  * merge patch against the object's pending state, kept instead of the whole
  * body when it is much smaller; merged and normalized it must make exactly the
  * object; NULL: the whole. Putting the wrong revision is a bug and aborts.
- * Objects are best made beside the patterns (lib/api/patterns.h), which makes
+ * Objects are best made beside the patterns (lib/api/object/patterns.h), which makes
  * them small. Rollback forgets all of it, revisions included.
  * Commit: done (or NULL) runs once, on the loop, when the outcome is known: 0,
  * it is durable and published; -ENOSPC, it was refused and nothing of it is

@@ -8,7 +8,7 @@
 #include "controller/store/expiry.h"
 #include "controller/store/history.h"
 #include "controller/store/shelf.h"
-#include "lib/api/object.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 

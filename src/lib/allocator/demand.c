@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "lib/api/pod.h"
-#include "lib/api/quantity.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/value/quantity.h"
 #include "lib/base/bitset.h"
 
 #define DEVICE_PREFIX    "kiln.hpc/"

@@ -2,8 +2,8 @@
 /* A grant as the scheduler keeps it, and as a binding carries it. */
 #include "lib/allocator/allocator.h"
 #include "lib/allocator/holding.h"
-#include "lib/api/cpuset.h"
-#include "lib/api/quantity.h"
+#include "lib/api/value/cpuset.h"
+#include "lib/api/value/quantity.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"

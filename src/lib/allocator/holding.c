@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "lib/allocator/silicon.h"
-#include "lib/api/allocation.h"
-#include "lib/api/cpuset.h"
-#include "lib/api/quantity.h"
+#include "lib/api/node/allocation.h"
+#include "lib/api/value/cpuset.h"
+#include "lib/api/value/quantity.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "lib/api/topology.h"
+#include "lib/api/node/topology.h"
 #include "lib/base/bitset.h"
 #include "lib/base/macro.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/macro.h"
 
 /* By group, as discovery lists them. */

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/api/status.h"
+#include "lib/api/object/status.h"
 #include "lib/base/error.h"
 
 void

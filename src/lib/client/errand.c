@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/api/object.h"
-#include "lib/api/status.h"
+#include "lib/api/object/object.h"
+#include "lib/api/object/status.h"
 #include "lib/base/alloc.h"
 #include "lib/loop/loop.h"
 

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "lib/api/kind.h"
-#include "lib/api/lease.h"
-#include "lib/api/object.h"
+#include "lib/api/cluster/lease.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"

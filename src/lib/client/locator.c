@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/strbuf.h"
 #include "lib/client/client.h"
 #include "lib/http/target.h"

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/api/status.h"
+#include "lib/api/object/status.h"
 #include "lib/base/macro.h"
 
 struct arena;

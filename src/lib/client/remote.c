@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"

@@ -2,7 +2,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "lib/api/quantity.h"
+#include "lib/api/value/quantity.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/timespan.h"

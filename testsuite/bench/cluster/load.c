@@ -13,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/api/job.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/auth/auth_client.h"
 #include "lib/auth/digest.h"
 #include "lib/auth/notary.h"

@@ -16,7 +16,7 @@
 #include "lib/allocator/demand.h"
 #include "lib/allocator/occupancy.h"
 #include "lib/allocator/silicon.h"
-#include "lib/api/topology.h"
+#include "lib/api/node/topology.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"

@@ -13,8 +13,8 @@
 
 #include "controller/scheduler/scheduler.h"
 #include "controller/scheduler/taps.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"

@@ -14,7 +14,7 @@
 
 #include "controller/scheduler/scheduler.h"
 #include "controller/scheduler/taps.h"
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"

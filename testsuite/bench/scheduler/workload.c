@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 

@@ -2,8 +2,8 @@
 /* Cases of queueing hints: which plugin wants a waiting pod back. */
 #include <string.h>
 
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 #include "testsuite/conformance/cases/cases.h"

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "controller/scheduler/cache.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 #include "testsuite/conformance/cases/cases.h"

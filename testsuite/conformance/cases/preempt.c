@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "controller/scheduler/plugins/preemption.h"
-#include "lib/api/meta.h"
+#include "lib/api/object/meta.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"

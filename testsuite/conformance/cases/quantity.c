@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cases of quantities as upstream reads, writes and counts them. */
-#include "lib/api/quantity.h"
+#include "lib/api/value/quantity.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "controller/scheduler/plugins/plugin_registry.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/map.h"

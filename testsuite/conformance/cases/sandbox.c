@@ -5,9 +5,9 @@
 
 #include "controller/scheduler/cache.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
-#include "lib/api/kind.h"
-#include "lib/api/meta.h"
-#include "lib/api/object.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"

@@ -2,20 +2,20 @@
 /* Cases of selectors, tolerations and names as upstream reads them. The first
  * lines of a file hold what the later ones select from.
  */
-#include "lib/api/field_query.h"
-#include "lib/api/selector.h"
+#include "lib/api/object/field_query.h"
+#include "lib/api/value/selector.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/api/kind.h"
-#include "lib/api/name.h"
-#include "lib/api/node.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
-#include "lib/api/pod_records.h"
-#include "lib/api/rows.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/pod/pod_records.h"
+#include "lib/api/value/name.h"
+#include "lib/api/value/rows.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/json/json.h"

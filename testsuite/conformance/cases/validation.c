@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/api/causes.h"
-#include "lib/api/kind.h"
+#include "lib/api/object/causes.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "controller/scheduler/framework/pod_view.h"
-#include "lib/api/pod.h"
+#include "lib/api/pod/pod.h"
 
 static bool
 manages(const struct extender *e, const char *resource)

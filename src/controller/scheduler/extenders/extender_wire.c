@@ -7,8 +7,8 @@
 
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/proposal.h"
-#include "lib/api/meta.h"
-#include "lib/api/object.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "controller/scheduler/framework/names.h"
-#include "lib/api/quantity.h"
+#include "lib/api/value/quantity.h"
 #include "lib/base/alloc.h"
 #include "lib/json/record.h"
 

@@ -5,11 +5,11 @@
 
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/taints.h"
-#include "lib/api/kind.h"
-#include "lib/api/node.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
-#include "lib/api/quantity.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/value/quantity.h"
 #include "lib/json/json.h"
 
 const struct cluster_event event_node_add = {EVENT_NODE, ACTION_ADD, "NodeAdd"};

@@ -6,10 +6,10 @@
 
 #include "controller/scheduler/framework/names.h"
 #include "lib/allocator/holding.h"
-#include "lib/api/meta.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
-#include "lib/api/pod_sums.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/pod/pod_sums.h"
 #include "lib/base/alloc.h"
 
 static void

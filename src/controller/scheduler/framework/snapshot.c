@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "controller/scheduler/framework/node_view.h"
-#include "lib/api/object.h"
+#include "lib/api/object/object.h"
 #include "lib/base/map.h"
 
 struct node_view *

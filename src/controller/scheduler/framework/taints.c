@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "lib/api/node.h"
-#include "lib/api/pod.h"
+#include "lib/api/node/node.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/strbuf.h"
 
 static const char *

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
-#include "lib/api/persistent_volume.h"
-#include "lib/api/persistent_volume_claim.h"
-#include "lib/api/storage_class.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/storage/persistent_volume.h"
+#include "lib/api/storage/persistent_volume_claim.h"
+#include "lib/api/storage/storage_class.h"
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 

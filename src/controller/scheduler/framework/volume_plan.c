@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "lib/api/object.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 
 struct volume_plan *

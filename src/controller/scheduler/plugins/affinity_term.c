@@ -5,9 +5,9 @@
 
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/plugins/selector_sign.h"
-#include "lib/api/meta.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 

@@ -10,7 +10,7 @@
 
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/plugins/resource_score.h"
-#include "lib/api/rows.h"
+#include "lib/api/value/rows.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/json/json.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "controller/scheduler/framework/framework.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 
 bool
 claims_has_any(const struct pod_view *pod)

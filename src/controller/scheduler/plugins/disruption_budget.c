@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "controller/scheduler/framework/framework.h"
-#include "lib/api/meta.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"

@@ -5,8 +5,8 @@
 
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/snapshot.h"
-#include "lib/api/meta.h"
-#include "lib/api/node.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/meta.h"
 #include "lib/base/alloc.h"
 #include "lib/base/list.h"
 #include "lib/base/map.h"

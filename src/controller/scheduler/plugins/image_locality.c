@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "controller/scheduler/framework/framework.h"
-#include "lib/api/node.h"
-#include "lib/api/pod.h"
+#include "lib/api/node/node.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 
 #define MIB           (INT64_C(1024) * 1024)

@@ -20,9 +20,9 @@
 #include <string.h>
 
 #include "controller/scheduler/plugins/selector_sign.h"
-#include "lib/api/meta.h"
-#include "lib/api/pod.h"
-#include "lib/api/rows.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/value/rows.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"

@@ -4,9 +4,9 @@
 
 #include "controller/scheduler/plugins/interpod_affinity.h"
 #include "controller/scheduler/plugins/tally.h"
-#include "lib/api/meta.h"
-#include "lib/api/node.h"
-#include "lib/api/pod.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 
 /* What prefilter found: a headcount that is kept between cycles, or, in copies

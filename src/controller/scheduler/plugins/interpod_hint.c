@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What may help a pod whose affinity left no node. */
 #include "controller/scheduler/plugins/interpod_affinity.h"
-#include "lib/api/meta.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "controller/scheduler/plugins/interpod_affinity.h"
-#include "lib/api/pod.h"
+#include "lib/api/pod/pod.h"
 
 static const char score_key;
 

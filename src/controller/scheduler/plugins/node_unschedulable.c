@@ -8,10 +8,10 @@
 
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/framework/taints.h"
-#include "lib/api/meta.h"
-#include "lib/api/node.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 
 struct node_unschedulable {

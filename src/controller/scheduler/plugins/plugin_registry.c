@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "lib/api/meta.h"
+#include "lib/api/object/meta.h"
 #include "lib/json/json.h"
 
 /* All there are, one a line: NAME is the plugin NAME_plugin. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "controller/scheduler/framework/framework.h"
-#include "lib/api/rows.h"
+#include "lib/api/value/rows.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"

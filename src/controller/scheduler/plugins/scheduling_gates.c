@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "controller/scheduler/framework/framework.h"
-#include "lib/api/pod.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/strbuf.h"
 
 static int

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/plugins/selector_sign.h"
 
-#include "lib/api/pod.h"
-#include "lib/api/selector.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/value/selector.h"
 #include "lib/base/strbuf.h"
 
 void

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a pod's own rules count, kept between cycles. */
 #include "controller/scheduler/plugins/topology_spread.h"
-#include "lib/api/meta.h"
-#include "lib/api/node.h"
-#include "lib/api/pod.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/strbuf.h"
 
 /* What they are of. */

@@ -4,9 +4,9 @@
 
 #include "controller/scheduler/plugins/spread_domains.h"
 #include "controller/scheduler/plugins/topology_spread.h"
-#include "lib/api/meta.h"
-#include "lib/api/node.h"
-#include "lib/api/pod.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 

@@ -4,10 +4,10 @@
 
 #include "controller/scheduler/framework/taints.h"
 #include "controller/scheduler/plugins/topology_spread.h"
-#include "lib/api/meta.h"
-#include "lib/api/node.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 
 static bool
 selects_any(const struct spread_rules *rules, const struct object *pod)

@@ -14,13 +14,13 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/api/causes.h"
-#include "lib/api/meta.h"
-#include "lib/api/name.h"
-#include "lib/api/pod.h"
-#include "lib/api/pod_records.h"
-#include "lib/api/pod_rules.h"
-#include "lib/api/rows.h"
+#include "lib/api/object/causes.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/pod/pod_records.h"
+#include "lib/api/pod/rules/pod_rules.h"
+#include "lib/api/value/name.h"
+#include "lib/api/value/rows.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"

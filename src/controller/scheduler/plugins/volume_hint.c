@@ -5,9 +5,9 @@
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/plugins/claims.h"
 #include "controller/scheduler/plugins/volume_binding.h"
-#include "lib/api/object.h"
-#include "lib/api/persistent_volume.h"
-#include "lib/api/storage_class.h"
+#include "lib/api/object/object.h"
+#include "lib/api/storage/persistent_volume.h"
+#include "lib/api/storage/storage_class.h"
 
 /* One that has an owner helps that owner's pods alone. */
 static bool

@@ -14,9 +14,9 @@
 
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/plugins/claims.h"
-#include "lib/api/object.h"
-#include "lib/api/persistent_volume_claim.h"
-#include "lib/api/pod.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/storage/persistent_volume_claim.h"
 #include "lib/base/alloc.h"
 
 #define ONE_POD "ReadWriteOncePod"

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "controller/scheduler/framework/framework.h"
-#include "lib/api/node.h"
-#include "lib/api/object.h"
-#include "lib/api/persistent_volume.h"
-#include "lib/api/persistent_volume_claim.h"
-#include "lib/api/storage_class.h"
-#include "lib/api/volume_match.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/object.h"
+#include "lib/api/storage/persistent_volume.h"
+#include "lib/api/storage/persistent_volume_claim.h"
+#include "lib/api/storage/storage_class.h"
+#include "lib/api/storage/volume_match.h"
 #include "lib/base/alloc.h"
 
 #define ANYWHERE ""

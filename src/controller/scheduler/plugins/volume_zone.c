@@ -12,11 +12,11 @@
 
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/plugins/claims.h"
-#include "lib/api/node.h"
-#include "lib/api/object.h"
-#include "lib/api/persistent_volume_claim.h"
-#include "lib/api/pod.h"
-#include "lib/api/storage_class.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/storage/persistent_volume_claim.h"
+#include "lib/api/storage/storage_class.h"
 #include "lib/base/alloc.h"
 
 /* Between the zones of a volume that is in several. */

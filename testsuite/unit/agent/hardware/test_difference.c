@@ -4,8 +4,8 @@
 #include <check.h>
 
 #include "agent/hardware/hardware.h"
-#include "lib/api/cpuset.h"
-#include "lib/api/topology.h"
+#include "lib/api/node/topology.h"
+#include "lib/api/value/cpuset.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "testsuite/lib/suite.h"

@@ -9,8 +9,8 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-#include "lib/api/cpuset.h"
-#include "lib/api/topology.h"
+#include "lib/api/node/topology.h"
+#include "lib/api/value/cpuset.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"

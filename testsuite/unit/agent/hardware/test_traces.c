@@ -7,7 +7,7 @@
 
 #include "agent/hardware/device_files.h"
 #include "agent/hardware/hardware.h"
-#include "lib/api/topology.h"
+#include "lib/api/node/topology.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"

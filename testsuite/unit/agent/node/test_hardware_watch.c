@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "agent/hardware/hardware.h"
-#include "lib/api/topology.h"
+#include "lib/api/node/topology.h"
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 #include "lib/loop/loop.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/node/heartbeat.h"
 
-#include "lib/api/kind.h"
-#include "lib/api/lease.h"
-#include "lib/api/object.h"
+#include "lib/api/cluster/lease.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/base/clock.h"
 #include "testsuite/unit/agent/run_loop.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "agent/hardware/machine.h"
-#include "lib/api/topology.h"
+#include "lib/api/node/topology.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 #include "testsuite/lib/suite.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/node/node_watch.h"
 
-#include "lib/api/allocation.h"
-#include "lib/api/kind.h"
-#include "lib/api/node.h"
-#include "lib/api/object.h"
+#include "lib/api/node/allocation.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "testsuite/unit/agent/run_loop.h"
 
 #define NODE(ready, remnants)                                                \

@@ -3,7 +3,7 @@
 
 #include <check.h>
 
-#include "lib/api/topology.h"
+#include "lib/api/node/topology.h"
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 #include "testsuite/lib/suite.h"

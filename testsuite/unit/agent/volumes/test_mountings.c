@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/client/client.h"

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "agent/volumes/scratch.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
-#include "lib/api/persistent_volume.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/storage/persistent_volume.h"
 #include "lib/base/error.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/workers.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/print/picture.h"
-#include "lib/api/topology.h"
+#include "lib/api/node/topology.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"

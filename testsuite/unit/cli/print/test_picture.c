@@ -4,7 +4,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "lib/api/topology.h"
+#include "lib/api/node/topology.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"

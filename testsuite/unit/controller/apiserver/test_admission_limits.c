@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "testsuite/unit/controller/apiserver/world.h"
 
-#include "lib/api/quantity.h"
+#include "lib/api/value/quantity.h"
 #include "testsuite/lib/suite.h"
 
 #define POD_WITH(name, spec)                                             \

@@ -2,8 +2,8 @@
 /* Who may do what: each line of the table, with a second user. */
 #include "controller/apiserver/authorization.h"
 
-#include "lib/api/job.h"
-#include "lib/api/lease.h"
+#include "lib/api/cluster/lease.h"
+#include "lib/api/job/job.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/apiserver/world.h"
 

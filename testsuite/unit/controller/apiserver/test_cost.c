@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/map.h"
 #include "lib/base/sanitizer.h"

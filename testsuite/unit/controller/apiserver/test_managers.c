@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/apiserver/managers.h"
 
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 #include "testsuite/lib/suite.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/apiserver/routes.h"
 
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "testsuite/lib/suite.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "testsuite/unit/controller/apiserver/world.h"
 
-#include "lib/api/metrics.h"
+#include "lib/api/cluster/metrics.h"
 #include "testsuite/lib/suite.h"
 
 #define NODES   "/api/v1/nodes"

@@ -18,7 +18,7 @@
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/user_counts.h"
 #include "controller/store/store.h"
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "controller/lifecycle/stock.h"
-#include "lib/api/job.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/arena.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/timer.h"

@@ -12,9 +12,9 @@
 
 #include "controller/lifecycle/job_plan.h"
 #include "controller/lifecycle/job_pod.h"
-#include "lib/api/job.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"

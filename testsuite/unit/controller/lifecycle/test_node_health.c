@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "controller/lifecycle/stock.h"
-#include "lib/api/kind.h"
-#include "lib/api/meta.h"
-#include "lib/api/node.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/timer.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/lifecycle/quota_tally.h"
 
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
-#include "lib/api/quota.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/policy/quota.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"

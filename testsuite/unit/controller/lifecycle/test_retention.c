@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "controller/lifecycle/stock.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/base/arena.h"
 #include "lib/json/record.h"
 #include "lib/loop/loop.h"

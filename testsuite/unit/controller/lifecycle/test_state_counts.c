@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "controller/lifecycle/stock.h"
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/metric.h"
 #include "lib/base/strbuf.h"
 #include "testsuite/lib/fake_client.h"

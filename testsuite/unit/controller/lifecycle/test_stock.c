@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/api/kind.h"
-#include "lib/api/meta.h"
-#include "lib/api/object.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/suite.h"
 

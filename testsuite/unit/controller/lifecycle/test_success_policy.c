@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "controller/lifecycle/index_set.h"
-#include "lib/api/job.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/base/error.h"
 #include "testsuite/lib/suite.h"
 

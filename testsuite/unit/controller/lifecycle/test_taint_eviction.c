@@ -5,10 +5,10 @@
 #include <stdio.h>
 
 #include "controller/lifecycle/stock.h"
-#include "lib/api/kind.h"
-#include "lib/api/node.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/loop/loop.h"

@@ -15,9 +15,9 @@
 #include <string.h>
 
 #include "controller/scheduler/framework/framework.h"
-#include "lib/api/meta.h"
-#include "lib/api/node.h"
-#include "lib/api/pod.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/strbuf.h"
 
 /* How often each point ran, and how the background ones answer. */

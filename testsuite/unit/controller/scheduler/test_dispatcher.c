@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/dispatcher.h"
 
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/alloc.h"
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/fake_clock.h"

@@ -5,8 +5,8 @@
 
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/random.h"
 #include "testsuite/lib/fake_client.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/scheduler.h"
 
-#include "lib/api/event.h"
+#include "lib/api/cluster/event.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/scheduler/world.h"
 

@@ -2,8 +2,8 @@
 /* VolumeBinding through the real scheduler: where pods with claims go, what
  * they are told, what is undone. The words are kube-scheduler's.
  */
-#include "lib/api/persistent_volume.h"
-#include "lib/api/persistent_volume_claim.h"
+#include "lib/api/storage/persistent_volume.h"
+#include "lib/api/storage/persistent_volume_claim.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/scheduler/world.h"
 

@@ -11,9 +11,9 @@
 
 #include "controller/scheduler/scheduler.h"
 #include "controller/scheduler/taps.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"

@@ -4,8 +4,8 @@
 #include <check.h>
 #include <string.h>
 
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/base/error.h"
 #include "testsuite/lib/suite.h"
 

@@ -8,8 +8,8 @@
 
 #include "controller/store/shelf.h"
 #include "controller/store/store.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "testsuite/lib/suite.h"
 
 static struct history *history;

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "controller/store/store.h"
-#include "lib/api/job.h"
+#include "lib/api/job/job.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/store/place.h"
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "controller/store/shelf.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/base/random.h"
 #include "testsuite/lib/suite.h"
 

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "controller/store/engine.h"
-#include "lib/api/kind.h"
-#include "lib/api/meta.h"
-#include "lib/api/object.h"
-#include "lib/api/patterns.h"
-#include "lib/api/pod.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/object/patterns.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "testsuite/lib/suite.h"

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/api/job.h"
+#include "lib/api/job/job.h"
 #include "lib/base/random.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/store/place.h"

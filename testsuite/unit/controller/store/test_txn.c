@@ -4,7 +4,7 @@
 #include <sqlite3.h>
 
 #include "controller/store/store.h"
-#include "lib/api/job.h"
+#include "lib/api/job/job.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"

@@ -7,8 +7,8 @@
 #include "lib/allocator/demand.h"
 #include "lib/allocator/holding.h"
 #include "lib/allocator/occupancy.h"
-#include "lib/api/allocation.h"
-#include "lib/api/cpuset.h"
+#include "lib/api/node/allocation.h"
+#include "lib/api/value/cpuset.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/lib/allocator/machines.h"
 

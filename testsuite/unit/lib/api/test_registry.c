@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/api/kind.h"
+#include "lib/api/object/kind.h"
 
 #include <check.h>
 #include <string.h>
 
-#include "lib/api/meta.h"
+#include "lib/api/object/meta.h"
 #include "testsuite/lib/suite.h"
 
 START_TEST(a_kind_is_found_by_path_and_by_name)

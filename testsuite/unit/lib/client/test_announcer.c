@@ -4,9 +4,9 @@
 #include <check.h>
 #include <stdio.h>
 
-#include "lib/api/event.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
+#include "lib/api/cluster/event.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/fake_clock.h"
 #include "testsuite/lib/suite.h"

@@ -4,7 +4,7 @@
 #include <check.h>
 #include <errno.h>
 
-#include "lib/api/status.h"
+#include "lib/api/object/status.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "testsuite/lib/suite.h"

@@ -3,10 +3,10 @@
 
 #include <check.h>
 
-#include "lib/api/kind.h"
-#include "lib/api/meta.h"
-#include "lib/api/object.h"
-#include "lib/api/pod.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/error.h"
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/fake_clock.h"

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/api/kind.h"
-#include "lib/api/meta.h"
-#include "lib/api/object.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "testsuite/lib/suite.h"

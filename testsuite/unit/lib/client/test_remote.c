@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/api/job.h"
-#include "lib/api/kind.h"
-#include "lib/api/meta.h"
-#include "lib/api/object.h"
-#include "lib/api/status.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/object/status.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/protobuf/messages.h"
 
-#include "lib/api/binding.h"
-#include "lib/api/delete_options.h"
-#include "lib/api/kind.h"
-#include "lib/api/pod_disruption_budget.h"
+#include "lib/api/node/binding.h"
+#include "lib/api/object/delete_options.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/policy/pod_disruption_budget.h"
 #include "lib/base/macro.h"
 #include "testsuite/lib/suite.h"
 

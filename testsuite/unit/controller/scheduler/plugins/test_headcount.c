@@ -6,8 +6,8 @@
 
 #include "controller/scheduler/cache.h"
 #include "controller/scheduler/framework/framework.h"
-#include "lib/api/kind.h"
-#include "lib/api/object.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/random.h"
 #include "testsuite/lib/fake_client.h"

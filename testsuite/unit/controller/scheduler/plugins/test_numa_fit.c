@@ -3,8 +3,8 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/scheduler/world.h"
 
-#include "lib/api/allocation.h"
-#include "lib/api/cpuset.h"
+#include "lib/api/node/allocation.h"
+#include "lib/api/value/cpuset.h"
 
 /* A node of cores of one PU each, given by its CPUs and NUMA nodes. */
 static void

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* event.h - something happened to an object (core/v1 Event) */
+#pragma once
+
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object_reference.h"
+
+struct object;
+
+struct event {
+    struct meta meta;
+    struct object_reference involved;
+    const char *reason;    /* "Scheduled" */
+    const char *message;   /* for people */
+    const char *type;      /* "Normal", "Warning" */
+    const char *component; /* source.component */
+    const char *host;      /* source.host */
+    int64_t count;
+    int64_t first_at_us;
+    int64_t last_at_us;
+    int64_t event_at_us;
+    const char *reporting_component;
+};
+
+extern const struct record event_record;
+extern const struct record event_source_record;
+
+/* What events.k8s.io calls what can be selected by. */
+#define N_EVENT_REGARDING 10
+extern const struct selectable_field event_regarding[N_EVENT_REGARDING];
+
+const struct event *event_of(const struct object *object);
+
+/* What is wrong with an event under the names it has in core; controller: what
+ * the request calls who tells of it.
+ */
+struct causes;
+struct json;
+void
+event_check(struct causes *c, const struct json *event, const char *controller);

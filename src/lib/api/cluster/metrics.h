@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* metrics.h - what nodes and pods take just now (metrics.k8s.io)
+ *
+ * Never stored: agents report their node's figures (struct usage_report, POST
+ * to nodes/NAME/usage), and NodeMetrics and PodMetrics are made of the last
+ * report when somebody asks.
+ */
+#pragma once
+
+#include "lib/api/object/meta.h"
+#include "lib/api/pod/pod.h"
+
+struct object;
+
+struct node_metrics {
+    struct meta meta;
+    int64_t taken_at_us;
+    const char *window;      /* "15s": the time that cpu is the mean of */
+    struct string_map usage; /* cpu in cores, memory: the working set */
+};
+
+struct container_metrics {
+    const char *name;
+    struct string_map usage;
+};
+
+struct pod_metrics {
+    struct meta meta;
+    int64_t taken_at_us;
+    const char *window;
+    LIST_OF(struct container_metrics) containers;
+    const struct pod_usage *total; /* Kiln: since the pod began */
+};
+
+struct usage_figures {
+    int64_t window_ms; /* 0: no rate of CPU is known yet */
+    int64_t cpu_nanocores;
+    int64_t memory_bytes; /* working set */
+};
+
+struct usage_of_pod {
+    const char *namespace;
+    const char *name;
+    const char *uid;
+    struct usage_figures figures;
+    struct pod_usage total;
+};
+
+struct usage_report {
+    int64_t interval_ms; /* until the next one */
+    struct usage_figures node;
+    LIST_OF(struct usage_of_pod) pods;
+};
+
+extern const struct record usage_report_record;
+
+const struct node_metrics *node_metrics_of(const struct object *object);
+const struct pod_metrics *pod_metrics_of(const struct object *object);
+
+/* "15s", "2.5s", "1m30s": as upstream writes a duration. */
+#define METRICS_WINDOW_SIZE 32
+void metrics_format_window(int64_t ms, char out[METRICS_WINDOW_SIZE]);

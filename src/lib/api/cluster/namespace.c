@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/cluster/namespace.h"
+#include "lib/api/object/check.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/value/rows.h"
+#include "lib/json/json.h"
+
+#include <string.h>
+
+/* clang-format off */
+static const struct field namespace_condition_fields[] = {
+    OPAQUE(STRING, "status", ALWAYS | REQUIRED,
+        HELP("True, False or Unknown.")),
+    OPAQUE(STRING, "type", ALWAYS | REQUIRED,
+        HELP("What it is about.")),
+    OPAQUE(TIME, "lastTransitionTime", ALWAYS,
+        HELP("When the status last changed.")),
+    OPAQUE(STRING, "message", 0,
+        HELP("A sentence, for people, on why it is so.")),
+    OPAQUE(STRING, "reason", 0,
+        HELP("One word, for programs, on why it is so.")),
+};
+static OPAQUE_RECORD(namespace_condition,
+       "io.k8s.api.core.v1.NamespaceCondition",
+       HELP("One thing that is known about a namespace that goes."));
+
+static const struct field namespace_spec_fields[] = {
+    LIST(STRING, "finalizers", namespace_, spec_finalizers, 0,
+        HELP("It stays until these are taken out.")),
+};
+static RECORD(namespace_spec, namespace_, "io.k8s.api.core.v1.NamespaceSpec",
+       HELP("What a namespace has to wait for."));
+
+static const struct field namespace_status_fields[] = {
+    OPAQUE_OBJECTS("conditions", namespace_condition, 0, BY_KEY("type"),
+        HELP("What is known about it, point by point.")),
+    STRING("phase", namespace_, phase, 0, ONE_OF("Active", "Terminating"),
+        HELP("Active, or Terminating while it empties.")),
+};
+static RECORD(namespace_status, namespace_,
+       "io.k8s.api.core.v1.NamespaceStatus",
+       HELP("How a namespace is."));
+
+static const struct field namespace_fields[] = {
+    TYPE_META,
+    METADATA(namespace_),
+    WITHIN("spec", namespace_spec, ALWAYS,
+        HELP("What is wanted.")),
+    WITHIN("status", namespace_status, ALWAYS,
+        HELP("What is; written by the system alone.")),
+};
+RECORD(namespace, namespace_, "io.k8s.api.core.v1.Namespace",
+       HELP("An account or project: what jobs, quotas and names belong "
+            "to."));
+/* clang-format on */
+
+const struct namespace_ *
+namespace_of(const struct object *object)
+{
+    return object->view;
+}
+
+static const char *
+select_phase(const struct object *object, char buffer[64])
+{
+    const char *phase = namespace_of(object)->phase;
+
+    (void)buffer;
+    return phase != NULL ? phase : "";
+}
+
+static const struct selectable_field selectable[] = {
+    {"status.phase", select_phase},
+};
+
+static void
+set_defaults(struct arena *arena, struct json *namespace)
+{
+    const char *name = json_path_text(namespace, "metadata.name");
+    struct json *meta = json_make_object(arena, namespace, "metadata");
+    struct json *status = json_make_object(arena, namespace, "status");
+
+    if (*check_text(status, "phase") == '\0')
+        json_set_string(arena, status, "phase", "Active");
+    if (name != NULL && *name != '\0')
+        json_set_string(arena,
+                        json_make_object(arena, meta, "labels"),
+                        "kubernetes.io/metadata.name",
+                        name);
+}
+
+static bool
+has_finalizer(const struct json *list)
+{
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (strcmp(json_at(list, i)->text, "kubernetes") == 0)
+            return true;
+    return false;
+}
+
+static void
+prepare(struct arena *arena, struct json *namespace, const struct json *old)
+{
+    struct json *spec = json_make_object(arena, namespace, "spec");
+    struct json *list = json_get(spec, "finalizers");
+
+    meta_prepare(&namespace_kind, arena, namespace, old);
+    if (old != NULL) {
+        /* The finalizers of the spec go through /finalize only. */
+        json_set(arena, namespace, "spec", json_get(old, "spec"));
+        json_set(arena, namespace, "status", json_get(old, "status"));
+        return;
+    }
+    if (!json_is(list, JSON_ARRAY)) {
+        list = json_array(arena);
+        json_set(arena, spec, "finalizers", list);
+    }
+    if (!has_finalizer(list))
+        json_append(arena, list, json_string(arena, "kubernetes"));
+    json_set(arena, namespace, "status", json_object(arena));
+    json_set_string(arena, json_get(namespace, "status"), "phase", "Active");
+}
+
+static void
+validate(struct causes *c, const struct json *namespace, const struct json *old)
+{
+    const struct json *list = json_get_path(namespace, "spec.finalizers");
+
+    meta_check(c, &namespace_kind, NAME_DNS_LABEL, namespace, old);
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        /* Upstream has the place in the list at changes alone. */
+        unsigned at = old == NULL ? causes_enter(c, "spec.finalizers")
+                                  : causes_enter_index(c, "spec.finalizers", i);
+
+        meta_check_finalizer(c, json_at(list, i), true);
+        causes_leave(c, at);
+    }
+}
+
+static void
+validate_status(struct causes *c,
+                const struct json *namespace,
+                const struct json *old)
+{
+    const struct json *status = json_get(namespace, "status");
+    bool goes =
+        check_is_set(json_get(namespace, "metadata"), "deletionTimestamp");
+    const char *phase = goes ? "Terminating" : "Active";
+
+    meta_check(c, &namespace_kind, NAME_DNS_LABEL, namespace, old);
+    if (strcmp(check_text(status, "phase"), phase) != 0)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "status.Phase",
+                   json_string(c->arena, check_text(status, "phase")),
+                   "may only be '%s' if `deletionTimestamp` is %sempty",
+                   phase,
+                   goes ? "" : "not ");
+}
+
+const struct kind namespace_kind = {
+    .group = "",
+    .version = "v1",
+    .api_version = "v1",
+    .name = "Namespace",
+    .list_name = "NamespaceList",
+    .plural = "namespaces",
+    .singular = "namespace",
+    .short_names = (const char *const[]){"ns", NULL},
+    .flags = KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE,
+    .record = &namespace_record,
+    .set_defaults = set_defaults,
+    .prepare = prepare,
+    .validate = validate,
+    .validate_status = validate_status,
+    .selectable = selectable,
+    .n_selectable = ARRAY_SIZE(selectable),
+};

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/job/job.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/api/job/job_strategy.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/value/rows.h"
+
+/* clang-format off */
+static const struct field on_exit_codes_fields[] = {
+    STRING("operator", exit_code_match, operator_, ALWAYS | REQUIRED,
+        ONE_OF("In", "NotIn"),
+        HELP("In or NotIn.")),
+    LIST(INT, "values", exit_code_match, values, ALWAYS | REQUIRED, APPLY_SET,
+        HELP("The exit codes; 0 only with NotIn.")),
+    STRING("containerName", exit_code_match, container_name, KEPT,
+        HELP("Of this container alone.")),
+};
+static RECORD(on_exit_codes, exit_code_match,
+       "io.k8s.api.batch.v1.PodFailurePolicyOnExitCodesRequirement",
+       HELP("A rule's question about exit codes."));
+
+static const struct field on_pod_conditions_fields[] = {
+    STRING("status", condition_match, status, ALWAYS | REQUIRED,
+        HELP("What it is to be.")),
+    STRING("type", condition_match, type, ALWAYS | REQUIRED,
+        HELP("The condition, such as DisruptionTarget.")),
+};
+static RECORD(on_pod_conditions, condition_match,
+       "io.k8s.api.batch.v1.PodFailurePolicyOnPodConditionsPattern",
+       HELP("A rule's question about a condition of the pod."));
+
+static const struct field pod_failure_policy_rule_fields[] = {
+    STRING("action", failure_rule, action, ALWAYS | REQUIRED,
+        ONE_OF("Count", "FailIndex", "FailJob", "Ignore"),
+        HELP("What a failure that matches does.")),
+    OBJECT("onExitCodes", failure_rule, on_exit_codes, on_exit_codes, OPTIONAL,
+        HELP("128 and its number for a process that a signal killed.")),
+    OBJECTS("onPodConditions", failure_rule, on_conditions, on_pod_conditions,
+        0,
+        HELP("It fits when one of these conditions is so.")),
+};
+static RECORD(pod_failure_policy_rule, failure_rule,
+       "io.k8s.api.batch.v1.PodFailurePolicyRule",
+       HELP("What is done about a failure; the first rule that fits "
+            "counts."));
+
+static const struct field pod_failure_policy_fields[] = {
+    OBJECTS("rules", failure_policy, rules, pod_failure_policy_rule,
+        ALWAYS | REQUIRED,
+        HELP("Read from the first; at most 20.")),
+};
+static RECORD(pod_failure_policy, failure_policy,
+       "io.k8s.api.batch.v1.PodFailurePolicy",
+       HELP("What is done about failures of a Job's pods."));
+
+static const struct field success_policy_rule_fields[] = {
+    INT("succeededCount", success_rule, succeeded_count, OPTIONAL,
+        HELP("So many of the indexes have.")),
+    STRING("succeededIndexes", success_rule, succeeded_indexes, KEPT,
+        HELP("All of these have: \"0,3-5\".")),
+};
+static RECORD(success_policy_rule, success_rule,
+       "io.k8s.api.batch.v1.SuccessPolicyRule",
+       HELP("When an Indexed Job has succeeded early."));
+
+static const struct field success_policy_fields[] = {
+    OBJECTS("rules", success_policy, rules, success_policy_rule,
+        ALWAYS | REQUIRED,
+        HELP("One that holds is enough.")),
+};
+static RECORD(success_policy, success_policy,
+       "io.k8s.api.batch.v1.SuccessPolicy",
+       HELP("When an Indexed Job has succeeded though indexes are left."));
+
+static const struct field uncounted_terminated_pods_fields[] = {
+    OPAQUE_LIST(STRING, "failed", 0, APPLY_SET,
+        HELP("Uids of those that failed.")),
+    OPAQUE_LIST(STRING, "succeeded", 0, APPLY_SET,
+        HELP("Uids of those that succeeded.")),
+};
+static OPAQUE_RECORD(uncounted_terminated_pods,
+       "io.k8s.api.batch.v1.UncountedTerminatedPods",
+       HELP("Pods that have ended and are not counted yet."));
+
+static const struct field job_condition_fields[] = {
+    STRING("type", job_condition, type, ALWAYS | REQUIRED,
+        OFTEN("Complete", "Failed", "Suspended", "SuccessCriteriaMet",
+            "FailureTarget"),
+        HELP("Suspended, Complete, Failed, FailureTarget or "
+             "SuccessCriteriaMet.")),
+    STRING("status", job_condition, status, ALWAYS | REQUIRED,
+        OFTEN("True", "False", "Unknown"),
+        HELP("True, False or Unknown.")),
+    OPAQUE(TIME, "lastProbeTime", ALWAYS,
+        HELP("When it was last looked at.")),
+    TIME("lastTransitionTime", job_condition, last_transition_at_us, ALWAYS,
+        HELP("When the status last changed.")),
+    STRING("reason", job_condition, reason, 0,
+        HELP("One word, for programs, on why it is so.")),
+    STRING("message", job_condition, message, 0,
+        HELP("A sentence, for people, on why it is so.")),
+};
+static RECORD(job_condition, job_condition, "io.k8s.api.batch.v1.JobCondition",
+       HELP("One thing that is known about a Job."));
+
+static const struct field job_run_fields[] = {
+    STRING("podName", job_run, pod_name, 0,
+        HELP("The pod.")),
+    STRING("nodeName", job_run, node_name, 0,
+        HELP("Where it ran.")),
+    TIME("startedAt", job_run, started_at_us, KEPT,
+        HELP("When its process began.")),
+    TIME("finishedAt", job_run, finished_at_us, KEPT,
+        HELP("When it ended.")),
+    INT("exitCode", job_run, exit_code, 0,
+        HELP("What it ended with.")),
+    INT("signal", job_run, signal, 0,
+        HELP("What killed it, if something did.")),
+    STRING("reason", job_run, reason, 0, HELP("One word on how it ended.")),
+    STRING("message", job_run, message, 0,
+        HELP("A sentence, for people, on why it is so.")),
+    OBJECT("usage", job_run, usage, pod_usage, OPTIONAL,
+        HELP("What its process used.")),
+};
+static RECORD(job_run, job_run, "hpc.kiln.v1.JobRun",
+       HELP("How the pod of a Job that ended last went."), ATOMIC);
+
+static const struct field job_status_fields[] = {
+    OBJECTS("conditions", job_status, conditions, job_condition, 0,
+        PATCH_BY_KEY("type"), HELP("Complete, Failed, Suspended and when.")),
+    TIME("startTime", job_status, start_at_us, KEPT,
+        HELP("When the Job was first taken up.")),
+    INT("active", job_status, active, 0, HELP("Pods that wait or run.")),
+    TIME("completionTime", job_status, completion_at_us, KEPT,
+        HELP("When the Job was complete.")),
+    INT("failed", job_status, failed, 0, HELP("Pods that did not.")),
+    INT("succeeded", job_status, succeeded, 0, HELP("Pods that ended well.")),
+    INT("terminating", job_status, terminating, KEPT,
+        HELP("Pods that are asked to end and have not.")),
+    OPAQUE_OBJECT("uncountedTerminatedPods", uncounted_terminated_pods, 0,
+        HELP("Pods that have ended and are not counted yet.")),
+    INT("ready", job_status, ready, KEPT,
+        HELP("Pods that are ready.")),
+    STRING("completedIndexes", job_status, completed_indexes, 0,
+        HELP("Of an Indexed Job, the indexes that have succeeded.")),
+    STRING("failedIndexes", job_status, failed_indexes, KEPT,
+        HELP("Those that have failed more often than backoffLimitPerIndex.")),
+    INT64("id", job_status, id, KILN,
+        HELP("The number of the job in this cluster.")),
+    INT("attempts", job_status, attempts, KILN, HELP("Pods made so far.")),
+    INT("excused", job_status, excused, KILN,
+        HELP("Pods that ended because the Job was held or requeued, or their "
+             "node lost; not held against it.")),
+    INT("requeued", job_status, requeued, KILN,
+        HELP("The kiln.hpc/requeue-before that was carried out last.")),
+    OBJECT("lastRun", job_status, last_run, job_run, OPTIONAL | KILN,
+        HELP("How the pod that ended last has run.")),
+    INT("exitCode", job_status, exit_code, OPTIONAL | KILN,
+        HELP("Of the last pod that ended.")),
+};
+static RECORD(job_status, job_status, "io.k8s.api.batch.v1.JobStatus",
+       HELP("How a Job is getting on."));
+
+static const struct field job_blob_fields[] = {
+    STRING("digest", job_blob, digest, 0,
+        HELP("sha256: and 64 hexadecimal digits.")),
+    INT64("size", job_blob, size_bytes, 0, HELP("Bytes.")),
+    STRING("text", job_blob, text, 0,
+        HELP("The content; only when it is sent.")),
+    BYTES("data", job_blob, data, 0,
+        HELP("The content in base64; only when it is sent.")),
+};
+static RECORD(job_blob, job_blob, "hpc.kiln.v1.Blob",
+       HELP("A script or an environment: its digest, and at submission "
+            "its content."));
+
+static const struct field job_spec_fields[] = {
+    INT("parallelism", job_spec, parallelism, OPTIONAL,
+        HELP("How many pods at once.")),
+    INT("completions", job_spec, completions, OPTIONAL,
+        HELP("How many pods must succeed.")),
+    INT64("activeDeadlineSeconds", job_spec, active_deadline_seconds, OPTIONAL,
+        HELP("The most time from the Job's start to its end, waiting included.")),
+    OBJECT("podFailurePolicy", job_spec, pod_failure_policy,
+        pod_failure_policy, OPTIONAL,
+        HELP("What the failure of a pod means; the first rule that matches.")),
+    OBJECT("successPolicy", job_spec, success_policy, success_policy, OPTIONAL,
+        HELP("Which indexes are enough for an Indexed Job to be complete.")),
+    INT("backoffLimit", job_spec, backoff_limit, OPTIONAL,
+        HELP("How many times a failed pod is tried again.")),
+    INT("backoffLimitPerIndex", job_spec, backoff_limit_per_index, OPTIONAL,
+        HELP("The same for each index of an Indexed Job.")),
+    OBJECT("selector", job_spec, selector, label_selector, OPTIONAL,
+        HELP("Which pods are the Job's; set by the server.")),
+    OPAQUE(BOOL, "manualSelector", KEPT,
+        HELP("Whether the selector is the client's own.")),
+    OBJECT("template", job_spec, template_, pod_template, ALWAYS | REQUIRED,
+        HELP("The pods to make.")),
+    INT("ttlSecondsAfterFinished", job_spec, ttl_seconds_after_finished,
+        OPTIONAL, HELP("How long the Job is kept once it has ended.")),
+    STRING("completionMode", job_spec, completion_mode, KEPT,
+        ONE_OF("Indexed", "NonIndexed"),
+        HELP("Indexed: every pod has a number, as in a job array.")),
+    BOOL("suspend", job_spec, suspend, KEPT,
+        HELP("Held: no pods are made, and running ones are ended.")),
+    STRING("podReplacementPolicy", job_spec, pod_replacement_policy, KEPT,
+        ONE_OF("Failed", "TerminatingOrFailed"),
+        OFTEN("Failed", "TerminatingOrFailed"),
+        HELP("Failed: the next pod comes when the last has ended, not when it "
+             "is asked to.")),
+    STRING("managedBy", job_spec, managed_by, KEPT,
+        HELP("Another controller than Kiln's, which lets the Job alone.")),
+    INT("maxFailedIndexes", job_spec, max_failed_indexes, OPTIONAL,
+        HELP("With more failed indexes than these the Job fails at once.")),
+    OBJECT("script", job_spec, script, job_blob, OPTIONAL | KILN,
+        HELP("The program that the pods run; kept by its digest.")),
+    OBJECT("environment", job_spec, environment, job_blob, OPTIONAL | KILN,
+        HELP("NAME=value entries, each ended by a NUL; kept by its digest.")),
+    TIME("beginTime", job_spec, begin_at_us, KEPT | KILN,
+        HELP("No pods are made before.")),
+    BOOL("requeue", job_spec, requeue, KILN,
+        HELP("Start again when the node of a pod is lost.")),
+};
+static RECORD(job_spec, job_spec, "io.k8s.api.batch.v1.JobSpec",
+       HELP("What a Job is to do."));
+
+static const struct field job_fields[] = {
+    TYPE_META,
+    METADATA(job),
+    OBJECT("spec", job, spec, job_spec, ALWAYS,
+        HELP("What is wanted.")),
+    OBJECT("status", job, status, job_status, ALWAYS,
+        HELP("What is; written by the system alone.")),
+};
+RECORD(job, job, "io.k8s.api.batch.v1.Job",
+       HELP("Work that is run to its end: pods from a template, with "
+            "attempts, parallel ones and indexes. An Indexed Job is a job "
+            "array."));
+/* clang-format on */
+
+const struct job *
+job_of(const struct object *object)
+{
+    return object->view;
+}
+
+const struct job_condition *
+job_find_condition(const struct job *job, const char *type)
+{
+    for (unsigned i = 0; i < job->status.conditions.count; i++) {
+        const struct job_condition *c = &job->status.conditions.items[i];
+
+        if (strcmp(c->type, type) == 0 && strcmp(c->status, "True") == 0)
+            return c;
+    }
+    return NULL;
+}
+
+bool
+job_is_finished(const struct job *job)
+{
+    return job_find_condition(job, "Complete") != NULL
+           || job_find_condition(job, "Failed") != NULL;
+}
+
+static const char *
+select_successful(const struct object *object, char buffer[64])
+{
+    snprintf(buffer, 64, "%" PRId64, job_of(object)->status.succeeded);
+    return buffer;
+}
+
+static const char *
+select_id(const struct object *object, char buffer[64])
+{
+    snprintf(buffer, 64, "%" PRId64, job_of(object)->status.id);
+    return buffer;
+}
+
+/* An addition: what is to be cancelled need not be sought among what ended. */
+static const char *
+select_finished(const struct object *object, char buffer[64])
+{
+    (void)buffer;
+    return job_is_finished(job_of(object)) ? "true" : "false";
+}
+
+static const struct selectable_field selectable[] = {
+    {"status.finished", select_finished},
+    {"status.id", select_id},
+    {"status.successful", select_successful},
+};
+
+const struct kind job_kind = {
+    .group = "batch",
+    .version = "v1",
+    .api_version = "batch/v1",
+    .name = "Job",
+    .list_name = "JobList",
+    .plural = "jobs",
+    .singular = "job",
+    .categories = (const char *const[]){"all", NULL},
+    .flags = KIND_NAMESPACED | KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE
+             | KIND_GENERATION | KIND_SPEC_DEFAULTS,
+    .record = &job_record,
+    .set_defaults = job_set_defaults,
+    .prepare = job_prepare,
+    .validate = job_validate,
+    .validate_status = job_validate_status,
+    .warn = job_warn,
+    .selectable = selectable,
+    .n_selectable = ARRAY_SIZE(selectable),
+};

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job.h - work to be done by pods of one template
+ *
+ * Kiln's additions: status.id (the integer that users type), spec.script and
+ * spec.environment (content-addressed blobs), spec.beginTime, spec.requeue,
+ * status.attempts, excused, requeued, exitCode and lastRun.
+ */
+#pragma once
+
+#include "lib/api/object/meta.h"
+#include "lib/api/pod/pod.h"
+
+/* Submitted with its content, as text or base64 data; kept as its digest. */
+struct job_blob {
+    const char *digest; /* "sha256:<64 hex>" */
+    int64_t size_bytes;
+    const char *text; /* only on the way in */
+    const char *data; /* only on the way in, base64 */
+};
+
+/* What the failure of a pod means: the first rule that matches. A rule has
+ * either exit codes or conditions.
+ */
+struct exit_code_match {
+    const char *operator_; /* In, NotIn */
+    LIST_OF(int64_t) values;
+    const char *container_name; /* NULL: any */
+};
+
+struct condition_match {
+    const char *type;
+    const char *status;
+};
+
+struct failure_rule {
+    const char *action; /* Ignore, Count, FailIndex, FailJob */
+    const struct exit_code_match *on_exit_codes;
+    LIST_OF(struct condition_match) on_conditions;
+};
+
+struct failure_policy {
+    LIST_OF(struct failure_rule) rules;
+};
+
+/* Which indexes are enough; of these, or of all, at least so many. */
+struct success_rule {
+    const char *succeeded_indexes; /* "0-3,5" */
+    const int64_t *succeeded_count;
+};
+
+struct success_policy {
+    LIST_OF(struct success_rule) rules;
+};
+
+struct job_spec {
+    const int64_t *parallelism;
+    const int64_t *completions;
+    const int64_t *active_deadline_seconds; /* waiting included */
+    const struct failure_policy *pod_failure_policy;
+    const struct success_policy *success_policy;
+    const int64_t *backoff_limit;
+    const int64_t *backoff_limit_per_index;
+    const int64_t *max_failed_indexes;
+    const char *pod_replacement_policy; /* TerminatingOrFailed, Failed */
+    const char *managed_by;             /* NULL: the job controller */
+    const int64_t *ttl_seconds_after_finished;
+    const char *completion_mode; /* NonIndexed, Indexed */
+    bool suspend;                /* held */
+    const struct label_selector *selector;
+    struct pod_template template_;
+    const struct job_blob *script;
+    const struct job_blob *environment; /* NAME=value, each ended by a NUL */
+    int64_t begin_at_us;                /* 0: at once */
+    bool requeue;                       /* start again when its node is lost */
+};
+
+struct job_condition {
+    const char *type; /* Complete, Failed, Suspended, FailureTarget, ... */
+    const char *status;
+    const char *reason;
+    const char *message;
+    int64_t last_transition_at_us;
+};
+
+/* Kiln: how the pod that ended last has run; stays when the pod is gone. */
+struct job_run {
+    const char *pod_name;
+    const char *node_name;
+    int64_t started_at_us; /* its process; 0: never */
+    int64_t finished_at_us;
+    int64_t exit_code;
+    int64_t signal;
+    const char *reason; /* the pod's, else its container's */
+    const char *message;
+    const struct pod_usage *usage;
+};
+
+/* The reason of a run whose pod was deleted before it told of an end. */
+#define REASON_POD_DELETED "PodDeleted"
+
+struct job_status {
+    int64_t id;
+    LIST_OF(struct job_condition) conditions;
+    int64_t start_at_us;
+    int64_t completion_at_us;
+    int64_t active, succeeded, failed, ready, terminating;
+    const char *completed_indexes; /* "0-3,5" */
+    const char *failed_indexes;
+    /* Kiln */
+    int64_t attempts;         /* pods made so far */
+    int64_t excused;          /* those that ended by no fault of theirs */
+    int64_t requeued;         /* the last requeue that was carried out */
+    const int64_t *exit_code; /* of the last pod that ended */
+    const struct job_run *last_run;
+};
+
+struct job {
+    struct meta meta;
+    struct job_spec spec;
+    struct job_status status;
+};
+
+extern const struct record job_record;
+
+/* spec.managedBy of the jobs that are the job controller's, if it is set. */
+#define MANAGED_BY_KILN "kubernetes.io/job-controller"
+
+const struct job *job_of(const struct object *object);
+bool job_is_finished(const struct job *job);
+
+/* The condition of that type when its status is True, or NULL. */
+const struct job_condition *job_find_condition(const struct job *job,
+                                               const char *type);

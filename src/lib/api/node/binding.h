@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* binding.h - which node a pod is put on, and what it gets there
+ *
+ * The body of `pods/NAME/binding`. The allocation is Kiln's; without one the
+ * pod is bound but unallocated.
+ */
+#pragma once
+
+#include "lib/api/node/allocation.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object_reference.h"
+
+struct binding {
+    struct meta meta;
+    struct object_reference target; /* kind "Node" */
+    const struct allocation *allocation;
+};
+
+extern const struct record binding_record;

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* node.h - a machine that runs pods
+ *
+ * Kiln's additions are status.topology (topology.h holds it as a struct) and
+ * status.remnants.
+ */
+#pragma once
+
+#include "lib/api/node/allocation.h"
+#include "lib/api/object/meta.h"
+
+struct object;
+struct topology;
+struct error;
+
+struct taint {
+    const char *key;
+    const char *value;
+    const char *effect; /* NoSchedule, PreferNoSchedule, NoExecute */
+    int64_t added_at_us;
+};
+
+struct node_spec {
+    bool unschedulable;
+    LIST_OF(struct taint) taints;
+};
+
+struct node_condition {
+    const char *type;   /* "Ready", ... */
+    const char *status; /* "True", "False", "Unknown" */
+    const char *reason;
+    const char *message;
+    int64_t last_heartbeat_at_us;
+    int64_t last_transition_at_us;
+};
+
+struct node_info {
+    const char *machine_id;
+    const char *boot_id;
+    const char *kernel_version;
+    const char *os_image;
+    const char *architecture;
+    const char *container_runtime; /* containerRuntimeVersion on the wire */
+    const char *agent_version;     /* kubeletVersion on the wire */
+};
+
+struct node_address {
+    const char *type; /* "Hostname", "InternalIP" */
+    const char *address;
+};
+
+struct node_image {
+    LIST_OF(const char *) names;
+    int64_t size_bytes;
+};
+
+/* What is left on the node of a pod that was deleted by force: the API has
+ * forgotten it, its process may run yet, and what it holds is not free before
+ * the agent says so.
+ */
+struct remnant {
+    const char *namespace;
+    const char *name;
+    int64_t left_at_us;
+    struct string_map requests; /* of the pod, all in all */
+    const struct allocation *allocation;
+};
+
+/* What an agent makes volumes of: a directory of its node. */
+struct node_scratch {
+    const char *path;
+    const char *capacity; /* a quantity: for all volumes together */
+    const char *quota;    /* "project": volumes cannot grow; "none" */
+};
+
+struct node_status {
+    struct string_map capacity; /* name to quantity */
+    struct string_map allocatable;
+    LIST_OF(struct node_condition) conditions;
+    LIST_OF(struct node_address) addresses;
+    struct node_info info;
+    LIST_OF(struct node_image) images;
+    const struct json *topology;        /* as it came, or NULL */
+    MAP_OF(struct remnant) remnants;    /* by the uid of the pod */
+    const struct node_scratch *scratch; /* NULL: none is offered */
+};
+
+struct node {
+    struct meta meta;
+    struct node_spec spec;
+    struct node_status status;
+};
+
+extern const struct record node_record;
+
+const struct node *node_of(const struct object *object);
+const struct node_condition *node_find_condition(const struct node *node,
+                                                 const char *type);
+bool node_is_ready(const struct node *node);
+const struct remnant *node_find_remnant(const struct node *node,
+                                        const char *pod_uid);
+
+/* The condition that says that a site's prolog or epilog has failed there. */
+#define NODE_HOOK_FAILED "HookFailed"
+
+/* The condition that says that its agent cannot start pods. */
+#define NODE_CHECK_FAILED "SelfCheckFailed"
+
+/* Uids of orphans, in a row, that an administrator wants ended (kctl orphans). */
+#define ANNOTATION_END_ORPHANS "kiln.hpc/end-orphans"
+
+/* The condition that says that it has less than is expected of it
+ * (node_hardware.h).
+ */
+#define NODE_HARDWARE_MISSING "HardwareMissing"
+
+/* Fenced: an administrator said that nothing runs there (kctl fence). */
+#define TAINT_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
+bool node_is_fenced(const struct node *node);
+
+/* Of its scratch directory; 0: it has none. */
+int64_t node_scratch_bytes(const struct node *node);

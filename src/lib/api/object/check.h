@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check.h - the rules that many fields have in common
+ *
+ * All look at the member `name` of `object`, where the walk of the causes
+ * stands at the object, and add what is wrong with it. Members that are
+ * absent are fine, except where check_present is asked. Each returns whether
+ * nothing was wrong.
+ *
+ * Called by:  the rules of the kinds (*_rules.c), and nobody outside.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/api/object/causes.h"
+#include "lib/api/value/name.h"
+
+struct json;
+struct map;
+
+/* Absent, null and "" are the same to upstream's decoder. */
+const char *check_text(const struct json *object, const char *name);
+bool check_is_set(const struct json *object, const char *name);
+
+/* Texts that a walk has come by, to find what stands in a list twice without a
+ * look at all before it. The texts are borrowed. Begins zeroed.
+ */
+struct check_texts {
+    const char *first;
+    struct map *more;
+};
+void check_texts_fini(struct check_texts *t);
+/* False: it was there. */
+bool check_texts_add(struct check_texts *t, const char *text);
+bool check_texts_has(const struct check_texts *t, const char *text);
+/* The member of that name of each item. */
+void check_texts_add_list(struct check_texts *t,
+                          const struct json *list,
+                          const char *name);
+#define CHECK_TEXTS(t) CLEANUP(check_texts_fini) struct check_texts t = {0}
+
+/* Words: of the message; "" for none. */
+bool check_present(struct causes *c,
+                   const struct json *object,
+                   const char *name,
+                   const char *words);
+bool check_name(struct causes *c,
+                const struct json *object,
+                const char *name,
+                enum name_form form);
+
+/* The same of any text, as the field `name`. Shown: the value, in causes. */
+bool check_form(struct causes *c,
+                const char *name,
+                enum name_form form,
+                const char *text,
+                const struct json *shown);
+
+/* The name of a resource, which messages show without quotes. */
+bool check_resource_name_form(struct causes *c, const char *name);
+
+/* What more is put behind: a dash may end it. */
+bool check_name_prefix(struct causes *c,
+                       const struct json *object,
+                       const char *name,
+                       enum name_form form);
+
+/* Spaces at one of its ends, or at both. */
+bool check_has_outer_space(const char *text);
+
+/* Values end with NULL. An empty text is as wrong as another. */
+bool check_one_of(struct causes *c,
+                  const struct json *object,
+                  const char *name,
+                  const char *const *values);
+/* As above; but an empty text is a missing one. */
+bool check_given_one_of(struct causes *c,
+                        const struct json *object,
+                        const char *name,
+                        const char *const *values);
+#define CHECK_VALUES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+bool check_not_negative(struct causes *c,
+                        const struct json *object,
+                        const char *name);
+bool check_range(struct causes *c,
+                 const struct json *object,
+                 const char *name,
+                 int64_t least,
+                 int64_t most);
+bool
+check_positive(struct causes *c, const struct json *object, const char *name);
+bool check_port(struct causes *c, const struct json *object, const char *name);
+/* A number, or the name of a port. */
+bool check_port_or_name(struct causes *c,
+                        const struct json *object,
+                        const char *name);
+bool check_ip(struct causes *c, const struct json *object, const char *name);
+
+/* Keys and values of labels. */
+bool
+check_labels(struct causes *c, const struct json *object, const char *name);
+
+/* The member must be what it was. */
+bool check_immutable(struct causes *c,
+                     const struct json *object,
+                     const struct json *old,
+                     const char *name);
+
+/* Paths inside volumes: relative, without "..". */
+bool check_descending_path(struct causes *c,
+                           const struct json *object,
+                           const char *name,
+                           const char *shown_as);
+bool check_no_backsteps(struct causes *c,
+                        const struct json *object,
+                        const char *name);
+
+/* A label selector, as it stands in many objects. */
+void check_label_selector(struct causes *c,
+                          const struct json *object,
+                          const char *name);
+
+/* A quantity of that resource, as the value of a map's member. */
+bool
+check_quantity(struct causes *c, const struct json *map, const char *resource);

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/value/rows.h"
+
+/* clang-format off */
+static const struct field owner_reference_fields[] = {
+    STRING("apiVersion", owner_reference, api_version, ALWAYS | REQUIRED,
+        OFTEN("batch/v1"),
+        HELP("The group and version of the kind, such as batch/v1.")),
+    STRING("kind", owner_reference, kind, ALWAYS | REQUIRED, OFTEN("Job"),
+        HELP("The kind of object.")),
+    STRING("name", owner_reference, name, ALWAYS | REQUIRED,
+        HELP("Its name.")),
+    STRING("uid", owner_reference, uid, ALWAYS | REQUIRED,
+        HELP("The uid of the owner.")),
+    BOOL("blockOwnerDeletion", owner_reference, block_owner_deletion, KEPT,
+        HELP("Whether the owner, deleted in the foreground, waits for "
+             "this one.")),
+    BOOL("controller", owner_reference, controller, KEPT,
+        HELP("Whether that owner manages it.")),
+};
+RECORD(owner_reference, owner_reference,
+       "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference",
+       HELP("An object that this one belongs to: when all of them are "
+            "gone, it goes."), ATOMIC);
+
+static const struct field managed_fields_entry_fields[] = {
+    OPAQUE(STRING, "manager", 0,
+        HELP("Who.")),
+    OPAQUE(STRING, "operation", 0,
+        HELP("Apply or Update.")),
+    OPAQUE(STRING, "apiVersion", 0,
+        HELP("The group and version of the kind, such as batch/v1.")),
+    OPAQUE(TIME, "time", KEPT,
+        HELP("When.")),
+    OPAQUE(STRING, "fieldsType", 0,
+        HELP("The form of fieldsV1.")),
+    OPAQUE(ANY, "fieldsV1", 0,
+        HELP("The fields, as a tree.")),
+    OPAQUE(STRING, "subresource", 0,
+        HELP("By which subresource.")),
+};
+static OPAQUE_RECORD(managed_fields_entry,
+       "io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry",
+       HELP("Which fields a manager has set."));
+
+static const struct field meta_fields[] = {
+    STRING("name", meta, name, 0,
+        HELP("Unique among objects of the kind in the namespace.")),
+    STRING("generateName", meta, generate_name, 0,
+        HELP("The server makes a name of this and a unique ending; for Jobs "
+             "the ending is the job id.")),
+    STRING("namespace", meta, namespace, 0,
+        HELP("The account or project that the object belongs to.")),
+    STRING("uid", meta, uid, 0,
+        HELP("Unique over all objects that ever were.")),
+    STRING("resourceVersion", meta, resource_version, 0,
+        HELP("Changes with every write; send it back to change only what you "
+             "have seen.")),
+    INT64("generation", meta, generation, 0,
+        HELP("Counts the changes of spec.")),
+    TIME("creationTimestamp", meta, created_at_us, ALWAYS,
+        HELP("When the server accepted the object.")),
+    TIME("deletionTimestamp", meta, deleted_at_us, KEPT,
+        HELP("When the object is going to be gone; set by a delete request.")),
+    INT64("deletionGracePeriodSeconds", meta, deletion_grace_s, OPTIONAL,
+        HELP("How long the object has from the delete request to its end.")),
+    MAP(STRING, "labels", meta, labels, 0,
+        OFTEN(LABEL_JOB_NAME, LABEL_JOB_UID, LABEL_HOSTNAME, LABEL_USER,
+            "controller-uid", "job-name", "kubernetes.io/metadata.name"),
+        HELP("Short names and values to select by.")),
+    MAP(STRING, "annotations", meta, annotations, 0,
+        OFTEN(ANNOTATION_USER, ANNOTATION_UID, ANNOTATION_SUBMISSION,
+            ANNOTATION_INDEX, ANNOTATION_JOB_NAME, ANNOTATION_JOB_ID,
+            ANNOTATION_ATTEMPT),
+        HELP("Names and values of any form, for tools.")),
+    OPAQUE_OBJECTS("managedFields", managed_fields_entry, 0,
+        HELP("Which manager has set which fields.")),
+    OBJECTS("ownerReferences", meta, owners, owner_reference, 0, BY_KEY("uid"),
+        HELP("Objects that this one depends on; when all are gone, it is "
+             "deleted.")),
+    LIST(STRING, "finalizers", meta, finalizers, 0, SET,
+        HELP("Who must agree before the object goes.")),
+    OPAQUE(STRING, "selfLink", 0,
+        HELP("Not used any more.")),
+};
+RECORD(meta, meta, "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
+       HELP("What all objects have in common."));
+
+static const struct field meta_condition_fields[] = {
+    OPAQUE(STRING, "type", ALWAYS | REQUIRED,
+        HELP("What it is about.")),
+    OPAQUE(STRING, "status", ALWAYS | REQUIRED,
+        HELP("True, False or Unknown.")),
+    OPAQUE(INT64, "observedGeneration", 0,
+        HELP("The generation of the spec that it is about.")),
+    OPAQUE(TIME, "lastTransitionTime", ALWAYS | REQUIRED,
+        HELP("When the status last changed.")),
+    OPAQUE(STRING, "reason", ALWAYS | REQUIRED,
+        HELP("One word, for programs, on why it is so.")),
+    OPAQUE(STRING, "message", ALWAYS | REQUIRED,
+        HELP("A sentence, for people, on why it is so.")),
+};
+OPAQUE_RECORD(meta_condition, "io.k8s.apimachinery.pkg.apis.meta.v1.Condition",
+       HELP("One thing that is known about an object."));
+/* clang-format on */
+
+const struct owner_reference *
+meta_controller(const struct meta *meta)
+{
+    for (unsigned i = 0; i < meta->owners.count; i++)
+        if (meta->owners.items[i].controller)
+            return &meta->owners.items[i];
+    return NULL;
+}
+
+static bool
+is_of_kind(const struct owner_reference *r, const struct kind *kind)
+{
+    return r->api_version != NULL && r->kind != NULL
+           && strcmp(r->kind, kind->name) == 0
+           && strcmp(r->api_version, kind->api_version) == 0;
+}
+
+bool
+owner_reference_is_to(const struct owner_reference *r,
+                      const struct kind *kind,
+                      const char *uid)
+{
+    return is_of_kind(r, kind) && r->uid != NULL && uid != NULL
+           && strcmp(r->uid, uid) == 0;
+}
+
+const struct owner_reference *
+meta_controller_of(const struct meta *meta, const struct kind *kind)
+{
+    const struct owner_reference *r = meta_controller(meta);
+
+    return r != NULL && is_of_kind(r, kind) ? r : NULL;
+}
+
+bool
+meta_is_controlled_by(const struct meta *meta, const struct object *owner)
+{
+    const struct owner_reference *r = meta_controller(meta);
+
+    return r != NULL && owner_reference_is_to(r, owner->kind, owner->meta->uid);
+}
+
+bool
+meta_has_finalizer(const struct meta *meta, const char *name)
+{
+    for (unsigned i = 0; i < meta->finalizers.count; i++)
+        if (strcmp(meta->finalizers.items[i], name) == 0)
+            return true;
+    return false;
+}

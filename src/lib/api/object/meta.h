@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* meta.h - what every API object says about itself (ObjectMeta)
+ *
+ * The struct of every kind begins with one, so an object of any kind can be
+ * read through it.
+ */
+#pragma once
+
+#include "lib/api/value/name.h"
+#include "lib/json/record.h"
+
+struct owner_reference {
+    const char *api_version;
+    const char *kind;
+    const char *name;
+    const char *uid;
+    bool controller;
+    bool block_owner_deletion;
+};
+
+struct meta {
+    const char *name;
+    const char *generate_name;
+    const char *namespace; /* NULL for kinds without one */
+    const char *uid;
+    const char *resource_version; /* the text of object->revision */
+    int64_t generation;
+    int64_t created_at_us;
+    int64_t deleted_at_us; /* when it must be gone; 0: not being deleted */
+    const int64_t *deletion_grace_s;
+    struct string_map labels;
+    struct string_map annotations;
+    LIST_OF(struct owner_reference) owners;
+    LIST_OF(const char *) finalizers;
+};
+
+extern const struct record meta_condition_record;
+extern const struct record meta_record;
+extern const struct record owner_reference_record;
+
+/* The owner with controller: true, or NULL. It is whatever the writer of the
+ * reference said: where it gives a right, or counts, ask for its kind.
+ */
+const struct owner_reference *meta_controller(const struct meta *meta);
+
+/* Whether the reference names an object of that kind (group, version and name)
+ * with that uid.
+ */
+struct kind;
+struct object;
+bool owner_reference_is_to(const struct owner_reference *r,
+                           const struct kind *kind,
+                           const char *uid);
+
+/* The owner with controller: true if it is of that kind, or NULL; and whether
+ * it is that object.
+ */
+const struct owner_reference *meta_controller_of(const struct meta *meta,
+                                                 const struct kind *kind);
+bool meta_is_controlled_by(const struct meta *meta, const struct object *owner);
+
+bool meta_has_finalizer(const struct meta *meta, const char *name);
+
+/* What is wrong with the metadata of a tree; `old` is NULL at creation. Form:
+ * of the name.
+ */
+struct causes;
+struct json;
+void meta_check(struct causes *c,
+                const struct kind *kind,
+                enum name_form form,
+                const struct json *object,
+                const struct json *old);
+
+/* The name of a finalizer, where the walk stands at it; standard: one without a
+ * domain is upstream's own.
+ */
+void
+meta_check_finalizer(struct causes *c, const struct json *name, bool standard);
+
+/* Labels and annotations, below where the walk stands. */
+void meta_check_labels(struct causes *c, const struct json *meta);
+
+/* What no client may change, from the old tree; and members of Kiln's own that
+ * a client left out, since many know nothing of them.
+ */
+struct arena;
+void meta_prepare(const struct kind *kind,
+                  struct arena *arena,
+                  struct json *object,
+                  const struct json *old);
+
+/* Labels and annotations of Kiln's own. */
+#define LABEL_USER      "kiln.hpc/user" /* the owner's name, when valid */
+#define LABEL_JOB_NAME  "batch.kubernetes.io/job-name"
+#define LABEL_JOB_UID   "batch.kubernetes.io/controller-uid"
+#define LABEL_HOSTNAME  "kubernetes.io/hostname"
+#define ANNOTATION_USER "kiln.hpc/user" /* the owner's name, always */
+#define ANNOTATION_UID  "kiln.hpc/uid"
+#define ANNOTATION_REQUEUE_BEFORE \
+    "kiln.hpc/requeue-before" /* pods made before do not count */
+#define ANNOTATION_SUBMISSION     "kiln.hpc/submission-key"
+#define ANNOTATION_SUBMITTER      "kiln.hpc/submitter-uid"
+#define ANNOTATION_CANCEL         "kiln.hpc/cancel"   /* by whom; ends a Job */
+#define ANNOTATION_JOB_NAME       "kiln.hpc/job-name" /* ksub -J */
+#define ANNOTATION_JOB_ID         "kiln.hpc/job-id"   /* on pods: status.id */
+#define ANNOTATION_ATTEMPT        "kiln.hpc/attempt"  /* on pods: 0, 1, ... */
+#define ANNOTATION_SCRIPT         "kiln.hpc/script"   /* on pods: digest */
+#define ANNOTATION_ENVIRONMENT    "kiln.hpc/environment" /* likewise */
+#define ANNOTATION_INDEX          "batch.kubernetes.io/job-completion-index"
+#define ANNOTATION_INDEX_FAILURES "batch.kubernetes.io/job-index-failure-count"
+#define ANNOTATION_INDEX_IGNORED \
+    "batch.kubernetes.io/job-index-ignored-failure-count"
+#define ANNOTATION_PIDS        "kiln.hpc/pids-limit" /* on pods: of processes */
+#define ANNOTATION_SURPLUS     "kiln.hpc/surplus" /* on pods: more than wanted */
+/* When it could have been placed first, with microseconds: on Jobs and pods,
+ * written by admission; pods of a Job have the Job's.
+ */
+#define ANNOTATION_ELIGIBLE_AT "kiln.hpc/eligible-at"
+/* Whom a pod's affinity to pods keeps away or draws near: everybody's pods, or
+ * its owner's alone. On pods and Jobs of administrators.
+ */
+#define ANNOTATION_REPELS      "kiln.hpc/repels"
+#define REPELS_ALL             "all"
+#define REPELS_OWNER           "owner"
+/* Keep claims and volumes while somebody uses them. */
+#define FINALIZER_CLAIM        "kubernetes.io/pvc-protection"
+#define FINALIZER_VOLUME       "kubernetes.io/pv-protection"
+#define TAINT_NOT_READY        "node.kubernetes.io/not-ready"
+#define TAINT_UNREACHABLE      "node.kubernetes.io/unreachable"
+#define TAINT_HOOK_FAILED      "kiln.hpc/hook-failed"
+#define TAINT_CHECK_FAILED     "kiln.hpc/self-check-failed"
+#define TAINT_HARDWARE_MISSING "kiln.hpc/hardware-missing"
+#define TAINT_UNSCHEDULABLE    "node.kubernetes.io/unschedulable"
+#define TAINT_VIRTUAL          "kiln.hpc/virtual" /* a given topology */
+#define TAINT_NOT_APPROVED     "kiln.hpc/not-approved"

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/object/object.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/pack.h"
+#include "lib/api/object/patterns.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+/* One allocation: the head, the view, what the view points to, the text. */
+struct published {
+    struct object object;
+    const struct object *beside; /* its pattern, or NULL */
+    atomic_uint references;
+    uint32_t bytes;
+    uint32_t packed; /* of the text, when beside a pattern */
+    _Alignas(8) char view[];
+};
+
+static struct published *
+published_of(const struct object *object)
+{
+    return (struct published *)(uintptr_t)object;
+}
+
+static size_t
+aligned(size_t size)
+{
+    return (size + 7) & ~(size_t)7;
+}
+
+/* The text stands last, packed or whole with a NUL behind it. */
+static const char *
+own_text(const struct published *p)
+{
+    return (const char *)p + p->bytes
+           - (p->beside != NULL ? p->packed : p->object.length + 1);
+}
+
+static const struct object *
+publish(const struct kind *kind,
+        const struct json *tree,
+        const char *text,
+        size_t length,
+        const struct packing *packing)
+{
+    const struct object *beside = packing != NULL ? packing->beside : NULL;
+    const void *like = beside != NULL ? beside->view : NULL;
+    struct record_space space = record_measure(kind->record, tree, like);
+    size_t view_size = aligned(kind->record->size);
+    size_t text_size = beside != NULL ? packing->length : length + 1;
+    size_t bytes = sizeof(struct published) + view_size + space.aligned
+                   + space.packed + text_size;
+    struct published *p = xmalloc(bytes);
+    char *block = p->view + view_size;
+
+    memset(p->view, 0, view_size);
+    record_decode_into(kind->record, tree, like, &space, block, p->view);
+    memcpy(block + space.aligned + space.packed,
+           beside != NULL ? packing->packed : text,
+           text_size);
+    atomic_init(&p->references, 1);
+    p->bytes = (uint32_t)bytes;
+    p->packed = beside != NULL ? (uint32_t)text_size : 0;
+    p->beside = beside != NULL ? object_ref(beside) : NULL;
+    p->object = (struct object){
+        .kind = kind,
+        .meta = (const void *)p->view,
+        .view = p->view,
+        .length = length,
+    };
+    if (p->object.meta->resource_version != NULL)
+        p->object.revision =
+            strtoll(p->object.meta->resource_version, NULL, 10);
+    return &p->object;
+}
+
+const struct object *
+object_restore(const struct kind *kind,
+               const struct json *tree,
+               const char *text,
+               size_t length,
+               struct patterns *patterns)
+{
+    const struct object *object;
+    struct packing packing;
+
+    if (patterns == NULL)
+        return publish(kind, tree, text, length, NULL);
+    if (patterns_pack(patterns, kind, tree, text, length, &packing))
+        return publish(kind, tree, text, length, &packing);
+    object = publish(kind, tree, text, length, NULL);
+    patterns_add(patterns, tree, object);
+    return object;
+}
+
+const struct object *
+object_new_beside(const struct kind *kind,
+                  const struct json *tree,
+                  struct patterns *patterns)
+{
+    CLEANUP_STRBUF struct strbuf text;
+    char room[8192]; /* most fit */
+
+    strbuf_init_in(&text, room, sizeof(room));
+    json_print(tree, &text);
+    return object_restore(kind, tree, text.text, text.length, patterns);
+}
+
+const struct object *
+object_new(const struct kind *kind, const struct json *tree)
+{
+    return object_new_beside(kind, tree, NULL);
+}
+
+int
+object_parse(const struct kind *kind,
+             const char *text,
+             size_t length,
+             const struct object **ret_object,
+             struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(8 * length);
+    struct json *tree = json_parse(arena, text, length, NULL, err);
+    int r;
+
+    if (tree == NULL)
+        return -EINVAL;
+    r = record_normalize(kind->record, arena, tree, NULL, err);
+    if (r < 0)
+        return r;
+    *ret_object = object_new(kind, tree);
+    return 0;
+}
+
+const struct object *
+object_ref(const struct object *object)
+{
+    atomic_fetch_add_explicit(&published_of(object)->references,
+                              1,
+                              memory_order_relaxed);
+    return object;
+}
+
+void
+object_unref(const struct object *object)
+{
+    struct published *p;
+
+    if (object == NULL)
+        return;
+    p = published_of(object);
+    if (atomic_fetch_sub_explicit(&p->references, 1, memory_order_acq_rel) != 1)
+        return;
+    object_unref(p->beside); /* which has no pattern itself */
+    free(p);
+}
+
+void
+object_unrefp(const struct object **object)
+{
+    object_unref(*object);
+}
+
+bool
+object_is_whole(const struct object *object)
+{
+    return published_of(object)->beside == NULL;
+}
+
+struct pack_text
+object_own_text(const struct object *object)
+{
+    return (struct pack_text){own_text(published_of(object)), object->length};
+}
+
+const char *
+object_text(const struct object *object, struct arena *arena)
+{
+    const struct published *p = published_of(object);
+    char *text;
+
+    if (p->beside == NULL)
+        return own_text(p);
+    text = arena_text(arena, object->length);
+    pack_open(object_own_text(p->beside),
+              (struct pack_text){own_text(p), p->packed},
+              text,
+              object->length);
+    return text;
+}
+
+struct json *
+object_tree(const struct object *object, struct arena *arena)
+{
+    return json_parse(arena,
+                      object_text(object, arena),
+                      object->length,
+                      NULL,
+                      NULL);
+}
+
+struct json *
+object_tree_as(const struct object *object,
+               const struct kind *kind,
+               struct arena *arena)
+{
+    struct json *tree = object_tree(object, arena);
+
+    if (kind == object->kind || kind->stored_as != object->kind)
+        return tree;
+    tree = kind->from_stored(arena, tree);
+    record_normalize(kind->record, arena, tree, NULL, NULL);
+    return tree;
+}
+
+const struct object *
+object_as(const struct object *object, const struct kind *kind)
+{
+    CLEANUP(arena_freep) struct arena *arena = NULL;
+
+    if (kind == object->kind || kind->stored_as != object->kind)
+        return object_ref(object);
+    arena = arena_new(8 * object->length);
+    return object_new(kind, object_tree_as(object, kind, arena));
+}
+
+size_t
+object_bytes(const struct object *object)
+{
+    return published_of(object)->bytes;
+}
+
+void
+object_key(const struct object *object, char out[OBJECT_KEY_SIZE])
+{
+    const struct meta *meta = object->meta;
+    const char *name = meta->name != NULL ? meta->name : "";
+
+    if (meta->namespace != NULL)
+        snprintf(out, OBJECT_KEY_SIZE, "%s/%s", meta->namespace, name);
+    else
+        snprintf(out, OBJECT_KEY_SIZE, "%s", name);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/pod/pod.h"
+
+#include <string.h>
+
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod_records.h"
+#include "lib/api/pod/pod_strategy.h"
+#include "lib/api/value/rows.h"
+#include "lib/json/json.h"
+
+/* clang-format off */
+static const struct field pod_fields[] = {
+    TYPE_META,
+    METADATA(pod),
+    OBJECT("spec", pod, spec, pod_spec, ALWAYS,
+        HELP("What is wanted.")),
+    OBJECT("status", pod, status, pod_status, ALWAYS,
+        HELP("What is; written by the system alone.")),
+};
+RECORD(pod, pod, "io.k8s.api.core.v1.Pod",
+       HELP("A process of a user on a node, or one that waits for a node. "
+            "In Kiln a pod has one container, and no image: it runs on "
+            "the host."));
+/* clang-format on */
+
+const struct pod *
+pod_of(const struct object *object)
+{
+    return object->view;
+}
+
+bool
+pod_is_finished(const struct pod *pod)
+{
+    const char *phase = pod->status.phase;
+
+    return phase != NULL
+           && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0);
+}
+
+const char *
+pod_memory_policy(const struct pod *pod)
+{
+    const struct placement *p = pod->spec.placement;
+    const struct allocation *a = pod->status.allocation;
+
+    if (p != NULL && p->memory_policy != NULL)
+        return p->memory_policy;
+    return a != NULL && a->memory.count > 0 ? "bind" : "preferred";
+}
+
+bool
+pod_is_memory_bound(const struct pod *pod)
+{
+    return strcmp(pod_memory_policy(pod), "preferred") != 0;
+}
+
+bool
+pod_was_not_started(const struct pod *pod)
+{
+    static const char *const reasons[] = {"StartError",
+                                          "NodeBroken",
+                                          "AllocationOverlap",
+                                          "AllocationNotHere"};
+    const struct pod_condition *c = pod_find_condition(pod, "DisruptionTarget");
+
+    if (c == NULL || strcmp(c->status, "True") != 0 || c->reason == NULL
+        || pod->status.reason == NULL
+        || strcmp(c->reason, pod->status.reason) != 0)
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+        if (strcmp(c->reason, reasons[i]) == 0)
+            return true;
+    return false;
+}
+
+const struct pod_condition *
+pod_find_condition(const struct pod *pod, const char *type)
+{
+    for (unsigned i = 0; i < pod->status.conditions.count; i++)
+        if (strcmp(pod->status.conditions.items[i].type, type) == 0)
+            return &pod->status.conditions.items[i];
+    return NULL;
+}
+
+static int64_t
+time_of(const struct json *object, const char *name)
+{
+    const char *text = json_get_text(object, name);
+    int64_t us = 0;
+
+    if (text != NULL)
+        (void)time_parse(text, &us);
+    return us;
+}
+
+bool
+pod_main_state(const struct pod *pod, struct container_state *ret_state)
+{
+    const struct json *state =
+        json_get(json_at(pod->status.container_statuses, 0), "state");
+    const struct json *waiting = json_get(state, "waiting");
+    const struct json *running = json_get(state, "running");
+    const struct json *terminated = json_get(state, "terminated");
+    const struct json *said = terminated != NULL ? terminated : waiting;
+
+    if (state == NULL)
+        return false;
+    *ret_state = (struct container_state){
+        .waiting = waiting != NULL && terminated == NULL && running == NULL,
+        .running = running != NULL && terminated == NULL,
+        .terminated = terminated != NULL,
+        .reason = json_get_text(said, "reason"),
+        .message = json_get_text(said, "message"),
+        .exit_code = json_get_int(terminated, "exitCode", 0),
+        .signal = json_get_int(terminated, "signal", 0),
+        .started_at_us =
+            time_of(terminated != NULL ? terminated : running, "startedAt"),
+        .finished_at_us = time_of(terminated, "finishedAt"),
+    };
+    return true;
+}
+
+static const char *
+text_or_empty(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+static const char *
+select_node_name(const struct object *object, char buffer[64])
+{
+    (void)buffer;
+    return text_or_empty(pod_of(object)->spec.node_name);
+}
+
+static const char *
+select_restart_policy(const struct object *object, char buffer[64])
+{
+    (void)buffer;
+    return text_or_empty(pod_of(object)->spec.restart_policy);
+}
+
+static const char *
+select_scheduler_name(const struct object *object, char buffer[64])
+{
+    (void)buffer;
+    return text_or_empty(pod_of(object)->spec.scheduler_name);
+}
+
+static const char *
+select_service_account(const struct object *object, char buffer[64])
+{
+    (void)object, (void)buffer;
+    return "";
+}
+
+static const char *
+select_host_network(const struct object *object, char buffer[64])
+{
+    (void)buffer;
+    return pod_of(object)->spec.host_network ? "true" : "false";
+}
+
+static const char *
+select_phase(const struct object *object, char buffer[64])
+{
+    (void)buffer;
+    return text_or_empty(pod_of(object)->status.phase);
+}
+
+static const char *
+select_pod_ip(const struct object *object, char buffer[64])
+{
+    (void)object, (void)buffer;
+    return "";
+}
+
+static const char *
+select_nominated_node(const struct object *object, char buffer[64])
+{
+    (void)buffer;
+    return text_or_empty(pod_of(object)->status.nominated_node_name);
+}
+
+static const struct selectable_field selectable[] = {
+    {"spec.nodeName", select_node_name},
+    {"spec.restartPolicy", select_restart_policy},
+    {"spec.schedulerName", select_scheduler_name},
+    {"spec.serviceAccountName", select_service_account},
+    {"spec.hostNetwork", select_host_network},
+    {"status.phase", select_phase},
+    {"status.podIP", select_pod_ip},
+    {"status.podIPs", select_pod_ip},
+    {"status.nominatedNodeName", select_nominated_node},
+};
+
+const struct kind pod_kind = {
+    .group = "",
+    .version = "v1",
+    .api_version = "v1",
+    .name = "Pod",
+    .list_name = "PodList",
+    .plural = "pods",
+    .singular = "pod",
+    .short_names = (const char *const[]){"po", NULL},
+    .categories = (const char *const[]){"all", NULL},
+    .flags = KIND_NAMESPACED | KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE
+             | KIND_GRACEFUL_DELETION | KIND_SPEC_DEFAULTS,
+    .record = &pod_record,
+    .set_defaults = pod_set_defaults,
+    .prepare = pod_prepare,
+    .prepare_status = pod_prepare_status,
+    .validate = pod_validate,
+    .validate_status = pod_validate_status,
+    .warn = pod_warn_of,
+    .selectable = selectable,
+    .n_selectable = ARRAY_SIZE(selectable),
+};

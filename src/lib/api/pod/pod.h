@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pod.h - a process on one node: what it needs, where it is, how it went
+ *
+ * Bound to the fields that Kiln's own code looks at; the field table in pod.c
+ * names all of upstream's. Kiln's additions are spec.placement,
+ * spec.execution, status.allocation, status.observed and status.usage.
+ */
+#pragma once
+
+#include "lib/api/node/allocation.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/value/selector.h"
+
+struct env_variable {
+    const char *name;
+    const char *value;
+};
+
+struct container_port {
+    const char *name;
+    int64_t container_port;
+    int64_t host_port;
+    const char *protocol;
+    const char *host_ip;
+};
+
+struct resources {
+    struct string_map requests; /* name to quantity */
+    struct string_map limits;
+};
+
+struct volume_mount {
+    const char *name;
+    const char *mount_path;
+    bool read_only;
+};
+
+struct container {
+    const char *name;
+    const char *image;
+    LIST_OF(const char *) command;
+    LIST_OF(const char *) args;
+    const char *working_dir;
+    LIST_OF(struct env_variable) env;
+    LIST_OF(struct container_port) ports;
+    struct resources resources;
+    LIST_OF(struct volume_mount) volume_mounts;
+    const char *restart_policy; /* "Always": a sidecar */
+};
+
+struct toleration {
+    const char *key;
+    const char *operator_;
+    const char *value;
+    const char *effect;
+    const int64_t *toleration_seconds;
+};
+
+struct preferred_node_term {
+    int64_t weight;
+    struct node_selector_term preference;
+};
+
+struct node_affinity {
+    const struct node_selector *required;
+    LIST_OF(struct preferred_node_term) preferred;
+};
+
+struct pod_affinity_term {
+    const struct label_selector *label_selector;
+    LIST_OF(const char *) namespaces;
+    const char *topology_key;
+    const struct label_selector *namespace_selector;
+    LIST_OF(const char *) match_label_keys;
+    LIST_OF(const char *) mismatch_label_keys;
+};
+
+struct weighted_pod_affinity_term {
+    int64_t weight;
+    struct pod_affinity_term term;
+};
+
+struct pod_affinity {
+    LIST_OF(struct pod_affinity_term) required;
+    LIST_OF(struct weighted_pod_affinity_term) preferred;
+};
+
+struct affinity {
+    const struct node_affinity *node_affinity;
+    const struct pod_affinity *pod_affinity;
+    const struct pod_affinity *pod_anti_affinity;
+};
+
+struct topology_spread {
+    int64_t max_skew;
+    const char *topology_key;
+    const char *when_unsatisfiable;
+    const struct label_selector *label_selector;
+    const int64_t *min_domains;
+    const char *node_affinity_policy;
+    const char *node_taints_policy;
+    LIST_OF(const char *) match_label_keys;
+};
+
+struct security_context {
+    const int64_t *run_as_user;
+    const int64_t *run_as_group;
+    LIST_OF(int64_t) supplemental_groups;
+};
+
+/* Kiln: how cores and memory are chosen on the node. NULL: the default. */
+struct placement {
+    const char *numa_policy;  /* none, best-effort, restricted,
+                                 single-numa-node */
+    const char *cpu_policy;   /* exclusive, shared */
+    int64_t threads_per_core; /* 0: not said */
+    int64_t cores_per_socket;
+    const char *distribution;  /* pack, scatter, cyclic */
+    const char *memory_policy; /* bind, preferred, interleave */
+    const char *gpu_binding;   /* closest, none */
+    const char *gpu_type;      /* words of its model */
+    bool whole_node;           /* --exclusive */
+};
+
+struct rlimit_value {
+    const char *name; /* "nofile", "stack", ...: RLIMIT_ in lower case */
+    const char *soft; /* a number, or "unlimited" */
+    const char *hard;
+};
+
+struct limit_signal {
+    const char *name;       /* "USR1" */
+    int64_t seconds_before; /* the end of the time limit */
+    bool batch_only;        /* the script alone, not its children */
+};
+
+/* Kiln: the Unix side of the process. Paths may hold %j %x %u %N %%. */
+struct execution {
+    const char *stdin_path; /* NULL: /dev/null */
+    const char *stdout_path;
+    const char *stderr_path; /* NULL: where stdout goes */
+    const char *open_mode;   /* "truncate" (default), "append" */
+    const char *umask;       /* "0022" */
+    LIST_OF(struct rlimit_value) limits;
+    const struct limit_signal *signal;
+    int64_t fence_after_s; /* 0: never */
+};
+
+struct scheduling_gate {
+    const char *name;
+};
+
+struct pod_volume {
+    const char *name;
+    const char *claim_name; /* of persistentVolumeClaim, or NULL */
+    bool read_only;
+    const struct json *ephemeral; /* with volumeClaimTemplate, or NULL */
+};
+
+struct scheduling_group {
+    const char *pod_group_name;
+};
+
+struct pod_spec {
+    LIST_OF(struct container) containers;
+    LIST_OF(struct container) init_containers;
+    struct string_map overhead;
+    const char *node_name;
+    struct string_map node_selector;
+    const struct affinity *affinity;
+    LIST_OF(struct toleration) tolerations;
+    LIST_OF(struct topology_spread) topology_spread;
+    LIST_OF(struct scheduling_gate) scheduling_gates;
+    const char *scheduler_name;
+    const char *priority_class_name;
+    const int64_t *priority;
+    const char *preemption_policy;
+    const char *restart_policy;
+    const int64_t *active_deadline_seconds;
+    const int64_t *termination_grace_seconds;
+    const char *hostname;
+    const char *subdomain;
+    bool host_network;
+    const struct security_context *security_context;
+    LIST_OF(struct pod_volume) volumes;
+    const struct scheduling_group *scheduling_group;
+    const struct placement *placement;
+    const struct execution *execution;
+};
+
+struct pod_condition {
+    const char *type;
+    const char *status; /* "True", "False", "Unknown" */
+    const char *reason;
+    const char *message;
+    int64_t last_probe_at_us;
+    int64_t last_transition_at_us;
+};
+
+struct container_state {
+    bool waiting, running, terminated; /* one at most */
+    const char *reason;
+    const char *message;
+    int64_t exit_code;
+    int64_t signal;
+    int64_t started_at_us;
+    int64_t finished_at_us;
+};
+
+/* Kiln: what the agent found the process to have. */
+struct observed {
+    const char *cpus;                    /* Cpus_allowed_list */
+    const char *memory_nodes;            /* Mems_allowed_list */
+    const int64_t *local_memory_percent; /* on the allocation's NUMA nodes */
+    int64_t processes;
+    int64_t at_us;
+    const char *node_boot_id;
+};
+
+struct pod_usage { /* Kiln: at the end, or so far */
+    int64_t peak_memory_bytes;
+    int64_t user_cpu_us;
+    int64_t system_cpu_us;
+};
+
+struct pod_status {
+    const char *phase; /* Pending, Running, Succeeded, Failed, Unknown */
+    const char *reason;
+    const char *message;
+    const char *nominated_node_name;
+    int64_t start_at_us; /* when the agent took it */
+    LIST_OF(struct pod_condition) conditions;
+    const struct json *container_statuses; /* as it came */
+    const char *qos_class;
+    const struct allocation *allocation;
+    const struct observed *observed;
+    const struct pod_usage *usage;
+};
+
+struct pod {
+    struct meta meta;
+    struct pod_spec spec;
+    struct pod_status status;
+};
+
+/* What pods are made from. Its metadata stands in the text alone; jobs that are
+ * alike share the spec, which is always there.
+ */
+struct pod_template {
+    const struct pod_spec *spec;
+};
+
+extern const struct record pod_record;
+extern const struct record pod_spec_record;
+extern const struct record pod_template_record;
+extern const struct record pod_usage_record;
+
+/* The view of an object of the kind Pod. */
+const struct pod *pod_of(const struct object *object);
+
+bool pod_is_finished(const struct pod *pod);
+
+/* "bind", "preferred" or "interleave": as it asks; else bound where it was given
+ * memory, and preferred where it reserved none, so that none is its own.
+ */
+const char *pod_memory_policy(const struct pod *pod);
+
+/* Whether its memory is kept on the NUMA nodes of its allocation: under every
+ * memory policy but "preferred", which goes elsewhere when they are full.
+ */
+bool pod_is_memory_bound(const struct pod *pod);
+/* It ended before its program ran, for a reason that is its node's: to try it
+ * elsewhere repeats nothing.
+ */
+bool pod_was_not_started(const struct pod *pod);
+const struct pod_condition *pod_find_condition(const struct pod *pod,
+                                               const char *type);
+
+/* Whether a pod with that toleration puts up with the taint. */
+struct taint;
+bool toleration_tolerates(const struct toleration *toleration,
+                          const struct taint *taint);
+
+/* The state of its first container. False: none is reported yet. */
+bool pod_main_state(const struct pod *pod, struct container_state *ret_state);
+
+/* The claim behind a volume, or NULL: that of an ephemeral one is named after
+ * pod and volume.
+ */
+#define POD_CLAIM_NAME_SIZE 512
+const char *pod_volume_claim(const struct pod *pod,
+                             const struct pod_volume *volume,
+                             char buffer[POD_CLAIM_NAME_SIZE]);

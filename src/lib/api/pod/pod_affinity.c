@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pod_affinity.c - where a pod wants to be */
+#include <string.h>
+
+#include "lib/api/node/node.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/pod/pod_records.h"
+#include "lib/api/value/rows.h"
+
+/* clang-format off */
+static const struct field preferred_node_term_fields[] = {
+    OBJECT("preference", preferred_node_term, preference, node_selector_term,
+        ALWAYS | REQUIRED,
+        HELP("Which nodes.")),
+    INT("weight", preferred_node_term, weight, ALWAYS | REQUIRED,
+        HELP("How much: 1 to 100.")),
+};
+static RECORD(preferred_node_term, preferred_node_term,
+       "io.k8s.api.core.v1.PreferredSchedulingTerm",
+       HELP("Nodes that are liked, and how much."));
+
+static const struct field node_affinity_fields[] = {
+    OBJECTS("preferredDuringSchedulingIgnoredDuringExecution", node_affinity,
+        preferred, preferred_node_term, 0,
+        HELP("Nodes that are liked.")),
+    OBJECT("requiredDuringSchedulingIgnoredDuringExecution", node_affinity,
+        required, node_selector, OPTIONAL,
+        HELP("Nodes that it must be one of.")),
+};
+RECORD(node_affinity, node_affinity, "io.k8s.api.core.v1.NodeAffinity",
+       HELP("Which nodes a pod wants."));
+
+static const struct field pod_affinity_term_fields[] = {
+    STRING("topologyKey", pod_affinity_term, topology_key, ALWAYS | REQUIRED,
+        HELP("The label of nodes that says what is one place.")),
+    OBJECT("labelSelector", pod_affinity_term, label_selector, label_selector,
+        OPTIONAL,
+        HELP("Pods with such labels.")),
+    LIST(STRING, "matchLabelKeys", pod_affinity_term, match_label_keys, 0,
+        HELP("And with the same values of these labels as the pod itself.")),
+    LIST(STRING, "mismatchLabelKeys", pod_affinity_term, mismatch_label_keys,
+        0,
+        HELP("And with other values of these labels.")),
+    OBJECT("namespaceSelector", pod_affinity_term, namespace_selector,
+        label_selector, OPTIONAL,
+        HELP("In namespaces with such labels.")),
+    LIST(STRING, "namespaces", pod_affinity_term, namespaces, 0,
+        HELP("In these namespaces.")),
+};
+static RECORD(pod_affinity_term, pod_affinity_term,
+       "io.k8s.api.core.v1.PodAffinityTerm",
+       HELP("Some pods, and how near is near."));
+
+static const struct field weighted_pod_affinity_term_fields[] = {
+    OBJECT("podAffinityTerm", weighted_pod_affinity_term, term,
+        pod_affinity_term, ALWAYS | REQUIRED,
+        HELP("Which pods.")),
+    INT("weight", weighted_pod_affinity_term, weight, ALWAYS | REQUIRED,
+        HELP("How much: 1 to 100.")),
+};
+static RECORD(weighted_pod_affinity_term, weighted_pod_affinity_term,
+       "io.k8s.api.core.v1.WeightedPodAffinityTerm",
+       HELP("Some pods, and how much their place is liked."));
+
+static const struct field pod_affinity_fields[] = {
+    OBJECTS("preferredDuringSchedulingIgnoredDuringExecution", pod_affinity,
+        preferred, weighted_pod_affinity_term, 0,
+        HELP("Near these it likes to be.")),
+    OBJECTS("requiredDuringSchedulingIgnoredDuringExecution", pod_affinity,
+        required, pod_affinity_term, 0,
+        HELP("Near these it must be.")),
+};
+static RECORD(pod_affinity, pod_affinity, "io.k8s.api.core.v1.PodAffinity",
+       HELP("Near which pods a pod wants to be."));
+
+static const struct field pod_anti_affinity_fields[] = {
+    OBJECTS("preferredDuringSchedulingIgnoredDuringExecution", pod_affinity,
+        preferred, weighted_pod_affinity_term, 0,
+        HELP("Away from these it likes to be.")),
+    OBJECTS("requiredDuringSchedulingIgnoredDuringExecution", pod_affinity,
+        required, pod_affinity_term, 0,
+        HELP("Away from these it must be.")),
+};
+static RECORD(pod_anti_affinity, pod_affinity,
+       "io.k8s.api.core.v1.PodAntiAffinity",
+       HELP("Away from which pods a pod wants to be."));
+
+static const struct field affinity_fields[] = {
+    OBJECT("nodeAffinity", affinity, node_affinity, node_affinity, OPTIONAL,
+        HELP("By labels of nodes.")),
+    OBJECT("podAffinity", affinity, pod_affinity, pod_affinity, OPTIONAL,
+        HELP("Near other pods.")),
+    OBJECT("podAntiAffinity", affinity, pod_anti_affinity, pod_anti_affinity,
+        OPTIONAL,
+        HELP("Away from other pods.")),
+};
+RECORD(affinity, affinity, "io.k8s.api.core.v1.Affinity",
+       HELP("Where a pod wants to be."));
+
+static const struct field toleration_fields[] = {
+    STRING("key", toleration, key, 0,
+        OFTEN(TAINT_NOT_READY, TAINT_UNREACHABLE, TAINT_UNSCHEDULABLE,
+            TAINT_VIRTUAL),
+        HELP("The taint's key; none for all.")),
+    STRING("operator", toleration, operator_, 0, ONE_OF("Equal", "Exists"),
+        HELP("Exists, or Equal, which compares the value.")),
+    STRING("effect", toleration, effect, 0,
+        ONE_OF("NoExecute", "NoSchedule", "PreferNoSchedule"),
+        HELP("NoSchedule, PreferNoSchedule or NoExecute; none for all.")),
+    INT64("tolerationSeconds", toleration, toleration_seconds, OPTIONAL,
+        HELP("How long it stays under a NoExecute taint; nothing said: "
+             "for good.")),
+    STRING("value", toleration, value, 0,
+        HELP("The value.")),
+};
+RECORD(toleration, toleration, "io.k8s.api.core.v1.Toleration",
+       HELP("A taint that a pod puts up with."));
+
+static const struct field topology_spread_fields[] = {
+    INT("maxSkew", topology_spread, max_skew, ALWAYS | REQUIRED,
+        HELP("How many more pods one place may have than another.")),
+    STRING("topologyKey", topology_spread, topology_key, ALWAYS | REQUIRED,
+        HELP("The label of nodes that says what is one place.")),
+    STRING("whenUnsatisfiable", topology_spread, when_unsatisfiable,
+        ALWAYS | REQUIRED, ONE_OF("DoNotSchedule", "ScheduleAnyway"),
+        HELP("DoNotSchedule or ScheduleAnyway.")),
+    OBJECT("labelSelector", topology_spread, label_selector, label_selector,
+        OPTIONAL,
+        HELP("The pods that are counted.")),
+    LIST(STRING, "matchLabelKeys", topology_spread, match_label_keys, 0,
+        HELP("Of those the ones with the same values of these labels.")),
+    INT("minDomains", topology_spread, min_domains, OPTIONAL,
+        HELP("So many places there must be.")),
+    STRING("nodeAffinityPolicy", topology_spread, node_affinity_policy, KEPT,
+        ONE_OF("Honor", "Ignore"),
+        HELP("Whether nodes that the pod's affinity rules out count: "
+             "Honor or Ignore.")),
+    STRING("nodeTaintsPolicy", topology_spread, node_taints_policy, KEPT,
+        ONE_OF("Honor", "Ignore"),
+        HELP("Whether nodes with taints that it does not tolerate count: "
+             "Honor or Ignore.")),
+};
+RECORD(topology_spread, topology_spread,
+       "io.k8s.api.core.v1.TopologySpreadConstraint",
+       HELP("How evenly pods are spread over places."));
+/* clang-format on */
+
+/* Absent and empty are the same on the wire. */
+static bool
+same_text(const char *a, const char *b)
+{
+    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
+}
+
+static bool
+is_empty(const char *text)
+{
+    return text == NULL || *text == '\0';
+}
+
+bool
+toleration_tolerates(const struct toleration *toleration,
+                     const struct taint *taint)
+{
+    if (!is_empty(toleration->effect)
+        && !same_text(toleration->effect, taint->effect))
+        return false;
+    if (!is_empty(toleration->key) && !same_text(toleration->key, taint->key))
+        return false;
+    if (is_empty(toleration->operator_)
+        || strcmp(toleration->operator_, "Equal") == 0)
+        return same_text(toleration->value, taint->value);
+    return strcmp(toleration->operator_, "Exists") == 0;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pod_kiln.c - what Kiln adds to a pod: placement, execution, allocation
+ *
+ * Names on the wire are Kiln's own; doc/decisions.md lists them.
+ */
+#include "lib/api/node/allocation.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/pod/pod_records.h"
+#include "lib/api/value/rows.h"
+
+/* clang-format off */
+static const struct field placement_fields[] = {
+    STRING("numaPolicy", placement, numa_policy, 0,
+        ONE_OF("none", "best-effort", "restricted", "single-numa-node"),
+        HELP("How hard to keep cores and memory on one NUMA node.")),
+    STRING("cpuPolicy", placement, cpu_policy, 0,
+        ONE_OF("exclusive", "shared"),
+        HELP("Whole cores of its own, or the node's shared pool.")),
+    INT("threadsPerCore", placement, threads_per_core, 0,
+        HELP("How many hardware threads of each core to use.")),
+    INT("coresPerSocket", placement, cores_per_socket, 0,
+        HELP("At most so many cores of each package.")),
+    STRING("distribution", placement, distribution, 0,
+        ONE_OF("pack", "scatter", "cyclic"),
+        HELP("Cores close together, far apart, or in turn.")),
+    STRING("memoryPolicy", placement, memory_policy, 0,
+        ONE_OF("bind", "preferred", "interleave"),
+        HELP("From the NUMA nodes of the allocation alone, from them first, or "
+             "page by page in turn. Without it: bind for who requests memory, "
+             "preferred for who does not.")),
+    STRING("gpuBinding", placement, gpu_binding, 0,
+        ONE_OF("closest", "none"),
+        HELP("GPUs and other devices beside the cores, or anywhere.")),
+    STRING("gpuType", placement, gpu_type, 0,
+        HELP("Words of the model that its GPUs must have, as a100.")),
+    BOOL("wholeNode", placement, whole_node, 0,
+        HELP("No other pod on the node.")),
+};
+RECORD(placement, placement, "hpc.kiln.v1.Placement",
+       HELP("How cores, NUMA memory and devices are chosen."));
+
+static const struct field rlimit_value_fields[] = {
+    STRING("name", rlimit_value, name, ALWAYS | REQUIRED,
+        HELP("As in RLIMIT_, in lower case: nofile, stack, ...")),
+    STRING("soft", rlimit_value, soft, 0, HELP("A number, or unlimited.")),
+    STRING("hard", rlimit_value, hard, 0, HELP("A number, or unlimited.")),
+};
+static RECORD(rlimit_value, rlimit_value, "hpc.kiln.v1.ResourceLimit",
+       HELP("A limit of setrlimit(2)."));
+
+static const struct field limit_signal_fields[] = {
+    STRING("name", limit_signal, name, ALWAYS | REQUIRED,
+        HELP("Without SIG: USR1, TERM, ...")),
+    INT("secondsBefore", limit_signal, seconds_before, 0,
+        HELP("How long before the end of the time limit.")),
+    BOOL("batchOnly", limit_signal, batch_only, 0,
+        HELP("To the script alone, not to its children.")),
+};
+static RECORD(limit_signal, limit_signal, "hpc.kiln.v1.LimitSignal",
+       HELP("A warning before the time is up."));
+
+static const struct field execution_fields[] = {
+    STRING("stdinPath", execution, stdin_path, 0, HELP("Default: /dev/null.")),
+    STRING("stdoutPath", execution, stdout_path, 0,
+        HELP("May hold %j %x %u %N %%.")),
+    STRING("stderrPath", execution, stderr_path, 0,
+        HELP("Default: where the output goes.")),
+    STRING("openMode", execution, open_mode, 0, ONE_OF("truncate", "append"),
+        HELP("truncate or append.")),
+    STRING("umask", execution, umask, 0, HELP("Octal: 0022.")),
+    OBJECTS("limits", execution, limits, rlimit_value, 0, BY_KEY("name"),
+        HELP("Limits of setrlimit(2).")),
+    OBJECT("signal", execution, signal, limit_signal, OPTIONAL,
+        HELP("A warning before the time limit ends the process.")),
+    INT("fenceAfterSeconds", execution, fence_after_s, 0,
+        HELP("End it when its node is cut off from the controller for so "
+             "long, so that it can run elsewhere; 0: never.")),
+};
+RECORD(execution, execution, "hpc.kiln.v1.Execution",
+       HELP("How the process is started: output, umask, limits and "
+            "signals."));
+
+static const struct field scheduling_group_fields[] = {
+    STRING("podGroupName", scheduling_group, pod_group_name, 0,
+        HELP("The PodGroup.")),
+};
+RECORD(scheduling_group, scheduling_group, "hpc.kiln.v1.SchedulingGroup",
+       HELP("The group a pod is scheduled with."));
+
+static const struct field allocation_memory_fields[] = {
+    INT("node", allocation_memory, node, ALWAYS | REQUIRED,
+        HELP("The operating system's number of the NUMA node.")),
+    QUANTITY("bytes", allocation_memory, bytes, REQUIRED,
+        HELP("How much.")),
+    QUANTITY("pageSize", allocation_memory, page_size, 0,
+        HELP("Of huge pages; none: ordinary memory.")),
+};
+static RECORD(allocation_memory, allocation_memory, "hpc.kiln.v1.NodeMemory",
+       HELP("Memory of a NUMA node."));
+
+static const struct field allocation_fields[] = {
+    STRING("cpus", allocation, cpus, 0,
+        HELP("Hardware threads of its own, as 0-7,64-71; none: the shared pool.")),
+    STRING("withheld", allocation, withheld, 0,
+        HELP("Siblings that are kept idle, and charged.")),
+    STRING("memoryNodes", allocation, memory_nodes, 0,
+        HELP("NUMA nodes that memory comes from.")),
+    LIST(STRING, "devices", allocation, devices, 0,
+        HELP("Devices, as the node's topology calls them.")),
+    OBJECTS("memory", allocation, memory, allocation_memory, 0,
+        HELP("How much of which NUMA node.")),
+    QUANTITY("sharedCpu", allocation, shared_cpu, 0,
+        HELP("Its share of the shared pool.")),
+};
+RECORD(allocation, allocation, "hpc.kiln.v1.Allocation",
+       HELP("What of the node the pod has been given, exactly."), ATOMIC);
+
+static const struct field observed_fields[] = {
+    STRING("cpus", observed, cpus, 0,
+        HELP("Cpus_allowed_list of its processes together.")),
+    STRING("memoryNodes", observed, memory_nodes, 0,
+        HELP("Mems_allowed_list of its processes together.")),
+    INT("localMemoryPercent", observed, local_memory_percent, OPTIONAL,
+        HELP("How much of their memory is on the NUMA nodes of the "
+             "allocation.")),
+    INT("processes", observed, processes, 0,
+        HELP("How many were looked at.")),
+    TIME("at", observed, at_us, 0,
+        HELP("When that was found; what was found later was the same.")),
+    STRING("nodeBootID", observed, node_boot_id, 0,
+        HELP("The start of the kernel that it ran under.")),
+};
+RECORD(observed, observed, "hpc.kiln.v1.Observed",
+       HELP("Where the process was found to be."));
+
+static const struct field pod_usage_fields[] = {
+    INT64("peakMemoryBytes", pod_usage, peak_memory_bytes, 0,
+        HELP("The most memory at a time.")),
+    INT64("userCpuMicroseconds", pod_usage, user_cpu_us, 0,
+        HELP("CPU time in user mode.")),
+    INT64("systemCpuMicroseconds", pod_usage, system_cpu_us, 0,
+        HELP("CPU time in the kernel.")),
+};
+RECORD(pod_usage, pod_usage, "hpc.kiln.v1.Usage",
+       HELP("What a pod took."));
+/* clang-format on */

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pod_security.c - with whose rights a pod runs */
+#include "lib/api/pod/pod.h"
+#include "lib/api/pod/pod_records.h"
+#include "lib/api/value/rows.h"
+
+/* clang-format off */
+static const struct field app_armor_profile_fields[] = {
+    OPAQUE(STRING, "type", ALWAYS | REQUIRED,
+        ONE_OF("Localhost", "RuntimeDefault", "Unconfined"),
+        HELP("RuntimeDefault, Localhost or Unconfined.")),
+    OPAQUE(STRING, "localhostProfile", KEPT,
+        HELP("The profile, by name.")),
+};
+static OPAQUE_RECORD(app_armor_profile, "io.k8s.api.core.v1.AppArmorProfile",
+       HELP("An AppArmor profile."));
+
+static const struct field capabilities_fields[] = {
+    OPAQUE_LIST(STRING, "add", 0,
+        HELP("To be had.")),
+    OPAQUE_LIST(STRING, "drop", 0,
+        HELP("To be given up.")),
+};
+static OPAQUE_RECORD(capabilities, "io.k8s.api.core.v1.Capabilities",
+       HELP("Capabilities of the process."));
+
+static const struct field se_linux_options_fields[] = {
+    OPAQUE(STRING, "level", 0,
+        HELP("Its level.")),
+    OPAQUE(STRING, "role", 0,
+        HELP("Its role.")),
+    OPAQUE(STRING, "type", 0,
+        HELP("Its type.")),
+    OPAQUE(STRING, "user", 0,
+        HELP("Its user.")),
+};
+static OPAQUE_RECORD(se_linux_options, "io.k8s.api.core.v1.SELinuxOptions",
+       HELP("The SELinux context."));
+
+static const struct field seccomp_profile_fields[] = {
+    OPAQUE(STRING, "type", ALWAYS | REQUIRED,
+        ONE_OF("Localhost", "RuntimeDefault", "Unconfined"),
+        HELP("RuntimeDefault, Localhost or Unconfined.")),
+    OPAQUE(STRING, "localhostProfile", KEPT,
+        HELP("The file with the profile.")),
+};
+static OPAQUE_RECORD(seccomp_profile, "io.k8s.api.core.v1.SeccompProfile",
+       HELP("A filter of system calls."));
+
+static const struct field sysctl_fields[] = {
+    OPAQUE(STRING, "name", ALWAYS | REQUIRED,
+        HELP("Its name.")),
+    OPAQUE(STRING, "value", ALWAYS | REQUIRED,
+        HELP("The value.")),
+};
+static OPAQUE_RECORD(sysctl, "io.k8s.api.core.v1.Sysctl",
+       HELP("A setting of the kernel."));
+
+static const struct field windows_security_context_options_fields[] = {
+    OPAQUE(STRING, "gmsaCredentialSpec", KEPT,
+        HELP("A credential.")),
+    OPAQUE(STRING, "gmsaCredentialSpecName", KEPT,
+        HELP("A credential, by name.")),
+    OPAQUE(BOOL, "hostProcess", KEPT,
+        HELP("Whether it runs on the host.")),
+    OPAQUE(STRING, "runAsUserName", KEPT,
+        HELP("The user.")),
+};
+static OPAQUE_RECORD(windows_security_context_options,
+       "io.k8s.api.core.v1.WindowsSecurityContextOptions",
+       HELP("Rights on Windows; not used here."));
+
+static const struct field security_context_container_fields[] = {
+    OPAQUE(BOOL, "allowPrivilegeEscalation", KEPT,
+        HELP("Whether it may gain more.")),
+    OPAQUE_OBJECT("appArmorProfile", app_armor_profile, 0,
+        HELP("Its AppArmor profile.")),
+    OPAQUE_OBJECT("capabilities", capabilities, 0,
+        HELP("Its capabilities.")),
+    OPAQUE(BOOL, "privileged", KEPT,
+        HELP("Whether it has all of them; refused here.")),
+    OPAQUE(STRING, "procMount", KEPT, ONE_OF("Default", "Unmasked"),
+        HELP("How /proc looks.")),
+    OPAQUE(BOOL, "readOnlyRootFilesystem", KEPT,
+        HELP("Whether it may write nowhere.")),
+    OPAQUE(INT64, "runAsGroup", KEPT,
+        HELP("Its gid; that of who submitted it.")),
+    OPAQUE(BOOL, "runAsNonRoot", KEPT,
+        HELP("Whether root is refused.")),
+    OPAQUE(INT64, "runAsUser", KEPT,
+        HELP("Its uid; that of who submitted it.")),
+    OPAQUE_OBJECT("seLinuxOptions", se_linux_options, 0,
+        HELP("Its SELinux context.")),
+    OPAQUE_OBJECT("seccompProfile", seccomp_profile, 0,
+        HELP("Its filter of system calls.")),
+    OPAQUE_OBJECT("windowsOptions", windows_security_context_options, 0,
+        HELP("Rights on Windows.")),
+};
+OPAQUE_RECORD(security_context_container, "io.k8s.api.core.v1.SecurityContext",
+       HELP("Rights of the process."));
+
+static const struct field security_context_pod_fields[] = {
+    INT64("runAsUser", security_context, run_as_user, OPTIONAL,
+        HELP("Its uid; that of who submitted it.")),
+    INT64("runAsGroup", security_context, run_as_group, OPTIONAL,
+        HELP("Its gid; that of who submitted it.")),
+    LIST(INT64, "supplementalGroups", security_context, supplemental_groups, 0,
+        HELP("Further groups; on the node, those of the user.")),
+    OPAQUE(INT64, "fsGroup", KEPT,
+        HELP("The group of volumes; refused here.")),
+    OPAQUE_OBJECT("appArmorProfile", app_armor_profile, 0,
+        HELP("Its AppArmor profile.")),
+    OPAQUE(STRING, "fsGroupChangePolicy", KEPT,
+        ONE_OF("Always", "OnRootMismatch"),
+        HELP("When that is set: OnRootMismatch or Always.")),
+    OPAQUE(BOOL, "runAsNonRoot", KEPT,
+        HELP("Whether root is refused.")),
+    OPAQUE(STRING, "seLinuxChangePolicy", KEPT,
+        HELP("How volumes are relabelled: MountOption or Recursive.")),
+    OPAQUE_OBJECT("seLinuxOptions", se_linux_options, 0,
+        HELP("Its SELinux context.")),
+    OPAQUE_OBJECT("seccompProfile", seccomp_profile, 0,
+        HELP("Its filter of system calls.")),
+    OPAQUE(STRING, "supplementalGroupsPolicy", KEPT, ONE_OF("Merge", "Strict"),
+        HELP("Merge or Strict.")),
+    OPAQUE_OBJECTS("sysctls", sysctl, 0,
+        HELP("Settings of the kernel; refused here.")),
+    OPAQUE_OBJECT("windowsOptions", windows_security_context_options, 0,
+        HELP("Rights on Windows.")),
+};
+RECORD(security_context_pod, security_context,
+       "io.k8s.api.core.v1.PodSecurityContext",
+       HELP("Rights of all processes of the pod."));
+/* clang-format on */

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pod_status.c - how a pod went */
+#include "lib/api/pod/pod.h"
+#include "lib/api/pod/pod_records.h"
+#include "lib/api/value/rows.h"
+
+/* clang-format off */
+static const struct field container_state_running_fields[] = {
+    OPAQUE(TIME, "startedAt", ALWAYS,
+        HELP("Since when.")),
+};
+static OPAQUE_RECORD(container_state_running,
+       "io.k8s.api.core.v1.ContainerStateRunning",
+       HELP("It runs."));
+
+static const struct field container_state_terminated_fields[] = {
+    OPAQUE(INT, "exitCode", ALWAYS | REQUIRED,
+        HELP("What it ended with; 128 and the signal where it was killed.")),
+    OPAQUE(STRING, "reason", 0,
+        HELP("One word, for programs, on why it is so.")),
+    OPAQUE(TIME, "startedAt", ALWAYS,
+        HELP("When it began.")),
+    OPAQUE(TIME, "finishedAt", ALWAYS,
+        HELP("When it ended.")),
+    OPAQUE(STRING, "containerID", 0,
+        HELP("Its id.")),
+    OPAQUE(STRING, "message", 0,
+        HELP("A sentence, for people, on why it is so.")),
+    OPAQUE(INT, "signal", 0,
+        HELP("What killed it.")),
+};
+static OPAQUE_RECORD(container_state_terminated,
+       "io.k8s.api.core.v1.ContainerStateTerminated",
+       HELP("It has ended."));
+
+static const struct field container_state_waiting_fields[] = {
+    OPAQUE(STRING, "message", 0,
+        HELP("A sentence, for people, on why it is so.")),
+    OPAQUE(STRING, "reason", 0,
+        HELP("One word, for programs, on why it is so.")),
+};
+static OPAQUE_RECORD(container_state_waiting,
+       "io.k8s.api.core.v1.ContainerStateWaiting",
+       HELP("It has not begun."));
+
+static const struct field container_state_fields[] = {
+    OPAQUE_OBJECT("running", container_state_running, 0,
+        HELP("It runs.")),
+    OPAQUE_OBJECT("terminated", container_state_terminated, 0,
+        HELP("It has ended.")),
+    OPAQUE_OBJECT("waiting", container_state_waiting, 0,
+        HELP("It has not begun.")),
+};
+static OPAQUE_RECORD(container_state, "io.k8s.api.core.v1.ContainerState",
+       HELP("How a container is: one of these."));
+
+static const struct field linux_container_user_fields[] = {
+    OPAQUE(INT64, "gid", ALWAYS | REQUIRED,
+        HELP("Its group.")),
+    OPAQUE(INT64, "uid", ALWAYS | REQUIRED,
+        HELP("Its user.")),
+    OPAQUE_LIST(INT64, "supplementalGroups", 0,
+        HELP("Further groups.")),
+};
+static OPAQUE_RECORD(linux_container_user,
+       "io.k8s.api.core.v1.LinuxContainerUser",
+       HELP("Who the process is."));
+
+static const struct field container_user_fields[] = {
+    OPAQUE_OBJECT("linux", linux_container_user, 0,
+        HELP("On Linux.")),
+};
+static OPAQUE_RECORD(container_user, "io.k8s.api.core.v1.ContainerUser",
+       HELP("Who the process is."));
+
+static const struct field resource_health_fields[] = {
+    OPAQUE(STRING, "resourceID", ALWAYS | REQUIRED,
+        HELP("The device.")),
+    OPAQUE(STRING, "health", 0,
+        HELP("Healthy, Unhealthy or Unknown.")),
+};
+static OPAQUE_RECORD(resource_health, "io.k8s.api.core.v1.ResourceHealth",
+       HELP("How a device is."));
+
+static const struct field resource_status_fields[] = {
+    OPAQUE(STRING, "name", ALWAYS | REQUIRED,
+        HELP("The resource.")),
+    OPAQUE_OBJECTS("resources", resource_health, 0, APPLY_BY_KEY("resourceID"),
+        HELP("Its devices.")),
+};
+static OPAQUE_RECORD(resource_status, "io.k8s.api.core.v1.ResourceStatus",
+       HELP("How devices are."));
+
+static const struct field volume_mount_status_fields[] = {
+    OPAQUE(STRING, "name", ALWAYS | REQUIRED,
+        HELP("The volume, as the pod calls it.")),
+    OPAQUE(STRING, "mountPath", ALWAYS | REQUIRED,
+        HELP("Where.")),
+    OPAQUE(BOOL, "readOnly", 0,
+        HELP("Mounted for reading alone.")),
+    OPAQUE(STRING, "recursiveReadOnly", KEPT,
+        HELP("Disabled, IfPossible or Enabled.")),
+};
+static OPAQUE_RECORD(volume_mount_status,
+       "io.k8s.api.core.v1.VolumeMountStatus",
+       HELP("Where a volume appears."));
+
+static const struct field container_status_fields[] = {
+    OPAQUE(STRING, "name", ALWAYS | REQUIRED,
+        HELP("Its name.")),
+    OPAQUE_OBJECT("state", container_state, ALWAYS,
+        HELP("How it is now.")),
+    OPAQUE_OBJECT("lastState", container_state, ALWAYS,
+        HELP("How it was before.")),
+    OPAQUE(BOOL, "ready", ALWAYS | REQUIRED,
+        HELP("Whether it is ready.")),
+    OPAQUE(INT, "restartCount", ALWAYS | REQUIRED,
+        HELP("How often it was started again; never, here.")),
+    OPAQUE(STRING, "image", ALWAYS | REQUIRED,
+        HELP("The image.")),
+    OPAQUE(STRING, "imageID", ALWAYS | REQUIRED,
+        HELP("The image, exactly; none here.")),
+    OPAQUE(STRING, "containerID", 0,
+        HELP("Its id.")),
+    OPAQUE_MAP(QUANTITY, "allocatedResources", 0,
+        HELP("What the node has given it.")),
+    OPAQUE_OBJECTS("allocatedResourcesStatus", resource_status, 0,
+        BY_KEY("name"),
+        HELP("How its devices are.")),
+    OPAQUE_OBJECT("resources", resources, 0,
+        HELP("What it has now.")),
+    OPAQUE(BOOL, "started", KEPT,
+        HELP("Whether it has started.")),
+    OPAQUE_OBJECT("user", container_user, 0,
+        HELP("Who the process is.")),
+    OPAQUE_OBJECTS("volumeMounts", volume_mount_status, 0, BY_KEY("mountPath"),
+        HELP("Where volumes appear.")),
+};
+static OPAQUE_RECORD(container_status, "io.k8s.api.core.v1.ContainerStatus",
+       HELP("How a container is."));
+
+static const struct field host_ip_fields[] = {
+    OPAQUE(STRING, "ip", ALWAYS | REQUIRED,
+        HELP("The address.")),
+};
+static OPAQUE_RECORD(host_ip, "io.k8s.api.core.v1.HostIP",
+       HELP("An address of the node."));
+
+static const struct field pod_ip_fields[] = {
+    OPAQUE(STRING, "ip", ALWAYS | REQUIRED,
+        HELP("The address.")),
+};
+static OPAQUE_RECORD(pod_ip, "io.k8s.api.core.v1.PodIP",
+       HELP("An address of the pod."));
+
+static const struct field pod_condition_fields[] = {
+    STRING("type", pod_condition, type, ALWAYS | REQUIRED,
+        OFTEN("PodScheduled", "Ready", "Initialized", "ContainersReady"),
+        HELP("PodScheduled, Initialized, Ready, DisruptionTarget or the "
+             "like.")),
+    STRING("status", pod_condition, status, ALWAYS | REQUIRED,
+        OFTEN("True", "False", "Unknown"),
+        HELP("True, False or Unknown.")),
+    TIME("lastProbeTime", pod_condition, last_probe_at_us, ALWAYS,
+        HELP("When it was last looked at.")),
+    TIME("lastTransitionTime", pod_condition, last_transition_at_us, ALWAYS,
+        HELP("When the status last changed.")),
+    STRING("reason", pod_condition, reason, 0,
+        OFTEN("Unschedulable", "SchedulingGated"),
+        HELP("One word, for programs, on why it is so.")),
+    STRING("message", pod_condition, message, 0,
+        HELP("A sentence, for people, on why it is so.")),
+};
+static RECORD(pod_condition, pod_condition, "io.k8s.api.core.v1.PodCondition",
+       HELP("One thing that is known about a pod."));
+
+static const struct field pod_resource_claim_status_fields[] = {
+    OPAQUE(STRING, "name", ALWAYS | REQUIRED,
+        HELP("As the pod calls it.")),
+    OPAQUE(STRING, "resourceClaimName", KEPT,
+        HELP("The claim.")),
+};
+static OPAQUE_RECORD(pod_resource_claim_status,
+       "io.k8s.api.core.v1.PodResourceClaimStatus",
+       HELP("A claim that was made for a pod."));
+
+static const struct field pod_status_fields[] = {
+    STRING("phase", pod_status, phase, 0,
+        ONE_OF("Failed", "Pending", "Running", "Succeeded", "Unknown"),
+        HELP("Pending, Running, Succeeded, Failed or Unknown.")),
+    OBJECTS("conditions", pod_status, conditions, pod_condition, 0,
+        BY_KEY("type"), HELP("What is true of the pod, and since when.")),
+    OPAQUE(STRING, "hostIP", 0,
+        HELP("The address of its node.")),
+    STRING("nominatedNodeName", pod_status, nominated_node_name, 0,
+        HELP("The node where others are being moved out of its way.")),
+    OPAQUE(STRING, "podIP", 0,
+        HELP("Its address; it has that of its node.")),
+    OPAQUE_OBJECTS("podIPs", pod_ip, 0, BY_KEY("ip"),
+        HELP("Its addresses.")),
+    TIME("startTime", pod_status, start_at_us, KEPT,
+        HELP("When the agent took the pod.")),
+    OBJECTS("containerStatuses", pod_status, container_statuses,
+        container_status, TREE,
+        HELP("How its container is.")),
+    STRING("qosClass", pod_status, qos_class, 0,
+        ONE_OF("BestEffort", "Burstable", "Guaranteed"),
+        HELP("Guaranteed, Burstable or BestEffort, by its requests and "
+             "limits.")),
+    OPAQUE_OBJECTS("ephemeralContainerStatuses", container_status, 0,
+        HELP("None here.")),
+    OPAQUE_OBJECTS("hostIPs", host_ip, 0, PATCH_BY_KEY("ip"),
+        HELP("Addresses of its node.")),
+    OPAQUE_OBJECTS("initContainerStatuses", container_status, 0,
+        HELP("None here.")),
+    STRING("message", pod_status, message, 0,
+        HELP("A sentence on why it is so.")),
+    STRING("reason", pod_status, reason, 0, HELP("One word on why it is so.")),
+    OPAQUE(STRING, "resize", 0,
+        HELP("How far a change of resources is.")),
+    OPAQUE_OBJECTS("resourceClaimStatuses", pod_resource_claim_status,
+        RETAIN_KEYS, BY_KEY("name"),
+        HELP("Claims that were made for it.")),
+    OBJECT("allocation", pod_status, allocation, allocation, OPTIONAL | KILN,
+        HELP("The exact cores, memory nodes and devices, set by the binding.")),
+    OBJECT("observed", pod_status, observed, observed, OPTIONAL | KILN,
+        HELP("What the agent found the process to have.")),
+    OBJECT("usage", pod_status, usage, pod_usage, OPTIONAL | KILN,
+        HELP("What the process used, so far or in all.")),
+};
+RECORD(pod_status, pod_status, "io.k8s.api.core.v1.PodStatus",
+       HELP("How a pod is."));
+/* clang-format on */

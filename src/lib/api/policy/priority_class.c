@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/policy/priority_class.h"
+#include "lib/api/object/check.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/value/rows.h"
+#include "lib/base/arena.h"
+#include "lib/json/json.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* clang-format off */
+static const struct field priority_class_fields[] = {
+    TYPE_META,
+    METADATA(priority_class),
+    INT("value", priority_class, value, ALWAYS | REQUIRED,
+        HELP("The priority of pods of this class.")),
+    BOOL("globalDefault", priority_class, global_default, 0,
+        HELP("The class of pods that name none.")),
+    STRING("description", priority_class, description, 0,
+        HELP("When to use this class.")),
+    STRING("preemptionPolicy", priority_class, preemption_policy, KEPT,
+        ONE_OF("Never", "PreemptLowerPriority"),
+        HELP("Whether pods of this class may displace others.")),
+};
+RECORD(priority_class, priority_class,
+       "io.k8s.api.scheduling.v1.PriorityClass",
+       HELP("A name for a priority of pods."));
+/* clang-format on */
+
+const struct priority_class *
+priority_class_of(const struct object *object)
+{
+    return object->view;
+}
+
+#define HIGHEST_OF_USERS 1000000000
+
+static const struct {
+    const char *name;
+    int64_t value;
+} of_the_system[] = {
+    {"system-cluster-critical", 2000000000},
+    {"system-node-critical", 2000001000},
+};
+
+static void
+set_defaults(struct arena *arena, struct json *class)
+{
+    if (*check_text(class, "preemptionPolicy") == '\0')
+        json_set_string(arena,
+                        class,
+                        "preemptionPolicy",
+                        "PreemptLowerPriority");
+}
+
+static void
+prepare(struct arena *arena, struct json *class, const struct json *old)
+{
+    meta_prepare(&priority_class_kind, arena, class, old);
+    if (old == NULL)
+        json_set_int(arena, json_get(class, "metadata"), "generation", 1);
+}
+
+static void
+check_system_class(struct causes *c, const struct json *class)
+{
+    const char *name = json_path_text(class, "metadata.name");
+    const char *why =
+        arena_printf(c->arena, "%s is not a known system priority class", name);
+
+    for (size_t i = 0; i < ARRAY_SIZE(of_the_system); i++) {
+        if (strcmp(of_the_system[i].name, name) != 0)
+            continue;
+        if (json_get_int(class, "value", 0) != of_the_system[i].value)
+            why = arena_printf(c->arena,
+                               "value of %s PriorityClass must be %" PRId64,
+                               name,
+                               of_the_system[i].value);
+        else if (json_is_true(json_get(class, "globalDefault")))
+            why = arena_printf(c->arena,
+                               "globalDefault of %s PriorityClass must be "
+                               "false",
+                               name);
+        else
+            return;
+    }
+    causes_add(c,
+               CAUSE_FORBIDDEN,
+               "metadata.name",
+               NULL,
+               "priority class names with 'system-' prefix are reserved for "
+               "system use only. error: %s",
+               why);
+}
+
+static void
+validate(struct causes *c, const struct json *class, const struct json *old)
+{
+    const char *name = json_path_text(class, "metadata.name");
+
+    meta_check(c, &priority_class_kind, NAME_DNS_SUBDOMAIN, class, old);
+    if (old != NULL) {
+        if (json_get_int(class, "value", 0) != json_get_int(old, "value", 0))
+            causes_add(c,
+                       CAUSE_FORBIDDEN,
+                       "value",
+                       NULL,
+                       "may not be changed in an update.");
+        check_immutable(c, class, old, "preemptionPolicy");
+        return;
+    }
+    if (name != NULL && strncmp(name, "system-", 7) == 0)
+        check_system_class(c, class);
+    else if (json_get_int(class, "value", 0) > HIGHEST_OF_USERS)
+        causes_add(c,
+                   CAUSE_FORBIDDEN,
+                   "value",
+                   NULL,
+                   "maximum allowed value of a user defined priority is %d",
+                   HIGHEST_OF_USERS);
+    check_given_one_of(c,
+                       class,
+                       "preemptionPolicy",
+                       CHECK_VALUES("PreemptLowerPriority", "Never"));
+}
+
+const struct kind priority_class_kind = {
+    .group = "scheduling.k8s.io",
+    .version = "v1",
+    .api_version = "scheduling.k8s.io/v1",
+    .name = "PriorityClass",
+    .list_name = "PriorityClassList",
+    .plural = "priorityclasses",
+    .singular = "priorityclass",
+    .short_names = (const char *const[]){"pc", NULL},
+    .flags = KIND_UNCONDITIONAL_UPDATE,
+    .record = &priority_class_record,
+    .set_defaults = set_defaults,
+    .prepare = prepare,
+    .validate = validate,
+};

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* priority_class.h - a name for a priority */
+#pragma once
+
+#include "lib/api/object/meta.h"
+
+struct object;
+
+struct priority_class {
+    struct meta meta;
+    int64_t value;
+    bool global_default;
+    const char *description;
+    const char *preemption_policy;
+};
+
+extern const struct record priority_class_record;
+
+const struct priority_class *priority_class_of(const struct object *object);

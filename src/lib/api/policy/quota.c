@@ -1,0 +1,647 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/policy/quota.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/api/object/check.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/value/resource_name.h"
+#include "lib/base/arena.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+#define CLASS_SUFFIX ".storageclass.storage.k8s.io/"
+
+void
+quota_amounts_init(struct quota_amounts *amounts, struct arena *arena)
+{
+    *amounts = (struct quota_amounts){.arena = arena};
+}
+
+static struct quota_amount *
+find(const struct quota_amounts *amounts, const char *name)
+{
+    for (unsigned i = 0; i < amounts->count; i++)
+        if (strcmp(amounts->items[i].name, name) == 0)
+            return &amounts->items[i];
+    return NULL;
+}
+
+static struct quota_amount *
+make(struct quota_amounts *amounts, const char *name)
+{
+    struct quota_amount *found = find(amounts, name);
+
+    if (found != NULL)
+        return found;
+    if (amounts->count == amounts->capacity) {
+        unsigned capacity = amounts->capacity ? amounts->capacity * 2 : 16;
+        struct quota_amount *longer =
+            arena_new_array(amounts->arena, struct quota_amount, capacity);
+
+        if (amounts->count > 0)
+            memcpy(longer, amounts->items, amounts->count * sizeof(*longer));
+        amounts->items = longer;
+        amounts->capacity = capacity;
+    }
+    found = &amounts->items[amounts->count++];
+    *found = (struct quota_amount){.name = arena_strdup(amounts->arena, name)};
+    return found;
+}
+
+static void
+add(struct quota_amounts *amounts,
+    const char *name,
+    const struct quantity *amount)
+{
+    quantity_add(&make(amounts, name)->amount, amount);
+}
+
+void
+quota_amounts_add(struct quota_amounts *amounts,
+                  const char *name,
+                  const struct quantity *amount)
+{
+    add(amounts, name, amount);
+}
+
+void
+quota_amounts_subtract(struct quota_amounts *amounts,
+                       const char *name,
+                       const struct quantity *amount)
+{
+    quantity_subtract(&make(amounts, name)->amount, amount);
+}
+
+static void
+add_one(struct quota_amounts *amounts, const char *name)
+{
+    struct quantity one = quantity_of(1, QUANTITY_DECIMAL_SI);
+
+    add(amounts, name, &one);
+}
+
+/* "count/pods", "count/jobs.batch" */
+static void
+add_object(struct quota_amounts *amounts, const struct kind *kind)
+{
+    add_one(amounts,
+            kind->group[0] == '\0'
+                ? arena_printf(amounts->arena, "count/%s", kind->plural)
+                : arena_printf(amounts->arena,
+                               "count/%s.%s",
+                               kind->plural,
+                               kind->group));
+}
+
+/* --- pods ----------------------------------------------------------------- */
+
+static void
+add_list(struct quota_amounts *amounts, const struct json *list)
+{
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        struct quantity q;
+        const char *text = json_text(list->members[i].value);
+
+        if (text != NULL && quantity_parse(text, &q) == 0)
+            add(amounts, list->members[i].name, &q);
+    }
+}
+
+static void
+raise_to(struct quota_amounts *amounts, const struct quota_amounts *least)
+{
+    for (unsigned i = 0; i < least->count; i++) {
+        struct quota_amount *a = make(amounts, least->items[i].name);
+
+        if (quantity_compare(&a->amount, &least->items[i].amount) < 0)
+            a->amount = least->items[i].amount;
+    }
+}
+
+/* What a pod asks for as a whole: its containers together with those that stay
+ * beside them, or the largest step before, and its overhead. `list`:
+ * "requests" or "limits".
+ */
+static void
+add_asked(struct quota_amounts *amounts,
+          const struct json *spec,
+          const char *list)
+{
+    const struct json *containers = json_get(spec, "containers");
+    const struct json *before = json_get(spec, "initContainers");
+    struct quota_amounts beside, largest;
+
+    quota_amounts_init(&beside, amounts->arena);
+    quota_amounts_init(&largest, amounts->arena);
+    for (uint32_t i = 0; i < json_count(before); i++) {
+        const struct json *c = json_at(before, i);
+        const struct json *asked = json_get(json_get(c, "resources"), list);
+        struct quota_amounts step;
+
+        if (strcmp(check_text(c, "restartPolicy"), "Always") == 0) {
+            add_list(&beside, asked);
+            raise_to(&largest, &beside);
+            continue;
+        }
+        quota_amounts_init(&step, amounts->arena);
+        for (unsigned k = 0; k < beside.count; k++)
+            add(&step, beside.items[k].name, &beside.items[k].amount);
+        add_list(&step, asked);
+        raise_to(&largest, &step);
+    }
+    for (uint32_t i = 0; i < json_count(containers); i++)
+        add_list(amounts,
+                 json_get(json_get(json_at(containers, i), "resources"), list));
+    for (unsigned k = 0; k < beside.count; k++)
+        add(amounts, beside.items[k].name, &beside.items[k].amount);
+    raise_to(amounts, &largest);
+    add_list(amounts, json_get(spec, "overhead"));
+}
+
+static bool
+is_basic(const char *name)
+{
+    return strcmp(name, "cpu") == 0 || strcmp(name, "memory") == 0
+           || strcmp(name, "ephemeral-storage") == 0;
+}
+
+/* By the names that quotas have for them. */
+static void
+add_by_quota_names(struct quota_amounts *amounts,
+                   const struct quota_amounts *requests,
+                   const struct quota_amounts *limits)
+{
+    for (unsigned i = 0; i < requests->count; i++) {
+        const struct quota_amount *r = &requests->items[i];
+        bool is_huge = resource_name_is_hugepages(r->name);
+
+        if (is_basic(r->name) || is_huge)
+            add(amounts, r->name, &r->amount);
+        if (is_basic(r->name) || is_huge || resource_name_is_extended(r->name))
+            add(amounts,
+                arena_printf(amounts->arena, "requests.%s", r->name),
+                &r->amount);
+    }
+    for (unsigned i = 0; i < limits->count; i++)
+        if (is_basic(limits->items[i].name))
+            add(amounts,
+                arena_printf(amounts->arena,
+                             "limits.%s",
+                             limits->items[i].name),
+                &limits->items[i].amount);
+}
+
+static bool
+takes_room(const struct json *pod, int64_t now_us)
+{
+    const char *phase = check_text(json_get(pod, "status"), "phase");
+    const char *deleted =
+        check_text(json_get(pod, "metadata"), "deletionTimestamp");
+    int64_t until_us;
+
+    if (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)
+        return false;
+    return *deleted == '\0' || time_parse(deleted, &until_us) < 0
+           || until_us > now_us;
+}
+
+static void
+add_pod(struct quota_amounts *amounts, const struct json *pod, int64_t now_us)
+{
+    const struct json *spec = json_get(pod, "spec");
+    struct quota_amounts requests, limits;
+
+    if (!takes_room(pod, now_us))
+        return;
+    quota_amounts_init(&requests, amounts->arena);
+    quota_amounts_init(&limits, amounts->arena);
+    add_asked(&requests, spec, "requests");
+    add_asked(&limits, spec, "limits");
+    add_one(amounts, "pods");
+    add_by_quota_names(amounts, &requests, &limits);
+}
+
+/* --- claims --------------------------------------------------------------- */
+
+static void
+add_claim(struct quota_amounts *amounts, const struct json *claim)
+{
+    const struct json *spec = json_get(claim, "spec");
+    const char *class = check_text(spec, "storageClassName");
+    const char *text =
+        check_text(json_get_path(spec, "resources.requests"), "storage");
+    struct quantity size = {0};
+
+    add_one(amounts, "persistentvolumeclaims");
+    if (*class != '\0')
+        add_one(amounts,
+                arena_printf(amounts->arena,
+                             "%s" CLASS_SUFFIX "persistentvolumeclaims",
+                             class));
+    if (quantity_parse(text, &size) < 0)
+        return;
+    add(amounts, "requests.storage", &size);
+    if (*class != '\0')
+        add(amounts,
+            arena_printf(amounts->arena,
+                         "%s" CLASS_SUFFIX "requests.storage",
+                         class),
+            &size);
+}
+
+void
+quota_add_usage(struct quota_amounts *amounts,
+                const struct kind *kind,
+                const struct json *object,
+                int64_t now_us)
+{
+    add_object(amounts, kind);
+    if (kind == &pod_kind)
+        add_pod(amounts, object, now_us);
+    else if (kind == &persistent_volume_claim_kind)
+        add_claim(amounts, object);
+    else if (kind == &config_map_kind || kind == &resource_quota_kind)
+        add_one(amounts, kind->plural);
+}
+
+/* --- scopes --------------------------------------------------------------- */
+
+static bool
+has_other_namespaces(const struct json *terms, const char *inner)
+{
+    for (uint32_t i = 0; i < json_count(terms); i++) {
+        const struct json *term = json_at(terms, i);
+
+        if (inner != NULL)
+            term = json_get(term, inner);
+        if (json_count(json_get(term, "namespaces")) > 0
+            || json_get(term, "namespaceSelector") != NULL)
+            return true;
+    }
+    return false;
+}
+
+static bool
+crosses_namespaces(const struct json *spec)
+{
+    static const char *const parts[] = {"podAffinity", "podAntiAffinity"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        const struct json *part =
+            json_get(json_get(spec, "affinity"), parts[i]);
+
+        if (has_other_namespaces(
+                json_get(part,
+                         "requiredDuringSchedulingIgnoredDuringExecution"),
+                NULL)
+            || has_other_namespaces(
+                json_get(part,
+                         "preferredDuringSchedulingIgnoredDuringExecution"),
+                "podAffinityTerm"))
+            return true;
+    }
+    return false;
+}
+
+static bool
+is_best_effort(const struct json *spec)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    static const char *const kinds_of[] = {"requests", "limits"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        const struct json *list = json_get(spec, lists[i]);
+
+        for (uint32_t k = 0; k < json_count(list); k++)
+            for (size_t n = 0; n < ARRAY_SIZE(kinds_of); n++) {
+                const struct json *asked =
+                    json_get(json_get(json_at(list, k), "resources"),
+                             kinds_of[n]);
+
+                if (quantity_text_milli(check_text(asked, "cpu")) > 0
+                    || quantity_text_value(check_text(asked, "memory")) > 0)
+                    return false;
+            }
+    }
+    return true;
+}
+
+static bool
+holds(const struct json *list, const char *text)
+{
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (strcmp(json_at(list, i)->text, text) == 0)
+            return true;
+    return false;
+}
+
+/* Of the scope PriorityClass. */
+static bool
+class_matches(const struct json *requirement, const char *class)
+{
+    const char *op = check_text(requirement, "operator");
+    const struct json *values = json_get(requirement, "values");
+
+    if (strcmp(op, "Exists") == 0)
+        return *class != '\0';
+    if (strcmp(op, "DoesNotExist") == 0)
+        return *class == '\0';
+    if (strcmp(op, "NotIn") == 0)
+        return !holds(values, class);
+    return *class != '\0' && holds(values, class);
+}
+
+static bool
+scope_matches(const char *scope,
+              const struct json *requirement,
+              const struct json *spec)
+{
+    const char *class = check_text(spec, "priorityClassName");
+    bool ends = check_is_set(spec, "activeDeadlineSeconds")
+                && json_get_int(spec, "activeDeadlineSeconds", 0) >= 0;
+
+    if (strcmp(scope, "Terminating") == 0)
+        return ends;
+    if (strcmp(scope, "NotTerminating") == 0)
+        return !ends;
+    if (strcmp(scope, "BestEffort") == 0)
+        return is_best_effort(spec);
+    if (strcmp(scope, "NotBestEffort") == 0)
+        return !is_best_effort(spec);
+    if (strcmp(scope, "CrossNamespacePodAffinity") == 0)
+        return crosses_namespaces(spec);
+    if (strcmp(scope, "PriorityClass") == 0)
+        return requirement == NULL ? *class != '\0'
+                                   : class_matches(requirement, class);
+    return false;
+}
+
+bool
+quota_covers(const struct json *quota,
+             const struct kind *kind,
+             const struct json *object)
+{
+    const struct json *scopes = json_get_path(quota, "spec.scopes");
+    const struct json *selector =
+        json_get_path(quota, "spec.scopeSelector.matchExpressions");
+    const struct json *spec = json_get(object, "spec");
+
+    if (json_count(scopes) + json_count(selector) == 0)
+        return true;
+    if (kind != &pod_kind)
+        return false;
+    for (uint32_t i = 0; i < json_count(scopes); i++)
+        if (!scope_matches(json_at(scopes, i)->text, NULL, spec))
+            return false;
+    for (uint32_t i = 0; i < json_count(selector); i++)
+        if (!scope_matches(check_text(json_at(selector, i), "scopeName"),
+                           json_at(selector, i),
+                           spec))
+            return false;
+    return true;
+}
+
+/* --- charging ------------------------------------------------------------- */
+
+static int
+compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The names that a quota limits, in order. */
+static const char **
+sorted_names(struct arena *arena, const struct json *hard)
+{
+    uint32_t n = json_count(hard);
+    const char **names = arena_new_array(arena, const char *, n + 1);
+
+    for (uint32_t i = 0; i < n; i++)
+        names[i] = hard->members[i].name;
+    if (n > 1)
+        qsort(names, n, sizeof(*names), compare_names);
+    return names;
+}
+
+static bool
+is_demanded(const char *name)
+{
+    static const char *const names[] = {
+        "cpu",
+        "limits.cpu",
+        "limits.memory",
+        "memory",
+        "requests.cpu",
+        "requests.memory",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static bool
+container_says(const struct json *container, const char *name)
+{
+    const struct json *resources = json_get(container, "resources");
+
+    if (strncmp(name, "limits.", 7) == 0)
+        return json_get(json_get(resources, "limits"), name + 7) != NULL;
+    if (strncmp(name, "requests.", 9) == 0)
+        name += 9;
+    return json_get(json_get(resources, "requests"), name) != NULL;
+}
+
+/* " for: a,b", or nothing when all containers say it. */
+static void
+add_silent(struct strbuf *words,
+           const struct json *list,
+           const char *name,
+           unsigned *count)
+{
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (!container_says(json_at(list, i), name))
+            strbuf_printf(words,
+                          "%s%s",
+                          (*count)++ > 0 ? "," : "",
+                          check_text(json_at(list, i), "name"));
+}
+
+/* Every container says what the quota limits; else what is missing. */
+static const char *
+missing(struct arena *arena, const struct json *hard, const struct json *spec)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    const char **names = sorted_names(arena, hard);
+
+    for (uint32_t i = 0; i < json_count(hard); i++) {
+        CLEANUP_STRBUF struct strbuf who = STRBUF_INIT;
+        unsigned count = 0;
+
+        if (!is_demanded(names[i]))
+            continue;
+        add_silent(&who, json_get(spec, "containers"), names[i], &count);
+        add_silent(&who, json_get(spec, "initContainers"), names[i], &count);
+        if (count > 0)
+            strbuf_printf(&words,
+                          "%s%s for: %s",
+                          words.length > 0 ? "; " : "must specify ",
+                          names[i],
+                          who.text);
+    }
+    return words.length > 0 ? arena_strdup(arena, words.text) : NULL;
+}
+
+/* The three lists of what is exceeded. */
+struct excess {
+    struct strbuf requested;
+    struct strbuf used;
+    struct strbuf limited;
+};
+
+static void
+add_pair(struct strbuf *list, const char *name, const struct quantity *amount)
+{
+    char text[QUANTITY_TEXT_SIZE];
+
+    quantity_format(amount, text);
+    strbuf_printf(list, "%s%s=%s", list->length > 0 ? "," : "", name, text);
+}
+
+static const char *
+say_excess(struct arena *arena, const char *quota_name, struct excess *e)
+{
+    const char *words = NULL;
+
+    if (e->requested.length > 0)
+        words = arena_printf(arena,
+                             "exceeded quota: %s, requested: %s, used: %s, "
+                             "limited: %s",
+                             quota_name,
+                             e->requested.text,
+                             e->used.text,
+                             e->limited.text);
+    strbuf_fini(&e->requested);
+    strbuf_fini(&e->used);
+    strbuf_fini(&e->limited);
+    return words;
+}
+
+static const char *
+charge(struct arena *arena,
+       const struct json *quota,
+       const struct quota_amounts *taken,
+       struct json *used)
+{
+    const struct json *hard = json_get_path(quota, "status.hard");
+    const char **names = sorted_names(arena, hard);
+    struct excess e = {STRBUF_INIT, STRBUF_INIT, STRBUF_INIT};
+
+    for (uint32_t i = 0; i < json_count(hard); i++) {
+        const struct quota_amount *t = find(taken, names[i]);
+        struct quantity limit = {0}, before = {0}, after;
+        char text[QUANTITY_TEXT_SIZE];
+
+        if (t == NULL || quantity_sign(&t->amount) == 0)
+            continue;
+        quantity_parse(check_text(hard, names[i]), &limit);
+        quantity_parse(check_text(used, names[i]), &before);
+        after = before;
+        quantity_add(&after, &t->amount);
+        if (quantity_compare(&after, &limit) > 0) {
+            add_pair(&e.requested, names[i], &t->amount);
+            add_pair(&e.used, names[i], &before);
+            add_pair(&e.limited, names[i], &limit);
+        }
+        quantity_format(&after, text);
+        json_set_string(arena, used, names[i], text);
+    }
+    return say_excess(arena,
+                      check_text(json_get(quota, "metadata"), "name"),
+                      &e);
+}
+
+/* Names that the object takes and whose use nobody has counted yet. */
+static const char *
+uncounted(struct arena *arena,
+          const struct json *quota,
+          const struct quota_amounts *taken)
+{
+    CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
+    const struct json *hard = json_get_path(quota, "status.hard");
+    const struct json *used = json_get_path(quota, "status.used");
+
+    for (uint32_t i = 0; i < json_count(hard); i++) {
+        const char *name = hard->members[i].name;
+
+        if (find(taken, name) != NULL && json_get(used, name) == NULL)
+            strbuf_printf(&names, "%s%s", names.length > 0 ? "," : "", name);
+    }
+    if (names.length == 0)
+        return NULL;
+    return arena_printf(arena,
+                        "status unknown for quota: %s, resources: %s",
+                        check_text(json_get(quota, "metadata"), "name"),
+                        names.text);
+}
+
+const struct json *
+quota_charge(struct arena *arena,
+             const struct json *quota,
+             const struct kind *kind,
+             const struct json *object,
+             int64_t now_us,
+             const char **ret_why)
+{
+    const struct json *hard = json_get_path(quota, "status.hard");
+    const struct json *before = json_get_path(quota, "status.used");
+    struct json *used =
+        before != NULL ? json_dup(arena, before) : json_object(arena);
+    struct quota_amounts taken;
+    const char *words;
+
+    if (!quota_covers(quota, kind, object))
+        return before;
+    quota_amounts_init(&taken, arena);
+    quota_add_usage(&taken, kind, object, now_us);
+    words = kind == &pod_kind ? missing(arena, hard, json_get(object, "spec"))
+                              : NULL;
+    if (words != NULL)
+        words = arena_printf(arena,
+                             "failed quota: %s: %s",
+                             check_text(json_get(quota, "metadata"), "name"),
+                             words);
+    if (words == NULL)
+        words = uncounted(arena, quota, &taken);
+    if (words == NULL)
+        words = charge(arena, quota, &taken, used);
+    if (words == NULL)
+        return used;
+    *ret_why = words;
+    return NULL;
+}
+
+struct json *
+quota_used(struct arena *arena,
+           const struct json *hard,
+           const struct quota_amounts *amounts)
+{
+    struct json *used = json_object(arena);
+
+    for (uint32_t i = 0; i < json_count(hard); i++) {
+        const char *name = hard->members[i].name;
+        const struct quota_amount *a = find(amounts, name);
+        char text[QUANTITY_TEXT_SIZE] = "0";
+
+        if (a != NULL)
+            quantity_format(&a->amount, text);
+        json_set_string(arena, used, name, text);
+    }
+    return used;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* persistent_volume_claim.h - a wish for storage, and the volume it got
+ *
+ * kiln.hpc/uid and kiln.hpc/gid say whose the volume will be that is made for
+ * it.
+ */
+#pragma once
+
+#include "lib/api/object/meta.h"
+#include "lib/api/value/selector.h"
+
+struct object;
+
+struct persistent_volume_claim_spec {
+    LIST_OF(const char *) access_modes;
+    struct string_map requests;
+    const char *volume_name;
+    const char *storage_class; /* NULL: not said; "": none */
+    const char *volume_mode;
+    const struct label_selector *selector;
+};
+
+struct persistent_volume_claim_status {
+    const char *phase; /* Pending, Bound, Lost */
+};
+
+struct persistent_volume_claim {
+    struct meta meta;
+    struct persistent_volume_claim_spec spec;
+    struct persistent_volume_claim_status status;
+};
+
+extern const struct record persistent_volume_claim_record;
+extern const struct record persistent_volume_claim_template_record;
+
+const struct persistent_volume_claim *
+persistent_volume_claim_of(const struct object *object);
+
+/* Its class, "" for none; what it asks for in bytes. */
+const char *
+persistent_volume_claim_class(const struct persistent_volume_claim *c);
+int64_t persistent_volume_claim_bytes(const struct persistent_volume_claim *c);
+
+/* Bound for good, both ways. */
+bool persistent_volume_claim_is_bound(const struct persistent_volume_claim *c);
+
+/* The node that a scheduler chose for it, or NULL. */
+const char *
+persistent_volume_claim_node(const struct persistent_volume_claim *c);
+
+#define ANNOTATION_STORAGE_CLASS  "volume.beta.kubernetes.io/storage-class"
+#define ANNOTATION_SELECTED_NODE  "volume.kubernetes.io/selected-node"
+#define ANNOTATION_PROVISIONER    "volume.kubernetes.io/storage-provisioner"
+#define ANNOTATION_BIND_COMPLETED "pv.kubernetes.io/bind-completed"
+#define ANNOTATION_GID            "kiln.hpc/gid"
+
+/* What the scheduler and the loops say by annotations of a claim, and whom its
+ * volume will belong to: no user's to write. NULL-terminated.
+ */
+extern const char *const claim_system_annotations[];
+
+/* Whether a user asked for it, for himself or by a pod; else it is one that an
+ * administrator made for whoever may use it.
+ */
+bool claim_is_of_a_user(const struct object *claim);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* storage_class.h - a kind of storage: who makes its volumes, and when */
+#pragma once
+
+#include "lib/api/object/meta.h"
+
+struct object;
+
+struct topology_requirement {
+    const char *key;
+    LIST_OF(const char *) values;
+};
+
+struct topology_term {
+    LIST_OF(struct topology_requirement) labels;
+};
+
+struct storage_class {
+    struct meta meta;
+    const char *provisioner;
+    const char *reclaim_policy;
+    const char *volume_binding_mode; /* Immediate, WaitForFirstConsumer */
+    LIST_OF(struct topology_term) allowed_topologies;
+};
+
+extern const struct record storage_class_record;
+
+const struct storage_class *storage_class_of(const struct object *object);
+
+/* Bound when a pod that uses it has a node. */
+bool storage_class_waits(const struct storage_class *class);
+bool storage_class_provisions(const struct storage_class *class);
+bool storage_class_is_scratch(const struct storage_class *class);
+
+/* Whether a volume can be made for nodes with these labels. */
+bool storage_class_allows(const struct storage_class *class,
+                          const struct string_map *labels);
+
+/* The agents' own provisioner; and the one that stands for none. */
+#define PROVISIONER_SCRATCH "kiln.hpc/node-local"
+#define PROVISIONER_NONE    "kubernetes.io/no-provisioner"
+
+/* The class that is there from the beginning. */
+#define STORAGE_CLASS_SCRATCH "node-local"

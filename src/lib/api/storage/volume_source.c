@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/storage/volume_source.h"
+
+#include "lib/api/object/check.h"
+#include "lib/api/object/object_reference.h"
+#include "lib/base/macro.h"
+
+/* The records of a source that a pod names by itself, and of the same one as
+ * a PersistentVolume names it. A pod's secret is in its own namespace; a
+ * PersistentVolume has none, and says where its secret is, by a record of its
+ * own or by the rows at the end.
+ */
+#define OF_BOTH(r, name, rows, secret, ...)                             \
+    static const struct field r##_volume_source_fields[] = {            \
+        rows(local_object_reference),                                   \
+    };                                                                  \
+    OPAQUE_RECORD(r##_volume_source,                                    \
+                  "io.k8s.api.core.v1." name "VolumeSource",            \
+                  HELP(NOT_SERVED));                                    \
+    static const struct field r##_persistent_volume_source_fields[] = { \
+        rows(secret),                                                   \
+        ##__VA_ARGS__};                                                 \
+    OPAQUE_RECORD(r##_persistent_volume_source,                         \
+                  "io.k8s.api.core.v1." name "PersistentVolumeSource",  \
+                  HELP(NOT_SERVED))
+#define NOT_SERVED "A volume of that kind; stored, and not served here."
+
+/* clang-format off */
+static const struct field aws_elastic_block_store_volume_source_fields[] = {
+    OPAQUE(STRING, "volumeID", ALWAYS | REQUIRED,
+        HELP("The volume, as its provider calls it.")),
+    OPAQUE(STRING, "fsType", 0,
+        HELP("The file system on it, such as ext4.")),
+    OPAQUE(INT, "partition", 0,
+        HELP("The partition; 0 is the whole.")),
+    OPAQUE(BOOL, "readOnly", 0,
+        HELP("Mounted for reading alone.")),
+};
+OPAQUE_RECORD(aws_elastic_block_store_volume_source,
+       "io.k8s.api.core.v1.AWSElasticBlockStoreVolumeSource",
+       HELP(NOT_SERVED));
+
+static const struct field azure_disk_volume_source_fields[] = {
+    OPAQUE(STRING, "diskName", ALWAYS | REQUIRED,
+        HELP("The disk, by name.")),
+    OPAQUE(STRING, "diskURI", ALWAYS | REQUIRED,
+        HELP("The disk, by address.")),
+    OPAQUE(STRING, "cachingMode", KEPT,
+        ONE_OF("None", "ReadOnly", "ReadWrite"),
+        HELP("None, ReadOnly or ReadWrite.")),
+    OPAQUE(STRING, "fsType", KEPT,
+        HELP("The file system on it, such as ext4.")),
+    OPAQUE(STRING, "kind", KEPT, ONE_OF("Dedicated", "Managed", "Shared"),
+        HELP("The kind of object.")),
+    OPAQUE(BOOL, "readOnly", KEPT,
+        HELP("Mounted for reading alone.")),
+};
+OPAQUE_RECORD(azure_disk_volume_source,
+       "io.k8s.api.core.v1.AzureDiskVolumeSource",
+       HELP(NOT_SERVED));
+
+#define AZURE_FILE_ROWS(unused)                                        \
+    OPAQUE(STRING, "secretName", ALWAYS | REQUIRED,                    \
+        HELP("The secret, by name.")),                                 \
+    OPAQUE(STRING, "shareName", ALWAYS | REQUIRED,                     \
+        HELP("The share, by name.")),                                  \
+    OPAQUE(BOOL, "readOnly", 0,                                        \
+        HELP("Mounted for reading alone."))
+OF_BOTH(azure_file, "AzureFile", AZURE_FILE_ROWS, secret_reference,
+    OPAQUE(STRING, "secretNamespace", KEPT,
+        HELP("The namespace of the secret.")));
+
+#define CEPH_FS_ROWS(secret)                                           \
+    OPAQUE_LIST(STRING, "monitors", ALWAYS | REQUIRED,                 \
+        HELP("Addresses of the monitors.")),                           \
+    OPAQUE(STRING, "path", 0,                                          \
+        HELP("The path.")),                                            \
+    OPAQUE(BOOL, "readOnly", 0,                                        \
+        HELP("Mounted for reading alone.")),                           \
+    OPAQUE(STRING, "secretFile", 0,                                    \
+        HELP("The file with the secret.")),                            \
+    OPAQUE_OBJECT("secretRef", secret, 0,                              \
+        HELP("The secret with the credentials.")),                     \
+    OPAQUE(STRING, "user", 0,                                          \
+        HELP("The user to come as."))
+OF_BOTH(ceph_fs, "CephFS", CEPH_FS_ROWS, secret_reference);
+
+#define CINDER_ROWS(secret)                                            \
+    OPAQUE(STRING, "volumeID", ALWAYS | REQUIRED,                      \
+        HELP("The volume, as its provider calls it.")),                \
+    OPAQUE(STRING, "fsType", 0,                                        \
+        HELP("The file system on it, such as ext4.")),                 \
+    OPAQUE(BOOL, "readOnly", 0,                                        \
+        HELP("Mounted for reading alone.")),                           \
+    OPAQUE_OBJECT("secretRef", secret, 0,                              \
+        HELP("The secret with the credentials."))
+OF_BOTH(cinder, "Cinder", CINDER_ROWS, secret_reference);
+
+static const struct field fc_volume_source_fields[] = {
+    OPAQUE(STRING, "fsType", 0,
+        HELP("The file system on it, such as ext4.")),
+    OPAQUE(INT, "lun", KEPT,
+        HELP("The number of the unit.")),
+    OPAQUE(BOOL, "readOnly", 0,
+        HELP("Mounted for reading alone.")),
+    OPAQUE_LIST(STRING, "targetWWNs", 0,
+        HELP("Names of the targets.")),
+    OPAQUE_LIST(STRING, "wwids", 0,
+        HELP("Names of the volume.")),
+};
+OPAQUE_RECORD(fc_volume_source, "io.k8s.api.core.v1.FCVolumeSource",
+       HELP(NOT_SERVED));
+
+#define FLEX_ROWS(secret)                                              \
+    OPAQUE(STRING, "driver", ALWAYS | REQUIRED,                        \
+        HELP("The driver that serves it.")),                           \
+    OPAQUE(STRING, "fsType", 0,                                        \
+        HELP("The file system on it, such as ext4.")),                 \
+    OPAQUE_MAP(STRING, "options", 0,                                   \
+        HELP("Options for the driver.")),                              \
+    OPAQUE(BOOL, "readOnly", 0,                                        \
+        HELP("Mounted for reading alone.")),                           \
+    OPAQUE_OBJECT("secretRef", secret, 0,                              \
+        HELP("The secret with the credentials."))
+OF_BOTH(flex, "Flex", FLEX_ROWS, secret_reference);
+
+static const struct field flocker_volume_source_fields[] = {
+    OPAQUE(STRING, "datasetName", 0,
+        HELP("The dataset, by name.")),
+    OPAQUE(STRING, "datasetUUID", 0,
+        HELP("The dataset, by its uuid.")),
+};
+OPAQUE_RECORD(flocker_volume_source, "io.k8s.api.core.v1.FlockerVolumeSource",
+       HELP(NOT_SERVED));
+
+static const struct field gce_persistent_disk_volume_source_fields[] = {
+    OPAQUE(STRING, "pdName", ALWAYS | REQUIRED,
+        HELP("The disk, by name.")),
+    OPAQUE(STRING, "fsType", 0,
+        HELP("The file system on it, such as ext4.")),
+    OPAQUE(INT, "partition", 0,
+        HELP("The partition; 0 is the whole.")),
+    OPAQUE(BOOL, "readOnly", 0,
+        HELP("Mounted for reading alone.")),
+};
+OPAQUE_RECORD(gce_persistent_disk_volume_source,
+       "io.k8s.api.core.v1.GCEPersistentDiskVolumeSource",
+       HELP(NOT_SERVED));
+
+#define GLUSTERFS_ROWS(unused)                                         \
+    OPAQUE(STRING, "endpoints", ALWAYS | REQUIRED,                     \
+        HELP("The object with the endpoints.")),                       \
+    OPAQUE(STRING, "path", ALWAYS | REQUIRED,                          \
+        HELP("The path.")),                                            \
+    OPAQUE(BOOL, "readOnly", 0,                                        \
+        HELP("Mounted for reading alone."))
+OF_BOTH(glusterfs, "Glusterfs", GLUSTERFS_ROWS, secret_reference,
+    OPAQUE(STRING, "endpointsNamespace", KEPT,
+        HELP("The namespace of that object.")));
+
+static const struct field host_path_volume_source_fields[] = {
+    OPAQUE(STRING, "path", ALWAYS | REQUIRED,
+        HELP("The path.")),
+    OPAQUE(STRING, "type", KEPT,
+        ONE_OF("", "BlockDevice", "CharDevice", "Directory",
+            "DirectoryOrCreate", "File", "FileOrCreate", "Socket"),
+        HELP("What must be there: Directory, File and so on.")),
+};
+OPAQUE_RECORD(host_path_volume_source,
+       "io.k8s.api.core.v1.HostPathVolumeSource",
+       HELP("A path of the node."));
+
+#define ISCSI_ROWS(secret)                                             \
+    OPAQUE(STRING, "iqn", ALWAYS | REQUIRED,                           \
+        HELP("The name of the target.")),                              \
+    OPAQUE(INT, "lun", ALWAYS | REQUIRED,                              \
+        HELP("The number of the unit.")),                              \
+    OPAQUE(STRING, "targetPortal", ALWAYS | REQUIRED,                  \
+        HELP("Address and port of the target.")),                      \
+    OPAQUE(BOOL, "chapAuthDiscovery", 0,                               \
+        HELP("CHAP when looking for targets.")),                       \
+    OPAQUE(BOOL, "chapAuthSession", 0,                                 \
+        HELP("CHAP for the session.")),                                \
+    OPAQUE(STRING, "fsType", 0,                                        \
+        HELP("The file system on it, such as ext4.")),                 \
+    OPAQUE(STRING, "initiatorName", KEPT,                              \
+        HELP("The name to come under.")),                              \
+    OPAQUE(STRING, "iscsiInterface", 0,                                \
+        HELP("The interface, such as default or tcp.")),               \
+    OPAQUE_LIST(STRING, "portals", 0,                                  \
+        HELP("Further addresses of the target.")),                     \
+    OPAQUE(BOOL, "readOnly", 0,                                        \
+        HELP("Mounted for reading alone.")),                           \
+    OPAQUE_OBJECT("secretRef", secret, 0,                              \
+        HELP("The secret with the credentials."))
+OF_BOTH(iscsi, "ISCSI", ISCSI_ROWS, secret_reference);
+
+static const struct field nfs_volume_source_fields[] = {
+    OPAQUE(STRING, "path", ALWAYS | REQUIRED,
+        HELP("What the server exports.")),
+    OPAQUE(STRING, "server", ALWAYS | REQUIRED,
+        HELP("The host that serves it.")),
+    OPAQUE(BOOL, "readOnly", 0,
+        HELP("Mounted for reading alone.")),
+};
+OPAQUE_RECORD(nfs_volume_source, "io.k8s.api.core.v1.NFSVolumeSource",
+       HELP("A directory of an NFS server."));
+
+static const struct field photon_persistent_disk_volume_source_fields[] = {
+    OPAQUE(STRING, "pdID", ALWAYS | REQUIRED,
+        HELP("The disk, by its id.")),
+    OPAQUE(STRING, "fsType", 0,
+        HELP("The file system on it, such as ext4.")),
+};
+OPAQUE_RECORD(photon_persistent_disk_volume_source,
+       "io.k8s.api.core.v1.PhotonPersistentDiskVolumeSource",
+       HELP(NOT_SERVED));
+
+static const struct field portworx_volume_source_fields[] = {
+    OPAQUE(STRING, "volumeID", ALWAYS | REQUIRED,
+        HELP("The volume, as its provider calls it.")),
+    OPAQUE(STRING, "fsType", 0,
+        HELP("The file system on it, such as ext4.")),
+    OPAQUE(BOOL, "readOnly", 0,
+        HELP("Mounted for reading alone.")),
+};
+OPAQUE_RECORD(portworx_volume_source,
+       "io.k8s.api.core.v1.PortworxVolumeSource",
+       HELP(NOT_SERVED));
+
+static const struct field quobyte_volume_source_fields[] = {
+    OPAQUE(STRING, "registry", ALWAYS | REQUIRED,
+        HELP("Addresses of the registry.")),
+    OPAQUE(STRING, "volume", ALWAYS | REQUIRED,
+        HELP("The volume, by name.")),
+    OPAQUE(STRING, "group", 0,
+        HELP("The group.")),
+    OPAQUE(BOOL, "readOnly", 0,
+        HELP("Mounted for reading alone.")),
+    OPAQUE(STRING, "tenant", 0,
+        HELP("The tenant.")),
+    OPAQUE(STRING, "user", 0,
+        HELP("The user to come as.")),
+};
+OPAQUE_RECORD(quobyte_volume_source, "io.k8s.api.core.v1.QuobyteVolumeSource",
+       HELP(NOT_SERVED));
+
+#define RBD_ROWS(secret)                                               \
+    OPAQUE(STRING, "image", ALWAYS | REQUIRED,                         \
+        HELP("The image.")),                                           \
+    OPAQUE_LIST(STRING, "monitors", ALWAYS | REQUIRED,                 \
+        HELP("Addresses of the monitors.")),                           \
+    OPAQUE(STRING, "fsType", 0,                                        \
+        HELP("The file system on it, such as ext4.")),                 \
+    OPAQUE(STRING, "keyring", 0,                                       \
+        HELP("The file with the keyring.")),                           \
+    OPAQUE(STRING, "pool", 0,                                          \
+        HELP("The pool it is in.")),                                   \
+    OPAQUE(BOOL, "readOnly", 0,                                        \
+        HELP("Mounted for reading alone.")),                           \
+    OPAQUE_OBJECT("secretRef", secret, 0,                              \
+        HELP("The secret with the credentials.")),                     \
+    OPAQUE(STRING, "user", 0,                                          \
+        HELP("The user to come as."))
+OF_BOTH(rbd, "RBD", RBD_ROWS, secret_reference);
+
+#define SCALE_IO_ROWS(secret)                                          \
+    OPAQUE(STRING, "gateway", ALWAYS | REQUIRED,                       \
+        HELP("Address of the gateway.")),                              \
+    OPAQUE_OBJECT("secretRef", secret, REQUIRED,                       \
+        HELP("The secret with the credentials.")),                     \
+    OPAQUE(STRING, "system", ALWAYS | REQUIRED,                        \
+        HELP("The storage system.")),                                  \
+    OPAQUE(STRING, "fsType", 0,                                        \
+        HELP("The file system on it, such as ext4.")),                 \
+    OPAQUE(STRING, "protectionDomain", 0,                              \
+        HELP("The protection domain.")),                               \
+    OPAQUE(BOOL, "readOnly", 0,                                        \
+        HELP("Mounted for reading alone.")),                           \
+    OPAQUE(BOOL, "sslEnabled", 0,                                      \
+        HELP("Whether TLS is spoken.")),                               \
+    OPAQUE(STRING, "storageMode", 0,                                   \
+        HELP("Thick or thin.")),                                       \
+    OPAQUE(STRING, "storagePool", 0,                                   \
+        HELP("The pool of the domain.")),                              \
+    OPAQUE(STRING, "volumeName", 0,                                    \
+        HELP("The volume, by name."))
+OF_BOTH(scale_io, "ScaleIO", SCALE_IO_ROWS, secret_reference);
+
+#define STORAGE_OS_ROWS(secret)                                        \
+    OPAQUE(STRING, "fsType", 0,                                        \
+        HELP("The file system on it, such as ext4.")),                 \
+    OPAQUE(BOOL, "readOnly", 0,                                        \
+        HELP("Mounted for reading alone.")),                           \
+    OPAQUE_OBJECT("secretRef", secret, 0,                              \
+        HELP("The secret with the credentials.")),                     \
+    OPAQUE(STRING, "volumeName", 0,                                    \
+        HELP("The volume, by name.")),                                 \
+    OPAQUE(STRING, "volumeNamespace", 0,                               \
+        HELP("The namespace of the volume."))
+OF_BOTH(storage_os, "StorageOS", STORAGE_OS_ROWS, object_reference);
+
+static const struct field vsphere_virtual_disk_volume_source_fields[] = {
+    OPAQUE(STRING, "volumePath", ALWAYS | REQUIRED,
+        HELP("The path of the volume.")),
+    OPAQUE(STRING, "fsType", 0,
+        HELP("The file system on it, such as ext4.")),
+    OPAQUE(STRING, "storagePolicyID", 0,
+        HELP("The policy, by id.")),
+    OPAQUE(STRING, "storagePolicyName", 0,
+        HELP("The policy, by name.")),
+};
+OPAQUE_RECORD(vsphere_virtual_disk_volume_source,
+       "io.k8s.api.core.v1.VsphereVirtualDiskVolumeSource",
+       HELP(NOT_SERVED));
+/* clang-format on */
+
+/* --- warnings ------------------------------------------------------------- */
+
+static const struct {
+    const char *volume;
+    const char *words;
+} old_volumes[] = {
+    {"photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"},
+    {"gitRepo", "deprecated in v1.11"},
+    {"scaleIO", "deprecated in v1.16, non-functional in v1.22+"},
+    {"flocker", "deprecated in v1.22, non-functional in v1.25+"},
+    {"storageos", "deprecated in v1.22, non-functional in v1.25+"},
+    {"quobyte", "deprecated in v1.22, non-functional in v1.25+"},
+    {"glusterfs", "deprecated in v1.25, non-functional in v1.26+"},
+    {"cephfs", "deprecated in v1.28, non-functional in v1.31+"},
+    {"rbd", "deprecated in v1.28, non-functional in v1.31+"},
+};
+
+void
+volume_source_warn(struct causes *c, const struct json *volume)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(old_volumes); i++)
+        if (check_is_set(volume, old_volumes[i].volume))
+            causes_warn(c, old_volumes[i].volume, "%s", old_volumes[i].words);
+}
