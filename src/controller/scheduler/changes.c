@@ -157,7 +157,7 @@ room_freed(struct scheduler *s, const struct object *object)
     struct pod_view *pod = pod_view_new(object, s->resources);
 
     cache_remove_pod(s->cache, pod);
-    phantom_rise(s, object);
+    phantom_rise(&s->phantoms, object);
     adoption_forget(s->adoption, pod);
     queue_event(s->queue, &event_assigned_pod_delete, object, NULL);
     if (pod->has_required_anti_affinity)
@@ -233,21 +233,21 @@ node_changed(struct scheduler *s,
     unsigned n;
 
     if (new_object == NULL) {
-        phantom_follow(s, old_object, NULL);
+        phantom_follow(&s->phantoms, old_object, NULL);
         cache_remove_node(s->cache, old_object->meta->name);
         queue_event(s->queue, &event_node_delete, old_object, NULL);
         return;
     }
     if (old_object == NULL) {
         cache_set_node(s->cache, new_object);
-        phantom_follow(s, NULL, new_object);
+        phantom_follow(&s->phantoms, NULL, new_object);
         adoption_add_node(s->adoption, new_object->meta->name);
         queue_event(s->queue, &event_node_add, NULL, new_object);
         return;
     }
     n = events_of_node_update(old_object, new_object, events);
     cache_set_node(s->cache, new_object);
-    phantom_follow(s, old_object, new_object);
+    phantom_follow(&s->phantoms, old_object, new_object);
     for (unsigned i = 0; i < n; i++) {
         if (events[i].actions == ACTION_UPDATE_NODE_ALLOCATABLE)
             adoption_add_node(s->adoption, new_object->meta->name);

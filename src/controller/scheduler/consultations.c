@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/consultations.h"
 
-#include "controller/scheduler/assignments.h"
 #include "controller/scheduler/consultation.h"
 #include "controller/scheduler/counsel.h"
 #include "controller/scheduler/extenders/extender.h"
@@ -35,7 +34,7 @@ free_all(struct list *list)
     {
         struct consultation *c = container_of(link, struct consultation, link);
 
-        assignment_abandon(c->a);
+        c->owner->settings.abandon(c->a);
         consultation_free(c);
     }
 }

@@ -35,7 +35,8 @@ struct consultations_settings {
     struct clock *clock;
     struct names *reasons;
     const struct node_view *(*find_node)(const char *name, void *context);
-    void (*ready)(void *context); /* one can be taken */
+    void (*ready)(void *context);          /* one can be taken */
+    void (*abandon)(struct assignment *a); /* frees one that is still parked */
     void *context;
 };
 

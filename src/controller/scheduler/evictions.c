@@ -5,8 +5,6 @@
 #include <stdio.h>
 
 #include "controller/scheduler/framework/pod_view.h"
-#include "controller/scheduler/meters.h"
-#include "controller/scheduler/recorder.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
@@ -104,17 +102,16 @@ removed(const struct client_reply *reply, void *context)
     bool has_failed = pod_removal_error(reply, &err) < 0;
 
     v->removal = NULL;
-    meters_eviction(e->settings.meters,
-                    !has_failed,
-                    clock_monotonic_us(e->settings.clock) - v->began_us);
     if (has_failed)
         log_warning("pod '%s' was to make room for another but stays: %s",
                     v->key,
                     err.text);
     map_remove(e->under_way, v->key);
     count_for(e, v->preemptor, -1);
-    if (has_failed)
-        e->settings.failed(v->preemptor, e->settings.context);
+    e->settings.ended(v->preemptor,
+                      has_failed,
+                      clock_monotonic_us(e->settings.clock) - v->began_us,
+                      e->settings.context);
     eviction_free(v);
 }
 
@@ -143,11 +140,7 @@ evictions_add(struct evictions *e,
                         preemptor->name,
                         preemptor->uid != NULL ? preemptor->uid : "",
                         node_name);
-    recorder_event(e->settings.recorder,
-                   victim,
-                   "Normal",
-                   "Preempted",
-                   message);
+    e->settings.begins(victim, message, e->settings.context);
     why = xasprintf("%s: preempting to accommodate a higher priority pod",
                     preemptor->pod->spec.scheduler_name);
     v->removal = pod_removal_begin(e->settings.client,

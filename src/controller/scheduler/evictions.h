@@ -10,23 +10,26 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "lib/base/macro.h"
 
 struct client;
 struct clock;
 struct evictions;
-struct meters;
 struct pod_view;
-struct recorder;
 
 struct evictions_settings {
     struct client *client;
     struct clock *clock;
-    struct recorder *recorder;
-    struct meters *meters;
-    /* A victim stays: whoever wants its place has to look for another. */
-    void (*failed)(const struct pod_view *preemptor, void *context);
+    /* Begins: the message is for the victim's event. Ended: when it has failed
+     * the victim stays, and the preemptor has to find another place.
+     */
+    void (*begins)(struct pod_view *victim, const char *message, void *context);
+    void (*ended)(const struct pod_view *preemptor,
+                  bool has_failed,
+                  int64_t took_us,
+                  void *context);
     void *context;
 };
 

@@ -3,7 +3,7 @@
 
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/meter_families.h"
-#include "controller/scheduler/scheduler.h"
+#include "controller/scheduler/scheduler_counts.h"
 #include "controller/scheduler/steps.h"
 #include "lib/base/alloc.h"
 #include "lib/base/list.h"

@@ -6,7 +6,6 @@
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/queue.h"
-#include "controller/scheduler/scheduler_state.h"
 #include "lib/api/node/allocation.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
@@ -88,7 +87,7 @@ is_whole(const struct remnant *remnant)
 
 /* A pod as it was, as far as it counts. NULL: it makes no sense. */
 static struct pod_view *
-make_phantom(struct scheduler *s,
+make_phantom(const struct phantoms *p,
              const struct object *node,
              const char *uid,
              const struct remnant *remnant)
@@ -111,46 +110,46 @@ make_phantom(struct scheduler *s,
         return NULL;
     }
     pod = object_new(&pod_kind, tree);
-    view = pod_view_new(pod, s->resources);
+    view = pod_view_new(pod, p->resources);
     object_unref(pod);
     return view;
 }
 
 static void
-rise(struct scheduler *s,
+rise(const struct phantoms *p,
      const struct object *node,
      const char *uid,
      const struct remnant *remnant)
 {
     CLEANUP(pod_view_unrefp)
-    struct pod_view *pod = make_phantom(s, node, uid, remnant);
+    struct pod_view *pod = make_phantom(p, node, uid, remnant);
 
-    if (pod != NULL && cache_find_pod(s->cache, pod) == NULL)
-        cache_set_pod(s->cache, pod, node->meta->name);
+    if (pod != NULL && cache_find_pod(p->cache, pod) == NULL)
+        cache_set_pod(p->cache, pod, node->meta->name);
 }
 
 static void
-lay(struct scheduler *s,
+lay(const struct phantoms *p,
     const struct object *node,
     const char *uid,
     const struct remnant *remnant)
 {
     CLEANUP(pod_view_unrefp)
-    struct pod_view *pod = make_phantom(s, node, uid, remnant);
+    struct pod_view *pod = make_phantom(p, node, uid, remnant);
 
-    if (pod == NULL || !cache_remove_pod(s->cache, pod))
+    if (pod == NULL || !cache_remove_pod(p->cache, pod))
         return;
-    queue_event(s->queue, &event_assigned_pod_delete, pod->object, NULL);
+    queue_event(p->queue, &event_assigned_pod_delete, pod->object, NULL);
 }
 
-typedef void each_fn(struct scheduler *s,
+typedef void each_fn(const struct phantoms *p,
                      const struct object *node,
                      const char *uid,
                      const struct remnant *remnant);
 
 /* Calls for what is left on `node` and not on `other` (or NULL). */
 static void
-visit_difference(struct scheduler *s,
+visit_difference(const struct phantoms *p,
                  const struct object *node,
                  const struct object *other,
                  each_fn *each)
@@ -161,29 +160,29 @@ visit_difference(struct scheduler *s,
         const char *uid = n->status.remnants.items[i].key;
 
         if (other == NULL || node_find_remnant(node_of(other), uid) == NULL)
-            each(s, node, uid, &n->status.remnants.items[i].value);
+            each(p, node, uid, &n->status.remnants.items[i].value);
     }
 }
 
 void
-phantom_follow(struct scheduler *s,
+phantom_follow(const struct phantoms *p,
                const struct object *old_node,
                const struct object *new_node)
 {
-    visit_difference(s, old_node, new_node, lay);
-    visit_difference(s, new_node, old_node, rise);
+    visit_difference(p, old_node, new_node, lay);
+    visit_difference(p, new_node, old_node, rise);
 }
 
 void
-phantom_rise(struct scheduler *s, const struct object *pod)
+phantom_rise(const struct phantoms *p, const struct object *pod)
 {
     const struct node_view *v =
-        cache_find_node(s->cache, pod_of(pod)->spec.node_name);
+        cache_find_node(p->cache, pod_of(pod)->spec.node_name);
     const struct remnant *remnant =
         v != NULL && v->node != NULL
             ? node_find_remnant(v->node, pod->meta->uid)
             : NULL;
 
     if (remnant != NULL)
-        rise(s, v->object, pod->meta->uid, remnant);
+        rise(p, v->object, pod->meta->uid, remnant);
 }

@@ -9,13 +9,22 @@
  */
 #pragma once
 
+struct cache;
+struct names;
 struct object;
-struct scheduler;
+struct queue;
+
+/* Where those pods are kept, and who is told when one has ended. */
+struct phantoms {
+    struct cache *cache;
+    struct queue *queue;
+    struct names *resources;
+};
 
 /* The node says that more is left, or less. Either may be NULL. */
-void phantom_follow(struct scheduler *s,
+void phantom_follow(const struct phantoms *p,
                     const struct object *old_node,
                     const struct object *new_node);
 
 /* The pod has gone from the API, perhaps by force. */
-void phantom_rise(struct scheduler *s, const struct object *pod);
+void phantom_rise(const struct phantoms *p, const struct object *pod);

@@ -84,11 +84,24 @@ call_ended(const struct dispatch_kind *kind,
 }
 
 static void
-preemption_failed(const struct pod_view *preemptor, void *context)
+eviction_begins(struct pod_view *victim, const char *message, void *context)
 {
     const struct scheduler *s = context;
 
-    queue_activate(s->queue, preemptor->namespace, preemptor->name);
+    recorder_event(s->recorder, victim, "Normal", "Preempted", message);
+}
+
+static void
+eviction_ended(const struct pod_view *preemptor,
+               bool has_failed,
+               int64_t took_us,
+               void *context)
+{
+    const struct scheduler *s = context;
+
+    meters_eviction(s->meters, !has_failed, took_us);
+    if (has_failed)
+        queue_activate(s->queue, preemptor->namespace, preemptor->name);
 }
 
 static const struct node_view *
@@ -113,6 +126,7 @@ make_extenders(struct scheduler *s)
         .reasons = s->reasons,
         .find_node = find_node,
         .ready = pod_activated,
+        .abandon = assignment_abandon,
         .context = s,
     });
     s->binders = binders_new(&(struct binders_settings){
@@ -186,14 +200,18 @@ make_rooms(struct scheduler *s)
         .component =
             set->component != NULL ? set->component : SCHEDULER_DEFAULT_NAME,
     });
+    s->phantoms = (struct phantoms){
+        .cache = s->cache,
+        .queue = s->queue,
+        .resources = s->resources,
+    };
     s->adoption = adoption_new(set->client, set->clock, s->cache);
     s->meters = meters_new(set->metrics);
     s->evictions = evictions_new(&(struct evictions_settings){
         .client = set->client,
         .clock = set->clock,
-        .recorder = s->recorder,
-        .meters = s->meters,
-        .failed = preemption_failed,
+        .begins = eviction_begins,
+        .ended = eviction_ended,
         .context = s,
     });
     s->objects = map_new();

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "controller/scheduler/scheduler_counts.h"
 #include "lib/base/macro.h"
 
 struct client;
@@ -109,12 +110,6 @@ void scheduler_storage_changed(struct scheduler *s,
                                const struct object *new_object);
 
 /* Look */
-struct scheduler_counts {
-    uint64_t attempts, scheduled, unschedulable, errors;
-    size_t active, backoff, sleeping, gated, in_flight, binding;
-    size_t parked; /* in flight, until extenders have answered */
-    size_t nodes, pods, assumed;
-};
 struct scheduler_counts scheduler_count(const struct scheduler *s);
 
 /* Why a waiting pod is not running, in words; what it lacks on the nodes that

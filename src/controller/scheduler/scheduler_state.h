@@ -13,6 +13,7 @@
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/snapshot.h"
 #include "controller/scheduler/meters.h"
+#include "controller/scheduler/phantom.h"
 #include "controller/scheduler/scheduler.h"
 #include "controller/scheduler/steps.h"
 #include "lib/base/random.h"
@@ -54,6 +55,7 @@ struct scheduler {
     struct dispatcher *dispatcher;
     struct recorder *recorder;
     struct adoption *adoption;
+    struct phantoms phantoms;
     struct evictions *evictions;
     struct volume_calls *volume_calls;
     struct meters *meters;
