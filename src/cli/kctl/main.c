@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/kctl/command.h"
-#include "cli/kctl/kctl.h"
+#include "cli/kctl/client/kctl.h"
+#include "cli/kctl/verbs/command.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/spelling.h"

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/kctl/client/kctl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/connect/connection.h"
+#include "lib/api/object/kind.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/spelling.h"
+#include "lib/client/errand.h"
+#include "lib/json/json.h"
+
+/* Names are compared with at most so many of those that are there. */
+#define MAX_CANDIDATES 1000
+
+void
+kctl_fini(struct kctl *kctl)
+{
+    connection_close(kctl->connection);
+    kctl->connection = NULL;
+}
+
+const char *
+kctl_namespace(const struct kctl *kctl)
+{
+    return kctl->namespace != NULL ? kctl->namespace : "default";
+}
+
+int
+kctl_open(struct kctl *kctl, struct error *err)
+{
+    if (kctl->connection != NULL)
+        return 0;
+    return connection_open(kctl->server,
+                           kctl->as_user,
+                           CONNECTION_OFTEN,
+                           &kctl->connection,
+                           err);
+}
+
+struct client *
+kctl_client(struct kctl *kctl)
+{
+    return connection_client(kctl->connection);
+}
+
+const char *
+kctl_label(const struct target_object *object, struct arena *arena)
+{
+    return arena_printf(arena, "%s/%s", object->kind->singular, object->name);
+}
+
+/* Calls */
+
+static void
+print_warnings(const struct errand *errand)
+{
+    for (char **w = errand->warnings; w != NULL && *w != NULL; w++)
+        fprintf(stderr, "kctl: warning: %s\n", *w);
+}
+
+static int
+call(struct kctl *kctl,
+     const struct client_request *request,
+     struct arena *arena,
+     struct errand *errand,
+     struct json **ret_answer,
+     struct error *err)
+{
+    struct client_request raw = *request;
+    int r = kctl_open(kctl, err);
+
+    if (r < 0)
+        return r;
+    raw.raw = true;
+    r = errand_run(kctl_client(kctl), NULL, &raw, errand, err);
+    print_warnings(errand);
+    if (r < 0)
+        return errand->code == 0 ? connection_advise(r, err) : r;
+    if (ret_answer == NULL)
+        return 0;
+    *ret_answer = NULL;
+    if (errand->length > 0 && errand->text[0] == '{')
+        *ret_answer =
+            json_parse(arena, errand->text, errand->length, NULL, NULL);
+    return 0;
+}
+
+static bool
+is_missing_name(const struct client_request *request,
+                const struct errand *errand)
+{
+    return errand->code == 404 && request->name != NULL
+           && errand->reason != NULL && strcmp(errand->reason, "NotFound") == 0;
+}
+
+/* The names of a collection's first objects. Nothing is said when they cannot
+ * be had: this only improves a message.
+ */
+static size_t
+list_names(struct kctl *kctl,
+           const struct client_request *missing,
+           struct arena *arena,
+           const char **names)
+{
+    CLEANUP_ERRAND struct errand errand = {0};
+    const struct client_request request = {
+        .verb = CLIENT_LIST,
+        .kind = missing->kind,
+        .namespace = missing->namespace,
+        .limit = MAX_CANDIDATES,
+    };
+    struct json *list = NULL;
+    const struct json *items;
+    size_t n = 0;
+
+    if (call(kctl, &request, arena, &errand, &list, NULL) < 0)
+        return 0;
+    items = json_get(list, "items");
+    for (uint32_t i = 0; i < json_count(items) && n < MAX_CANDIDATES; i++) {
+        const char *name = json_path_text(json_at(items, i), "metadata.name");
+
+        if (name != NULL)
+            names[n++] = name;
+    }
+    return n;
+}
+
+/* Those that the server has named: their numbers have no neighbours that
+ * could be meant.
+ */
+static bool
+is_numbered_job(const struct client_request *request)
+{
+    return request->kind == &job_kind && strncmp(request->name, "job-", 4) == 0
+           && request->name[4] != '\0'
+           && request->name[4 + strspn(request->name + 4, "0123456789")]
+                  == '\0';
+}
+
+static int
+refuse_missing(struct kctl *kctl,
+               const struct client_request *request,
+               struct error *err)
+{
+    if (is_numbered_job(request))
+        return error_set(err, -ENOENT, "job %s not found", request->name + 4);
+
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const char **names = arena_new_array(arena, const char *, MAX_CANDIDATES);
+    const size_t n = list_names(kctl, request, arena, names);
+    const char *near = spelling_nearest(request->name, names, n);
+
+    if (near != NULL)
+        return error_set(err,
+                         -ENOENT,
+                         "%s \"%s\" not found (did you mean \"%s\"?)",
+                         request->kind->singular,
+                         request->name,
+                         near);
+    if ((request->kind->flags & KIND_NAMESPACED) != 0
+        && request->namespace != NULL)
+        return error_set(err,
+                         -ENOENT,
+                         "%s \"%s\" not found in namespace \"%s\"",
+                         request->kind->singular,
+                         request->name,
+                         request->namespace);
+    return error_set(err,
+                     -ENOENT,
+                     "%s \"%s\" not found",
+                     request->kind->singular,
+                     request->name);
+}
+
+int
+kctl_call(struct kctl *kctl,
+          const struct client_request *request,
+          struct arena *arena,
+          struct json **ret_answer,
+          struct error *err)
+{
+    CLEANUP_ERRAND struct errand errand = {0};
+    int r = call(kctl, request, arena, &errand, ret_answer, err);
+
+    if (r < 0 && is_missing_name(request, &errand))
+        return refuse_missing(kctl, request, err);
+    return r;
+}
+
+int
+kctl_get(struct kctl *kctl,
+         const struct target_object *object,
+         struct arena *arena,
+         struct json **ret_object,
+         struct error *err)
+{
+    const struct client_request request = {
+        .verb = CLIENT_GET,
+        .kind = object->kind,
+        .namespace = object->namespace,
+        .name = object->name,
+    };
+
+    return kctl_call(kctl, &request, arena, ret_object, err);
+}
+
+int
+kctl_find(struct kctl *kctl,
+          const struct target_object *object,
+          struct arena *arena,
+          struct json **ret_object,
+          struct error *err)
+{
+    CLEANUP_ERRAND struct errand errand = {0};
+    const struct client_request request = {
+        .verb = CLIENT_GET,
+        .kind = object->kind,
+        .namespace = object->namespace,
+        .name = object->name,
+    };
+    int r = call(kctl, &request, arena, &errand, ret_object, err);
+
+    if (r < 0 && is_missing_name(&request, &errand)) {
+        *ret_object = NULL;
+        return 0;
+    }
+    return r;
+}
+
+int
+kctl_list(struct kctl *kctl,
+          const struct target_object *collection,
+          const char *label_selector,
+          const char *field_selector,
+          struct arena *arena,
+          struct json **ret_items,
+          struct error *err)
+{
+    struct client_request request = {
+        .verb = CLIENT_LIST,
+        .kind = collection->kind,
+        .namespace = collection->namespace,
+        .label_selector = label_selector,
+        .field_selector = field_selector,
+        .limit = KCTL_PAGE,
+    };
+    struct json *items = json_array(arena);
+
+    do {
+        struct json *page = NULL;
+        const struct json *more;
+        int r = kctl_call(kctl, &request, arena, &page, err);
+
+        if (r < 0)
+            return r;
+        more = json_get(page, "items");
+        for (uint32_t i = 0; i < json_count(more); i++)
+            json_append(arena, items, json_at(more, i));
+        request.continue_token = json_path_text(page, "metadata.continue");
+    } while (request.continue_token != NULL
+             && request.continue_token[0] != '\0');
+    *ret_items = items;
+    return 0;
+}
+
+int
+kctl_patch(struct kctl *kctl,
+           const struct target_object *object,
+           struct json *patch,
+           struct arena *arena,
+           struct json **ret_object,
+           struct error *err)
+{
+    const struct client_request request = {
+        .verb = CLIENT_MERGE_PATCH,
+        .kind = object->kind,
+        .namespace = object->namespace,
+        .name = object->name,
+        .body = patch,
+        .query = "fieldValidation=Strict",
+    };
+
+    return kctl_call(kctl, &request, arena, ret_object, err);
+}

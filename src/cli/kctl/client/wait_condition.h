@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wait_condition.h - wait for an object to become what one wants
+ *
+ * Follows the object by a watch, through restarts of the controller.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+struct json;
+struct kctl;
+struct target_object;
+
+/* Asked of each state of the object; NULL: it is not there. */
+typedef bool wait_condition_fn(const struct json *object, void *context);
+
+/* 0 when `is_met` says so; -ETIMEDOUT after timeout_us, if that is above 0. */
+int wait_for_condition(struct kctl *kctl,
+                       const struct target_object *object,
+                       int64_t timeout_us,
+                       wait_condition_fn *is_met,
+                       void *context,
+                       struct error *err);
+int wait_for_deletion(struct kctl *kctl,
+                      const struct target_object *object,
+                      int64_t timeout_us,
+                      struct error *err);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* documents.h - the objects in the files of -f: YAML or JSON, several in one,
+ * "-" for the standard input; a directory stands for its *.yaml, *.yml and
+ * *.json, by name; items of a List one by one
+ */
+#pragma once
+
+#include "cli/kctl/client/kctl.h"
+
+struct option_texts;
+
+struct document {
+    struct target_object target; /* name NULL: generateName */
+    struct json *object;
+    const char *source; /* "job.yaml, document 2" */
+};
+
+struct documents {
+    struct document *items; /* in the arena */
+    size_t count;
+    size_t capacity;
+};
+
+/* Reads them all, before anything is done with the first. Errors name the file
+ * and the document.
+ */
+int documents_read(struct kctl *kctl,
+                   const struct option_texts *files,
+                   struct arena *arena,
+                   struct documents *ret_documents,
+                   struct error *err);

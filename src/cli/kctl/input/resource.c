@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/kctl/input/resource.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/api/object/kind.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/macro.h"
+#include "lib/base/spelling.h"
+#include "lib/json/json.h"
+
+struct parse {
+    struct kctl *kctl;
+    struct arena *arena;
+    struct resources *into;
+    size_t capacity;
+};
+
+const struct kind *
+resource_kind(const char *name, struct error *err)
+{
+    const struct kind *kind = kind_find_any_name(name);
+    const char *names[2 * 64];
+    const char *near;
+    size_t n = 0;
+
+    if (kind != NULL)
+        return kind;
+    for (unsigned i = 0; i < n_kinds && n + 2 <= ARRAY_SIZE(names); i++) {
+        names[n++] = kinds[i]->plural;
+        names[n++] = kinds[i]->singular;
+    }
+    near = spelling_nearest(name, names, n);
+    if (near != NULL)
+        error_set(err,
+                  -EINVAL,
+                  "unknown resource type '%s' (did you mean '%s'?)",
+                  name,
+                  near);
+    else
+        error_set(err,
+                  -EINVAL,
+                  "unknown resource type '%s'; 'kctl api-resources' lists "
+                  "them",
+                  name);
+    return NULL;
+}
+
+static bool
+is_number(const char *text)
+{
+    return *text != '\0' && strspn(text, "0123456789") == strlen(text);
+}
+
+/* The job of that id. Most are named after it and live where we look. */
+static int
+find_job(struct parse *p, struct target_object *object, struct error *err)
+{
+    const char *id = object->name;
+    struct json *jobs = NULL;
+    struct json *job = NULL;
+    const struct target_object everywhere = {.kind = &job_kind};
+    struct target_object usual = *object;
+    int r;
+
+    usual.name = arena_printf(p->arena, "job-%s", id);
+    r = kctl_find(p->kctl, &usual, p->arena, &job, err);
+    if (r < 0)
+        return r;
+    if (json_get_int(json_get(job, "status"), "id", 0)
+        == strtoll(id, NULL, 10)) {
+        *object = usual;
+        return 0;
+    }
+    r = kctl_list(p->kctl,
+                  &everywhere,
+                  NULL,
+                  arena_printf(p->arena, "status.id=%s", id),
+                  p->arena,
+                  &jobs,
+                  err);
+    if (r < 0)
+        return r;
+    job = json_at(jobs, 0);
+    if (job == NULL) {
+        *object = usual; /* the verb finds that it is not there */
+        return 0;
+    }
+    object->name = json_path_text(job, "metadata.name");
+    object->namespace = json_path_text(job, "metadata.namespace");
+    return 0;
+}
+
+static void
+append(struct parse *p, const struct target_object *object)
+{
+    struct resources *all = p->into;
+
+    if (all->count == p->capacity) {
+        struct target_object *items;
+
+        p->capacity = p->capacity > 0 ? p->capacity * 2 : 8;
+        items = arena_new_array(p->arena, struct target_object, p->capacity);
+        if (all->count > 0)
+            memcpy(items, all->items, all->count * sizeof(*items));
+        all->items = items;
+    }
+    all->items[all->count++] = *object;
+}
+
+static int
+add(struct parse *p,
+    const struct kind *kind,
+    const char *name,
+    struct error *err)
+{
+    struct target_object object = {.kind = kind, .name = name};
+    int r = 0;
+
+    if ((kind->flags & KIND_NAMESPACED) != 0)
+        object.namespace = kctl_namespace(p->kctl);
+    if (kind == &job_kind && name != NULL && is_number(name))
+        r = find_job(p, &object, err);
+    if (r == 0)
+        append(p, &object);
+    return r;
+}
+
+/* "pod/a" */
+static int
+add_pair(struct parse *p, const char *text, struct error *err)
+{
+    const char *slash = strchr(text, '/');
+    const struct kind *kind =
+        resource_kind(arena_strndup(p->arena, text, (size_t)(slash - text)),
+                      err);
+
+    if (kind == NULL)
+        return -EINVAL;
+    if (slash[1] == '\0')
+        return error_set(err, -EINVAL, "'%s' lacks a name", text);
+    return add(p, kind, slash + 1, err);
+}
+
+/* "all" is several types. */
+static bool
+add_category(struct parse *p, const char *name)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < n_kinds; i++)
+        for (const char *const *c = kinds[i]->categories;
+             c != NULL && *c != NULL;
+             c++)
+            if (strcmp(*c, name) == 0)
+                any = add(p, kinds[i], NULL, NULL) == 0;
+    return any;
+}
+
+/* "pods" or "nodes,pods", with the names behind it or without. */
+static int
+add_type(struct parse *p,
+         const char *types,
+         int n_names,
+         char **names,
+         struct error *err)
+{
+    char *copy = arena_strdup(p->arena, types);
+    char *rest = NULL;
+    int r = 0;
+
+    for (char *type = strtok_r(copy, ",", &rest); type != NULL && r == 0;
+         type = strtok_r(NULL, ",", &rest)) {
+        const struct kind *kind;
+
+        if (n_names == 0 && add_category(p, type))
+            continue;
+        kind = resource_kind(type, err);
+        if (kind == NULL)
+            return -EINVAL;
+        if (n_names == 0)
+            r = add(p, kind, NULL, err);
+        for (int i = 0; i < n_names && r == 0; i++)
+            r = add(p, kind, names[i], err);
+    }
+    return r;
+}
+
+static int
+add_default(struct parse *p,
+            const struct kind *kind,
+            const char *text,
+            struct error *err)
+{
+    if (strchr(text, '/') != NULL)
+        return add_pair(p, text, err);
+    return add(p, kind, text, err);
+}
+
+/* "kctl drain node n7" and "kctl logs pod a" say the type, which is welcome
+ * though not needed.
+ */
+static bool
+is_needless_type(const struct kind *kind, int n_operands, char **operands)
+{
+    return n_operands > 1 && kind_find_any_name(operands[0]) == kind
+           && strchr(operands[0], '/') == NULL;
+}
+
+int
+resource_parse(struct kctl *kctl,
+               const struct kind *default_kind,
+               int n_operands,
+               char **operands,
+               struct arena *arena,
+               struct resources *ret_resources,
+               struct error *err)
+{
+    struct parse p = {.kctl = kctl, .arena = arena, .into = ret_resources};
+    int r = 0;
+    int i = 0;
+
+    memset(ret_resources, 0, sizeof(*ret_resources));
+    if (n_operands == 0)
+        return error_set(err,
+                         -EINVAL,
+                         default_kind != NULL ? "which %s?"
+                                              : "a resource type is missing, "
+                                                "such as nodes, pods or jobs",
+                         default_kind != NULL ? default_kind->singular : "");
+    if (default_kind == NULL && is_number(operands[0]))
+        default_kind = &job_kind;
+    if (default_kind != NULL) {
+        if (is_needless_type(default_kind, n_operands, operands))
+            i = 1;
+        for (; i < n_operands && r == 0; i++)
+            r = add_default(&p, default_kind, operands[i], err);
+        return r;
+    }
+    if (strchr(operands[0], '/') == NULL)
+        return add_type(&p, operands[0], n_operands - 1, operands + 1, err);
+    for (; i < n_operands && r == 0; i++) {
+        if (strchr(operands[i], '/') == NULL)
+            return error_set(err,
+                             -EINVAL,
+                             "'%s' is not TYPE/NAME as the others are",
+                             operands[i]);
+        r = add_pair(&p, operands[i], err);
+    }
+    return r;
+}
+
+int
+resource_parse_one(struct kctl *kctl,
+                   const struct kind *default_kind,
+                   int n_operands,
+                   char **operands,
+                   struct arena *arena,
+                   struct target_object *ret_object,
+                   struct error *err)
+{
+    struct resources resources;
+    int r = resource_parse(kctl,
+                           default_kind,
+                           n_operands,
+                           operands,
+                           arena,
+                           &resources,
+                           err);
+
+    if (r < 0)
+        return r;
+    if (resources.count != 1 || resources.items[0].name == NULL)
+        return error_set(err, -EINVAL, "name one object");
+    *ret_object = resources.items[0];
+    return 0;
+}
+
+static int
+add_members(struct parse *p,
+            const struct target_object *collection,
+            const char *label_selector,
+            struct error *err)
+{
+    struct json *items = NULL;
+    int r = kctl_list(p->kctl,
+                      collection,
+                      label_selector,
+                      NULL,
+                      p->arena,
+                      &items,
+                      err);
+
+    for (uint32_t i = 0; i < json_count(items); i++) {
+        struct target_object member = *collection;
+
+        member.name = json_path_text(json_at(items, i), "metadata.name");
+        append(p, &member);
+    }
+    return r;
+}
+
+int
+resource_select(struct kctl *kctl,
+                const struct kind *default_kind,
+                int n_operands,
+                char **operands,
+                const char *label_selector,
+                bool all,
+                struct arena *arena,
+                struct resources *ret_resources,
+                struct error *err)
+{
+    struct resources named = {0};
+    struct parse p = {.kctl = kctl, .arena = arena, .into = ret_resources};
+    char *whole[] = {NULL, NULL};
+    int r;
+
+    memset(ret_resources, 0, sizeof(*ret_resources));
+    if (n_operands == 0 && default_kind != NULL
+        && (label_selector != NULL || all)) {
+        whole[0] = arena_strdup(arena, default_kind->plural);
+        return resource_select(kctl,
+                               NULL,
+                               1,
+                               whole,
+                               label_selector,
+                               all,
+                               arena,
+                               ret_resources,
+                               err);
+    }
+    r = resource_parse(kctl,
+                       default_kind,
+                       n_operands,
+                       operands,
+                       arena,
+                       &named,
+                       err);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < named.count && r == 0; i++) {
+        const struct target_object *o = &named.items[i];
+
+        if (o->name != NULL && label_selector != NULL)
+            return error_set(err, -EINVAL, "names do not go with a selector");
+        if (o->name == NULL && label_selector == NULL && !all)
+            return error_set(err,
+                             -EINVAL,
+                             "which %s? Name them, or select them by "
+                             "-l LABEL=VALUE or --all",
+                             o->kind->plural);
+        if (o->name != NULL)
+            append(&p, o);
+        else
+            r = add_members(&p, o, label_selector, err);
+    }
+    return r;
+}

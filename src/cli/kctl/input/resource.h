@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* resource.h - what the operands of a verb name: "pods", "pod a b", "job/7",
+ * "nodes,pods", "1042"
+ *
+ * A number where a job is expected is the job's id, whatever the job is called
+ * and in whichever namespace it is.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "cli/kctl/client/kctl.h"
+
+struct resources {
+    struct target_object *items; /* in the arena */
+    size_t count;
+};
+
+/* A kind by any of its names; NULL, with the nearest in `err`. */
+const struct kind *resource_kind(const char *name, struct error *err);
+
+/* Parses operands. Without a default kind the first one is "TYPE" or each is
+ * "TYPE/NAME"; with one, plain names are of that kind. -EINVAL when there is
+ * no operand at all.
+ */
+int resource_parse(struct kctl *kctl,
+                   const struct kind *default_kind,
+                   int n_operands,
+                   char **operands,
+                   struct arena *arena,
+                   struct resources *ret_resources,
+                   struct error *err);
+
+/* One object, that the verb needs exactly one of. */
+int resource_parse_one(struct kctl *kctl,
+                       const struct kind *default_kind,
+                       int n_operands,
+                       char **operands,
+                       struct arena *arena,
+                       struct target_object *ret_object,
+                       struct error *err);
+
+/* Like resource_parse, but collections (no name) become what is in them, as
+ * far as the selector fits.
+ */
+int resource_select(struct kctl *kctl,
+                    const struct kind *default_kind,
+                    int n_operands,
+                    char **operands,
+                    const char *label_selector,
+                    bool all,
+                    struct arena *arena,
+                    struct resources *ret_resources,
+                    struct error *err);

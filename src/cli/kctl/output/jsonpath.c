@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/kctl/output/jsonpath.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/json/json.h"
+
+struct walk {
+    const char *start; /* of the whole text, for messages */
+    const char *at;
+    const struct json *root;
+    struct arena *arena;
+    struct error *err;
+};
+
+static int
+refuse(const struct walk *w, const char *what)
+{
+    return error_set(w->err,
+                     -EINVAL,
+                     "'%.200s': %s at '%.40s'",
+                     w->start,
+                     what,
+                     w->at);
+}
+
+static void
+add(struct walk *w, struct jsonpath_values *values, const struct json *value)
+{
+    if (value == NULL)
+        return;
+    if (values->count == values->room) {
+        const struct json **items;
+
+        values->room = values->room > 0 ? values->room * 2 : 8;
+        items = arena_new_array(w->arena, const struct json *, values->room);
+        if (values->count > 0)
+            memcpy(items, values->items, values->count * sizeof(*items));
+        values->items = items;
+    }
+    values->items[values->count++] = value;
+}
+
+static void
+add_all(struct walk *w, struct jsonpath_values *to, const struct json *value)
+{
+    for (uint32_t i = 0; i < json_count(value); i++)
+        add(w,
+            to,
+            json_is(value, JSON_OBJECT) ? value->members[i].value
+                                        : value->items[i]);
+}
+
+/* ..name: wherever it is below, and `*` for everything. */
+static void
+add_below(struct walk *w,
+          struct jsonpath_values *to,
+          const struct json *value,
+          const char *name)
+{
+    if (strcmp(name, "*") == 0)
+        add_all(w, to, value);
+    else if (json_is(value, JSON_OBJECT))
+        add(w, to, json_get(value, name));
+    for (uint32_t i = 0; i < json_count(value); i++)
+        add_below(w,
+                  to,
+                  json_is(value, JSON_OBJECT) ? value->members[i].value
+                                              : value->items[i],
+                  name);
+}
+
+/* ---- Names ---- */
+
+static bool
+ends_name(char c)
+{
+    return c == '\0' || strchr(".[]{}()=!<>, \t\n'\"", c) != NULL;
+}
+
+/* A name as it stands behind a dot; \ takes the next character as it is. */
+static const char *
+take_name(struct walk *w)
+{
+    char *name = arena_alloc(w->arena, strlen(w->at) + 1);
+    size_t n = 0;
+
+    while (!ends_name(*w->at)) {
+        if (w->at[0] == '\\' && w->at[1] != '\0')
+            w->at++;
+        name[n++] = *w->at++;
+    }
+    name[n] = '\0';
+    return name;
+}
+
+static const char *
+take_quoted(struct walk *w)
+{
+    const char quote = *w->at++;
+    char *name = arena_alloc(w->arena, strlen(w->at) + 1);
+    size_t n = 0;
+
+    while (*w->at != '\0' && *w->at != quote) {
+        if (w->at[0] == '\\' && w->at[1] != '\0')
+            w->at++;
+        name[n++] = *w->at++;
+    }
+    name[n] = '\0';
+    if (*w->at != quote)
+        return NULL;
+    w->at++;
+    return name;
+}
+
+static void
+skip_blanks(struct walk *w)
+{
+    while (isspace((unsigned char)*w->at))
+        w->at++;
+}
+
+/* ---- Filters ---- */
+
+static bool
+to_number(const struct json *value, double *ret)
+{
+    const char *text;
+    char *end;
+
+    if (!json_is(value, JSON_NUMBER) && !json_is(value, JSON_STRING))
+        return false;
+    text = value->text;
+    *ret = strtod(text, &end);
+    return end != text && *end == '\0';
+}
+
+static int
+compare(const struct json *a, const struct json *b)
+{
+    double x, y;
+
+    if (to_number(a, &x) && to_number(b, &y))
+        return (x > y) - (x < y);
+    if (json_is(a, JSON_BOOL) && json_is(b, JSON_BOOL))
+        return (int)a->boolean - (int)b->boolean;
+    if (json_is(a, JSON_STRING) && json_is(b, JSON_STRING))
+        return strcmp(a->text, b->text);
+    return json_equals(a, b) ? 0 : 2; /* neither more nor less */
+}
+
+struct comparison {
+    const char *text;
+    bool less, equal, more;
+};
+
+static const struct comparison operators[] = {
+    {"==", false, true, false},
+    {"!=", true, false, true},
+    {"<=", true, true, false},
+    {">=", false, true, true},
+    {"<", true, false, false},
+    {">", false, false, true},
+};
+
+static const struct comparison *
+take_operator(struct walk *w)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(operators); i++)
+        if (strncmp(w->at, operators[i].text, strlen(operators[i].text)) == 0) {
+            w->at += strlen(operators[i].text);
+            return &operators[i];
+        }
+    return NULL;
+}
+
+static bool
+holds(const struct comparison *op, const struct json *a, const struct json *b)
+{
+    int order = compare(a, b);
+
+    if (order == 2)
+        return op->less && op->more;
+    return order < 0 ? op->less : order > 0 ? op->more : op->equal;
+}
+
+static int take_path(struct walk *w,
+                     const struct json *here,
+                     struct jsonpath_values *values);
+
+/* "@.a", "x", 'x', 3, true: the first value of it, NULL for none. */
+static int
+take_operand(struct walk *w,
+             const struct json *here,
+             const struct json **ret_value)
+{
+    struct jsonpath_values values = {0};
+    const char *start;
+    int r;
+
+    skip_blanks(w);
+    *ret_value = NULL;
+    if (*w->at == '@' || *w->at == '$' || *w->at == '.') {
+        r = take_path(w, here, &values);
+        if (r == 0 && values.count > 0)
+            *ret_value = values.items[0];
+        skip_blanks(w);
+        return r;
+    }
+    if (*w->at == '"' || *w->at == '\'') {
+        const char *text = take_quoted(w);
+
+        if (text == NULL)
+            return refuse(w, "a quote is not closed");
+        *ret_value = json_string(w->arena, text);
+        skip_blanks(w);
+        return 0;
+    }
+    start = w->at;
+    while (*w->at != '\0' && *w->at != ')' && !isspace((unsigned char)*w->at))
+        w->at++;
+    *ret_value =
+        json_parse(w->arena, start, (size_t)(w->at - start), NULL, NULL);
+    if (*ret_value == NULL) {
+        w->at = start;
+        return refuse(w, "neither a path nor a value");
+    }
+    skip_blanks(w);
+    return 0;
+}
+
+/* "?(...)" of one item, from the place behind it. */
+static int
+take_filter(struct walk *w, const struct json *item, bool *ret_holds)
+{
+    const struct json *left, *right;
+    const struct comparison *op;
+    int r = take_operand(w, item, &left);
+
+    if (r < 0)
+        return r;
+    op = take_operator(w);
+    *ret_holds = left != NULL;
+    if (op != NULL) {
+        r = take_operand(w, item, &right);
+        if (r < 0)
+            return r;
+        *ret_holds = left != NULL && right != NULL && holds(op, left, right);
+    }
+    if (*w->at != ')')
+        return refuse(w, "')' is missing");
+    w->at++;
+    return 0;
+}
+
+static int
+filter(struct walk *w,
+       const struct jsonpath_values *of,
+       struct jsonpath_values *to)
+{
+    const char *start = w->at;
+    bool is_true = false;
+    int r = take_filter(w, NULL, &is_true); /* its form, if there is no item */
+    const char *end = w->at;
+
+    for (size_t i = 0; r == 0 && i < of->count; i++)
+        for (uint32_t k = 0; r == 0 && k < json_count(of->items[i]); k++) {
+            const struct json *list = of->items[i];
+            const struct json *item = json_is(list, JSON_OBJECT)
+                                          ? list->members[k].value
+                                          : list->items[k];
+
+            w->at = start;
+            r = take_filter(w, item, &is_true);
+            if (r == 0 && is_true)
+                add(w, to, item);
+        }
+    if (r == 0)
+        w->at = end;
+    return r;
+}
+
+/* ---- Steps ---- */
+
+struct slice {
+    long first, end, step;
+    bool has_first, has_end, is_one;
+};
+
+static bool
+take_long(struct walk *w, long *ret)
+{
+    char *end;
+
+    if (*w->at != '-' && !isdigit((unsigned char)*w->at))
+        return false;
+    *ret = strtol(w->at, &end, 10);
+    if (end == w->at)
+        return false;
+    w->at = end;
+    return true;
+}
+
+static int
+take_slice(struct walk *w, struct slice *s)
+{
+    *s = (struct slice){.step = 1};
+    s->has_first = take_long(w, &s->first);
+    if (*w->at != ':') {
+        s->is_one = true;
+        return s->has_first ? 0 : refuse(w, "a number is missing");
+    }
+    w->at++;
+    s->has_end = take_long(w, &s->end);
+    if (*w->at == ':') {
+        w->at++;
+        if (!take_long(w, &s->step) || s->step <= 0)
+            return refuse(w, "a step is a number above 0");
+    }
+    return 0;
+}
+
+static void
+add_slice(struct walk *w,
+          struct jsonpath_values *to,
+          const struct json *list,
+          const struct slice *s)
+{
+    const long n = (long)json_count(list);
+    long first = s->has_first ? s->first : 0;
+    long end = s->has_end ? s->end : n;
+
+    if (!json_is(list, JSON_ARRAY))
+        return;
+    if (first < 0)
+        first += n;
+    if (s->is_one)
+        end = first + 1;
+    else if (end < 0)
+        end += n;
+    for (long i = first < 0 ? (s->is_one ? n : 0) : first; i < end && i < n;
+         i += s->step)
+        add(w, to, json_at(list, (uint32_t)i));
+}
+
+/* "[...]", from behind the bracket. */
+static int
+take_brackets(struct walk *w,
+              const struct jsonpath_values *of,
+              struct jsonpath_values *to)
+{
+    if (strncmp(w->at, "?(", 2) == 0) {
+        int r;
+
+        w->at += 2;
+        r = filter(w, of, to);
+        if (r < 0)
+            return r;
+    } else if (*w->at == '*') {
+        w->at++;
+        for (size_t i = 0; i < of->count; i++)
+            add_all(w, to, of->items[i]);
+    } else {
+        for (;;) {
+            struct slice slice;
+
+            if (*w->at == '\'' || *w->at == '"') {
+                const char *name = take_quoted(w);
+
+                if (name == NULL)
+                    return refuse(w, "a quote is not closed");
+                for (size_t i = 0; i < of->count; i++)
+                    add(w, to, json_get(of->items[i], name));
+            } else {
+                int r = take_slice(w, &slice);
+
+                if (r < 0)
+                    return r;
+                for (size_t i = 0; i < of->count; i++)
+                    add_slice(w, to, of->items[i], &slice);
+            }
+            skip_blanks(w);
+            if (*w->at != ',')
+                break;
+            w->at++;
+            skip_blanks(w);
+        }
+    }
+    if (*w->at != ']')
+        return refuse(w, "']' is missing");
+    w->at++;
+    return 0;
+}
+
+static int
+take_dots(struct walk *w,
+          const struct jsonpath_values *of,
+          struct jsonpath_values *to)
+{
+    const bool is_deep = w->at[0] == '.' && w->at[1] == '.';
+    const char *name;
+
+    w->at += is_deep ? 2 : 1;
+    if (!is_deep && (*w->at == '[' || *w->at == '}' || *w->at == '\0')) {
+        *to = *of; /* "{.}", ".[0]" */
+        return 0;
+    }
+    name = take_name(w);
+    if (name[0] == '\0')
+        return refuse(w, "a name is missing");
+    for (size_t i = 0; i < of->count; i++)
+        if (is_deep)
+            add_below(w, to, of->items[i], name);
+        else if (strcmp(name, "*") == 0)
+            add_all(w, to, of->items[i]);
+        else
+            add(w, to, json_get(of->items[i], name));
+    return 0;
+}
+
+static int
+take_path(struct walk *w,
+          const struct json *here,
+          struct jsonpath_values *values)
+{
+    struct jsonpath_values at = {0};
+    int r = 0;
+
+    if (*w->at == '$')
+        here = w->root;
+    if (*w->at == '$' || *w->at == '@')
+        w->at++;
+    add(w, &at, here);
+    while (r == 0 && (*w->at == '.' || *w->at == '[')) {
+        struct jsonpath_values next = {0};
+
+        if (*w->at == '.') {
+            r = take_dots(w, &at, &next);
+        } else {
+            w->at++;
+            r = take_brackets(w, &at, &next);
+        }
+        at = next;
+    }
+    for (size_t i = 0; r == 0 && i < at.count; i++)
+        add(w, values, at.items[i]);
+    return r;
+}
+
+int
+jsonpath_select(const char *text,
+                const struct json *root,
+                const struct json *here,
+                struct arena *arena,
+                struct jsonpath_values *values,
+                const char **ret_end,
+                struct error *err)
+{
+    struct walk w = {
+        .start = text,
+        .at = text,
+        .root = root,
+        .arena = arena,
+        .err = err,
+    };
+    int r;
+
+    if (strchr("$@.[", *text) == NULL || *text == '\0')
+        return refuse(&w, "no path");
+    r = take_path(&w, here, values);
+    if (r == 0)
+        *ret_end = w.at;
+    return r;
+}
+
+int
+jsonpath_find(const char *text,
+              const struct json *root,
+              struct arena *arena,
+              struct jsonpath_values *values,
+              struct error *err)
+{
+    const size_t length = strlen(text);
+    const char *end = NULL;
+    int r;
+
+    if (length >= 2 && text[0] == '{' && text[length - 1] == '}')
+        text = arena_strndup(arena, text + 1, length - 2);
+    if (strchr("$@.[", *text) == NULL || *text == '\0')
+        text = arena_printf(arena, ".%s", text);
+    r = jsonpath_select(text, root, root, arena, values, &end, err);
+    if (r == 0 && *end != '\0')
+        return error_set(err,
+                         -EINVAL,
+                         "'%.200s' is not one path: '%.40s' is left",
+                         text,
+                         end);
+    return r;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* shortage.h - what a pod that waits needs of a node, and which nodes come
+ * nearest, in words
+ *
+ *   Needs:    24 CPUs on whole cores in one NUMA node, 48Gi of memory
+ *   Nearest:  n17 has 32 CPUs free, at most 14 in one NUMA node
+ */
+#pragma once
+
+struct json;
+struct outlook;
+struct strbuf;
+
+/* Nodes that it cannot come to, by selectors or taints, are left out. One that
+ * asks for CPUs and memory by amount alone is told of these
+ * (free_capacity.h).
+ */
+void shortage_describe(const struct outlook *outlook,
+                       const struct json *pod,
+                       struct strbuf *out);

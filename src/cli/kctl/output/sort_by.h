@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sort_by.h - kctl get --sort-by: an answer's objects by one of their values
+ *
+ * Numbers, quantities and times by what they mean, other texts by their
+ * letters; an object without the value comes first.
+ */
+#pragma once
+
+struct arena;
+struct error;
+struct json;
+
+/* Whether it is a path: -EINVAL, with words, when it is none. */
+int sort_by_check(const char *path, struct error *err);
+
+/* Sorts the items of a list, or the rows of a Table that has objects. */
+int sort_by_sort(struct json *answer,
+                 const char *path,
+                 struct arena *arena,
+                 struct error *err);

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/kctl/output/watch_output.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/kctl/client/kctl.h"
+#include "cli/kctl/output/listing.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/object/status.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/json/json.h"
+#include "lib/loop/loop.h"
+#include "lib/loop/timer.h"
+
+#define RETRY_MS 1000
+
+struct watch_state {
+    const struct watch_output *v;
+    struct client *client;
+    struct client_watch *watch;
+    struct timer *retry;
+    char *selector;
+    char *version;
+    struct error *err;
+    int result;
+    unsigned n_lost; /* in a row */
+};
+
+static void
+set_version(struct watch_state *k, const char *version)
+{
+    char *copy;
+
+    if (version == NULL || version[0] == '\0')
+        return;
+    copy = xstrdup(version);
+    free(k->version);
+    k->version = copy;
+}
+
+/* A row's version is that of its object. */
+static const char *
+version_in(const struct json *object)
+{
+    const char *version = json_path_text(object, "metadata.resourceVersion");
+    const struct json *row = json_at(json_get(object, "rows"), 0);
+
+    if (version != NULL && version[0] != '\0')
+        return version;
+    return json_path_text(row, "object.metadata.resourceVersion");
+}
+
+static void
+take_text(struct watch_state *k,
+          const char *text,
+          size_t length,
+          bool is_bookmark)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct json *frame = json_parse(arena, text, length, NULL, NULL);
+    const struct json *object = json_get(frame, "object");
+
+    if (object == NULL)
+        return;
+    set_version(k, version_in(object));
+    if (is_bookmark)
+        return;
+    listing_add(k->v->listing, object);
+}
+
+static void
+take_object(struct watch_state *k, const struct object *object)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    listing_add(k->v->listing, object_tree(object, arena));
+    set_version(k, object->meta->resource_version);
+}
+
+static void
+connection_lost(struct watch_state *k, const struct client_event *event)
+{
+    client_stop(k->watch);
+    k->watch = NULL;
+    if (event->status == NULL) {
+        /* Not of a watch that ended in good order. */
+        if (k->n_lost++ == 1)
+            fprintf(stderr,
+                    "kctl: the controller does not answer; waiting until it "
+                    "does\n");
+        timer_start(k->retry, RETRY_MS);
+        return;
+    }
+    k->result = error_set(k->err,
+                          event->status->code == 410 ? -ESTALE : -EREMOTEIO,
+                          "%s",
+                          event->status->message != NULL
+                              ? event->status->message
+                              : "the server ended the watch");
+    loop_stop(k->client->loop);
+}
+
+static void
+watch_state_event(const struct client_event *event, void *context)
+{
+    struct watch_state *k = context;
+
+    if (event->type == CLIENT_ERROR) {
+        connection_lost(k, event);
+        return;
+    }
+    k->n_lost = 0;
+    if (event->text != NULL)
+        take_text(k,
+                  event->text,
+                  event->length,
+                  event->type == CLIENT_BOOKMARK);
+    else if (event->type != CLIENT_BOOKMARK)
+        take_object(k, event->object);
+    set_version(k, event->resource_version);
+    listing_print(k->v->listing);
+    if (fflush(stdout) != 0)
+        loop_stop(k->client->loop); /* nobody reads any more */
+}
+
+static void
+start(void *context)
+{
+    struct watch_state *k = context;
+    const struct client_watch_request request = {
+        .kind = k->v->object->kind,
+        .namespace = k->v->object->namespace,
+        .label_selector = k->v->label_selector,
+        .field_selector = k->selector,
+        .resource_version = k->version,
+        .accept = k->v->accept,
+    };
+
+    k->watch = client_watch(k->client, &request, watch_state_event, k);
+}
+
+int
+watch_output_run(struct kctl *kctl,
+                 const struct watch_output *watch_output,
+                 struct error *err)
+{
+    struct watch_state k = {
+        .v = watch_output,
+        .client = kctl_client(kctl),
+        .err = err,
+    };
+
+    fflush(stdout);
+    if (watch_output->object->name != NULL)
+        k.selector = xasprintf("metadata.name=%s", watch_output->object->name);
+    else if (watch_output->field_selector != NULL)
+        k.selector = xstrdup(watch_output->field_selector);
+    set_version(&k, watch_output->version);
+    k.retry = timer_new(k.client->loop, start, &k);
+    start(&k);
+    loop_run(k.client->loop);
+    client_stop(k.watch);
+    timer_free(k.retry);
+    free(k.selector);
+    free(k.version);
+    return k.result;
+}

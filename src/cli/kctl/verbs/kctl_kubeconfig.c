@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kctl kubeconfig, credential - the API for other tools, by TLS
+ *
+ * Kubeconfig writes what kubectl and client libraries read; in it stands that
+ * credential is to be run for a token, each time the last one has ended.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/connect/pass.h"
+#include "cli/kctl/client/kctl.h"
+#include "cli/kctl/verbs/command.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/yaml/yaml.h"
+
+#define EXEC_VERSION "client.authentication.k8s.io/v1"
+
+struct kubeconfig_options {
+    struct common_options common;
+    const char *host;
+};
+
+static const struct option_spec kubeconfig_rows[] = {
+    COMMON_OPTIONS,
+    {.name = "host",
+     .argument = "NAME",
+     .help = "what the controller is called in it, when that is not as here",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct kubeconfig_options, host)},
+};
+
+static const struct option_table kubeconfig_table = {
+    .name = "kctl kubeconfig",
+    .usage = "[OPTION]...",
+    .summary = "Write the configuration by which kubectl and client libraries "
+               "reach this cluster as you.",
+    OPTION_ROWS(kubeconfig_rows),
+};
+
+static const struct option_spec credential_rows[] = {COMMON_OPTIONS};
+
+static const struct option_table credential_table = {
+    .name = "kctl credential",
+    .usage = "[OPTION]...",
+    .summary = "Get a short-lived token, in the form that kubectl asks of a "
+               "credential plugin.",
+    OPTION_ROWS(credential_rows),
+};
+
+/* Where this program is, so that it is found whatever the PATH. */
+static const char *
+own_path(struct arena *arena)
+{
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
+
+    return n > 0 ? arena_strndup(arena, path, (size_t)n) : "kctl";
+}
+
+static struct json *
+named(struct arena *a, const char *name, const char *what, struct json *value)
+{
+    struct json *item = json_object(a), *list = json_array(a);
+
+    json_set_string(a, item, "name", name);
+    json_set(a, item, what, value);
+    json_append(a, list, item);
+    return list;
+}
+
+static struct json *
+exec_plugin(const struct kctl *kctl, struct arena *a)
+{
+    struct json *user = json_object(a);
+    struct json *exec = json_make_object(a, user, "exec");
+    struct json *args = json_array(a);
+
+    json_append(a, args, json_string(a, "credential"));
+    if (kctl->server != NULL) {
+        json_append(a, args, json_string(a, "--server"));
+        json_append(a, args, json_string(a, kctl->server));
+    }
+    json_set_string(a, exec, "apiVersion", EXEC_VERSION);
+    json_set_string(a, exec, "command", own_path(a));
+    json_set(a, exec, "args", args);
+    json_set_string(a, exec, "interactiveMode", "Never");
+    json_set_bool(a, exec, "provideClusterInfo", false);
+    return user;
+}
+
+static struct json *
+configuration(const struct kctl *kctl,
+              const struct pass_door *door,
+              struct arena *a)
+{
+    struct json *all = json_object(a);
+    struct json *cluster = json_object(a), *context = json_object(a);
+
+    json_set_string(a, cluster, "server", door->url);
+    json_set_string(a,
+                    cluster,
+                    "certificate-authority-data",
+                    door->authority_base64);
+    json_set_string(a, context, "cluster", door->cluster);
+    json_set_string(a, context, "user", door->cluster);
+    if (kctl->namespace != NULL)
+        json_set_string(a, context, "namespace", kctl->namespace);
+    json_set_string(a, all, "apiVersion", "v1");
+    json_set_string(a, all, "kind", "Config");
+    json_set(a, all, "clusters", named(a, door->cluster, "cluster", cluster));
+    json_set(a,
+             all,
+             "users",
+             named(a, door->cluster, "user", exec_plugin(kctl, a)));
+    json_set(a, all, "contexts", named(a, door->cluster, "context", context));
+    json_set_string(a, all, "current-context", door->cluster);
+    return all;
+}
+
+static int
+kubeconfig_run(struct kctl *kctl,
+               const void *options,
+               int n_operands,
+               char **operands,
+               struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const struct kubeconfig_options *o = options;
+    struct pass_door door;
+    int r;
+
+    if (n_operands > 0)
+        return error_set(err, -EINVAL, "'%s' is not expected", operands[0]);
+    r = kctl_open(kctl, err);
+    if (r == 0)
+        r = pass_find_door(kctl->connection, o->host, arena, &door, err);
+    if (r < 0)
+        return r;
+    yaml_print(configuration(kctl, &door, arena), &text);
+    fputs(text.text, stdout);
+    return 0;
+}
+
+static int
+credential_run(struct kctl *kctl,
+               const void *options,
+               int n_operands,
+               char **operands,
+               struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct json *answer = json_object(arena), *status;
+    struct pass_token token;
+    int r;
+
+    (void)options;
+    if (n_operands > 0)
+        return error_set(err, -EINVAL, "'%s' is not expected", operands[0]);
+    r = kctl_open(kctl, err);
+    if (r == 0)
+        r = pass_get_token(kctl->connection, arena, &token, err);
+    if (r < 0)
+        return r;
+    json_set_string(arena, answer, "apiVersion", EXEC_VERSION);
+    json_set_string(arena, answer, "kind", "ExecCredential");
+    status = json_make_object(arena, answer, "status");
+    json_set_string(arena, status, "token", token.text);
+    json_set_string(arena, status, "expirationTimestamp", token.ends_at);
+    json_print(answer, &text);
+    puts(text.text);
+    return 0;
+}
+
+const struct command kubeconfig_command = {
+    .name = "kubeconfig",
+    .options = &kubeconfig_table,
+    .options_size = sizeof(struct kubeconfig_options),
+    .run = kubeconfig_run,
+};
+
+const struct command credential_command = {
+    .name = "credential",
+    .options = &credential_table,
+    .options_size = sizeof(struct common_options),
+    .run = credential_run,
+};

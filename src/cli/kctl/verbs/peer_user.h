@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* peer_user.h - whose the other end of a TCP connection on this machine is
+ *
+ * The kernel says so in /proc/net/tcp. Only for peers on 127.0.0.1.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+/* The uid of the process whose socket is at `address` ("127.0.0.1:40112") and
+ * connected to our `port`. -ENOENT when there is none, -EINVAL when the
+ * address is not of this kind.
+ */
+int peer_user_find(const char *address, unsigned port, uid_t *ret_uid);
+
+/* The same from the text of /proc/net/tcp. */
+int peer_user_find_in(const char *table,
+                      const char *address,
+                      unsigned port,
+                      uid_t *ret_uid);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* requeue.h - asking for a job to be started anew */
+#pragma once
+
+#include <stdbool.h>
+
+struct arena;
+struct json;
+
+/* Adds to a patch of the job that the pods made so far are ended, and not held
+ * against it. False, and nothing is added: it had none.
+ */
+bool requeue_add_to_patch(struct arena *arena,
+                          struct json *patch,
+                          const struct json *job,
+                          const struct json *pods);
