@@ -246,6 +246,7 @@ ask_permit(struct assignments *as,
     if (longest_us > PERMIT_MAX_US)
         longest_us = PERMIT_MAX_US;
     a->deadline_us = clock_monotonic_us(as->settings.clock) + longest_us;
+    a->is_asked = true;
     return true;
 }
 
@@ -272,6 +273,8 @@ assignments_resume(struct assignments *as,
                    enum verdict verdict,
                    uint32_t reason)
 {
+    if (a->stage == ASSIGNMENT_PERMIT)
+        return; /* Permit ends by allow and reject alone */
     if (verdict != VERDICT_OK) {
         end(as, a, answer_of(plugin_of(a), verdict, reason));
     } else if (a->stage == ASSIGNMENT_BIND) {
@@ -319,19 +322,36 @@ assignments_expire(struct assignments *as)
     }
 }
 
+/* Plugins may allow other pods while they are asked about one, but not that. */
+static bool
+is_waiting(const struct assignment *a)
+{
+    return a->stage == ASSIGNMENT_PERMIT && a->waiting != 0 && a->is_asked;
+}
+
 struct assignment *
 assignments_find_waiting(const struct assignments *as,
                          const struct pod_view *pod)
+{
+    struct assignment *a = assignments_find(as, pod->namespace, pod->name);
+
+    return a != NULL && is_waiting(a) && pod_view_is_same(a->cycle.pod, pod)
+               ? a
+               : NULL;
+}
+
+void
+assignments_visit_waiting(const struct assignments *as,
+                          assignments_visit_fn *visit,
+                          void *context)
 {
     list_foreach(link, &as->all)
     {
         struct assignment *a = container_of(link, struct assignment, link);
 
-        if (a->stage == ASSIGNMENT_PERMIT
-            && pod_view_is_same(a->cycle.pod, pod))
-            return a;
+        if (is_waiting(a))
+            visit(a->cycle.pod, a->node_name, context);
     }
-    return NULL;
 }
 
 struct assignment *

@@ -77,6 +77,12 @@ void assignments_expire(struct assignments *as);
 /* Look: waiting in permit, or NULL. */
 struct assignment *assignments_find_waiting(const struct assignments *as,
                                             const struct pod_view *pod);
+typedef void assignments_visit_fn(struct pod_view *pod,
+                                  const char *node_name,
+                                  void *context);
+void assignments_visit_waiting(const struct assignments *as,
+                               assignments_visit_fn *visit,
+                               void *context);
 
 /* At any stage, by the pod's name. */
 struct assignment *assignments_find(const struct assignments *as,

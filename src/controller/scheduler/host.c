@@ -111,6 +111,56 @@ host_bind_volumes(void *host,
     volume_calls_begin(s->volume_calls, a, plan);
 }
 
+/* The bit of the plugin in the assignment's profile if it waits; or 0. */
+static plugin_set
+find_waiting_plugin(const struct assignment *a, const char *plugin)
+{
+    for (unsigned i = 0; i < a->profile->n_entries; i++)
+        if (strcmp(a->profile->entries[i].plugin->name, plugin) == 0)
+            return a->waiting & PLUGIN_BIT(i);
+    return 0;
+}
+
+static bool
+host_allow(void *host, const struct pod_view *pod, const char *plugin)
+{
+    struct scheduler *s = host;
+    struct assignment *a = assignments_find_waiting(s->assignments, pod);
+    plugin_set waiting = a != NULL ? find_waiting_plugin(a, plugin) : 0;
+
+    if (waiting == 0)
+        return false;
+    assignments_allow(s->assignments, a, (unsigned)__builtin_ctzll(waiting));
+    return true;
+}
+
+static bool
+host_reject(void *host,
+            const struct pod_view *pod,
+            const char *plugin,
+            uint32_t reason)
+{
+    struct scheduler *s = host;
+    struct assignment *a = assignments_find_waiting(s->assignments, pod);
+    plugin_set waiting = a != NULL ? find_waiting_plugin(a, plugin) : 0;
+
+    if (waiting == 0)
+        return false;
+    assignments_reject(s->assignments,
+                       a,
+                       (unsigned)__builtin_ctzll(waiting),
+                       reason);
+    return true;
+}
+
+static void
+host_visit_waiting(void *host, handle_visit_waiting_fn *visit, void *context)
+{
+    const struct scheduler *s = host;
+
+    assignments_visit_waiting(s->assignments, visit, context);
+}
+
 static void
 host_resume(void *host,
             struct assignment *a,
@@ -282,6 +332,9 @@ scheduler_make_handle(struct scheduler *s)
         .hold = host_hold,
         .bind_volumes = host_bind_volumes,
         .bind = host_bind,
+        .allow = host_allow,
+        .reject = host_reject,
+        .visit_waiting = host_visit_waiting,
         .resume = host_resume,
         .evict = host_evict,
         .is_evicting = host_is_evicting,

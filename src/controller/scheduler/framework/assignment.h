@@ -35,6 +35,7 @@ struct assignment {
     unsigned turn;         /* in the order of prebind or bind */
     plugin_set waiting;    /* in permit: who has not allowed it yet */
     bool has_waited;       /* in permit */
+    bool is_asked;         /* in permit: every plugin has answered */
     bool has_left;         /* the queue */
     int64_t began_us;      /* the attempt */
     int64_t stage_at_us;   /* when this stage began */

@@ -36,6 +36,9 @@ struct volume_plan;
 typedef const struct object *
 handle_find_fn(void *host, const char *kind, const char *key);
 typedef bool handle_visit_fn(const struct object *object, void *context);
+typedef void handle_visit_waiting_fn(struct pod_view *pod,
+                                     const char *node_name,
+                                     void *context);
 
 struct handle {
     struct names *resources;
@@ -70,7 +73,25 @@ struct handle {
     /* Binds through the API; resume is called with the outcome. */
     void (*bind)(void *host, struct assignment *a);
 
-    /* The end of a part that a plugin answered VERDICT_WAIT to. */
+    /* Permit's VERDICT_WAIT ends by one of these (upstream: WaitingPod.Allow
+     * and Reject), named by the plugin that waits: the pod goes on to PreBind
+     * when no plugin waits any more, or returns to the queue. False: that plugin
+     * does not wait for that pod, which may have been permitted, rejected or
+     * deleted meanwhile. Not to be called for a pod inside its own permit.
+     */
+    bool (*allow)(void *host, const struct pod_view *pod, const char *plugin);
+    bool (*reject)(void *host,
+                   const struct pod_view *pod,
+                   const char *plugin,
+                   uint32_t reason);
+    /* Every pod that waits in Permit (upstream: IterateOverWaitingPods). The
+     * visitor must allow and reject none of them meanwhile.
+     */
+    void (*visit_waiting)(void *host,
+                          handle_visit_waiting_fn *visit,
+                          void *context);
+
+    /* The end of prebind or bind that a plugin answered VERDICT_WAIT to. */
     void (*resume)(void *host,
                    struct assignment *a,
                    enum verdict verdict,

@@ -28,6 +28,8 @@ struct quiet_hours {
     enum verdict prebind_answer;
     unsigned prebinds, reserves, unreserves;
     struct assignment *waiting; /* in prebind */
+    struct pod_view *permitted; /* in permit, the last */
+    struct cycle *permitted_in;
 };
 
 static const char quiet_key;
@@ -124,9 +126,11 @@ quiet_permit(void *self,
              int64_t *ret_timeout_us,
              uint32_t *ret_reason)
 {
-    const struct quiet_hours *me = self;
+    struct quiet_hours *me = self;
 
-    (void)c, (void)node;
+    (void)node;
+    me->permitted = c->pod;
+    me->permitted_in = c;
     *ret_timeout_us = 5000000;
     *ret_reason = handle_reason(me->handle, "not now");
     return me->permit_answer;

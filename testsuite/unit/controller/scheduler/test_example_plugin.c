@@ -151,6 +151,117 @@ START_TEST(a_permit_that_is_not_given_in_time_is_refused)
 }
 END_TEST
 
+static struct world *
+world_with_one_in_permit(void)
+{
+    struct world *w = world_with_plugin(NULL);
+
+    quiet_hours.permit_answer = VERDICT_WAIT;
+    put_node(w, "n1", "lively");
+    put_pod(w, "a", "x");
+    world_settle(w);
+    ck_assert_uint_eq(scheduler_count(w->scheduler).assumed, 1);
+    ck_assert_uint_eq(quiet_hours.prebinds, 0);
+    return w;
+}
+
+START_TEST(a_pod_that_is_allowed_goes_through_prebind_to_its_node)
+{
+    struct world *w = world_with_one_in_permit();
+    struct handle *h = quiet_hours.handle;
+
+    ck_assert(!h->allow(h->host, quiet_hours.permitted, "NodeName"));
+    ck_assert(!h->allow(h->host, quiet_hours.permitted, "NoSuchPlugin"));
+    ck_assert(h->allow(h->host, quiet_hours.permitted, "QuietHours"));
+    ck_assert_uint_eq(quiet_hours.prebinds, 1);
+    world_settle(w);
+    ck_assert_str_eq(world_node_of(w, "a"), "n1");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_pod_that_is_rejected_gives_the_node_back)
+{
+    struct world *w = world_with_one_in_permit();
+    struct handle *h = quiet_hours.handle;
+    const struct pod_condition *c;
+
+    ck_assert(h->reject(h->host,
+                        quiet_hours.permitted,
+                        "QuietHours",
+                        handle_reason(h, "the night has come")));
+    quiet_hours.permit_answer = VERDICT_WAIT;
+    world_settle(w);
+    c = pod_find_condition(world_pod(w, "a"), "PodScheduled");
+    ck_assert_ptr_nonnull(c);
+    ck_assert_str_eq(c->message, "the night has come");
+    ck_assert_uint_eq(quiet_hours.unreserves, 1);
+    ck_assert_uint_eq(quiet_hours.prebinds, 0);
+    world_free(w);
+}
+END_TEST
+
+/* VolumeBinding is the first plugin of PreBind: no event may step over it. */
+START_TEST(a_late_answer_does_not_end_the_wait_in_permit)
+{
+    struct world *w = world_with_one_in_permit();
+    struct handle *h = quiet_hours.handle;
+    struct assignment *a =
+        container_of(quiet_hours.permitted_in, struct assignment, cycle);
+
+    h->resume(h->host, a, VERDICT_OK, NAME_NONE);
+    ck_assert_uint_eq(quiet_hours.prebinds, 0);
+    ck_assert_uint_eq(scheduler_count(w->scheduler).assumed, 1);
+    world_free(w);
+}
+END_TEST
+
+static void
+count_waiting(struct pod_view *pod, const char *node_name, void *context)
+{
+    unsigned *count = context;
+
+    ck_assert_str_eq(node_name, "n1");
+    ck_assert_str_eq(pod->name, "a");
+    (*count)++;
+}
+
+/* What gangs need: all that wait, seen from the permit of the last. */
+START_TEST(who_waits_in_permit_can_be_listed_and_allowed_once)
+{
+    struct world *w = world_with_one_in_permit();
+    struct handle *h = quiet_hours.handle;
+    unsigned count = 0;
+
+    h->visit_waiting(h->host, count_waiting, &count);
+    ck_assert_uint_eq(count, 1);
+    quiet_hours.prebind_answer = VERDICT_WAIT;
+    ck_assert(h->allow(h->host, quiet_hours.permitted, "QuietHours"));
+    ck_assert(!h->allow(h->host, quiet_hours.permitted, "QuietHours"));
+    ck_assert(
+        !h->reject(h->host, quiet_hours.permitted, "QuietHours", NAME_NONE));
+    h->visit_waiting(h->host, count_waiting, &count);
+    ck_assert_uint_eq(count, 1);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_pod_that_is_deleted_waits_no_longer)
+{
+    struct world *w = world_with_one_in_permit();
+    struct handle *h = quiet_hours.handle;
+    unsigned count = 0;
+
+    fake_client_remove(w->api, &pod_kind, "default", "a");
+    world_settle(w);
+    h->visit_waiting(h->host, count_waiting, &count);
+    ck_assert_uint_eq(count, 0);
+    ck_assert_uint_eq(scheduler_count(w->scheduler).assumed, 0);
+    ck_assert_uint_eq(quiet_hours.unreserves, 1);
+    world_free(w);
+}
+END_TEST
+
 START_TEST(others_are_placed_while_one_waits_in_prebind)
 {
     struct world *w = world_with_plugin(NULL);
@@ -247,6 +358,11 @@ SUITE("example plugin",
       its_score_counts_by_its_weight,
       a_permit_that_is_refused_gives_the_node_back,
       a_permit_that_is_not_given_in_time_is_refused,
+      a_pod_that_is_allowed_goes_through_prebind_to_its_node,
+      a_pod_that_is_rejected_gives_the_node_back,
+      a_late_answer_does_not_end_the_wait_in_permit,
+      who_waits_in_permit_can_be_listed_and_allowed_once,
+      a_pod_that_is_deleted_waits_no_longer,
       others_are_placed_while_one_waits_in_prebind,
       a_prebind_that_fails_gives_the_node_back_and_is_tried_again,
       its_rejections_are_counted_under_its_name)
