@@ -15,6 +15,7 @@
 #include "lib/api/object_owner.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/map.h"
 #include "lib/client/client.h"
 #include "lib/client/informer.h"
 #include "lib/json/json.h"
@@ -27,6 +28,8 @@ struct collector {
     struct stock *stock;
     struct informer **informers; /* by the place in kinds[]; some NULL */
     struct workqueue *queue;     /* "PLACE/NS/NAME", "PLACE/NAME" */
+    struct map *of_pods;         /* uid of a pod to a struct map whose names are
+                                    the queue's keys of what it owns */
 };
 
 /* --- what is there -------------------------------------------------------- */
@@ -111,15 +114,95 @@ visit_dependents(const struct collector *c,
         stock_visit_pods(c->stock, visit, context);
 }
 
+#define QUEUE_KEY_SIZE (OBJECT_KEY_SIZE + 16)
+
+static void
+queue_key(const struct object *object, char out[QUEUE_KEY_SIZE])
+{
+    char name[OBJECT_KEY_SIZE];
+
+    object_key(object, name);
+    snprintf(out, QUEUE_KEY_SIZE, "%u/%s", place_of(object->kind), name);
+}
+
 static void
 add(struct collector *c, const struct object *object)
 {
-    char name[OBJECT_KEY_SIZE];
-    char key[OBJECT_KEY_SIZE + 16];
+    char key[QUEUE_KEY_SIZE];
 
-    object_key(object, name);
-    snprintf(key, sizeof(key), "%u/%s", place_of(object->kind), name);
+    queue_key(object, key);
     workqueue_add(c->queue, key);
+}
+
+/* --- what pods own -------------------------------------------------------- */
+
+/* Pods go by the thousand, and few own anything: what does is found by their
+ * uid, since a look at all objects for each of them would take too long.
+ */
+static void
+index_under_pod(struct collector *c, const char *uid, const char *key)
+{
+    struct map *owned = map_find(c->of_pods, uid);
+
+    if (owned == NULL) {
+        owned = map_new();
+        map_put(c->of_pods, uid, owned);
+    }
+    map_put(owned, key, c);
+}
+
+static void
+unindex_under_pod(struct collector *c, const char *uid, const char *key)
+{
+    struct map *owned = map_find(c->of_pods, uid);
+
+    if (owned == NULL)
+        return;
+    map_remove(owned, key);
+    if (map_count(owned) > 0)
+        return;
+    map_remove(c->of_pods, uid);
+    map_free(owned);
+}
+
+static void
+update_index(struct collector *c,
+             const struct object *object,
+             void (*update)(struct collector *, const char *, const char *))
+{
+    char key[QUEUE_KEY_SIZE];
+
+    for (unsigned i = 0; i < object->meta->owners.count; i++) {
+        const struct owner_reference *r = &object->meta->owners.items[i];
+
+        if (r->kind == NULL || r->uid == NULL || strcmp(r->kind, "Pod") != 0)
+            continue;
+        queue_key(object, key);
+        update(c, r->uid, key);
+    }
+}
+
+static void
+add_owned_by_pod(struct collector *c, const char *uid)
+{
+    const struct map *owned = map_find(c->of_pods, uid);
+    const char *key;
+    size_t at = 0;
+    void *value;
+
+    while (owned != NULL && map_next(owned, &at, &key, &value))
+        workqueue_add(c->queue, key);
+}
+
+static void
+free_index(struct map *of_pods)
+{
+    size_t at = 0;
+    void *owned;
+
+    while (map_next(of_pods, &at, NULL, &owned))
+        map_free(owned);
+    map_free(of_pods);
 }
 
 /* --- owners --------------------------------------------------------------- */
@@ -352,12 +435,19 @@ changed(const struct object *old_object,
     struct collector *c = context;
     struct owned_by o = {c, old_object};
 
+    if (old_object != NULL)
+        update_index(c, old_object, unindex_under_pod);
     if (new_object != NULL) {
+        update_index(c, new_object, index_under_pod);
         if (wants_a_look(new_object))
             add(c, new_object);
         return;
     }
-    if (!has_synced(c) || old_object->kind == &pod_kind)
+    if (old_object->kind == &pod_kind) {
+        add_owned_by_pod(c, old_object->meta->uid);
+        return;
+    }
+    if (!has_synced(c))
         return;
     visit_all(c, add_dependent, &o);
     if (old_object->kind != &job_kind)
@@ -378,6 +468,7 @@ collector_new(struct loop *loop, struct client *client, struct stock *stock)
     c->client = client;
     c->stock = stock;
     c->queue = workqueue_new(loop, PARALLEL, work, c);
+    c->of_pods = map_new();
     c->informers = xnew_array(struct informer *, n_kinds);
     for (unsigned i = 0; i < n_kinds; i++)
         if (is_followed(kinds[i]) && !is_stocked(kinds[i]))
@@ -400,5 +491,6 @@ collector_free(struct collector *c)
         informer_free(c->informers[i]);
     free(c->informers);
     workqueue_free(c->queue);
+    free_index(c->of_pods);
     free(c);
 }

@@ -169,6 +169,58 @@ START_TEST(what_an_object_owns_that_cannot_be_read_stays)
 }
 END_TEST
 
+static void
+put_free_pod(const char *name, const char *uid)
+{
+    fake_client_put(
+        api,
+        &pod_kind,
+        arena_printf(arena,
+                     "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\","
+                     "\"namespace\":\"default\"},\"spec\":{\"containers\":"
+                     "[{\"name\":\"main\"}]}}",
+                     name,
+                     uid));
+}
+
+static void
+put_claim(const char *name, const char *pod, const char *pod_uid)
+{
+    fake_client_put(
+        api,
+        &persistent_volume_claim_kind,
+        arena_printf(arena,
+                     "{\"metadata\":{\"name\":\"%s\",\"namespace\":"
+                     "\"default\",\"ownerReferences\":[{\"apiVersion\":\"v1\","
+                     "\"kind\":\"Pod\",\"name\":\"%s\",\"uid\":\"%s\","
+                     "\"controller\":true}]},\"spec\":{\"accessModes\":"
+                     "[\"ReadWriteOnce\"],\"resources\":{\"requests\":"
+                     "{\"storage\":\"1Mi\"}}}}",
+                     name,
+                     pod,
+                     pod_uid));
+}
+
+START_TEST(what_a_pod_owns_goes_with_it_though_nobody_saw_it_end)
+{
+    begin();
+    put_free_pod("goes", "p1");
+    put_free_pod("stays", "p2");
+    put_claim("of-goes", "goes", "p1");
+    put_claim("also-of-goes", "goes", "p1");
+    put_claim("of-stays", "stays", "p2");
+    settle();
+
+    fake_client_remove(api, &pod_kind, "default", "goes");
+    settle();
+
+    ck_assert_ptr_null(find(&persistent_volume_claim_kind, "of-goes"));
+    ck_assert_ptr_null(find(&persistent_volume_claim_kind, "also-of-goes"));
+    ck_assert_ptr_nonnull(find(&persistent_volume_claim_kind, "of-stays"));
+    end();
+}
+END_TEST
+
 START_TEST(in_the_foreground_the_job_goes_when_its_pods_have)
 {
     begin();
@@ -213,5 +265,6 @@ END_TEST
 
 SUITE("collector",
       what_an_object_owns_that_cannot_be_read_stays,
+      what_a_pod_owns_goes_with_it_though_nobody_saw_it_end,
       another_users_dependent_holds_no_deletion,
       in_the_foreground_the_job_goes_when_its_pods_have)
