@@ -188,7 +188,10 @@ clean_done(void *arg)
                      "Pod was active on the node longer than the specified "
                      "deadline");
     }
-    stay_be_done(s);
+    if (s->is_silent)
+        stay_be_done_silently(s);
+    else
+        stay_be_done(s);
 }
 
 void

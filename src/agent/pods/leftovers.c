@@ -23,7 +23,10 @@
 
 /* ---- Directories in /run ---- */
 
-/* A job that runs although its place in the state directory was removed gets
+/* A pod's directory is of use as long as there is its record, which is written
+ * first and removed before the directory, and its place in the state directory.
+ *
+ * A job that runs although its place in the state directory was removed gets
  * another place, so that it is followed.
  */
 static bool
@@ -52,10 +55,13 @@ collect_runs(const struct ground *g)
     for (struct dirent *e; (e = readdir(dir)) != NULL;) {
         CLEANUP_FREE char *state =
             xasprintf("%s/pods/%s", g->state_dir, e->d_name);
+        CLEANUP_FREE char *record = xasprintf("%s/%s/pod", path, e->d_name);
 
-        if (e->d_name[0] != '.' && access(state, F_OK) < 0
-            && !keep_running(g, e->d_name, state))
-            (void)removal_run(dirfd(dir), e->d_name);
+        if (e->d_name[0] == '.'
+            || (access(state, F_OK) == 0 && access(record, F_OK) == 0)
+            || keep_running(g, e->d_name, state))
+            continue;
+        (void)removal_run(dirfd(dir), e->d_name);
     }
     closedir(dir);
 }

@@ -2,9 +2,9 @@
 /* leftovers.h - what agents that were killed have left on this node
  *
  * Cgroups that were made ahead or not removed yet, and directories in /run of
- * pods that have none on the disk. Which cgroups were an agent's is told by the
- * beginnings of their names, which each notes in /run: others' agents may share
- * the base.
+ * pods that have no record there or no place on the disk. Which cgroups were an
+ * agent's is told by the beginnings of their names, which each notes in /run:
+ * others' agents may share the base.
  *
  * Thread: the loop's, before any pod is taken up.
  */

@@ -158,6 +158,20 @@ make_directories(const struct site_start *st, struct error *err)
     return r < 0 ? r : make_output(st, err);
 }
 
+/* The record of an earlier attempt, of an agent that was killed with it, is about
+ * to be written over: nobody would know of that attempt's TMPDIR any more.
+ */
+static void
+remove_former_tmp_dir(struct site_start *st)
+{
+    const struct ground *g = st->ground;
+    CLEANUP(pod_record_fini) struct pod_record record = {.text = STRBUF_INIT};
+
+    if (read_record(g, st->pod->meta->uid, &record) == 0
+        && record.tmp_dir != NULL)
+        (void)tmp_dirs_remove(g->tmp_dirs, record.tmp_dir, &st->tmp_left, NULL);
+}
+
 static int
 make_cgroup(struct site_start *st, struct strbuf *ret_text, struct error *err)
 {
@@ -261,6 +275,7 @@ site_start(struct site_start *st, struct error *err)
     st->is_nodes_fault = true;
     if (g->tmp_dirs != NULL)
         r = tmp_dirs_name(g->tmp_dirs, &st->tmp_dir, err);
+    remove_former_tmp_dir(st);
     if (r == 0)
         r = make_directories(st, err);
     if (r == 0)
@@ -439,6 +454,14 @@ site_is_there(const struct ground *g, const char *uid)
     CLEANUP_FREE char *state = state_path(g, uid, "");
 
     return access(state, F_OK) == 0 || errno != ENOENT;
+}
+
+bool
+site_has_run_dir(const struct ground *g, const char *uid)
+{
+    CLEANUP_FREE char *run = run_path(g, uid, "");
+
+    return access(run, F_OK) == 0;
 }
 
 struct live *

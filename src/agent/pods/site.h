@@ -39,6 +39,7 @@ struct site_start {
     struct cgroup *cgroup;           /* in and out; NULL where there are none */
     char *shared_cpus;   /* for a pod without CPUs of its own; or NULL */
     char *tmp_dir;       /* out: its path, the caller's to free */
+    bool tmp_left;       /* out: a former TMPDIR is put away, to be swept */
     int pidfd;           /* out */
     bool is_nodes_fault; /* out: a failure is not the pod's own */
     char *unpartitioned; /* out: why its CPUs are no partition; or NULL */
@@ -67,6 +68,7 @@ void site_sweep(const struct ground *ground);
  * the pod has no place.
  */
 bool site_is_there(const struct ground *ground, const char *uid);
+bool site_has_run_dir(const struct ground *ground, const char *uid);
 struct live *site_read_live(const struct ground *ground, const char *uid);
 struct ending *site_read_ending(const struct ground *ground, const char *uid);
 struct cgroup *site_find_cgroup(const struct ground *ground, const char *uid);

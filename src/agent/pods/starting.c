@@ -8,6 +8,7 @@
 #include "agent/pods/site.h"
 #include "agent/pods/stay_state.h"
 #include "agent/volumes/mountings.h"
+#include "agent/volumes/tmp_dirs.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/value/cpuset.h"
@@ -87,6 +88,8 @@ start_done(void *arg)
 
     s->cgroup = st->start.cgroup;
     s->pidfd = st->start.pidfd;
+    if (st->start.tmp_left)
+        tmp_dirs_sweep_soon(s->s.ground->tmp_dirs);
     if (st->start.unpartitioned != NULL)
         log_warning("pod '%s/%s': %s",
                     s->pod->meta->namespace,

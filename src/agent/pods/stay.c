@@ -139,12 +139,31 @@ stay_set_end(struct stay *s, const char *reason, const char *message)
     s->end_message = message != NULL ? xstrdup(message) : NULL;
 }
 
+/* An agent that was killed while it started the pod has left what it had made
+ * by then: that goes before the pod is said to be over, as nobody looks for it
+ * afterwards.
+ */
+static bool
+clean_first(struct stay *s, bool is_silent)
+{
+    if (s->phase > STAY_PREPARING || !site_has_run_dir(s->s.ground, s->uid))
+        return false;
+    s->is_silent = is_silent;
+    if (s->cgroup == NULL)
+        s->cgroup = site_find_cgroup(s->s.ground, s->uid);
+    stay_move(s, STAY_ENDED);
+    cleaning_begin(s);
+    return true;
+}
+
 /* It was to be deleted before it ran, or was over before we came: nothing is
  * said of how it went.
  */
 void
 stay_be_done_silently(struct stay *s)
 {
+    if (clean_first(s, true))
+        return;
     stay_move(s, STAY_DONE);
     s->wanted = s->told = TOLD_END;
     telling_go(s);
@@ -157,6 +176,8 @@ stay_be_done(struct stay *s)
         stay_be_done_silently(s);
         return;
     }
+    if (clean_first(s, false))
+        return;
     stay_move(s, STAY_DONE);
     telling_want(s, TOLD_END);
 }

@@ -38,6 +38,7 @@ struct stay {
     bool is_orphan; /* the API's store has lost it: an administrator decides */
     bool overruled; /* the API has given the pod up, as its node's was */
     bool waits;     /* for its cores to be free */
+    bool is_silent; /* nothing is said of how it went */
 
     /* The process. */
     int pidfd;

@@ -2,6 +2,7 @@
 #include "agent/pods/pods.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "agent/pods/ground.h"
 #include "agent/pods/spares.h"
@@ -26,6 +27,7 @@
 static struct {
     struct fake_client *api;
     char *place;
+    char *run;
     struct topology topology;
     struct ground ground;
     struct announcer *announcer;
@@ -41,6 +43,14 @@ left(void *context)
 }
 
 static void
+make_directory(const char *parent, const char *name)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/%s", parent, name);
+
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+}
+
+static void
 begin(void)
 {
     memset(&world, 0, sizeof(world));
@@ -51,6 +61,10 @@ begin(void)
                                     "kiln-agent",
                                     "n1");
     world.place = scratch_new();
+    world.run = xasprintf("%s/run", world.place);
+    make_directory(world.place, "pods");
+    make_directory(world.place, "run");
+    make_directory(world.place, "run/pods");
     world.spares = spares_new(world.place);
     world.workers = workers_new(1);
     world.ground = (struct ground){
@@ -64,7 +78,7 @@ begin(void)
         .topology = &world.topology,
         .boot_id = "boot",
         .state_dir = world.place,
-        .run_dir = world.place,
+        .run_dir = world.run,
         .tmp_dir = world.place,
         .min_uid = 1000,
     };
@@ -79,6 +93,7 @@ end(void)
     workers_free(world.workers);
     loop_drain(fake_client_client(world.api)->loop); /* what they had done */
     spares_free(world.spares);
+    free(world.run);
     scratch_freep(&world.place);
     fake_client_free(world.api);
 }
@@ -159,17 +174,14 @@ END_TEST
  */
 START_TEST(a_pod_that_is_over_holds_nothing_when_it_is_heard_of_again)
 {
-    CLEANUP_FREE char *place = NULL;
     CLEANUP_FREE char *there = NULL;
     struct error err = {0};
     struct ending e = {.pod_uid = (char[]){"uid-gone"},
                        .boot_id = (char[]){"boot"}};
 
     begin();
-    place = xasprintf("%s/pods", world.place);
+    make_directory(world.place, "pods/uid-gone");
     there = xasprintf("%s/pods/uid-gone", world.place);
-    ck_assert_int_eq(mkdir(place, 0700), 0);
-    ck_assert_int_eq(mkdir(there, 0700), 0);
     ck_assert_msg(ending_write(&e, there, there, &err) == 0, "%s", err.text);
     fake_client_put(world.api,
                     &pod_kind,
@@ -195,17 +207,17 @@ END_TEST
 static void
 leave_behind(const char *uid, const char *pod)
 {
-    CLEANUP_FREE char *place = xasprintf("%s/pods", world.place);
-    CLEANUP_FREE char *there = xasprintf("%s/%s", place, uid);
-    CLEANUP_FREE char *file = xasprintf("%s/pod", there);
+    CLEANUP_FREE char *name = xasprintf("pods/%s", uid);
+    CLEANUP_FREE char *state = xasprintf("%s/%s", world.place, name);
+    CLEANUP_FREE char *file = xasprintf("%s/%s/pod", world.run, name);
     CLEANUP_FREE char *text = xasprintf("boot\n%s", pod);
     struct ending e = {.pod_uid = (char *)(uintptr_t)uid,
                        .boot_id = (char[]){"boot"}};
     struct error err = {0};
 
-    (void)mkdir(place, 0700);
-    ck_assert_int_eq(mkdir(there, 0700), 0);
-    ck_assert_msg(ending_write(&e, there, there, &err) == 0, "%s", err.text);
+    make_directory(world.place, name);
+    make_directory(world.run, name);
+    ck_assert_msg(ending_write(&e, state, state, &err) == 0, "%s", err.text);
     ck_assert_int_eq(file_write_atomic(file, 0600, text, strlen(text), &err),
                      0);
 }
@@ -316,7 +328,89 @@ START_TEST(a_late_word_of_a_pod_that_is_over_does_not_start_it_again)
 }
 END_TEST
 
+#define BEGUN(deleted)                                                          \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"           \
+    "\"begun\",\"namespace\":\"physics\",\"uid\":\"uid-begun\"" deleted         \
+    ",\"annotations\":{\"kiln.hpc/script\":\"sha256:s\"},\"ownerReferences\":[" \
+    "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"job-7\","         \
+    "\"uid\":\"j\",\"controller\":true}]},\"spec\":{\"nodeName\":\"n1\","       \
+    "\"securityContext\":{\"runAsUser\":1001},\"containers\":[{\"name\":"       \
+    "\"main\",\"command\":[\"true\"]}]},\"status\":{\"phase\":\"Pending\","     \
+    "\"allocation\":{\"cpus\":\"2-3\"}}}"
+#define DELETED ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\""
+
+/* What an agent has made by then that is killed while it starts a pod. */
+static char *
+leave_half_started(void)
+{
+    static const char text[] = "boot\n" BEGUN("");
+    char *there = xasprintf("%s/pods/uid-begun", world.run);
+    CLEANUP_FREE char *file = xasprintf("%s/pod", there);
+    struct error err = {0};
+
+    make_directory(world.place, "pods/uid-begun");
+    make_directory(world.run, "pods/uid-begun");
+    ck_assert_int_eq(file_write_atomic(file, 0600, text, strlen(text), &err),
+                     0);
+    return there;
+}
+
+/* Before it had written which pod it was. */
+static void
+unlink_record(const char *there)
+{
+    CLEANUP_FREE char *file = xasprintf("%s/pod", there);
+
+    ck_assert_int_eq(unlink(file), 0);
+}
+
+static bool
+is_there(const char *name)
+{
+    return fake_client_find(world.api, &pod_kind, "physics", name) != NULL;
+}
+
+START_TEST(a_pod_that_is_deleted_after_half_a_start_leaves_nothing)
+{
+    CLEANUP_FREE char *there = NULL;
+
+    begin();
+    there = leave_half_started();
+    fake_client_put(world.api, &pod_kind, BEGUN(""));
+    fake_client_fail(world.api, CLIENT_GET, "script", 503, "Unavailable");
+    pods_take_up(world.pods);
+    pods_start(world.pods);
+    fake_client_run(world.api);
+    fake_client_put(world.api, &pod_kind, BEGUN(DELETED));
+
+    run_loop_until(world.api, !is_there("begun"));
+
+    ck_assert_int_lt(access(there, F_OK), 0);
+    end();
+}
+END_TEST
+
+START_TEST(a_pod_that_was_deleted_during_half_a_start_leaves_nothing)
+{
+    CLEANUP_FREE char *there = NULL;
+
+    begin();
+    there = leave_half_started();
+    unlink_record(there);
+    fake_client_put(world.api, &pod_kind, BEGUN(DELETED));
+    pods_take_up(world.pods);
+    pods_start(world.pods);
+
+    run_loop_until(world.api, !is_there("begun"));
+
+    ck_assert_int_lt(access(there, F_OK), 0);
+    end();
+}
+END_TEST
+
 SUITE("pods",
+      a_pod_that_is_deleted_after_half_a_start_leaves_nothing,
+      a_pod_that_was_deleted_during_half_a_start_leaves_nothing,
       a_pod_waits_for_what_is_left_of_the_one_that_had_its_cores,
       a_pod_that_waits_and_is_deleted_is_let_go,
       a_late_word_of_a_pod_that_is_over_does_not_start_it_again,

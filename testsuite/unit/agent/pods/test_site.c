@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/pods/ground.h"
+#include "agent/pods/leftovers.h"
 #include "agent/pods/spares.h"
 #include "agent/volumes/mountings.h"
 #include "agent/volumes/tmp_dirs.h"
@@ -52,6 +53,14 @@ put(const char *parent, const char *name, const char *text)
     ck_assert_msg(file_write_atomic(path, 0644, text, strlen(text), &err) == 0,
                   "%s",
                   err.text);
+}
+
+static int
+remove_below(const char *parent, const char *name)
+{
+    CLEANUP_FREE char *path = below(parent, name);
+
+    return remove(path);
 }
 
 static bool
@@ -300,6 +309,67 @@ START_TEST(a_volume_that_is_not_there_is_said_before_anything_runs)
 }
 END_TEST
 
+/* An agent that was killed in the midst of it had started the pod before. */
+START_TEST(a_second_start_leaves_nothing_of_the_first)
+{
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":"
+        "\"uid-a\"},\"spec\":{\"securityContext\":{\"runAsUser\":1001},"
+        "\"containers\":[{\"name\":\"main\"}]}}";
+    struct mount_place place = {.volume = (char[]){"data"},
+                                .source = (char[]){"/nowhere/data"}};
+    struct mount_list mounts = {.items = &place, .count = 1};
+    struct site_start start = {.mounts = &mounts, .pidfd = -1};
+    CLEANUP_FREE char *line = NULL;
+    struct error err = {0};
+
+    begin();
+    ck_assert_int_eq(
+        object_parse(&pod_kind, text, sizeof(text) - 1, &start.pod, &err),
+        0);
+    start.ground = &world.ground;
+    world.ground.tmp_dirs = tmp_dirs_new(&(struct tmp_dirs_settings){
+        .tmp_dir = world.ground.tmp_dir,
+        .state_dir = world.state,
+    });
+    make_directory(world.place, "tmp/parent");
+    make_directory(world.place, "tmp/parent/0123");
+    put(world.place, "tmp/parent/0123/of-the-prolog", "x");
+    line = xasprintf("boot-2 %s/parent/0123", world.ground.tmp_dir);
+    put_pod("uid-a", line);
+
+    ck_assert_int_eq(site_start(&start, &err), -ENOENT); /* of the volume */
+
+    ck_assert(!has(world.place, "tmp/parent/0123"));
+    ck_assert(!start.tmp_left);
+    ck_assert_ptr_null(strstr(start.tmp_dir, "0123"));
+    object_unref(start.pod);
+    free(start.tmp_dir);
+    tmp_dirs_free(world.ground.tmp_dirs, true);
+    end();
+}
+END_TEST
+
+START_TEST(directories_without_a_record_go_at_the_start)
+{
+    begin();
+    put_pod("whole", "boot-2");
+    put_pod("half-removed", "boot-2");
+    put(world.state, "pods/half-removed/exit", "code 0\n");
+    put_pod("without-state", "boot-2");
+    ck_assert_int_eq(remove_below(world.run, "pods/half-removed/pod"), 0);
+    ck_assert_int_eq(remove_below(world.state, "pods/without-state"), 0);
+
+    leftovers_collect(&world.ground, "prefix-");
+
+    ck_assert(has(world.run, "pods/whole/pod"));
+    ck_assert(!has(world.run, "pods/half-removed"));
+    ck_assert(has(world.state, "pods/half-removed/exit"));
+    ck_assert(!has(world.run, "pods/without-state"));
+    end();
+}
+END_TEST
+
 START_TEST(signals_have_names)
 {
     ck_assert_int_eq(site_signal_number("USR1"), SIGUSR1);
@@ -317,4 +387,6 @@ SUITE("site",
       pods_that_were_begun_are_found_with_their_text,
       output_stays_until_the_pod_is_forgotten,
       a_volume_that_is_not_there_is_said_before_anything_runs,
+      a_second_start_leaves_nothing_of_the_first,
+      directories_without_a_record_go_at_the_start,
       signals_have_names)
