@@ -25,7 +25,7 @@ fresh() {
     write src/lib/low/README.md '# lib/low' 'May include:' '- lib/low'
     write src/lib/high/README.md '# lib/high' 'May include:' '- lib/low'
     write src/lib/low/stone.h '/* SPDX-License-Identifier: Apache-2.0 */' \
-        '/* stone.h - a stone */' '#pragma once'
+        '/* stone.h - a stone' ' *' ' * Thread: any.' ' */' '#pragma once'
     write src/lib/high/tower.c '/* SPDX-License-Identifier: Apache-2.0 */' \
         '#include "lib/low/stone.h"'
     write src/lib/low/include.am '# SPDX-License-Identifier: Apache-2.0' \
@@ -41,7 +41,7 @@ finds() {
 }
 
 fresh
-for check in check-includes check-spdx check-lists; do
+for check in check-includes check-names check-spdx check-lists; do
     ok "$check is content with a good tree" "$lint/$check" "$tree"
 done
 
@@ -96,6 +96,37 @@ finds "a noun in two places" check-lists 'stone: the noun of'
 fresh
 write src/lib/high/util.c 'int x;'
 finds "a drawer" check-lists 'util.c'
+
+fresh
+write testsuite/lint/old-words '# old -> new' 'pebble -> stone' \
+    'struct line -> mailbox'
+write src/lib/high/tower.c '/* A line of PEBBLES_MAX stones. */'
+finds "a word that was renamed" check-names 'tower.c:1:.*PEBBLES_MAX'
+write src/lib/high/tower.c 'struct line *x; /* A line of stones. */'
+finds "a renamed struct with an ordinary word's name" check-names \
+    'tower.c:1:struct line'
+
+fresh
+write src/lib/high/tower.c '/* Who waits is told. */'
+finds "a comment without a subject" check-names 'tower.c:1:.*Who waits'
+write testsuite/lint/names-allowed 'comments lib/high 2'
+finds "a number that is higher than its count" check-names \
+    'src/lib/high: 1, and 2 are allowed'
+"$lint/check-names" --lower "$tree"
+ok "numbers go down to their counts" "$lint/check-names" "$tree"
+write src/lib/high/roof.c '/* What keeps the rain out. */'
+finds "a number that is lower than its count" check-names \
+    'src/lib/high: 2, and 1 are allowed'
+
+fresh
+write src/lib/low/stone.h '/* stone.h - a stone */' '#pragma once'
+finds "a header that names no thread" check-names 'stone.h'
+
+fresh
+for i in $(seq 26); do
+    write "src/lib/high/stair_$i.c" 'int x;'
+done
+finds "a folder with too many modules" check-names 'src/lib/high: 2, and 0'
 
 fresh
 write README.md 'See [the map](doc/map.md).'
