@@ -16,7 +16,7 @@
 #include "testsuite/lib/suite.h"
 
 /* Under a sanitizer every way is walked, and nothing is said of its cost. */
-#define ITEMS     (IS_SANITIZED ? 40 : 4000)
+#define ITEMS     (IS_SANITIZED ? 40 : 2000)
 #define DEPTH_MAX 12
 
 /* The way from the root to a list or map. */

@@ -371,14 +371,14 @@ run(uint64_t seed, const char *numa, const char *fit)
 
 START_TEST(a_shortlist_finds_the_node_that_looking_at_all_finds)
 {
-    for (uint64_t seed = 1; seed <= TOURS(8u); seed++)
+    for (uint64_t seed = 1; seed <= TOURS(4u); seed++)
         run(seed, NULL, NULL);
 }
 END_TEST
 
 START_TEST(so_it_does_by_the_rules_of_the_kubelet)
 {
-    for (uint64_t seed = 21; seed < 21 + TOURS(3u); seed++)
+    for (uint64_t seed = 21; seed < 21 + TOURS(2u); seed++)
         run(seed, "{\"numaStrategy\":\"kubelet\"}", NULL);
 }
 END_TEST
