@@ -25,11 +25,11 @@
 #include "agent/node/self_check.h"
 #include "agent/node/usage_reporter.h"
 #include "agent/output/requests.h"
-#include "agent/pods/ground.h"
+#include "agent/pods/agent_context.h"
 #include "agent/pods/leftovers.h"
+#include "agent/pods/pod_host.h"
 #include "agent/pods/pods.h"
-#include "agent/pods/site.h"
-#include "agent/pods/spares.h"
+#include "agent/pods/spare_dirs.h"
 #include "agent/settings.h"
 #include "agent/shepherd/nursery.h"
 #include "agent/volumes/scratch.h"
@@ -60,7 +60,7 @@
     3 /* heartbeats from one look at the cluster's mark on */
 
 /* Ten thousand agents hear within two seconds that the controller is back. */
-#define HURRY_MS 3000
+#define RETRY_WITHIN_MS 3000
 
 #define PIDS_PER_POD 32768u
 
@@ -82,12 +82,12 @@ struct agent {
     struct scratch *scratch;       /* NULL: none is offered */
     struct volumes *volumes;
     struct nursery *nursery;
-    struct spares *spares;
+    struct spare_dirs *spare_dirs;
 
     struct api_connection connection;
     char *secret_path;
 
-    struct ground ground;
+    struct agent_context context;
     struct registration *registration;
     struct heartbeat *heartbeat;
     struct node_watch *node_watch;
@@ -134,7 +134,7 @@ open_state(struct agent *a, struct error *err)
                          "'%s'",
                          dir);
     a->secret_path = xasprintf("%s/node-secret", dir);
-    a->spares = spares_new(dir);
+    a->spare_dirs = spare_dirs_new(dir);
     return 0;
 }
 
@@ -323,7 +323,8 @@ on_cluster_answer(enum cluster_answer answer, void *context)
     if (!a->has_joined) {
         a->has_joined = true;
         registration_start(a->registration);
-    } else if (pods_settle_doubts(a->pods, is_lost, a) && a->node_watch != NULL)
+    } else if (pods_resolve_forgotten(a->pods, is_lost, a)
+               && a->node_watch != NULL)
         node_watch_check(a->node_watch);
 }
 
@@ -386,7 +387,7 @@ count_pids(const struct agent_settings *s)
 
 /* The API has forgotten a pod: is it still our cluster, and all of it? */
 static void
-on_doubted_pod(void *context)
+on_forgotten_pod(void *context)
 {
     struct agent *a = context;
 
@@ -394,7 +395,7 @@ on_doubted_pod(void *context)
 }
 
 static void
-lay_ground(struct agent *a)
+fill_context(struct agent *a)
 {
     const struct agent_settings *s = a->settings;
     const char *slash = strrchr(s->shepherd, '/');
@@ -403,9 +404,9 @@ lay_ground(struct agent *a)
                                   slash ? (int)(slash - s->shepherd) + 1 : 0,
                                   s->shepherd);
 
-    a->ground = (struct ground){
-        .doubt = on_doubted_pod,
-        .doubt_context = a,
+    a->context = (struct agent_context){
+        .ask_if_forgotten = on_forgotten_pod,
+        .ask_context = a,
         .loop = a->loop,
         .workers = a->workers,
         .client = a->connection.client,
@@ -418,7 +419,7 @@ lay_ground(struct agent *a)
         .announcer = a->connection.announcer,
         .observe_ms = s->observe_us / 1000,
         .state_dir = s->state_dir,
-        .spares = a->spares,
+        .spare_dirs = a->spare_dirs,
         .run_dir = s->run_dir,
         .tmp_dir = s->tmp_dir,
         .tmp_dirs = a->tmp_dirs,
@@ -468,15 +469,15 @@ on_renewed(int64_t sent_us, void *context)
 }
 
 static void
-on_back(void *context)
+on_controller_back(void *context)
 {
     struct agent *a = context;
 
-    pods_hurry(a->pods, HURRY_MS);
+    pods_retry_soon(a->pods, RETRY_WITHIN_MS);
     if (a->node_watch != NULL)
-        node_watch_retry_soon(a->node_watch, HURRY_MS);
+        node_watch_retry_soon(a->node_watch, RETRY_WITHIN_MS);
     if (a->volumes != NULL)
-        volumes_hurry(a->volumes, HURRY_MS);
+        volumes_hurry(a->volumes, RETRY_WITHIN_MS);
 }
 
 /* The machine is another one now, or has less of itself. */
@@ -493,7 +494,7 @@ on_changed(struct topology *is TAKES,
     log_warning("this machine has changed: %s", words);
     inventory_change(&a->inventory, is);
     a->facts.topology = is;
-    a->ground.topology = is;
+    a->context.topology = is;
     if (node != NULL)
         announcer_say(a->connection.announcer,
                       node,
@@ -519,7 +520,7 @@ confirm_gone(const char *pod_uid, void *context)
 {
     struct agent *a = context;
 
-    return pods_disown(a->pods, pod_uid);
+    return pods_confirm_gone(a->pods, pod_uid);
 }
 
 static void
@@ -537,7 +538,7 @@ visit_retained(void (*visit)(const struct object *pod, void *arg),
 {
     struct agent *a = context;
 
-    pods_visit_unclaimed(a->pods, visit, arg);
+    pods_visit_retained(a->pods, visit, arg);
 }
 
 /* The API knows which hardware is expected of this node. */
@@ -607,13 +608,13 @@ on_ready(void *context)
             .client = a->connection.client,
             .scratch = a->scratch,
             .node = a->node_name,
-            .rootless = a->ground.rootless,
-            .uid = a->ground.uid,
+            .rootless = a->context.rootless,
+            .uid = a->context.uid,
         });
     pods_start(a->pods);
     if (a->usage_reporter != NULL)
         usage_reporter_start(a->usage_reporter);
-    a->requests = requests_new(&a->ground,
+    a->requests = requests_new(&a->context,
                                a->connection.http,
                                a->pods,
                                a->output_program);
@@ -669,7 +670,7 @@ agent_new(const struct agent_settings *settings,
         err);
     if (r < 0)
         return r;
-    lay_ground(a);
+    fill_context(a);
     registration = (struct registration_settings){
         .loop = a->loop,
         .client = a->connection.client,
@@ -699,16 +700,16 @@ agent_new(const struct agent_settings *settings,
         .every_ms = settings->heartbeat_us / 1000,
         .lost = on_doubt,
         .renewed = on_renewed,
-        .back = on_back,
+        .back = on_controller_back,
         .context = a,
     });
-    a->pods = pods_new(&a->ground, on_left, a);
+    a->pods = pods_new(&a->context, on_left, a);
     if (settings->metrics_file != NULL)
         a->metrics =
-            metrics_file_new(&a->ground, a->pods, settings->metrics_file);
+            metrics_file_new(&a->context, a->pods, settings->metrics_file);
     if (settings->usage_interval_us > 0)
         a->usage_reporter =
-            usage_reporter_new(&a->ground,
+            usage_reporter_new(&a->context,
                                a->pods,
                                settings->usage_interval_us / 1000);
     a->hardware_watch = hardware_watch_new(&(struct hardware_watch_settings){
@@ -728,9 +729,9 @@ agent_new(const struct agent_settings *settings,
 enum agent_next
 agent_run(struct agent *a)
 {
-    leftovers_collect(&a->ground, a->cgroup_prefix);
-    pods_take_up(a->pods);
-    site_collect_tmp_dirs(&a->ground);
+    leftovers_collect(&a->context, a->cgroup_prefix);
+    pods_resume(a->pods);
+    pod_host_collect_tmp_dirs(&a->context);
     /* Ready, with or without a controller: jobs are looked after. */
     readiness_ready();
     readiness_status("node %s looks for its controller", a->node_name);
@@ -771,7 +772,7 @@ agent_free(struct agent *a)
     scratch_close(a->scratch);
     api_connection_fini(&a->connection);
     nursery_close(a->nursery);
-    spares_free(a->spares);
+    spare_dirs_free(a->spare_dirs);
     cgpool_free(a->pool);
     cgroot_close(a->cgroups);
     inventory_fini(&a->inventory);

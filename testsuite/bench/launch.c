@@ -35,7 +35,7 @@
 
 #define AT_ONCE_MAX 8u
 
-struct run {
+struct pod_run {
     int pidfd; /* -1: free */
     pid_t pid;
     unsigned long number;
@@ -81,7 +81,7 @@ state_parent(const struct bench *b)
 }
 
 static void
-start_plain(struct bench *b, struct run *r)
+start_plain(struct bench *b, struct pod_run *r)
 {
     char name[] = "launch";
     char option[] = "--spawn";
@@ -110,7 +110,7 @@ take_cgroup(struct bench *b)
 }
 
 static void
-start_shepherd(struct bench *b, struct run *r)
+start_shepherd(struct bench *b, struct pod_run *r)
 {
     const char *arguments[] = {"/bin/true"};
     struct order o;
@@ -144,7 +144,7 @@ start_shepherd(struct bench *b, struct run *r)
 }
 
 static void
-check_record(const struct bench *b, const struct run *r)
+check_record(const struct bench *b, const struct pod_run *r)
 {
     CLEANUP_FREE char *state = xasprintf("%s/%lu", state_parent(b), r->number);
     CLEANUP(ending_freep) struct ending *e = NULL;
@@ -157,7 +157,7 @@ check_record(const struct bench *b, const struct run *r)
 }
 
 static void
-finish(struct bench *b, struct run *r)
+finish(struct bench *b, struct pod_run *r)
 {
     waitpid(r->pid, NULL, 0);
     close(r->pidfd);
@@ -170,7 +170,7 @@ finish(struct bench *b, struct run *r)
 }
 
 static void
-start(struct bench *b, struct run *r)
+start(struct bench *b, struct pod_run *r)
 {
     if (b->is_plain)
         start_plain(b, r);
@@ -203,7 +203,7 @@ cpu_time_us(void)
 static struct rate
 measure(struct bench *b, unsigned at_once, double seconds)
 {
-    struct run runs[AT_ONCE_MAX];
+    struct pod_run runs[AT_ONCE_MAX];
     struct pollfd fds[AT_ONCE_MAX];
     int64_t began = clock_monotonic_us(&clock_system);
     int64_t until = began + (int64_t)(seconds * 1e6);
@@ -212,7 +212,7 @@ measure(struct bench *b, unsigned at_once, double seconds)
     double cpu = cpu_time_us();
 
     for (unsigned i = 0; i < at_once; i++) {
-        runs[i] = (struct run){.pidfd = -1};
+        runs[i] = (struct pod_run){.pidfd = -1};
         start(b, &runs[i]);
     }
     while (running > 0) {

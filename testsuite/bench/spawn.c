@@ -35,7 +35,7 @@ struct options {
     bool wait;
 };
 
-struct run {
+struct pod_run {
     pid_t pid;
     int64_t began_us;
 };
@@ -93,8 +93,8 @@ run_one(char **command)
 }
 
 /* The place of a process that has ended, or an empty one. */
-static struct run *
-find(struct run *runs, int64_t n, pid_t pid)
+static struct pod_run *
+find(struct pod_run *runs, int64_t n, pid_t pid)
 {
     for (int64_t i = 0; i < n; i++)
         if (runs[i].pid == pid)
@@ -125,12 +125,12 @@ tell(int64_t *took_us, int64_t n, int64_t all_us, int64_t failed)
 static int
 run_many(const struct options *o, char **command)
 {
-    struct run *runs = xnew_array(struct run, (size_t)o->at_once);
+    struct pod_run *runs = xnew_array(struct pod_run, (size_t)o->at_once);
     int64_t *took_us = xnew_array(int64_t, (size_t)o->count);
     posix_spawn_file_actions_t quiet;
     int64_t started = 0, ended = 0, failed = 0;
     int64_t began = clock_monotonic_us(&clock_system);
-    struct run *r;
+    struct pod_run *r;
     int status;
 
     posix_spawn_file_actions_init(&quiet);

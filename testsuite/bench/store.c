@@ -42,7 +42,7 @@ struct bench {
 };
 
 /* One run: `put` is called for each transaction of it. */
-struct run {
+struct pod_run {
     struct bench *bench;
     const char *name;
     unsigned count;
@@ -58,7 +58,7 @@ struct run {
 
 /* One transaction under way. */
 struct write {
-    struct run *run;
+    struct pod_run *run;
     unsigned i;
 };
 
@@ -233,7 +233,7 @@ put_blobs(struct store_txn *txn, unsigned i)
 }
 
 static void
-begin_one(struct run *run)
+begin_one(struct pod_run *run)
 {
     struct store_txn *txn = store_begin(run->bench->store);
     struct write *w = xnew(struct write);
@@ -252,7 +252,7 @@ static void
 next(int outcome, void *context)
 {
     struct write *w = context;
-    struct run *run = w->run;
+    struct pod_run *run = w->run;
 
     (void)outcome;
     run->began[w->i] = now_s() - run->began[w->i];
@@ -282,7 +282,7 @@ cpu_s(void)
 }
 
 static void
-measure(struct bench *b, struct run run)
+measure(struct bench *b, struct pod_run run)
 {
     int64_t revision;
     double start, cpu;
@@ -413,38 +413,38 @@ measure_writing(struct bench *b)
 
     open_store(b);
     measure(b,
-            (struct run){.name = "create a pod, 1 in flight",
-                         .count = n < 3000 ? n : 3000,
-                         .in_flight = 1,
-                         .make = make_pod});
+            (struct pod_run){.name = "create a pod, 1 in flight",
+                             .count = n < 3000 ? n : 3000,
+                             .in_flight = 1,
+                             .make = make_pod});
     measure(b,
-            (struct run){.name = "create a job, 64 in flight",
-                         .count = n,
-                         .in_flight = 64,
-                         .make = make_job});
+            (struct pod_run){.name = "create a job, 64 in flight",
+                             .count = n,
+                             .in_flight = 64,
+                             .make = make_job});
     measure(b,
-            (struct run){.name = "create or write a pod, 64 in flight",
-                         .count = n,
-                         .in_flight = 64,
-                         .make = make_pod});
+            (struct pod_run){.name = "create or write a pod, 64 in flight",
+                             .count = n,
+                             .in_flight = 64,
+                             .make = make_pod});
     measure(b,
-            (struct run){.name = "bind a pod (a delta), 64 in flight",
-                         .count = n,
-                         .in_flight = 64,
-                         .delta = "{\"status\":{\"allocation\":{\"cpus\":"
-                                  "\"0-7\",\"memoryNodes\":\"0\"}}}",
-                         .make = make_bound});
+            (struct pod_run){.name = "bind a pod (a delta), 64 in flight",
+                             .count = n,
+                             .in_flight = 64,
+                             .delta = "{\"status\":{\"allocation\":{\"cpus\":"
+                                      "\"0-7\",\"memoryNodes\":\"0\"}}}",
+                             .make = make_bound});
     measure(b,
-            (struct run){.name = "write a job and its blobs, 64 in flight",
-                         .count = n / 4,
-                         .in_flight = 64,
-                         .has_blobs = true,
-                         .make = make_job});
+            (struct pod_run){.name = "write a job and its blobs, 64 in flight",
+                             .count = n / 4,
+                             .in_flight = 64,
+                             .has_blobs = true,
+                             .make = make_job});
     measure(b,
-            (struct run){.name = "renew a lease, 64 in flight",
-                         .count = n,
-                         .in_flight = 64,
-                         .make = make_lease});
+            (struct pod_run){.name = "renew a lease, 64 in flight",
+                             .count = n,
+                             .in_flight = 64,
+                             .make = make_lease});
     store_close(b->store);
     malloc_trim(0);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "agent/pods/ground.h"
+#include "agent/pods/agent_context.h"
 #include "agent/pods/pods.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
@@ -21,7 +21,7 @@
 #define EVERY_MS 15000
 
 struct metrics_file {
-    const struct ground *ground;
+    const struct agent_context *agent;
     const struct pods *pods;
     char *path;
     struct metric_registry *registry;
@@ -65,25 +65,25 @@ begin(void *arg)
     struct metrics_file *f = arg;
 
     metric_set(f->running, (double)pods_count_running(f->pods));
-    workers_submit(f->ground->workers,
-                   f->ground->loop,
+    workers_submit(f->agent->workers,
+                   f->agent->loop,
                    write_work,
                    write_done,
                    f);
 }
 
 struct metrics_file *
-metrics_file_new(const struct ground *ground,
+metrics_file_new(const struct agent_context *agent,
                  const struct pods *pods,
                  const char *path)
 {
     struct metrics_file *f = xnew(struct metrics_file);
 
-    f->ground = ground;
+    f->agent = agent;
     f->pods = pods;
     f->path = xstrdup(path);
     f->registry = metric_registry_new();
-    process_metrics_add(f->registry, ground->state_dir);
+    process_metrics_add(f->registry, agent->state_dir);
     f->running = metric_series(metric_gauge(f->registry,
                                             "kiln_agent_pods",
                                             "Pods of this node that hold cores "
@@ -100,7 +100,7 @@ metrics_file_new(const struct ground *ground,
                                           "heartbeat last, since 1970; 0: "
                                           "never.",
                                           NULL));
-    f->timer = timer_new(ground->loop, begin, f);
+    f->timer = timer_new(agent->loop, begin, f);
     timer_start(f->timer, 0);
     return f;
 }
@@ -137,5 +137,5 @@ void
 metrics_file_note_heard(struct metrics_file *f)
 {
     if (f != NULL)
-        metric_set(f->heard, (double)clock_real_us(f->ground->clock) / 1e6);
+        metric_set(f->heard, (double)clock_real_us(f->agent->clock) / 1e6);
 }

@@ -14,15 +14,15 @@
 
 #include "lib/base/macro.h"
 
-struct ground;
+struct agent_context;
 struct metrics_file;
 struct pods;
 
-/* Life. The ground's workers are drained before it is freed. It is written at
+/* Life. The agent's workers are drained before it is freed. It is written at
  * once; stop: not any more.
  */
 void metrics_file_free(struct metrics_file *file);
-struct metrics_file *metrics_file_new(const struct ground *ground,
+struct metrics_file *metrics_file_new(const struct agent_context *agent,
                                       const struct pods *pods,
                                       const char *path)
     OWNED_BY(metrics_file_free);

@@ -7,9 +7,9 @@
 #include "agent/cgroup/cgroup.h"
 #include "agent/hardware/machine_load.h"
 #include "agent/node/process_usage.h"
-#include "agent/pods/ground.h"
+#include "agent/pods/agent_context.h"
+#include "agent/pods/pod_run.h"
 #include "agent/pods/pods.h"
-#include "agent/pods/stay.h"
 #include "lib/api/cluster/metrics.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -30,7 +30,7 @@
 #define INTERVAL_MIN_MS 100
 
 struct usage_reporter {
-    const struct ground *ground;
+    const struct agent_context *agent;
     const struct pods *pods;
     int64_t interval_ms;
     struct timer *timer;
@@ -96,7 +96,7 @@ measure_processes(struct measurement *t)
     for (size_t i = 0; i < t->count; i++)
         for (size_t k = 0; t->pods[i].cgroup == NULL && k < n; k++)
             if (list[k].is_there && list[k].ancestor == t->pods[i].shepherd) {
-                t->pods[i].at_us = clock_monotonic_us(t->m->ground->clock);
+                t->pods[i].at_us = clock_monotonic_us(t->m->agent->clock);
                 t->pods[i].is_known = true;
                 t->pods[i].usage.cpu_user_us = list[k].cpu_user_us;
                 t->pods[i].usage.cpu_system_us = list[k].cpu_system_us;
@@ -108,7 +108,7 @@ static void
 measure(void *arg)
 {
     struct measurement *t = arg;
-    struct clock *clock = t->m->ground->clock;
+    struct clock *clock = t->m->agent->clock;
 
     for (size_t i = 0; i < t->count; i++) {
         struct pod_measurement *p = &t->pods[i];
@@ -151,7 +151,7 @@ set_pod_rate(const struct usage_reporter *m,
         window_us = p->at_us - last_readings->at_us;
         before_us = last_readings->cpu_us;
     } else if (p->started_at_us >= m->started_us)
-        window_us = clock_real_us(m->ground->clock) - p->started_at_us;
+        window_us = clock_real_us(m->agent->clock) - p->started_at_us;
     if (window_us < LEAST_MS * 1000)
         return;
     f->window_ms = window_us / 1000;
@@ -242,7 +242,7 @@ report(struct usage_reporter *m, const struct measurement *t)
     struct client_request request = {
         .verb = CLIENT_CREATE,
         .kind = &node_kind,
-        .name = m->ground->node,
+        .name = m->agent->node,
         .subresource = "usage",
         .raw = true,
     };
@@ -254,7 +254,7 @@ report(struct usage_reporter *m, const struct measurement *t)
         if (t->pods[i].is_known)
             add_pod(t, &t->pods[i], &said.pods.items[said.pods.count++]);
     request.body = record_encode(&usage_report_record, arena, &said);
-    client_call(m->ground->client, arena, &request, on_answer, m);
+    client_call(m->agent->client, arena, &request, on_answer, m);
 }
 
 static void
@@ -268,7 +268,7 @@ on_measured(void *arg)
 }
 
 static void
-add_footing(const struct stay_footing *footing, void *context)
+add_running_pod(const struct running_pod *running, void *context)
 {
     struct measurement *t = context;
     struct pod_measurement *p;
@@ -276,10 +276,10 @@ add_footing(const struct stay_footing *footing, void *context)
     xgrow(t->pods, t->count, t->capacity);
     p = &t->pods[t->count++];
     *p = (struct pod_measurement){
-        .pod = object_ref(footing->pod),
-        .cgroup = footing->cgroup != NULL ? cgroup_dup(footing->cgroup) : NULL,
-        .shepherd = footing->shepherd,
-        .started_at_us = footing->started_at_us,
+        .pod = object_ref(running->pod),
+        .cgroup = running->cgroup != NULL ? cgroup_dup(running->cgroup) : NULL,
+        .shepherd = running->shepherd,
+        .started_at_us = running->started_at_us,
     };
 }
 
@@ -290,28 +290,24 @@ begin(void *context)
     struct measurement *t = xnew(struct measurement);
 
     t->m = m;
-    pods_visit_running(m->pods, add_footing, t);
-    workers_submit(m->ground->workers,
-                   m->ground->loop,
-                   measure,
-                   on_measured,
-                   t);
+    pods_visit_running(m->pods, add_running_pod, t);
+    workers_submit(m->agent->workers, m->agent->loop, measure, on_measured, t);
 }
 
 struct usage_reporter *
-usage_reporter_new(const struct ground *ground,
+usage_reporter_new(const struct agent_context *agent,
                    const struct pods *pods,
                    int64_t interval_ms)
 {
     struct usage_reporter *m = xnew(struct usage_reporter);
 
-    m->ground = ground;
+    m->agent = agent;
     m->pods = pods;
     m->interval_ms =
         interval_ms > INTERVAL_MIN_MS ? interval_ms : INTERVAL_MIN_MS;
     m->last_readings = map_new();
-    m->started_us = clock_real_us(ground->clock);
-    m->timer = timer_new(ground->loop, begin, m);
+    m->started_us = clock_real_us(agent->clock);
+    m->timer = timer_new(agent->loop, begin, m);
     return m;
 }
 
@@ -336,7 +332,7 @@ usage_reporter_start(struct usage_reporter *m)
     random_bytes(&chance, sizeof(chance));
     m->has_node = machine_load_read("", &load, NULL) == 0;
     m->node_cpu_us = m->has_node ? load.cpu_us : 0;
-    m->node_at_us = clock_monotonic_us(m->ground->clock);
+    m->node_at_us = clock_monotonic_us(m->agent->clock);
     if (m->interval_ms < FIRST_MS)
         timer_start(m->timer, m->interval_ms);
     else

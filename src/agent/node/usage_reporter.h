@@ -15,15 +15,15 @@
 
 #include "lib/base/macro.h"
 
-struct ground;
+struct agent_context;
 struct usage_reporter;
 struct pods;
 
-/* Life. Reports from usage_reporter_start on; the ground's workers are drained
+/* Life. Reports from usage_reporter_start on; the agent's workers are drained
  * before it is freed.
  */
 void usage_reporter_free(struct usage_reporter *usage_reporter);
-struct usage_reporter *usage_reporter_new(const struct ground *ground,
+struct usage_reporter *usage_reporter_new(const struct agent_context *agent,
                                           const struct pods *pods,
                                           int64_t interval_ms)
     OWNED_BY(usage_reporter_free);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "agent/output/playback.h"
-#include "agent/pods/compose.h"
-#include "agent/pods/ground.h"
+#include "agent/pods/agent_context.h"
+#include "agent/pods/pod_order.h"
 #include "agent/pods/pods.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -37,7 +37,7 @@ struct serving {
 };
 
 struct requests {
-    const struct ground *ground;
+    const struct agent_context *agent;
     struct http_client *http;
     const struct pods *pods;
     char *program;
@@ -105,7 +105,7 @@ find_since(const struct requests *r, const struct json *words)
 {
     const char *text = json_get_text(words, "sinceTime");
     int64_t seconds = json_get_int(words, "sinceSeconds", 0);
-    int64_t now_us = clock_real_us(r->ground->clock);
+    int64_t now_us = clock_real_us(r->agent->clock);
     int64_t at_us = 0;
 
     if (text != NULL && time_parse(text, &at_us) == 0)
@@ -136,9 +136,9 @@ find_output(struct requests *r,
     wish->uid = (uid_t)*who->run_as_user;
     wish->gid =
         (gid_t)(who->run_as_group ? *who->run_as_group : *who->run_as_user);
-    wish->path = compose_output_path(r->ground, pod, arena);
+    wish->path = pod_order_output_path(r->agent, pod, arena);
     wish->state_dir =
-        arena_printf(arena, "%s/pods/%s", r->ground->state_dir, pod->meta->uid);
+        arena_printf(arena, "%s/pods/%s", r->agent->state_dir, pod->meta->uid);
     wish->started_us = find_start(pod, arena);
 }
 
@@ -156,9 +156,9 @@ serve(struct requests *r, const struct json *words)
         .since_us = find_since(r, words),
     };
     struct playback_settings settings = {
-        .loop = r->ground->loop,
+        .loop = r->agent->loop,
         .http = r->http,
-        .node = r->ground->node,
+        .node = r->agent->node,
         .program = r->program,
         .over = on_over,
         .context = s,
@@ -278,22 +278,22 @@ look(void *context)
 }
 
 struct requests *
-requests_new(const struct ground *ground,
+requests_new(const struct agent_context *agent,
              struct http_client *http,
              const struct pods *pods,
              const char *program)
 {
     struct requests *r = xnew(struct requests);
 
-    r->ground = ground;
+    r->agent = agent;
     r->http = http;
     r->pods = pods;
     r->program = xstrdup(program);
-    r->target = xasprintf("/api/v1/nodes/%s/requests", ground->node);
+    r->target = xasprintf("/api/v1/nodes/%s/requests", agent->node);
     strbuf_init(&r->line);
     r->servings = map_new();
-    r->again = timer_new(ground->loop, open_stream, r);
-    r->look = timer_new(ground->loop, look, r);
+    r->again = timer_new(agent->loop, open_stream, r);
+    r->look = timer_new(agent->loop, look, r);
     open_stream(r);
     return r;
 }

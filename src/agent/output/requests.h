@@ -11,14 +11,14 @@
 
 #include "lib/base/macro.h"
 
-struct ground;
+struct agent_context;
 struct http_client;
 struct pods;
 struct requests;
 
 /* Life. Starts at once; `program` is kiln-output. */
 void requests_free(struct requests *requests);
-struct requests *requests_new(const struct ground *ground,
+struct requests *requests_new(const struct agent_context *agent,
                               struct http_client *http,
                               const struct pods *pods,
                               const char *program) OWNED_BY(requests_free);

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "agent/pods/compose.h"
-#include "agent/pods/ground.h"
+#include "agent/pods/agent_context.h"
+#include "agent/pods/pod_order.h"
 #include "agent/shepherd/order.h"
 #include "agent/volumes/mountings.h"
 #include "lib/api/job/job.h"
@@ -243,7 +243,7 @@ add_devices(struct variables *v,
  * in any runtime's words, stands.
  */
 static void
-add_thread_places(struct variables *v, const struct compose_input *in)
+add_thread_places(struct variables *v, const struct pod_order_input *in)
 {
     static const char *const own[] = {"OMP_PLACES",
                                       "OMP_PROC_BIND",
@@ -255,7 +255,7 @@ add_thread_places(struct variables *v, const struct compose_input *in)
     bool is_packed = p == NULL || p->distribution == NULL
                      || strcmp(p->distribution, "pack") == 0;
 
-    if (a == NULL || a->cpus == NULL || in->ground->is_virtual
+    if (a == NULL || a->cpus == NULL || in->agent->is_virtual
         || has_several_tasks(v))
         return;
     for (size_t i = 0; i < ARRAY_SIZE(own); i++)
@@ -268,14 +268,14 @@ add_thread_places(struct variables *v, const struct compose_input *in)
 
 /* KILN_VOLUME_NAME: where the job sees it. */
 static void
-add_volumes(struct variables *v, const struct compose_input *in)
+add_volumes(struct variables *v, const struct pod_order_input *in)
 {
     const struct mount_list *mounts = in->mounts;
 
     for (size_t i = 0; mounts != NULL && i < mounts->count; i++) {
         const struct mount_place *m = &mounts->items[i];
         const char *path =
-            m->target != NULL && !in->ground->rootless ? m->target : m->source;
+            m->target != NULL && !in->agent->rootless ? m->target : m->source;
         char *name = arena_printf(v->arena, "KILN_VOLUME_%s", m->volume);
 
         for (char *c = name; *c != '\0'; c++)
@@ -287,7 +287,7 @@ add_volumes(struct variables *v, const struct compose_input *in)
 }
 
 static void
-add_own(struct variables *v, const struct compose_input *in)
+add_own(struct variables *v, const struct pod_order_input *in)
 {
     const struct object *pod = in->pod;
 
@@ -299,7 +299,7 @@ add_own(struct variables *v, const struct compose_input *in)
     set(v, "KILN_JOB_ACCOUNT", pod->meta->namespace);
     set(v, "KILN_POD_NAME", pod->meta->name);
     set(v, "KILN_POD_UID", pod->meta->uid);
-    set(v, "KILN_NODE_NAME", in->ground->node);
+    set(v, "KILN_NODE_NAME", in->agent->node);
     add_placement(v, pod_of(pod));
     add_thread_places(v, in);
     add_devices(v, in->topology, pod_of(pod)->status.allocation);
@@ -307,7 +307,7 @@ add_own(struct variables *v, const struct compose_input *in)
 }
 
 int
-environment_compose(const struct compose_input *in,
+environment_compose(const struct pod_order_input *in,
                     struct arena *arena,
                     struct order *order,
                     struct error *err)

@@ -15,12 +15,12 @@
 #define VOLUME_OF_TMPDIR "tmp"
 
 struct arena;
-struct compose_input;
+struct pod_order_input;
 struct error;
 struct object;
 struct order;
 
-int environment_compose(const struct compose_input *input,
+int environment_compose(const struct pod_order_input *input,
                         struct arena *arena,
                         struct order *order,
                         struct error *err);

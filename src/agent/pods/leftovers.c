@@ -8,8 +8,8 @@
 
 #include "agent/cgroup/cgroot.h"
 #include "agent/cgroup/cgroup.h"
-#include "agent/pods/ground.h"
-#include "agent/pods/site.h"
+#include "agent/pods/agent_context.h"
+#include "agent/pods/pod_host.h"
 #include "agent/shepherd/live.h"
 #include "agent/volumes/removal.h"
 #include "lib/base/alloc.h"
@@ -30,9 +30,9 @@
  * another place, so that it is followed.
  */
 static bool
-keep_running(const struct ground *g, const char *uid, const char *state)
+keep_running(const struct agent_context *g, const char *uid, const char *state)
 {
-    struct live *live = site_read_live(g, uid);
+    struct live *live = pod_host_read_live(g, uid);
     CLEANUP_FD int pidfd = live != NULL ? live_open(live, g->boot_id) : -1;
     struct error err = {0};
 
@@ -45,7 +45,7 @@ keep_running(const struct ground *g, const char *uid, const char *state)
 }
 
 static void
-collect_runs(const struct ground *g)
+collect_runs(const struct agent_context *g)
 {
     CLEANUP_FREE char *path = xasprintf("%s/pods", g->run_dir);
     DIR *dir = opendir(path);
@@ -69,7 +69,7 @@ collect_runs(const struct ground *g)
 /* ---- Cgroups ---- */
 
 struct collection {
-    const struct ground *ground;
+    const struct agent_context *agent;
     struct map *used;     /* names that a pod's record has */
     struct strbuf former; /* prefixes of earlier agents, a line each */
     struct strbuf kept;   /* those of which something is left */
@@ -80,7 +80,7 @@ struct collection {
 static void
 note_used(struct collection *c)
 {
-    CLEANUP_FREE char *path = xasprintf("%s/pods", c->ground->run_dir);
+    CLEANUP_FREE char *path = xasprintf("%s/pods", c->agent->run_dir);
     DIR *dir = opendir(path);
 
     if (dir == NULL)
@@ -140,7 +140,7 @@ remove_named(struct collection *c)
     for (size_t i = 0; i < c->n_names; i++) {
         struct cgroup *cgroup = NULL;
 
-        if (cgroot_find(c->ground->cgroups, c->names[i], &cgroup, NULL) == 0) {
+        if (cgroot_find(c->agent->cgroups, c->names[i], &cgroup, NULL) == 0) {
             if (cgroup_remove(cgroup, NULL) < 0)
                 keep_prefix(c, c->names[i]);
             cgroup_free(cgroup);
@@ -151,11 +151,11 @@ remove_named(struct collection *c)
 }
 
 static void
-collect_cgroups(const struct ground *g, const char *prefix)
+collect_cgroups(const struct agent_context *g, const char *prefix)
 {
     CLEANUP_FREE char *path = xasprintf("%s/cgroup-prefixes", g->run_dir);
     struct collection c = {
-        .ground = g,
+        .agent = g,
         .used = map_new(),
         .former = STRBUF_INIT,
         .kept = STRBUF_INIT,
@@ -176,7 +176,7 @@ collect_cgroups(const struct ground *g, const char *prefix)
 }
 
 void
-leftovers_collect(const struct ground *g, const char *prefix)
+leftovers_collect(const struct agent_context *g, const char *prefix)
 {
     collect_runs(g);
     if (g->cgroups != NULL)

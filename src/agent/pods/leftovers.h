@@ -10,7 +10,7 @@
  */
 #pragma once
 
-struct ground;
+struct agent_context;
 
 /* Prefix: of the cgroups that this agent will make. */
-void leftovers_collect(const struct ground *ground, const char *prefix);
+void leftovers_collect(const struct agent_context *agent, const char *prefix);

@@ -24,7 +24,7 @@
 #define MAPS_LIMIT       (16u << 20)
 #define STRAY_PERCENT_OK 95 /* pages that the kernel itself put elsewhere */
 
-struct crowd {
+struct process_list {
     pid_t pids[MAX_PROCESSES];
     unsigned count;
 };
@@ -44,7 +44,7 @@ read_about(const char *proc,
 /* ---- Who they are ---- */
 
 static bool
-has(const struct crowd *all, pid_t pid)
+has(const struct process_list *all, pid_t pid)
 {
     for (unsigned i = 0; i < all->count; i++)
         if (all->pids[i] == pid)
@@ -55,7 +55,7 @@ has(const struct crowd *all, pid_t pid)
 static int
 add(pid_t pid, void *context)
 {
-    struct crowd *all = context;
+    struct process_list *all = context;
 
     all->pids[all->count++] = pid;
     return all->count == MAX_PROCESSES;
@@ -65,7 +65,7 @@ add(pid_t pid, void *context)
  * that has not been adopted by the shepherd.
  */
 static void
-add_descendants(const char *proc, struct crowd *all)
+add_descendants(const char *proc, struct process_list *all)
 {
     for (unsigned i = 0; i < all->count; i++) {
         CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
@@ -86,7 +86,7 @@ add_descendants(const char *proc, struct crowd *all)
 }
 
 static bool
-is_main_alive(const struct observation_wish *w)
+is_main_alive(const struct observation_request *w)
 {
     int64_t start;
 
@@ -97,9 +97,9 @@ is_main_alive(const struct observation_wish *w)
 }
 
 static void
-gather(const struct observation_wish *w,
+gather(const struct observation_request *w,
        const struct cgroup *c,
-       struct crowd *all,
+       struct process_list *all,
        struct observation *seen)
 {
     bool main_alive = is_main_alive(w);
@@ -134,7 +134,7 @@ add_list(const char *status, const char *key, struct bitset *set)
 }
 
 static bool
-look_at_rights(const char *proc, pid_t pid, struct observation *seen)
+read_allowed(const char *proc, pid_t pid, struct observation *seen)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
@@ -245,8 +245,8 @@ own_bytes(const char *proc, pid_t pid)
 
 /* Of much memory. What is asked for stands for all of a process's memory. */
 static bool
-ask_for_pages(const struct observation_wish *w,
-              const struct crowd *all,
+ask_for_pages(const struct observation_request *w,
+              const struct process_list *all,
               struct observation *seen)
 {
     struct observation sum = *seen;
@@ -275,9 +275,9 @@ ask_for_pages(const struct observation_wish *w,
 }
 
 static bool
-ask_cgroup(const struct cgroup *c,
-           const struct bitset *right,
-           struct observation *seen)
+read_cgroup_memory(const struct cgroup *c,
+                   const struct bitset *right,
+                   struct observation *seen)
 {
     uint64_t bytes[TOPOLOGY_MAX_NUMA];
 
@@ -292,10 +292,10 @@ ask_cgroup(const struct cgroup *c,
 }
 
 static void
-look_at_memory(const struct observation_wish *w,
-               const struct cgroup *c,
-               const struct crowd *all,
-               struct observation *seen)
+read_memory(const struct observation_request *w,
+            const struct cgroup *c,
+            const struct process_list *all,
+            struct observation *seen)
 {
     uint64_t resident = 0;
 
@@ -305,31 +305,32 @@ look_at_memory(const struct observation_wish *w,
         resident += resident_bytes(w->proc, all->pids[i]);
     if (resident > MAX_PAGED_BYTES) {
         seen->has_memory = ask_for_pages(w, all, seen)
-                           || ask_cgroup(c, &w->memory_nodes, seen);
+                           || read_cgroup_memory(c, &w->memory_nodes, seen);
         return;
     }
     for (unsigned i = 0; i < all->count; i++)
         if (count_pages(w->proc, all->pids[i], &w->memory_nodes, seen))
             seen->has_memory = true;
     if (!seen->has_memory)
-        seen->has_memory = ask_cgroup(c, &w->memory_nodes, seen);
+        seen->has_memory = read_cgroup_memory(c, &w->memory_nodes, seen);
 }
 
 bool
-observation_take(const struct observation_wish *w, struct observation *ret_seen)
+observation_take(const struct observation_request *w,
+                 struct observation *ret_seen)
 {
     CLEANUP(cgroup_freep) struct cgroup *c = NULL;
     struct observation seen = {0};
-    struct crowd all = {0};
+    struct process_list all = {0};
 
     if (w->cgroup != NULL && cgroup_parse(w->cgroup, &c, NULL) < 0)
         return false;
     gather(w, c, &all, &seen);
     for (unsigned i = 0; i < all.count; i++)
-        (void)look_at_rights(w->proc, all.pids[i], &seen);
+        (void)read_allowed(w->proc, all.pids[i], &seen);
     if (seen.processes == 0)
         return false;
-    look_at_memory(w, c, &all, &seen);
+    read_memory(w, c, &all, &seen);
     *ret_seen = seen;
     return true;
 }
@@ -345,14 +346,14 @@ start_clause(struct strbuf *words)
 
 static bool
 is_within(const struct bitset *seen,
-          const struct bitset *law,
+          const struct bitset *expected,
           const char *verb,
           struct strbuf *words)
 {
     struct bitset beyond = *seen;
 
-    bitset_and_not(&beyond, law);
-    if (bitset_is_empty(law) || bitset_is_empty(&beyond))
+    bitset_and_not(&beyond, expected);
+    if (bitset_is_empty(expected) || bitset_is_empty(&beyond))
         return true;
     start_clause(words);
     strbuf_add_text(words, verb);
@@ -373,8 +374,8 @@ observation_percent(const struct observation *s)
 }
 
 bool
-observation_judge(const struct observation *s,
-                  const struct observation_law *law,
+observation_check(const struct observation *s,
+                  const struct placement_expectation *expected,
                   struct strbuf *words)
 {
     bool right = true;
@@ -384,12 +385,12 @@ observation_judge(const struct observation *s,
         strbuf_add_text(words, "its first process has left its cgroup");
         right = false;
     }
-    right &= is_within(&s->cpus, &law->cpus, "may run on CPUs ", words);
+    right &= is_within(&s->cpus, &expected->cpus, "may run on CPUs ", words);
     right &= is_within(&s->memory_nodes,
-                       &law->memory_nodes,
+                       &expected->memory_nodes,
                        "may use memory of NUMA nodes ",
                        words);
-    if (!bitset_is_empty(&law->memory_nodes) && s->has_memory
+    if (!bitset_is_empty(&expected->memory_nodes) && s->has_memory
         && observation_percent(s) < STRAY_PERCENT_OK) {
         start_clause(words);
         strbuf_printf(words,

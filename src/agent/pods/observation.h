@@ -32,7 +32,7 @@ struct observation {
     bool has_strayed;         /* its first process is not in its cgroup */
 };
 
-struct observation_wish {
+struct observation_request {
     const char *proc;           /* "/proc" */
     const char *cgroup;         /* cgroup_format's text; NULL: there is none */
     pid_t main;                 /* the pod's first process, 0: unknown */
@@ -41,13 +41,13 @@ struct observation_wish {
 };
 
 /* False when no process is there any more. */
-bool observation_take(const struct observation_wish *wish,
+bool observation_take(const struct observation_request *request,
                       struct observation *ret_seen);
 
 /* What an observation is held against: no CPUs or no NUMA nodes is no demand.
  * A pod that merely prefers its NUMA nodes has none here.
  */
-struct observation_law {
+struct placement_expectation {
     struct bitset cpus;
     struct bitset memory_nodes;
 };
@@ -55,8 +55,8 @@ struct observation_law {
 /* Whether all is as it should be; what is not is appended as a clause: "may
  * run on CPUs 4-7, which are not its own".
  */
-bool observation_judge(const struct observation *seen,
-                       const struct observation_law *law,
+bool observation_check(const struct observation *seen,
+                       const struct placement_expectation *expected,
                        struct strbuf *words);
 
 /* How much of the memory is where it should be, rounded down, so that 100 is

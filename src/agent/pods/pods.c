@@ -4,11 +4,11 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "agent/pods/agent_context.h"
 #include "agent/pods/blobs.h"
-#include "agent/pods/commons.h"
-#include "agent/pods/ground.h"
-#include "agent/pods/site.h"
-#include "agent/pods/stay.h"
+#include "agent/pods/pod_host.h"
+#include "agent/pods/pod_run.h"
+#include "agent/pods/shared_pool.h"
 #include "agent/shepherd/fence.h"
 #include "agent/volumes/mountings.h"
 #include "lib/api/node/allocation.h"
@@ -24,18 +24,19 @@
 #include "lib/loop/timer.h"
 
 struct pods {
-    const struct ground *ground;
+    const struct agent_context *agent;
     struct blobs *blobs;
     struct mountings *mountings;
-    struct commons *commons;
+    struct shared_pool *shared_pool;
     struct informer *informer;
-    struct map *stays; /* by uid of the pod */
+    struct map *runs; /* by uid of the pod */
     unsigned n_launched;
-    struct map *over;     /* uids of pods that are over here, until the watch,
+    struct map *over;      /* uids of pods that are over here, until the watch,
                              which may lag behind, has shown that */
-    struct map *doubted;  /* uids of pods that the API has forgotten */
-    struct map *dropped;  /* and of those that are over here, by a list */
-    struct timer *arrive; /* looks after those that wait for their cores */
+    struct map *forgotten; /* uids of pods that the API has forgotten */
+    struct map *dropped;   /* and of those that are over here, by a list */
+    struct timer
+        *arrival_timer; /* looks after those that wait for their cores */
     void (*left)(void *context);
     void *context;
 };
@@ -69,14 +70,14 @@ may_be_shown_alive(const struct pods *p, const struct object *pod)
 
 /* Memory that others gave back may be enough for those that had lost some. */
 static void
-recheck_losers(struct pods *p)
+recheck_short_pods(struct pods *p)
 {
     size_t at = 0;
-    void *stay;
+    void *run;
 
-    while (map_next(p->stays, &at, NULL, &stay))
-        if (stay_has_lost(stay))
-            stay_recheck(stay);
+    while (map_next(p->runs, &at, NULL, &run))
+        if (pod_run_has_lost(run))
+            pod_run_recheck(run);
 }
 
 /* All that pods here were given of a NUMA node's memory. */
@@ -86,78 +87,80 @@ sum_given(int64_t node, int64_t page_bytes, void *context)
     const struct pods *p = context;
     int64_t sum = 0;
     size_t at = 0;
-    void *stay;
+    void *run;
 
-    while (map_next(p->stays, &at, NULL, &stay)) {
-        const struct allocation *a = pod_of(stay_pod(stay))->status.allocation;
+    while (map_next(p->runs, &at, NULL, &run)) {
+        const struct allocation *a =
+            pod_of(pod_run_pod(run))->status.allocation;
 
-        if (a != NULL && stay_holds_cores(stay) && !stay_is_waiting(stay))
+        if (a != NULL && pod_run_holds_cores(run) && !pod_run_is_waiting(run))
             sum += allocation_memory_of(a, node, page_bytes);
     }
     return sum;
 }
 
 static void
-on_over(struct stay *stay, void *context)
+on_over(struct pod_run *run, void *context)
 {
     struct pods *p = context;
 
-    map_remove(p->stays, stay_uid(stay));
-    if (may_be_shown_alive(p, stay_pod(stay)))
-        map_put(p->over, stay_uid(stay), p);
-    if (stay_is_gone(stay))
-        site_forget(p->ground, stay_uid(stay));
+    map_remove(p->runs, pod_run_uid(run));
+    if (may_be_shown_alive(p, pod_run_pod(run)))
+        map_put(p->over, pod_run_uid(run), p);
+    if (pod_run_is_forgotten(run))
+        pod_host_remove_all(p->agent, pod_run_uid(run));
     else
-        site_settle(p->ground, stay_uid(stay));
-    stay_free(stay);
-    recheck_losers(p);
+        pod_host_remove_records(p->agent, pod_run_uid(run));
+    pod_run_free(run);
+    recheck_short_pods(p);
     p->left(p->context);
 }
 
 /* Later, as this one has still to be told. */
 static void
-on_holding_changed(UNUSED struct stay *stay, void *context)
+on_holding_changed(UNUSED struct pod_run *run, void *context)
 {
     struct pods *p = context;
 
-    timer_start(p->arrive, 0);
+    timer_start(p->arrival_timer, 0);
 }
 
-static struct stay *
-add_stay(struct pods *p, const struct object *pod)
+static struct pod_run *
+add_run(struct pods *p, const struct object *pod)
 {
-    struct stay_settings settings = {
-        .ground = p->ground,
+    struct pod_run_settings settings = {
+        .agent = p->agent,
         .blobs = p->blobs,
         .mountings = p->mountings,
-        .commons = p->commons,
+        .shared_pool = p->shared_pool,
         .over = on_over,
         .holding_changed = on_holding_changed,
         .given = sum_given,
         .context = p,
         .n_launched = &p->n_launched,
     };
-    struct stay *stay = stay_new(&settings, pod);
+    struct pod_run *run = pod_run_new(&settings, pod);
 
-    map_put(p->stays, stay_uid(stay), stay);
-    return stay;
+    map_put(p->runs, pod_run_uid(run), run);
+    return run;
 }
 
 /* The one here whose cores or devices the pod's allocation overlaps. One that
  * waits for its cores has none yet.
  */
-static const struct stay *
+static const struct pod_run *
 find_overlap(const struct pods *p, const struct object *pod, struct error *err)
 {
     const struct allocation *wanted = pod_of(pod)->status.allocation;
     size_t at = 0;
     void *other;
 
-    while (map_next(p->stays, &at, NULL, &other)) {
-        const struct object *there = stay_pod(other);
+    while (map_next(p->runs, &at, NULL, &other)) {
+        const struct object *there = pod_run_pod(other);
         const struct allocation *a = pod_of(there)->status.allocation;
 
-        if (a != NULL && stay_holds_cores(other) && !stay_is_waiting(other)
+        if (a != NULL && pod_run_holds_cores(other)
+            && !pod_run_is_waiting(other)
             && allocation_check_disjoint(a, wanted, err) < 0)
             return other;
     }
@@ -170,46 +173,46 @@ find_overlap(const struct pods *p, const struct object *pod, struct error *err)
  * killed, which may stay for days: the pod is tried elsewhere.
  */
 static bool
-is_leaving(const struct pods *p, const struct stay *stay)
+is_leaving(const struct pods *p, const struct pod_run *run)
 {
-    const struct object *known = find_known(p, stay_pod(stay));
+    const struct object *known = find_known(p, pod_run_pod(run));
 
-    if (stay_is_stuck(stay))
+    if (pod_run_is_unkillable(run))
         return false;
     return known == NULL || pod_is_finished(pod_of(known))
-           || known->meta->deleted_at_us != 0 || stay_is_gone(stay);
+           || known->meta->deleted_at_us != 0 || pod_run_is_forgotten(run);
 }
 
 static void
-refuse_overlap(struct stay *stay,
-               const struct stay *other,
+refuse_overlap(struct pod_run *run,
+               const struct pod_run *other,
                const struct error *err)
 {
     char *text =
         xasprintf("its allocation overlaps that of pod '%s/%s' here: %s",
-                  stay_pod(other)->meta->namespace,
-                  stay_pod(other)->meta->name,
+                  pod_run_pod(other)->meta->namespace,
+                  pod_run_pod(other)->meta->name,
                   err->text);
 
-    stay_refuse(stay, BROKEN_OVERLAP, text);
+    pod_run_refuse(run, BROKEN_OVERLAP, text);
     free(text);
 }
 
 static void
-say_waiting(const struct pods *p,
-            const struct stay *stay,
-            const struct stay *other,
-            const struct error *err)
+announce_waiting(const struct pods *p,
+                 const struct pod_run *run,
+                 const struct pod_run *other,
+                 const struct error *err)
 {
-    const struct object *pod = stay_pod(stay);
+    const struct object *pod = pod_run_pod(run);
     CLEANUP_FREE char *text =
         xasprintf("waits until what is left of pod '%s/%s' here is gone: %s",
-                  stay_pod(other)->meta->namespace,
-                  stay_pod(other)->meta->name,
+                  pod_run_pod(other)->meta->namespace,
+                  pod_run_pod(other)->meta->name,
                   err->text);
 
     log_info("pod '%s/%s' %s", pod->meta->namespace, pod->meta->name, text);
-    announcer_say(p->ground->announcer,
+    announcer_say(p->agent->announcer,
                   pod,
                   ANNOUNCE_NORMAL,
                   "WaitingForCores",
@@ -217,106 +220,109 @@ say_waiting(const struct pods *p,
 }
 
 static void
-arrive(struct pods *p, struct stay *stay)
+check_arrival(struct pods *p, struct pod_run *run)
 {
     struct error err = {0};
-    const struct stay *other = find_overlap(p, stay_pod(stay), &err);
+    const struct pod_run *other = find_overlap(p, pod_run_pod(run), &err);
 
     if (other == NULL)
-        stay_resume(stay);
+        pod_run_resume(run);
     else if (is_leaving(p, other))
-        say_waiting(p, stay, other, &err);
+        announce_waiting(p, run, other, &err);
     else
-        refuse_overlap(stay, other, &err);
+        refuse_overlap(run, other, &err);
 }
 
 /* Those that wait, once more. */
 static void
-arrive_all(void *context)
+check_arrivals(void *context)
 {
     struct pods *p = context;
     size_t at = 0;
-    void *stay;
+    void *run;
 
-    while (map_next(p->stays, &at, NULL, &stay))
-        if (stay_is_waiting(stay))
-            arrive(p, stay);
+    while (map_next(p->runs, &at, NULL, &run))
+        if (pod_run_is_waiting(run))
+            check_arrival(p, run);
 }
 
 static void
-admit(struct pods *p, const struct object *pod)
+add_pod(struct pods *p, const struct object *pod)
 {
     struct error err = {0};
     bool wants_to_run =
         !pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0;
-    const struct stay *other = wants_to_run ? find_overlap(p, pod, &err) : NULL;
-    struct stay *stay = add_stay(p, pod);
+    const struct pod_run *other =
+        wants_to_run ? find_overlap(p, pod, &err) : NULL;
+    struct pod_run *run = add_run(p, pod);
 
     /* Its end was told when its cores were free: no more is to be done for it
      * than to let it go.
      */
     if (pod_is_finished(pod_of(pod))) {
-        stay_dismiss(stay);
+        pod_run_dismiss(run);
         return;
     }
     if (other == NULL) {
-        stay_resume(stay);
+        pod_run_resume(run);
         return;
     }
     /* Judged when all that came together, a list, has been taken in. */
-    stay_await(stay);
-    timer_start(p->arrive, 0);
+    pod_run_wait_for_cores(run);
+    timer_start(p->arrival_timer, 0);
 }
 
 static void
-end_forgotten(struct stay *stay)
+end_forgotten(struct pod_run *run)
 {
     log_info("pod '%s/%s' is not in the API any more, ending it",
-             stay_pod(stay)->meta->namespace,
-             stay_pod(stay)->meta->name);
-    stay_vanish(stay);
+             pod_run_pod(run)->meta->namespace,
+             pod_run_pod(run)->meta->name);
+    pod_run_note_forgotten(run);
 }
 
 /* One that was not being deleted is asked about first: the API may be another
  * cluster's, or know less than it did.
  */
 static void
-forget(struct pods *p, struct stay *stay)
+forget(struct pods *p, struct pod_run *run)
 {
-    if (p->ground->doubt == NULL || stay_pod(stay)->meta->deleted_at_us != 0
-        || pod_is_finished(pod_of(stay_pod(stay)))) {
-        end_forgotten(stay);
+    if (p->agent->ask_if_forgotten == NULL
+        || pod_run_pod(run)->meta->deleted_at_us != 0
+        || pod_is_finished(pod_of(pod_run_pod(run)))) {
+        end_forgotten(run);
         return;
     }
-    map_put(p->doubted, stay_uid(stay), p);
-    p->ground->doubt(p->ground->doubt_context);
+    map_put(p->forgotten, pod_run_uid(run), p);
+    p->agent->ask_if_forgotten(p->agent->ask_context);
 }
 
 /* Another cluster's list has none of ours, whose output is kept. */
 static void
-forget_place(struct pods *p, const char *uid)
+forget_dirs(struct pods *p, const char *uid)
 {
-    if (p->ground->doubt == NULL || !informer_is_listing(p->informer)) {
-        site_forget(p->ground, uid);
+    if (p->agent->ask_if_forgotten == NULL
+        || !informer_is_listing(p->informer)) {
+        pod_host_remove_all(p->agent, uid);
         return;
     }
     map_put(p->dropped, uid, p);
-    p->ground->doubt(p->ground->doubt_context);
+    p->agent->ask_if_forgotten(p->agent->ask_context);
 }
 
 static bool
-make_orphan(struct stay *stay)
+make_orphan(struct pod_run *run)
 {
-    const struct object *pod = stay_pod(stay);
+    const struct object *pod = pod_run_pod(run);
 
-    if (stay_is_orphan(stay))
+    if (pod_run_is_orphan(run))
         return false;
     log_warning("pod '%s/%s' is not known to the API, whose store has lost "
                 "what was written then: it is kept until an administrator "
                 "decides (kctl orphans)",
                 pod->meta->namespace,
                 pod->meta->name);
-    stay_orphan(stay, true);
+    pod_run_set_orphan(run, true);
     return true;
 }
 
@@ -351,33 +357,33 @@ forget_dropped(struct pods *p)
     informer_visit(p->informer, note_uid, &s);
     while (map_next(p->dropped, &at, &uid, &value))
         if (map_find(s.known, uid) == NULL)
-            site_forget(p->ground, uid);
+            pod_host_remove_all(p->agent, uid);
     map_free(s.known);
     map_free(p->dropped);
     p->dropped = map_new();
 }
 
 bool
-pods_settle_doubts(struct pods *p, pods_is_lost_fn *is_lost, void *context)
+pods_resolve_forgotten(struct pods *p, pods_is_lost_fn *is_lost, void *context)
 {
-    struct map *doubted = p->doubted;
+    struct map *forgotten = p->forgotten;
     bool has_orphans = false;
     const char *uid;
     size_t at = 0;
     void *value;
 
-    p->doubted = map_new();
-    while (map_next(doubted, &at, &uid, &value)) {
-        struct stay *stay = map_find(p->stays, uid);
+    p->forgotten = map_new();
+    while (map_next(forgotten, &at, &uid, &value)) {
+        struct pod_run *run = map_find(p->runs, uid);
 
-        if (stay == NULL || find_known(p, stay_pod(stay)) != NULL)
+        if (run == NULL || find_known(p, pod_run_pod(run)) != NULL)
             continue;
-        if (is_lost(stay_pod(stay)->revision, context))
-            has_orphans |= make_orphan(stay);
+        if (is_lost(pod_run_pod(run)->revision, context))
+            has_orphans |= make_orphan(run);
         else
-            end_forgotten(stay);
+            end_forgotten(run);
     }
-    map_free(doubted);
+    map_free(forgotten);
     if (map_count(p->dropped) > 0)
         forget_dropped(p);
     return has_orphans;
@@ -386,21 +392,21 @@ pods_settle_doubts(struct pods *p, pods_is_lost_fn *is_lost, void *context)
 void
 pods_end_orphans(struct pods *p, const char *uids)
 {
-    struct stay **ending = NULL;
+    struct pod_run **ending = NULL;
     size_t n = 0, capacity = 0, at = 0;
-    void *stay;
+    void *run;
 
-    while (map_next(p->stays, &at, NULL, &stay))
-        if (stay_is_orphan(stay) && strstr(uids, stay_uid(stay)) != NULL) {
+    while (map_next(p->runs, &at, NULL, &run))
+        if (pod_run_is_orphan(run) && strstr(uids, pod_run_uid(run)) != NULL) {
             xgrow(ending, n, capacity);
-            ending[n++] = stay;
+            ending[n++] = run;
         }
     for (size_t i = 0; i < n; i++) {
         log_info("an administrator ends the orphan '%s/%s'",
-                 stay_pod(ending[i])->meta->namespace,
-                 stay_pod(ending[i])->meta->name);
-        stay_orphan(ending[i], false);
-        stay_vanish(ending[i]);
+                 pod_run_pod(ending[i])->meta->namespace,
+                 pod_run_pod(ending[i])->meta->name);
+        pod_run_set_orphan(ending[i], false);
+        pod_run_note_forgotten(ending[i]);
     }
     free(ending);
 }
@@ -412,35 +418,35 @@ on_change(const struct object *old_object,
 {
     struct pods *p = context;
     const struct object *pod = new_object ? new_object : old_object;
-    struct stay *stay = map_find(p->stays, pod->meta->uid);
-    struct stay *former;
+    struct pod_run *run = map_find(p->runs, pod->meta->uid);
+    struct pod_run *former;
 
     if (new_object == NULL || pod_is_finished(pod_of(pod)))
         map_remove(p->over, pod->meta->uid);
     if (new_object == NULL) {
-        if (stay != NULL)
-            forget(p, stay);
+        if (run != NULL)
+            forget(p, run);
         else
-            forget_place(p, pod->meta->uid);
+            forget_dirs(p, pod->meta->uid);
         return;
     }
     /* Deleted and made again while we did not look. */
     if (old_object != NULL
         && strcmp(old_object->meta->uid, pod->meta->uid) != 0) {
-        former = map_find(p->stays, old_object->meta->uid);
+        former = map_find(p->runs, old_object->meta->uid);
         if (former != NULL)
-            stay_vanish(former);
+            pod_run_note_forgotten(former);
     }
-    if (stay != NULL) {
-        stay_orphan(stay, false); /* the store that knew it is back */
-        stay_update(stay, pod);
+    if (run != NULL) {
+        pod_run_set_orphan(run, false); /* the store that knew it is back */
+        pod_run_update(run, pod);
     } else if (pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0)
         return; /* its end was told; its output stays as long as it does */
     else if (map_find(p->over, pod->meta->uid) != NULL)
         return;
     else if (pod_of(pod)->status.allocation != NULL
              || pod->meta->deleted_at_us != 0)
-        admit(p, pod);
+        add_pod(p, pod);
     /* Bound without an allocation: the scheduler gives one, or refuses. */
 }
 
@@ -450,22 +456,22 @@ forget_unknown(const char *uid, void *context)
     const struct sweep *s = context;
     const void *state = map_find(s->known, uid);
 
-    if (map_find(s->pods->stays, uid) != NULL)
+    if (map_find(s->pods->runs, uid) != NULL)
         return;
     if (state == NULL)
-        site_forget(s->pods->ground, uid);
+        pod_host_remove_all(s->pods->agent, uid);
     else if (state == OVER) /* and told, by an agent that was killed then */
-        site_settle(s->pods->ground, uid);
+        pod_host_remove_records(s->pods->agent, uid);
 }
 
 /* Places of pods that were deleted, or settled, while no agent looked. */
 static void
-sweep_places(struct pods *p)
+remove_unknown_dirs(struct pods *p)
 {
     struct sweep s = {.pods = p, .known = map_new()};
 
     informer_visit(p->informer, note_uid, &s);
-    site_list(p->ground, forget_unknown, &s);
+    pod_host_list(p->agent, forget_unknown, &s);
     map_free(s.known);
 }
 
@@ -490,30 +496,30 @@ static void
 on_synced(void *context)
 {
     struct pods *p = context;
-    struct stay **gone = NULL;
+    struct pod_run **gone = NULL;
     size_t n = 0, capacity = 0, at = 0;
-    void *stay;
+    void *run;
 
-    while (map_next(p->stays, &at, NULL, &stay)) {
-        const struct meta *meta = stay_pod(stay)->meta;
+    while (map_next(p->runs, &at, NULL, &run)) {
+        const struct meta *meta = pod_run_pod(run)->meta;
         const struct object *pod =
             informer_find(p->informer, meta->namespace, meta->name);
 
         if (pod != NULL && strcmp(pod->meta->uid, meta->uid) == 0)
             continue;
         xgrow(gone, n, capacity);
-        gone[n++] = stay;
+        gone[n++] = run;
     }
     for (size_t i = 0; i < n; i++) {
         forget(p, gone[i]);
     }
     free(gone);
     forget_over(p);
-    sweep_places(p);
+    remove_unknown_dirs(p);
 }
 
 static void
-take_up(const char *uid, const char *text, size_t length, void *context)
+resume_record(const char *uid, const char *text, size_t length, void *context)
 {
     struct pods *p = context;
     const struct object *pod;
@@ -525,56 +531,56 @@ take_up(const char *uid, const char *text, size_t length, void *context)
                     err.text);
         return;
     }
-    stay_resume(add_stay(p, pod));
+    pod_run_resume(add_run(p, pod));
     object_unref(pod);
 }
 
 static void
-visit_stays(void (*each)(const struct stay *stay, void *arg),
-            void *arg,
-            void *context)
+visit_runs(void (*each)(const struct pod_run *run, void *arg),
+           void *arg,
+           void *context)
 {
     const struct pods *p = context;
     size_t at = 0;
-    void *stay;
+    void *run;
 
-    while (map_next(p->stays, &at, NULL, &stay))
-        each(stay, arg);
+    while (map_next(p->runs, &at, NULL, &run))
+        each(run, arg);
 }
 
 struct pods *
-pods_new(const struct ground *ground,
+pods_new(const struct agent_context *agent,
          void (*left)(void *context),
          void *context)
 {
     struct pods *p = xnew(struct pods);
 
-    p->ground = ground;
-    p->blobs = blobs_new(ground->client);
-    p->mountings = mountings_new(ground->client);
-    p->commons = commons_new(ground, visit_stays, p);
-    p->stays = map_new();
+    p->agent = agent;
+    p->blobs = blobs_new(agent->client);
+    p->mountings = mountings_new(agent->client);
+    p->shared_pool = shared_pool_new(agent, visit_runs, p);
+    p->runs = map_new();
     p->over = map_new();
-    p->doubted = map_new();
+    p->forgotten = map_new();
     p->dropped = map_new();
-    p->arrive = timer_new(ground->loop, arrive_all, p);
+    p->arrival_timer = timer_new(agent->loop, check_arrivals, p);
     p->left = left;
     p->context = context;
     return p;
 }
 
 void
-pods_take_up(struct pods *p)
+pods_resume(struct pods *p)
 {
-    site_visit(p->ground, take_up, p);
+    pod_host_visit_records(p->agent, resume_record, p);
 }
 
 void
 pods_start(struct pods *p)
 {
-    char *selector = xasprintf("spec.nodeName=%s", p->ground->node);
+    char *selector = xasprintf("spec.nodeName=%s", p->agent->node);
     struct informer_settings settings = {
-        .client = p->ground->client,
+        .client = p->agent->client,
         .kind = &pod_kind,
         .field_selector = selector,
         .changed = on_change,
@@ -590,19 +596,19 @@ void
 pods_free(struct pods *p)
 {
     size_t at = 0;
-    void *stay;
+    void *run;
 
     if (p == NULL)
         return;
     informer_free(p->informer);
-    while (map_next(p->stays, &at, NULL, &stay))
-        stay_free(stay);
-    map_free(p->stays);
+    while (map_next(p->runs, &at, NULL, &run))
+        pod_run_free(run);
+    map_free(p->runs);
     map_free(p->over);
-    map_free(p->doubted);
+    map_free(p->forgotten);
     map_free(p->dropped);
-    timer_free(p->arrive);
-    commons_free(p->commons);
+    timer_free(p->arrival_timer);
+    shared_pool_free(p->shared_pool);
     blobs_free(p->blobs);
     mountings_free(p->mountings);
     free(p);
@@ -611,7 +617,7 @@ pods_free(struct pods *p)
 void
 pods_note_heard(struct pods *p, int64_t heard_us)
 {
-    CLEANUP_FREE char *path = xasprintf(GROUND_HEARD, p->ground->run_dir);
+    CLEANUP_FREE char *path = xasprintf(AGENT_CONTEXT_HEARD, p->agent->run_dir);
     struct error err = {0};
 
     if (fence_note(path, heard_us, &err) < 0)
@@ -619,13 +625,13 @@ pods_note_heard(struct pods *p, int64_t heard_us)
 }
 
 void
-pods_hurry(struct pods *p, int64_t within_ms)
+pods_retry_soon(struct pods *p, int64_t within_ms)
 {
     size_t at = 0;
-    void *stay;
+    void *run;
 
-    while (map_next(p->stays, &at, NULL, &stay))
-        stay_tell_now(stay);
+    while (map_next(p->runs, &at, NULL, &run))
+        pod_run_report_now(run);
     if (p->informer != NULL)
         informer_hurry(p->informer, within_ms);
 }
@@ -634,21 +640,21 @@ void
 pods_note_topology(struct pods *p)
 {
     size_t at = 0;
-    void *stay;
+    void *run;
 
-    while (map_next(p->stays, &at, NULL, &stay))
-        stay_recheck(stay);
-    commons_recount(p->commons);
+    while (map_next(p->runs, &at, NULL, &run))
+        pod_run_recheck(run);
+    shared_pool_update(p->shared_pool);
 }
 
 bool
-pods_disown(struct pods *p, const char *uid)
+pods_confirm_gone(struct pods *p, const char *uid)
 {
-    const struct stay *stay = map_find(p->stays, uid);
+    const struct pod_run *run = map_find(p->runs, uid);
 
-    if (stay != NULL && stay_holds_cores(stay))
+    if (run != NULL && pod_run_holds_cores(run))
         return false;
-    if (stay == NULL)
+    if (run == NULL)
         map_put(p->over, uid, p);
     return true;
 }
@@ -664,36 +670,36 @@ size_t
 pods_count_running(const struct pods *p)
 {
     size_t n = 0, at = 0;
-    void *stay;
+    void *run;
 
-    while (map_next(p->stays, &at, NULL, &stay))
-        n += stay_holds_cores(stay);
+    while (map_next(p->runs, &at, NULL, &run))
+        n += pod_run_holds_cores(run);
     return n;
 }
 
 void
-pods_visit_unclaimed(const struct pods *p,
-                     void (*visit)(const struct object *pod, void *context),
-                     void *context)
+pods_visit_retained(const struct pods *p,
+                    void (*visit)(const struct object *pod, void *context),
+                    void *context)
 {
     size_t at = 0;
-    void *stay;
+    void *run;
 
-    while (map_next(p->stays, &at, NULL, &stay))
-        if (stay_is_unclaimed(stay))
-            visit(stay_pod(stay), context);
+    while (map_next(p->runs, &at, NULL, &run))
+        if (pod_run_is_retained(run))
+            visit(pod_run_pod(run), context);
 }
 
 void
 pods_visit_running(const struct pods *p, pods_visit_fn *visit, void *context)
 {
     size_t at = 0;
-    void *stay;
+    void *run;
 
-    while (map_next(p->stays, &at, NULL, &stay)) {
-        struct stay_footing footing;
+    while (map_next(p->runs, &at, NULL, &run)) {
+        struct running_pod running;
 
-        if (stay_find_footing(stay, &footing))
-            visit(&footing, context);
+        if (pod_run_get_running(run, &running))
+            visit(&running, context);
     }
 }

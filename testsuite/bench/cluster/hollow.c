@@ -19,7 +19,7 @@
 #include "agent/node/heartbeat.h"
 #include "agent/node/node_status.h"
 #include "agent/node/registration.h"
-#include "agent/pods/report.h"
+#include "agent/pods/status_patch.h"
 #include "agent/shepherd/ending.h"
 #include "lib/api/node/topology.h"
 #include "lib/api/object/kind.h"
@@ -153,9 +153,12 @@ end(void *context)
         .started_at_us = r->started_at_us,
         .ended_at_us = now,
     };
-    struct report_end report = {.ending = &ending, .now_us = now};
+    struct status_patch_end report = {.ending = &ending, .now_us = now};
 
-    patch_status(r, arena, report_end(arena, r->pod, &report), on_ended);
+    patch_status(r,
+                 arena,
+                 status_patch_make_end(arena, r->pod, &report),
+                 on_ended);
 }
 
 static void
@@ -171,7 +174,7 @@ static void
 run(struct hollow *node, const struct object *pod)
 {
     struct running *r = xnew(struct running);
-    struct report_running report;
+    struct status_patch_running report;
     struct arena *arena;
 
     r->node = node;
@@ -183,11 +186,14 @@ run(struct hollow *node, const struct object *pod)
         return;
     }
     arena = arena_new(0);
-    report = (struct report_running){
+    report = (struct status_patch_running){
         .boot_id = node->pool->machine->boot_id,
         .started_at_us = r->started_at_us,
     };
-    patch_status(r, arena, report_running(arena, pod, &report), on_running);
+    patch_status(r,
+                 arena,
+                 status_patch_make_running(arena, pod, &report),
+                 on_running);
 }
 
 static void

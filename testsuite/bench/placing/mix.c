@@ -58,7 +58,7 @@ struct job {
     struct blind_place place;
 };
 
-struct run {
+struct pod_run {
     enum mix_strategy strategy;
     enum mix_sizes sizes;
     struct random_source dice;
@@ -75,13 +75,13 @@ struct run {
 };
 
 static double
-uniform(struct run *r)
+uniform(struct pod_run *r)
 {
     return ((double)(random_next(&r->dice) >> 11) + 0.5) / 9007199254740992.0;
 }
 
 static double
-exponential(struct run *r, double mean)
+exponential(struct pod_run *r, double mean)
 {
     return -mean * log(uniform(r));
 }
@@ -103,7 +103,7 @@ static const unsigned popular[][2] = {
 };
 
 static double
-mean_cores(const struct run *r)
+mean_cores(const struct pod_run *r)
 {
     double sum = 0;
 
@@ -115,7 +115,7 @@ mean_cores(const struct run *r)
 }
 
 static unsigned
-draw_size(struct run *r)
+draw_size(struct pod_run *r)
 {
     unsigned which, i = 0;
 
@@ -128,7 +128,7 @@ draw_size(struct run *r)
 }
 
 static struct job *
-draw_job(struct run *r)
+draw_job(struct pod_run *r)
 {
     struct job *j = xnew(struct job);
     unsigned memory = 1u << random_below(&r->dice, 3);
@@ -175,7 +175,7 @@ width_of(const struct job *j, const struct node_view *node)
 
 /* The width on which it was placed, 0: nowhere. */
 static unsigned
-place_by_kiln(struct run *r, struct job *j)
+place_by_kiln(struct pod_run *r, struct job *j)
 {
     struct node_view *node;
 
@@ -194,7 +194,7 @@ place_by_kiln(struct run *r, struct job *j)
 }
 
 static unsigned
-place(struct run *r, struct job *j)
+place(struct pod_run *r, struct job *j)
 {
     unsigned width;
 
@@ -210,7 +210,7 @@ place(struct run *r, struct job *j)
 }
 
 static void
-account(struct run *r)
+account(struct pod_run *r)
 {
     if (r->now > WARM_UP) {
         double since = r->busy_since > WARM_UP ? r->busy_since : WARM_UP;
@@ -221,7 +221,7 @@ account(struct run *r)
 }
 
 static bool
-start(struct run *r, struct job *j)
+start(struct pod_run *r, struct job *j)
 {
     unsigned width = place(r, j);
 
@@ -240,7 +240,7 @@ start(struct run *r, struct job *j)
 
 /* Every waiting job in turn; one whose like has just failed is passed by. */
 static void
-start_waiting(struct run *r)
+start_waiting(struct pod_run *r)
 {
     bool has_failed[KINDS] = {0};
     unsigned seen = 0;
@@ -270,7 +270,7 @@ job_free(struct job *j)
 }
 
 static void
-end_job(struct run *r, struct job *j)
+end_job(struct pod_run *r, struct job *j)
 {
     account(r);
     r->cores_used -= j->ask.cores;
@@ -289,7 +289,7 @@ ends_before(const void *a, const void *b, void *context)
 }
 
 static void
-simulate(struct run *r)
+simulate(struct pod_run *r)
 {
     double gap = MEAN_S * mean_cores(r) / (LOAD * r->n_nodes * NUMA * CORES);
     double next = exponential(r, gap);
@@ -320,7 +320,7 @@ simulate(struct run *r)
 }
 
 static void
-clean_up(struct run *r)
+clean_up(struct pod_run *r)
 {
     while (heap_count(r->running) > 0)
         end_job(r, heap_pop(r->running));
@@ -339,10 +339,10 @@ clean_up(struct run *r)
 struct mix_result
 mix_run(enum mix_strategy strategy, enum mix_sizes sizes, unsigned nodes)
 {
-    struct run r = {.strategy = strategy,
-                    .sizes = sizes,
-                    .dice = {7},
-                    .n_nodes = nodes};
+    struct pod_run r = {.strategy = strategy,
+                        .sizes = sizes,
+                        .dice = {7},
+                        .n_nodes = nodes};
 
     list_init(&r.waiting);
     r.running =

@@ -42,7 +42,7 @@
 #define TICK_MS    100
 #define PATIENCE_S 30
 
-struct run {
+struct pod_run {
     const struct workload *workload;
     unsigned nodes, pods;
 
@@ -90,7 +90,7 @@ failed(const struct error *err, void *context)
 /* Filling the store, past the API */
 
 static void
-commit(struct run *r)
+commit(struct pod_run *r)
 {
     if (r->txn != NULL)
         store_commit(r->txn, NULL, NULL);
@@ -101,7 +101,7 @@ commit(struct run *r)
 static void
 put(void *context, const struct kind *kind, const char *text)
 {
-    struct run *r = context;
+    struct pod_run *r = context;
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct error err = {0};
     struct json *tree = json_parse(arena, text, strlen(text), NULL, &err);
@@ -135,7 +135,7 @@ stop(int outcome, void *arg)
 }
 
 static void
-wait_for_disk(struct run *r)
+wait_for_disk(struct pod_run *r)
 {
     commit(r);
     store_when_durable(r->store, stop, r->loop);
@@ -143,7 +143,7 @@ wait_for_disk(struct run *r)
 }
 
 static void
-open_cluster(struct run *r, const char *below)
+open_cluster(struct pod_run *r, const char *below)
 {
     struct error err = {0};
 
@@ -175,7 +175,7 @@ open_cluster(struct run *r, const char *below)
 }
 
 static void
-close_cluster(struct run *r)
+close_cluster(struct pod_run *r)
 {
     CLEANUP_FREE char *command = xasprintf("rm -rf '%s'", r->directory);
 
@@ -195,7 +195,7 @@ close_cluster(struct run *r)
 /* The scheduler's thread */
 
 static void
-end(struct run *r)
+end(struct pod_run *r)
 {
     r->is_going = false;
     r->ended_us = r->moved_us;
@@ -205,7 +205,7 @@ end(struct run *r)
 }
 
 static void
-look(struct run *r)
+look(struct pod_run *r)
 {
     uint64_t placed = scheduler_count(r->scheduler).scheduled;
     int64_t now = now_us();
@@ -222,7 +222,7 @@ look(struct run *r)
 static void
 work_due(void *arg)
 {
-    struct run *r = arg;
+    struct pod_run *r = arg;
     bool more = true;
 
     for (unsigned i = 0; i < CYCLES && more; i++) {
@@ -239,7 +239,7 @@ work_due(void *arg)
 static void
 tick_due(void *arg)
 {
-    struct run *r = arg;
+    struct pod_run *r = arg;
 
     scheduler_tick(r->scheduler);
     look(r);
@@ -248,7 +248,7 @@ tick_due(void *arg)
 static void
 ready(void *context)
 {
-    struct run *r = context;
+    struct pod_run *r = context;
 
     if (r->is_going && !timer_is_running(r->work))
         timer_start(r->work, 0);
@@ -258,7 +258,7 @@ ready(void *context)
 static void
 begin_when_known(void *arg)
 {
-    struct run *r = arg;
+    struct pod_run *r = arg;
 
     if (scheduler_count(r->scheduler).active < r->expected) {
         timer_start(r->tick, 10);
@@ -279,7 +279,7 @@ begin_when_known(void *arg)
 static void
 begin(void *arg)
 {
-    struct run *r = arg;
+    struct pod_run *r = arg;
 
     timer_free(r->tick);
     r->tick = timer_new(r->own, begin_when_known, r);
@@ -289,7 +289,7 @@ begin(void *arg)
 static void *
 schedule(void *arg)
 {
-    struct run *r = arg;
+    struct pod_run *r = arg;
     struct error err = {0};
 
     r->client = apiserver_client_new(r->server, r->own, APISERVER_SCHEDULER);
@@ -317,7 +317,7 @@ schedule(void *arg)
 
 /* So many pods that are in the store now, placed. */
 static void
-place(struct run *r, uint64_t pods)
+place(struct pod_run *r, uint64_t pods)
 {
     wait_for_disk(r);
     r->expected = r->wanted = pods;
@@ -326,7 +326,7 @@ place(struct run *r, uint64_t pods)
 }
 
 static unsigned
-put_init(struct run *r)
+put_init(struct pod_run *r)
 {
     const struct workload *w = r->workload;
     unsigned count = r->nodes * w->init_percent_of_nodes / 100;
@@ -342,7 +342,7 @@ put_init(struct run *r)
 }
 
 static void
-report(struct run *r)
+report(struct pod_run *r)
 {
     struct sampling_figures f = sampling_figures(&r->sampling);
 
@@ -364,7 +364,7 @@ report(struct run *r)
 static void
 run(const struct workload *w, unsigned nodes, unsigned pods, const char *below)
 {
-    struct run r = {.workload = w, .sampling.span_ns = SPAN_NS};
+    struct pod_run r = {.workload = w, .sampling.span_ns = SPAN_NS};
     const struct stage stage = {put, &r};
     unsigned init;
 

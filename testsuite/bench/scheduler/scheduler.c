@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheduler [NODES [PODS [WORKLOAD]]] - the scheduler alone, against an API in memory
+/* scheduler [NODES [PODS [WORKLOAD]]] - the scheduler alone, against an API in
+ * memory
  *
  * The workloads of kube-scheduler's scheduler_perf that need nothing but the
  * scheduler, by name. The real queue, cache, framework and binding run; the
@@ -29,7 +30,7 @@ now_us(void)
 }
 
 /* One run of a workload. */
-struct run {
+struct pod_run {
     struct fake_client *api;
     struct stage stage;
     struct scheduler *scheduler;
@@ -48,7 +49,10 @@ put(void *context, const struct kind *kind, const char *json)
 }
 
 static void
-report(const struct workload *w, struct run *r, uint64_t placed, int64_t all_us)
+report(const struct workload *w,
+       struct pod_run *r,
+       uint64_t placed,
+       int64_t all_us)
 {
     double done = w->is_hopeless ? r->sampling.n_cycles : (double)placed;
     struct sampling_figures f = sampling_figures(&r->sampling);
@@ -71,7 +75,7 @@ report(const struct workload *w, struct run *r, uint64_t placed, int64_t all_us)
 }
 
 static void
-tick(struct run *r)
+tick(struct pod_run *r)
 {
     int64_t t, cpu;
 
@@ -85,7 +89,7 @@ tick(struct run *r)
 }
 
 static bool
-work(struct run *r)
+work(struct pod_run *r)
 {
     int64_t t = now_us(), cpu = thread_cpu_ns();
     bool more = scheduler_work(r->scheduler, 1);
@@ -101,7 +105,7 @@ work(struct run *r)
  * nowhere. As upstream's churn, which makes objects anew and deletes them.
  */
 static void
-churn(struct run *r, const struct workload *w)
+churn(struct pod_run *r, const struct workload *w)
 {
     CLEANUP_FREE char *name = xasprintf("churn-%u", r->churned++);
 
@@ -122,7 +126,10 @@ churn(struct run *r, const struct workload *w)
 
 /* Until so many are placed, or nothing more will be. */
 static void
-drive(struct run *r, const struct workload *w, uint64_t wanted, bool is_init)
+drive(struct pod_run *r,
+      const struct workload *w,
+      uint64_t wanted,
+      bool is_init)
 {
     uint64_t before = scheduler_count(r->scheduler).scheduled;
     unsigned idle = 0;
@@ -150,7 +157,7 @@ drive(struct run *r, const struct workload *w, uint64_t wanted, bool is_init)
 }
 
 static void
-place_init(struct run *r, const struct workload *w)
+place_init(struct pod_run *r, const struct workload *w)
 {
     unsigned count = r->nodes * w->init_percent_of_nodes / 100;
     unsigned n = 0;
@@ -172,7 +179,7 @@ place_init(struct run *r, const struct workload *w)
 static void
 run(const struct workload *w, unsigned nodes, unsigned pods)
 {
-    struct run r = {.api = fake_client_new(), .sampling.span_ns = SPAN_NS};
+    struct pod_run r = {.api = fake_client_new(), .sampling.span_ns = SPAN_NS};
     struct client *client = fake_client_client(r.api);
     struct taps *taps;
     struct error err = {0};

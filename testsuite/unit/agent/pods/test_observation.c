@@ -54,7 +54,7 @@ only(unsigned bit)
 START_TEST(a_process_and_its_children_are_seen_together)
 {
     CLEANUP_SCRATCH char *proc = scratch_new();
-    const struct observation_wish wish = {
+    const struct observation_request request = {
         .proc = proc,
         .main = 10,
         .memory_nodes = only(0),
@@ -76,7 +76,7 @@ START_TEST(a_process_and_its_children_are_seen_together)
                 "kernelpagesize_kB=4\n"
                 "7f20 default\n");
 
-    ck_assert(observation_take(&wish, &seen));
+    ck_assert(observation_take(&request, &seen));
     ck_assert_uint_eq(seen.processes, 2);
     ck_assert_uint_eq(bitset_count(&seen.cpus), 3);
     ck_assert(bitset_has(&seen.cpus, 7));
@@ -90,32 +90,32 @@ END_TEST
 START_TEST(who_is_gone_is_not_seen)
 {
     CLEANUP_SCRATCH char *proc = scratch_new();
-    const struct observation_wish wish = {.proc = proc, .main = 10};
+    const struct observation_request request = {.proc = proc, .main = 10};
     struct observation seen;
 
-    ck_assert(!observation_take(&wish, &seen));
+    ck_assert(!observation_take(&request, &seen));
     put(proc, 10, "status", "Name:\tx\nState:\tZ (zombie)\n");
-    ck_assert(!observation_take(&wish, &seen));
+    ck_assert(!observation_take(&request, &seen));
 }
 END_TEST
 
 START_TEST(this_process_is_where_the_kernel_says_it_is)
 {
-    struct observation_wish wish = {
+    struct observation_request request = {
         .proc = "/proc",
         .main = getpid(),
         .memory_nodes = only(0),
     };
     struct observation seen;
 
-    ck_assert_int_eq(live_read_start(getpid(), &wish.main_start), 0);
-    ck_assert(observation_take(&wish, &seen));
+    ck_assert_int_eq(live_read_start(getpid(), &request.main_start), 0);
+    ck_assert(observation_take(&request, &seen));
     ck_assert_uint_ge(bitset_count(&seen.cpus), 1);
     if (access("/proc/self/numa_maps", R_OK) == 0)
         ck_assert_uint_gt(seen.bytes, 0);
 
-    wish.main_start++;
-    ck_assert(!observation_take(&wish, &seen));
+    request.main_start++;
+    ck_assert(!observation_take(&request, &seen));
 }
 END_TEST
 
@@ -123,7 +123,7 @@ END_TEST
 START_TEST(much_memory_is_asked_for_page_by_page)
 {
     const size_t bytes = (size_t)1100 << 20;
-    struct observation_wish wish = {
+    struct observation_request request = {
         .proc = "/proc",
         .main = getpid(),
         .memory_nodes = only(63),
@@ -132,7 +132,8 @@ START_TEST(much_memory_is_asked_for_page_by_page)
     struct observation seen;
     char *memory;
 
-    if (page_nodes_count("/proc", getpid(), &wish.memory_nodes, 1, &count) < 0)
+    if (page_nodes_count("/proc", getpid(), &request.memory_nodes, 1, &count)
+        < 0)
         return; /* a kernel without move_pages */
     memory = mmap(NULL,
                   bytes,
@@ -141,8 +142,8 @@ START_TEST(much_memory_is_asked_for_page_by_page)
                   -1,
                   0);
     ck_assert_ptr_ne(memory, MAP_FAILED);
-    ck_assert_int_eq(live_read_start(getpid(), &wish.main_start), 0);
-    ck_assert(observation_take(&wish, &seen));
+    ck_assert_int_eq(live_read_start(getpid(), &request.main_start), 0);
+    ck_assert(observation_take(&request, &seen));
     ck_assert(seen.has_memory);
     ck_assert_uint_ge(seen.bytes, bytes);
     ck_assert_uint_lt(seen.bytes, bytes + ((size_t)512 << 20));
@@ -161,22 +162,22 @@ START_TEST(what_is_not_as_it_was_given_is_said)
         .bytes = 100 << 20,
         .bytes_elsewhere = 4 << 20,
     };
-    const struct observation_law law = {
+    const struct placement_expectation expected = {
         .cpus = {{0x0c}},
         .memory_nodes = only(0),
     };
-    const struct observation_law none = {.cpus = {{0}}};
+    const struct placement_expectation none = {.cpus = {{0}}};
     struct observation wrong = right;
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
 
-    ck_assert(observation_judge(&right, &law, &words));
+    ck_assert(observation_check(&right, &expected, &words));
     ck_assert_uint_eq(words.length, 0);
 
     bitset_add(&wrong.cpus, 4);
     bitset_add(&wrong.memory_nodes, 1);
     wrong.bytes_elsewhere = 40 << 20;
     wrong.has_strayed = true;
-    ck_assert(!observation_judge(&wrong, &law, &words));
+    ck_assert(!observation_check(&wrong, &expected, &words));
     ck_assert_str_eq(words.text,
                      "its first process has left its cgroup; "
                      "may run on CPUs 4, which are not its own; "
@@ -185,7 +186,7 @@ START_TEST(what_is_not_as_it_was_given_is_said)
                      "are not its own");
 
     wrong.has_strayed = false;
-    ck_assert(observation_judge(&wrong, &none, &words));
+    ck_assert(observation_check(&wrong, &none, &words));
 }
 END_TEST
 

@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/pods/ground.h"
-#include "agent/pods/spares.h"
+#include "agent/pods/agent_context.h"
+#include "agent/pods/spare_dirs.h"
 #include "agent/shepherd/ending.h"
 #include "lib/api/node/topology.h"
 #include "lib/api/object/kind.h"
@@ -29,9 +29,9 @@ static struct {
     char *place;
     char *run;
     struct topology topology;
-    struct ground ground;
+    struct agent_context agent;
     struct announcer *announcer;
-    struct spares *spares;
+    struct spare_dirs *spare_dirs;
     struct workers *workers;
     struct pods *pods;
 } world;
@@ -65,11 +65,11 @@ begin(void)
     make_directory(world.place, "pods");
     make_directory(world.place, "run");
     make_directory(world.place, "run/pods");
-    world.spares = spares_new(world.place);
+    world.spare_dirs = spare_dirs_new(world.place);
     world.workers = workers_new(1);
-    world.ground = (struct ground){
+    world.agent = (struct agent_context){
         .workers = world.workers,
-        .spares = world.spares,
+        .spare_dirs = world.spare_dirs,
         .announcer = world.announcer,
         .loop = fake_client_client(world.api)->loop,
         .client = fake_client_client(world.api),
@@ -82,7 +82,7 @@ begin(void)
         .tmp_dir = world.place,
         .min_uid = 1000,
     };
-    world.pods = pods_new(&world.ground, left, NULL);
+    world.pods = pods_new(&world.agent, left, NULL);
 }
 
 static void
@@ -92,7 +92,7 @@ end(void)
     announcer_free(world.announcer);
     workers_free(world.workers);
     loop_drain(fake_client_client(world.api)->loop); /* what they had done */
-    spares_free(world.spares);
+    spare_dirs_free(world.spare_dirs);
     free(world.run);
     scratch_freep(&world.place);
     fake_client_free(world.api);
@@ -239,7 +239,7 @@ START_TEST(a_pod_waits_for_what_is_left_of_the_one_that_had_its_cores)
     leave_behind("uid-leaver", LEAVER("Running"));
     fake_client_put(world.api, &pod_kind, LEAVER("Succeeded"));
     bind_pod("next", "2-3");
-    pods_take_up(world.pods);
+    pods_resume(world.pods);
     ck_assert_uint_eq(pods_count_running(world.pods), 1);
     pods_start(world.pods);
     fake_client_run(world.api);
@@ -266,7 +266,7 @@ START_TEST(a_pod_that_waits_and_is_deleted_is_let_go)
                     "\"nodeName\":\"n1\",\"containers\":[{\"name\":"
                     "\"main\"}]},\"status\":{\"phase\":\"Pending\","
                     "\"allocation\":{\"cpus\":\"2-3\"}}}");
-    pods_take_up(world.pods);
+    pods_resume(world.pods);
     pods_start(world.pods);
     fake_client_run(world.api);
     fake_client_put(world.api,
@@ -378,7 +378,7 @@ START_TEST(a_pod_that_is_deleted_after_half_a_start_leaves_nothing)
     there = leave_half_started();
     fake_client_put(world.api, &pod_kind, BEGUN(""));
     fake_client_fail(world.api, CLIENT_GET, "script", 503, "Unavailable");
-    pods_take_up(world.pods);
+    pods_resume(world.pods);
     pods_start(world.pods);
     fake_client_run(world.api);
     fake_client_put(world.api, &pod_kind, BEGUN(DELETED));
@@ -398,7 +398,7 @@ START_TEST(a_pod_that_was_deleted_during_half_a_start_leaves_nothing)
     there = leave_half_started();
     unlink_record(there);
     fake_client_put(world.api, &pod_kind, BEGUN(DELETED));
-    pods_take_up(world.pods);
+    pods_resume(world.pods);
     pods_start(world.pods);
 
     run_loop_until(world.api, !is_there("begun"));

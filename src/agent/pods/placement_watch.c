@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* placement_watch.c - where a run's processes are found to be, beside where
+ * they were put: reported when it changes, and said aloud when it is wrong
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/cgroup/cgroup.h"
+#include "agent/numa/page_nodes.h"
+#include "agent/pods/agent_context.h"
+#include "agent/pods/observation.h"
+#include "agent/pods/pod_cgroup.h"
+#include "agent/pods/pod_run_state.h"
+#include "agent/pods/shared_pool.h"
+#include "agent/shepherd/live.h"
+#include "lib/api/node/allocation.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/value/cpuset.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/strbuf.h"
+#include "lib/client/announcer.h"
+#include "lib/loop/timer.h"
+#include "lib/loop/workers.h"
+
+#define FIRST_MS      1000
+#define PERCENT_STEPS 5 /* less of a change is not worth a write */
+
+struct placement_check {
+    struct pod_run *run;
+    struct observation_request request;
+    char *cgroup;
+    bool found;
+    struct observation seen;
+    unsigned turn; /* of the shared pool when the look began */
+};
+
+/* ---- What the pod should have ---- */
+
+static struct bitset
+parse_set(const char *list)
+{
+    struct bitset set = {0};
+
+    if (list != NULL)
+        (void)cpuset_parse(list, &set, NULL);
+    return set;
+}
+
+/* A pod that shares CPUs is held against what is shared, unless that has
+ * changed while it was looked at.
+ */
+static struct bitset
+shared_cpus(const struct pod_run *s, unsigned turn)
+{
+    unsigned now;
+
+    if (s->s.shared_pool == NULL || s->cgroup == NULL
+        || !shared_pool_is_settled(s->s.shared_pool, &now) || now != turn)
+        return (struct bitset){0};
+    return shared_pool_cpus(s->s.shared_pool);
+}
+
+static struct placement_expectation
+find_expectation(const struct pod_run *s, unsigned turn)
+{
+    const struct pod *pod = pod_of(s->pod);
+    const struct allocation *a = pod->status.allocation;
+    struct placement_expectation expected = {0};
+
+    if (a == NULL || s->s.agent->is_virtual)
+        return expected;
+    expected.cpus = a->cpus != NULL ? parse_set(a->cpus) : shared_cpus(s, turn);
+    if (pod_is_memory_bound(pod))
+        expected.memory_nodes = parse_set(a->memory_nodes);
+    return expected;
+}
+
+/* ---- What is said ---- */
+
+const char *
+placement_watch_find_fault(const struct pod_run *s, const char **ret_words)
+{
+    if (s->lost != NULL) {
+        *ret_words = s->lost;
+        return "ResourcesLost";
+    }
+    if (s->misplaced != NULL) {
+        *ret_words = s->misplaced;
+        return "Misplaced";
+    }
+    if (s->end_reason != NULL
+        && (strcmp(s->end_reason, BROKEN_OVERLAP) == 0
+            || strcmp(s->end_reason, BROKEN_NOT_HERE) == 0)) {
+        *ret_words = s->end_message;
+        return s->end_reason;
+    }
+    return NULL;
+}
+
+static void
+announce(const struct pod_run *s,
+         enum announcement_kind kind,
+         const char *reason,
+         const char *words)
+{
+    if (kind == ANNOUNCE_WARNING)
+        log_warning("pod '%s/%s': %s",
+                    s->pod->meta->namespace,
+                    s->pod->meta->name,
+                    words);
+    else
+        log_info("pod '%s/%s': %s",
+                 s->pod->meta->namespace,
+                 s->pod->meta->name,
+                 words);
+    announcer_say(s->s.agent->announcer, s->pod, kind, reason, words);
+}
+
+/* Sets one of the two sentences; whether it is another than before. */
+static bool
+set_sentence(char **place, const struct strbuf *words)
+{
+    bool same = words->length == 0
+                    ? *place == NULL
+                    : *place != NULL && strcmp(*place, words->text) == 0;
+
+    if (same)
+        return false;
+    free(*place);
+    *place = words->length > 0 ? xstrdup(words->text) : NULL;
+    return true;
+}
+
+static bool
+update_misplaced(struct pod_run *s,
+                 const struct observation *seen,
+                 unsigned turn)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    const struct placement_expectation expected = find_expectation(s, turn);
+    bool was_wrong = s->misplaced != NULL;
+
+    (void)observation_check(seen, &expected, &words);
+    if (!set_sentence(&s->misplaced, &words))
+        return false;
+    if (s->misplaced != NULL)
+        announce(s, ANNOUNCE_WARNING, "Misplaced", s->misplaced);
+    else if (was_wrong)
+        announce(s, ANNOUNCE_NORMAL, "Placed", "is where it was put again");
+    return true;
+}
+
+static bool
+has_changed(const struct pod_run *s, const struct observation *seen)
+{
+    int was, is = observation_percent(seen);
+
+    if (s->seen == NULL || !bitset_equals(&s->seen->cpus, &seen->cpus)
+        || !bitset_equals(&s->seen->memory_nodes, &seen->memory_nodes))
+        return true;
+    was = observation_percent(s->seen);
+    return was != is
+           && (was < 0 || is < 0 || was == 100 || is == 100
+               || abs(was - is) >= PERCENT_STEPS);
+}
+
+static void
+take_observation(struct pod_run *s,
+                 const struct observation *seen,
+                 unsigned turn)
+{
+    bool news = has_changed(s, seen);
+
+    if (update_misplaced(s, seen, turn))
+        news = true;
+    if (!news)
+        return;
+    free(s->seen);
+    s->seen = xnew(struct observation);
+    *s->seen = *seen;
+    s->seen_at_us = clock_real_us(s->s.agent->clock);
+    if (s->wanted == REPORT_RUNNING)
+        status_report_repeat(s);
+}
+
+/* ---- Looking ---- */
+
+static void
+observe_work(void *arg)
+{
+    struct placement_check *o = arg;
+
+    o->found = observation_take(&o->request, &o->seen);
+}
+
+static void
+observe_done(void *arg)
+{
+    struct placement_check *o = arg;
+    struct pod_run *s = o->run;
+
+    if (pod_run_end_work(s)) {
+        if (s->phase == POD_RUN_RUNNING)
+            timer_start(s->observe_timer, s->s.agent->observe_ms);
+        if (s->phase == POD_RUN_RUNNING && o->found)
+            take_observation(s, &o->seen, o->turn);
+        pod_run_check_over(s);
+    }
+    free(o->cgroup);
+    free(o);
+}
+
+void
+placement_watch_on_timer(void *context)
+{
+    struct pod_run *s = context;
+    const struct allocation *a = pod_of(s->pod)->status.allocation;
+    CLEANUP_STRBUF struct strbuf cgroup = STRBUF_INIT;
+    struct placement_check *o;
+
+    if (s->phase != POD_RUN_RUNNING)
+        return;
+    o = xnew(struct placement_check);
+    o->run = s;
+    /* What is being changed may be seen as it was: such a look is of an
+     * earlier turn.
+     */
+    if (s->s.shared_pool != NULL
+        && !shared_pool_is_settled(s->s.shared_pool, &o->turn))
+        o->turn--;
+    if (s->cgroup != NULL) {
+        cgroup_format(s->cgroup, &cgroup);
+        o->cgroup = strbuf_take(&cgroup);
+    }
+    o->request = (struct observation_request){
+        .proc = "/proc",
+        .cgroup = o->cgroup,
+        .main = (pid_t)s->live->job_pid,
+        .main_start = s->live->job_start,
+        .memory_nodes = parse_set(a != NULL ? a->memory_nodes : NULL),
+    };
+    s->busy++;
+    workers_submit(s->s.agent->workers,
+                   s->s.agent->loop,
+                   observe_work,
+                   observe_done,
+                   o);
+}
+
+/* One that was taken up is audited at once; a new one is given the time to be
+ * over before anybody looks.
+ */
+void
+placement_watch_begin(struct pod_run *s)
+{
+    int64_t every_ms = s->s.agent->observe_ms;
+
+    if (s->resumed)
+        pod_run_recheck(s);
+    if (every_ms <= 0)
+        return;
+    timer_start(s->observe_timer,
+                s->resumed            ? 0
+                : every_ms < FIRST_MS ? every_ms
+                                      : FIRST_MS);
+}
+
+/* ---- What is not there any more ---- */
+
+static int
+move_memory(pid_t pid, void *nodes)
+{
+    struct error err = {0};
+    int r = page_nodes_move(pid, nodes, &err);
+
+    if (r < 0 && r != -ESRCH)
+        log_info("%s; it stays where it is", err.text);
+    return 0;
+}
+
+/* cgroup v1 forgets a CPU that goes offline: its cpusets do not have it when it
+ * is back. Memory that was allocated meanwhile lies on other NUMA nodes, and
+ * no cgroup of v1 moves it without memory_migrate.
+ */
+struct restore_call {
+    char *cgroup, *cpus, *memory_nodes;
+    bool moves_memory;
+};
+
+static void
+restore_work(void *arg)
+{
+    struct restore_call *r = arg;
+    CLEANUP(cgroup_freep) struct cgroup *c = NULL;
+    struct bitset nodes;
+    struct error err = {0};
+
+    if (cgroup_parse(r->cgroup, &c, &err) == 0
+        && cgroup_set_cpus(c, r->cpus, r->memory_nodes, &err) < 0
+        && cgroup_is_empty(c) == 0)
+        log_warning("giving a pod back what it had: %s", err.text);
+    nodes = parse_set(r->memory_nodes);
+    if (c != NULL && r->moves_memory && !bitset_is_empty(&nodes))
+        (void)cgroup_visit_processes(c, move_memory, &nodes);
+    free(r->cgroup);
+    free(r->cpus);
+    free(r->memory_nodes);
+    free(r);
+}
+
+static void
+restore(const struct pod_run *s, const struct allocation *a)
+{
+    CLEANUP_STRBUF struct strbuf cgroup = STRBUF_INIT;
+    struct restore_call *r;
+
+    if (s->cgroup == NULL || s->s.agent->is_virtual || a->cpus == NULL)
+        return;
+    cgroup_format(s->cgroup, &cgroup);
+    r = xnew(struct restore_call);
+    r->cgroup = strbuf_take(&cgroup);
+    r->cpus = xstrdup(a->cpus);
+    r->memory_nodes = pod_cgroup_memory_nodes(s->s.agent->topology, s->pod);
+    r->moves_memory = pod_is_memory_bound(pod_of(s->pod));
+    workers_submit(s->s.agent->workers, NULL, restore_work, NULL, r);
+}
+
+void
+pod_run_recheck(struct pod_run *s)
+{
+    const struct allocation *a = pod_of(s->pod)->status.allocation;
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    bool had_lost = s->lost != NULL;
+
+    if (a == NULL || !pod_run_holds_cores(s))
+        return;
+    (void)allocation_is_within(a, s->s.agent->topology, &words);
+    (void)allocation_is_backed(a,
+                               s->s.agent->topology,
+                               s->s.given,
+                               s->s.context,
+                               &words);
+    if (words.length > 0)
+        strbuf_add_text(&words, ": the node does not have them any more");
+    if (!set_sentence(&s->lost, &words))
+        return;
+    if (s->lost != NULL)
+        announce(s, ANNOUNCE_WARNING, "ResourcesLost", s->lost);
+    else if (had_lost) {
+        restore(s, a);
+        announce(s,
+                 ANNOUNCE_NORMAL,
+                 "ResourcesBack",
+                 "has all it was given again");
+    }
+    if (s->wanted == REPORT_RUNNING)
+        status_report_repeat(s);
+    if (s->phase == POD_RUN_RUNNING && timer_is_running(s->observe_timer))
+        timer_start(s->observe_timer, 0);
+}
+
+bool
+pod_run_has_lost(const struct pod_run *s)
+{
+    return s->lost != NULL;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pod_cleanup.c - the end of a run: how it went, and nothing left of it */
+#include <string.h>
+
+#include "agent/cgroup/cgpool.h"
+#include "agent/cgroup/cgroup.h"
+#include "agent/pods/agent_context.h"
+#include "agent/pods/pod_host.h"
+#include "agent/pods/pod_run_state.h"
+#include "agent/pods/stray_processes.h"
+#include "agent/shepherd/ending.h"
+#include "agent/volumes/tmp_dirs.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/loop/timer.h"
+#include "lib/loop/workers.h"
+
+#define AGAIN_MS 500
+
+/* On a worker. */
+struct pod_cleanup {
+    struct pod_run *run;
+    const struct agent_context *agent;
+    char *uid;
+    struct cgroup *cgroup; /* lent */
+    struct ending *ending;
+    bool read_ending;
+    bool is_clean;
+    bool tmp_left; /* of its TMPDIR, put away */
+    char *trouble;
+    unsigned n_left; /* processes that were killed and are still there */
+    pid_t left;      /* one of them */
+};
+
+static int
+note_left(pid_t pid, void *context)
+{
+    struct pod_cleanup *c = context;
+
+    c->n_left++;
+    c->left = pid;
+    return 0;
+}
+
+static void
+clean_work(void *arg)
+{
+    struct pod_cleanup *c = arg;
+    struct error err = {0};
+    int r;
+
+    if (c->read_ending)
+        c->ending = pod_host_read_ending(c->agent, c->uid);
+    if (c->cgroup != NULL) {
+        r = cgroup_is_empty(c->cgroup);
+        if (r == 0) {
+            (void)cgroup_visit_processes(c->cgroup, note_left, c);
+            (void)cgroup_kill(c->cgroup, NULL);
+            return; /* looked at again */
+        }
+    }
+    if (c->cgroup == NULL && c->ending == NULL && c->read_ending
+        && stray_processes_kill(c->uid) > 0)
+        return;
+    r = pod_host_clean_up(c->agent, c->uid, &c->tmp_left, &err);
+    if (r < 0)
+        c->trouble = xstrdup(err.text);
+    c->is_clean = true;
+}
+
+/* Who restarts the agent says that it is mended, so what was before that is not
+ * held against the node.
+ */
+static void
+announce_hook_failure(const struct pod_run *s, const char *words)
+{
+    const struct agent_context *g = s->s.agent;
+    CLEANUP_FREE char *what = xasprintf("pod %s/%s: %s",
+                                        s->pod->meta->namespace,
+                                        s->pod->meta->name,
+                                        words);
+
+    log_warning("%s", what);
+    if (g->hook_failed != NULL && !s->ended_before)
+        g->hook_failed(what, g->hook_context);
+}
+
+/* The job has not run when its prolog failed, which is not its fault. */
+static void
+check_hooks(struct pod_run *s)
+{
+    const struct ending *e = s->ending;
+
+    if (e == NULL)
+        return;
+    if (e->failed_step != NULL && strcmp(e->failed_step, ENDING_PROLOG) == 0) {
+        if (s->end_reason == NULL)
+            pod_run_set_end(s, "PrologFailed", e->message);
+        s->is_disruption = true;
+        announce_hook_failure(s, e->message);
+    }
+    if (e->epilog_failure != NULL)
+        announce_hook_failure(s, e->epilog_failure);
+}
+
+/* A failure that an earlier agent saw is not held against the node. */
+static void
+check_start(struct pod_run *s)
+{
+    const struct ending *e = s->ending;
+
+    if (e == NULL)
+        return;
+    if (e->failed_step == NULL) {
+        pod_start_note(s, NULL);
+        return;
+    }
+    if (!ending_is_nodes_fault(e))
+        return;
+    if (s->ended_before) {
+        pod_run_set_end(s, "StartError", e->message);
+        s->is_disruption = true;
+    } else
+        pod_start_fail(s, e->message);
+}
+
+static void
+clean_done(void *arg)
+{
+    struct pod_cleanup *c = arg;
+    struct pod_run *s = c->run;
+
+    if (c->trouble != NULL)
+        log_warning("cleaning up after pod '%s': %s", c->uid, c->trouble);
+    if (c->tmp_left)
+        tmp_dirs_sweep_soon(c->agent->tmp_dirs);
+    if (c->ending != NULL && s->ending == NULL) {
+        s->ending = c->ending;
+        c->ending = NULL;
+    }
+    ending_free(c->ending);
+    free(c->trouble);
+    free(c->uid);
+    bool is_clean = c->is_clean;
+    unsigned n_left = c->n_left;
+    pid_t left = c->left;
+    free(c);
+    if (!pod_run_end_work(s))
+        return;
+    if (!is_clean) {
+        unkillable_note(s, n_left, left);
+        timer_start(s->clean_timer, AGAIN_MS);
+        return;
+    }
+    if (s->is_unkillable)
+        log_info("pod '%s/%s': all of its processes are gone",
+                 s->pod->meta->namespace,
+                 s->pod->meta->name);
+    if (s->cgroup != NULL) {
+        if (cgpool_retire(s->s.agent->pool, s->cgroup))
+            pod_host_sweep_cgroups(s->s.agent);
+        s->cgroup = NULL;
+    }
+    check_hooks(s);
+    check_start(s);
+    if (s->ending == NULL && s->end_reason == NULL) {
+        pod_run_set_end(
+            s,
+            "ShepherdLost",
+            "the process that watched over this pod was killed, and with "
+            "it the record of how the pod ended");
+        s->is_disruption = true;
+    } else if (s->ending != NULL && s->ending->was_fenced
+               && s->end_reason == NULL) {
+        pod_run_set_end(
+            s,
+            "NodeLost",
+            "its node was cut off from the controller for longer than "
+            "fenceAfterSeconds, and ended it");
+        s->is_disruption = true;
+    } else if ((s->deadline_exceeded
+                || (s->ending != NULL && s->ending->was_late))
+               && s->end_reason == NULL) {
+        pod_run_set_end(s,
+                        "DeadlineExceeded",
+                        "Pod was active on the node longer than the specified "
+                        "deadline");
+    }
+    if (s->is_silent)
+        pod_run_finish_silently(s);
+    else
+        pod_run_finish(s);
+}
+
+void
+pod_cleanup_begin(struct pod_run *s)
+{
+    struct pod_cleanup *c = xnew(struct pod_cleanup);
+
+    c->run = s;
+    c->agent = s->s.agent;
+    c->uid = xstrdup(s->uid);
+    c->cgroup = s->cgroup;
+    c->read_ending = s->ending == NULL;
+    s->busy++;
+    workers_submit(s->s.agent->workers,
+                   s->s.agent->loop,
+                   clean_work,
+                   clean_done,
+                   c);
+}
+
+void
+pod_cleanup_on_timer(void *context)
+{
+    pod_cleanup_begin(context);
+}

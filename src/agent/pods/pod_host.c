@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/pods/pod_host.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/cgroup/cgpool.h"
+#include "agent/cgroup/cgroot.h"
+#include "agent/cgroup/cgroup.h"
+#include "agent/pods/agent_context.h"
+#include "agent/pods/pod_cgroup.h"
+#include "agent/pods/pod_order.h"
+#include "agent/pods/spare_dirs.h"
+#include "agent/shepherd/ending.h"
+#include "agent/shepherd/launch.h"
+#include "agent/shepherd/live.h"
+#include "agent/shepherd/order.h"
+#include "agent/volumes/mountings.h"
+#include "agent/volumes/removal.h"
+#include "agent/volumes/tmp_dirs.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/map.h"
+#include "lib/base/strbuf.h"
+#include "lib/loop/workers.h"
+
+#define POD_TEXT_LIMIT (4u << 20)
+#define CGROUPS_AHEAD  4u
+
+static char *
+state_path(const struct agent_context *g, const char *uid, const char *file)
+{
+    return xasprintf("%s/pods/%s%s%s",
+                     g->state_dir,
+                     uid,
+                     *file ? "/" : "",
+                     file);
+}
+
+static char *
+run_path(const struct agent_context *g, const char *uid, const char *file)
+{
+    return xasprintf("%s/pods/%s%s%s", g->run_dir, uid, *file ? "/" : "", file);
+}
+
+/* Not synced: what matters after a power failure is in the API. */
+static int
+write_file(const char *path, const char *text, struct error *err)
+{
+    CLEANUP_FD int fd =
+        open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int r = fd < 0 ? -errno : fd_write_all(fd, text, strlen(text));
+
+    if (r < 0)
+        return error_set(err, r, "writing '%s': %s", path, strerror(-r));
+    return 0;
+}
+
+/* The first line of a pod's record, and the pod behind it. */
+struct pod_record {
+    struct strbuf text;
+    const char *boot_id;
+    const char *tmp_dir; /* NULL: of an agent that named it after the pod */
+    const char *pod;
+};
+
+/* -EBADMSG for one that was torn. */
+static int
+read_record(const struct agent_context *g,
+            const char *uid,
+            struct pod_record *r)
+{
+    CLEANUP_FREE char *path = run_path(g, uid, "pod");
+    char *line_end, *blank;
+    int result = file_read(path, POD_TEXT_LIMIT, &r->text, NULL);
+
+    if (result < 0)
+        return result;
+    line_end =
+        r->text.length > 0 ? memchr(r->text.text, '\n', r->text.length) : NULL;
+    if (line_end == NULL)
+        return -EBADMSG;
+    *line_end = '\0';
+    r->boot_id = r->text.text;
+    r->pod = line_end + 1;
+    blank = strchr(r->text.text, ' ');
+    r->tmp_dir = blank != NULL ? blank + 1 : NULL;
+    if (blank != NULL)
+        *blank = '\0';
+    return 0;
+}
+
+static void
+pod_record_fini(struct pod_record *r)
+{
+    strbuf_fini(&r->text);
+}
+
+/* ---- Making the place ---- */
+
+/* A pod that names no output file gets one here, which its user may write. */
+static int
+make_output(const struct pod_host_start *st, struct error *err)
+{
+    const struct pod *pod = pod_of(st->pod);
+    const struct execution *e = pod->spec.execution;
+    const struct security_context *who = pod->spec.security_context;
+    CLEANUP_FREE char *path =
+        state_path(st->agent, st->pod->meta->uid, "output");
+    CLEANUP_FD int fd = -1;
+
+    if (e != NULL && e->stdout_path != NULL)
+        return 0;
+    fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0
+        || (!st->agent->rootless
+            && fchown(fd,
+                      (uid_t)*who->run_as_user,
+                      (gid_t)(who->run_as_group ? *who->run_as_group
+                                                : *who->run_as_user))
+                   < 0))
+        return error_set(err, -errno, "'%s': %s", path, strerror(errno));
+    return 0;
+}
+
+static int
+make_directories(const struct pod_host_start *st, struct error *err)
+{
+    const struct agent_context *g = st->agent;
+    const char *uid = st->pod->meta->uid;
+    CLEANUP_FREE char *state = state_path(g, uid, "");
+    CLEANUP_FREE char *run = run_path(g, uid, "");
+    CLEANUP_FREE char *pod = run_path(g, uid, "pod");
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_FREE char *text = xasprintf("%s%s%s\n%s",
+                                        g->boot_id,
+                                        st->tmp_dir != NULL ? " " : "",
+                                        st->tmp_dir != NULL ? st->tmp_dir : "",
+                                        object_text(st->pod, arena));
+    int r;
+
+    r = dir_make(run, 0700, err);
+    if (r == 0)
+        r = write_file(pod, text, err);
+    /* 0711: the job's user must reach its script in there. */
+    if (r == 0 && spare_dirs_take(g->spare_dirs, state) < 0)
+        r = dir_make(state, 0711, err);
+    return r < 0 ? r : make_output(st, err);
+}
+
+/* The record of an earlier attempt, of an agent that was killed with it, is
+ * about to be written over: nobody would know of that attempt's TMPDIR any
+ * more.
+ */
+static void
+remove_former_tmp_dir(struct pod_host_start *st)
+{
+    const struct agent_context *g = st->agent;
+    CLEANUP(pod_record_fini) struct pod_record record = {.text = STRBUF_INIT};
+
+    if (read_record(g, st->pod->meta->uid, &record) == 0
+        && record.tmp_dir != NULL)
+        (void)tmp_dirs_remove(g->tmp_dirs, record.tmp_dir, &st->tmp_left, NULL);
+}
+
+static int
+make_cgroup(struct pod_host_start *st,
+            struct strbuf *ret_text,
+            struct error *err)
+{
+    const struct agent_context *g = st->agent;
+    CLEANUP_FREE char *path = NULL;
+    int r;
+
+    if (g->pool == NULL)
+        return 0;
+    if (st->cgroup == NULL) {
+        r = cgpool_make(g->pool, &st->cgroup, err);
+        if (r < 0)
+            return r;
+    }
+    r = pod_cgroup_set_limits(
+        &(struct pod_cgroup_limits){.agent = g,
+                                    .topology = st->topology,
+                                    .pod = st->pod,
+                                    .shared_cpus = st->shared_cpus},
+        st->cgroup,
+        &st->unpartitioned,
+        err);
+    if (r < 0)
+        return r;
+    cgroup_format(st->cgroup, ret_text);
+    path = run_path(g, st->pod->meta->uid, "cgroup");
+    return write_file(path, cgroup_name(st->cgroup), err);
+}
+
+static int
+script_descriptor(const struct pod_host_start *st, struct error *err)
+{
+    int fd;
+    int r;
+
+    if (st->script == NULL)
+        return -1;
+    fd = memfd_create("script", MFD_CLOEXEC);
+    if (fd < 0)
+        return error_set(err, -errno, "memfd_create: %s", strerror(errno));
+    r = fd_write_all(fd, st->script, st->script_length);
+    if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
+        r = -errno;
+    if (r < 0) {
+        close(fd);
+        return error_set(err, r, "keeping the script: %s", strerror(-r));
+    }
+    return fd;
+}
+
+static int
+check_volumes(const struct mount_list *mounts, struct error *err)
+{
+    for (size_t i = 0; mounts != NULL && i < mounts->count; i++) {
+        const struct mount_place *m = &mounts->items[i];
+        struct stat st;
+
+        if (stat(m->source, &st) < 0)
+            return error_set(err,
+                             -errno,
+                             "volume '%s': '%s': %s",
+                             m->volume,
+                             m->source,
+                             strerror(errno));
+        if (!S_ISDIR(st.st_mode))
+            return error_set(err,
+                             -ENOTDIR,
+                             "volume '%s': '%s' is no directory",
+                             m->volume,
+                             m->source);
+    }
+    return 0;
+}
+
+int
+pod_host_start(struct pod_host_start *st, struct error *err)
+{
+    const struct agent_context *g = st->agent;
+    CLEANUP(arena_freep) struct arena *arena = arena_new(16384);
+    CLEANUP_STRBUF struct strbuf job_cgroup = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf own_cgroup = STRBUF_INIT;
+    CLEANUP_FD int script_fd = -1;
+    struct order order;
+    struct launch launch = {
+        .program = g->shepherd,
+        .order = &order,
+        .nursery = g->nursery,
+    };
+    struct pod_order_input input = {
+        .agent = g,
+        .topology = st->topology,
+        .pod = st->pod,
+        .script = st->script,
+        .script_length = st->script_length,
+        .environment = st->environment,
+        .environment_length = st->environment_length,
+        .mounts = st->mounts,
+    };
+    pid_t pid;
+    int r = 0;
+
+    st->is_nodes_fault = true;
+    if (g->tmp_dirs != NULL)
+        r = tmp_dirs_name(g->tmp_dirs, &st->tmp_dir, err);
+    remove_former_tmp_dir(st);
+    if (r == 0)
+        r = make_directories(st, err);
+    if (r == 0)
+        r = make_cgroup(st, &job_cgroup, err);
+    if (r < 0)
+        return r;
+    st->is_nodes_fault = false;
+    r = check_volumes(st->mounts, err);
+    if (r < 0)
+        return r;
+    input.tmp_dir = st->tmp_dir;
+    if (g->cgroups != NULL) {
+        cgroup_format(cgroot_shepherds(g->cgroups), &own_cgroup);
+        input.job_cgroup = job_cgroup.text;
+        input.shepherd_cgroup = own_cgroup.text;
+    }
+    r = pod_order_compose(&input, arena, &order, err);
+    if (r < 0)
+        return r;
+    st->is_nodes_fault = true;
+    script_fd = script_descriptor(st, err);
+    if (script_fd < -1)
+        return script_fd;
+    launch.script_fd = script_fd;
+    r = launch_start(&launch, &pid, &st->pidfd, err);
+    st->is_nodes_fault = r < 0;
+    if (g->pool != NULL) /* while the job starts */
+        (void)cgpool_fill(g->pool, CGROUPS_AHEAD, NULL);
+    return r;
+}
+
+/* ---- Leaving it ---- */
+
+/* Whoever owned it (TMPDIR is the job's) is kept out first, as what else runs
+ * of that user could go on adding to it. A rootless agent is that user.
+ */
+static int
+own_directory(const char *path)
+{
+    CLEANUP_FD int fd =
+        open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        return -errno;
+    if (geteuid() == 0 && fchown(fd, 0, 0) < 0)
+        return -errno;
+    return fchmod(fd, 0700) < 0 ? -errno : 0;
+}
+
+/* Most have nothing inside any more, which one rmdir finds out. */
+static int
+remove_run_dir(const char *path, struct error *err)
+{
+    int r = rmdir(path) == 0 ? 0 : -errno;
+
+    if (r == -ENOTEMPTY || r == -EEXIST) {
+        r = own_directory(path);
+        if (r == 0)
+            r = removal_run(AT_FDCWD, path);
+    }
+    if (r < 0 && r != -ENOENT)
+        return error_set(err, r, "removing '%s': %s", path, strerror(-r));
+    return 0;
+}
+
+/* An agent before this one called it by the pod's uid. */
+static int
+remove_tmp_dir(const struct agent_context *g,
+               const char *uid,
+               bool *ret_left,
+               struct error *err)
+{
+    CLEANUP_FREE char *former = xasprintf("%s/kiln-%s", g->tmp_dir, uid);
+    CLEANUP(pod_record_fini) struct pod_record record = {.text = STRBUF_INIT};
+
+    if (read_record(g, uid, &record) < 0 || record.tmp_dir == NULL)
+        return remove_run_dir(former, err);
+    return tmp_dirs_remove(g->tmp_dirs, record.tmp_dir, ret_left, err);
+}
+
+int
+pod_host_clean_up(const struct agent_context *g,
+                  const char *uid,
+                  bool *ret_tmp_left,
+                  struct error *err)
+{
+    CLEANUP_FREE char *run = run_path(g, uid, "");
+    CLEANUP_FREE char *live = run_path(g, uid, "live");
+    CLEANUP_FREE char *cgroup = run_path(g, uid, "cgroup");
+    CLEANUP_FREE char *pod = run_path(g, uid, "pod");
+    CLEANUP_FREE char *script = state_path(g, uid, "script");
+    int r = remove_tmp_dir(g, uid, ret_tmp_left, err);
+
+    unlink(script);
+    unlink(live);
+    unlink(cgroup);
+    unlink(pod);
+    return r < 0 ? r : remove_run_dir(run, err);
+}
+
+struct removal_call {
+    struct spare_dirs *spare_dirs;
+    char *path;
+    bool keep_output;
+};
+
+/* The directory itself goes too when there is no output in it. */
+static void
+remove_files(const char *path, struct spare_dirs *spare_dirs)
+{
+    static const char *const files[] = {"exit", "script"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+        CLEANUP_FREE char *file = xasprintf("%s/%s", path, files[i]);
+
+        unlink(file);
+    }
+    spare_dirs_put(spare_dirs, path);
+}
+
+static void
+remove_work(void *arg)
+{
+    struct removal_call *f = arg;
+
+    if (f->keep_output)
+        remove_files(f->path, f->spare_dirs);
+    else
+        (void)remove_run_dir(f->path, NULL);
+    free(f->path);
+    free(f);
+}
+
+static void
+remove_later(const struct agent_context *g, const char *uid, bool keep_output)
+{
+    struct removal_call *f = xnew(struct removal_call);
+
+    f->spare_dirs = g->spare_dirs;
+    f->path = state_path(g, uid, "");
+    f->keep_output = keep_output;
+    workers_submit(g->workers, NULL, remove_work, NULL, f);
+}
+
+void
+pod_host_remove_all(const struct agent_context *g, const char *uid)
+{
+    remove_later(g, uid, false);
+}
+
+void
+pod_host_remove_records(const struct agent_context *g, const char *uid)
+{
+    remove_later(g, uid, true);
+}
+
+static void
+sweep_work(void *arg)
+{
+    (void)cgpool_sweep(arg);
+}
+
+void
+pod_host_sweep_cgroups(const struct agent_context *g)
+{
+    if (g->pool != NULL)
+        workers_submit(g->workers, NULL, sweep_work, NULL, g->pool);
+}
+
+/* ---- What is there ---- */
+
+/* The directory below STATE is made first and removed last. */
+bool
+pod_host_exists(const struct agent_context *g, const char *uid)
+{
+    CLEANUP_FREE char *state = state_path(g, uid, "");
+
+    return access(state, F_OK) == 0 || errno != ENOENT;
+}
+
+bool
+site_has_run_dir(const struct agent_context *g, const char *uid)
+{
+    CLEANUP_FREE char *run = run_path(g, uid, "");
+
+    return access(run, F_OK) == 0;
+}
+
+struct live *
+pod_host_read_live(const struct agent_context *g, const char *uid)
+{
+    CLEANUP_FREE char *dir = run_path(g, uid, "");
+    struct live *live = NULL;
+
+    return live_read(dir, &live, NULL) == 0 ? live : NULL;
+}
+
+struct ending *
+pod_host_read_ending(const struct agent_context *g, const char *uid)
+{
+    CLEANUP_FREE char *state = state_path(g, uid, "");
+    CLEANUP_FREE char *run = run_path(g, uid, "");
+    struct ending *ending = NULL;
+
+    return ending_read(state, run, &ending, NULL) == 0 ? ending : NULL;
+}
+
+struct cgroup *
+pod_host_find_cgroup(const struct agent_context *g, const char *uid)
+{
+    CLEANUP_FREE char *path = run_path(g, uid, "cgroup");
+    CLEANUP_STRBUF struct strbuf name = STRBUF_INIT;
+    struct cgroup *c = NULL;
+
+    if (g->cgroups == NULL || file_read(path, 4096, &name, NULL) < 0)
+        return NULL;
+    return cgroot_find(g->cgroups, name.text, &c, NULL) == 0 ? c : NULL;
+}
+
+/* /run is emptied by a restart; one on a disk is not, and a torn file in it has
+ * seen a crash of the machine.
+ */
+enum pod_boot
+pod_host_read_boot(const struct agent_context *g, const char *uid)
+{
+    CLEANUP(pod_record_fini) struct pod_record record = {.text = STRBUF_INIT};
+    int r = read_record(g, uid, &record);
+
+    if (r < 0)
+        return POD_BOOT_UNKNOWN;
+    return strcmp(record.boot_id, g->boot_id) == 0 ? POD_BOOT_THIS
+                                                   : POD_BOOT_EARLIER;
+}
+
+void
+pod_host_list(const struct agent_context *g,
+              pod_host_list_fn *list,
+              void *context)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/pods", g->state_dir);
+    DIR *dir = opendir(path);
+
+    if (dir == NULL)
+        return;
+    for (struct dirent *e; (e = readdir(dir)) != NULL;)
+        if (e->d_name[0] != '.')
+            list(e->d_name, context);
+    closedir(dir);
+}
+
+/* The TMPDIRs that records speak of. */
+struct tmp_use {
+    const struct agent_context *agent;
+    struct map *paths;
+};
+
+static void
+note_tmp_dir(const char *uid, void *context)
+{
+    const struct tmp_use *use = context;
+    CLEANUP(pod_record_fini) struct pod_record r = {.text = STRBUF_INIT};
+
+    if (read_record(use->agent, uid, &r) == 0 && r.tmp_dir != NULL)
+        map_put(use->paths, r.tmp_dir, use->paths);
+}
+
+static bool
+is_tmp_used(const char *path, void *context)
+{
+    return map_find(context, path) != NULL;
+}
+
+void
+pod_host_collect_tmp_dirs(const struct agent_context *g)
+{
+    struct tmp_use use = {g, map_new()};
+
+    pod_host_list(g, note_tmp_dir, &use);
+    tmp_dirs_collect(g->tmp_dirs, is_tmp_used, use.paths);
+    map_free(use.paths);
+}
+
+struct visit {
+    const struct agent_context *agent;
+    pod_host_visit_fn *visit;
+    void *context;
+};
+
+static void
+visit_one(const char *uid, void *context)
+{
+    const struct visit *v = context;
+    CLEANUP(pod_record_fini) struct pod_record r = {.text = STRBUF_INIT};
+
+    if (read_record(v->agent, uid, &r) == 0)
+        v->visit(uid,
+                 r.pod,
+                 r.text.length - (size_t)(r.pod - r.text.text),
+                 v->context);
+}
+
+void
+pod_host_visit_records(const struct agent_context *g,
+                       pod_host_visit_fn *visit,
+                       void *context)
+{
+    struct visit v = {g, visit, context};
+
+    pod_host_list(g, visit_one, &v);
+}
+
+int
+pod_host_parse_signal(const char *name)
+{
+    if (strncmp(name, "SIG", 3) == 0)
+        name += 3;
+    for (int n = 1; n < NSIG; n++) {
+        const char *abbreviation = sigabbrev_np(n);
+
+        if (abbreviation != NULL && strcmp(abbreviation, name) == 0)
+            return n;
+    }
+    return 0;
+}

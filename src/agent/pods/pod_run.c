@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/pods/pod_run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/cgroup/cgroup.h"
+#include "agent/pods/agent_context.h"
+#include "agent/pods/pod_host.h"
+#include "agent/pods/pod_order.h"
+#include "agent/pods/pod_run_state.h"
+#include "agent/pods/shared_pool.h"
+#include "agent/shepherd/ending.h"
+#include "agent/shepherd/live.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/client/announcer.h"
+#include "lib/client/client.h"
+#include "lib/loop/fdwatch.h"
+#include "lib/loop/timer.h"
+
+#define HOLD_MS 1000
+
+/* ---- Phases ---- */
+
+static const bool may_move[POD_RUN_DONE + 1][POD_RUN_DONE + 1] = {
+    [POD_RUN_ARRIVED] = {[POD_RUN_PREPARING] = true,
+                         [POD_RUN_LAUNCHED] = true,
+                         [POD_RUN_ENDED] = true,
+                         [POD_RUN_DONE] = true},
+    [POD_RUN_PREPARING] = {[POD_RUN_LAUNCHED] = true,
+                           [POD_RUN_ENDED] = true,
+                           [POD_RUN_DONE] = true},
+    [POD_RUN_LAUNCHED] = {[POD_RUN_RUNNING] = true, [POD_RUN_ENDED] = true},
+    [POD_RUN_RUNNING] = {[POD_RUN_ENDED] = true},
+    [POD_RUN_ENDED] = {[POD_RUN_DONE] = true},
+};
+
+void
+pod_run_set_phase(struct pod_run *s, enum pod_run_phase to)
+{
+    if (!may_move[s->phase][to])
+        abort();
+    if (s->phase == POD_RUN_LAUNCHED)
+        --*s->s.n_launched;
+    s->phase = to;
+    if (s->phase == POD_RUN_LAUNCHED)
+        ++*s->s.n_launched;
+    if (s->s.shared_pool != NULL
+        && (to == POD_RUN_PREPARING || to == POD_RUN_LAUNCHED
+            || to == POD_RUN_DONE))
+        shared_pool_update(s->s.shared_pool);
+    if (to == POD_RUN_DONE && s->s.holding_changed != NULL)
+        s->s.holding_changed(s, s->s.context);
+}
+
+/* ---- Life ---- */
+
+static void
+destroy(struct pod_run *s)
+{
+    object_unref(s->pod);
+    fdwatch_free(s->end_watch);
+    if (s->pidfd >= 0)
+        close(s->pidfd);
+    timer_free(s->poll_timer);
+    timer_free(s->deadline_timer);
+    timer_free(s->clean_timer);
+    timer_free(s->report_timer);
+    timer_free(s->observe_timer);
+    timer_free(s->hold_timer);
+    free(s->seen);
+    free(s->misplaced);
+    free(s->lost);
+    cgroup_free(s->cgroup);
+    live_free(s->live);
+    ending_free(s->ending);
+    free(s->end_reason);
+    free(s->end_message);
+    free(s->uid);
+    free(s);
+}
+
+void
+pod_run_free(struct pod_run *s)
+{
+    if (s == NULL)
+        return;
+    s->freed = true;
+    timer_stop(s->poll_timer);
+    timer_stop(s->deadline_timer);
+    timer_stop(s->clean_timer);
+    timer_stop(s->report_timer);
+    timer_stop(s->observe_timer);
+    timer_stop(s->hold_timer);
+    if (s->call != NULL) { /* no answer comes to an agent that ends */
+        client_cancel(s->call);
+        s->busy--;
+    }
+    if (s->busy == 0)
+        destroy(s);
+}
+
+/* Ends a piece of work that came back; false when the run is gone. */
+bool
+pod_run_end_work(struct pod_run *s)
+{
+    s->busy--;
+    if (!s->freed)
+        return true;
+    if (s->busy == 0)
+        destroy(s);
+    return false;
+}
+
+void
+pod_run_check_over(struct pod_run *s)
+{
+    bool deleted = s->pod->meta->deleted_at_us != 0;
+
+    if (s->phase != POD_RUN_DONE || s->busy > 0)
+        return;
+    if (s->forgotten || (s->reported == REPORT_END && !deleted))
+        s->s.over(s, s->s.context);
+}
+
+/* ---- The end ---- */
+
+void
+pod_run_set_end(struct pod_run *s, const char *reason, const char *message)
+{
+    free(s->end_reason);
+    free(s->end_message);
+    s->end_reason = reason != NULL ? xstrdup(reason) : NULL;
+    s->end_message = message != NULL ? xstrdup(message) : NULL;
+}
+
+/* An agent that was killed while it started the pod has left what it had made
+ * by then: that goes before the pod is said to be over, as nobody looks for it
+ * afterwards.
+ */
+static bool
+clean_first(struct pod_run *s, bool is_silent)
+{
+    if (s->phase > POD_RUN_PREPARING || !site_has_run_dir(s->s.agent, s->uid))
+        return false;
+    s->is_silent = is_silent;
+    if (s->cgroup == NULL)
+        s->cgroup = pod_host_find_cgroup(s->s.agent, s->uid);
+    pod_run_set_phase(s, POD_RUN_ENDED);
+    pod_cleanup_begin(s);
+    return true;
+}
+
+/* It was to be deleted before it ran, or was over before we came: nothing is
+ * said of how it went.
+ */
+void
+pod_run_finish_silently(struct pod_run *s)
+{
+    if (clean_first(s, true))
+        return;
+    pod_run_set_phase(s, POD_RUN_DONE);
+    s->wanted = s->reported = REPORT_END;
+    status_report_send(s);
+}
+
+void
+pod_run_finish(struct pod_run *s)
+{
+    if (s->given_up) {
+        pod_run_finish_silently(s);
+        return;
+    }
+    if (clean_first(s, false))
+        return;
+    pod_run_set_phase(s, POD_RUN_DONE);
+    status_report_request(s, REPORT_END);
+}
+
+void
+pod_run_refuse(struct pod_run *s, const char *reason, const char *message)
+{
+    s->waits = false;
+    pod_run_set_end(s, reason, message);
+    /* That it was put where it cannot be is not the job's fault. */
+    s->is_disruption = strcmp(reason, REFUSED_BROKEN) == 0
+                       || strcmp(reason, BROKEN_OVERLAP) == 0
+                       || strcmp(reason, BROKEN_NOT_HERE) == 0;
+    log_warning("pod '%s/%s' is refused: %s",
+                s->pod->meta->namespace,
+                s->pod->meta->name,
+                message);
+    announcer_say(s->s.agent->announcer,
+                  s->pod,
+                  ANNOUNCE_WARNING,
+                  reason,
+                  message);
+    pod_run_finish(s);
+}
+
+void
+pod_run_dismiss(struct pod_run *s)
+{
+    pod_run_finish_silently(s);
+}
+
+/* ---- The start ---- */
+
+static bool
+is_node_broken(const struct pod_run *s)
+{
+    const struct agent_context *g = s->s.agent;
+
+    return g->broken != NULL && g->broken(g->start_context) != NULL;
+}
+
+void
+pod_run_start(struct pod_run *s)
+{
+    struct error err = {0};
+    int r;
+
+    if (s->pod->meta->deleted_at_us != 0) {
+        pod_run_finish_silently(s);
+        return;
+    }
+    r = pod_order_check(s->s.agent, s->pod, &err);
+    if (r < 0) {
+        pod_run_refuse(s, r == -ENODEV ? BROKEN_NOT_HERE : "Refused", err.text);
+        return;
+    }
+    if (is_node_broken(s)) /* tried elsewhere, though not at once again */
+        timer_start(s->hold_timer, HOLD_MS);
+    else
+        pod_start_begin(s);
+}
+
+/* A node that was mended meanwhile takes it all the same. */
+static void
+end_hold(void *context)
+{
+    struct pod_run *s = context;
+
+    if (s->phase != POD_RUN_ARRIVED)
+        return;
+    if (s->pod->meta->deleted_at_us != 0 || s->forgotten || s->given_up)
+        pod_run_finish_silently(s);
+    else if (is_node_broken(s))
+        pod_run_refuse(s,
+                       REFUSED_BROKEN,
+                       s->s.agent->broken(s->s.agent->start_context));
+    else
+        pod_start_begin(s);
+}
+
+/* ---- After a restart of the agent ---- */
+
+static bool
+was_started(const struct object *pod)
+{
+    const char *phase = pod_of(pod)->status.phase;
+
+    return phase != NULL
+           && (strcmp(phase, "Running") == 0 || strcmp(phase, "Unknown") == 0);
+}
+
+/* Where the record is gone, the API may know; and a pod that only the disk
+ * knows was begun before /run was emptied.
+ */
+static enum pod_boot
+find_boot(const struct pod_run *s)
+{
+    const struct observed *o = pod_of(s->pod)->status.observed;
+    enum pod_boot boot = pod_host_read_boot(s->s.agent, s->uid);
+
+    if (boot != POD_BOOT_UNKNOWN)
+        return boot;
+    if (o != NULL && o->node_boot_id != NULL)
+        return strcmp(o->node_boot_id, s->s.agent->boot_id) == 0
+                   ? POD_BOOT_UNKNOWN
+                   : POD_BOOT_EARLIER;
+    return pod_host_exists(s->s.agent, s->uid) ? POD_BOOT_EARLIER
+                                               : POD_BOOT_UNKNOWN;
+}
+
+/* A shepherd that was killed is found out when what is left is removed. */
+static void
+resume_lost(struct pod_run *s, enum pod_boot boot)
+{
+    if (boot == POD_BOOT_EARLIER)
+        pod_run_set_end(s,
+                        "NodeRebooted",
+                        "the node was restarted while the pod ran on it");
+    else if (boot == POD_BOOT_UNKNOWN)
+        pod_run_set_end(s,
+                        "PodLost",
+                        "nothing of it is left on its node, which has not been "
+                        "restarted meanwhile: its files were removed, or the "
+                        "controller's state is older than its end");
+    s->is_disruption = true;
+    pod_run_set_phase(s, POD_RUN_ENDED);
+    pod_cleanup_begin(s);
+}
+
+void
+pod_run_resume(struct pod_run *s)
+{
+    const struct agent_context *g = s->s.agent;
+    enum pod_boot boot;
+
+    s->waits = false;
+    if (!pod_host_exists(g, s->uid) && !was_started(s->pod)) {
+        pod_run_start(s);
+        return;
+    }
+    s->live = pod_host_read_live(g, s->uid);
+    s->ending = pod_host_read_ending(g, s->uid);
+    s->cgroup = pod_host_find_cgroup(g, s->uid);
+    if (s->ending != NULL) {
+        s->ended_before = true;
+        pod_run_set_phase(s, POD_RUN_ENDED);
+        pod_cleanup_begin(s);
+        return;
+    }
+    if (s->live != NULL)
+        s->pidfd = live_open(s->live, g->boot_id);
+    boot = find_boot(s);
+    if (s->pidfd >= 0) {
+        log_info("pod '%s/%s' still runs, following it",
+                 s->pod->meta->namespace,
+                 s->pod->meta->name);
+        s->resumed = true;
+        pod_run_set_phase(s, POD_RUN_LAUNCHED);
+        shepherd_watch_begin(s);
+    } else if (was_started(s->pod) || boot == POD_BOOT_EARLIER
+               || (s->live != NULL && s->live->phase > LIVE_PREPARING)) {
+        resume_lost(s, boot);
+    } else {
+        pod_run_start(s);
+    }
+}
+
+/* ---- What the API says ---- */
+
+static bool
+is_unknown(const struct object *pod)
+{
+    const char *phase = pod_of(pod)->status.phase;
+
+    return phase != NULL && strcmp(phase, "Unknown") == 0;
+}
+
+/* The node was given up, and the pod with it: it may run elsewhere. */
+static void
+note_given_up(struct pod_run *s)
+{
+    if (s->given_up)
+        return;
+    s->given_up = true;
+    s->wanted = s->reported = REPORT_END;
+    log_warning("pod '%s/%s' was given up by the controller, ending what is "
+                "left of it",
+                s->pod->meta->namespace,
+                s->pod->meta->name);
+}
+
+void
+pod_run_wait_for_cores(struct pod_run *s)
+{
+    s->waits = true;
+}
+
+void
+pod_run_update(struct pod_run *s, const struct object *pod)
+{
+    object_unref(s->pod);
+    s->pod = object_ref(pod);
+    if (pod_is_finished(pod_of(pod)) && s->phase != POD_RUN_DONE)
+        note_given_up(s);
+    else if (s->phase == POD_RUN_RUNNING && is_unknown(pod))
+        status_report_repeat(s); /* its node was not heard of for a while */
+    if (pod->meta->deleted_at_us == 0 && !s->given_up)
+        return;
+    if (s->waits) {
+        s->waits = false;
+        pod_run_finish_silently(s);
+        return;
+    }
+    shepherd_watch_note_deletion(s);
+    if (s->pidfd >= 0)
+        shepherd_watch_enforce(s);
+    else if (s->phase == POD_RUN_DONE && !timer_is_running(s->report_timer))
+        status_report_send(s);
+}
+
+void
+pod_run_note_forgotten(struct pod_run *s)
+{
+    s->forgotten = true;
+    if (s->waits) {
+        s->waits = false;
+        pod_run_finish_silently(s);
+        return;
+    }
+    shepherd_watch_note_deletion(s);
+    if (s->pidfd >= 0)
+        shepherd_watch_enforce(s);
+    pod_run_check_over(s);
+}
+
+struct pod_run *
+pod_run_new(const struct pod_run_settings *settings, const struct object *pod)
+{
+    struct pod_run *s = xnew(struct pod_run);
+    struct loop *loop = settings->agent->loop;
+
+    s->s = *settings;
+    s->pod = object_ref(pod);
+    s->uid = xstrdup(pod->meta->uid);
+    s->pidfd = -1;
+    s->poll_timer = timer_new(loop, shepherd_watch_poll, s);
+    s->deadline_timer = timer_new(loop, shepherd_watch_enforce, s);
+    s->clean_timer = timer_new(loop, pod_cleanup_on_timer, s);
+    s->report_timer = timer_new(loop, status_report_on_timer, s);
+    s->observe_timer = timer_new(loop, placement_watch_on_timer, s);
+    s->hold_timer = timer_new(loop, end_hold, s);
+    s->deadline.limit_us = DEADLINE_NEVER;
+    s->deadline.delete_us = DEADLINE_NEVER;
+    s->deadline.delete_grace_us = DEADLINE_NEVER;
+    s->deadline.started_us = clock_monotonic_us(settings->agent->clock);
+    return s;
+}
+
+enum pod_run_phase
+pod_run_phase(const struct pod_run *s)
+{
+    return s->phase;
+}
+
+const struct object *
+pod_run_pod(const struct pod_run *s)
+{
+    return s->pod;
+}
+
+const char *
+pod_run_uid(const struct pod_run *s)
+{
+    return s->uid;
+}
+
+bool
+pod_run_holds_cores(const struct pod_run *s)
+{
+    return s->phase != POD_RUN_DONE;
+}
+
+bool
+pod_run_is_unkillable(const struct pod_run *s)
+{
+    return s->is_unkillable;
+}
+
+bool
+pod_run_is_waiting(const struct pod_run *s)
+{
+    return s->waits;
+}
+
+bool
+pod_run_format_cgroup(const struct pod_run *s, struct strbuf *out)
+{
+    if (s->cgroup == NULL)
+        return false;
+    cgroup_format(s->cgroup, out);
+    return true;
+}
+
+void
+pod_run_set_orphan(struct pod_run *s, bool is_orphan)
+{
+    s->is_orphan = is_orphan;
+}
+
+bool
+pod_run_is_orphan(const struct pod_run *s)
+{
+    return s->is_orphan;
+}
+
+bool
+pod_run_is_forgotten(const struct pod_run *s)
+{
+    return s->forgotten;
+}
+
+bool
+pod_run_is_retained(const struct pod_run *s)
+{
+    return pod_run_holds_cores(s)
+           && (s->forgotten || s->given_up || s->is_orphan)
+           && pod_of(s->pod)->status.allocation != NULL;
+}
+
+bool
+pod_run_get_running(const struct pod_run *s, struct running_pod *ret_running)
+{
+    if (s->phase != POD_RUN_RUNNING || s->live == NULL)
+        return false;
+    *ret_running = (struct running_pod){
+        .pod = s->pod,
+        .cgroup = s->cgroup,
+        .shepherd = (pid_t)s->live->shepherd_pid,
+        .started_at_us = s->live->started_at_us,
+    };
+    return true;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pod_start.c - from an arrived pod to its shepherd: blobs, then a worker */
+#include "agent/cgroup/cgpool.h"
+#include "agent/pods/agent_context.h"
+#include "agent/pods/blobs.h"
+#include "agent/pods/pod_host.h"
+#include "agent/pods/pod_order.h"
+#include "agent/pods/pod_run_state.h"
+#include "agent/pods/shared_pool.h"
+#include "agent/volumes/mountings.h"
+#include "agent/volumes/tmp_dirs.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/value/cpuset.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/strbuf.h"
+#include "lib/client/announcer.h"
+#include "lib/loop/workers.h"
+
+struct pod_start {
+    struct pod_run *run;
+    const struct blob *script;
+    const struct blob *environment;
+    struct mount_list *mounts;
+    struct pod_host_start start;
+    int result;
+    struct error err;
+};
+
+void
+pod_start_note(const struct pod_run *s, const char *failure)
+{
+    const struct agent_context *g = s->s.agent;
+
+    if (g->note_start != NULL)
+        g->note_start(failure, g->start_context);
+}
+
+void
+pod_start_fail(struct pod_run *s, const char *words)
+{
+    if (s->end_reason == NULL)
+        pod_run_set_end(s, "StartError", words);
+    s->is_disruption = true;
+    log_warning("pod '%s/%s' cannot be started: %s",
+                s->pod->meta->namespace,
+                s->pod->meta->name,
+                words);
+    announcer_say(s->s.agent->announcer,
+                  s->pod,
+                  ANNOUNCE_WARNING,
+                  "StartError",
+                  words);
+    pod_start_note(s, words);
+}
+
+static void
+pod_start_free(struct pod_start *st)
+{
+    blob_release(st->script);
+    blob_release(st->environment);
+    mount_list_free(st->mounts);
+    object_unref(st->start.pod);
+    free(st->start.shared_cpus);
+    free(st->start.unpartitioned);
+    free(st->start.tmp_dir);
+    free(st);
+}
+
+static void
+start_work(void *arg)
+{
+    struct pod_start *st = arg;
+
+    st->result = pod_host_start(&st->start, &st->err);
+}
+
+static void
+start_done(void *arg)
+{
+    struct pod_start *st = arg;
+    struct pod_run *s = st->run;
+    struct error err = st->err;
+    int result = st->result;
+    bool is_nodes_fault = st->start.is_nodes_fault;
+
+    s->cgroup = st->start.cgroup;
+    s->pidfd = st->start.pidfd;
+    if (st->start.tmp_left)
+        tmp_dirs_sweep_soon(s->s.agent->tmp_dirs);
+    if (st->start.unpartitioned != NULL)
+        log_warning("pod '%s/%s': %s",
+                    s->pod->meta->namespace,
+                    s->pod->meta->name,
+                    st->start.unpartitioned);
+    pod_start_free(st);
+    if (!pod_run_end_work(s))
+        return;
+    if (result < 0) {
+        if (is_nodes_fault)
+            pod_start_fail(s, err.text);
+        else
+            pod_run_set_end(s, "StartError", err.text);
+        pod_run_set_phase(s, POD_RUN_ENDED);
+        pod_cleanup_begin(s);
+        return;
+    }
+    pod_run_set_phase(s, POD_RUN_LAUNCHED);
+    shepherd_watch_begin(s);
+}
+
+static char *
+list_shared(const struct pod_run *s)
+{
+    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
+    struct bitset cpus;
+
+    if (s->s.shared_pool == NULL)
+        return NULL;
+    cpus = shared_pool_cpus(s->s.shared_pool);
+    cpuset_format(&cpus, &list);
+    return strbuf_take(&list);
+}
+
+static void
+start_on_worker(struct pod_start *st)
+{
+    struct pod_run *s = st->run;
+    const struct agent_context *g = s->s.agent;
+
+    if (s->pod->meta->deleted_at_us != 0 || s->forgotten || s->given_up) {
+        pod_start_free(st);
+        if (pod_run_end_work(s))
+            pod_run_finish_silently(s);
+        return;
+    }
+    st->start.agent = g;
+    st->start.topology = g->topology;
+    st->start.shared_cpus = list_shared(s);
+    st->start.pod = object_ref(s->pod);
+    st->start.pidfd = -1;
+    if (st->script != NULL) {
+        st->start.script = blob_bytes(st->script);
+        st->start.script_length = blob_length(st->script);
+    }
+    if (st->environment != NULL) {
+        st->start.environment = blob_bytes(st->environment);
+        st->start.environment_length = blob_length(st->environment);
+    }
+    st->start.mounts = st->mounts;
+    if (g->pool != NULL)
+        st->start.cgroup = cgpool_take(g->pool);
+    workers_submit(g->workers, g->loop, start_work, start_done, st);
+}
+
+static void
+fail_early(struct pod_start *st, const char *text)
+{
+    struct pod_run *s = st->run;
+
+    pod_start_free(st);
+    if (pod_run_end_work(s)) {
+        pod_run_set_end(s, "StartError", text);
+        pod_run_finish(s);
+    }
+}
+
+static void
+fail_to_fetch(struct pod_start *st, const char *what, const struct error *err)
+{
+    CLEANUP_FREE char *text =
+        xasprintf("cannot fetch the job's %s: %s", what, err->text);
+
+    fail_early(st, text);
+}
+
+static void
+on_volumes(struct mount_list *list, const struct error *err, void *context)
+{
+    struct pod_start *st = context;
+
+    st->mounts = list;
+    if (err != NULL)
+        fail_early(st, err->text);
+    else
+        start_on_worker(st);
+}
+
+static void
+look_up_volumes(struct pod_start *st)
+{
+    struct pod_run *s = st->run;
+
+    mountings_get(s->s.mountings, s->pod, on_volumes, st);
+}
+
+static void
+on_environment(const struct blob *blob, const struct error *err, void *context)
+{
+    struct pod_start *st = context;
+
+    st->environment = blob;
+    if (blob == NULL)
+        fail_to_fetch(st, "environment", err);
+    else
+        look_up_volumes(st);
+}
+
+static void
+fetch_environment(struct pod_start *st)
+{
+    struct pod_run *s = st->run;
+    struct pod_order_needs needs;
+
+    pod_order_find_needs(s->pod, &needs);
+    if (needs.environment == NULL)
+        look_up_volumes(st);
+    else
+        blobs_get(s->s.blobs,
+                  s->pod->meta->namespace,
+                  needs.job,
+                  "environment",
+                  needs.environment,
+                  on_environment,
+                  st);
+}
+
+static void
+on_script(const struct blob *blob, const struct error *err, void *context)
+{
+    struct pod_start *st = context;
+
+    st->script = blob;
+    if (blob == NULL)
+        fail_to_fetch(st, "script", err);
+    else
+        fetch_environment(st);
+}
+
+void
+pod_start_begin(struct pod_run *s)
+{
+    struct pod_start *st;
+    struct pod_order_needs needs;
+
+    pod_run_set_phase(s, POD_RUN_PREPARING);
+    st = xnew(struct pod_start);
+    st->run = s;
+    s->busy++;
+    pod_order_find_needs(s->pod, &needs);
+    if (needs.script == NULL)
+        fetch_environment(st);
+    else
+        blobs_get(s->s.blobs,
+                  s->pod->meta->namespace,
+                  needs.job,
+                  "script",
+                  needs.script,
+                  on_script,
+                  st);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* shepherd_watch.c - a run while its shepherd lives: its start, its deadline,
+ * its deletion
+ */
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/pods/agent_context.h"
+#include "agent/pods/pod_host.h"
+#include "agent/pods/pod_run_state.h"
+#include "agent/pods/status_patch.h"
+#include "agent/shepherd/launch.h"
+#include "agent/shepherd/live.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/client/announcer.h"
+#include "lib/loop/fdwatch.h"
+#include "lib/loop/timer.h"
+
+#define DEFAULT_GRACE_S 30
+#define LOOK_FIRST_MS   10
+#define LOOK_MORE_MS    5 /* for each other that is launched */
+#define LOOK_MOST_MS    250
+#define LOOK_LAST_MS    500
+
+/* By itself; one of an agent before this one does not. */
+static bool
+keeps_limit(const struct pod_run *s)
+{
+    return s->live != NULL && s->live->keeps_limit != 0;
+}
+
+void
+shepherd_watch_enforce(void *context)
+{
+    struct pod_run *s = context;
+    int64_t now = clock_monotonic_us(s->s.agent->clock);
+    int64_t next = DEADLINE_NEVER;
+    const struct execution *e = pod_of(s->pod)->spec.execution;
+
+    for (;;) {
+        switch (deadline_next(&s->deadline, now, &next)) {
+        case DEADLINE_WARN:
+            s->deadline.warned = true;
+            if (keeps_limit(s))
+                break;
+            launch_signal(s->pidfd,
+                          e->signal->batch_only ? LAUNCH_MAIN : LAUNCH_ALL,
+                          pod_host_parse_signal(e->signal->name),
+                          NULL);
+            break;
+        case DEADLINE_TERMINATE:
+            s->deadline.terminated = true;
+            s->deadline_exceeded = deadline_is_exceeded(&s->deadline, now);
+            if (!keeps_limit(s) || s->deadline.delete_us <= now)
+                launch_signal(s->pidfd, LAUNCH_ALL, SIGTERM, NULL);
+            break;
+        case DEADLINE_KILL:
+            s->deadline.terminated = s->deadline.killed = true;
+            s->deadline_exceeded =
+                s->deadline_exceeded || deadline_is_exceeded(&s->deadline, now);
+            launch_signal(s->pidfd, LAUNCH_ALL, SIGKILL, NULL);
+            s->killed_at_us = now;
+            timer_start(s->deadline_timer, UNKILLABLE_MS);
+            return;
+        case DEADLINE_WAIT:
+            if (s->deadline.killed)
+                unkillable_check(s);
+            if (next != DEADLINE_NEVER)
+                timer_start(s->deadline_timer, (next - now) / 1000 + 1);
+            return;
+        }
+    }
+}
+
+static int64_t
+grace_us(const struct object *pod)
+{
+    const int64_t *s = pod_of(pod)->spec.termination_grace_seconds;
+
+    return (s != NULL ? *s : DEFAULT_GRACE_S) * 1000000;
+}
+
+void
+shepherd_watch_note_deletion(struct pod_run *s)
+{
+    const struct meta *meta = s->pod->meta;
+    int64_t grace = meta->deletion_grace_s != NULL
+                        ? *meta->deletion_grace_s * 1000000
+                        : grace_us(s->pod);
+
+    if (meta->deleted_at_us == 0 && !s->forgotten && !s->given_up)
+        return;
+    if (s->forgotten || s->given_up)
+        grace = 0;
+    if (s->deadline.delete_us == DEADLINE_NEVER)
+        s->deadline.delete_us = clock_monotonic_us(s->s.agent->clock);
+    if (grace < s->deadline.delete_grace_us)
+        s->deadline.delete_grace_us = grace;
+}
+
+/* The start is known by real time alone (the shepherd's); what has passed
+ * since is taken off the monotonic clock now.
+ */
+static void
+begin_deadline(struct pod_run *s)
+{
+    const struct pod *pod = pod_of(s->pod);
+    const struct agent_context *g = s->s.agent;
+    int64_t ago = clock_real_us(g->clock) - s->live->started_at_us;
+
+    s->deadline.started_us = clock_monotonic_us(g->clock) - (ago > 0 ? ago : 0);
+    if (pod->spec.active_deadline_seconds != NULL)
+        s->deadline.limit_us = *pod->spec.active_deadline_seconds * 1000000;
+    if (pod->spec.execution != NULL && pod->spec.execution->signal != NULL)
+        s->deadline.warn_us =
+            pod->spec.execution->signal->seconds_before * 1000000;
+    s->deadline.grace_us = grace_us(s->pod);
+    shepherd_watch_enforce(s);
+}
+
+/* A job that is over before the first look is never told to be running, which
+ * halves what the API has to write for it. Where many are launched at once, as
+ * when many are short, that is worth waiting for.
+ */
+static int64_t
+first_poll_ms(const struct pod_run *s)
+{
+    int64_t ms = LOOK_FIRST_MS + (*s->s.n_launched - 1) * LOOK_MORE_MS;
+
+    return ms < LOOK_MOST_MS ? ms : LOOK_MOST_MS;
+}
+
+static void
+say_waiting(struct pod_run *s)
+{
+    CLEANUP_FREE char *words = NULL;
+
+    if (s->wanted >= REPORT_WAITING)
+        return;
+    words = xasprintf("it waits for its %s", s->live->waits_for);
+    log_warning("pod '%s/%s' does not start: %s",
+                s->pod->meta->namespace,
+                s->pod->meta->name,
+                words);
+    announcer_say(s->s.agent->announcer,
+                  s->pod,
+                  ANNOUNCE_WARNING,
+                  REASON_START_BLOCKED,
+                  words);
+    status_report_request(s, REPORT_WAITING);
+}
+
+/* A file in /run: cheap, and asked for with growing pauses. */
+void
+shepherd_watch_poll(void *context)
+{
+    struct pod_run *s = context;
+
+    live_free(s->live);
+    s->live = pod_host_read_live(s->s.agent, s->uid);
+    if (s->live == NULL || s->live->phase < LIVE_RUNNING) {
+        if (s->live != NULL && s->live->waits_for != NULL)
+            say_waiting(s);
+        s->poll_ms =
+            s->poll_ms * 2 > LOOK_LAST_MS ? LOOK_LAST_MS : s->poll_ms * 2;
+        timer_start(s->poll_timer, s->poll_ms);
+        return;
+    }
+    pod_run_set_phase(s, POD_RUN_RUNNING);
+    pod_start_note(s, NULL);
+    begin_deadline(s);
+    status_report_request(s, REPORT_RUNNING);
+    placement_watch_begin(s);
+}
+
+static void
+on_shepherd_ended(UNUSED int fd, UNUSED unsigned ready, void *context)
+{
+    struct pod_run *s = context;
+    siginfo_t info;
+
+    fdwatch_free(s->end_watch);
+    s->end_watch = NULL;
+    (void)waitid(P_PIDFD, (id_t)s->pidfd, &info, WEXITED | WNOHANG);
+    close(s->pidfd);
+    s->pidfd = -1;
+    timer_stop(s->poll_timer);
+    timer_stop(s->deadline_timer);
+    timer_stop(s->observe_timer);
+    pod_run_set_phase(s, POD_RUN_ENDED);
+    pod_cleanup_begin(s);
+}
+
+void
+shepherd_watch_begin(struct pod_run *s)
+{
+    s->end_watch = fdwatch_new(s->s.agent->loop,
+                               s->pidfd,
+                               FDWATCH_READ,
+                               on_shepherd_ended,
+                               s);
+    s->poll_ms = first_poll_ms(s);
+    timer_start(s->poll_timer, s->poll_ms);
+    shepherd_watch_note_deletion(s);
+    if (s->deadline.delete_us != DEADLINE_NEVER)
+        shepherd_watch_enforce(s);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/pods/spare_dirs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+
+#define ROOM 64u
+
+struct spare_dirs {
+    char *directory;
+    pthread_mutex_t lock; /* of what follows */
+    unsigned long numbers[ROOM];
+    unsigned count;
+    unsigned long next;
+};
+
+static char *
+path_of(const struct spare_dirs *s, unsigned long number)
+{
+    return xasprintf("%s/%lu", s->directory, number);
+}
+
+static bool
+push(struct spare_dirs *s, unsigned long number)
+{
+    bool has_room;
+
+    pthread_mutex_lock(&s->lock);
+    has_room = s->count < ROOM;
+    if (has_room)
+        s->numbers[s->count++] = number;
+    pthread_mutex_unlock(&s->lock);
+    return has_room;
+}
+
+static bool
+pop(struct spare_dirs *s, unsigned long *ret_number)
+{
+    bool has_one;
+
+    pthread_mutex_lock(&s->lock);
+    has_one = s->count > 0;
+    if (has_one)
+        *ret_number = s->numbers[--s->count];
+    pthread_mutex_unlock(&s->lock);
+    return has_one;
+}
+
+/* Anything else that stands there is not ours. */
+static void
+find_former(struct spare_dirs *s)
+{
+    DIR *dir = opendir(s->directory);
+
+    if (dir == NULL)
+        return;
+    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        char *end;
+        unsigned long number = strtoul(e->d_name, &end, 10);
+
+        if (e->d_name[0] < '0' || e->d_name[0] > '9' || *end != '\0')
+            continue;
+        if (number >= s->next)
+            s->next = number + 1;
+        push(s, number);
+    }
+    closedir(dir);
+}
+
+struct spare_dirs *
+spare_dirs_new(const char *state_dir)
+{
+    struct spare_dirs *s = xnew(struct spare_dirs);
+
+    s->directory = xasprintf("%s/spare", state_dir);
+    pthread_mutex_init(&s->lock, NULL);
+    mkdir(s->directory, 0700); /* without it there are none */
+    find_former(s);
+    return s;
+}
+
+void
+spare_dirs_free(struct spare_dirs *s)
+{
+    if (s == NULL)
+        return;
+    pthread_mutex_destroy(&s->lock);
+    free(s->directory);
+    free(s);
+}
+
+int
+spare_dirs_take(struct spare_dirs *s, const char *path)
+{
+    CLEANUP_FREE char *spare = NULL;
+    unsigned long number;
+    int r = 0;
+
+    if (!pop(s, &number))
+        return -ENOENT;
+    spare = path_of(s, number);
+    if (rename(spare, path) < 0) {
+        r = -errno;
+        push(s, number);
+    }
+    return r;
+}
+
+static bool
+is_empty(const char *path)
+{
+    DIR *dir = opendir(path);
+    bool empty = dir != NULL;
+
+    if (dir == NULL)
+        return false;
+    for (struct dirent *e; empty && (e = readdir(dir)) != NULL;)
+        empty = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
+    closedir(dir);
+    return empty;
+}
+
+static unsigned long
+new_number(struct spare_dirs *s)
+{
+    unsigned long number;
+
+    pthread_mutex_lock(&s->lock);
+    number = s->next++;
+    pthread_mutex_unlock(&s->lock);
+    return number;
+}
+
+void
+spare_dirs_put(struct spare_dirs *s, const char *path)
+{
+    CLEANUP_FREE char *spare = NULL;
+    unsigned long number;
+
+    if (!is_empty(path))
+        return;
+    number = new_number(s);
+    spare = path_of(s, number);
+    if (spare_dirs_count(s) >= ROOM || rename(path, spare) < 0)
+        rmdir(path);
+    else if (!push(s, number))
+        rmdir(spare);
+}
+
+unsigned
+spare_dirs_count(struct spare_dirs *s)
+{
+    unsigned count;
+
+    pthread_mutex_lock(&s->lock);
+    count = s->count;
+    pthread_mutex_unlock(&s->lock);
+    return count;
+}

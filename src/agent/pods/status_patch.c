@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/pods/status_patch.h"
+
+#include <string.h>
+
+#include "agent/pods/observation.h"
+#include "agent/shepherd/ending.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/value/cpuset.h"
+#include "lib/base/arena.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+
+#define CONDITION_BROKEN "AllocationBroken"
+
+static void
+set_time(struct arena *arena, struct json *o, const char *name, int64_t us)
+{
+    char text[TIME_TEXT_SIZE];
+
+    if (us == 0)
+        return;
+    time_format(us, false, text);
+    json_set_string(arena, o, name, text);
+}
+
+static void
+set_text(struct arena *arena,
+         struct json *o,
+         const char *name,
+         const char *text)
+{
+    if (text != NULL && *text != '\0')
+        json_set_string(arena, o, name, text);
+}
+
+static struct json *
+begin(struct arena *arena, const struct object *pod, struct json **ret_status)
+{
+    struct json *body = json_object(arena);
+
+    json_set_string(arena,
+                    json_make_object(arena, body, "metadata"),
+                    "uid",
+                    pod->meta->uid);
+    *ret_status = json_make_object(arena, body, "status");
+    return body;
+}
+
+/* ---- Conditions ---- */
+
+static bool
+is_ours(const char *type)
+{
+    static const char *const ours[] = {"Initialized",
+                                       "ContainersReady",
+                                       "Ready",
+                                       CONDITION_BROKEN};
+
+    for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+        if (strcmp(type, ours[i]) == 0)
+            return true;
+    return false;
+}
+
+static void
+add_condition(struct arena *arena,
+              struct json *list,
+              const struct pod *pod,
+              const char *type,
+              bool is_true,
+              const char *reason,
+              const char *message,
+              int64_t now_us)
+{
+    const struct pod_condition *old = pod_find_condition(pod, type);
+    const char *status = is_true ? "True" : "False";
+    struct json *c = json_object(arena);
+    bool same = old != NULL && strcmp(old->status, status) == 0;
+
+    json_set_string(arena, c, "type", type);
+    json_set_string(arena, c, "status", status);
+    set_time(arena,
+             c,
+             "lastTransitionTime",
+             same ? old->last_transition_at_us : now_us);
+    set_text(arena, c, "reason", reason);
+    set_text(arena, c, "message", message);
+    json_append(arena, list, c);
+}
+
+/* It is said when something is wrong, and when nothing is any more. */
+static void
+add_broken(struct arena *arena,
+           struct json *list,
+           const struct pod *pod,
+           const struct allocation_fault *broken,
+           int64_t now_us)
+{
+    if (broken->reason != NULL)
+        add_condition(arena,
+                      list,
+                      pod,
+                      CONDITION_BROKEN,
+                      true,
+                      broken->reason,
+                      broken->message,
+                      now_us);
+    else if (pod_find_condition(pod, CONDITION_BROKEN) != NULL)
+        add_condition(arena,
+                      list,
+                      pod,
+                      CONDITION_BROKEN,
+                      false,
+                      "AsAllocated",
+                      "",
+                      now_us);
+}
+
+/* Others' conditions (PodScheduled, ...) as they stand. */
+static struct json *
+copy_foreign_conditions(struct arena *arena, const struct pod *pod)
+{
+    struct json *list = json_array(arena);
+
+    for (unsigned i = 0; i < pod->status.conditions.count; i++) {
+        const struct pod_condition *old = &pod->status.conditions.items[i];
+        struct json *c;
+
+        if (is_ours(old->type))
+            continue;
+        c = json_object(arena);
+        json_set_string(arena, c, "type", old->type);
+        json_set_string(arena, c, "status", old->status);
+        set_time(arena, c, "lastProbeTime", old->last_probe_at_us);
+        set_time(arena, c, "lastTransitionTime", old->last_transition_at_us);
+        set_text(arena, c, "reason", old->reason);
+        set_text(arena, c, "message", old->message);
+        json_append(arena, list, c);
+    }
+    return list;
+}
+
+static struct json *
+make_conditions(struct arena *arena,
+                const struct pod *pod,
+                bool ready,
+                const char *reason,
+                int64_t now_us)
+{
+    struct json *list = copy_foreign_conditions(arena, pod);
+
+    add_condition(arena, list, pod, "Initialized", true, NULL, "", now_us);
+    add_condition(arena,
+                  list,
+                  pod,
+                  "ContainersReady",
+                  ready,
+                  reason,
+                  "",
+                  now_us);
+    add_condition(arena, list, pod, "Ready", ready, reason, "", now_us);
+    return list;
+}
+
+/* ---- The container ---- */
+
+static struct json *
+make_container_list(struct arena *arena,
+                    const struct pod *pod,
+                    bool running,
+                    const char *state_name,
+                    struct json *state)
+{
+    struct json *list = json_array(arena);
+    struct json *c = json_object(arena);
+    const struct container *spec = &pod->spec.containers.items[0];
+
+    json_set_string(arena,
+                    c,
+                    "name",
+                    pod->spec.containers.count > 0 ? spec->name : "main");
+    json_set(arena, json_make_object(arena, c, "state"), state_name, state);
+    json_make_object(arena, c, "lastState");
+    json_set_bool(arena, c, "ready", running);
+    json_set_int(arena, c, "restartCount", 0);
+    json_set_string(arena,
+                    c,
+                    "image",
+                    pod->spec.containers.count > 0 && spec->image != NULL
+                        ? spec->image
+                        : "host");
+    json_set_string(arena, c, "imageID", "");
+    json_set_bool(arena, c, "started", running);
+    json_append(arena, list, c);
+    return list;
+}
+
+static void
+set_observed(struct arena *arena,
+             struct json *status,
+             const char *cpus,
+             const char *memory_nodes,
+             const char *boot_id)
+{
+    struct json *o = json_make_object(arena, status, "observed");
+
+    set_text(arena, o, "cpus", cpus);
+    set_text(arena, o, "memoryNodes", memory_nodes);
+    set_text(arena, o, "nodeBootID", boot_id);
+}
+
+static void
+set_list(struct arena *arena,
+         struct json *o,
+         const char *name,
+         const struct bitset *set)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    cpuset_format(set, &text);
+    set_text(arena, o, name, text.text);
+}
+
+static void
+set_seen(struct arena *arena,
+         struct json *status,
+         const struct observation *seen,
+         int64_t at_us)
+{
+    struct json *o = json_make_object(arena, status, "observed");
+    int percent = observation_percent(seen);
+
+    set_list(arena, o, "cpus", &seen->cpus);
+    set_list(arena, o, "memoryNodes", &seen->memory_nodes);
+    if (percent >= 0)
+        json_set_int(arena, o, "localMemoryPercent", percent);
+    json_set_int(arena, o, "processes", seen->processes);
+    set_time(arena, o, "at", at_us);
+}
+
+static void
+set_host(struct arena *arena, struct json *status, const char *address)
+{
+    if (address == NULL)
+        return;
+    json_set_string(arena, status, "hostIP", address);
+}
+
+/* Whatever we have seen of the pod: the controller may have said meanwhile that
+ * its node is lost. */
+static void
+clear_reason(struct arena *arena, struct json *status)
+{
+    json_set(arena, status, "reason", json_null(arena));
+    json_set(arena, status, "message", json_null(arena));
+}
+
+struct json *
+status_patch_make_running(struct arena *arena,
+                          const struct object *object,
+                          const struct status_patch_running *r)
+{
+    const struct pod *pod = pod_of(object);
+    struct json *status;
+    struct json *body = begin(arena, object, &status);
+    struct json *state = json_object(arena);
+    struct json *list =
+        make_conditions(arena, pod, true, NULL, r->started_at_us);
+
+    add_broken(arena, list, pod, &r->broken, r->now_us);
+    json_set_string(arena, status, "phase", "Running");
+    clear_reason(arena, status);
+    set_time(arena, status, "startTime", r->started_at_us);
+    json_set(arena, status, "conditions", list);
+    set_time(arena, state, "startedAt", r->started_at_us);
+    json_set(arena,
+             status,
+             "containerStatuses",
+             make_container_list(arena, pod, true, "running", state));
+    set_host(arena, status, r->host_address);
+    set_observed(arena, status, r->cpus, r->memory_nodes, r->boot_id);
+    if (r->seen != NULL)
+        set_seen(arena, status, r->seen, r->seen_at_us);
+    return body;
+}
+
+struct json *
+status_patch_make_waiting(struct arena *arena,
+                          const struct object *object,
+                          const char *for_what)
+{
+    struct json *status;
+    struct json *body = begin(arena, object, &status);
+    struct json *state = json_object(arena);
+
+    json_set_string(arena, state, "reason", REASON_START_BLOCKED);
+    json_set_string(arena,
+                    state,
+                    "message",
+                    arena_printf(arena,
+                                 "it waits for its %s",
+                                 for_what != NULL ? for_what : "start"));
+    json_set(
+        arena,
+        status,
+        "containerStatuses",
+        make_container_list(arena, pod_of(object), false, "waiting", state));
+    return body;
+}
+
+/* ---- The end ---- */
+
+static const char *
+find_reason(const struct ending *e)
+{
+    if (e == NULL)
+        return "Error";
+    if (e->was_oom)
+        return "OOMKilled";
+    if (e->failed_step != NULL && strcmp(e->failed_step, ENDING_PROLOG) == 0)
+        return "PrologFailed";
+    if (e->failed_step != NULL
+        && strcmp(e->failed_step, ENDING_CALLED_OFF) == 0)
+        return "CalledOff";
+    if (e->failed_step != NULL)
+        return "StartError";
+    return e->exit_code == 0 && e->signal == 0 ? "Completed" : "Error";
+}
+
+static struct json *
+make_terminated(struct arena *arena, const struct status_patch_end *end)
+{
+    struct json *t = json_object(arena);
+    const struct ending *e = end->ending;
+    const char *message = end->message;
+
+    json_set_int(arena, t, "exitCode", e != NULL ? e->exit_code : 137);
+    if (e != NULL && e->signal != 0)
+        json_set_int(arena, t, "signal", e->signal);
+    json_set_string(arena,
+                    t,
+                    "reason",
+                    end->reason != NULL ? end->reason : find_reason(e));
+    if (message == NULL && e != NULL)
+        message = e->message;
+    set_text(arena, t, "message", message);
+    set_time(arena,
+             t,
+             "startedAt",
+             e != NULL && e->started_at_us ? e->started_at_us : end->now_us);
+    set_time(arena,
+             t,
+             "finishedAt",
+             e != NULL && e->ended_at_us ? e->ended_at_us : end->now_us);
+    return t;
+}
+
+static void
+set_usage(struct arena *arena, struct json *status, const struct ending *e)
+{
+    struct json *u = json_make_object(arena, status, "usage");
+
+    json_set_int(arena, u, "peakMemoryBytes", e->peak_memory_bytes);
+    json_set_int(arena, u, "userCpuMicroseconds", e->cpu_user_us);
+    json_set_int(arena, u, "systemCpuMicroseconds", e->cpu_system_us);
+}
+
+static bool
+has_succeeded(const struct status_patch_end *end)
+{
+    return end->ending != NULL && end->reason == NULL
+           && end->ending->exit_code == 0 && end->ending->signal == 0
+           && end->ending->failed_step == NULL && !end->ending->was_oom;
+}
+
+struct json *
+status_patch_make_end(struct arena *arena,
+                      const struct object *object,
+                      const struct status_patch_end *end)
+{
+    const struct pod *pod = pod_of(object);
+    const struct ending *e = end->ending;
+    struct json *status;
+    struct json *body = begin(arena, object, &status);
+    bool succeeded = has_succeeded(end);
+    int64_t ended_us =
+        e != NULL && e->ended_at_us != 0 ? e->ended_at_us : end->now_us;
+    struct json *list =
+        make_conditions(arena,
+                        pod,
+                        false,
+                        succeeded ? "PodCompleted" : "PodFailed",
+                        ended_us);
+
+    /* Who told it to make room has said so already. */
+    if (end->is_disruption
+        && pod_find_condition(pod, "DisruptionTarget") == NULL)
+        add_condition(arena,
+                      list,
+                      pod,
+                      "DisruptionTarget",
+                      true,
+                      end->reason,
+                      "",
+                      ended_us);
+    add_broken(arena, list, pod, &end->broken, ended_us);
+    json_set_string(arena, status, "phase", succeeded ? "Succeeded" : "Failed");
+    clear_reason(arena, status);
+    if (end->reason != NULL)
+        json_set_string(arena, status, "reason", end->reason);
+    if (end->message != NULL)
+        json_set_string(arena, status, "message", end->message);
+    else if (e != NULL && e->message != NULL)
+        json_set_string(arena, status, "message", e->message);
+    if (pod->status.start_at_us == 0)
+        set_time(arena,
+                 status,
+                 "startTime",
+                 e != NULL && e->started_at_us ? e->started_at_us
+                                               : end->now_us);
+    json_set(arena, status, "conditions", list);
+    json_set(arena,
+             status,
+             "containerStatuses",
+             make_container_list(arena,
+                                 pod,
+                                 false,
+                                 "terminated",
+                                 make_terminated(arena, end)));
+    set_host(arena, status, end->host_address);
+    if (e != NULL && e->started_at_us != 0) {
+        set_observed(arena,
+                     status,
+                     e->cpus_allowed,
+                     e->memory_allowed,
+                     e->boot_id);
+        if (end->seen != NULL)
+            set_seen(arena, status, end->seen, end->seen_at_us);
+        set_usage(arena, status, e);
+    }
+    return body;
+}

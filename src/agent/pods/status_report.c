@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* status_report.c - what the API is told of a run, for as long as that takes */
+#include "agent/pods/agent_context.h"
+#include "agent/pods/pod_run_state.h"
+#include "agent/pods/status_patch.h"
+#include "agent/shepherd/ending.h"
+#include "agent/shepherd/live.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/client/client.h"
+#include "lib/json/json.h"
+#include "lib/loop/timer.h"
+
+#define REPORT_FIRST_MS 500
+#define REPORT_LAST_MS  15000
+
+static void
+retry_later(struct pod_run *s)
+{
+    s->report_retry_ms =
+        s->report_retry_ms == 0 ? REPORT_FIRST_MS : s->report_retry_ms * 2;
+    if (s->report_retry_ms > REPORT_LAST_MS)
+        s->report_retry_ms = REPORT_LAST_MS;
+    timer_start(s->report_timer, s->report_retry_ms);
+}
+
+static void
+on_confirmed(const struct client_reply *reply, void *context)
+{
+    struct pod_run *s = context;
+
+    s->call = NULL;
+    if (!pod_run_end_work(s))
+        return;
+    if (reply->code == 200 || reply->code == 404 || reply->code == 409)
+        s->forgotten = true;
+    else
+        retry_later(s);
+    pod_run_check_over(s);
+}
+
+/* The process is gone and cleaned up after: the API may forget the pod. */
+static void
+confirm_deletion(struct pod_run *s)
+{
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena);
+    struct client_request request = {
+        .verb = CLIENT_DELETE,
+        .kind = &pod_kind,
+        .namespace = s->pod->meta->namespace,
+        .name = s->pod->meta->name,
+        .body = body,
+    };
+
+    json_set_string(arena, body, "kind", "DeleteOptions");
+    json_set_string(arena, body, "apiVersion", "v1");
+    json_set_int(arena, body, "gracePeriodSeconds", 0);
+    json_set_string(arena,
+                    json_make_object(arena, body, "preconditions"),
+                    "uid",
+                    s->uid);
+    s->busy++;
+    s->call = client_call(s->s.agent->client, arena, &request, on_confirmed, s);
+}
+
+static bool
+may_be_forgotten(const struct pod_run *s)
+{
+    return s->s.agent->ask_if_forgotten != NULL
+           && s->pod->meta->deleted_at_us == 0;
+}
+
+static void
+on_reported(const struct client_reply *reply, void *context)
+{
+    struct pod_run *s = context;
+    struct error err = {0};
+
+    s->call = NULL;
+    if (!pod_run_end_work(s))
+        return;
+    if (reply->code == 200) {
+        s->reported = s->report_again ? REPORT_NOTHING : s->reporting;
+        s->report_again = false;
+        s->report_retry_ms = 0;
+    } else if (reply->code == 404 || reply->code == 409) {
+        /* Of one that runs the watch says whether it is gone. How one ended is
+         * kept until it does, too: another cluster's API knows none of ours.
+         */
+        if (reply->code == 404 && s->pidfd >= 0)
+            s->reported = s->reporting;
+        else if (reply->code == 404 && (s->is_orphan || !may_be_forgotten(s)))
+            s->forgotten = true;
+        else
+            retry_later(s);
+    } else {
+        client_reply_error(reply, &err);
+        if (reply->code >= 400 && reply->code < 500)
+            log_warning("pod '%s/%s': the controller refuses its status: %s",
+                        s->pod->meta->namespace,
+                        s->pod->meta->name,
+                        err.text);
+        retry_later(s);
+    }
+    if (!timer_is_running(s->report_timer))
+        status_report_send(s);
+}
+
+static struct json *
+make_patch(struct pod_run *s, struct arena *arena)
+{
+    const struct agent_context *g = s->s.agent;
+    struct allocation_fault broken = {0};
+
+    broken.reason = placement_watch_find_fault(s, &broken.message);
+    if (s->wanted == REPORT_WAITING)
+        return status_patch_make_waiting(arena, s->pod, s->live->waits_for);
+    if (s->wanted == REPORT_RUNNING)
+        return status_patch_make_running(
+            arena,
+            s->pod,
+            &(struct status_patch_running){
+                .host_address = g->address,
+                .boot_id = g->boot_id,
+                .started_at_us = s->live->started_at_us,
+                .cpus = s->live->cpus_allowed,
+                .memory_nodes = s->live->memory_allowed,
+                .seen = s->seen,
+                .seen_at_us = s->seen_at_us,
+                .broken = broken,
+                .now_us = clock_real_us(g->clock),
+            });
+    return status_patch_make_end(arena,
+                                 s->pod,
+                                 &(struct status_patch_end){
+                                     .ending = s->ending,
+                                     .reason = s->end_reason,
+                                     .message = s->end_message,
+                                     .is_disruption = s->is_disruption,
+                                     .seen = s->seen,
+                                     .seen_at_us = s->seen_at_us,
+                                     .broken = broken,
+                                     .now_us = clock_real_us(g->clock),
+                                     .host_address = g->address,
+                                     .boot_id = g->boot_id,
+                                 });
+}
+
+void
+pod_run_report_now(struct pod_run *s)
+{
+    if (!timer_is_running(s->report_timer))
+        return;
+    s->report_retry_ms = 0;
+    timer_start(s->report_timer, 0);
+}
+
+/* What it was told is not so any more. */
+void
+status_report_repeat(struct pod_run *s)
+{
+    if (s->call != NULL) {
+        s->report_again = true;
+        return;
+    }
+    s->reported = REPORT_NOTHING;
+    status_report_send(s);
+}
+
+/* Sends what is wanted and not told yet; then, of a pod being deleted, that
+ * it is gone.
+ */
+void
+status_report_send(struct pod_run *s)
+{
+    struct arena *arena;
+    struct client_request request = {
+        .verb = CLIENT_MERGE_PATCH,
+        .kind = &pod_kind,
+        .namespace = s->pod->meta->namespace,
+        .name = s->pod->meta->name,
+        .subresource = "status",
+        .raw = true, /* the watch tells what became of it */
+    };
+
+    if (s->call != NULL)
+        return;
+    if (!s->forgotten && s->reported < s->wanted) {
+        arena = arena_new(0);
+        request.body = make_patch(s, arena);
+        s->reporting = s->wanted;
+        s->busy++;
+        s->call =
+            client_call(s->s.agent->client, arena, &request, on_reported, s);
+        return;
+    }
+    if (!s->forgotten && s->phase == POD_RUN_DONE
+        && s->pod->meta->deleted_at_us != 0) {
+        confirm_deletion(s);
+        return;
+    }
+    pod_run_check_over(s);
+}
+
+void
+status_report_on_timer(void *context)
+{
+    status_report_send(context);
+}
+
+void
+status_report_request(struct pod_run *s, enum report_kind what)
+{
+    if (what > s->wanted)
+        s->wanted = what;
+    timer_stop(s->report_timer);
+    status_report_send(s);
+}

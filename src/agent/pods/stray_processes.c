@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/pods/stray_processes.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/fd.h"
+#include "lib/base/strbuf.h"
+
+#define ENVIRONMENT_LIMIT (16u << 20)
+
+/* Entries are ended by a NUL each. That of another user's process cannot be
+ * read, that of a dead one is empty.
+ */
+static bool
+has_entry(const char *pid, const char *entry)
+{
+    CLEANUP_FREE char *path = xasprintf("/proc/%s/environ", pid);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (file_read(path, ENVIRONMENT_LIMIT, &text, NULL) < 0)
+        return false;
+    for (size_t at = 0; at < text.length; at += strlen(text.text + at) + 1)
+        if (strcmp(text.text + at, entry) == 0)
+            return true;
+    return false;
+}
+
+unsigned
+stray_processes_kill(const char *pod_uid)
+{
+    CLEANUP_FREE char *entry = xasprintf("KILN_POD_UID=%s", pod_uid);
+    DIR *dir = opendir("/proc");
+    unsigned killed = 0;
+
+    if (dir == NULL)
+        return 0;
+    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        pid_t pid = (pid_t)atoi(e->d_name);
+
+        if (!isdigit((unsigned char)e->d_name[0]) || pid == getpid()
+            || !has_entry(e->d_name, entry))
+            continue;
+        killed += kill(pid, SIGKILL) == 0;
+    }
+    closedir(dir);
+    return killed;
+}

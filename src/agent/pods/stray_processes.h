@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stray_processes.h - processes of a pod without a cgroup whose shepherd was
+ * killed
+ *
+ * A shepherd adopts what its job leaves behind; when it is killed itself
+ * nobody does. They are known by KILN_POD_UID in the environment they began
+ * with.
+ */
+#pragma once
+
+/* Kills them; how many there were. Reads all of /proc: on a worker. */
+unsigned stray_processes_kill(const char *pod_uid);

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unkillable.c - processes that were killed and do not go: they wait for a
+ * device or a file server, most often. Their cores stay taken; people are told.
+ */
+#include <string.h>
+
+#include "agent/cgroup/cgroup.h"
+#include "agent/pods/agent_context.h"
+#include "agent/pods/pod_run_state.h"
+#include "agent/shepherd/live.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/fd.h"
+#include "lib/base/log.h"
+#include "lib/base/strbuf.h"
+#include "lib/client/announcer.h"
+#include "lib/loop/timer.h"
+
+#define AGAIN_MS 500
+
+static void
+announce(struct pod_run *s, unsigned n, pid_t one)
+{
+    const struct meta *meta = s->pod->meta;
+    CLEANUP_FREE char *path = xasprintf("/proc/%ld/comm", (long)one);
+    CLEANUP_STRBUF struct strbuf name = STRBUF_INIT;
+    CLEANUP_FREE char *words = NULL;
+
+    if (file_read(path, 64, &name, NULL) == 0)
+        strbuf_truncate(&name, strcspn(name.text, "\n"));
+    words = xasprintf("%u of its processes cannot be killed, process %ld (%s) "
+                      "among them; its cores are nobody else's until they are "
+                      "gone",
+                      n,
+                      (long)one,
+                      name.length > 0 ? name.text : "?");
+    log_warning("pod '%s/%s': %s", meta->namespace, meta->name, words);
+    announcer_say(s->s.agent->announcer,
+                  s->pod,
+                  ANNOUNCE_WARNING,
+                  "Unkillable",
+                  words);
+}
+
+void
+unkillable_note(struct pod_run *s, unsigned n, pid_t one)
+{
+    int64_t now = clock_monotonic_us(s->s.agent->clock);
+
+    if (s->killed_at_us == 0)
+        s->killed_at_us = now;
+    if (s->is_unkillable || n == 0
+        || now - s->killed_at_us < UNKILLABLE_MS * 1000)
+        return;
+    s->is_unkillable = true;
+    announce(s, n, one);
+    if (s->s.holding_changed != NULL)
+        s->s.holding_changed(s, s->s.context);
+}
+
+struct survivors {
+    unsigned n;
+    pid_t one;
+};
+
+static int
+count_one(pid_t pid, void *context)
+{
+    struct survivors *c = context;
+
+    c->n++;
+    c->one = pid;
+    return 0;
+}
+
+void
+unkillable_check(struct pod_run *s)
+{
+    struct survivors c = {0};
+
+    if (s->cgroup != NULL)
+        (void)cgroup_visit_processes(s->cgroup, count_one, &c);
+    else if (s->live != NULL && s->live->job_pid > 0)
+        c = (struct survivors){1, (pid_t)s->live->job_pid};
+    unkillable_note(s, c.n, c.one);
+    if (c.n > 0 && !s->is_unkillable)
+        timer_start(s->deadline_timer, AGAIN_MS);
+}

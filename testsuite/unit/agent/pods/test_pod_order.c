@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/pods/pod_order.h"
+
+#include <check.h>
+#include <errno.h>
+#include <string.h>
+
+#include "agent/pods/agent_context.h"
+#include "agent/shepherd/order.h"
+#include "lib/api/node/topology.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "testsuite/lib/suite.h"
+
+#define WHOLE_POD                                                              \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{"                   \
+    "\"name\":\"job-7-0\",\"namespace\":\"physics\",\"uid\":\"u1\","           \
+    "\"annotations\":{\"kiln.hpc/job-id\":\"7\",\"kiln.hpc/user\":\"ann\","    \
+    "\"batch.kubernetes.io/job-completion-index\":\"4\","                      \
+    "\"kiln.hpc/script\":\"sha256:s\"},"                                       \
+    "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","      \
+    "\"name\":\"job-7\",\"uid\":\"j\",\"controller\":true}]},"                 \
+    "\"spec\":{\"nodeName\":\"n1\",\"securityContext\":"                       \
+    "{\"runAsUser\":1001,\"runAsGroup\":100},\"containers\":[{"                \
+    "\"name\":\"main\",\"args\":[\"a b\",\"c\"],\"workingDir\":\"/home/ann\"," \
+    "\"env\":[{\"name\":\"MODE\",\"value\":\"fast\"}],"                        \
+    "\"resources\":{\"requests\":{\"memory\":\"2Gi\"}}}],"                     \
+    "\"execution\":{\"stdoutPath\":\"out-%j\",\"umask\":\"0077\","             \
+    "\"openMode\":\"append\","                                                 \
+    "\"limits\":[{\"name\":\"nofile\",\"soft\":\"512\",\"hard\":\"1024\"}]}}," \
+    "\"status\":{\"allocation\":{\"cpus\":\"2-3\",\"memoryNodes\":\"1\"}}}"
+
+static struct topology_numa nodes[] = {{.os_index = 0}, {.os_index = 1}};
+static struct topology here = {
+    .pus = {{0xff}},
+    .numa = nodes,
+    .n_numa = 2,
+};
+
+static const struct agent_context agent = {
+    .node = "n1",
+    .topology = &here,
+    .state_dir = "/s",
+    .run_dir = "/r",
+    .tmp_dir = "/t",
+    .min_uid = 1000,
+};
+
+static const struct object *
+parse(const char *text)
+{
+    const struct object *pod = NULL;
+    struct error err = {0};
+
+    ck_assert_msg(object_parse(&pod_kind, text, strlen(text), &pod, &err) == 0,
+                  "%s",
+                  err.text);
+    return pod;
+}
+
+static const char *
+variable(const struct order *o, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (size_t i = 0; i < o->environment.count; i++)
+        if (strncmp(o->environment.items[i], name, n) == 0
+            && o->environment.items[i][n] == '=')
+            return o->environment.items[i] + n + 1;
+    return NULL;
+}
+
+START_TEST(an_order_says_all_that_the_pod_says)
+{
+    static const char environment[] = "HOME=/home/ann\0MODE=slow\0=odd";
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct object *pod = parse(WHOLE_POD);
+    struct pod_order_input in = {
+        .agent = &agent,
+        .topology = &here,
+        .pod = pod,
+        .script = "#!/bin/sh\n",
+        .script_length = 10,
+        .environment = environment,
+        .environment_length = sizeof(environment),
+    };
+    struct order o;
+    struct error err = {0};
+
+    ck_assert_msg(pod_order_compose(&in, arena, &o, &err) == 0, "%s", err.text);
+
+    ck_assert_int_eq(o.uid, 1001);
+    ck_assert_int_eq(o.gid, 100);
+    ck_assert_int_eq(o.umask, 077);
+    ck_assert_int_eq(o.script_bytes, 10);
+    ck_assert_str_eq(o.stdout_path, "/home/ann/out-7");
+    ck_assert(o.append);
+    ck_assert_str_eq(o.cpus, "2-3");
+    ck_assert_str_eq(o.memory_nodes, "1");
+    ck_assert_uint_eq(o.arguments.count, 2);
+    ck_assert_str_eq(o.arguments.items[0], "a b");
+    ck_assert_uint_eq(o.n_limits, 1);
+    ck_assert_str_eq(variable(&o, "HOME"), "/home/ann");
+    ck_assert_str_eq(variable(&o, "MODE"), "fast");
+    ck_assert_str_eq(variable(&o, "KILN_JOB_ID"), "7");
+    ck_assert_str_eq(variable(&o, "JOB_COMPLETION_INDEX"), "4");
+    ck_assert_str_eq(variable(&o, "KILN_CPUS"), "2-3");
+    ck_assert_str_eq(variable(&o, "KILN_MEM_MB"), "2048");
+    ck_assert_str_eq(variable(&o, "OMP_NUM_THREADS"), "2");
+    object_unref(pod);
+}
+END_TEST
+
+/* Two NVIDIA GPUs and one of AMD, in an order that mixes them. */
+static char names[][5] = {"gpu0", "gpu1", "nic0", "gpu2"};
+static char gpu[] = "gpu", nic[] = "nic", a100[] = "NVIDIA A100";
+static char nvidia0[] = "/dev/nvidia0", amd1[] = "/dev/dri/renderD129";
+static struct topology_device gpus[] = {
+    {.name = names[0], .type = gpu, .path = nvidia0},
+    {.name = names[1], .type = gpu, .path = amd1},
+    {.name = names[2], .type = nic},
+    {.name = names[3], .type = gpu, .model = a100},
+};
+static struct topology gpu_topology = {
+    .devices = gpus,
+    .n_devices = ARRAY_SIZE(gpus),
+};
+
+#define PLACED_POD(devices, distribution)                                \
+    "{\"metadata\":{\"name\":\"p\",\"namespace\":\"a\",\"uid\":\"u\"},"  \
+    "\"spec\":{\"securityContext\":{\"runAsUser\":1001},\"placement\":{" \
+    "\"distribution\":\"" distribution "\"},\"containers\":[{\"name\":"  \
+    "\"main\",\"command\":[\"true\"]}]},\"status\":{\"allocation\":{"    \
+    "\"cpus\":\"2-3,8\",\"devices\":[" devices "]}}}"
+
+START_TEST(gpus_that_are_not_the_pods_are_not_seen)
+{
+    static const struct {
+        const char *pod, *cuda, *rocr, *all;
+    } rows[] = {
+        {PLACED_POD("\"gpu2\"", "pack"), "1", "", "gpu2"},
+        {PLACED_POD("\"gpu0\",\"gpu1\",\"gpu2\"", "pack"),
+         "0,1",
+         "0",
+         "gpu0,gpu1,gpu2"},
+        {PLACED_POD("\"nic0\"", "pack"), "", "", "nic0"},
+        {PLACED_POD("", "pack"), "", "", NULL},
+    };
+    static const char environment[] = "CUDA_VISIBLE_DEVICES=0,1,2,3";
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        const struct object *pod = parse(rows[i].pod);
+        struct pod_order_input in = {
+            .agent = &agent,
+            .topology = &gpu_topology,
+            .pod = pod,
+            .environment = environment,
+            .environment_length = sizeof(environment),
+        };
+        struct order o;
+
+        ck_assert_int_eq(pod_order_compose(&in, arena, &o, NULL), 0);
+        ck_assert_str_eq(variable(&o, "CUDA_VISIBLE_DEVICES"), rows[i].cuda);
+        ck_assert_str_eq(variable(&o, "ROCR_VISIBLE_DEVICES"), rows[i].rocr);
+        ck_assert_str_eq(variable(&o, "CUDA_DEVICE_ORDER"), "PCI_BUS_ID");
+        ck_assert_pstr_eq(variable(&o, "KILN_DEVICES"), rows[i].all);
+        object_unref(pod);
+    }
+}
+END_TEST
+
+START_TEST(threads_of_one_task_have_places_unless_the_user_says_so)
+{
+    static const struct {
+        const char *pod, *environment, *threads, *places, *bind, *affinity;
+    } rows[] = {
+        {PLACED_POD("", "pack"), "A=1", "3", "cores", "close", "2-3,8"},
+        {PLACED_POD("", "scatter"), "A=1", "3", "cores", "spread", "2-3,8"},
+        {PLACED_POD("", "pack"),
+         "KILN_NTASKS=1",
+         "3",
+         "cores",
+         "close",
+         "2-3,8"},
+        {PLACED_POD("", "pack"), "KILN_NTASKS=3", "1", NULL, NULL, NULL},
+        {PLACED_POD("", "pack"),
+         "OMP_NUM_THREADS=9",
+         "9",
+         "cores",
+         "close",
+         "2-3,8"},
+        {PLACED_POD("", "pack"),
+         "OMP_PLACES=threads",
+         "3",
+         "threads",
+         NULL,
+         NULL},
+        {PLACED_POD("", "pack"),
+         "OMP_PROC_BIND=false",
+         "3",
+         NULL,
+         "false",
+         NULL},
+        {PLACED_POD("", "pack"), "GOMP_CPU_AFFINITY=3", "3", NULL, NULL, "3"},
+        {PLACED_POD("", "pack"), "KMP_AFFINITY=compact", "3", NULL, NULL, NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        const struct object *pod = parse(rows[i].pod);
+        struct pod_order_input in = {
+            .agent = &agent,
+            .topology = &here,
+            .pod = pod,
+            .environment = rows[i].environment,
+            .environment_length = strlen(rows[i].environment),
+        };
+        struct order o;
+
+        ck_assert_int_eq(pod_order_compose(&in, arena, &o, NULL), 0);
+        ck_assert_pstr_eq(variable(&o, "OMP_NUM_THREADS"), rows[i].threads);
+        ck_assert_pstr_eq(variable(&o, "OMP_PLACES"), rows[i].places);
+        ck_assert_pstr_eq(variable(&o, "OMP_PROC_BIND"), rows[i].bind);
+        ck_assert_pstr_eq(variable(&o, "GOMP_CPU_AFFINITY"), rows[i].affinity);
+        object_unref(pod);
+    }
+}
+END_TEST
+
+/* Who reserved no memory has none there that is its own. */
+START_TEST(memory_is_bound_where_it_was_reserved)
+{
+    static const struct {
+        const char *placement, *memory, *policy;
+    } rows[] = {
+        {"", "[{\"node\":1,\"bytes\":\"1Gi\"}]", "bind"},
+        {"", "[]", "preferred"},
+        {"", "[{\"node\":1,\"bytes\":\"1Gi\",\"pageSize\":\"2Mi\"}]", "bind"},
+        {"\"memoryPolicy\":\"bind\"", "[]", "bind"},
+        {"\"memoryPolicy\":\"interleave\"", "[]", "interleave"},
+        {"\"memoryPolicy\":\"preferred\"",
+         "[{\"node\":1,\"bytes\":\"1Gi\"}]",
+         "preferred"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        const struct object *pod = parse(arena_printf(
+            arena,
+            "{\"metadata\":{\"name\":\"p\",\"uid\":\"u\"},\"spec\":{"
+            "\"placement\":{%s},\"securityContext\":{"
+            "\"runAsUser\":1001},\"containers\":[{\"name\":"
+            "\"main\",\"command\":[\"true\"]}]},\"status\":{"
+            "\"allocation\":{\"cpus\":\"2\",\"memoryNodes\":\"1\","
+            "\"memory\":%s}}}",
+            rows[i].placement,
+            rows[i].memory));
+        struct pod_order_input in = {
+            .agent = &agent,
+            .topology = &here,
+            .pod = pod,
+        };
+        struct order o;
+
+        ck_assert_int_eq(pod_order_compose(&in, arena, &o, NULL), 0);
+        ck_assert_str_eq(o.memory_nodes, "1");
+        ck_assert_str_eq(o.memory_policy, rows[i].policy);
+        ck_assert_int_eq(pod_is_memory_bound(pod_of(pod)),
+                         strcmp(rows[i].policy, "preferred") != 0);
+        object_unref(pod);
+    }
+}
+END_TEST
+
+START_TEST(a_virtual_node_binds_nothing)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct object *pod = parse(WHOLE_POD);
+    struct agent_context given = agent;
+    struct pod_order_input in = {
+        .agent = &given,
+        .topology = &here,
+        .pod = pod,
+        .script = "#!/bin/sh\n",
+        .script_length = 10,
+    };
+    struct order o;
+
+    given.is_virtual = true;
+    ck_assert_int_eq(pod_order_compose(&in, arena, &o, NULL), 0);
+
+    ck_assert_ptr_null(o.cpus);
+    ck_assert_ptr_null(o.memory_nodes);
+    ck_assert_ptr_null(variable(&o, "GOMP_CPU_AFFINITY"));
+    object_unref(pod);
+}
+END_TEST
+
+START_TEST(what_this_node_does_not_have_is_refused)
+{
+    const struct object *pod = parse(WHOLE_POD);
+    struct topology shrunk = here;
+    struct agent_context given = agent;
+    struct error err = {0};
+
+    given.topology = &shrunk;
+    ck_assert_int_eq(pod_order_check(&given, pod, &err), 0);
+
+    bitset_remove(&shrunk.pus, 3);
+    ck_assert_int_eq(pod_order_check(&given, pod, &err), -ENODEV);
+    ck_assert_str_eq(err.text,
+                     "it was given CPUs 3, which node 'n1' does not have");
+    object_unref(pod);
+}
+END_TEST
+
+START_TEST(a_script_without_an_interpreter_is_refused)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct object *pod = parse(WHOLE_POD);
+    struct pod_order_input in = {
+        .agent = &agent,
+        .topology = &here,
+        .pod = pod,
+        .script = "echo",
+        .script_length = 4,
+    };
+    struct order o;
+    struct error err = {0};
+
+    ck_assert_int_lt(pod_order_compose(&in, arena, &o, &err), 0);
+    ck_assert_ptr_nonnull(strstr(err.text, "#!"));
+    object_unref(pod);
+}
+END_TEST
+
+START_TEST(what_this_node_must_not_run_is_refused)
+{
+    static const struct {
+        const char *spec;
+        const char *words;
+    } cases[] = {
+        {"\"containers\":[{\"name\":\"a\"}]", "whose"},
+        {"\"securityContext\":{\"runAsUser\":0},"
+         "\"containers\":[{\"name\":\"a\"}]",
+         "root"},
+        {"\"securityContext\":{\"runAsUser\":33},"
+         "\"containers\":[{\"name\":\"a\"}]",
+         "below 1000"},
+        {"\"securityContext\":{\"runAsUser\":1001},"
+         "\"containers\":[{\"name\":\"a\"},{\"name\":\"b\"}]",
+         "one container"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+        const struct object *pod;
+        struct error err = {0};
+
+        strbuf_printf(&text,
+                      "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":"
+                      "{\"name\":\"p\",\"namespace\":\"d\",\"uid\":\"u\"},"
+                      "\"spec\":{%s},\"status\":{}}",
+                      cases[i].spec);
+        pod = parse(text.text);
+        ck_assert_int_lt(pod_order_check(&agent, pod, &err), 0);
+        ck_assert_msg(strstr(err.text, cases[i].words) != NULL, "%s", err.text);
+        object_unref(pod);
+    }
+}
+END_TEST
+
+START_TEST(a_rootless_agent_runs_its_own_users_pods_alone)
+{
+    const struct object *pod = parse(WHOLE_POD);
+    struct agent_context rootless = agent;
+
+    rootless.rootless = true;
+    rootless.uid = 1001;
+    ck_assert_int_eq(pod_order_check(&rootless, pod, NULL), 0);
+    rootless.uid = 1002;
+    ck_assert_int_lt(pod_order_check(&rootless, pod, NULL), 0);
+    object_unref(pod);
+}
+END_TEST
+
+START_TEST(the_blobs_of_the_owning_job_are_asked_for)
+{
+    const struct object *pod = parse(WHOLE_POD);
+    struct pod_order_needs needs;
+
+    pod_order_find_needs(pod, &needs);
+
+    ck_assert_str_eq(needs.job, "job-7");
+    ck_assert_str_eq(needs.script, "sha256:s");
+    ck_assert_ptr_null(needs.environment);
+    object_unref(pod);
+}
+END_TEST
+
+SUITE("pod_order",
+      an_order_says_all_that_the_pod_says,
+      gpus_that_are_not_the_pods_are_not_seen,
+      threads_of_one_task_have_places_unless_the_user_says_so,
+      memory_is_bound_where_it_was_reserved,
+      a_virtual_node_binds_nothing,
+      a_script_without_an_interpreter_is_refused,
+      what_this_node_does_not_have_is_refused,
+      what_this_node_must_not_run_is_refused,
+      a_rootless_agent_runs_its_own_users_pods_alone,
+      the_blobs_of_the_owning_job_are_asked_for)

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/pods/pod_run.h"
+
+#include "agent/pods/agent_context.h"
+#include "agent/pods/blobs.h"
+#include "lib/api/node/topology.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/clock.h"
+#include "lib/client/announcer.h"
+#include "testsuite/lib/fake_client.h"
+#include "testsuite/lib/suite.h"
+
+#define POD(annotations)                                                   \
+    "{\"metadata\":{\"name\":\"job-7-0\",\"namespace\":\"physics\","       \
+    "\"annotations\":{" annotations "},\"ownerReferences\":[{"             \
+    "\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"job-7\","     \
+    "\"uid\":\"j\",\"controller\":true}]},"                                \
+    "\"spec\":{\"nodeName\":\"n1\",\"securityContext\":"                   \
+    "{\"runAsUser\":1001,\"runAsGroup\":100},\"containers\":[{"            \
+    "\"name\":\"main\",\"command\":[\"true\"]}]},"                         \
+    "\"status\":{\"phase\":\"Pending\",\"allocation\":{\"cpus\":\"2-3\"}}" \
+    "}"
+
+static struct {
+    struct fake_client *api;
+    struct topology topology;
+    struct agent_context agent;
+    struct announcer *announcer;
+    struct blobs *blobs;
+    struct pod_run *run;
+    unsigned over;
+    unsigned n_launched;
+} world;
+
+static void
+over(struct pod_run *run, void *context)
+{
+    (void)run;
+    (void)context;
+    world.over++;
+}
+
+static void
+begin(const char *pod)
+{
+    const struct object *object;
+
+    memset(&world, 0, sizeof(world));
+    world.api = fake_client_new();
+    object = fake_client_put(world.api, &pod_kind, pod);
+    world.topology.pus.words[0] = 0xff;
+    world.announcer = announcer_new(fake_client_client(world.api),
+                                    &clock_system,
+                                    "kiln-agent",
+                                    "n1");
+    world.agent = (struct agent_context){
+        .announcer = world.announcer,
+        .loop = fake_client_client(world.api)->loop,
+        .client = fake_client_client(world.api),
+        .clock = &clock_system,
+        .node = "n1",
+        .topology = &world.topology,
+        .boot_id = "boot",
+        .state_dir = "/nowhere",
+        .run_dir = "/nowhere",
+        .tmp_dir = "/nowhere",
+        .min_uid = 1000,
+    };
+    world.blobs = blobs_new(world.agent.client);
+    world.run =
+        pod_run_new(&(struct pod_run_settings){.agent = &world.agent,
+                                               .blobs = world.blobs,
+                                               .over = over,
+                                               .n_launched = &world.n_launched},
+                    object);
+}
+
+static const char *
+phase_of_pod(void)
+{
+    return pod_of(fake_client_find(world.api, &pod_kind, "physics", "job-7-0"))
+        ->status.phase;
+}
+
+START_TEST(a_refusal_is_told_and_then_it_is_over)
+{
+    begin(POD(""));
+    pod_run_refuse(world.run, "Refused", "the node is full");
+    ck_assert_uint_eq(world.over, 0);
+
+    fake_client_run(world.api);
+
+    ck_assert_uint_eq(world.over, 1);
+    ck_assert_str_eq(phase_of_pod(), "Failed");
+    ck_assert_uint_eq(fake_client_count(world.api, &event_kind), 1);
+    pod_run_free(world.run);
+    blobs_free(world.blobs);
+    announcer_free(world.announcer);
+    fake_client_free(world.api);
+}
+END_TEST
+
+/* What was under way would otherwise hold the run for good, as no answer
+ * comes to an agent that ends.
+ */
+START_TEST(what_is_told_when_it_is_freed_is_not_told_any_more)
+{
+    begin(POD(""));
+    pod_run_refuse(world.run, "Refused", "the node is full");
+
+    pod_run_free(world.run);
+
+    fake_client_run(world.api);
+    ck_assert_str_eq(phase_of_pod(), "Pending");
+    ck_assert_uint_eq(world.over, 0);
+    blobs_free(world.blobs);
+    announcer_free(world.announcer);
+    fake_client_free(world.api);
+}
+END_TEST
+
+START_TEST(a_deletion_that_is_confirmed_when_it_is_freed_is_not_any_more)
+{
+    begin(POD(""));
+    pod_run_update(
+        world.run,
+        fake_client_put(world.api,
+                        &pod_kind,
+                        "{\"metadata\":{\"name\":\"job-7-0\","
+                        "\"namespace\":\"physics\",\"uid\":\"uid-1\","
+                        "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},"
+                        "\"spec\":{\"containers\":[{\"name\":\"main\"}]}}"));
+    pod_run_start(world.run);
+
+    pod_run_free(world.run);
+
+    fake_client_run(world.api);
+    ck_assert_uint_eq(fake_client_count(world.api, &pod_kind), 1);
+    blobs_free(world.blobs);
+    announcer_free(world.announcer);
+    fake_client_free(world.api);
+}
+END_TEST
+
+START_TEST(a_script_that_is_fetched_when_it_is_freed_is_not_waited_for)
+{
+    begin(POD("\"kiln.hpc/script\":\"sha256:s\""));
+    pod_run_start(world.run);
+    ck_assert_int_eq(pod_run_phase(world.run), POD_RUN_PREPARING);
+
+    pod_run_free(world.run);
+    blobs_free(world.blobs);
+
+    fake_client_run(world.api);
+    ck_assert_uint_eq(world.over, 0);
+    announcer_free(world.announcer);
+    fake_client_free(world.api);
+}
+END_TEST
+
+SUITE("pod_run",
+      a_refusal_is_told_and_then_it_is_over,
+      what_is_told_when_it_is_freed_is_not_told_any_more,
+      a_deletion_that_is_confirmed_when_it_is_freed_is_not_any_more,
+      a_script_that_is_fetched_when_it_is_freed_is_not_waited_for)

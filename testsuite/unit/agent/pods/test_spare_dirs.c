@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/pods/spare_dirs.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "testsuite/lib/scratch.h"
+#include "testsuite/lib/suite.h"
+
+static ino_t
+inode_of(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+START_TEST(what_is_put_there_is_taken_again)
+{
+    CLEANUP(scratch_freep) char *top = scratch_new();
+    CLEANUP(spare_dirs_freep)
+    struct spare_dirs *spare_dirs = spare_dirs_new(top);
+    CLEANUP_FREE char *first = xasprintf("%s/first", top);
+    CLEANUP_FREE char *second = xasprintf("%s/second", top);
+    ino_t inode;
+
+    ck_assert_int_eq(spare_dirs_take(spare_dirs, first), -ENOENT);
+    ck_assert_int_eq(mkdir(first, 0711), 0);
+    inode = inode_of(first);
+    spare_dirs_put(spare_dirs, first);
+    ck_assert_uint_eq(spare_dirs_count(spare_dirs), 1);
+    ck_assert_int_ne(access(first, F_OK), 0);
+
+    ck_assert_int_eq(spare_dirs_take(spare_dirs, second), 0);
+
+    ck_assert_uint_eq(inode_of(second), inode);
+    ck_assert_uint_eq(spare_dirs_count(spare_dirs), 0);
+}
+END_TEST
+
+START_TEST(what_is_not_empty_stays)
+{
+    CLEANUP(scratch_freep) char *top = scratch_new();
+    CLEANUP(spare_dirs_freep)
+    struct spare_dirs *spare_dirs = spare_dirs_new(top);
+    CLEANUP_FREE char *place = xasprintf("%s/place", top);
+    CLEANUP_FREE char *inside = xasprintf("%s/place/output", top);
+
+    ck_assert_int_eq(mkdir(place, 0711), 0);
+    ck_assert_int_eq(mkdir(inside, 0711), 0);
+
+    spare_dirs_put(spare_dirs, place);
+
+    ck_assert_int_eq(access(inside, F_OK), 0);
+    ck_assert_uint_eq(spare_dirs_count(spare_dirs), 0);
+}
+END_TEST
+
+START_TEST(nothing_is_put_over_what_is_there)
+{
+    CLEANUP(scratch_freep) char *top = scratch_new();
+    CLEANUP(spare_dirs_freep)
+    struct spare_dirs *spare_dirs = spare_dirs_new(top);
+    CLEANUP_FREE char *spare = xasprintf("%s/spare-one", top);
+    CLEANUP_FREE char *place = xasprintf("%s/place", top);
+    CLEANUP_FREE char *inside = xasprintf("%s/place/exit", top);
+
+    ck_assert_int_eq(mkdir(spare, 0711), 0);
+    spare_dirs_put(spare_dirs, spare);
+    ck_assert_int_eq(mkdir(place, 0711), 0);
+    ck_assert_int_eq(mkdir(inside, 0711), 0);
+
+    ck_assert_int_lt(spare_dirs_take(spare_dirs, place), 0);
+
+    ck_assert_int_eq(access(inside, F_OK), 0);
+    ck_assert_uint_eq(spare_dirs_count(spare_dirs), 1);
+}
+END_TEST
+
+START_TEST(the_next_agent_takes_them_up)
+{
+    CLEANUP(scratch_freep) char *top = scratch_new();
+    struct spare_dirs *spare_dirs = spare_dirs_new(top);
+    CLEANUP_FREE char *place = xasprintf("%s/place", top);
+
+    ck_assert_int_eq(mkdir(place, 0711), 0);
+    spare_dirs_put(spare_dirs, place);
+    spare_dirs_free(spare_dirs);
+
+    spare_dirs = spare_dirs_new(top);
+
+    ck_assert_uint_eq(spare_dirs_count(spare_dirs), 1);
+    ck_assert_int_eq(spare_dirs_take(spare_dirs, place), 0);
+    spare_dirs_put(spare_dirs, place);
+    ck_assert_uint_eq(spare_dirs_count(spare_dirs), 1);
+    spare_dirs_free(spare_dirs);
+}
+END_TEST
+
+START_TEST(there_is_room_for_so_many)
+{
+    CLEANUP(scratch_freep) char *top = scratch_new();
+    CLEANUP(spare_dirs_freep)
+    struct spare_dirs *spare_dirs = spare_dirs_new(top);
+    CLEANUP_FREE char *place = xasprintf("%s/place", top);
+
+    for (int i = 0; i < 70; i++) {
+        ck_assert_int_eq(mkdir(place, 0711), 0);
+        spare_dirs_put(spare_dirs, place);
+        ck_assert_int_ne(access(place, F_OK), 0);
+    }
+
+    ck_assert_uint_eq(spare_dirs_count(spare_dirs), 64);
+}
+END_TEST
+
+SUITE("spare_dirs",
+      what_is_put_there_is_taken_again,
+      what_is_not_empty_stays,
+      nothing_is_put_over_what_is_there,
+      the_next_agent_takes_them_up,
+      there_is_room_for_so_many)

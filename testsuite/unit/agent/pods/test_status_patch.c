@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/pods/status_patch.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "agent/pods/observation.h"
+#include "agent/shepherd/ending.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/json/json.h"
+#include "lib/json/merge.h"
+#include "lib/json/record.h"
+#include "testsuite/lib/suite.h"
+
+#define POD                                                                 \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\"," \
+    "\"namespace\":\"d\",\"uid\":\"u1\"},\"spec\":{\"containers\":"         \
+    "[{\"name\":\"main\",\"image\":\"host\"}]},\"status\":{\"phase\":"      \
+    "\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\","               \
+    "\"status\":\"True\",\"lastTransitionTime\":\"2024-01-01T00:00:00Z\"}]}}"
+
+static struct arena *arena;
+static const struct object *pod;
+
+static void
+begin(void)
+{
+    arena = arena_new(0);
+    ck_assert_int_eq(object_parse(&pod_kind, POD, strlen(POD), &pod, NULL), 0);
+}
+
+static void
+finish(void)
+{
+    object_unref(pod);
+    arena_free(arena);
+}
+
+/* The pod as the API would have it after the patch, checked by its table. */
+static const struct object *
+applied(const struct json *patch)
+{
+    struct json *tree = json_merge(arena, object_tree(pod, arena), patch);
+    struct record_notes notes;
+    struct error err = {0};
+
+    ck_assert_msg(record_normalize(pod_kind.record, arena, tree, &notes, &err)
+                      == 0,
+                  "%s",
+                  err.text);
+    ck_assert_msg(notes.n_unknown == 0, "unknown: %s", notes.unknown[0]);
+    return object_new(&pod_kind, tree);
+}
+
+START_TEST(a_running_pod_is_ready_and_keeps_the_conditions_of_others)
+{
+    const struct object *now;
+
+    begin();
+    now = applied(status_patch_make_running(arena,
+                                            pod,
+                                            &(struct status_patch_running){
+                                                .boot_id = "b",
+                                                .started_at_us = 1000000,
+                                                .cpus = "2-3",
+                                                .memory_nodes = "0",
+                                            }));
+
+    ck_assert_str_eq(pod_of(now)->status.phase, "Running");
+    ck_assert_str_eq(pod_find_condition(pod_of(now), "Ready")->status, "True");
+    ck_assert_ptr_nonnull(pod_find_condition(pod_of(now), "PodScheduled"));
+    ck_assert_str_eq(pod_of(now)->status.observed->cpus, "2-3");
+    object_unref(now);
+    finish();
+}
+END_TEST
+
+START_TEST(an_end_is_told_with_its_phase_reason_and_exit_code)
+{
+    static const struct {
+        struct ending ending;
+        const char *reason; /* of the report */
+        const char *phase, *state_reason;
+        int64_t code, signal;
+    } cases[] = {
+        {{.exit_code = 0, .started_at_us = 1},
+         NULL,
+         "Succeeded",
+         "Completed",
+         0,
+         0},
+        {{.exit_code = 3, .started_at_us = 1}, NULL, "Failed", "Error", 3, 0},
+        {{.exit_code = 143, .signal = 15, .started_at_us = 1},
+         NULL,
+         "Failed",
+         "Error",
+         143,
+         15},
+        {{.exit_code = 137, .signal = 9, .was_oom = true, .started_at_us = 1},
+         NULL,
+         "Failed",
+         "OOMKilled",
+         137,
+         9},
+        {{.exit_code = 0, .started_at_us = 1},
+         "DeadlineExceeded",
+         "Failed",
+         "DeadlineExceeded",
+         0,
+         0},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct container_state state;
+        const struct object *now;
+
+        begin();
+        now = applied(status_patch_make_end(arena,
+                                            pod,
+                                            &(struct status_patch_end){
+                                                .ending = &cases[i].ending,
+                                                .reason = cases[i].reason,
+                                                .now_us = 5000000,
+                                                .boot_id = "b",
+                                            }));
+        ck_assert(pod_main_state(pod_of(now), &state));
+        ck_assert(state.terminated);
+        ck_assert_str_eq(pod_of(now)->status.phase, cases[i].phase);
+        ck_assert_str_eq(state.reason, cases[i].state_reason);
+        ck_assert_int_eq(state.exit_code, cases[i].code);
+        ck_assert_int_eq(state.signal, cases[i].signal);
+        object_unref(now);
+        finish();
+    }
+}
+END_TEST
+
+START_TEST(a_pod_that_could_not_start_says_why)
+{
+    const struct object *now;
+    char step[] = "working directory";
+    char message[] = "'/nope' is not there";
+    struct ending e = {
+        .failed_step = step,
+        .message = message,
+        .exit_code = 125,
+    };
+
+    begin();
+    now = applied(
+        status_patch_make_end(arena,
+                              pod,
+                              &(struct status_patch_end){.ending = &e}));
+
+    ck_assert_str_eq(pod_of(now)->status.phase, "Failed");
+    ck_assert_str_eq(pod_of(now)->status.message, message);
+    object_unref(now);
+    finish();
+}
+END_TEST
+
+START_TEST(a_pod_lost_with_its_node_carries_the_mark_of_a_disruption)
+{
+    const struct object *now;
+
+    begin();
+    now = applied(status_patch_make_end(arena,
+                                        pod,
+                                        &(struct status_patch_end){
+                                            .reason = "NodeRebooted",
+                                            .message = "the node was restarted",
+                                            .is_disruption = true,
+                                            .now_us = 1000000,
+                                        }));
+
+    ck_assert_ptr_nonnull(pod_find_condition(pod_of(now), "DisruptionTarget"));
+    ck_assert_str_eq(pod_of(now)->status.reason, "NodeRebooted");
+    object_unref(now);
+    finish();
+}
+END_TEST
+
+/* The controller said so while the agent could not hear it. */
+START_TEST(what_was_said_of_a_silent_node_is_taken_back_unseen)
+{
+    struct ending e = {.exit_code = 69, .started_at_us = 1};
+    struct json *patches[2];
+
+    begin();
+    patches[0] = status_patch_make_running(arena,
+                                           pod,
+                                           &(struct status_patch_running){0});
+    patches[1] =
+        status_patch_make_end(arena,
+                              pod,
+                              &(struct status_patch_end){.ending = &e});
+    for (size_t i = 0; i < ARRAY_SIZE(patches); i++) {
+        struct json *tree = json_dup(arena, object_tree(pod, arena));
+        struct json *status = json_make_object(arena, tree, "status");
+
+        json_set_string(arena, status, "reason", "NodeLost");
+        json_set_string(arena, status, "message", "not heard of");
+        tree = json_merge(arena, tree, patches[i]);
+        ck_assert_ptr_null(json_get_path(tree, "status.reason"));
+        ck_assert_ptr_null(json_get_path(tree, "status.message"));
+    }
+    finish();
+}
+END_TEST
+
+#define TOLD_TO_LEAVE                                                          \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\","    \
+    "\"namespace\":\"d\",\"uid\":\"u1\"},\"spec\":{\"containers\":[{\"name\":" \
+    "\"main\",\"image\":\"host\"}]},\"status\":{\"phase\":\"Running\","        \
+    "\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\","      \
+    "\"reason\":\"PreemptionByScheduler\"}]}}"
+
+/* Its job starts it again by that. */
+START_TEST(a_pod_that_was_told_to_leave_still_says_why_when_it_has)
+{
+    static const bool is_disruption[] = {false, true};
+
+    for (size_t i = 0; i < ARRAY_SIZE(is_disruption); i++) {
+        const struct object *now;
+        const struct pod_condition *c;
+
+        arena = arena_new(0);
+        ck_assert_int_eq(object_parse(&pod_kind,
+                                      TOLD_TO_LEAVE,
+                                      strlen(TOLD_TO_LEAVE),
+                                      &pod,
+                                      NULL),
+                         0);
+        now =
+            applied(status_patch_make_end(arena,
+                                          pod,
+                                          &(struct status_patch_end){
+                                              .reason = "Terminated",
+                                              .is_disruption = is_disruption[i],
+                                              .now_us = 1000000,
+                                          }));
+        c = pod_find_condition(pod_of(now), "DisruptionTarget");
+
+        ck_assert_ptr_nonnull(c);
+        ck_assert_str_eq(c->reason, "PreemptionByScheduler");
+        object_unref(now);
+        finish();
+    }
+}
+END_TEST
+
+START_TEST(what_was_seen_and_what_is_wrong_is_told)
+{
+    const struct observation seen = {
+        .processes = 3,
+        .cpus = {{0x1c}},
+        .memory_nodes = {{0x1}},
+        .has_memory = true,
+        .bytes = 200,
+        .bytes_elsewhere = 3,
+    };
+    const struct pod_condition *c;
+    const struct observed *o;
+    const struct object *now;
+
+    begin();
+    now = applied(
+        status_patch_make_running(arena,
+                                  pod,
+                                  &(struct status_patch_running){
+                                      .boot_id = "b",
+                                      .started_at_us = 1000000,
+                                      .cpus = "2-3",
+                                      .seen = &seen,
+                                      .seen_at_us = 2000000,
+                                      .broken = {"Misplaced", "runs on CPU 4"},
+                                      .now_us = 2000000,
+                                  }));
+    o = pod_of(now)->status.observed;
+    c = pod_find_condition(pod_of(now), "AllocationBroken");
+
+    ck_assert_str_eq(o->cpus, "2-4");
+    ck_assert_str_eq(o->memory_nodes, "0");
+    ck_assert_int_eq(*o->local_memory_percent, 98);
+    ck_assert_int_eq(o->processes, 3);
+    ck_assert_int_eq(o->at_us, 2000000);
+    ck_assert_str_eq(c->status, "True");
+    ck_assert_str_eq(c->reason, "Misplaced");
+    ck_assert_str_eq(c->message, "runs on CPU 4");
+
+    /* Over again: said once, until it is right. */
+    object_unref(pod);
+    pod = now;
+    now = applied(status_patch_make_running(arena,
+                                            pod,
+                                            &(struct status_patch_running){
+                                                .boot_id = "b",
+                                                .started_at_us = 1000000,
+                                                .now_us = 3000000,
+                                            }));
+    c = pod_find_condition(pod_of(now), "AllocationBroken");
+    ck_assert_str_eq(c->status, "False");
+    ck_assert_int_eq(c->last_transition_at_us, 3000000);
+    object_unref(now);
+    finish();
+}
+END_TEST
+
+SUITE("status_patch",
+      a_running_pod_is_ready_and_keeps_the_conditions_of_others,
+      what_was_seen_and_what_is_wrong_is_told,
+      an_end_is_told_with_its_phase_reason_and_exit_code,
+      a_pod_that_could_not_start_says_why,
+      a_pod_lost_with_its_node_carries_the_mark_of_a_disruption,
+      what_was_said_of_a_silent_node_is_taken_back_unseen,
+      a_pod_that_was_told_to_leave_still_says_why_when_it_has)
