@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client_settings.h - /etc/kiln/client.yaml: what ksub and kctl are told
+/* client_settings.h - /etc/kiln/client.yaml, the settings of ksub and kctl
  *
  *   server:      http://head:6820
  *   cluster:     kiln
- *   serviceUser: kiln      who the controller runs as
+ *   serviceUser: kiln      the user that the controller runs as
  *   mungeSocket: /run/munge/munge.socket.2
+ *
+ * Thread: any.
  */
 #pragma once
 

@@ -38,7 +38,7 @@ struct connection {
 
 /* Which server */
 
-/* What people write for an address: a URL, HOST:PORT, or a socket's path. */
+/* Users write an address as a URL, as HOST:PORT, or as a socket's path. */
 static char *
 url_of(const char *server)
 {
@@ -88,7 +88,7 @@ find_server(struct connection *c, const char *server, struct error *err)
     return 0;
 }
 
-/* Who is at the other end, and who is here */
+/* ---- Identity of the controller and of the caller ---- */
 
 static int
 service_uid(const struct client_settings *settings,

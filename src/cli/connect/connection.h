@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* connection.h - how a command line finds its controller and proves who calls
+/* connection.h - finds the controller and proves the caller to it
  *
- * The server is, in this order: what --server says, $KILN_SERVER, `server` of
- * the configuration file ($KILN_CONFIG, else /etc/kiln/client.yaml), and the
- * controller's socket on this machine. Over a Unix socket the kernel vouches
- * for the caller; otherwise MUNGE does.
+ * The server is, in this order: the argument of --server, $KILN_SERVER,
+ * `server` of the configuration file ($KILN_CONFIG, else
+ * /etc/kiln/client.yaml), and the controller's socket on this machine. Over a
+ * Unix socket the kernel vouches for the caller; otherwise MUNGE does.
  *
  * Owns: the loop that its client runs on.
+ * Thread: the main one.
  */
 #pragma once
 
@@ -43,8 +44,8 @@ struct client *connection_client(struct connection *connection);
 struct http_client *connection_http(struct connection *connection);
 const char *connection_server(const struct connection *connection);
 
-/* What the controller sealed for the caller: text in the arena. -EKEYREJECTED
- * when somebody else made it.
+/* Opens a credential that the controller made for the caller, as text in the
+ * arena. -EKEYREJECTED when somebody else made it.
  */
 int connection_unseal(struct connection *connection,
                       const char *credential,

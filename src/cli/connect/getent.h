@@ -6,6 +6,8 @@
  * libraries that were made for another C library. So the file is read, which
  * nearly always has the name, and for any other name getent(1) is asked, a
  * program that looks where nsswitch.conf says.
+ *
+ * Thread: any. Blocking: it reads files and may run a program.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outage.h - one line to the user when what he waits for cannot be heard of
+/* outage.h - tells a waiting user that the controller does not answer
  *
- * An informer carries on over a restart of the controller by itself; after a
- * second of that the user is told, and once more when it is over.
+ * An informer survives a restart of the controller by itself. After a second
+ * without the controller the user gets one line, and another when it is back.
  *
  * Thread: the loop's.
  */

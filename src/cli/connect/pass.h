@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pass.h - what another tool needs to come in by TLS: where, and a token
+/* pass.h - URL, certificate and token for another tool to connect by TLS
  *
- * Both are asked of the controller as anything else, so the caller is proven
- * to it and it to the caller.
+ * Both come from the controller by the ordinary connection, which proves the
+ * caller to the controller and the controller to the caller.
+ *
+ * Thread: the main one.
  */
 #pragma once
 

@@ -77,7 +77,7 @@ refuse_command(const struct option_table *table, const char *name)
     program_refuse(table, "unknown command '%s'", name);
 }
 
-/* What stands before the verb counts unless the verb says otherwise. */
+/* Options before the verb count, unless an option of the verb replaces them. */
 static int
 run_command(const struct command *command,
             const struct common_options *before,
@@ -99,7 +99,7 @@ run_command(const struct command *command,
         command->run(&kctl, options, argc - operands, argv + operands, &err);
 
     status = program_end(command->options->name, r, &err);
-    /* What was wrong before anybody was asked is the caller's own. */
+    /* An error before the first request is one of usage. */
     if (r == -EINVAL && kctl.connection == NULL)
         status = EXIT_STATUS_USAGE;
     kctl_fini(&kctl);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accelerators.h - GPUs and huge pages, the way users write them */
+/* accelerators.h - GPUs and huge pages, the way users write them
+ *
+ * Thread: any.
+ */
 #pragma once
 
 struct error;

@@ -2,8 +2,10 @@
 /* choices.h - the options of ksub: one table for the command line, the
  * directives of a script and the environment
  *
- * Each sets a member of struct submission, and refuses what cannot be right
- * in words that go behind the option's name.
+ * Each option sets a member of struct submission. Its error is the text that
+ * follows the option's name.
+ *
+ * Thread: any.
  */
 #pragma once
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delivery.h - a Job to the controller, exactly once
+/* delivery.h - creates a Job on the controller exactly once
  *
- * A submission has a key of its own. When the reply is lost, or the
- * controller says that it is not ready, the same is sent again with that key
- * until the time is up: the controller makes one job of them.
+ * Each submission has its own key. When the reply is lost, or the controller
+ * says that it is not ready, ksub sends the same request with that key again
+ * until its time is up; the controller makes one job of them.
+ *
+ * Thread: the main one.
  */
 #pragma once
 

@@ -3,6 +3,8 @@
  *
  * "90" (minutes), "90:30", "1:30:00", "2-12" (days-hours), "2-12:30",
  * "2-12:30:00", and "unlimited" or "infinite". Pure text.
+ *
+ * Thread: any.
  */
 #pragma once
 

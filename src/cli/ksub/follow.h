@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* follow.h - wait for the end of a job: ksub --wait */
+/* follow.h - wait for the end of a job: ksub --wait
+ *
+ * Thread: the main one.
+ */
 #pragma once
 
 struct client;

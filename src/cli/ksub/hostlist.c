@@ -97,7 +97,9 @@ expand_range(struct expansion *e,
     return 0;
 }
 
-/* What stands before is done; the rest may hold a bracket, or several. */
+/* Expands the first bracket of the rest behind a finished prefix, and then
+ * the brackets after it.
+ */
 static int
 expand_name(struct expansion *e,
             const char *prefix,

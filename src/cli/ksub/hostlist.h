@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hostlist.h - names of nodes in short: "n[1-3,08-10],login" */
+/* hostlist.h - names of nodes in short: "n[1-3,08-10],login"
+ *
+ * Thread: any.
+ */
 #pragma once
 
 #include <stddef.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* intake.h - from a command line to a submission and its script
+/* intake.h - reads a submission and its script from a command line
  *
  * The script's text is read once, here. Options come from the environment,
- * then from the directives of the script, then from the command line; the
- * later ones win.
+ * then from the directives of the script, then from the command line; a later
+ * one replaces an earlier one.
+ *
+ * Thread: the main one.
  */
 #pragma once
 

@@ -135,7 +135,7 @@ static void PRINTF(2, 3)
     strbuf_add_char(out, '\0');
 }
 
-/* What only this side knows; doc/decisions.md says who sets the rest. */
+/* Only ksub knows these; doc/decisions.md says who sets the rest. */
 static void
 add_ours(struct strbuf *out, const struct submission *s)
 {

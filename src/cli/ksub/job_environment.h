@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_environment.h - the variables that go along with a job
+/* job_environment.h - the environment variables that go to a job
  *
- * --export: ALL (also when nothing is said), NONE, or a list of names and
- * NAME=value, with ALL among them or not; values with commas in quotes. What
- * a job around this one got from its agent is left out.
+ * --export is ALL (the default), NONE, or a list of names and NAME=value, which
+ * may include ALL; values with commas are quoted. The variables that an outer
+ * job got from its agent are left out.
+ *
+ * Thread: any.
  */
 #pragma once
 

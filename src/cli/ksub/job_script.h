@@ -4,6 +4,8 @@
  * Directives are comment lines that begin with "#KSUB" and a space, before
  * the first line that is neither a comment nor blank. They hold options, with
  * words quoted as in a shell; an unquoted '#' begins a comment.
+ *
+ * Thread: any.
  */
 #pragma once
 

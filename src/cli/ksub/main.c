@@ -95,7 +95,7 @@ print_hint(const struct intake *intake)
                 intake->n_foreign == 1 ? "" : "s");
 }
 
-/* What was asked for cannot be asked for. */
+/* Ends with the status of wrong usage. */
 static int
 end_misused(int r, const struct error *err)
 {

@@ -112,7 +112,7 @@ add_environment(struct arena *arena,
     return 0;
 }
 
-/* What it runs on */
+/* ---- Resources ---- */
 
 static void
 add_hugepages(struct arena *arena,

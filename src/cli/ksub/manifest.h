@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* manifest.h - a submission as the object the API takes: a batch/v1 Job */
+/* manifest.h - a submission as the object the API takes: a batch/v1 Job
+ *
+ * Thread: the main one.
+ */
 #pragma once
 
 #include <stddef.h>

@@ -2,6 +2,8 @@
 /* memory_size.h - amounts of memory as Slurm's users write them
  *
  * "512" (MiB), "4G", "4GB", "4GiB": K, M, G, T and P, all powers of 1024.
+ *
+ * Thread: any.
  */
 #pragma once
 

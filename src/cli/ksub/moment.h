@@ -5,6 +5,8 @@
  * "teatime", "tomorrow", "2026-12-24", "2026-12-24T18:00", "12/24/26",
  * "1224", and a date and a time in one text ("16:00 tomorrow"). Local time. A
  * time of day that has passed means tomorrow's.
+ *
+ * Thread: any.
  */
 #pragma once
 

@@ -15,8 +15,8 @@
 #define LABEL_PARTITION "kiln.hpc/partition"
 #define LABEL_FEATURE   "feature.kiln.hpc/"
 
-/* What becomes the terms of the affinity: each of the alternatives, together
- * with all that holds in any case.
+/* Each alternative becomes a term of the affinity, together with all the
+ * requirements that always hold.
  */
 struct wish {
     struct arena *arena;

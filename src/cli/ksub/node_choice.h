@@ -2,6 +2,8 @@
 /* node_choice.h - which nodes a job may run on: -p, -w, -x and -C
  *
  * doc/decisions.md says which labels stand for partitions and features.
+ *
+ * Thread: any.
  */
 #pragma once
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output_path.h - where a job reads and writes: a path with patterns
+/* output_path.h - checks a path with patterns that a job reads or writes
  *
- * The agent replaces "%j" and its like. What it does not know would stay in
- * the name and surprise, so it is refused here.
+ * The agent replaces "%j" and its like. A pattern it does not know would stay
+ * in the name and surprise the user, so it is refused here.
+ *
+ * Thread: any.
  */
 #pragma once
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process_limits.h - the limits of this process, for the job to have too */
+/* process_limits.h - the limits of this process, which the job gets too
+ *
+ * Thread: the main one, because umask() changes what it reads.
+ */
 #pragma once
 
 struct arena;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* submission.h - what a user asks for, after all options are read
+/* submission.h - the job a user asks for, after all options are read
  *
- * Plain data. Texts are borrowed from the command line, the environment or
- * the arena the directives were read into, all of which outlive it.
+ * It is plain data. Texts are borrowed from the command line, the environment
+ * or the arena the directives were read into, all of which outlive it.
+ *
+ * Thread: any.
  */
 #pragma once
 
@@ -22,7 +24,7 @@ struct submission_pages {
 };
 
 struct submission {
-    /* What to run, and under whose account */
+    /* The program to run, and the account that pays */
     const char *script_path; /* NULL: standard input, or wrapped */
     const char *wrapped;     /* a command, or NULL */
     char *const *arguments;  /* of the script, NULL-terminated */

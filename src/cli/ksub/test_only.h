@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_only.h - ksub --test-only: what the job would be, when and where it
- * could run at best
+/* test_only.h - ksub --test-only: the job as it would be, and when and
+ * where it could start at best
+ *
+ * Thread: the main one.
  */
 #pragma once
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* warning_signal.h - what --signal says: "[B:]SIGNAL[@SECONDS]", the signal by
- * its name or number, so long before the time limit (60 s)
+/* warning_signal.h - parses --signal: "[B:]SIGNAL[@SECONDS]", the signal by
+ * its name or number, and the seconds before the time limit (60 s)
+ *
+ * Thread: any.
  */
 #pragma once
 

@@ -3,6 +3,8 @@
  *
  * The amounts that any node counts, the exact demand that the allocator takes,
  * and scratch.
+ *
+ * Thread: any.
  */
 #pragma once
 

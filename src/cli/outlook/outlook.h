@@ -5,6 +5,8 @@
  * allocator as the scheduler's: cores, NUMA policies and devices are counted
  * exactly. The scheduler's order, and pods that wait before this one, can only
  * make it later.
+ *
+ * Thread: any.
  */
 #pragma once
 

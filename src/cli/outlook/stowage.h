@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stowage.h - scratch of nodes: what a pod brings claims for, and what volumes
  * have of it already
+ *
+ * Thread: any.
  */
 #pragma once
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* survey.h - the nodes, pods and volumes that an outlook is made of, from the
  * API
+ *
+ * Thread: the main one.
  */
 #pragma once
 

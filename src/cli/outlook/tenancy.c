@@ -364,7 +364,7 @@ is_alone(const struct tenancy *t, struct strbuf *words)
     return false;
 }
 
-/* Who asks for cores is told of cores first, others of amounts. */
+/* The words name cores first when the bid asks for cores, else amounts. */
 bool
 tenancy_has_room(const struct tenancy *t, struct strbuf *words)
 {

@@ -4,6 +4,8 @@
  * Of the amounts that a bid asks for, and, where the node tells its topology,
  * exactly: cores, memory by NUMA node and devices, held as the scheduler holds
  * them. Pods deleted by force count until their node says that they are gone.
+ *
+ * Thread: any.
  */
 #pragma once
 
@@ -43,8 +45,8 @@ bool tenancy_has_room(const struct tenancy *t, struct strbuf *words);
 int64_t tenancy_lacks_of_size(const struct tenancy *t);
 int64_t tenancy_lacks(const struct tenancy *t);
 
-/* What the node has of one of the bid's amounts, and what is left of it; 0 of
- * what it does not ask for.
+/* The node's total of one of the bid's amounts, and the free part of it; 0 for
+ * an amount that the bid does not ask for.
  */
 int64_t tenancy_has(const struct tenancy *t, const char *name);
 int64_t tenancy_left(const struct tenancy *t, const char *name);

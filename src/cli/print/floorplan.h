@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* floorplan.h - a node's packages, NUMA nodes, caches, cores and devices, and
- * who has which, as an SVG picture
+/* floorplan.h - an SVG picture of a node and of who has which part
  *
- * A rectangle for every core, inside its L3 cache, NUMA node and package, one
- * field of it for each hardware thread: a colour for the tenant that has it,
- * stripes of it for a thread kept idle, white free. Devices
- * hang below their NUMA node, in the colour of their tenant.
+ * Each core is a rectangle inside its L3 cache, NUMA node and package, with one
+ * field for each hardware thread: filled with its tenant's colour, striped when
+ * it is kept idle for a tenant, white when it is free. Devices hang below their
+ * NUMA node, in the colour of their tenant.
+ *
+ * Thread: any.
  */
 #pragma once
 

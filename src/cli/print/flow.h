@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flow.h - boxes one beside the other, in lines of at most so wide
+/* flow.h - places boxes beside each other, in lines of a given width
  *
- * Sizes and places are in pixels. Plain data: set `left`, `x`, `y` and `limit`,
- * then place.
+ * Sizes and places are in pixels. It is plain data: set `left`, `x`, `y` and
+ * `limit`, then place boxes.
+ *
+ * Thread: any.
  */
 #pragma once
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* grid.h - rows of text under headings, aligned
  *
- * Widths are counted in characters, not bytes. What would spoil the terminal
- * (control characters from job names and messages) is shown as '?'.
+ * Widths are counted in characters, not bytes. Control characters, which come
+ * with job names and messages, are shown as '?'.
+ *
+ * Thread: any.
  */
 #pragma once
 

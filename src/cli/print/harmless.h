@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* harmless.h - other people's words on this terminal
+/* harmless.h - other people's text, made safe for this terminal
  *
- * Names of jobs, messages and their like are whatever somebody wrote. What
- * would move the cursor, change colours or make a terminal answer becomes a
- * question mark; ends of lines and tabs become blanks. So does what turns
- * the direction of a line or cannot be seen, by which one name passes for
- * another. Text is UTF-8, whose control characters have one byte (C0, DEL), two
- * (C1) or three.
+ * Names of jobs, messages and their like can contain anything. Characters that
+ * move the cursor, change colours or make a terminal answer become question
+ * marks; so do those that change the direction of a line or are invisible,
+ * because they make one name look like another. Ends of lines and tabs become
+ * blanks. Text is UTF-8, in which control characters have one byte (C0, DEL),
+ * two (C1) or three.
+ *
+ * Thread: any.
  */
 #pragma once
 

@@ -2,6 +2,7 @@
 /* human.h - lengths of time and amounts of memory in a few characters
  *
  * Source: k8s.io/apimachinery/pkg/util/duration, HumanDuration.
+ * Thread: any.
  */
 #pragma once
 

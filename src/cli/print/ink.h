@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ink.h - colours, on a terminal that wants them
+/* ink.h - colours, where a terminal wants them
  *
- * Off unless standard output is a terminal, TERM is not "dumb" and NO_COLOR
- * is not set (no-color.org).
+ * They are off unless standard output is a terminal, TERM is not "dumb" and
+ * NO_COLOR is not set (no-color.org).
+ *
+ * Thread: any.
  */
 #pragma once
 

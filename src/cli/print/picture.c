@@ -205,7 +205,7 @@ draw_devices(const struct drawing *d, unsigned numa, unsigned indent)
     }
 }
 
-/* What is left of it, where some is given away. */
+/* The free part is drawn only where tenants have some of the memory. */
 static void
 draw_memory(const struct drawing *d, unsigned place)
 {

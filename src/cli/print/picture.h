@@ -10,6 +10,8 @@
  * letter for the tenant that has it, '-' kept idle for the tenant of its
  * sibling, '.' free. CPUs that jobs cannot have are in no core. A device has
  * the letter of its tenant before its name, or '.'.
+ *
+ * Thread: any.
  */
 #pragma once
 

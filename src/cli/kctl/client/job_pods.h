@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_pods.h - the pods of a job, in the order they were made */
+/* job_pods.h - the pods of a job, in the order they were made
+ *
+ * Thread: the main one.
+ */
 #pragma once
 
 struct arena;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl.h - what a verb works with: the API, as blocking calls on trees
+/* kctl.h - the API as blocking calls on trees, for verbs
  *
- * The connection is made by the first call. Objects come as JSON trees in the
- * arena given, because a verb shows or changes what it finds, whatever its
- * kind. Errors of calls are ready for people: a name that is not there comes
- * with the nearest one that is.
+ * The first call makes the connection. Objects come as JSON trees in the arena
+ * given, because a verb shows or changes objects of any kind. The errors of
+ * calls are ready for people: for a name that does not exist they name the
+ * nearest one that does.
+ *
+ * Thread: the main one.
  */
 #pragma once
 

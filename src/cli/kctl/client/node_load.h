@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_load.h - what of each node pods have, as the API tells it
+/* node_load.h - the sum of what pods hold of each node, from the API
  *
- * Plain data in an arena: requests for accounting, and the exact CPUs and
- * memory of allocations, those of pods deleted by force included.
+ * It is plain data in an arena: requests for accounting, and the exact CPUs and
+ * memory of allocations, including those of pods deleted by force.
+ *
+ * Thread: the main one; the functions that only read a load: any.
  */
 #pragma once
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wait_condition.h - wait for an object to become what one wants
+/* wait_condition.h - waits until an object meets a condition
  *
- * Follows the object by a watch, through restarts of the controller.
+ * It follows the object by a watch and continues over restarts of the
+ * controller.
+ *
+ * Thread: the main one.
  */
 #pragma once
 

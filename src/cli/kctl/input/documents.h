@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* documents.h - the objects in the files of -f: YAML or JSON, several in one,
- * "-" for the standard input; a directory stands for its *.yaml, *.yml and
- * *.json, by name; items of a List one by one
+/* documents.h - the objects in the files of -f
+ *
+ * A file is YAML or JSON with one object or several; "-" is the standard input;
+ * a directory stands for its *.yaml, *.yml and *.json, sorted by name. Items of
+ * a List come one by one.
+ *
+ * Thread: the main one.
  */
 #pragma once
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resource.h - what the operands of a verb name: "pods", "pod a b", "job/7",
- * "nodes,pods", "1042"
+/* resource.h - turns the operands of a verb into objects: "pods",
+ * "pod a b", "job/7", "nodes,pods", "1042"
  *
- * A number where a job is expected is the job's id, whatever the job is called
- * and in whichever namespace it is.
+ * A number where a job is expected is the job's id, whatever the job's name and
+ * namespace are.
+ *
+ * Thread: the main one.
  */
 #pragma once
 

@@ -32,7 +32,7 @@ three_way_annotated(struct arena *arena, const struct json *file)
     return copy;
 }
 
-/* What to set so that `current` has all that `wanted` has. */
+/* The patch that gives `current` everything that `wanted` has. */
 static struct json *
 additions(struct arena *arena,
           const struct json *current,

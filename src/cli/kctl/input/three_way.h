@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* three_way.h - from what is there to what a file says, by what it said before
+/* three_way.h - the patch of kctl apply: from the object on the server,
+ * the file, and the file that was applied before it
  *
- * Pure functions on trees.
+ * These are pure functions on trees.
+ *
+ * Thread: any.
  */
 #pragma once
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* describe_output.h - an object as lines of "Name: value", for kctl describe
  * and why
+ *
+ * Thread: any.
  */
 #pragma once
 

@@ -4,6 +4,8 @@
  *
  *   Nearest:    n17 has 9 of 64 CPUs and 181Gi of 512Gi of memory free
  *   Would fit:  on 12 nodes with --mem 180G or less
+ *
+ * Thread: any.
  */
 #pragma once
 

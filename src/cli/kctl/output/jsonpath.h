@@ -7,6 +7,7 @@
  * around the whole and a leading dot may be left out.
  *
  * Source: k8s.io/client-go/util/jsonpath of 1.32.
+ * Thread: any.
  */
 #pragma once
 

@@ -144,7 +144,7 @@ print_range(struct printing *p, const struct json *here, struct strbuf *out)
     return r;
 }
 
-/* What is in braces, from behind the first; 1: it was {end}. */
+/* Prints the action after an opening brace. Returns 1 when it was {end}. */
 static int
 print_action(struct printing *p, const struct json *here, struct strbuf *out)
 {

@@ -3,6 +3,8 @@
  *
  *   {.items[*].metadata.name}
  *   {range .items[*]}{.metadata.name}{"\t"}{.status.phase}{"\n"}{end}
+ *
+ * Thread: any.
  */
 #pragma once
 

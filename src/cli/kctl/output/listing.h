@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* listing.h - objects as people and scripts want to see them: the server's
- * tables, columns of one's own, JSON, YAML, names or a template
+/* listing.h - prints objects in every form of -o: the server's tables,
+ * custom columns, JSON, YAML, names or a template
+ *
+ * Thread: the main one.
  */
 #pragma once
 
@@ -45,7 +47,7 @@ int listing_style_parse(const char *text,
                         struct listing_style *style,
                         struct error *err);
 
-/* What to ask the server for, NULL for objects. */
+/* The Accept header for the form; NULL asks for objects. */
 const char *listing_accept(const struct listing_style *style);
 
 /* Life. Rows are kept until they are printed, so that columns fit all. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_summary.h - what the machine of a node is made of, in a few words */
+/* node_summary.h - the hardware of a node in a few words
+ *
+ * Thread: any.
+ */
 #pragma once
 
 struct strbuf;

@@ -72,7 +72,7 @@ add_of(struct kctl *kctl,
        struct json *all,
        struct error *err)
 {
-    /* What has no namespace has its events in the default one. */
+    /* The events of an object without a namespace are in the default one. */
     const struct target_object events = {
         .kind = &event_kind,
         .namespace = namespace != NULL ? namespace : "default",

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* object_events.h - what happened to an object, by its Events, oldest first
+/* object_events.h - the Events of an object, oldest first
  *
- * What happens to a job happens to its pods too, so those are told with it.
+ * Those of a job include the Events of its pods.
+ *
+ * Thread: the main one.
  */
 #pragma once
 

@@ -12,7 +12,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-/* What stands in the metadata. */
+/* The lines of the metadata show these columns already. */
 static bool
 is_told(const char *column)
 {

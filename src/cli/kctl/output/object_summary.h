@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* object_summary.h - what a person asks first of an object, one fact a line
+/* object_summary.h - the first facts about an object, one a line
  *
- * It is the object's row of the server's table, the wide columns too, turned
- * upright: what "kctl get" calls its state, "kctl describe" does too.
+ * They are the cells of the object's row in the server's table, the wide
+ * columns included, so "kctl describe" and "kctl get" agree.
+ *
+ * Thread: the main one.
  */
 #pragma once
 

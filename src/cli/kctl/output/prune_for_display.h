@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prune_for_display.h - an object without what only programs look at
+/* prune_for_display.h - removes from an object what only programs read
  *
- * "kctl get -o yaml" shows everything; a person who reads a description is
- * not helped by defaults that mean nothing on bare metal, by the keys that tie
- * a pod to its job, nor by what has a picture of its own.
+ * "kctl get -o yaml" shows everything. A description leaves out defaults that
+ * mean nothing on bare metal, the keys that tie a pod to its job, and what kctl
+ * draws elsewhere.
+ *
+ * Thread: any.
  */
 #pragma once
 

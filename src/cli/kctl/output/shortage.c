@@ -18,7 +18,7 @@
 
 #define NEAREST 3u
 
-/* What is in the demand has been told. */
+/* The demand's own lines name these resources already. */
 static bool
 is_told(const char *resource)
 {

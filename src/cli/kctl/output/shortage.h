@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shortage.h - what a pod that waits needs of a node, and which nodes come
- * nearest, in words
+/* shortage.h - what a waiting pod needs of a node, and the nodes that
+ * come nearest, in words
  *
  *   Needs:    24 CPUs on whole cores in one NUMA node, 48Gi of memory
  *   Nearest:  n17 has 32 CPUs free, at most 14 in one NUMA node
+ *
+ * Thread: any.
  */
 #pragma once
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sort_by.h - kctl get --sort-by: an answer's objects by one of their values
+/* sort_by.h - kctl get --sort-by: sorts an answer's objects by one value
  *
- * Numbers, quantities and times by what they mean, other texts by their
- * letters; an object without the value comes first.
+ * Numbers, quantities and times are compared by value, other texts by their
+ * letters. An object without the value comes first.
+ *
+ * Thread: any.
  */
 #pragma once
 

@@ -2,8 +2,10 @@
 /* watch_output.h - kctl get --watch: prints each change until the user
  * interrupts it
  *
- * Goes on where it was when the connection is lost; when the server no longer
- * knows that place, it says so and ends.
+ * After a lost connection it continues from the version it has reached. When
+ * the server no longer has that version, it prints so and ends.
+ *
+ * Thread: the main one.
  */
 #pragma once
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command.h - a verb of kctl: its options, and what it does
+/* command.h - a verb of kctl: its options and its function
  *
- * One file per verb (or pair, as cordon and uncordon), one const struct
- * command each, and the list of them in main.c. A verb prints results on
- * standard output and returns its errors; main says them.
+ * There is one file for each verb (or pair, as cordon and uncordon) and one
+ * const struct command in it; main.c has the list of them. A verb prints its
+ * results on standard output and returns its errors, which main prints.
+ *
+ * Thread: the main one.
  */
 #pragma once
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cordon.h - a node that takes no new jobs
+/* cordon.h - marks a node so that it takes no new jobs
  *
- * Made in kctl_cordon.c; kctl drain begins with it.
+ * kctl_cordon.c defines it; kctl drain calls it first.
+ *
+ * Thread: the main one.
  */
 #pragma once
 

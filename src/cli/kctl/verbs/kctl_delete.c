@@ -100,7 +100,7 @@ static const struct option_table table = {
             "  kctl delete pod job-7-0 --grace-period=0 --force",
 };
 
-/* What the options mean. */
+/* The meaning of the options. */
 struct manner {
     int64_t grace_s;    /* NO_GRACE_GIVEN: the object's own */
     int64_t timeout_us; /* 0: never */

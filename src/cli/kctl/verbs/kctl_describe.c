@@ -212,7 +212,7 @@ add_pods(struct kctl *kctl,
     return 0;
 }
 
-/* What pods deleted by force still hold of a node. */
+/* Pods deleted by force can still hold parts of a node. */
 static void
 add_remnants(struct strbuf *out, const struct json *remnants)
 {

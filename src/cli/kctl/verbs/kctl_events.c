@@ -91,7 +91,7 @@ check(const struct events_options *o,
     return 0;
 }
 
-/* What --for names: it has to be there, or to have been. */
+/* Finds the object of --for, which may be deleted and have events left. */
 static int
 find_object(struct kctl *kctl,
             const struct events_options *o,
@@ -139,7 +139,7 @@ print(const struct events_options *o, const struct json *events, bool of_one)
     fwrite(text.text, 1, text.length, stdout);
 }
 
-/* What comes from now on: of one object, or of the namespace. */
+/* Prints new events of one object, or of the namespace. */
 static int
 watch(struct kctl *kctl,
       const struct events_options *o,

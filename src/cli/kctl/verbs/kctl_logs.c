@@ -111,7 +111,9 @@ has_pods_or_never(const struct json *job, void *context)
            || json_get_int(status, "failed", 0) > 0;
 }
 
-/* What is shown is one index's; others have written, too. */
+/* Names the other indexes that have written, because the log shown is one
+ * index's.
+ */
 static void
 tell_of_others(const struct target_object *job,
                const struct json *pods,
@@ -202,7 +204,7 @@ check_started(struct kctl *kctl,
     return r;
 }
 
-/* What the server cannot say as well: it does not know the option's name. */
+/* Checked here because the server does not know the names of the options. */
 static int
 check_times(const struct logs_options *o, struct error *err)
 {
@@ -278,8 +280,8 @@ take_piece(const void *bytes, size_t length, void *context)
     sink->bytes += length;
 }
 
-/* What is shown from the first byte on can be gone on with where it broke off;
- * where the last lines begin is another place each time.
+/* A log shown from its first byte can continue where it broke off. One that
+ * shows the last lines begins at another byte each time.
  */
 static bool
 can_resume(const struct logs_options *o)

@@ -118,7 +118,7 @@ reply_status(struct http_request *request,
                        text.length);
 }
 
-/* Who asks */
+/* ---- Authentication of the peer ---- */
 
 static bool
 names_this_host(const char *host)
@@ -268,7 +268,7 @@ relay_done(const struct http_answer *answer, const struct error *err, void *arg)
     relay_free(relay);
 }
 
-/* What goes on without end is handed on as it comes. */
+/* An answer without an end is passed on as it arrives. */
 static bool
 is_stream(const struct http_request *request)
 {

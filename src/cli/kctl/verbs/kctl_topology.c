@@ -113,7 +113,7 @@ add_tenant(struct view *v, struct json *pod)
     };
 }
 
-/* What pods deleted by force still hold, as pods. */
+/* Pods deleted by force count as pods while they hold something. */
 static void
 add_remnants(struct view *v, const struct json *remnants)
 {

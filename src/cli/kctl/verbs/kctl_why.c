@@ -112,7 +112,7 @@ add_end(struct strbuf *out, const struct json *job)
     return true;
 }
 
-/* What keeps it from having pods at all. */
+/* Says why the job has no pods: it is held, or begins later. */
 static bool
 add_hold(struct strbuf *out, const struct json *job)
 {
@@ -260,7 +260,7 @@ is_waiting(const struct json *pod)
            && (phase == NULL || strcmp(phase, "Pending") == 0);
 }
 
-/* What there is for the first of these that waits; the pods of a job are all
+/* The outlook for the first pod that waits, as the pods of a job are all
  * alike. The outlook lives as long as the survey.
  */
 struct prospect {
@@ -347,7 +347,7 @@ add_pod(struct arena *arena,
     add_container(out, pod);
 }
 
-/* What it may hope for. */
+/* Prints when and where the pod could run. */
 static void
 add_outlook(const struct prospect *p, struct strbuf *out)
 {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peer_user.h - whose the other end of a TCP connection on this machine is
+/* peer_user.h - the user at the other end of a local TCP connection
  *
- * The kernel says so in /proc/net/tcp. Only for peers on 127.0.0.1.
+ * The kernel names the user of each socket in /proc/net/tcp. This works only
+ * for peers on 127.0.0.1.
+ *
+ * Thread: any.
  */
 #pragma once
 

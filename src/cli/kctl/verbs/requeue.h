@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* requeue.h - asking for a job to be started anew */
+/* requeue.h - the patch that starts a job anew
+ *
+ * Thread: any.
+ */
 #pragma once
 
 #include <stdbool.h>

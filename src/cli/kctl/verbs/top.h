@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top.h - what is used, of what was given, of what there is: the views of
- * kctl top
+/* top.h - the views of kctl top: used, allocated and total amounts
+ *
+ * Thread: the main one.
  */
 #pragma once
 
