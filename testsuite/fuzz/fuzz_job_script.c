@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "cli/ksub/choices.h"
 #include "cli/ksub/job_script.h"
+#include "cli/ksub/ksub_options.h"
 #include "cli/ksub/manifest.h"
 #include "cli/ksub/submission.h"
 #include "lib/base/arena.h"
@@ -31,7 +31,12 @@ apply(struct arena *arena,
 
     argv[0] = arena_strdup(arena, "ksub");
     memcpy(argv + 1, words, count * sizeof(*words));
-    option_parse(&choices, (int)count + 1, argv, submission, &operands, err);
+    option_parse(&ksub_options,
+                 (int)count + 1,
+                 argv,
+                 submission,
+                 &operands,
+                 err);
 }
 
 int

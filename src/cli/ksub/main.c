@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "cli/connect/connection.h"
-#include "cli/ksub/delivery.h"
-#include "cli/ksub/follow.h"
-#include "cli/ksub/intake.h"
+#include "cli/ksub/job_submit.h"
 #include "cli/ksub/manifest.h"
 #include "cli/ksub/submission.h"
+#include "cli/ksub/submission_input.h"
 #include "cli/ksub/test_only.h"
+#include "cli/ksub/wait_for_job.h"
 #include "lib/api/job/job.h"
 #include "lib/api/object/object.h"
 #include "lib/base/arena.h"
@@ -59,7 +59,7 @@ submit(const struct submission *s,
 {
     CLEANUP(connection_closep) struct connection *connection = NULL;
     CLEANUP(object_unrefp) const struct object *job = NULL;
-    struct delivery delivery = {
+    struct job_submit request = {
         .namespace = manifest_namespace(s),
         .job = manifest,
         .dry_run = s->test_only,
@@ -74,25 +74,25 @@ submit(const struct submission *s,
 
     if (r < 0)
         return r;
-    delivery.client = connection_client(connection);
-    r = delivery_run(&delivery, &job, err);
+    request.client = connection_client(connection);
+    r = job_submit_run(&request, &job, err);
     if (r < 0)
         return connection_advise(r, err);
     if (s->test_only)
-        return test_only_print(s, delivery.client, manifest, err);
+        return test_only_print(s, request.client, manifest, err);
     print_id(s, job);
-    return s->wait ? follow_job(delivery.client, job, ret_status, err) : 0;
+    return s->wait ? wait_for_job(request.client, job, ret_status, err) : 0;
 }
 
 static void
-print_hint(const struct intake *intake)
+print_hint(const struct submission_input *input)
 {
-    if (intake->n_foreign > 0)
+    if (input->n_foreign > 0)
         fprintf(stderr,
                 "ksub: %s: ignored %u #SBATCH line%s; --sbatch reads them\n",
-                intake_script_name(&intake->submission),
-                intake->n_foreign,
-                intake->n_foreign == 1 ? "" : "s");
+                submission_input_script_name(&input->submission),
+                input->n_foreign,
+                input->n_foreign == 1 ? "" : "s");
 }
 
 /* Ends with the status of wrong usage. */
@@ -108,23 +108,23 @@ end_misused(int r, const struct error *err)
 int
 main(int argc, char **argv)
 {
-    CLEANUP_INTAKE struct intake intake;
+    CLEANUP_SUBMISSION_INPUT struct submission_input input;
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct json *manifest;
     struct error err = {0};
     int status = 0;
-    int r = intake_read(&intake, argc, argv, &err);
+    int r = submission_input_read(&input, argc, argv, &err);
 
     if (r < 0)
         return end_misused(r, &err);
-    print_hint(&intake);
-    manifest = manifest_make(&intake.submission, &intake.script, arena, &err);
+    print_hint(&input);
+    manifest = manifest_make(&input.submission, &input.script, arena, &err);
     if (manifest == NULL)
         return end_misused(err.code, &err);
-    if (intake.submission.dry_run)
-        r = print_manifest(&intake.submission, manifest);
+    if (input.submission.dry_run)
+        r = print_manifest(&input.submission, manifest);
     else
-        r = submit(&intake.submission, manifest, &status, &err);
+        r = submit(&input.submission, manifest, &status, &err);
     if (r < 0 || status == 0)
         return (int)program_end("ksub", r, &err);
     return status;

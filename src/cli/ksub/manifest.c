@@ -11,7 +11,7 @@
 #include "cli/ksub/job_environment.h"
 #include "cli/ksub/job_script.h"
 #include "cli/ksub/memory_size.h"
-#include "cli/ksub/node_choice.h"
+#include "cli/ksub/node_constraints.h"
 #include "cli/ksub/process_limits.h"
 #include "cli/ksub/submission.h"
 #include "lib/api/object/meta.h"
@@ -332,7 +332,7 @@ fill_pod(struct arena *arena,
     json_set_string(arena, spec, "restartPolicy", "Never");
     if (s->time_limit_s > 0)
         json_set_int(arena, spec, "activeDeadlineSeconds", s->time_limit_s);
-    r = node_choice(s, arena, spec, err);
+    r = node_constraints_add(s, arena, spec, err);
     if (r < 0)
         return r;
     set_text(arena, spec, "priorityClassName", s->priority_class);

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cli/print/harmless.h"
-#include "cli/print/ink.h"
+#include "cli/print/sanitize_text.h"
+#include "cli/print/terminal_colour.h"
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 
@@ -79,7 +79,7 @@ grid_new(bool has_colours)
 void
 grid_add_column(struct grid *grid, const char *name)
 {
-    struct column column = {.name = harmless_dup(name)};
+    struct column column = {.name = sanitize_text_dup(name)};
 
     column.is_state = is_state(name);
     for (char *p = column.name; *p != '\0'; p++)
@@ -93,7 +93,7 @@ void
 grid_add_row(struct grid *grid, const char *const *cells)
 {
     for (size_t i = 0; i < grid->n_columns; i++) {
-        char *cell = harmless_dup(cells[i]);
+        char *cell = sanitize_text_dup(cells[i]);
         size_t width = width_of(cell);
 
         if (width > grid->columns[i].width)
@@ -159,14 +159,18 @@ print_cell(const struct grid *grid,
 {
     const struct column *column = &grid->columns[at];
     const size_t width = width_of(text);
-    enum ink ink = INK_PLAIN;
+    enum terminal_colour colour = COLOUR_PLAIN;
 
     if (grid->has_colours && is_heading)
-        ink = INK_BOLD;
+        colour = COLOUR_BOLD;
     else if (grid->has_colours && column->is_state)
-        ink = ink_of_state(text);
-    if (ink != INK_PLAIN)
-        strbuf_printf(out, "%s%s%s", ink_start(ink), text, ink_end);
+        colour = terminal_colour_of_state(text);
+    if (colour != COLOUR_PLAIN)
+        strbuf_printf(out,
+                      "%s%s%s",
+                      terminal_colour_start(colour),
+                      text,
+                      terminal_colour_end);
     else
         strbuf_add_text(out, text);
     strbuf_printf(out, "%*s", (int)(column->width - width + GAP), "");

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cli/connect/outage.h"
+#include "cli/connect/outage_notice.h"
 #include "cli/kctl/client/kctl.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -85,7 +85,7 @@ wait_for_condition(struct kctl *kctl,
         .synced = objects_listed,
         .context = &u,
     };
-    struct outage *outage;
+    struct outage_notice *outage;
     struct timer *timer;
     int r = kctl_open(kctl, err);
 
@@ -95,12 +95,12 @@ wait_for_condition(struct kctl *kctl,
     u.loop = settings.client->loop;
     u.informer = informer_new(&settings);
     timer = timer_new(u.loop, time_is_up, &u);
-    outage = outage_new(u.loop, u.informer, "kctl");
+    outage = outage_notice_new(u.loop, u.informer, "kctl");
     if (timeout_us > 0)
         timer_start(timer, timeout_us / 1000);
     loop_run(u.loop);
     timer_free(timer);
-    outage_free(outage);
+    outage_notice_free(outage);
     informer_free(u.informer);
     if (u.has_timed_out)
         return error_set(err,

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "cli/print/grid.h"
-#include "cli/print/harmless.h"
 #include "cli/print/human.h"
-#include "cli/print/ink.h"
+#include "cli/print/sanitize_text.h"
+#include "cli/print/terminal_colour.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -22,7 +22,7 @@
 static void
 add_harmless(struct strbuf *out, const char *text)
 {
-    CLEANUP_FREE char *copy = harmless_dup(text);
+    CLEANUP_FREE char *copy = sanitize_text_dup(text);
 
     strbuf_add_text(out, copy);
 }

@@ -9,7 +9,7 @@
 #include "cli/kctl/output/jsonpath.h"
 #include "cli/kctl/output/jsonpath_template.h"
 #include "cli/print/grid.h"
-#include "cli/print/ink.h"
+#include "cli/print/terminal_colour.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
@@ -172,7 +172,7 @@ listing_new(const struct listing_style *style, const struct kind *kind)
 
     l->style = *style;
     l->kind = kind;
-    l->grid = grid_new(ink_is_wanted());
+    l->grid = grid_new(terminal_colour_is_wanted());
     strbuf_init(&l->text);
     return l;
 }

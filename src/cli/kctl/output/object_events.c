@@ -9,7 +9,7 @@
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/output/describe_output.h"
 #include "cli/print/grid.h"
-#include "cli/print/ink.h"
+#include "cli/print/terminal_colour.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
@@ -245,7 +245,8 @@ object_events_describe(struct kctl *kctl,
                        struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    CLEANUP(grid_freep) struct grid *grid = grid_new(ink_is_wanted());
+    CLEANUP(grid_freep)
+    struct grid *grid = grid_new(terminal_colour_is_wanted());
     const struct object_events_style style = {
         .names_objects = object->kind == &job_kind,
         .names_sources = true,

@@ -11,7 +11,7 @@
 #include "cli/kctl/output/watch_output.h"
 #include "cli/kctl/verbs/command.h"
 #include "cli/print/grid.h"
-#include "cli/print/ink.h"
+#include "cli/print/terminal_colour.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -113,7 +113,8 @@ find_object(struct kctl *kctl,
 static void
 print(const struct events_options *o, const struct json *events, bool of_one)
 {
-    CLEANUP(grid_freep) struct grid *grid = grid_new(ink_is_wanted());
+    CLEANUP(grid_freep)
+    struct grid *grid = grid_new(terminal_colour_is_wanted());
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const struct object_events_style style = {
         .names_namespaces = o->all_namespaces,

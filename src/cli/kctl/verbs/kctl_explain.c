@@ -9,7 +9,7 @@
 #include "cli/kctl/input/resource.h"
 #include "cli/kctl/verbs/command.h"
 #include "cli/print/grid.h"
-#include "cli/print/ink.h"
+#include "cli/print/terminal_colour.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
@@ -226,7 +226,8 @@ api_resources_run(struct kctl *kctl,
                                           "Apiversion",
                                           "Namespaced",
                                           "Kind"};
-    CLEANUP(grid_freep) struct grid *grid = grid_new(ink_is_wanted());
+    CLEANUP(grid_freep)
+    struct grid *grid = grid_new(terminal_colour_is_wanted());
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
     (void)kctl;

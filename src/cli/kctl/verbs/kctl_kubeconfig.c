@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cli/connect/pass.h"
+#include "cli/connect/tls_access.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/verbs/command.h"
 #include "lib/base/arena.h"
@@ -94,30 +94,36 @@ exec_plugin(const struct kctl *kctl, struct arena *a)
 
 static struct json *
 configuration(const struct kctl *kctl,
-              const struct pass_door *door,
+              const struct tls_endpoint *endpoint,
               struct arena *a)
 {
     struct json *all = json_object(a);
     struct json *cluster = json_object(a), *context = json_object(a);
 
-    json_set_string(a, cluster, "server", door->url);
+    json_set_string(a, cluster, "server", endpoint->url);
     json_set_string(a,
                     cluster,
                     "certificate-authority-data",
-                    door->authority_base64);
-    json_set_string(a, context, "cluster", door->cluster);
-    json_set_string(a, context, "user", door->cluster);
+                    endpoint->authority_base64);
+    json_set_string(a, context, "cluster", endpoint->cluster);
+    json_set_string(a, context, "user", endpoint->cluster);
     if (kctl->namespace != NULL)
         json_set_string(a, context, "namespace", kctl->namespace);
     json_set_string(a, all, "apiVersion", "v1");
     json_set_string(a, all, "kind", "Config");
-    json_set(a, all, "clusters", named(a, door->cluster, "cluster", cluster));
+    json_set(a,
+             all,
+             "clusters",
+             named(a, endpoint->cluster, "cluster", cluster));
     json_set(a,
              all,
              "users",
-             named(a, door->cluster, "user", exec_plugin(kctl, a)));
-    json_set(a, all, "contexts", named(a, door->cluster, "context", context));
-    json_set_string(a, all, "current-context", door->cluster);
+             named(a, endpoint->cluster, "user", exec_plugin(kctl, a)));
+    json_set(a,
+             all,
+             "contexts",
+             named(a, endpoint->cluster, "context", context));
+    json_set_string(a, all, "current-context", endpoint->cluster);
     return all;
 }
 
@@ -131,17 +137,21 @@ kubeconfig_run(struct kctl *kctl,
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const struct kubeconfig_options *o = options;
-    struct pass_door door;
+    struct tls_endpoint endpoint;
     int r;
 
     if (n_operands > 0)
         return error_set(err, -EINVAL, "'%s' is not expected", operands[0]);
     r = kctl_open(kctl, err);
     if (r == 0)
-        r = pass_find_door(kctl->connection, o->host, arena, &door, err);
+        r = tls_access_find_endpoint(kctl->connection,
+                                     o->host,
+                                     arena,
+                                     &endpoint,
+                                     err);
     if (r < 0)
         return r;
-    yaml_print(configuration(kctl, &door, arena), &text);
+    yaml_print(configuration(kctl, &endpoint, arena), &text);
     fputs(text.text, stdout);
     return 0;
 }
@@ -156,7 +166,7 @@ credential_run(struct kctl *kctl,
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct json *answer = json_object(arena), *status;
-    struct pass_token token;
+    struct tls_access_token token;
     int r;
 
     (void)options;
@@ -164,7 +174,7 @@ credential_run(struct kctl *kctl,
         return error_set(err, -EINVAL, "'%s' is not expected", operands[0]);
     r = kctl_open(kctl, err);
     if (r == 0)
-        r = pass_get_token(kctl->connection, arena, &token, err);
+        r = tls_access_get_token(kctl->connection, arena, &token, err);
     if (r < 0)
         return r;
     json_set_string(arena, answer, "apiVersion", EXEC_VERSION);

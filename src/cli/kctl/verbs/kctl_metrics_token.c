@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/connect/pass.h"
+#include "cli/connect/tls_access.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/verbs/command.h"
 #include "lib/base/arena.h"
@@ -60,16 +60,19 @@ metrics_token_run(struct kctl *kctl,
     if (r < 0)
         return r;
     if (o->revoke) {
-        r = pass_end_metrics_token(kctl->connection, operands[0], arena, err);
+        r = tls_access_end_metrics_token(kctl->connection,
+                                         operands[0],
+                                         arena,
+                                         err);
         if (r == 0)
             printf("the token '%s' has ended\n", operands[0]);
         return r;
     }
-    r = pass_make_metrics_token(kctl->connection,
-                                operands[0],
-                                arena,
-                                &token,
-                                err);
+    r = tls_access_make_metrics_token(kctl->connection,
+                                      operands[0],
+                                      arena,
+                                      &token,
+                                      err);
     if (r == 0)
         puts(token);
     return r;

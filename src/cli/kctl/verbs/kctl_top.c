@@ -9,7 +9,7 @@
 #include "cli/kctl/verbs/top.h"
 #include "cli/print/grid.h"
 #include "cli/print/human.h"
-#include "cli/print/ink.h"
+#include "cli/print/terminal_colour.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -115,7 +115,8 @@ top_run(struct kctl *kctl,
 {
     const struct top_options *o = options;
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    CLEANUP(grid_freep) struct grid *grid = grid_new(ink_is_wanted());
+    CLEANUP(grid_freep)
+    struct grid *grid = grid_new(terminal_colour_is_wanted());
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     struct resources wanted;
     struct top_query question = {

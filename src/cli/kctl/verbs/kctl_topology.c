@@ -9,10 +9,10 @@
 #include "cli/kctl/input/resource.h"
 #include "cli/kctl/output/node_summary.h"
 #include "cli/kctl/verbs/command.h"
-#include "cli/print/floorplan.h"
 #include "cli/print/human.h"
-#include "cli/print/ink.h"
-#include "cli/print/picture.h"
+#include "cli/print/terminal_colour.h"
+#include "cli/print/topology_svg.h"
+#include "cli/print/topology_text.h"
 #include "lib/api/node/topology.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -55,7 +55,7 @@ struct view {
     struct arena *arena;
     const struct topology *topology;
     struct json *pods; /* those that hold something there */
-    struct picture_tenant *tenants;
+    struct topology_tenant *tenants;
     size_t n_tenants;
 };
 
@@ -95,7 +95,7 @@ memory_of(struct view *v, const struct json *pod)
 static void
 add_tenant(struct view *v, struct json *pod)
 {
-    struct picture_tenant *tenant = &v->tenants[v->n_tenants++];
+    struct topology_tenant *tenant = &v->tenants[v->n_tenants++];
     const struct json *devices =
         json_get_path(pod, "status.allocation.devices");
     const char **names =
@@ -104,7 +104,7 @@ add_tenant(struct view *v, struct json *pod)
     json_append(v->arena, v->pods, pod);
     for (uint32_t i = 0; i < json_count(devices); i++)
         names[i] = json_text(json_at(devices, i));
-    *tenant = (struct picture_tenant){
+    *tenant = (struct topology_tenant){
         .cpus = cpus_of(pod, "status.allocation.cpus"),
         .withheld = cpus_of(pod, "status.allocation.withheld"),
         .memory = memory_of(v, pod),
@@ -164,7 +164,7 @@ find_tenants(struct kctl *kctl,
         return r;
     v->pods = json_array(v->arena);
     v->tenants = arena_new_array(v->arena,
-                                 struct picture_tenant,
+                                 struct topology_tenant,
                                  json_count(pods) + json_count(remnants) + 1);
     sorted = arena_new_array(v->arena, struct json *, json_count(pods) + 1);
     for (uint32_t i = 0; i < json_count(pods); i++)
@@ -198,7 +198,7 @@ add_title(struct strbuf *out, const char *name, const struct topology *t)
 static void
 describe_tenant(struct strbuf *out,
                 const struct json *pod,
-                const struct picture_tenant *tenant)
+                const struct topology_tenant *tenant)
 {
     const char *user = json_get_text(json_get_path(pod, "metadata.annotations"),
                                      ANNOTATION_USER);
@@ -267,9 +267,16 @@ print(const struct view *v,
 {
     strbuf_printf(out, "%s\n", title);
     node_summary_reserved_cpus(topology, add_line, out);
-    picture_print(topology, v->tenants, v->n_tenants, ink_is_wanted(), out);
+    topology_text_print(topology,
+                        v->tenants,
+                        v->n_tenants,
+                        terminal_colour_is_wanted(),
+                        out);
     for (size_t i = 0; i < v->n_tenants; i++)
-        strbuf_printf(out, "%c  %s\n", picture_mark(i), v->tenants[i].label);
+        strbuf_printf(out,
+                      "%c  %s\n",
+                      topology_tenant_mark(i),
+                      v->tenants[i].label);
 }
 
 static int
@@ -308,11 +315,11 @@ draw(struct kctl *kctl,
     label_tenants(&view);
     add_title(&title, node->name, topology);
     if (svg != NULL)
-        floorplan_print(topology,
-                        title.text,
-                        view.tenants,
-                        view.n_tenants,
-                        &out);
+        topology_svg_print(topology,
+                           title.text,
+                           view.tenants,
+                           view.n_tenants,
+                           &out);
     else
         print(&view, title.text, topology, &out);
     return save(svg != NULL ? svg : "-", &out, err);

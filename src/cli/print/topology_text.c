@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/print/picture.h"
+#include "cli/print/topology_text.h"
 
 #include <string.h>
 
 #include "cli/print/human.h"
-#include "cli/print/ink.h"
+#include "cli/print/terminal_colour.h"
 #include "lib/api/node/topology.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
@@ -13,14 +13,14 @@
 
 struct drawing {
     const struct topology *t;
-    const struct picture_tenant *tenants;
+    const struct topology_tenant *tenants;
     size_t n_tenants;
     bool has_colours;
     struct strbuf *out;
 };
 
 char
-picture_mark(size_t tenant)
+topology_tenant_mark(size_t tenant)
 {
     static const char marks[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                 "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -29,9 +29,9 @@ picture_mark(size_t tenant)
 }
 
 size_t
-picture_tenant_of_device(const struct picture_tenant *tenants,
-                         size_t n_tenants,
-                         const char *device)
+topology_tenant_of_device(const struct topology_tenant *tenants,
+                          size_t n_tenants,
+                          const char *device)
 {
     for (size_t i = 0; i < n_tenants; i++)
         for (size_t d = 0; d < tenants[i].n_devices; d++)
@@ -41,9 +41,9 @@ picture_tenant_of_device(const struct picture_tenant *tenants,
 }
 
 int64_t
-picture_memory_held(const struct picture_tenant *tenants,
-                    size_t n_tenants,
-                    unsigned numa)
+topology_tenants_memory(const struct topology_tenant *tenants,
+                        size_t n_tenants,
+                        unsigned numa)
 {
     int64_t sum = 0;
 
@@ -54,20 +54,28 @@ picture_memory_held(const struct picture_tenant *tenants,
 }
 
 /* Neighbours differ; which colour is whose does not matter. */
-static enum ink
-ink_of_tenant(size_t tenant)
+static enum terminal_colour
+terminal_colour_of_tenant(size_t tenant)
 {
-    static const enum ink inks[] =
-        {INK_CYAN, INK_YELLOW, INK_GREEN, INK_MAGENTA, INK_BLUE, INK_RED};
+    static const enum terminal_colour colours[] = {COLOUR_CYAN,
+                                                   COLOUR_YELLOW,
+                                                   COLOUR_GREEN,
+                                                   COLOUR_MAGENTA,
+                                                   COLOUR_BLUE,
+                                                   COLOUR_RED};
 
-    return inks[tenant % ARRAY_SIZE(inks)];
+    return colours[tenant % ARRAY_SIZE(colours)];
 }
 
 static void
-draw_mark(const struct drawing *d, enum ink ink, char mark)
+draw_mark(const struct drawing *d, enum terminal_colour colour, char mark)
 {
-    if (d->has_colours && ink != INK_PLAIN)
-        strbuf_printf(d->out, "%s%c%s", ink_start(ink), mark, ink_end);
+    if (d->has_colours && colour != COLOUR_PLAIN)
+        strbuf_printf(d->out,
+                      "%s%c%s",
+                      terminal_colour_start(colour),
+                      mark,
+                      terminal_colour_end);
     else
         strbuf_add_char(d->out, mark);
 }
@@ -77,15 +85,15 @@ draw_pu(const struct drawing *d, unsigned pu)
 {
     for (size_t i = 0; i < d->n_tenants; i++) {
         if (bitset_has(&d->tenants[i].cpus, pu)) {
-            draw_mark(d, ink_of_tenant(i), picture_mark(i));
+            draw_mark(d, terminal_colour_of_tenant(i), topology_tenant_mark(i));
             return;
         }
         if (bitset_has(&d->tenants[i].withheld, pu)) {
-            draw_mark(d, ink_of_tenant(i), '-');
+            draw_mark(d, terminal_colour_of_tenant(i), '-');
             return;
         }
     }
-    draw_mark(d, INK_DIM, '.');
+    draw_mark(d, COLOUR_DIM, '.');
 }
 
 static bool
@@ -190,12 +198,14 @@ draw_devices(const struct drawing *d, unsigned numa, unsigned indent)
         if (device->numa != numa)
             continue;
         tenant =
-            picture_tenant_of_device(d->tenants, d->n_tenants, device->name);
+            topology_tenant_of_device(d->tenants, d->n_tenants, device->name);
         strbuf_printf(d->out, "%*s", (int)indent, "");
         if (tenant < d->n_tenants)
-            draw_mark(d, ink_of_tenant(tenant), picture_mark(tenant));
+            draw_mark(d,
+                      terminal_colour_of_tenant(tenant),
+                      topology_tenant_mark(tenant));
         else
-            draw_mark(d, INK_DIM, '.');
+            draw_mark(d, COLOUR_DIM, '.');
         strbuf_printf(d->out,
                       " %s (%s%s%s)\n",
                       device->name,
@@ -209,7 +219,7 @@ draw_devices(const struct drawing *d, unsigned numa, unsigned indent)
 static void
 draw_memory(const struct drawing *d, unsigned place)
 {
-    int64_t held = picture_memory_held(d->tenants, d->n_tenants, place);
+    int64_t held = topology_tenants_memory(d->tenants, d->n_tenants, place);
     int64_t left = (int64_t)d->t->numa[place].memory_bytes - held;
     char text[HUMAN_TEXT_SIZE];
 
@@ -281,11 +291,11 @@ draw_numas(const struct drawing *d, unsigned package, unsigned indent)
 }
 
 void
-picture_print(const struct topology *topology,
-              const struct picture_tenant *tenants,
-              size_t n_tenants,
-              bool has_colours,
-              struct strbuf *out)
+topology_text_print(const struct topology *topology,
+                    const struct topology_tenant *tenants,
+                    size_t n_tenants,
+                    bool has_colours,
+                    struct strbuf *out)
 {
     const struct drawing d = {
         .t = topology,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/connect/outage.h"
+#include "cli/connect/outage_notice.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #define LOOK_MS 250
 #define SAY_MS  1000
 
-struct outage {
+struct outage_notice {
     const struct informer *informer;
     const char *program;
     struct timer *timer;
@@ -23,7 +23,7 @@ struct outage {
 static void
 look(void *arg)
 {
-    struct outage *o = arg;
+    struct outage_notice *o = arg;
 
     if (!informer_is_cut_off(o->informer)) {
         if (o->is_said)
@@ -41,12 +41,12 @@ look(void *arg)
             o->program);
 }
 
-struct outage *
-outage_new(struct loop *loop,
-           const struct informer *informer,
-           const char *program)
+struct outage_notice *
+outage_notice_new(struct loop *loop,
+                  const struct informer *informer,
+                  const char *program)
 {
-    struct outage *o = xnew(struct outage);
+    struct outage_notice *o = xnew(struct outage_notice);
 
     o->informer = informer;
     o->program = program;
@@ -56,7 +56,7 @@ outage_new(struct loop *loop,
 }
 
 void
-outage_free(struct outage *o)
+outage_notice_free(struct outage_notice *o)
 {
     if (o == NULL)
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/print/harmless.h"
+#include "cli/print/sanitize_text.h"
 
 #include <stdbool.h>
 
@@ -35,7 +35,7 @@ is_invisible(const char *text)
 }
 
 char *
-harmless_dup(const char *text)
+sanitize_text_dup(const char *text)
 {
     char *copy = xstrdup(text != NULL ? text : "");
     char *out = copy;

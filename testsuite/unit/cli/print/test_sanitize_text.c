@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/print/harmless.h"
+#include "cli/print/sanitize_text.h"
 
 #include <check.h>
 
@@ -9,7 +9,7 @@
 START_TEST(nothing_that_a_terminal_obeys_is_left)
 {
     static const struct {
-        const char *text, *harmless;
+        const char *text, *sanitized;
     } cases[] = {
         {NULL, ""},
         {"", ""},
@@ -29,11 +29,11 @@ START_TEST(nothing_that_a_terminal_obeys_is_left)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        CLEANUP_FREE char *copy = harmless_dup(cases[i].text);
+        CLEANUP_FREE char *copy = sanitize_text_dup(cases[i].text);
 
-        ck_assert_str_eq(copy, cases[i].harmless);
+        ck_assert_str_eq(copy, cases[i].sanitized);
     }
 }
 END_TEST
 
-SUITE("harmless", nothing_that_a_terminal_obeys_is_left)
+SUITE("sanitize_text", nothing_that_a_terminal_obeys_is_left)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/connect/pass.h"
+#include "cli/connect/tls_access.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -108,11 +108,11 @@ in_base64(struct arena *arena, const char *text)
 }
 
 int
-pass_find_door(struct connection *c,
-               const char *host,
-               struct arena *arena,
-               struct pass_door *ret_door,
-               struct error *err)
+tls_access_find_endpoint(struct connection *c,
+                         const char *host,
+                         struct arena *arena,
+                         struct tls_endpoint *ret_endpoint,
+                         struct error *err)
 {
     struct json *answer;
     const char *cluster, *authority;
@@ -128,20 +128,20 @@ pass_find_door(struct connection *c,
         return error_set(err,
                          -EREMOTEIO,
                          "the controller does not say where it serves TLS");
-    ret_door->cluster = cluster;
-    ret_door->authority_base64 = in_base64(arena, authority);
-    ret_door->url = arena_printf(arena,
-                                 "https://%s:%" PRId64,
-                                 host != NULL ? host : host_of(c, arena),
-                                 port);
+    ret_endpoint->cluster = cluster;
+    ret_endpoint->authority_base64 = in_base64(arena, authority);
+    ret_endpoint->url = arena_printf(arena,
+                                     "https://%s:%" PRId64,
+                                     host != NULL ? host : host_of(c, arena),
+                                     port);
     return 0;
 }
 
 int
-pass_get_token(struct connection *c,
-               struct arena *arena,
-               struct pass_token *ret_token,
-               struct error *err)
+tls_access_get_token(struct connection *c,
+                     struct arena *arena,
+                     struct tls_access_token *ret_token,
+                     struct error *err)
 {
     struct json *answer;
     const char *sealed;
@@ -164,11 +164,11 @@ pass_get_token(struct connection *c,
 }
 
 int
-pass_make_metrics_token(struct connection *c,
-                        const char *name,
-                        struct arena *arena,
-                        const char **ret_token,
-                        struct error *err)
+tls_access_make_metrics_token(struct connection *c,
+                              const char *name,
+                              struct arena *arena,
+                              const char **ret_token,
+                              struct error *err)
 {
     struct json *answer;
     int r = ask(c,
@@ -189,10 +189,10 @@ pass_make_metrics_token(struct connection *c,
 }
 
 int
-pass_end_metrics_token(struct connection *c,
-                       const char *name,
-                       struct arena *arena,
-                       struct error *err)
+tls_access_end_metrics_token(struct connection *c,
+                             const char *name,
+                             struct arena *arena,
+                             struct error *err)
 {
     struct json *answer;
 

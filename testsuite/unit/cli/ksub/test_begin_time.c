@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/ksub/moment.h"
+#include "cli/ksub/begin_time.h"
 
 #include <check.h>
 #include <errno.h>
@@ -22,7 +22,7 @@ assert_moment(const char *text, const char *expected)
 
     setenv("TZ", "UTC", 1);
     tzset();
-    ck_assert_msg(moment_parse(text, NOW * 1000000, &us, NULL) == 0,
+    ck_assert_msg(begin_time_parse(text, NOW * 1000000, &us, NULL) == 0,
                   "'%s' is refused",
                   text);
     time_format(us, false, formatted);
@@ -110,7 +110,7 @@ START_TEST(what_is_no_moment_is_refused)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         int64_t us = 17;
 
-        ck_assert_msg(moment_parse(cases[i], NOW * 1000000, &us, NULL)
+        ck_assert_msg(begin_time_parse(cases[i], NOW * 1000000, &us, NULL)
                           == -EINVAL,
                       "'%s' was taken",
                       cases[i]);
@@ -119,7 +119,7 @@ START_TEST(what_is_no_moment_is_refused)
 }
 END_TEST
 
-SUITE("moment",
+SUITE("begin_time",
       a_moment_is_read_as_slurm_reads_it,
       a_time_of_day_that_has_passed_is_tomorrows,
       a_day_of_the_year_that_has_passed_is_next_years,

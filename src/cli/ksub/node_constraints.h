@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_choice.h - which nodes a job may run on: -p, -w, -x and -C
+/* node_constraints.h - which nodes a job may run on: -p, -w, -x and -C
  *
  * doc/decisions.md says which labels stand for partitions and features.
  *
@@ -13,7 +13,7 @@ struct json;
 struct submission;
 
 /* Adds nodeSelector and affinity to a pod's spec, as far as they are needed. */
-int node_choice(const struct submission *submission,
-                struct arena *arena,
-                struct json *spec,
-                struct error *err);
+int node_constraints_add(const struct submission *submission,
+                         struct arena *arena,
+                         struct json *spec,
+                         struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delivery.h - creates a Job on the controller exactly once
+/* job_submit.h - creates a Job on the controller exactly once
  *
  * Each submission has its own key. When the reply is lost, or the controller
  * says that it is not ready, ksub sends the same request with that key again
@@ -17,7 +17,7 @@ struct error;
 struct json;
 struct object;
 
-struct delivery {
+struct job_submit {
     struct client *client;
     const char *namespace;
     const struct json *job;
@@ -26,6 +26,6 @@ struct delivery {
 };
 
 /* The Job as the controller has it, yours to unref. */
-int delivery_run(const struct delivery *delivery,
-                 const struct object **ret_job,
-                 struct error *err);
+int job_submit_run(const struct job_submit *request,
+                   const struct object **ret_job,
+                   struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flow.h - places boxes beside each other, in lines of a given width
+/* svg_layout.h - places boxes beside each other, in lines of a given width
  *
  * Sizes and places are in pixels. It is plain data: set `left`, `x`, `y` and
  * `limit`, then place boxes.
@@ -8,20 +8,20 @@
  */
 #pragma once
 
-#define FLOW_GAP 4u /* between boxes */
+#define SVG_LAYOUT_GAP 4u /* between boxes */
 
-struct size {
+struct svg_size {
     unsigned width, height;
 };
 
-struct flow {
+struct svg_layout {
     unsigned left, x, y, line, most_width, limit;
 };
 
 /* Where the next box is, as x and y. */
-struct size flow_place(struct flow *f, struct size size);
+struct svg_size svg_layout_place(struct svg_layout *f, struct svg_size size);
 
 /* The next `count` boxes of that width stand in lines of as many each, as far
  * as that goes.
  */
-void flow_balance(struct flow *f, unsigned count, unsigned width);
+void svg_layout_balance(struct svg_layout *f, unsigned count, unsigned width);

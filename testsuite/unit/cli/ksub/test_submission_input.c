@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/ksub/intake.h"
+#include "cli/ksub/submission_input.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ add_word(const char *word)
 
 /* A script with this text, submitted with those words before its name. */
 static int
-take(struct intake *intake,
+take(struct submission_input *input,
      const char *script,
      const char *const *words,
      struct error *err)
@@ -47,51 +47,51 @@ take(struct intake *intake,
         add_word(*words);
     add_word(path);
     add_word("-argument");
-    return intake_read(intake, argc, argv, err);
+    return submission_input_read(input, argc, argv, err);
 }
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 START_TEST(the_command_line_wins_over_the_script_and_that_over_the_environment)
 {
-    CLEANUP_INTAKE struct intake intake;
+    CLEANUP_SUBMISSION_INPUT struct submission_input input;
 
     setenv("KSUB_NTASKS", "1", 1);
     setenv("KSUB_CPUS_PER_TASK", "1", 1);
     setenv("KSUB_MEM", "1G", 1);
     ck_assert_int_eq(
-        take(&intake, "#!/bin/sh\n#KSUB -n 2 -c 2\n", WORDS("-n", "3"), NULL),
+        take(&input, "#!/bin/sh\n#KSUB -n 2 -c 2\n", WORDS("-n", "3"), NULL),
         0);
 
-    ck_assert_int_eq(intake.submission.tasks, 3);
-    ck_assert_int_eq(intake.submission.cpus_per_task, 2);
-    ck_assert_int_eq(intake.submission.memory_bytes, INT64_C(1) << 30);
+    ck_assert_int_eq(input.submission.tasks, 3);
+    ck_assert_int_eq(input.submission.cpus_per_task, 2);
+    ck_assert_int_eq(input.submission.memory_bytes, INT64_C(1) << 30);
 }
 END_TEST
 
 START_TEST(what_is_behind_the_script_is_its_own)
 {
-    CLEANUP_INTAKE struct intake intake;
+    CLEANUP_SUBMISSION_INPUT struct submission_input input;
 
-    ck_assert_int_eq(take(&intake, "#!/bin/sh\n", NULL, NULL), 0);
+    ck_assert_int_eq(take(&input, "#!/bin/sh\n", NULL, NULL), 0);
 
-    ck_assert_str_eq(intake.submission.arguments[0], "-argument");
-    ck_assert_ptr_null(intake.submission.arguments[1]);
-    ck_assert_str_eq(submission_name(&intake.submission), "run.sh");
+    ck_assert_str_eq(input.submission.arguments[0], "-argument");
+    ck_assert_ptr_null(input.submission.arguments[1]);
+    ck_assert_str_eq(submission_name(&input.submission), "run.sh");
 }
 END_TEST
 
 START_TEST(a_flag_of_the_environment_may_say_no)
 {
-    CLEANUP_INTAKE struct intake intake;
+    CLEANUP_SUBMISSION_INPUT struct submission_input input;
 
     setenv("KSUB_EXCLUSIVE", "no", 1);
     setenv("KSUB_HOLD", "1", 1);
     setenv("KSUB_NO_SUCH_OPTION", "x", 1);
-    ck_assert_int_eq(take(&intake, "#!/bin/sh\n", NULL, NULL), 0);
+    ck_assert_int_eq(take(&input, "#!/bin/sh\n", NULL, NULL), 0);
 
-    ck_assert(!intake.submission.exclusive);
-    ck_assert(intake.submission.hold);
+    ck_assert(!input.submission.exclusive);
+    ck_assert(input.submission.hold);
 }
 END_TEST
 
@@ -101,33 +101,33 @@ START_TEST(directives_of_slurm_are_counted_or_read)
         "#!/bin/sh\n#SBATCH -n 4 -c 2\n#SBATCH -t 5\n#KSUB -n 6\n";
 
     {
-        CLEANUP_INTAKE struct intake intake;
+        CLEANUP_SUBMISSION_INPUT struct submission_input input;
 
-        ck_assert_int_eq(take(&intake, script, NULL, NULL), 0);
-        ck_assert_uint_eq(intake.n_foreign, 2);
-        ck_assert_int_eq(intake.submission.cpus_per_task, 0);
+        ck_assert_int_eq(take(&input, script, NULL, NULL), 0);
+        ck_assert_uint_eq(input.n_foreign, 2);
+        ck_assert_int_eq(input.submission.cpus_per_task, 0);
     }
     {
-        CLEANUP_INTAKE struct intake intake;
+        CLEANUP_SUBMISSION_INPUT struct submission_input input;
 
-        ck_assert_int_eq(take(&intake, script, WORDS("--sbatch"), NULL), 0);
-        ck_assert_uint_eq(intake.n_foreign, 0);
-        ck_assert_int_eq(intake.submission.cpus_per_task, 2);
-        ck_assert_int_eq(intake.submission.tasks, 6);
+        ck_assert_int_eq(take(&input, script, WORDS("--sbatch"), NULL), 0);
+        ck_assert_uint_eq(input.n_foreign, 0);
+        ck_assert_int_eq(input.submission.cpus_per_task, 2);
+        ck_assert_int_eq(input.submission.tasks, 6);
     }
 }
 END_TEST
 
 START_TEST(in_a_dry_run_the_output_is_a_form)
 {
-    CLEANUP_INTAKE struct intake intake;
+    CLEANUP_SUBMISSION_INPUT struct submission_input input;
 
     ck_assert_int_eq(
-        take(&intake, "#!/bin/sh\n", WORDS("--dry-run", "-o", "json"), NULL),
+        take(&input, "#!/bin/sh\n", WORDS("--dry-run", "-o", "json"), NULL),
         0);
 
-    ck_assert(intake.submission.json);
-    ck_assert_ptr_null(intake.submission.output);
+    ck_assert(input.submission.json);
+    ck_assert_ptr_null(input.submission.output);
 }
 END_TEST
 
@@ -164,10 +164,10 @@ START_TEST(a_mistake_is_refused_with_its_place)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        CLEANUP_INTAKE struct intake intake;
+        CLEANUP_SUBMISSION_INPUT struct submission_input input;
         struct error err = {0};
 
-        ck_assert_msg(take(&intake, cases[i].script, NULL, &err) < 0,
+        ck_assert_msg(take(&input, cases[i].script, NULL, &err) < 0,
                       "case %zu was taken",
                       i);
         ck_assert_msg(strstr(err.text, cases[i].words) != NULL,
@@ -193,22 +193,22 @@ START_TEST(signals_are_read_by_name_and_by_number)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        CLEANUP_INTAKE struct intake intake;
+        CLEANUP_SUBMISSION_INPUT struct submission_input input;
 
-        ck_assert_int_eq(take(&intake,
+        ck_assert_int_eq(take(&input,
                               "#!/bin/sh\n",
                               WORDS("--signal", cases[i].value),
                               NULL),
                          0);
-        ck_assert_str_eq(intake.submission.signal.name, cases[i].name);
-        ck_assert_int_eq(intake.submission.signal.seconds_before,
+        ck_assert_str_eq(input.submission.signal.name, cases[i].name);
+        ck_assert_int_eq(input.submission.signal.seconds_before,
                          cases[i].seconds);
-        ck_assert(intake.submission.signal.batch_only == cases[i].batch_only);
+        ck_assert(input.submission.signal.batch_only == cases[i].batch_only);
     }
 }
 END_TEST
 
-SUITE("intake",
+SUITE("submission_input",
       the_command_line_wins_over_the_script_and_that_over_the_environment,
       what_is_behind_the_script_is_its_own,
       a_flag_of_the_environment_may_say_no,

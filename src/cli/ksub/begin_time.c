@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/ksub/moment.h"
+#include "cli/ksub/begin_time.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #define DAY    INT64_C(86400)
 #define MOST   (INT64_C(36525) * DAY)
 
-struct moment {
+struct begin_time {
     struct tm tm; /* local; begins as today, 00:00 */
     bool has_date;
     bool has_time;
@@ -80,7 +80,7 @@ read_offset(const char *p, int64_t *ret_seconds)
      matched >= 0 && (text)[matched] == '\0')
 
 static bool
-set_date(struct moment *m, int year, int month, int day)
+set_date(struct begin_time *m, int year, int month, int day)
 {
     static const int days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
 
@@ -95,7 +95,7 @@ set_date(struct moment *m, int year, int month, int day)
 }
 
 static bool
-set_time(struct moment *m, int hour, int minute, int second)
+set_time(struct begin_time *m, int hour, int minute, int second)
 {
     if (m->has_time || hour < 0 || hour > 23 || minute < 0 || minute > 59
         || second < 0 || second > 59)
@@ -115,7 +115,7 @@ is_digits(const char *text, size_t length)
 
 /* A date without a year that has passed is next year's. */
 static bool
-set_day_of_year(struct moment *m, int month, int day)
+set_day_of_year(struct begin_time *m, int month, int day)
 {
     int year = m->tm.tm_year + 1900;
 
@@ -126,7 +126,7 @@ set_day_of_year(struct moment *m, int month, int day)
 }
 
 static bool
-read_date(struct moment *m, const char *word)
+read_date(struct begin_time *m, const char *word)
 {
     int matched = 0;
     int a = 0;
@@ -158,7 +158,7 @@ read_date(struct moment *m, const char *word)
 
 /* "am", "pm" or nothing; hours are of twelve then. */
 static bool
-set_half_day(struct moment *m,
+set_half_day(struct begin_time *m,
              int hour,
              int minute,
              int second,
@@ -176,7 +176,7 @@ set_half_day(struct moment *m,
 }
 
 static bool
-read_time(struct moment *m, const char *word)
+read_time(struct begin_time *m, const char *word)
 {
     static const struct {
         const char *name;
@@ -237,7 +237,7 @@ next_word(char **rest)
 }
 
 static bool
-read_words(struct moment *m, char *text)
+read_words(struct begin_time *m, char *text)
 {
     char *word;
     bool any = false;
@@ -256,7 +256,7 @@ parse_calendar(const char *text,
                time_t *ret_time,
                struct error *err)
 {
-    struct moment m = {0};
+    struct begin_time m = {0};
     char copy[64];
     time_t at;
 
@@ -279,10 +279,10 @@ parse_calendar(const char *text,
 }
 
 int
-moment_parse(const char *text,
-             int64_t now_us,
-             int64_t *ret_us,
-             struct error *err)
+begin_time_parse(const char *text,
+                 int64_t now_us,
+                 int64_t *ret_us,
+                 struct error *err)
 {
     int64_t offset = 0;
     time_t at = 0;

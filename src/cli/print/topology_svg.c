@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/print/floorplan.h"
+#include "cli/print/topology_svg.h"
 
 #include <string.h>
 
-#include "cli/print/flow.h"
 #include "cli/print/human.h"
-#include "cli/print/picture.h"
+#include "cli/print/svg_layout.h"
+#include "cli/print/topology_text.h"
 #include "lib/api/node/topology.h"
 #include "lib/base/bitset.h"
 #include "lib/base/macro.h"
@@ -13,7 +13,7 @@
 
 /* All in pixels. */
 #define CORE        24u
-#define GAP         FLOW_GAP
+#define GAP         SVG_LAYOUT_GAP
 #define PAD         10u
 #define LABEL       18u
 #define DEVICE      20u
@@ -28,10 +28,10 @@
 
 struct plan {
     const struct topology *t;
-    const struct picture_tenant *tenants;
+    const struct topology_tenant *tenants;
     size_t n_tenants;
-    struct size numa;   /* of the largest NUMA node: all are drawn so */
-    struct strbuf *out; /* NULL: only measure */
+    struct svg_size numa; /* of the largest NUMA node: all are drawn so */
+    struct strbuf *out;   /* NULL: only measure */
 };
 
 static void
@@ -75,7 +75,7 @@ static void
 draw_box(const struct plan *p,
          unsigned x,
          unsigned y,
-         struct size size,
+         struct svg_size size,
          const char *style)
 {
     if (p->out != NULL)
@@ -102,7 +102,7 @@ draw_thread(const struct plan *p,
             unsigned pu,
             unsigned x,
             unsigned y,
-            struct size size)
+            struct svg_size size)
 {
     const char *who = "free";
     bool is_idle = false;
@@ -144,7 +144,7 @@ draw_core(const struct plan *p, unsigned core, unsigned x, unsigned y)
     {
         unsigned from = CORE * i / count, to = CORE * (i + 1) / count;
 
-        draw_thread(p, pu, x + from, y, (struct size){to - from, CORE});
+        draw_thread(p, pu, x + from, y, (struct svg_size){to - from, CORE});
         if (from > 0)
             strbuf_printf(p->out,
                           "<path d=\"M%u %uv%u\" class=\"thread\"/>\n",
@@ -153,7 +153,7 @@ draw_core(const struct plan *p, unsigned core, unsigned x, unsigned y)
                           CORE);
         i++;
     }
-    draw_box(p, x, y, (struct size){CORE, CORE}, "core");
+    draw_box(p, x, y, (struct svg_size){CORE, CORE}, "core");
 }
 
 static unsigned
@@ -166,7 +166,7 @@ count_cores(const struct plan *p, const struct bitset *set)
     return count;
 }
 
-static struct size
+static struct svg_size
 lay_cores(const struct plan *p,
           const struct bitset *set,
           unsigned x,
@@ -174,39 +174,39 @@ lay_cores(const struct plan *p,
 {
     unsigned count = count_cores(p, set);
     unsigned wide = count > 32 ? 2 * CORES_WIDE : CORES_WIDE;
-    struct flow f = {
+    struct svg_layout f = {
         .left = x,
         .x = x,
         .y = y,
         .limit = wide * (CORE + GAP) - GAP,
     };
 
-    flow_balance(&f, count, CORE);
+    svg_layout_balance(&f, count, CORE);
     for (unsigned i = 0; i < p->t->n_cores; i++) {
-        struct size at;
+        struct svg_size at;
 
         if (!bitset_intersects(&p->t->cores[i].pus, set))
             continue;
-        at = flow_place(&f, (struct size){CORE, CORE});
+        at = svg_layout_place(&f, (struct svg_size){CORE, CORE});
         draw_core(p, i, at.width, at.height);
     }
-    return (struct size){f.most_width, f.y - y + f.line};
+    return (struct svg_size){f.most_width, f.y - y + f.line};
 }
 
 /* Caches */
 
-static struct size
+static struct svg_size
 lay_cache(const struct plan *p,
           const struct bitset *set,
           unsigned x,
           unsigned y)
 {
     struct plan measure = *p;
-    struct size inner, size;
+    struct svg_size inner, size;
 
     measure.out = NULL;
     inner = lay_cores(&measure, set, 0, 0);
-    size = (struct size){inner.width + 2 * GAP, inner.height + LABEL + GAP};
+    size = (struct svg_size){inner.width + 2 * GAP, inner.height + LABEL + GAP};
     draw_box(p, x, y, size, "l3");
     draw_text(p, x + GAP, y + LABEL - 5, "small", "L3");
     lay_cores(p, set, x + GAP, y + LABEL);
@@ -214,18 +214,22 @@ lay_cache(const struct plan *p,
 }
 
 static void
-place_cache(const struct plan *p, struct flow *f, const struct bitset *set)
+place_cache(const struct plan *p,
+            struct svg_layout *f,
+            const struct bitset *set)
 {
     struct plan measure = *p;
-    struct size at;
+    struct svg_size at;
 
     measure.out = NULL;
-    at = flow_place(f, lay_cache(&measure, set, 0, 0));
+    at = svg_layout_place(f, lay_cache(&measure, set, 0, 0));
     lay_cache(p, set, at.width, at.height);
 }
 
 static void
-balance_caches(const struct plan *p, struct flow *f, const struct bitset *set)
+balance_caches(const struct plan *p,
+               struct svg_layout *f,
+               const struct bitset *set)
 {
     struct plan measure = *p;
     unsigned count = 0, most = 0;
@@ -243,14 +247,16 @@ balance_caches(const struct plan *p, struct flow *f, const struct bitset *set)
         if (width > most)
             most = width;
     }
-    flow_balance(f, count, most);
+    svg_layout_balance(f, count, most);
 }
 
 static void
-place_caches(const struct plan *p, struct flow *f, const struct bitset *set)
+place_caches(const struct plan *p,
+             struct svg_layout *f,
+             const struct bitset *set)
 {
     struct bitset rest = *set;
-    struct size at, size;
+    struct svg_size at, size;
     struct plan measure = *p;
 
     balance_caches(p, f, set);
@@ -267,7 +273,7 @@ place_caches(const struct plan *p, struct flow *f, const struct bitset *set)
         return;
     measure.out = NULL;
     size = lay_cores(&measure, &rest, 0, 0);
-    at = flow_place(f, size);
+    at = svg_layout_place(f, size);
     lay_cores(p, &rest, at.width, at.height);
 }
 
@@ -278,9 +284,10 @@ draw_device(const struct plan *p,
             const struct topology_device *d,
             unsigned x,
             unsigned y,
-            struct size size)
+            struct svg_size size)
 {
-    size_t tenant = picture_tenant_of_device(p->tenants, p->n_tenants, d->name);
+    size_t tenant =
+        topology_tenant_of_device(p->tenants, p->n_tenants, d->name);
 
     if (p->out == NULL)
         return;
@@ -304,14 +311,15 @@ draw_device(const struct plan *p,
 }
 
 static void
-place_devices(const struct plan *p, struct flow *f, unsigned numa)
+place_devices(const struct plan *p, struct svg_layout *f, unsigned numa)
 {
     bool is_first = true;
 
     for (unsigned i = 0; i < p->t->n_devices; i++) {
         const struct topology_device *d = &p->t->devices[i];
-        struct size size = {(unsigned)strlen(d->name) * LETTER + 16, DEVICE};
-        struct size at;
+        struct svg_size size = {(unsigned)strlen(d->name) * LETTER + 16,
+                                DEVICE};
+        struct svg_size at;
 
         if (d->numa != numa)
             continue;
@@ -321,7 +329,7 @@ place_devices(const struct plan *p, struct flow *f, unsigned numa)
             f->line = 0;
         }
         is_first = false;
-        at = flow_place(f, size);
+        at = svg_layout_place(f, size);
         draw_device(p, d, at.width, at.height, size);
     }
 }
@@ -335,7 +343,7 @@ draw_memory(const struct plan *p, unsigned place, unsigned x, unsigned y)
     const uint64_t all = p->t->numa[place].memory_bytes;
     uint64_t before = 0;
 
-    draw_box(p, x, y, (struct size){BAR, BAR_HEIGHT}, "memory");
+    draw_box(p, x, y, (struct svg_size){BAR, BAR_HEIGHT}, "memory");
     for (size_t i = 0; i < p->n_tenants && all > 0; i++) {
         uint64_t bytes = p->tenants[i].memory != NULL
                              ? (uint64_t)p->tenants[i].memory[place]
@@ -371,7 +379,7 @@ draw_numa_label(const struct plan *p, unsigned place, unsigned x, unsigned y)
 {
     const struct topology_numa *numa = &p->t->numa[place];
     CLEANUP_STRBUF struct strbuf label = STRBUF_INIT;
-    int64_t held = picture_memory_held(p->tenants, p->n_tenants, place);
+    int64_t held = topology_tenants_memory(p->tenants, p->n_tenants, place);
     int64_t left = (int64_t)numa->memory_bytes - held;
     char memory[HUMAN_TEXT_SIZE];
 
@@ -396,10 +404,10 @@ draw_numa_label(const struct plan *p, unsigned place, unsigned x, unsigned y)
     return (unsigned)label.length * WIDE_LETTER + BAR;
 }
 
-static struct size
+static struct svg_size
 lay_numa_inside(const struct plan *p, unsigned place, unsigned x, unsigned y)
 {
-    struct flow f = {
+    struct svg_layout f = {
         .left = x + PAD,
         .x = x + PAD,
         .y = y + LABEL + GAP,
@@ -409,20 +417,20 @@ lay_numa_inside(const struct plan *p, unsigned place, unsigned x, unsigned y)
 
     place_caches(p, &f, &p->t->numa[place].pus);
     place_devices(p, &f, place);
-    return (struct size){
+    return (struct svg_size){
         (f.most_width > label ? f.most_width : label) + 2 * PAD,
         f.y - y + f.line + PAD,
     };
 }
 
 /* The largest of all. */
-static struct size
+static struct svg_size
 measure_numas(const struct plan *p)
 {
-    struct size most = {0};
+    struct svg_size most = {0};
 
     for (unsigned i = 0; i < p->t->n_numa; i++) {
-        struct size size = lay_numa_inside(p, i, 0, 0);
+        struct svg_size size = lay_numa_inside(p, i, 0, 0);
 
         if (size.width > most.width)
             most.width = size.width;
@@ -434,33 +442,33 @@ measure_numas(const struct plan *p)
 
 /* Those of one package, or of none in particular. */
 static void
-place_numas(const struct plan *p, struct flow *f, unsigned package)
+place_numas(const struct plan *p, struct svg_layout *f, unsigned package)
 {
     unsigned count = 0;
 
     for (unsigned i = 0; i < p->t->n_numa; i++)
         count += p->t->numa[i].package == package;
-    flow_balance(f, count, p->numa.width);
+    svg_layout_balance(f, count, p->numa.width);
     for (unsigned i = 0; i < p->t->n_numa; i++) {
-        struct size at;
+        struct svg_size at;
 
         if (p->t->numa[i].package != package)
             continue;
-        at = flow_place(f, p->numa);
+        at = svg_layout_place(f, p->numa);
         draw_box(p, at.width, at.height, p->numa, "numa");
         if (p->out != NULL)
             lay_numa_inside(p, i, at.width, at.height);
     }
 }
 
-static struct size
+static struct svg_size
 lay_package_inside(const struct plan *p,
                    unsigned package,
                    unsigned x,
                    unsigned y)
 {
     CLEANUP_STRBUF struct strbuf label = STRBUF_INIT;
-    struct flow f = {
+    struct svg_layout f = {
         .left = x + PAD,
         .x = x + PAD,
         .y = y + LABEL + GAP,
@@ -470,17 +478,17 @@ lay_package_inside(const struct plan *p,
     strbuf_printf(&label, "package %u", package);
     draw_text(p, x + PAD, y + LABEL - 3, "label", label.text);
     place_numas(p, &f, package);
-    return (struct size){
+    return (struct svg_size){
         (f.most_width > 80 ? f.most_width : 80) + 2 * PAD,
         f.y - y + f.line + PAD,
     };
 }
 
-static struct size
+static struct svg_size
 lay_package(const struct plan *p, unsigned package, unsigned x, unsigned y)
 {
     struct plan measure = *p;
-    struct size size;
+    struct svg_size size;
 
     measure.out = NULL;
     size = lay_package_inside(&measure, package, x, y);
@@ -513,20 +521,21 @@ draw_legend(const struct plan *p, unsigned x, unsigned y)
 }
 
 /* Packages below each other, what belongs to none, then the legend. */
-static struct size
+static struct svg_size
 lay_page(const struct plan *p)
 {
     unsigned y = PAD + LABEL + GAP, width = 0;
-    struct flow loose;
+    struct svg_layout loose;
 
     for (unsigned i = 0; i < p->t->n_packages; i++) {
-        struct size size = lay_package(p, i, PAD, y);
+        struct svg_size size = lay_package(p, i, PAD, y);
 
         if (size.width > width)
             width = size.width;
         y += size.height + GAP;
     }
-    loose = (struct flow){.left = PAD, .x = PAD, .y = y, .limit = PAGE_WIDTH};
+    loose =
+        (struct svg_layout){.left = PAD, .x = PAD, .y = y, .limit = PAGE_WIDTH};
     place_numas(p, &loose, TOPOLOGY_NONE);
     place_devices(p, &loose, TOPOLOGY_NONE);
     if (loose.most_width > width)
@@ -544,15 +553,15 @@ lay_page(const struct plan *p)
               "small",
               "white: free; pale: kept idle for the job; grey: the system's; "
               "bars: memory");
-    return (struct size){width + 2 * PAD, y + PAD};
+    return (struct svg_size){width + 2 * PAD, y + PAD};
 }
 
 void
-floorplan_print(const struct topology *topology,
-                const char *title,
-                const struct picture_tenant *tenants,
-                size_t n_tenants,
-                struct strbuf *out)
+topology_svg_print(const struct topology *topology,
+                   const char *title,
+                   const struct topology_tenant *tenants,
+                   size_t n_tenants,
+                   struct strbuf *out)
 {
     struct plan p = {
         .t = topology,
@@ -560,7 +569,7 @@ floorplan_print(const struct topology *topology,
         .n_tenants = n_tenants,
     };
     unsigned title_width = (unsigned)strlen(title) * WIDE_LETTER + 2 * PAD;
-    struct size page;
+    struct svg_size page;
 
     p.numa = measure_numas(&p);
     page = lay_page(&p);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/print/floorplan.h"
+#include "cli/print/topology_svg.h"
 
 #include <check.h>
 #include <string.h>
 
-#include "cli/print/picture.h"
+#include "cli/print/topology_text.h"
 #include "lib/api/node/topology.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -53,7 +53,7 @@ START_TEST(every_core_has_its_rectangle_in_its_box)
     CLEANUP(topology_freep) struct topology *t = machine();
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
-    floorplan_print(t, "node x", NULL, 0, &out);
+    topology_svg_print(t, "node x", NULL, 0, &out);
 
     ck_assert_uint_eq(count(&out, "class=\"core\""), 8);
     ck_assert_uint_eq(count(&out, "class=\"l3\""), 2);
@@ -71,7 +71,7 @@ START_TEST(tenants_colour_what_they_have)
     static const char *const devices[] = {"gpu0"};
     CLEANUP(topology_freep) struct topology *t = machine();
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
-    struct picture_tenant tenants[2] = {
+    struct topology_tenant tenants[2] = {
         {.label = "a/job-1", .devices = devices, .n_devices = 1},
         {.label = "b/job-2"},
     };
@@ -80,7 +80,7 @@ START_TEST(tenants_colour_what_they_have)
     bitset_add(&tenants[0].cpus, 8);
     bitset_add(&tenants[1].cpus, 2);
     bitset_add(&tenants[1].withheld, 10);
-    floorplan_print(t, "node x", tenants, 2, &out);
+    topology_svg_print(t, "node x", tenants, 2, &out);
 
     ck_assert_uint_eq(count(&out, ": a/job-1</title>"), 2);
     ck_assert_uint_eq(count(&out, ": b/job-2</title>"), 1);
@@ -97,12 +97,12 @@ START_TEST(memory_is_a_bar_of_who_has_it)
     static const int64_t too_much[] = {INT64_C(1) << 40, 1, 0};
     CLEANUP(topology_freep) struct topology *t = machine();
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
-    const struct picture_tenant tenants[] = {
+    const struct topology_tenant tenants[] = {
         {.label = "a/job-1", .memory = mine},
         {.label = "b/job-2", .memory = too_much},
     };
 
-    floorplan_print(t, "node x", tenants, 2, &out);
+    topology_svg_print(t, "node x", tenants, 2, &out);
 
     ck_assert_uint_eq(count(&out, "class=\"memory\""), t->n_numa);
     ck_assert_uint_eq(count(&out, "<title>1Gi of memory: a/job-1</title>"), 1);
@@ -115,10 +115,10 @@ START_TEST(names_cannot_break_the_picture)
 {
     CLEANUP(topology_freep) struct topology *t = machine();
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
-    struct picture_tenant tenant = {.label = "\"x\"><script>"};
+    struct topology_tenant tenant = {.label = "\"x\"><script>"};
 
     bitset_add(&tenant.cpus, 0);
-    floorplan_print(t, "a & <b>", &tenant, 1, &out);
+    topology_svg_print(t, "a & <b>", &tenant, 1, &out);
 
     ck_assert_uint_eq(count(&out, "<script>"), 0);
     ck_assert_uint_eq(count(&out, "&quot;x&quot;&gt;&lt;script&gt;"), 2);
@@ -127,7 +127,7 @@ START_TEST(names_cannot_break_the_picture)
 }
 END_TEST
 
-SUITE("floorplan",
+SUITE("topology_svg",
       every_core_has_its_rectangle_in_its_box,
       tenants_colour_what_they_have,
       memory_is_a_bar_of_who_has_it,

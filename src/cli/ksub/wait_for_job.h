@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* follow.h - wait for the end of a job: ksub --wait
+/* wait_for_job.h - wait for the end of a job: ksub --wait
  *
  * Thread: the main one.
  */
@@ -13,7 +13,7 @@ struct object;
  * its exit code (128 and the signal's number when it was killed by one, 1
  * when it ended without one). -ECANCELED: it was deleted.
  */
-int follow_job(struct client *client,
-               const struct object *job,
-               int *ret_exit_code,
-               struct error *err);
+int wait_for_job(struct client *client,
+                 const struct object *job,
+                 int *ret_exit_code,
+                 struct error *err);

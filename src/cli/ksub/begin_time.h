@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* moment.h - the times at which a job may begin, as Slurm's users write them
+/* begin_time.h - the time when a job may begin, as Slurm's users write it
  *
  * "now+1hour", "now+90" (seconds), "16:00", "4:30pm", "noon", "midnight",
  * "teatime", "tomorrow", "2026-12-24", "2026-12-24T18:00", "12/24/26",
@@ -14,7 +14,7 @@
 
 struct error;
 
-int moment_parse(const char *text,
-                 int64_t now_us,
-                 int64_t *ret_us,
-                 struct error *err);
+int begin_time_parse(const char *text,
+                     int64_t now_us,
+                     int64_t *ret_us,
+                     struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/print/picture.h"
+#include "cli/print/topology_text.h"
 
 #include <check.h>
 #include <string.h>
@@ -38,7 +38,7 @@ START_TEST(each_core_shows_who_has_its_threads)
         "{\"name\":\"gpu1\",\"type\":\"gpu\",\"node\":1}]}");
     static const char *const gpus[] = {"gpu1"};
     static const int64_t memory[] = {INT64_C(1) << 30, 0};
-    struct picture_tenant tenants[2] = {0};
+    struct topology_tenant tenants[2] = {0};
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
     tenants[0].memory = memory;
@@ -49,7 +49,7 @@ START_TEST(each_core_shows_who_has_its_threads)
     bitset_add(&tenants[0].cpus, 8);
     bitset_add(&tenants[1].cpus, 2);
     bitset_add(&tenants[1].withheld, 10);
-    picture_print(topology, tenants, 2, false, &out);
+    topology_text_print(topology, tenants, 2, false, &out);
 
     ck_assert_str_eq(out.text,
                      "package 0\n"
@@ -76,7 +76,7 @@ START_TEST(dies_shared_caches_and_kinds_of_memory_are_shown)
         "{\"node\":2,\"kind\":\"HBM\",\"package\":0,\"memory\":\"1Gi\"}]}");
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
-    picture_print(topology, NULL, 0, false, &out);
+    topology_text_print(topology, NULL, 0, false, &out);
 
     ck_assert_str_eq(out.text,
                      "package 0\n"
@@ -92,15 +92,15 @@ END_TEST
 
 START_TEST(tenants_have_marks_as_long_as_there_are_letters)
 {
-    ck_assert_int_eq(picture_mark(0), 'A');
-    ck_assert_int_eq(picture_mark(26), 'a');
-    ck_assert_int_eq(picture_mark(61), '9');
-    ck_assert_int_eq(picture_mark(62), '*');
-    ck_assert_int_eq(picture_mark(100000), '*');
+    ck_assert_int_eq(topology_tenant_mark(0), 'A');
+    ck_assert_int_eq(topology_tenant_mark(26), 'a');
+    ck_assert_int_eq(topology_tenant_mark(61), '9');
+    ck_assert_int_eq(topology_tenant_mark(62), '*');
+    ck_assert_int_eq(topology_tenant_mark(100000), '*');
 }
 END_TEST
 
-SUITE("picture",
+SUITE("topology_text",
       each_core_shows_who_has_its_threads,
       dies_shared_caches_and_kinds_of_memory_are_shown,
       tenants_have_marks_as_long_as_there_are_letters)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/ksub/delivery.h"
+#include "cli/ksub/job_submit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ print_warnings(const struct errand *errand)
 
 /* One attempt. An answer without the job in it is as good as none. */
 static int
-send_once(const struct delivery *d,
+send_once(const struct job_submit *d,
           const char *key,
           struct errand *errand,
           struct error *err)
@@ -89,7 +89,7 @@ send_once(const struct delivery *d,
 }
 
 static int
-say_doubt(const struct delivery *d, int r, struct error *err)
+say_doubt(const struct job_submit *d, int r, struct error *err)
 {
     if (d->dry_run)
         return r;
@@ -100,9 +100,9 @@ say_doubt(const struct delivery *d, int r, struct error *err)
 }
 
 int
-delivery_run(const struct delivery *d,
-             const struct object **ret_job,
-             struct error *err)
+job_submit_run(const struct job_submit *d,
+               const struct object **ret_job,
+               struct error *err)
 {
     const int64_t began = clock_monotonic_us(&clock_system);
     const int64_t until = began + d->patience_ms * 1000;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* intake.h - reads a submission and its script from a command line
+/* submission_input.h - reads a submission and its script from a command line
  *
  * The script's text is read once, here. Options come from the environment,
  * then from the directives of the script, then from the command line; a later
@@ -15,21 +15,23 @@
 struct arena;
 struct error;
 
-struct intake {
+struct submission_input {
     struct submission submission;
     struct arena *arena; /* what the submission borrows from */
     struct strbuf script;
     unsigned n_foreign; /* #SBATCH lines that were not read */
 };
 
-void intake_fini(struct intake *intake);
-#define CLEANUP_INTAKE CLEANUP(intake_fini)
+void submission_input_fini(struct submission_input *input);
+#define CLEANUP_SUBMISSION_INPUT CLEANUP(submission_input_fini)
 
 /* Read: does not return after --help, --version or an option that is wrong on
  * the command line. Errors name the script and the line.
  */
-int
-intake_read(struct intake *intake, int argc, char **argv, struct error *err);
+int submission_input_read(struct submission_input *input,
+                          int argc,
+                          char **argv,
+                          struct error *err);
 
 /* The script's name as errors show it. */
-const char *intake_script_name(const struct submission *submission);
+const char *submission_input_script_name(const struct submission *submission);

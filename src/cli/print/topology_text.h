@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* picture.h - a node's packages, NUMA nodes, caches and cores, and who has
- * which, in text
+/* topology_text.h - draws a node in text: its packages, NUMA nodes, caches and
+ * cores, and who has which
  *
  *   package 0
  *     NUMA node 0   64Gi   4 of 8 cores free
@@ -24,30 +24,30 @@
 struct strbuf;
 struct topology;
 
-struct picture_tenant {
+struct topology_tenant {
     struct bitset cpus;
     struct bitset withheld;
-    const char *label;     /* for floorplan.h; or NULL */
+    const char *label;     /* for topology_svg.h; or NULL */
     const int64_t *memory; /* bytes, by place of NUMA node; or NULL */
     const char *const *devices;
     size_t n_devices;
 };
 
 /* The one that has the device, or the number of tenants. */
-size_t picture_tenant_of_device(const struct picture_tenant *tenants,
-                                size_t n_tenants,
-                                const char *device);
+size_t topology_tenant_of_device(const struct topology_tenant *tenants,
+                                 size_t n_tenants,
+                                 const char *device);
 
 /* Bytes of that NUMA node, by place, that tenants have. */
-int64_t picture_memory_held(const struct picture_tenant *tenants,
-                            size_t n_tenants,
-                            unsigned numa);
+int64_t topology_tenants_memory(const struct topology_tenant *tenants,
+                                size_t n_tenants,
+                                unsigned numa);
 
 /* The mark of the i-th tenant: A to Z, a to z, 0 to 9, then '*'. */
-char picture_mark(size_t tenant);
+char topology_tenant_mark(size_t tenant);
 
-void picture_print(const struct topology *topology,
-                   const struct picture_tenant *tenants,
-                   size_t n_tenants,
-                   bool has_colours,
-                   struct strbuf *out);
+void topology_text_print(const struct topology *topology,
+                         const struct topology_tenant *tenants,
+                         size_t n_tenants,
+                         bool has_colours,
+                         struct strbuf *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/ksub/node_choice.h"
+#include "cli/ksub/node_constraints.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -238,10 +238,10 @@ add_affinity(const struct wish *w, struct json *spec)
 }
 
 int
-node_choice(const struct submission *s,
-            struct arena *arena,
-            struct json *spec,
-            struct error *err)
+node_constraints_add(const struct submission *s,
+                     struct arena *arena,
+                     struct json *spec,
+                     struct error *err)
 {
     struct wish w = {
         .arena = arena,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/ksub/choices.h"
+#include "cli/ksub/ksub_options.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "cli/ksub/accelerators.h"
+#include "cli/ksub/begin_time.h"
 #include "cli/ksub/duration.h"
 #include "cli/ksub/memory_size.h"
-#include "cli/ksub/moment.h"
 #include "cli/ksub/output_path.h"
 #include "cli/ksub/submission.h"
 #include "cli/ksub/warning_signal.h"
@@ -75,10 +75,10 @@ set_begin(const struct option_spec *option,
     struct submission *s = target;
 
     (void)option;
-    return moment_parse(value,
-                        clock_real_us(&clock_system),
-                        &s->begin_at_us,
-                        err);
+    return begin_time_parse(value,
+                            clock_real_us(&clock_system),
+                            &s->begin_at_us,
+                            err);
 }
 
 static int
@@ -606,7 +606,7 @@ static const struct option_spec rows[] = {
      PLACE(wrapped)},
 };
 
-const struct option_table choices = {
+const struct option_table ksub_options = {
     .name = "ksub",
     .usage = "[OPTION]... SCRIPT [ARGUMENT]...\n"
              "[OPTION]... < SCRIPT\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* harmless.h - other people's text, made safe for this terminal
+/* sanitize_text.h - other people's text, made safe for this terminal
  *
  * Names of jobs, messages and their like can contain anything. Characters that
  * move the cursor, change colours or make a terminal answer become question
@@ -15,4 +15,4 @@
 #include "lib/base/macro.h"
 
 /* A copy; NULL: of nothing. free() it. */
-char *harmless_dup(const char *text) MUST_USE;
+char *sanitize_text_dup(const char *text) MUST_USE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* floorplan.h - an SVG picture of a node and of who has which part
+/* topology_svg.h - an SVG picture of a node and of who has which part
  *
  * Each core is a rectangle inside its L3 cache, NUMA node and package, with one
  * field for each hardware thread: filled with its tenant's colour, striped when
@@ -12,12 +12,12 @@
 
 #include <stddef.h>
 
-struct picture_tenant;
+struct topology_tenant;
 struct strbuf;
 struct topology;
 
-void floorplan_print(const struct topology *topology,
-                     const char *title,
-                     const struct picture_tenant *tenants,
-                     size_t n_tenants,
-                     struct strbuf *out);
+void topology_svg_print(const struct topology *topology,
+                        const char *title,
+                        const struct topology_tenant *tenants,
+                        size_t n_tenants,
+                        struct strbuf *out);

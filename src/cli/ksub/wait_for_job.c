@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/ksub/follow.h"
+#include "cli/ksub/wait_for_job.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "cli/connect/outage.h"
+#include "cli/connect/outage_notice.h"
 #include "lib/api/job/job.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -17,7 +17,7 @@
 #include "lib/client/informer.h"
 #include "lib/loop/loop.h"
 
-struct follow {
+struct job_wait {
     struct loop *loop;
     const struct object *first; /* as it was submitted */
     struct informer *informer;
@@ -47,14 +47,14 @@ exit_code_of(const struct job *job)
 }
 
 static bool
-is_ours(const struct follow *f, const struct object *object)
+is_ours(const struct job_wait *f, const struct object *object)
 {
     return object->meta->uid == NULL || f->first->meta->uid == NULL
            || strcmp(object->meta->uid, f->first->meta->uid) == 0;
 }
 
 static void
-finish(struct follow *f)
+finish(struct job_wait *f)
 {
     f->has_ended = true;
     loop_stop(f->loop);
@@ -65,7 +65,7 @@ job_changed(const struct object *old_object,
             const struct object *new_object,
             void *context)
 {
-    struct follow *f = context;
+    struct job_wait *f = context;
     const struct object *object = new_object != NULL ? new_object : old_object;
 
     if (f->has_ended || !is_ours(f, object))
@@ -83,7 +83,7 @@ job_changed(const struct object *old_object,
 static void
 job_listed(void *context)
 {
-    struct follow *f = context;
+    struct job_wait *f = context;
     const struct meta *meta = f->first->meta;
 
     if (!f->has_ended
@@ -94,15 +94,15 @@ job_listed(void *context)
 }
 
 int
-follow_job(struct client *client,
-           const struct object *job,
-           int *ret_exit_code,
-           struct error *err)
+wait_for_job(struct client *client,
+             const struct object *job,
+             int *ret_exit_code,
+             struct error *err)
 {
     CLEANUP_FREE char *selector =
         xasprintf("metadata.name=%s", job->meta->name);
-    struct follow f = {.loop = client->loop, .first = job};
-    struct outage *outage;
+    struct job_wait f = {.loop = client->loop, .first = job};
+    struct outage_notice *outage;
     const struct informer_settings settings = {
         .client = client,
         .kind = &job_kind,
@@ -114,9 +114,9 @@ follow_job(struct client *client,
     };
 
     f.informer = informer_new(&settings);
-    outage = outage_new(client->loop, f.informer, "ksub");
+    outage = outage_notice_new(client->loop, f.informer, "ksub");
     loop_run(client->loop);
-    outage_free(outage);
+    outage_notice_free(outage);
     informer_free(f.informer);
     if (f.is_gone)
         return error_set(err,

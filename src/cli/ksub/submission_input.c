@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/ksub/intake.h"
+#include "cli/ksub/submission_input.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -7,8 +7,8 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "cli/ksub/choices.h"
 #include "cli/ksub/job_script.h"
+#include "cli/ksub/ksub_options.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
@@ -20,15 +20,15 @@
 #define VARIABLE "KSUB_"
 
 void
-intake_fini(struct intake *intake)
+submission_input_fini(struct submission_input *input)
 {
-    strbuf_fini(&intake->script);
-    arena_free(intake->arena);
-    memset(intake, 0, sizeof(*intake));
+    strbuf_fini(&input->script);
+    arena_free(input->arena);
+    memset(input, 0, sizeof(*input));
 }
 
 const char *
-intake_script_name(const struct submission *s)
+submission_input_script_name(const struct submission *s)
 {
     if (s->wrapped != NULL)
         return "--wrap";
@@ -38,9 +38,9 @@ intake_script_name(const struct submission *s)
 /* The script */
 
 static int
-wrap_command(struct intake *intake, struct error *err)
+wrap_command(struct submission_input *input, struct error *err)
 {
-    const struct submission *s = &intake->submission;
+    const struct submission *s = &input->submission;
 
     if (s->script_path != NULL)
         return error_set(err,
@@ -49,14 +49,14 @@ wrap_command(struct intake *intake, struct error *err)
                          s->script_path);
     if (s->wrapped[strspn(s->wrapped, " \t\n")] == '\0')
         return error_set(err, -EINVAL, "--wrap: the command is empty");
-    strbuf_printf(&intake->script,
+    strbuf_printf(&input->script,
                   "#!/bin/sh\n# Made by ksub --wrap.\n\n%s\n",
                   s->wrapped);
     return 0;
 }
 
 static int
-read_standard_input(struct intake *intake, struct error *err)
+read_standard_input(struct submission_input *input, struct error *err)
 {
     int r;
 
@@ -65,48 +65,49 @@ read_standard_input(struct intake *intake, struct error *err)
                          -EINVAL,
                          "no script: name one, give it on the standard "
                          "input, or use --wrap 'COMMAND'");
-    r = fd_read_all(STDIN_FILENO, JOB_SCRIPT_MAX + 1, &intake->script);
+    r = fd_read_all(STDIN_FILENO, JOB_SCRIPT_MAX + 1, &input->script);
     if (r < 0 && r != -EFBIG)
         return error_wrap(err, r, "reading the standard input");
     return 0; /* one that is too large is refused by the check */
 }
 
 static int
-read_script(struct intake *intake, struct error *err)
+read_script(struct submission_input *input, struct error *err)
 {
-    const struct submission *s = &intake->submission;
+    const struct submission *s = &input->submission;
     int r;
 
     if (s->wrapped != NULL)
-        return wrap_command(intake, err);
+        return wrap_command(input, err);
     if (s->script_path == NULL)
-        r = read_standard_input(intake, err);
+        r = read_standard_input(input, err);
     else
-        r = file_read(s->script_path, JOB_SCRIPT_MAX + 1, &intake->script, err);
+        r = file_read(s->script_path, JOB_SCRIPT_MAX + 1, &input->script, err);
     if (r < 0)
         return r;
-    r = job_script_check(intake->script.text, intake->script.length, err);
-    return r < 0 ? error_wrap(err, r, "%s", intake_script_name(s)) : 0;
+    r = job_script_check(input->script.text, input->script.length, err);
+    return r < 0 ? error_wrap(err, r, "%s", submission_input_script_name(s))
+                 : 0;
 }
 
 /* Options from elsewhere than the command line. The words become an argv. */
 static int
-apply_words(struct intake *intake,
+apply_words(struct submission_input *input,
             char **words,
             size_t count,
             struct error *err)
 {
-    char **argv = arena_new_array(intake->arena, char *, count + 2);
-    const char *wrapped = intake->submission.wrapped;
+    char **argv = arena_new_array(input->arena, char *, count + 2);
+    const char *wrapped = input->submission.wrapped;
     int operands = 0;
     int r;
 
-    argv[0] = arena_strdup(intake->arena, choices.name);
+    argv[0] = arena_strdup(input->arena, ksub_options.name);
     memcpy(argv + 1, words, count * sizeof(*words));
-    r = option_parse(&choices,
+    r = option_parse(&ksub_options,
                      (int)count + 1,
                      argv,
-                     &intake->submission,
+                     &input->submission,
                      &operands,
                      err);
     if (r < 0)
@@ -117,26 +118,25 @@ apply_words(struct intake *intake,
                          "--help and --version are for the command line");
     if (operands < (int)count + 1)
         return error_set(err, -EINVAL, "'%s' is not an option", argv[operands]);
-    if (intake->submission.wrapped != wrapped)
+    if (input->submission.wrapped != wrapped)
         return error_set(err, -EINVAL, "--wrap is for the command line");
     return 0;
 }
 
 static int
-apply_directives(struct intake *intake, const char *prefix, struct error *err)
+apply_directives(struct submission_input *input,
+                 const char *prefix,
+                 struct error *err)
 {
     struct job_script_reader reader;
     char **words = NULL;
     size_t count = 0;
     int r;
 
-    job_script_read(&reader,
-                    prefix,
-                    intake->script.text,
-                    intake->script.length);
-    while ((r = job_script_next(&reader, intake->arena, &words, &count, err))
+    job_script_read(&reader, prefix, input->script.text, input->script.length);
+    while ((r = job_script_next(&reader, input->arena, &words, &count, err))
            > 0) {
-        r = apply_words(intake, words, count, err);
+        r = apply_words(input, words, count, err);
         if (r < 0)
             break;
     }
@@ -144,25 +144,22 @@ apply_directives(struct intake *intake, const char *prefix, struct error *err)
         return error_wrap(err,
                           r,
                           "%s:%u: %s",
-                          intake_script_name(&intake->submission),
+                          submission_input_script_name(&input->submission),
                           reader.line,
                           prefix);
     return 0;
 }
 
 static unsigned
-count_directives(struct intake *intake, const char *prefix)
+count_directives(struct submission_input *input, const char *prefix)
 {
     struct job_script_reader reader;
     char **words;
     size_t count;
     unsigned n = 0;
 
-    job_script_read(&reader,
-                    prefix,
-                    intake->script.text,
-                    intake->script.length);
-    while (job_script_next(&reader, intake->arena, &words, &count, NULL) != 0)
+    job_script_read(&reader, prefix, input->script.text, input->script.length);
+    while (job_script_next(&reader, input->arena, &words, &count, NULL) != 0)
         n++;
     return n;
 }
@@ -171,15 +168,15 @@ count_directives(struct intake *intake, const char *prefix)
 static const struct option_spec *
 option_of_variable(const char *name, size_t length)
 {
-    for (size_t i = 0; i < choices.n_options; i++) {
-        const char *option = choices.options[i].name;
+    for (size_t i = 0; i < ksub_options.n_options; i++) {
+        const char *option = ksub_options.options[i].name;
         size_t n = 0;
 
         while (n < length && option[n] != '\0'
                && name[n] == (option[n] == '-' ? '_' : toupper(option[n])))
             n++;
         if (n == length && option[n] == '\0')
-            return &choices.options[i];
+            return &ksub_options.options[i];
     }
     return NULL;
 }
@@ -196,7 +193,9 @@ is_negative(const char *value)
 }
 
 static int
-apply_variable(struct intake *intake, const char *entry, struct error *err)
+apply_variable(struct submission_input *input,
+               const char *entry,
+               struct error *err)
 {
     const char *name = entry + sizeof(VARIABLE) - 1;
     const char *equals = strchr(name, '=');
@@ -210,24 +209,24 @@ apply_variable(struct intake *intake, const char *entry, struct error *err)
     if (option == NULL || strcmp(option->name, "wrap") == 0)
         return 0;
     if (option->argument != NULL)
-        word = arena_printf(intake->arena, "--%s=%s", option->name, equals + 1);
+        word = arena_printf(input->arena, "--%s=%s", option->name, equals + 1);
     else if (!is_negative(equals + 1))
-        word = arena_printf(intake->arena, "--%s", option->name);
+        word = arena_printf(input->arena, "--%s", option->name);
     else
         return 0;
-    r = apply_words(intake, &word, 1, err);
+    r = apply_words(input, &word, 1, err);
     return r < 0 ? error_wrap(err, r, "%.*s", (int)(equals - entry), entry) : 0;
 }
 
 static int
-apply_environment(struct intake *intake, struct error *err)
+apply_environment(struct submission_input *input, struct error *err)
 {
     for (char **entry = environ; *entry != NULL; entry++) {
         int r;
 
         if (strncmp(*entry, VARIABLE, sizeof(VARIABLE) - 1) != 0)
             continue;
-        r = apply_variable(intake, *entry, err);
+        r = apply_variable(input, *entry, err);
         if (r < 0)
             return r;
     }
@@ -238,26 +237,29 @@ apply_environment(struct intake *intake, struct error *err)
  * before it, and once more behind that.
  */
 static int
-read_options(struct intake *intake, int argc, char **argv, struct error *err)
+read_options(struct submission_input *input,
+             int argc,
+             char **argv,
+             struct error *err)
 {
-    struct submission *s = &intake->submission;
+    struct submission *s = &input->submission;
     const bool reads_foreign = s->sbatch;
     int operands = 0;
     int r;
 
     s->sbatch = false;
-    r = apply_environment(intake, err);
+    r = apply_environment(input, err);
     if (r < 0)
         return r;
     s->sbatch = s->sbatch || reads_foreign;
     if (s->sbatch)
-        r = apply_directives(intake, FOREIGN, err);
+        r = apply_directives(input, FOREIGN, err);
     else
-        intake->n_foreign = count_directives(intake, FOREIGN);
+        input->n_foreign = count_directives(input, FOREIGN);
     if (r == 0)
-        r = apply_directives(intake, OURS, err);
+        r = apply_directives(input, OURS, err);
     if (r == 0)
-        r = option_parse(&choices, argc, argv, s, &operands, err);
+        r = option_parse(&ksub_options, argc, argv, s, &operands, err);
     return r;
 }
 
@@ -273,17 +275,20 @@ take_format(struct submission *s)
 }
 
 int
-intake_read(struct intake *intake, int argc, char **argv, struct error *err)
+submission_input_read(struct submission_input *input,
+                      int argc,
+                      char **argv,
+                      struct error *err)
 {
     struct submission given = {0};
-    struct submission *s = &intake->submission;
+    struct submission *s = &input->submission;
     int operands;
     int r;
 
-    memset(intake, 0, sizeof(*intake));
-    strbuf_init(&intake->script);
-    intake->arena = arena_new(0);
-    operands = program_begin(&choices, argc, argv, &given);
+    memset(input, 0, sizeof(*input));
+    strbuf_init(&input->script);
+    input->arena = arena_new(0);
+    operands = program_begin(&ksub_options, argc, argv, &given);
     s->wrapped = given.wrapped;
     s->sbatch = given.sbatch;
     if (operands < argc) {
@@ -291,9 +296,9 @@ intake_read(struct intake *intake, int argc, char **argv, struct error *err)
             s->script_path = argv[operands];
         s->arguments = argv + operands + 1;
     }
-    r = read_script(intake, err);
+    r = read_script(input, err);
     if (r == 0)
-        r = read_options(intake, argc, argv, err);
+        r = read_options(input, argc, argv, err);
     if (r == 0)
         take_format(s);
     return r;

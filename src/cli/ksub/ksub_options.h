@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* choices.h - the options of ksub: one table for the command line, the
+/* ksub_options.h - the options of ksub: one table for the command line, the
  * directives of a script and the environment
  *
  * Each option sets a member of struct submission. Its error is the text that
@@ -11,4 +11,4 @@
 
 #include "lib/program/option.h"
 
-extern const struct option_table choices;
+extern const struct option_table ksub_options;

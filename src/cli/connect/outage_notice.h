@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* outage_notice.h - tells a waiting user that the controller does not answer
+ *
+ * An informer survives a restart of the controller by itself. After a second
+ * without the controller the user gets one line, and another when it is back.
+ *
+ * Thread: the loop's.
+ */
+#pragma once
+
+#include "lib/base/macro.h"
+
+struct informer;
+struct loop;
+struct outage_notice;
+
+/* Life. Program: whose line it is, "kctl: wait". All are borrowed. */
+void outage_notice_free(struct outage_notice *outage);
+struct outage_notice *outage_notice_new(struct loop *loop,
+                                        const struct informer *informer,
+                                        const char *program)
+    OWNED_BY(outage_notice_free);

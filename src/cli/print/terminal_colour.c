@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/print/terminal_colour.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/macro.h"
+
+const char terminal_colour_end[] = "\033[0m";
+
+bool
+terminal_colour_is_wanted(void)
+{
+    const char *terminal = getenv("TERM");
+    const char *refused = getenv("NO_COLOR");
+
+    return isatty(STDOUT_FILENO) && terminal != NULL
+           && strcmp(terminal, "dumb") != 0
+           && (refused == NULL || refused[0] == '\0');
+}
+
+const char *
+terminal_colour_start(enum terminal_colour colour)
+{
+    static const char *const sequences[] = {
+        [COLOUR_PLAIN] = "",
+        [COLOUR_BOLD] = "\033[1m",
+        [COLOUR_DIM] = "\033[2m",
+        [COLOUR_RED] = "\033[31m",
+        [COLOUR_GREEN] = "\033[32m",
+        [COLOUR_YELLOW] = "\033[33m",
+        [COLOUR_BLUE] = "\033[34m",
+        [COLOUR_MAGENTA] = "\033[35m",
+        [COLOUR_CYAN] = "\033[36m",
+    };
+
+    return sequences[colour];
+}
+
+/* A state may go on behind a comma: "Ready,SchedulingDisabled". */
+enum terminal_colour
+terminal_colour_of_state(const char *word)
+{
+    static const struct {
+        const char *word;
+        enum terminal_colour colour;
+    } states[] = {
+        {"Active", COLOUR_GREEN},     {"Bound", COLOUR_GREEN},
+        {"Complete", COLOUR_GREEN},   {"Completed", COLOUR_GREEN},
+        {"Ready", COLOUR_GREEN},      {"Running", COLOUR_GREEN},
+        {"Succeeded", COLOUR_GREEN},  {"Cancelled", COLOUR_RED},
+        {"Error", COLOUR_RED},        {"Evicted", COLOUR_RED},
+        {"Failed", COLOUR_RED},       {"NotReady", COLOUR_RED},
+        {"OOMKilled", COLOUR_RED},    {"Warning", COLOUR_RED},
+        {"Held", COLOUR_YELLOW},      {"Pending", COLOUR_YELLOW},
+        {"Suspended", COLOUR_YELLOW}, {"Terminating", COLOUR_YELLOW},
+        {"Unknown", COLOUR_YELLOW},
+    };
+    const size_t length = strcspn(word, ",");
+
+    for (size_t i = 0; i < ARRAY_SIZE(states); i++)
+        if (strlen(states[i].word) == length
+            && strncmp(states[i].word, word, length) == 0)
+            return word[length] == '\0' ? states[i].colour : COLOUR_YELLOW;
+    return COLOUR_PLAIN;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* terminal_colour.h - colours, where a terminal wants them
+ *
+ * They are off unless standard output is a terminal, TERM is not "dumb" and
+ * NO_COLOR is not set (no-color.org).
+ *
+ * Thread: any.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+enum terminal_colour {
+    COLOUR_PLAIN,
+    COLOUR_BOLD,
+    COLOUR_DIM,
+    COLOUR_RED,
+    COLOUR_GREEN,
+    COLOUR_YELLOW,
+    COLOUR_BLUE,
+    COLOUR_MAGENTA,
+    COLOUR_CYAN,
+};
+
+bool terminal_colour_is_wanted(void);
+
+/* The escape sequence, "" for plain; and the one that ends any of them. */
+const char *terminal_colour_start(enum terminal_colour colour);
+extern const char terminal_colour_end[];
+
+/* Of a word for a state: green what is well, red what failed, yellow what
+ * waits or is not known.
+ */
+enum terminal_colour terminal_colour_of_state(const char *word);
