@@ -16,7 +16,7 @@
 #include "controller/entrance.h"
 #include "controller/munge_check.h"
 #include "controller/reload.h"
-#include "controller/scheduler/kube_configuration.h"
+#include "controller/scheduler/config/kube_configuration.h"
 #include "controller/settings.h"
 #include "controller/site_policy.h"
 #include "controller/store/initialize.h"

@@ -7,12 +7,12 @@
 #include "controller/crew.h"
 #include "controller/election.h"
 #include "controller/lifecycle/lifecycle.h"
+#include "controller/scheduler/config/kube_configuration.h"
 #include "controller/scheduler/extenders/extender.h"
-#include "controller/scheduler/extenders/http_courier.h"
-#include "controller/scheduler/kube_configuration.h"
-#include "controller/scheduler/pacemaker.h"
+#include "controller/scheduler/extenders/http_transport.h"
+#include "controller/scheduler/informers.h"
 #include "controller/scheduler/scheduler.h"
-#include "controller/scheduler/taps.h"
+#include "controller/scheduler/scheduler_loop.h"
 #include "controller/settings.h"
 #include "controller/store/store.h"
 #include "lib/base/alloc.h"
@@ -31,9 +31,10 @@ struct scheduling {
     struct loop *loop;
     struct client *client;
     struct scheduler *scheduler;
-    struct taps *taps;
-    struct pacemaker *pacemaker;
-    struct courier *courier; /* to extenders, if there are any */
+    struct informers *informers;
+    struct scheduler_loop *scheduler_loop;
+    struct extender_transport
+        *extender_transport; /* to extenders, if there are any */
     struct election *election;
     bool leads;
 };
@@ -41,8 +42,8 @@ struct scheduling {
 static void
 start_if_ready(struct scheduling *s)
 {
-    if (s->leads && taps_has_synced(s->taps))
-        pacemaker_start(s->pacemaker, s->scheduler);
+    if (s->leads && informers_has_synced(s->informers))
+        scheduler_loop_start(s->scheduler_loop, s->scheduler);
 }
 
 /* The cache is warm before there is a leader. */
@@ -58,14 +59,14 @@ open_scheduler(struct scheduling *s)
         .client = s->client,
         .clock = &clock_system,
         .metrics = s->metrics,
-        .ready = pacemaker_ready,
-        .context = s->pacemaker,
+        .ready = scheduler_loop_ready,
+        .context = s->scheduler_loop,
         .initial_backoff_us = numbers.initial_backoff_us,
         .max_backoff_us = numbers.max_backoff_us,
         .assume_expire_us = s->settings->assume_expiry_us,
         .features = &s->settings->features,
         .extenders = kube_configuration_extenders(c),
-        .courier = s->courier,
+        .extender_transport = s->extender_transport,
     };
 
     settings.profiles = kube_configuration_profiles(c, &settings.n_profiles);
@@ -74,14 +75,14 @@ open_scheduler(struct scheduling *s)
         log_error("the scheduler cannot start: %s", err.text);
         abort(); /* the configuration was tried when it was read */
     }
-    s->taps = taps_new(s->scheduler, s->client, on_synced, s);
+    s->informers = informers_new(s->scheduler, s->client, on_synced, s);
 }
 
 static void
 close_scheduler(struct scheduling *s)
 {
-    pacemaker_stop(s->pacemaker);
-    taps_free(s->taps);
+    scheduler_loop_stop(s->scheduler_loop);
+    informers_free(s->informers);
     scheduler_free(s->scheduler);
 }
 
@@ -148,9 +149,9 @@ begin_scheduling(struct loop *loop, struct client *client, void *context)
 
     s->loop = loop;
     s->client = client;
-    s->pacemaker = pacemaker_new(loop, &clock_system);
+    s->scheduler_loop = scheduler_loop_new(loop, &clock_system);
     if (extenders->count > 0)
-        s->courier = http_courier_new(loop, extenders);
+        s->extender_transport = http_transport_new(loop, extenders);
     tell_warnings(c);
     open_scheduler(s);
     return s;
@@ -163,8 +164,8 @@ end_scheduling(void *room)
 
     election_free(s->election);
     close_scheduler(s);
-    pacemaker_free(s->pacemaker);
-    courier_free(s->courier);
+    scheduler_loop_free(s->scheduler_loop);
+    extender_transport_free(s->extender_transport);
     free(s);
 }
 

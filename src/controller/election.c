@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "controller/scheduler/kube_configuration.h"
+#include "controller/scheduler/config/kube_configuration.h"
 #include "controller/settings.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"

@@ -10,7 +10,7 @@
 #include "controller/apiserver/apiserver.h"
 #include "controller/apiserver/policy.h"
 #include "controller/entrance.h"
-#include "controller/scheduler/kube_configuration.h"
+#include "controller/scheduler/config/kube_configuration.h"
 #include "controller/store/backup.h"
 #include "controller/store/initialize.h"
 #include "controller/store/inspection.h"

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "controller/apiserver/site_limits.h"
-#include "controller/scheduler/feature_gate.h"
+#include "controller/scheduler/config/feature_gate.h"
 #include "lib/program/setting.h"
 
 struct arena;

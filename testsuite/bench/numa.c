@@ -2,10 +2,10 @@
 /* numa [decisions|large|mix|stream [NODES]] - placement: how fast, and how good
  *
  * decisions: filter and score of NumaFit on each of 5,000 nodes of 256 PUs,
- * half full, and whole decisions each second through the real chooser, cache
- * and reservation; large: the same on the largest nodes there can be. mix: a
- * generated job mix at saturation, beside blind placement of the same jobs, on
- * 16, 64 and 256 nodes. stream: memory bandwidth, bound and not.
+ * half full, and whole decisions each second through the real node finder,
+ * cache and reservation; large: the same on the largest nodes there can be.
+ * mix: a generated job mix at saturation, beside blind placement of the same
+ * jobs, on 16, 64 and 256 nodes. stream: memory bandwidth, bound and not.
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/scheduler/kube_configuration.h"
+#include "controller/scheduler/config/kube_configuration.h"
 #include "lib/base/strbuf.h"
 #include "testsuite/fuzz/fuzz.h"
 

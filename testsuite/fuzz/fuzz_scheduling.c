@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/scheduler/cache.h"
-#include "controller/scheduler/chooser.h"
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
+#include "controller/scheduler/select/node_finder.h"
+#include "controller/scheduler/state/cache.h"
 #include "lib/api/object/causes.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -51,7 +51,7 @@ struct setting {
     struct profile *profile;
     struct cache *cache;
     struct snapshot snapshot;
-    struct chooser *alone, *sharing;
+    struct node_finder *alone, *sharing;
     const struct object *nodes[ARRAY_SIZE(nodes)];
 };
 
@@ -107,11 +107,11 @@ setting_init(struct setting *s)
         .clock = &s->clock,
         .resources = s->handle.resources,
     });
-    s->alone = chooser_new(&(struct chooser_settings){
+    s->alone = node_finder_new(&(struct node_finder_settings){
         .handle = &s->handle,
         .signatures = s->signatures,
     });
-    s->sharing = chooser_new(&(struct chooser_settings){
+    s->sharing = node_finder_new(&(struct node_finder_settings){
         .handle = &s->handle,
         .signatures = s->signatures,
         .is_sharing = true,
@@ -131,8 +131,8 @@ setting_init(struct setting *s)
 static void
 setting_fini(struct setting *s)
 {
-    chooser_free(s->alone);
-    chooser_free(s->sharing);
+    node_finder_free(s->alone);
+    node_finder_free(s->sharing);
     cache_free(s->cache);
     profile_free(s->profile);
     nominator_free(s->handle.nominator);
@@ -174,7 +174,7 @@ make_room(struct setting *s, struct cycle *c)
 
     profile_postfilter(s->profile,
                        c,
-                       chooser_diagnosis(s->alone),
+                       node_finder_diagnosis(s->alone),
                        &node,
                        &message);
 }
@@ -188,16 +188,16 @@ choose(struct setting *s, struct pod_view *pod)
 
     cache_update_snapshot(s->cache, &s->snapshot);
     cycle_init(&c, pod, &s->snapshot);
-    alone = chooser_choose(s->alone, s->profile, &c, NULL);
+    alone = node_finder_find(s->alone, s->profile, &c, NULL);
     if (alone == NULL)
         make_room(s, &c);
     cycle_fini(&c);
     cycle_init(&c, pod, &s->snapshot);
-    shared = chooser_choose(s->sharing, s->profile, &c, NULL);
+    shared = node_finder_find(s->sharing, s->profile, &c, NULL);
     cycle_fini(&c);
     if ((alone == NULL) != (shared == NULL)
-        || chooser_facts(s->alone).feasible
-               != chooser_facts(s->sharing).feasible)
+        || node_finder_facts(s->alone).feasible
+               != node_finder_facts(s->sharing).feasible)
         abort();
 }
 

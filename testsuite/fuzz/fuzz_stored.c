@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "controller/lifecycle/lifecycle.h"
+#include "controller/scheduler/informers.h"
 #include "controller/scheduler/scheduler.h"
-#include "controller/scheduler/taps.h"
 #include "controller/store/engine.h"
 #include "controller/store/restore.h"
 #include "lib/api/object/kind.h"
@@ -29,7 +29,7 @@ struct setting {
     struct fake_client *api;
     struct loop *loop;
     struct scheduler *scheduler;
-    struct taps *taps;
+    struct informers *informers;
     struct lifecycle *lifecycle;
     struct restorer *restorer;
     const struct object *objects[MAX_ROWS];
@@ -55,7 +55,7 @@ setting_init(struct setting *s)
                       NULL)
         < 0)
         abort();
-    s->taps = taps_new(s->scheduler, client, NULL, NULL);
+    s->informers = informers_new(s->scheduler, client, NULL, NULL);
     s->lifecycle = lifecycle_new(&(struct lifecycle_settings){
         .loop = s->loop,
         .client = client,
@@ -69,7 +69,7 @@ setting_fini(struct setting *s)
     for (unsigned i = 0; i < s->n_objects; i++)
         object_unref(s->objects[i]);
     lifecycle_free(s->lifecycle);
-    taps_free(s->taps);
+    informers_free(s->informers);
     scheduler_free(s->scheduler);
     restorer_free(s->restorer);
     loop_free(s->loop);

@@ -3,24 +3,24 @@
 
 #include <string.h>
 
-#include "controller/scheduler/adoption.h"
-#include "controller/scheduler/assignments.h"
-#include "controller/scheduler/cache.h"
-#include "controller/scheduler/chooser.h"
-#include "controller/scheduler/consultations.h"
-#include "controller/scheduler/counsel.h"
-#include "controller/scheduler/dispatcher.h"
+#include "controller/scheduler/bind/binding_cycle.h"
+#include "controller/scheduler/bind/dispatcher.h"
+#include "controller/scheduler/bind/unallocated_pods.h"
+#include "controller/scheduler/bind/volume_calls.h"
+#include "controller/scheduler/extenders/extender_results.h"
+#include "controller/scheduler/extenders/extender_rounds.h"
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
-#include "controller/scheduler/meters.h"
-#include "controller/scheduler/queue.h"
-#include "controller/scheduler/recorder.h"
+#include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/report/recorder.h"
+#include "controller/scheduler/report/scheduler_metrics.h"
 #include "controller/scheduler/scheduler_state.h"
-#include "controller/scheduler/volume_calls.h"
+#include "controller/scheduler/select/node_finder.h"
+#include "controller/scheduler/state/cache.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
@@ -57,10 +57,10 @@ begin_assignment(struct scheduler *s, struct queued_pod *queued)
     list_init(&a->link);
     a->queued = queued;
     a->profile = queued->profile;
-    a->began_us = s->steps.began_us;
+    a->began_us = s->trace.began_us;
     a->asks_nodes =
-        s->consultations != NULL
-        && consultations_concern_nodes(s->consultations, queued->pod);
+        s->extender_rounds != NULL
+        && extender_rounds_concern_nodes(s->extender_rounds, queued->pod);
     cycle_init(&a->cycle, queued->pod, &s->snapshot);
     return a;
 }
@@ -84,11 +84,11 @@ end_attempt(struct scheduler *s, struct assignment *a, const char *error)
 
 /* WAIT: it goes on later, and is not ours until then. */
 static enum verdict
-make_way(struct scheduler *s,
-         struct assignment *a,
-         const struct diagnosis *d,
-         const char **ret_nominated,
-         struct strbuf *message)
+run_postfilter(struct scheduler *s,
+               struct assignment *a,
+               const struct diagnosis *d,
+               const char **ret_nominated,
+               struct strbuf *message)
 {
     uint64_t before = s->evicted;
     enum verdict verdict;
@@ -97,10 +97,11 @@ make_way(struct scheduler *s,
         return VERDICT_REJECT;
     verdict =
         profile_postfilter(a->profile, &a->cycle, d, ret_nominated, message);
-    steps_mark(&s->steps, STEP_POSTFILTER);
-    steps_say(&s->steps, STEP_POSTFILTER, verdict);
+    cycle_trace_mark(&s->trace, STEP_POSTFILTER);
+    cycle_trace_set_verdict(&s->trace, STEP_POSTFILTER, verdict);
     if (verdict != VERDICT_WAIT)
-        meters_preemption(s->meters, (unsigned)(s->evicted - before));
+        scheduler_metrics_preemption(s->metrics,
+                                     (unsigned)(s->evicted - before));
     return verdict;
 }
 
@@ -133,9 +134,9 @@ is_parked(const struct scheduler *s, const struct diagnosis *d)
 
 /* It fits nowhere now. Postfilter may make room for it. */
 static void
-give_up(struct scheduler *s, struct assignment *a)
+handle_unschedulable(struct scheduler *s, struct assignment *a)
 {
-    const struct diagnosis *d = chooser_diagnosis(s->chooser);
+    const struct diagnosis *d = node_finder_diagnosis(s->node_finder);
     struct queued_pod *queued = a->queued;
     CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf more = STRBUF_INIT;
@@ -147,7 +148,7 @@ give_up(struct scheduler *s, struct assignment *a)
                                 ? find_waiters_for_nodes(a->profile)
                                 : d->unschedulable;
     queued->pending = d->pending;
-    if (!is_error && make_way(s, a, d, &nominated, &more) == VERDICT_WAIT)
+    if (!is_error && run_postfilter(s, a, d, &nominated, &more) == VERDICT_WAIT)
         return;
     if (more.length > 0)
         strbuf_printf(&message, " %s", more.text);
@@ -163,7 +164,9 @@ give_up(struct scheduler *s, struct assignment *a)
         s->errors++;
     else
         s->unschedulable++;
-    scheduler_attempt_ended(s, a, is_error ? METER_ERROR : METER_UNSCHEDULABLE);
+    scheduler_attempt_ended(s,
+                            a,
+                            is_error ? ATTEMPT_ERROR : ATTEMPT_UNSCHEDULABLE);
     scheduler_return(s, a);
     assignment_free(a);
 }
@@ -189,14 +192,14 @@ assume(struct scheduler *s, struct assignment *a, struct node_view *node)
     }
     nominator_remove(s->handle.nominator, a->cycle.pod);
     answer = profile_reserve(a->profile, &a->cycle, node);
-    steps_mark(&s->steps, STEP_RESERVE);
-    steps_say(&s->steps, STEP_RESERVE, answer.verdict);
+    cycle_trace_mark(&s->trace, STEP_RESERVE);
+    cycle_trace_set_verdict(&s->trace, STEP_RESERVE, answer.verdict);
     if (answer.verdict == VERDICT_OK) {
-        assignments_start(s->assignments, a, node);
+        binding_cycle_start(s->binding_cycle, a, node);
         return;
     }
     if (is_about_volumes(a, answer))
-        meters_volume_failed(s->meters, "assume");
+        scheduler_metrics_volume_failed(s->metrics, "assume");
     scheduler_forget(s, a);
     scheduler_fail(s, a, answer);
     scheduler_return(s, a);
@@ -211,31 +214,31 @@ should_skip(const struct scheduler *s, const struct queued_pod *queued)
 }
 
 static void
-tell_if_slow(const struct scheduler *s, const char *key)
+log_if_slow(const struct scheduler *s, const char *key)
 {
     CLEANUP_STRBUF struct strbuf steps = STRBUF_INIT;
 
-    if (steps_total_us(&s->steps) <= SLOW_CYCLE_US)
+    if (cycle_trace_total_us(&s->trace) <= SLOW_CYCLE_US)
         return;
-    steps_format(&s->steps, &steps);
+    cycle_trace_format(&s->trace, &steps);
     log_warning("pod '%s' took %lld ms to place among %u nodes: %s",
                 key,
-                (long long)(steps_total_us(&s->steps) / 1000),
+                (long long)(cycle_trace_total_us(&s->trace) / 1000),
                 s->snapshot.n_nodes,
                 steps.text);
 }
 
 /* Extenders have a say, too. */
 static void
-consult(struct scheduler *s, struct assignment *a)
+ask_extenders(struct scheduler *s, struct assignment *a)
 {
-    struct chooser_facts facts = chooser_facts(s->chooser);
+    struct node_finder_facts facts = node_finder_facts(s->node_finder);
 
     if (a->rounds++ < MAX_ROUNDS)
-        consultations_ask_nodes(s->consultations,
-                                a,
-                                facts.nodes,
-                                facts.feasible);
+        extender_rounds_ask_nodes(s->extender_rounds,
+                                  a,
+                                  facts.nodes,
+                                  facts.feasible);
     else
         end_attempt(s, a, "the nodes change faster than extenders answer");
 }
@@ -248,22 +251,22 @@ run_cycle(struct scheduler *s, struct assignment *a)
     struct node_view *node;
 
     cache_update_snapshot(s->cache, &s->snapshot);
-    steps_mark(&s->steps, STEP_SNAPSHOT);
-    if (a->asks_nodes && a->counsel == NULL)
-        a->counsel = counsel_new();
-    node = chooser_choose(s->chooser,
-                          profile,
-                          &a->cycle,
-                          a->asks_nodes ? a->counsel : NULL);
-    meters_algorithm(s->meters, steps_total_us(&s->steps));
+    cycle_trace_mark(&s->trace, STEP_SNAPSHOT);
+    if (a->asks_nodes && a->extender_results == NULL)
+        a->extender_results = extender_results_new();
+    node = node_finder_find(s->node_finder,
+                            profile,
+                            &a->cycle,
+                            a->asks_nodes ? a->extender_results : NULL);
+    scheduler_metrics_algorithm(s->metrics, cycle_trace_total_us(&s->trace));
     if (node != NULL)
         assume(s, a, node);
-    else if (chooser_facts(s->chooser).must_ask)
-        consult(s, a);
+    else if (node_finder_facts(s->node_finder).must_ask)
+        ask_extenders(s, a);
     else
-        give_up(s, a);
-    meters_steps(s->meters, profile->scheduler_name, &s->steps);
-    tell_if_slow(s, key);
+        handle_unschedulable(s, a);
+    scheduler_metrics_cycle(s->metrics, profile->scheduler_name, &s->trace);
+    log_if_slow(s, key);
 }
 
 static void
@@ -274,9 +277,9 @@ schedule_one(struct scheduler *s, struct queued_pod *queued)
         queued_pod_free(queued);
         return;
     }
-    s->probe.is_on = s->meters != NULL && s->attempts % PROBE_EVERY == 0;
+    s->probe.is_on = s->metrics != NULL && s->attempts % PROBE_EVERY == 0;
     s->attempts++;
-    steps_begin(&s->steps, s->settings.clock);
+    cycle_trace_begin(&s->trace, s->settings.clock);
     run_cycle(s, begin_assignment(s, queued));
 }
 
@@ -293,7 +296,7 @@ resume(struct scheduler *s, struct assignment *a)
     } else if (a->error != NULL) {
         end_attempt(s, a, NULL);
     } else {
-        steps_begin(&s->steps, s->settings.clock);
+        cycle_trace_begin(&s->trace, s->settings.clock);
         cycle_fini(&a->cycle);
         cycle_init(&a->cycle, queued->pod, &s->snapshot);
         run_cycle(s, a);
@@ -301,10 +304,10 @@ resume(struct scheduler *s, struct assignment *a)
 }
 
 static bool
-has_answers(const struct scheduler *s)
+has_extender_answers(const struct scheduler *s)
 {
-    return s->consultations != NULL
-           && consultations_has_ready(s->consultations);
+    return s->extender_rounds != NULL
+           && extender_rounds_has_ready(s->extender_rounds);
 }
 
 bool
@@ -313,8 +316,8 @@ scheduler_work(struct scheduler *s, unsigned cycles)
     while (cycles-- > 0) {
         struct queued_pod *queued;
 
-        if (has_answers(s)) {
-            resume(s, consultations_take(s->consultations));
+        if (has_extender_answers(s)) {
+            resume(s, extender_rounds_take(s->extender_rounds));
             continue;
         }
         queued = queue_pop(s->queue);
@@ -322,7 +325,7 @@ scheduler_work(struct scheduler *s, unsigned cycles)
             return false;
         schedule_one(s, queued);
     }
-    return queue_count(s->queue).active > 0 || has_answers(s);
+    return queue_count(s->queue).active > 0 || has_extender_answers(s);
 }
 
 void
@@ -344,7 +347,7 @@ count_in_flight(const char *label, size_t count, void *context)
 {
     const struct scheduler *s = context;
 
-    meters_in_flight(s->meters, label, count);
+    scheduler_metrics_in_flight(s->metrics, label, count);
 }
 
 void
@@ -362,23 +365,24 @@ scheduler_tick(struct scheduler *s)
         queue_flush_leftover(s->queue);
         s->next_leftover_us = now_us(s) + LEFTOVER_EVERY_US;
     }
-    assignments_expire(s->assignments);
+    binding_cycle_expire(s->binding_cycle);
     volume_calls_expire(s->volume_calls);
-    if (s->consultations != NULL)
-        consultations_expire(s->consultations);
+    if (s->extender_rounds != NULL)
+        extender_rounds_expire(s->extender_rounds);
     if (cache_expire(s->cache) > 0)
         queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
-    adoption_run(s->adoption);
+    unallocated_pods_retry(s->unallocated_pods);
     recorder_flush(s->recorder);
     counts = scheduler_count(s);
-    meters_counts(s->meters, &counts);
+    scheduler_metrics_counts(s->metrics, &counts);
     for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++)
-        meters_waiting_calls(s->meters,
-                             kinds[i]->name,
-                             dispatcher_waiting(s->dispatcher, kinds[i]));
+        scheduler_metrics_waiting_calls(
+            s->metrics,
+            kinds[i]->name,
+            dispatcher_waiting(s->dispatcher, kinds[i]));
     for (unsigned i = 0; i < s->n_profiles; i++)
-        meters_profile(s->meters, s->profiles[i]);
-    if (s->meters != NULL)
+        scheduler_metrics_profile(s->metrics, s->profiles[i]);
+    if (s->metrics != NULL)
         queue_visit_events(s->queue, count_in_flight, s);
 }
 
@@ -386,7 +390,7 @@ void
 scheduler_start(struct scheduler *s)
 {
     dispatcher_hold(s->dispatcher, false);
-    adoption_run(s->adoption);
+    unallocated_pods_retry(s->unallocated_pods);
 }
 
 int64_t

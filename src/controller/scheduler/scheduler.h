@@ -4,11 +4,11 @@
  * A library: it reaches the API through the client it is given, tells time by
  * the clock and breaks ties by the seed. Nothing in it waits; whoever runs it
  * calls scheduler_work while there is some and scheduler_tick a few times a
- * second (pacemaker.h does, on a loop).
+ * second (scheduler_loop.h does, on a loop).
  *
  * Owns:     queue, cache, profiles and all that hangs on them.
  * Thread:   its client's.
- * See:      taps.h, which tells it what happens in the cluster.
+ * See:      informers.h, which tells it what happens in the cluster.
  */
 #pragma once
 
@@ -16,12 +16,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "controller/scheduler/scheduler_counts.h"
+#include "controller/scheduler/report/scheduler_counts.h"
 #include "lib/base/macro.h"
 
 struct client;
 struct clock;
-struct courier;
+struct extender_transport;
 struct error;
 struct extenders;
 struct feature_gates;
@@ -46,7 +46,7 @@ struct scheduler_settings {
 
     int64_t initial_backoff_us; /* 0: upstream's */
     int64_t max_backoff_us;
-    int64_t max_sleep_us;
+    int64_t max_unschedulable_us;
     int64_t assume_expire_us; /* 0: never */
 
     /* Every pod alone, as upstream does it: for comparing. */
@@ -59,7 +59,7 @@ struct scheduler_settings {
      * where there are none.
      */
     const struct extenders *extenders;
-    struct courier *courier;
+    struct extender_transport *extender_transport;
 
     /* There is work: called when there was none. May be NULL. */
     void (*ready)(void *context);

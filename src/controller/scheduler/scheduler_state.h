@@ -12,19 +12,19 @@
 #include "controller/scheduler/framework/probe.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/snapshot.h"
-#include "controller/scheduler/meters.h"
-#include "controller/scheduler/phantom.h"
+#include "controller/scheduler/report/cycle_trace.h"
+#include "controller/scheduler/report/scheduler_metrics.h"
 #include "controller/scheduler/scheduler.h"
-#include "controller/scheduler/steps.h"
+#include "controller/scheduler/state/retained_allocations.h"
 #include "lib/base/random.h"
 
-struct adoption;
+struct unallocated_pods;
 struct assignment;
-struct assignments;
-struct binders;
+struct binding_cycle;
+struct extender_binder;
 struct cache;
-struct chooser;
-struct consultations;
+struct node_finder;
+struct extender_rounds;
 struct debugger;
 struct dispatch_kind;
 struct dispatcher;
@@ -48,19 +48,19 @@ struct scheduler {
     struct queue *queue;
     struct cache *cache;
     struct snapshot snapshot;
-    struct chooser *chooser;
-    struct assignments *assignments;
-    struct consultations *consultations; /* NULL: there are no extenders */
-    struct binders *binders;             /* NULL: likewise */
+    struct node_finder *node_finder;
+    struct binding_cycle *binding_cycle;
+    struct extender_rounds *extender_rounds; /* NULL: there are no extenders */
+    struct extender_binder *extender_binder; /* NULL: likewise */
     struct dispatcher *dispatcher;
     struct recorder *recorder;
-    struct adoption *adoption;
-    struct phantoms phantoms;
+    struct unallocated_pods *unallocated_pods;
+    struct retained_allocations retained_allocations;
     struct evictions *evictions;
     struct volume_calls *volume_calls;
-    struct meters *meters;
+    struct scheduler_metrics *metrics;
     struct debugger *debugger;
-    struct steps steps;  /* of the cycle under way */
+    struct cycle_trace trace; /* of the cycle under way */
     struct map *objects; /* of further kinds: name of kind to a map by key */
     int64_t next_leftover_us;
     uint64_t attempts, scheduled, unschedulable, errors;
@@ -92,7 +92,7 @@ void
 scheduler_fail(struct scheduler *s, struct assignment *a, struct answer answer);
 void scheduler_attempt_ended(struct scheduler *s,
                              const struct assignment *a,
-                             enum meter_result result);
+                             enum attempt_result result);
 
 /* The turns of an assignment, and of its binding by an extender. */
 void scheduler_pod_leaves(struct assignment *a, void *scheduler);
@@ -106,7 +106,7 @@ void scheduler_pod_passed(const struct assignment *a,
 void scheduler_volumes_ended(struct assignment *a,
                              const char *words,
                              void *scheduler);
-bool scheduler_outsource(struct assignment *a, void *scheduler);
-void scheduler_pod_outsourced(struct assignment *a,
+bool scheduler_bind_by_extender(struct assignment *a, void *scheduler);
+void scheduler_extender_bound(struct assignment *a,
                               enum verdict verdict,
                               void *scheduler);

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "controller/scheduler/cache.h"
-#include "controller/scheduler/chooser.h"
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
+#include "controller/scheduler/select/node_finder.h"
+#include "controller/scheduler/state/cache.h"
 #include "lib/allocator/holding.h"
 #include "lib/allocator/occupancy.h"
 #include "lib/api/object/kind.h"
@@ -27,7 +27,7 @@ struct yard {
     struct profile *profile;
     struct cache *cache;
     struct snapshot snapshot;
-    struct chooser *chooser;
+    struct node_finder *node_finder;
     unsigned n_pods;
     unsigned refusals; /* holdings that overlapped */
 };
@@ -212,7 +212,7 @@ yard_new(const struct yard_shape *shape, unsigned nodes)
         .clock = &clock_system,
         .resources = y->handle.resources,
     });
-    y->chooser = chooser_new(&(struct chooser_settings){
+    y->node_finder = node_finder_new(&(struct node_finder_settings){
         .handle = &y->handle,
         .signatures = y->signatures,
         .is_sharing = true,
@@ -227,7 +227,7 @@ yard_free(struct yard *y)
 {
     if (y == NULL)
         return;
-    chooser_free(y->chooser);
+    node_finder_free(y->node_finder);
     cache_free(y->cache);
     profile_free(y->profile);
     nominator_free(y->handle.nominator);
@@ -273,7 +273,7 @@ yard_place(struct yard *y, struct pod_view *pod)
 
     cache_update_snapshot(y->cache, &y->snapshot);
     cycle_init(&c, pod, &y->snapshot);
-    node = chooser_choose(y->chooser, y->profile, &c, NULL);
+    node = node_finder_find(y->node_finder, y->profile, &c, NULL);
     if (node != NULL) {
         struct answer answer;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* yard.h - nodes and pods without a daemon: the real cache, profile and
- * chooser, and the real reservation, for benches of placement
+ * node finder, and the real reservation, for benches of placement
  *
  * Owns:  everything it hands out, but the pods.
  */

@@ -4,15 +4,15 @@
  *
  * PODS (100000) unschedulable pods on 100 nodes, of one shape, each of its own,
  * and held back by other pods; then EVENTS (1000) of each kind, straight into
- * the scheduler; and once more after an event that helps those held back. By the
- * processor's time of the thread.
+ * the scheduler; and once more after an event that helps those held back. By
+ * the processor's time of the thread.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "controller/scheduler/informers.h"
 #include "controller/scheduler/scheduler.h"
-#include "controller/scheduler/taps.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
@@ -55,7 +55,7 @@ static const struct sort {
 struct cluster {
     struct fake_client *api;
     struct scheduler *scheduler;
-    struct taps *taps;
+    struct informers *informers;
 };
 
 static void
@@ -105,7 +105,8 @@ cluster_init(struct cluster *c, const struct sort *sort, unsigned pods)
         fake_client_put(c->api, &node_kind, json);
     }
     add_pods(c, sort, pods);
-    c->taps = taps_new(c->scheduler, fake_client_client(c->api), NULL, NULL);
+    c->informers =
+        informers_new(c->scheduler, fake_client_client(c->api), NULL, NULL);
     fake_client_run(c->api);
     scheduler_start(c->scheduler);
     while (scheduler_work(c->scheduler, 1000))
@@ -117,7 +118,7 @@ cluster_init(struct cluster *c, const struct sort *sort, unsigned pods)
 static void
 cluster_fini(struct cluster *c)
 {
-    taps_free(c->taps);
+    informers_free(c->informers);
     scheduler_free(c->scheduler);
     fake_client_free(c->api);
 }
@@ -197,7 +198,7 @@ run(const struct sort *sort, unsigned pods, unsigned events)
     cluster_init(&c, sort, pods);
     labels_us = relabel(&c, events);
     pods_us = come_and_go(&c, events);
-    sleeping = scheduler_count(c.scheduler).sleeping;
+    sleeping = scheduler_count(c.scheduler).unschedulable_pods;
     help(&c);
     awake_us = relabel(&c, events);
     printf("%-20s %9zu %18.2f %16.2f %18.2f %9zu\n",

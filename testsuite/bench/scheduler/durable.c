@@ -17,8 +17,8 @@
 #include "controller/apiserver/apiserver.h"
 #include "controller/apiserver/indexes.h"
 #include "controller/apiserver/policy.h"
+#include "controller/scheduler/informers.h"
 #include "controller/scheduler/scheduler.h"
-#include "controller/scheduler/taps.h"
 #include "controller/store/store.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -62,7 +62,7 @@ struct pod_run {
     struct loop *own;
     struct client *client;
     struct scheduler *scheduler;
-    struct taps *taps;
+    struct informers *informers;
     struct timer *work, *tick;
     bool is_going;
     uint64_t expected, wanted; /* in the queue to begin with; placed in all */
@@ -304,9 +304,9 @@ schedule(void *arg)
                       &err)
         < 0)
         failed(&err, NULL);
-    r->taps = taps_new(r->scheduler, r->client, NULL, NULL);
+    r->informers = informers_new(r->scheduler, r->client, NULL, NULL);
     loop_run(r->own);
-    taps_free(r->taps);
+    informers_free(r->informers);
     scheduler_free(r->scheduler);
     timer_free(r->work);
     timer_free(r->tick);

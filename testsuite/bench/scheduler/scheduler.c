@@ -13,8 +13,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "controller/scheduler/informers.h"
 #include "controller/scheduler/scheduler.h"
-#include "controller/scheduler/taps.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
@@ -181,7 +181,7 @@ run(const struct workload *w, unsigned nodes, unsigned pods)
 {
     struct pod_run r = {.api = fake_client_new(), .sampling.span_ns = SPAN_NS};
     struct client *client = fake_client_client(r.api);
-    struct taps *taps;
+    struct informers *informers;
     struct error err = {0};
     int64_t began_us;
     uint64_t before;
@@ -199,7 +199,7 @@ run(const struct workload *w, unsigned nodes, unsigned pods)
         exit(EXIT_FAILURE);
     }
     add_nodes(&r.stage, w, r.nodes);
-    taps = taps_new(r.scheduler, client, NULL, NULL);
+    informers = informers_new(r.scheduler, client, NULL, NULL);
     fake_client_run(r.api);
     scheduler_start(r.scheduler);
     place_init(&r, w);
@@ -214,7 +214,7 @@ run(const struct workload *w, unsigned nodes, unsigned pods)
            &r,
            scheduler_count(r.scheduler).scheduled - before,
            now_us() - began_us);
-    taps_free(taps);
+    informers_free(informers);
     scheduler_free(r.scheduler);
     fake_client_free(r.api);
     sampling_fini(&r.sampling);

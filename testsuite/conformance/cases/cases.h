@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "controller/scheduler/chooser.h"
 #include "controller/scheduler/framework/framework.h"
+#include "controller/scheduler/select/node_finder.h"
 #include "lib/base/macro.h"
 #include "lib/base/random.h"
 #include "testsuite/lib/fake_clock.h"
@@ -75,12 +75,12 @@ void want_answer(struct trial *t,
                  const struct json *wanted,
                  struct answer got);
 
-/* What the chooser of the case found, against what `expect` (of the case, or
- * of a step of it) says; and why the other nodes would not do.
+/* What the node_finder of the case found, against what `expect` (of the case,
+ * or of a step of it) says; and why the other nodes would not do.
  */
 void want_feasible(struct trial *t,
                    const struct json *expect,
-                   const struct chooser_facts *facts);
+                   const struct node_finder_facts *facts);
 void want_diagnosis(struct trial *t,
                     const struct sandbox *s,
                     const struct json *rejected);
@@ -102,7 +102,7 @@ struct sandbox {
     struct cache *cache;
     struct snapshot snapshot;
     struct profile *profile;
-    struct chooser *chooser, *sharing;
+    struct node_finder *node_finder, *sharing;
     struct map *objects; /* "Kind/namespace/name" to objects */
     struct profile_plugin plugins[PROFILE_MAX_PLUGINS];
     unsigned n_plugins;

@@ -79,7 +79,7 @@ want_diagnosis(struct trial *t,
                const struct sandbox *s,
                const struct json *rejected)
 {
-    const struct diagnosis *d = chooser_diagnosis(s->chooser);
+    const struct diagnosis *d = node_finder_diagnosis(s->node_finder);
     const char *plugins[PROFILE_MAX_PLUGINS];
     CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
     unsigned n = 0;
@@ -96,7 +96,7 @@ want_diagnosis(struct trial *t,
                     "absent nodes",
                     json_get(t->expect, "absentNodes"),
                     d->absent);
-    if (chooser_facts(s->chooser).feasible > 0)
+    if (node_finder_facts(s->node_finder).feasible > 0)
         return;
     diagnosis_format(d, s->handle.reasons, &message);
     want_text(t, "message", json_get_text(t->expect, "message"), message.text);
@@ -113,12 +113,12 @@ want_diagnosis(struct trial *t,
 static void
 want_choice(struct trial *t, struct sandbox *s, struct pod_view *pod)
 {
-    struct chooser_facts facts;
+    struct node_finder_facts facts;
     struct cycle c;
 
     cycle_init(&c, pod, &s->snapshot);
-    chooser_choose(s->chooser, s->profile, &c, NULL);
-    facts = chooser_facts(s->chooser);
+    node_finder_find(s->node_finder, s->profile, &c, NULL);
+    facts = node_finder_facts(s->node_finder);
     want_feasible(t, t->expect, &facts);
     want_diagnosis(t, s, json_get(t->expect, "rejectedBy"));
     cycle_fini(&c);

@@ -2,7 +2,7 @@
 /* Cases of how many nodes are looked at, in which order. */
 #include <string.h>
 
-#include "controller/scheduler/cache.h"
+#include "controller/scheduler/state/cache.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/base/arena.h"
@@ -72,16 +72,16 @@ run_round(struct trial *t,
           const struct json *round)
 {
     const struct json *feasible = json_get(round, "feasible");
-    struct chooser_facts facts;
+    struct node_finder_facts facts;
     struct cycle c;
 
     want_number(t,
                 "start",
                 json_get_int(round, "start", -1),
-                chooser_next_start(s->chooser));
+                node_finder_next_start(s->node_finder));
     cycle_init(&c, pod, &s->snapshot);
-    chooser_choose(s->chooser, s->profile, &c, NULL);
-    facts = chooser_facts(s->chooser);
+    node_finder_find(s->node_finder, s->profile, &c, NULL);
+    facts = node_finder_facts(s->node_finder);
     want_number(t, "feasible", json_count(feasible), facts.feasible);
     for (uint32_t i = 0; i < json_count(feasible) && t->mismatches == 0; i++) {
         int64_t number = -1;
@@ -99,7 +99,7 @@ run_round(struct trial *t,
     want_number(t,
                 "nextStart",
                 json_get_int(round, "nextStart", -1),
-                chooser_next_start(s->chooser));
+                node_finder_next_start(s->node_finder));
     cycle_fini(&c);
 }
 

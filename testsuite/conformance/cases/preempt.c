@@ -214,10 +214,10 @@ preemption_case(struct trial *t)
     struct cycle c;
 
     cycle_init(&c, pod, &s->snapshot);
-    if (chooser_choose(s->chooser, s->profile, &c, NULL) != NULL)
+    if (node_finder_find(s->node_finder, s->profile, &c, NULL) != NULL)
         mismatch(t, "the pod fits");
     want_diagnosis(t, s, json_get(t->expect, "filter"));
-    d = chooser_diagnosis(s->chooser);
+    d = node_finder_diagnosis(s->node_finder);
     want_potential(t, s, d);
     refusal =
         preemption_refusal(&c, d, nominator_node(s->handle.nominator, pod));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cases of the scheduling queue: order, backoff, and traces of its states. */
-#include "controller/scheduler/queue.h"
+#include "controller/scheduler/queue/queue.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -395,7 +395,7 @@ list_pod(const struct queued_pod *p, void *context)
     static const unsigned place[] = {
         [QUEUE_ACTIVE] = 0,
         [QUEUE_BACKOFF] = 1,
-        [QUEUE_SLEEPING] = 2,
+        [QUEUE_UNSCHEDULABLE] = 2,
         [QUEUE_GATED] = 2,
     };
     struct listing *l = context;

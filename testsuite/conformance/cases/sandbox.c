@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/scheduler/cache.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
+#include "controller/scheduler/state/cache.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -308,11 +308,11 @@ sandbox_new(struct trial *t)
         .clock = &s->time.clock,
         .resources = s->handle.resources,
     });
-    s->chooser = chooser_new(&(struct chooser_settings){
+    s->node_finder = node_finder_new(&(struct node_finder_settings){
         .handle = &s->handle,
         .signatures = s->signatures,
     });
-    s->sharing = chooser_new(&(struct chooser_settings){
+    s->sharing = node_finder_new(&(struct node_finder_settings){
         .handle = &s->handle,
         .signatures = s->signatures,
         .is_sharing = true,
@@ -335,8 +335,8 @@ sandbox_free(struct sandbox *s)
     size_t at = 0;
     void *value;
 
-    chooser_free(s->chooser);
-    chooser_free(s->sharing);
+    node_finder_free(s->node_finder);
+    node_finder_free(s->sharing);
     cache_free(s->cache);
     profile_free(s->profile);
     nominator_free(s->handle.nominator);

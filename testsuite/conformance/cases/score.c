@@ -2,7 +2,7 @@
 /* Cases of scores, and sequences of whole decisions. */
 #include <string.h>
 
-#include "controller/scheduler/cache.h"
+#include "controller/scheduler/state/cache.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
@@ -14,7 +14,7 @@ want_scores(struct trial *t,
             const char *plugin,
             const char *what,
             const struct json *wanted,
-            const struct chooser_facts *facts,
+            const struct node_finder_facts *facts,
             const int64_t *scores)
 {
     for (unsigned i = 0; i < facts->feasible; i++) {
@@ -38,7 +38,7 @@ want_plugin(struct trial *t,
             const struct cycle *c,
             const char *name,
             const struct json *wanted,
-            const struct chooser_facts *facts)
+            const struct node_finder_facts *facts)
 {
     unsigned plugin = profile_find(s->profile, name);
     bool is_skipped = (c->skipped_scores & PLUGIN_BIT(plugin)) != 0;
@@ -80,7 +80,7 @@ want_plugin(struct trial *t,
 static void
 want_totals(struct trial *t,
             const struct json *expect,
-            const struct chooser_facts *facts)
+            const struct node_finder_facts *facts)
 {
     CLEANUP_FREE const char **best =
         xnew_array(const char *, facts->n_totals + 1);
@@ -101,7 +101,7 @@ want_totals(struct trial *t,
 void
 want_feasible(struct trial *t,
               const struct json *expect,
-              const struct chooser_facts *facts)
+              const struct node_finder_facts *facts)
 {
     CLEANUP_FREE const char **names =
         xnew_array(const char *, facts->feasible + 1);
@@ -122,12 +122,12 @@ score_case(struct trial *t)
     CLEANUP(pod_view_unrefp)
     struct pod_view *pod = sandbox_pod(s, json_get(t->line, "pod"), NULL);
     const struct json *plugins = json_get(t->expect, "plugins");
-    struct chooser_facts facts;
+    struct node_finder_facts facts;
     struct cycle c;
 
     cycle_init(&c, pod, &s->snapshot);
-    chooser_choose(s->chooser, s->profile, &c, NULL);
-    facts = chooser_facts(s->chooser);
+    node_finder_find(s->node_finder, s->profile, &c, NULL);
+    facts = node_finder_facts(s->node_finder);
     want_feasible(t, t->expect, &facts);
     for (uint32_t i = 0; i < json_count(plugins) && t->mismatches == 0; i++) {
         const struct json_member *m = &plugins->members[i];
@@ -159,19 +159,19 @@ want_shared(struct trial *t,
     struct cycle c;
 
     cycle_init(&c, pod, &s->snapshot);
-    node = chooser_choose(s->sharing, s->profile, &c, NULL);
+    node = node_finder_find(s->sharing, s->profile, &c, NULL);
     for (uint32_t i = 0; node != NULL && i < json_count(good); i++)
         is_good |= strcmp(json_text(json_at(good, i)), node->name) == 0;
     want_number(t,
                 "feasible with sharing",
                 json_count(feasible),
-                chooser_facts(s->sharing).feasible);
+                node_finder_facts(s->sharing).feasible);
     if (json_count(feasible) > 0 && !is_good)
         mismatch(t,
                  "with sharing '%s' is chosen, which is not among the best",
                  node != NULL ? node->name : "");
     if (node == NULL && json_get_text(expect, "message") != NULL) {
-        diagnosis_format(chooser_diagnosis(s->sharing),
+        diagnosis_format(node_finder_diagnosis(s->sharing),
                          s->handle.reasons,
                          &message);
         want_text(t,
@@ -191,17 +191,17 @@ run_step(struct trial *t,
     CLEANUP(pod_view_unrefp)
     struct pod_view *pod = sandbox_pod(s, pod_json, NULL);
     CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
-    struct chooser_facts facts;
+    struct node_finder_facts facts;
     struct cycle c;
 
     cycle_init(&c, pod, &s->snapshot);
-    chooser_choose(s->chooser, s->profile, &c, NULL);
-    facts = chooser_facts(s->chooser);
+    node_finder_find(s->node_finder, s->profile, &c, NULL);
+    facts = node_finder_facts(s->node_finder);
     want_feasible(t, step, &facts);
     if (json_get(step, "total") != NULL && t->mismatches == 0)
         want_totals(t, step, &facts);
     if (facts.feasible == 0) {
-        diagnosis_format(chooser_diagnosis(s->chooser),
+        diagnosis_format(node_finder_diagnosis(s->node_finder),
                          s->handle.reasons,
                          &message);
         want_text(t, "message", json_get_text(step, "message"), message.text);

@@ -5,7 +5,7 @@
  * pods are scheduled (kube-scheduler, bindingCycle). A plugin that answered
  * VERDICT_WAIT in prebind or bind ends its part with handle->resume.
  *
- * Owned by:  the scheduler's assignments, which free it at its end.
+ * Owned by:  the scheduler's binding cycle, which frees it at its end.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 #include "controller/scheduler/framework/cycle.h"
 #include "lib/base/list.h"
 
-struct counsel;
+struct extender_results;
 struct dispatch;
 struct profile;
 struct queued_pod;
@@ -43,9 +43,9 @@ struct assignment {
     struct dispatch *call; /* the binding; or NULL */
     char
         *error; /* the API's words when it refused, or an extender's; or NULL */
-    bool asks_nodes;         /* extenders about its nodes */
-    unsigned rounds;         /* how often they were asked */
-    struct counsel *counsel; /* what they said; or NULL */
+    bool asks_nodes;                           /* extenders about its nodes */
+    unsigned rounds;                           /* how often they were asked */
+    struct extender_results *extender_results; /* what they said; or NULL */
     struct list link;
     void *owner;
 };

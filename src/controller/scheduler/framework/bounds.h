@@ -2,8 +2,8 @@
 /* bounds.h - the least and the most that a node, or each of several, has free
  *
  * What a plugin needs to say how much it could score at best, so that nodes
- * that cannot win need not be looked at (shortlist.h). Of one node both ends
- * of a range are the same. Plain data.
+ * that cannot win need not be looked at (bounded_search.h). Of one node both
+ * ends of a range are the same. Plain data.
  */
 #pragma once
 

@@ -2,8 +2,8 @@
 /* nominator.h - waiting pods for which room is being made on a node
  *
  * Owns:       a reference to every nominated pod.
- * Called by:  the queue and the taps (add, remove), the two-pass filter and
- *             preemption (look).
+ * Called by:  the queue and the informers (add, remove), the two-pass filter
+ *             and preemption (look).
  * Thread:     the scheduler's.
  */
 #pragma once

@@ -14,16 +14,16 @@
 #include "controller/scheduler/framework/verdict.h"
 #include "lib/base/list.h"
 
-struct family;
+struct signature_group;
 struct profile;
 struct pod_view;
 
 enum queue_state {
     QUEUE_ACTIVE,
     QUEUE_BACKOFF,
-    QUEUE_SLEEPING, /* unschedulable: until something helps */
-    QUEUE_GATED,    /* a PreEnqueue plugin keeps it out */
-    QUEUE_IN_FLIGHT /* popped, and neither failed nor done */
+    QUEUE_UNSCHEDULABLE, /* unschedulable: until something helps */
+    QUEUE_GATED,         /* a PreEnqueue plugin keeps it out */
+    QUEUE_IN_FLIGHT      /* popped, and neither failed nor done */
 };
 
 /* A place in the list of what happened while pods are in flight: a pod's own,
@@ -54,5 +54,6 @@ struct queued_pod {
     size_t place;     /* in a heap */
     struct list link; /* sleeping or gated: the longest first */
     struct in_flight_mark mark;
-    struct family *family; /* of equal pods: asleep in it, or woken from it */
+    struct signature_group
+        *group; /* of equal pods: asleep in it, or woken from it */
 };

@@ -148,7 +148,7 @@ START_TEST(a_pod_deleted_while_it_is_bound_does_not_come_back)
     ck_assert_uint_eq(scheduler_count(w->scheduler).assumed, 0);
     ck_assert_uint_eq(scheduler_count(w->scheduler).active, 0);
     ck_assert_uint_eq(scheduler_count(w->scheduler).backoff, 0);
-    ck_assert_uint_eq(scheduler_count(w->scheduler).sleeping, 0);
+    ck_assert_uint_eq(scheduler_count(w->scheduler).unschedulable_pods, 0);
     world_free(w);
 }
 END_TEST
@@ -170,7 +170,8 @@ START_TEST(a_binding_of_a_pod_that_is_gone_ends_without_a_word)
     ck_assert_uint_eq(fake_client_calls(w->api, CLIENT_CREATE, "binding"), 1);
     ck_assert_uint_eq(count.errors, 0);
     ck_assert_uint_eq(count.assumed, 0);
-    ck_assert_uint_eq(count.active + count.backoff + count.sleeping, 0);
+    ck_assert_uint_eq(count.active + count.backoff + count.unschedulable_pods,
+                      0);
     ck_assert_uint_eq(fake_client_count(w->api, &event_kind), 0);
     world_free(w);
 }
@@ -473,8 +474,8 @@ START_TEST(room_that_was_never_confirmed_is_others_in_the_end)
     world_add_pod(w, "a", "1", "1Gi", "");
     world_add_pod(w, "b", "1", "1Gi", "");
     fake_client_run(w->api);
-    taps_free(w->taps);
-    w->taps = NULL;
+    informers_free(w->informers);
+    w->informers = NULL;
     world_settle(w);
     world_advance(w, 29000);
     ck_assert_uint_eq(scheduler_count(w->scheduler).scheduled, 1);
@@ -511,7 +512,7 @@ START_TEST(who_waits_for_the_first_node_is_left_alone_until_it_comes)
     for (unsigned i = 0; i < 10; i++)
         world_advance(w, 20000);
     ck_assert_uint_eq(scheduler_count(w->scheduler).attempts, attempts);
-    ck_assert_uint_eq(scheduler_count(w->scheduler).sleeping, 20);
+    ck_assert_uint_eq(scheduler_count(w->scheduler).unschedulable_pods, 20);
 
     world_add_numa_node(w, "n1", 1, 64);
     for (unsigned i = 0; i < 4; i++)
@@ -529,13 +530,13 @@ START_TEST(a_waiting_pod_that_is_deleted_at_once_leaves_the_queue)
     world_add_node(w, "n1", 4);
     world_add_pod(w, "big", "64", "1Gi", "");
     world_settle(w);
-    ck_assert_uint_eq(scheduler_count(w->scheduler).sleeping, 1);
+    ck_assert_uint_eq(scheduler_count(w->scheduler).unschedulable_pods, 1);
     ck_assert_int_eq(
         object_parse(&pod_kind, DELETED_BIG, strlen(DELETED_BIG), &last, NULL),
         0);
     scheduler_pod_changed(w->scheduler, last, NULL);
 
-    ck_assert_uint_eq(scheduler_count(w->scheduler).sleeping, 0);
+    ck_assert_uint_eq(scheduler_count(w->scheduler).unschedulable_pods, 0);
     object_unref(last);
     world_free(w);
 }
@@ -570,7 +571,7 @@ START_TEST(a_waiting_pod_that_goes_leaves_the_queue)
         fake_client_remove(w->api, &pod_kind, "default", "other");
         world_advance(w, 2000);
 
-        ck_assert_uint_eq(scheduler_count(w->scheduler).sleeping, 0);
+        ck_assert_uint_eq(scheduler_count(w->scheduler).unschedulable_pods, 0);
         ck_assert_uint_eq(scheduler_count(w->scheduler).backoff, 0);
         ck_assert_uint_eq(scheduler_count(w->scheduler).active, 0);
         world_free(w);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* world.h - a scheduler in a small cluster that a test makes up
  *
- * The fake API, the real taps and the real scheduler, on a fake clock.
+ * The fake API, the real informers and the real scheduler, on a fake clock.
  */
 #pragma once
 
@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "controller/scheduler/informers.h"
 #include "controller/scheduler/scheduler.h"
-#include "controller/scheduler/taps.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -24,7 +24,7 @@ struct world {
     struct fake_clock time;
     struct fake_client *api;
     struct scheduler *scheduler;
-    struct taps *taps;
+    struct informers *informers;
 };
 
 /* A scheduler that knows what is in the API by now and does not lead. */
@@ -41,15 +41,15 @@ world_open(struct world *w, const struct scheduler_settings *settings)
     ck_assert_msg(scheduler_new(&set, &w->scheduler, &err) == 0,
                   "%s",
                   err.text);
-    w->taps = taps_new(w->scheduler, set.client, NULL, NULL);
+    w->informers = informers_new(w->scheduler, set.client, NULL, NULL);
     fake_client_run(w->api);
-    ck_assert(taps_has_synced(w->taps));
+    ck_assert(informers_has_synced(w->informers));
 }
 
 static inline void
 world_close(struct world *w)
 {
-    taps_free(w->taps);
+    informers_free(w->informers);
     scheduler_free(w->scheduler);
 }
 

@@ -4,8 +4,8 @@
 #include <check.h>
 #include <stdio.h>
 
-#include "controller/scheduler/cache.h"
 #include "controller/scheduler/framework/framework.h"
+#include "controller/scheduler/state/cache.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"

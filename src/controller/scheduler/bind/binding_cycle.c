@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/bind/binding_cycle.h"
+
+#include <stdio.h>
+
+#include "controller/scheduler/bind/dispatcher.h"
+#include "controller/scheduler/extenders/extender_results.h"
+#include "controller/scheduler/framework/assignment.h"
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/probe.h"
+#include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/queue/queue.h"
+#include "lib/api/object/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/map.h"
+#include "lib/client/client.h"
+
+/* Longer than any permit may take (kube-scheduler, maxTimeout). */
+#define PERMIT_MAX_US (INT64_C(15) * 60 * 1000000)
+
+struct binding_cycle {
+    struct binding_cycle_settings settings;
+    struct list all;
+    struct map *by_pod; /* "namespace/name" */
+};
+
+struct binding_cycle *
+binding_cycle_new(const struct binding_cycle_settings *settings)
+{
+    struct binding_cycle *as = xnew(struct binding_cycle);
+
+    as->settings = *settings;
+    list_init(&as->all);
+    as->by_pod = map_new();
+    return as;
+}
+
+void
+assignment_free(struct assignment *a)
+{
+    dispatch_cancel(a->call);
+    cycle_fini(&a->cycle);
+    if (a->queued != NULL)
+        queued_pod_free(a->queued);
+    extender_results_free(a->extender_results);
+    free(a->node_name);
+    free(a->error);
+    free(a);
+}
+
+/* Until it leaves, the queue has it too, and frees it. */
+void
+assignment_abandon(struct assignment *a)
+{
+    if (!a->has_left && !a->queued->is_deleted)
+        a->queued = NULL;
+    assignment_free(a);
+}
+
+void
+binding_cycle_free(struct binding_cycle *as)
+{
+    if (as == NULL)
+        return;
+    list_foreach_safe(link, &as->all)
+        assignment_abandon(container_of(link, struct assignment, link));
+    map_free(as->by_pod);
+    free(as);
+}
+
+static void
+begin_stage(const struct binding_cycle *as,
+            struct assignment *a,
+            enum assignment_stage stage)
+{
+    a->stage = stage;
+    a->stage_at_us = clock_monotonic_us(as->settings.clock);
+}
+
+static void
+end_stage(const struct binding_cycle *as,
+          const struct assignment *a,
+          enum verdict verdict)
+{
+    if (as->settings.passed != NULL)
+        as->settings.passed(a,
+                            verdict,
+                            clock_monotonic_us(as->settings.clock)
+                                - a->stage_at_us,
+                            as->settings.context);
+}
+
+static struct answer
+answer_of(unsigned plugin, enum verdict verdict, uint32_t reason)
+{
+    return (struct answer){
+        .verdict = (uint8_t)verdict,
+        .plugin = (uint8_t)plugin,
+        .reason = reason,
+    };
+}
+
+static void
+end(struct binding_cycle *as, struct assignment *a, struct answer answer)
+{
+    end_stage(as, a, answer.verdict);
+    list_remove(&a->link);
+    map_remove(as->by_pod, a->queued->key);
+    as->settings.ended(a, answer, as->settings.context);
+    assignment_free(a);
+}
+
+/* Whose turn it is; PLUGIN_NONE past the last. */
+static unsigned
+plugin_of(const struct assignment *a)
+{
+    const struct point_order *order =
+        &a->profile
+             ->orders[a->stage == ASSIGNMENT_BIND ? POINT_BIND : POINT_PREBIND];
+
+    return a->turn < order->count ? order->items[a->turn] : PLUGIN_NONE;
+}
+
+static void
+finish(struct binding_cycle *as, struct assignment *a)
+{
+    profile_foreach(i, a->profile, POINT_POSTBIND)
+    {
+        const struct profile_entry *e = &a->profile->entries[i];
+
+        e->plugin->postbind(e->self, a);
+    }
+    end(as, a, ANSWER_OK);
+}
+
+/* The first plugin that does not skip it binds it. */
+void
+binding_cycle_bind(struct binding_cycle *as, struct assignment *a)
+{
+    for (a->turn = 0; plugin_of(a) != PLUGIN_NONE; a->turn++) {
+        const struct profile_entry *e = &a->profile->entries[plugin_of(a)];
+        uint32_t reason = NAME_NONE;
+        const char *name = e->plugin->name;
+        int64_t began_us = probe_begin(as->settings.handle);
+        enum verdict verdict;
+
+        verdict = e->plugin->bind(e->self, a, &reason);
+        probe_end(as->settings.handle, name, POINT_BIND, verdict, began_us);
+        if (verdict == VERDICT_SKIP)
+            continue;
+        if (verdict == VERDICT_OK)
+            finish(as, a);
+        else if (verdict != VERDICT_WAIT)
+            end(as, a, answer_of(plugin_of(a), verdict, reason));
+        return;
+    }
+    end(as,
+        a,
+        answer_of(PLUGIN_NONE,
+                  VERDICT_ERROR,
+                  handle_reason(as->settings.handle,
+                                "no plugin of the profile binds")));
+}
+
+static void
+begin_bind(struct binding_cycle *as, struct assignment *a)
+{
+    end_stage(as, a, VERDICT_OK);
+    begin_stage(as, a, ASSIGNMENT_BIND);
+    a->turn = 0;
+    if (as->settings.bind_by_extender == NULL
+        || !as->settings.bind_by_extender(a, as->settings.context))
+        binding_cycle_bind(as, a);
+}
+
+/* From the plugin whose turn it is. */
+static void
+prebind(struct binding_cycle *as, struct assignment *a)
+{
+    for (; plugin_of(a) != PLUGIN_NONE; a->turn++) {
+        const struct profile_entry *e = &a->profile->entries[plugin_of(a)];
+        uint32_t reason = NAME_NONE;
+        const char *name = e->plugin->name;
+        int64_t began_us = probe_begin(as->settings.handle);
+        enum verdict verdict;
+
+        verdict = e->plugin->prebind(e->self, a, &reason);
+        probe_end(as->settings.handle, name, POINT_PREBIND, verdict, began_us);
+        if (verdict == VERDICT_WAIT)
+            return;
+        if (verdict != VERDICT_OK && verdict != VERDICT_SKIP) {
+            end(as, a, answer_of(plugin_of(a), verdict, reason));
+            return;
+        }
+    }
+    as->settings.leaving(a, as->settings.context);
+    a->has_left = true;
+    begin_bind(as, a);
+}
+
+static void
+begin_prebind(struct binding_cycle *as, struct assignment *a)
+{
+    end_stage(as, a, VERDICT_OK);
+    begin_stage(as, a, ASSIGNMENT_PREBIND);
+    prebind(as, a);
+}
+
+/* One that says no ends it; those that say wait are waited for together. */
+static bool
+ask_permit(struct binding_cycle *as,
+           struct assignment *a,
+           const struct node_view *node,
+           struct answer *ret_refusal)
+{
+    int64_t longest_us = 0;
+
+    profile_foreach(i, a->profile, POINT_PERMIT)
+    {
+        const struct profile_entry *e = &a->profile->entries[i];
+        uint32_t reason = NAME_NONE;
+        int64_t timeout_us = 0;
+        int64_t began_us = probe_begin(as->settings.handle);
+        enum verdict verdict;
+
+        verdict =
+            e->plugin->permit(e->self, &a->cycle, node, &timeout_us, &reason);
+        probe_end(as->settings.handle,
+                  e->plugin->name,
+                  POINT_PERMIT,
+                  verdict,
+                  began_us);
+        if (verdict == VERDICT_WAIT) {
+            a->waiting |= PLUGIN_BIT(i);
+            a->has_waited = true;
+            if (timeout_us > longest_us)
+                longest_us = timeout_us;
+        } else if (verdict != VERDICT_OK) {
+            *ret_refusal = answer_of(i, verdict, reason);
+            return false;
+        }
+    }
+    if (longest_us > PERMIT_MAX_US)
+        longest_us = PERMIT_MAX_US;
+    a->deadline_us = clock_monotonic_us(as->settings.clock) + longest_us;
+    a->is_asked = true;
+    return true;
+}
+
+void
+binding_cycle_start(struct binding_cycle *as,
+                    struct assignment *a TAKES,
+                    const struct node_view *node)
+{
+    struct answer refusal;
+
+    list_add_last(&as->all, &a->link);
+    map_put(as->by_pod, a->queued->key, a);
+    a->owner = as;
+    begin_stage(as, a, ASSIGNMENT_PERMIT);
+    if (!ask_permit(as, a, node, &refusal))
+        end(as, a, refusal);
+    else if (a->waiting == 0)
+        begin_prebind(as, a);
+}
+
+void
+binding_cycle_resume(struct binding_cycle *as,
+                     struct assignment *a,
+                     enum verdict verdict,
+                     uint32_t reason)
+{
+    if (a->stage == ASSIGNMENT_PERMIT)
+        return; /* Permit ends by allow and reject alone */
+    if (verdict != VERDICT_OK) {
+        end(as, a, answer_of(plugin_of(a), verdict, reason));
+    } else if (a->stage == ASSIGNMENT_BIND) {
+        finish(as, a);
+    } else {
+        a->turn++;
+        prebind(as, a);
+    }
+}
+
+void
+binding_cycle_allow(struct binding_cycle *as,
+                    struct assignment *a,
+                    unsigned plugin)
+{
+    a->waiting &= ~PLUGIN_BIT(plugin);
+    if (a->waiting == 0)
+        begin_prebind(as, a);
+}
+
+void
+binding_cycle_reject(struct binding_cycle *as,
+                     struct assignment *a,
+                     unsigned plugin,
+                     uint32_t reason)
+{
+    end(as, a, answer_of(plugin, VERDICT_REJECT, reason));
+}
+
+void
+binding_cycle_expire(struct binding_cycle *as)
+{
+    int64_t now_us = clock_monotonic_us(as->settings.clock);
+
+    list_foreach_safe(link, &as->all)
+    {
+        struct assignment *a = container_of(link, struct assignment, link);
+
+        if (a->stage != ASSIGNMENT_PERMIT || a->deadline_us > now_us)
+            continue;
+        end(as,
+            a,
+            answer_of((unsigned)__builtin_ctzll(a->waiting),
+                      VERDICT_REJECT,
+                      handle_reason(as->settings.handle,
+                                    "timed out waiting on permit")));
+    }
+}
+
+/* Plugins may allow other pods while they are asked about one, but not that. */
+static bool
+is_waiting(const struct assignment *a)
+{
+    return a->stage == ASSIGNMENT_PERMIT && a->waiting != 0 && a->is_asked;
+}
+
+struct assignment *
+binding_cycle_find_waiting(const struct binding_cycle *as,
+                           const struct pod_view *pod)
+{
+    struct assignment *a = binding_cycle_find(as, pod->namespace, pod->name);
+
+    return a != NULL && is_waiting(a) && pod_view_is_same(a->cycle.pod, pod)
+               ? a
+               : NULL;
+}
+
+void
+binding_cycle_visit_waiting(const struct binding_cycle *as,
+                            binding_cycle_visit_fn *visit,
+                            void *context)
+{
+    list_foreach(link, &as->all)
+    {
+        struct assignment *a = container_of(link, struct assignment, link);
+
+        if (is_waiting(a))
+            visit(a->cycle.pod, a->node_name, context);
+    }
+}
+
+struct assignment *
+binding_cycle_find(const struct binding_cycle *as,
+                   const char *namespace,
+                   const char *name)
+{
+    char key[OBJECT_KEY_SIZE];
+
+    snprintf(key,
+             sizeof(key),
+             "%s/%s",
+             namespace != NULL ? namespace : "",
+             name);
+    return map_find(as->by_pod, key);
+}
+
+size_t
+binding_cycle_count(const struct binding_cycle *as)
+{
+    return map_count(as->by_pod);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* binding_cycle.h - the pods that have a node and are being bound to it
+ *
+ * Takes an assumed and reserved pod through permit, prebind, bind and
+ * postbind, plugin by plugin, without ever blocking: a plugin that waits is
+ * resumed.
+ *
+ * Owns:     the assignments under way.
+ * Thread:   the scheduler's.
+ * Source:   kube-scheduler, schedule_one.go (bindingCycle) and
+ *           framework/runtime/waiting_pods_map.go.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller/scheduler/framework/verdict.h"
+#include "lib/base/macro.h"
+
+struct assignment;
+struct binding_cycle;
+struct clock;
+struct handle;
+struct node_view;
+struct pod_view;
+
+/* What the scheduler does at the turns. Leaving: past the last point where
+ * other pods' events matter. Ended: answer.verdict is OK when it is bound;
+ * then the assignment is freed.
+ */
+struct binding_cycle_settings {
+    struct clock *clock;
+    struct handle *handle;
+    void (*leaving)(struct assignment *a, void *context);
+    void (*ended)(struct assignment *a, struct answer answer, void *context);
+    /* Somebody else binds it, and binding_cycle_resume or binding_cycle_bind
+     * ends that; may be NULL.
+     */
+    bool (*bind_by_extender)(struct assignment *a, void *context);
+    /* A stage is over, with that; may be NULL. */
+    void (*passed)(const struct assignment *a,
+                   enum verdict verdict,
+                   int64_t took_us,
+                   void *context);
+    void *context;
+};
+
+/* Life. Free drops what is under way without a word to anybody. */
+void binding_cycle_free(struct binding_cycle *as);
+struct binding_cycle *
+binding_cycle_new(const struct binding_cycle_settings *settings)
+    OWNED_BY(binding_cycle_free);
+DEFINE_CLEANUP(struct binding_cycle, binding_cycle_free)
+
+/* Change. Start: the pod is assumed and reserved on the node. Resume: see
+ * handle.h. Bind: by the plugins after all. Allow: the plugin no longer
+ * objects. Expire: those whose permit has timed out.
+ */
+void binding_cycle_start(struct binding_cycle *as,
+                         struct assignment *a TAKES,
+                         const struct node_view *node);
+void binding_cycle_resume(struct binding_cycle *as,
+                          struct assignment *a,
+                          enum verdict verdict,
+                          uint32_t reason);
+void binding_cycle_bind(struct binding_cycle *as, struct assignment *a);
+void binding_cycle_allow(struct binding_cycle *as,
+                         struct assignment *a,
+                         unsigned plugin);
+void binding_cycle_reject(struct binding_cycle *as,
+                          struct assignment *a,
+                          unsigned plugin,
+                          uint32_t reason);
+void binding_cycle_expire(struct binding_cycle *as);
+
+/* Look: waiting in permit, or NULL. */
+struct assignment *binding_cycle_find_waiting(const struct binding_cycle *as,
+                                              const struct pod_view *pod);
+typedef void binding_cycle_visit_fn(struct pod_view *pod,
+                                    const char *node_name,
+                                    void *context);
+void binding_cycle_visit_waiting(const struct binding_cycle *as,
+                                 binding_cycle_visit_fn *visit,
+                                 void *context);
+
+/* At any stage, by the pod's name. */
+struct assignment *binding_cycle_find(const struct binding_cycle *as,
+                                      const char *namespace,
+                                      const char *name);
+size_t binding_cycle_count(const struct binding_cycle *as);
+
+/* One by itself, before it starts. Abandon: at the scheduler's end; a pod
+ * that has not left the queue stays the queue's.
+ */
+void assignment_free(struct assignment *a);
+void assignment_abandon(struct assignment *a);

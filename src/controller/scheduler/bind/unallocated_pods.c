@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/bind/unallocated_pods.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/scheduler/bind/bind_call.h"
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/state/cache.h"
+#include "lib/allocator/allocator.h"
+#include "lib/allocator/holding.h"
+#include "lib/allocator/occupancy.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+#include "lib/client/client.h"
+#include "lib/json/json.h"
+
+#define LOST_US 40000000 /* upstream's patience with pods of missing nodes */
+
+struct unallocated_pod {
+    struct unallocated_pods *owner;
+    char *key;
+    struct pod_view *pod;
+    struct client_call *call; /* under way, or NULL */
+    struct grant *grant;      /* made, and held in the cache */
+    int64_t lost_us;          /* since when its node is not there; 0: it is */
+};
+
+struct unallocated_pods {
+    struct client *client;
+    struct clock *clock;
+    struct cache *cache;
+    struct map *pods;
+};
+
+struct unallocated_pods *
+unallocated_pods_new(struct client *client,
+                     struct clock *clock,
+                     struct cache *cache)
+{
+    struct unallocated_pods *a = xnew(struct unallocated_pods);
+
+    a->client = client;
+    a->clock = clock;
+    a->cache = cache;
+    a->pods = map_new();
+    return a;
+}
+
+static void
+unallocated_pod_free(struct unallocated_pod *o)
+{
+    client_cancel(o->call);
+    pod_view_unref(o->pod);
+    free(o->grant);
+    free(o->key);
+    free(o);
+}
+
+void
+unallocated_pods_free(struct unallocated_pods *a)
+{
+    size_t at = 0;
+    void *value;
+
+    if (a == NULL)
+        return;
+    while (map_next(a->pods, &at, NULL, &value))
+        unallocated_pod_free(value);
+    map_free(a->pods);
+    free(a);
+}
+
+static const char *
+key_of(const struct pod_view *pod, char out[OBJECT_KEY_SIZE])
+{
+    snprintf(out, OBJECT_KEY_SIZE, "%s/%s", pod->namespace, pod->name);
+    return out;
+}
+
+void
+unallocated_pods_forget(struct unallocated_pods *a, const struct pod_view *pod)
+{
+    char key[OBJECT_KEY_SIZE];
+    struct unallocated_pod *o = map_remove(a->pods, key_of(pod, key));
+
+    if (o != NULL)
+        unallocated_pod_free(o);
+}
+
+static bool
+needs_allocation(const struct pod_view *pod)
+{
+    const struct pod_status *status = &pod->pod->status;
+
+    return status->allocation == NULL && !pod_is_finished(pod->pod)
+           && !pod_view_is_terminating(pod);
+}
+
+static bool
+is_there(const struct node_view *node)
+{
+    return node != NULL && node->node != NULL;
+}
+
+/* Nobody will ever say anything of it. */
+static bool
+is_lost(const struct node_view *node, const struct pod_view *pod)
+{
+    const char *phase = pod->pod->status.phase;
+
+    return !is_there(node) && (phase == NULL || strcmp(phase, "Pending") == 0);
+}
+
+void
+unallocated_pods_add(struct unallocated_pods *a, struct pod_view *pod)
+{
+    const struct node_view *node =
+        cache_find_node(a->cache, pod->pod->spec.node_name);
+    char key[OBJECT_KEY_SIZE];
+    struct unallocated_pod *o = map_find(a->pods, key_of(pod, key));
+
+    if ((!is_lost(node, pod) && (node == NULL || node->occupancy == NULL))
+        || !needs_allocation(pod)) {
+        unallocated_pods_forget(a, pod);
+        return;
+    }
+    if (o != NULL)
+        return;
+    o = xnew(struct unallocated_pod);
+    o->owner = a;
+    o->key = xstrdup(key);
+    o->pod = pod_view_ref(pod);
+    map_put(a->pods, key, o);
+}
+
+void
+unallocated_pods_add_node(struct unallocated_pods *a, const char *node_name)
+{
+    const struct node_view *node = cache_find_node(a->cache, node_name);
+
+    if (node == NULL || node->occupancy == NULL)
+        return;
+    for (uint32_t i = 0; i < node->pods.count; i++) {
+        struct pod_view *pod = node->pods.items[i];
+
+        /* An assumed one has its binding under way. */
+        if (pod->pod->spec.node_name != NULL)
+            unallocated_pods_add(a, pod);
+    }
+}
+
+/* What comes of it is seen in the pod; failing, it is tried again, with what is
+ * free then: somebody else may have bound what it was to have.
+ */
+static void
+wrote(const struct client_reply *reply, void *context)
+{
+    struct unallocated_pod *o = context;
+    struct error err = {0};
+
+    o->call = NULL;
+    if (reply->code >= 200 && reply->code < 300)
+        return;
+    free(o->grant);
+    o->grant = NULL;
+    client_reply_error(reply, &err);
+    log_warning("pod '%s': giving it an allocation on node '%s': %s, trying "
+                "again",
+                o->key,
+                o->pod->pod->spec.node_name,
+                err.text);
+}
+
+static void
+refuse(struct unallocated_pod *o, const char *reason, const char *what)
+{
+    const char *node_name = o->pod->pod->spec.node_name;
+    struct arena *arena = arena_new(1024);
+    struct json *body = json_object(arena);
+    struct json *status = json_make_object(arena, body, "status");
+
+    json_set_string(arena, status, "phase", "Failed");
+    json_set_string(arena, status, "reason", reason);
+    json_set(arena,
+             status,
+             "message",
+             json_stringf(arena,
+                          "The pod was bound to node \"%s\" without the "
+                          "scheduler, and %s",
+                          node_name,
+                          what));
+    o->call = client_call(o->owner->client,
+                          arena,
+                          &(struct client_request){
+                              .verb = CLIENT_MERGE_PATCH,
+                              .kind = &pod_kind,
+                              .namespace = o->pod->namespace,
+                              .name = o->pod->name,
+                              .subresource = "status",
+                              .body = body,
+                          },
+                          wrote,
+                          o);
+}
+
+static void
+allocate_and_bind(struct unallocated_pod *o, struct node_view *node)
+{
+    struct cache *cache = o->owner->cache;
+    struct pod_view *pod = cache_find_pod(cache, o->pod);
+
+    if (pod == NULL)
+        return;
+    if (o->grant == NULL) {
+        /* What it holds without our knowing where is no longer counted. */
+        o->grant = xnew(struct grant);
+        cache_hold(cache, pod, holding_new(0, 0, 0));
+        if (allocator_grant(node->occupancy, &pod->demand, o->grant)
+            != ALLOCATOR_FITS) {
+            free(o->grant);
+            o->grant = NULL;
+            refuse(o,
+                   "OutOfResources",
+                   "its cores, memory or devices are not free there");
+            return;
+        }
+        cache_hold(cache,
+                   pod,
+                   grant_holding(o->grant, node->occupancy->silicon));
+    }
+    o->call = bind_call(o->owner->client,
+                        pod,
+                        node->name,
+                        o->grant,
+                        node->occupancy->silicon,
+                        wrote,
+                        o);
+}
+
+/* It may register yet. */
+static void
+wait_for_node(struct unallocated_pod *o)
+{
+    int64_t now = clock_monotonic_us(o->owner->clock);
+
+    if (o->lost_us == 0)
+        o->lost_us = now;
+    else if (now - o->lost_us >= LOST_US)
+        refuse(o, "NodeNotFound", "there is no such node");
+}
+
+void
+unallocated_pods_retry(struct unallocated_pods *a)
+{
+    size_t at = 0;
+    void *value;
+
+    while (map_next(a->pods, &at, NULL, &value)) {
+        struct unallocated_pod *o = value;
+        struct node_view *node =
+            cache_find_node(a->cache, o->pod->pod->spec.node_name);
+
+        if (o->call != NULL)
+            continue;
+        if (!is_there(node)) {
+            wait_for_node(o);
+            continue;
+        }
+        o->lost_us = 0;
+        if (node->occupancy != NULL)
+            allocate_and_bind(o, node);
+    }
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* volume_calls.h - gives pods that have a node their volumes: writes to the
+ * API who gets what, and waits until all claims are bound
+ *
+ * While other pods are scheduled. An end, good or bad, resumes the
+ * assignment; what went wrong is in its words.
+ *
+ * Owns:    the calls under way.
+ * Thread:  the scheduler's.
+ * Source:  kube-scheduler, volumebinding BindPodVolumes and checkBindings.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "lib/base/macro.h"
+
+struct assignment;
+struct client;
+struct clock;
+struct object;
+struct volume_book;
+struct volume_calls;
+struct volume_plan;
+
+struct volume_calls_settings {
+    struct client *client;
+    struct clock *clock;
+    const struct volume_book *book;
+
+    /* All are bound, or `words` says why not (NULL: they are). */
+    void (*ended)(struct assignment *a, const char *words, void *context);
+    void *context;
+};
+
+/* Life. Free cancels calls without a word to anybody. */
+void volume_calls_free(struct volume_calls *vc);
+struct volume_calls *
+volume_calls_new(const struct volume_calls_settings *settings)
+    OWNED_BY(volume_calls_free);
+DEFINE_CLEANUP(struct volume_calls, volume_calls_free)
+
+/* Change. Begin: borrows the plan until the end. Look: a claim or volume
+ * changed. Expire: those out of time. Abandon: the pod is gone; false when
+ * nothing is under way for it.
+ */
+void volume_calls_begin(struct volume_calls *vc,
+                        struct assignment *a,
+                        const struct volume_plan *plan);
+void volume_calls_check(struct volume_calls *vc);
+void volume_calls_expire(struct volume_calls *vc);
+bool volume_calls_abandon(struct volume_calls *vc, const struct assignment *a);

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What becomes of an attempt: a pod that is bound, or goes back to the queue.
+ */
+#include "controller/scheduler/bind/binding_cycle.h"
+#include "controller/scheduler/bind/unallocated_pods.h"
+#include "controller/scheduler/extenders/extender_binder.h"
+#include "controller/scheduler/framework/assignment.h"
+#include "controller/scheduler/framework/cluster_event.h"
+#include "controller/scheduler/framework/names.h"
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/report/recorder.h"
+#include "controller/scheduler/report/scheduler_metrics.h"
+#include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/state/cache.h"
+#include "lib/allocator/holding.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/strbuf.h"
+
+static int64_t
+now_us(const struct scheduler *s)
+{
+    return clock_monotonic_us(s->settings.clock);
+}
+
+/* Back to the queue: the pod is not the assignment's any more. */
+void
+scheduler_return(struct scheduler *s, struct assignment *a)
+{
+    struct queued_pod *queued = a->queued;
+
+    a->queued = NULL;
+    if (a->has_left)
+        queue_return(s->queue, queued);
+    else
+        queue_fail(s->queue, queued);
+}
+
+void
+scheduler_attempt_ended(struct scheduler *s,
+                        const struct assignment *a,
+                        enum attempt_result result)
+{
+    scheduler_metrics_attempt(s->metrics,
+                              a->profile->scheduler_name,
+                              result,
+                              now_us(s) - a->began_us);
+}
+
+/* What was assumed is taken back, and others may have the room. */
+void
+scheduler_forget(struct scheduler *s, struct assignment *a)
+{
+    struct node_view *node = cache_find_node(s->cache, a->node_name);
+    struct pod_view *pod = a->cycle.pod;
+    bool has_volumes = cycle_get(&a->cycle, CYCLE_VOLUMES) != NULL;
+
+    profile_unreserve(a->profile, &a->cycle, node);
+    if (has_volumes)
+        queue_event(s->queue, &event_storage_capacity, NULL, NULL);
+    if (!cache_forget(s->cache, pod))
+        return;
+    holding_free(pod->holding);
+    pod->holding = NULL;
+    queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
+}
+
+void
+scheduler_fail(struct scheduler *s, struct assignment *a, struct answer answer)
+{
+    const char *reason = answer.reason != NAME_NONE
+                             ? names_text(s->reasons, answer.reason)
+                             : "no reason was given";
+    bool is_error = answer.verdict == VERDICT_ERROR;
+
+    if (a->queued->is_deleted)
+        return;
+    if (a->error != NULL)
+        reason = a->error;
+    if (!is_error && answer.plugin != PLUGIN_NONE)
+        a->queued->unschedulable |= PLUGIN_BIT(answer.plugin);
+    recorder_failed(s->recorder,
+                    a->cycle.pod,
+                    is_error ? "SchedulerError" : "Unschedulable",
+                    reason);
+    if (is_error)
+        s->errors++;
+    else
+        s->unschedulable++;
+    scheduler_attempt_ended(s,
+                            a,
+                            is_error ? ATTEMPT_ERROR : ATTEMPT_UNSCHEDULABLE);
+}
+
+void
+scheduler_pod_leaves(struct assignment *a, void *context)
+{
+    struct scheduler *s = context;
+
+    queue_leave(s->queue, a->queued);
+}
+
+static void
+tell_scheduled(struct scheduler *s, const struct assignment *a)
+{
+    CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
+
+    strbuf_printf(&message,
+                  "Successfully assigned %s to %s",
+                  a->queued->key,
+                  a->node_name);
+    recorder_forget(s->recorder, a->cycle.pod);
+    recorder_event(s->recorder,
+                   a->cycle.pod,
+                   "Normal",
+                   "Scheduled",
+                   message.text);
+}
+
+void
+scheduler_pod_ended(struct assignment *a, struct answer answer, void *context)
+{
+    struct scheduler *s = context;
+
+    if (answer.verdict == VERDICT_OK) {
+        cache_finish_binding(s->cache, a->cycle.pod);
+        tell_scheduled(s, a);
+        scheduler_attempt_ended(s, a, ATTEMPT_SCHEDULED);
+        scheduler_metrics_placed(s->metrics,
+                                 a->queued->attempts,
+                                 now_us(s) - a->queued->first_at_us);
+        s->scheduled++;
+        return;
+    }
+    scheduler_forget(s, a);
+    scheduler_fail(s, a, answer);
+    scheduler_return(s, a);
+    /* It may be bound there all the same. */
+    unallocated_pods_add_node(s->unallocated_pods, a->node_name);
+}
+
+/* Its claims are bound, or will not be. */
+void
+scheduler_volumes_ended(struct assignment *a, const char *words, void *context)
+{
+    struct scheduler *s = context;
+
+    if (words != NULL) {
+        scheduler_metrics_volume_failed(s->metrics, "bind");
+        free(a->error);
+        a->error = xstrdup(words);
+    }
+    binding_cycle_resume(s->binding_cycle,
+                         a,
+                         words == NULL ? VERDICT_OK : VERDICT_ERROR,
+                         NAME_NONE);
+}
+
+/* Binding by an extender, which knows nothing of allocations: the pod's is
+ * added to what it bound.
+ */
+
+bool
+scheduler_bind_by_extender(struct assignment *a, void *context)
+{
+    const struct scheduler *s = context;
+
+    return s->extender_binder != NULL
+           && extender_binder_bind(s->extender_binder, a);
+}
+
+void
+scheduler_extender_bound(struct assignment *a,
+                         enum verdict verdict,
+                         void *context)
+{
+    struct scheduler *s = context;
+
+    if (verdict == VERDICT_SKIP)
+        binding_cycle_bind(s->binding_cycle, a);
+    else if (verdict == VERDICT_OK && cycle_get(&a->cycle, CYCLE_GRANT) != NULL)
+        s->handle.bind(s->handle.host, a);
+    else
+        binding_cycle_resume(s->binding_cycle, a, verdict, NAME_NONE);
+}
+
+static const char *
+permit_result(enum verdict verdict, const struct assignment *a, int64_t now)
+{
+    if (verdict == VERDICT_OK)
+        return "allowed";
+    return now >= a->deadline_us ? "timeout" : "rejected";
+}
+
+void
+scheduler_pod_passed(const struct assignment *a,
+                     enum verdict verdict,
+                     int64_t took_us,
+                     void *context)
+{
+    static const char *const names[] = {
+        [ASSIGNMENT_PERMIT] = "Permit",
+        [ASSIGNMENT_PREBIND] = "PreBind",
+        [ASSIGNMENT_BIND] = "Bind",
+    };
+    const struct scheduler *s = context;
+
+    scheduler_metrics_point(s->metrics,
+                            a->profile->scheduler_name,
+                            names[a->stage],
+                            verdict,
+                            took_us);
+    if (a->stage == ASSIGNMENT_PERMIT && a->has_waited)
+        scheduler_metrics_permit_wait(s->metrics,
+                                      permit_result(verdict, a, now_us(s)),
+                                      took_us);
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What happens in the cluster, told to the queue and the cache. */
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/scheduler/bind/binding_cycle.h"
+#include "controller/scheduler/bind/unallocated_pods.h"
+#include "controller/scheduler/bind/volume_calls.h"
+#include "controller/scheduler/extenders/extender_rounds.h"
+#include "controller/scheduler/framework/assignment.h"
+#include "controller/scheduler/framework/cluster_event.h"
+#include "controller/scheduler/framework/names.h"
+#include "controller/scheduler/framework/nominator.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/framework/volume_book.h"
+#include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/report/recorder.h"
+#include "controller/scheduler/report/scheduler_metrics.h"
+#include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/state/cache.h"
+#include "controller/scheduler/state/retained_allocations.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/clock.h"
+#include "lib/base/map.h"
+
+static bool
+is_on_a_node(const struct object *pod)
+{
+    const char *name = pod_of(pod)->spec.node_name;
+
+    return name != NULL && name[0] != '\0';
+}
+
+/* It holds room on a node: bound, and not at its end. One that is being
+ * deleted holds it until it is gone.
+ */
+static bool
+holds_room(const struct object *pod)
+{
+    return pod != NULL && is_on_a_node(pod) && !pod_is_finished(pod_of(pod));
+}
+
+/* It is ours to place. */
+static bool
+waits_here(const struct scheduler *s, const struct object *pod)
+{
+    return pod != NULL && !is_on_a_node(pod) && !pod_is_finished(pod_of(pod))
+           && pod->meta->deleted_at_us == 0
+           && scheduler_profile(s, pod) != NULL;
+}
+
+static void
+nomination_changed(struct scheduler *s, struct pod_view *pod)
+{
+    const char *node_name = pod->pod->status.nominated_node_name;
+
+    if (node_name != NULL && node_name[0] != '\0')
+        nominator_add(s->handle.nominator, pod, node_name);
+}
+
+static void
+tell_gated(struct scheduler *s, const struct pod_view *pod)
+{
+    const struct queued_pod *queued =
+        queue_find(s->queue, pod->namespace, pod->name);
+
+    if (queued != NULL && queued->state == QUEUE_GATED
+        && queued->gate_reason != NAME_NONE)
+        recorder_gated(s->recorder,
+                       pod,
+                       names_text(s->reasons, queued->gate_reason));
+}
+
+static void
+waiting_changed(struct scheduler *s,
+                const struct object *old_object,
+                const struct object *new_object)
+{
+    CLEANUP(pod_view_unrefp) struct pod_view *pod = NULL;
+    struct profile *profile = scheduler_profile(s, new_object);
+
+    /* On its way to a node: its own binding decides, and comes back. */
+    if (binding_cycle_find(s->binding_cycle,
+                           new_object->meta->namespace,
+                           new_object->meta->name)
+            != NULL
+        && old_object != NULL)
+        return;
+    pod = pod_view_new(new_object, s->resources);
+    if (s->extender_rounds != NULL
+        && extender_rounds_concern_nodes(s->extender_rounds, pod))
+        pod_view_set_apart(pod);
+    nomination_changed(s, pod);
+    if (old_object != NULL)
+        queue_update(s->queue, old_object, pod, profile);
+    else
+        queue_add(s->queue, pod, profile);
+    tell_gated(s, pod);
+}
+
+/* It waits no longer: bound, gone, or ended before it ran. */
+static void
+waiting_ended(struct scheduler *s, const struct object *object)
+{
+    CLEANUP(pod_view_unrefp)
+    struct pod_view *pod = pod_view_new(object, s->resources);
+    struct assignment *a = binding_cycle_find(s->binding_cycle,
+                                              object->meta->namespace,
+                                              object->meta->name);
+
+    queue_remove(s->queue, pod->namespace, pod->name);
+    nominator_remove(s->handle.nominator, pod);
+    recorder_forget(s->recorder, pod);
+    if (a == NULL)
+        return;
+    a->queued->is_deleted = true;
+    if (a->stage == ASSIGNMENT_PERMIT)
+        binding_cycle_reject(s->binding_cycle,
+                             a,
+                             (unsigned)__builtin_ctzll(a->waiting),
+                             names_number(s->reasons, "the pod is gone"));
+    else
+        volume_calls_abandon(s->volume_calls, a);
+}
+
+static void
+room_taken(struct scheduler *s,
+           const struct object *old_object,
+           const struct object *new_object)
+{
+    CLEANUP(pod_view_unrefp)
+    struct pod_view *pod = pod_view_new(new_object, s->resources);
+    struct cluster_event events[EVENTS_OF_UPDATE];
+    unsigned n;
+
+    cache_set_pod(s->cache, pod, pod->pod->spec.node_name);
+    /* One on its way here is still to be given its allocation. */
+    if (binding_cycle_find(s->binding_cycle, pod->namespace, pod->name) == NULL)
+        unallocated_pods_add(s->unallocated_pods, pod);
+    if (!holds_room(old_object)) {
+        queue_event(s->queue, &event_assigned_pod_add, NULL, new_object);
+        return;
+    }
+    n = events_of_pod_update(old_object, new_object, true, events);
+    for (unsigned i = 0; i < n; i++)
+        if (events[i].actions != ACTION_UPDATE_OTHER)
+            queue_event(s->queue, &events[i], old_object, new_object);
+}
+
+static void
+room_freed(struct scheduler *s, const struct object *object)
+{
+    CLEANUP(pod_view_unrefp)
+    struct pod_view *pod = pod_view_new(object, s->resources);
+
+    cache_remove_pod(s->cache, pod);
+    retained_allocations_keep(&s->retained_allocations, object);
+    unallocated_pods_forget(s->unallocated_pods, pod);
+    queue_event(s->queue, &event_assigned_pod_delete, object, NULL);
+    if (pod->has_required_anti_affinity)
+        queue_event(s->queue, &event_anti_affinity_gone, object, NULL);
+}
+
+static const char *
+event_name(const struct object *old_object, const struct object *new_object)
+{
+    return old_object == NULL   ? "Add"
+           : new_object == NULL ? "Delete"
+                                : "Update";
+}
+
+/* How long it took to take note of that, under the name of its kind. */
+static void
+handled(const struct scheduler *s,
+        const char *kind,
+        const struct object *old_object,
+        const struct object *new_object,
+        int64_t began_us)
+{
+    char name[64];
+
+    if (s->metrics == NULL)
+        return;
+    snprintf(name,
+             sizeof(name),
+             "%s%s",
+             kind,
+             event_name(old_object, new_object));
+    scheduler_metrics_event_handled(s->metrics,
+                                    name,
+                                    clock_monotonic_us(s->settings.clock)
+                                        - began_us);
+}
+
+void
+scheduler_pod_changed(struct scheduler *s,
+                      const struct object *old_object,
+                      const struct object *new_object)
+{
+    /* One that is gone may be told of as it was at its very end, on its way
+     * out; it waited all the same.
+     */
+    bool was_waiting = waits_here(s, old_object)
+                       || (new_object == NULL && !is_on_a_node(old_object));
+    bool is_waiting = waits_here(s, new_object);
+    bool had_room = holds_room(old_object);
+    bool has_room = holds_room(new_object);
+    int64_t began_us = clock_monotonic_us(s->settings.clock);
+
+    if (was_waiting && !is_waiting)
+        waiting_ended(s, new_object != NULL ? new_object : old_object);
+    if (has_room)
+        room_taken(s, old_object, new_object);
+    else if (had_room)
+        room_freed(s, old_object);
+    if (is_waiting)
+        waiting_changed(s, was_waiting ? old_object : NULL, new_object);
+    handled(s,
+            had_room || has_room ? "AssignedPod" : "UnscheduledPod",
+            old_object,
+            new_object,
+            began_us);
+}
+
+static void
+node_changed(struct scheduler *s,
+             const struct object *old_object,
+             const struct object *new_object)
+{
+    struct cluster_event events[EVENTS_OF_UPDATE];
+    unsigned n;
+
+    if (new_object == NULL) {
+        retained_allocations_sync(&s->retained_allocations, old_object, NULL);
+        cache_remove_node(s->cache, old_object->meta->name);
+        queue_event(s->queue, &event_node_delete, old_object, NULL);
+        return;
+    }
+    if (old_object == NULL) {
+        cache_set_node(s->cache, new_object);
+        retained_allocations_sync(&s->retained_allocations, NULL, new_object);
+        unallocated_pods_add_node(s->unallocated_pods, new_object->meta->name);
+        queue_event(s->queue, &event_node_add, NULL, new_object);
+        return;
+    }
+    n = events_of_node_update(old_object, new_object, events);
+    cache_set_node(s->cache, new_object);
+    retained_allocations_sync(&s->retained_allocations, old_object, new_object);
+    for (unsigned i = 0; i < n; i++) {
+        if (events[i].actions == ACTION_UPDATE_NODE_ALLOCATABLE)
+            unallocated_pods_add_node(s->unallocated_pods,
+                                      new_object->meta->name);
+        queue_event(s->queue, &events[i], old_object, new_object);
+    }
+}
+
+void
+scheduler_node_changed(struct scheduler *s,
+                       const struct object *old_object,
+                       const struct object *new_object)
+{
+    int64_t began_us = clock_monotonic_us(s->settings.clock);
+
+    node_changed(s, old_object, new_object);
+    handled(s, "Node", old_object, new_object, began_us);
+}
+
+void
+scheduler_object_changed(struct scheduler *s,
+                         const struct object *old_object,
+                         const struct object *new_object)
+{
+    const struct object *object = new_object != NULL ? new_object : old_object;
+    struct map *objects = map_find(s->objects, object->kind->name);
+    char key[OBJECT_KEY_SIZE];
+
+    if (object->kind == &namespace_kind)
+        s->handle.namespaces_version++;
+    if (objects == NULL) {
+        objects = map_new();
+        map_put(s->objects, object->kind->name, objects);
+    }
+    object_key(object, key);
+    if (new_object != NULL)
+        object_unref(
+            map_put(objects, key, (void *)(uintptr_t)object_ref(new_object)));
+    else
+        object_unref(map_remove(objects, key));
+}
+
+void
+scheduler_storage_changed(struct scheduler *s,
+                          const struct object *old_object,
+                          const struct object *new_object)
+{
+    const struct object *any = new_object != NULL ? new_object : old_object;
+    struct cluster_event event = event_of_storage(old_object, new_object);
+    int64_t began_us = clock_monotonic_us(s->settings.clock);
+    bool has_gained =
+        volume_book_set(s->handle.volumes, old_object, new_object);
+
+    queue_event(s->queue, &event, old_object, new_object);
+    if (has_gained)
+        queue_event(s->queue, &event_storage_capacity, NULL, NULL);
+    volume_calls_check(s->volume_calls);
+    handled(s, any->kind->name, old_object, new_object, began_us);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* extender_binder.h - the extender that binds pods itself
+ *
+ * Thread:  the scheduler's.
+ * Source:  kube-scheduler, schedule_one.go (extendersBinding).
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "controller/scheduler/framework/verdict.h"
+#include "lib/base/macro.h"
+
+struct assignment;
+struct extender_binder;
+struct extender_transport;
+struct extenders;
+
+/* Bound: VERDICT_OK; VERDICT_SKIP where it failed and may be ignored, so that
+ * the plugins bind; VERDICT_ERROR with the assignment's `error`.
+ */
+struct extender_binder_settings {
+    struct extender_transport *extender_transport;
+    const struct extenders *extenders;
+    void (*bound)(struct assignment *a, enum verdict verdict, void *context);
+    void *context;
+};
+
+/* Life. Free cancels what is under way; free it before the binding cycle. */
+void extender_binder_free(struct extender_binder *b);
+struct extender_binder *
+extender_binder_new(const struct extender_binder_settings *settings)
+    OWNED_BY(extender_binder_free);
+DEFINE_CLEANUP(struct extender_binder, extender_binder_free)
+
+/* True: an extender was asked to, and `bound` will be called. */
+bool extender_binder_bind(struct extender_binder *b, struct assignment *a);

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* extender_rounds.h - the cycles that are parked until extenders have answered
+ *
+ * Extenders that filter are asked one after the other about the nodes that are
+ * left, then those that prioritize all at once; about preemption, one after the
+ * other. A few pods at a time; those beyond wait in line, but no longer than
+ * an extender may take, so that none is in flight for long. The scheduler goes
+ * on with others.
+ *
+ * Owns:    the assignments that are parked.
+ * Thread:  the scheduler's.
+ * Source:  kube-scheduler, schedule_one.go (findNodesThatPassExtenders,
+ *          prioritizeNodes) and framework/preemption (callExtenders).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/macro.h"
+
+struct assignment;
+struct clock;
+struct extender_rounds;
+struct extender_transport;
+struct extenders;
+struct names;
+struct node_view;
+struct pod_view;
+struct proposals;
+
+struct extender_rounds_settings {
+    struct extender_transport *extender_transport;
+    const struct extenders *extenders;
+    struct clock *clock;
+    struct names *reasons;
+    const struct node_view *(*find_node)(const char *name, void *context);
+    void (*ready)(void *context);          /* one can be taken */
+    void (*abandon)(struct assignment *a); /* frees one that is still parked */
+    void *context;
+};
+
+/* Life. Free lets go of the parked pods, which the queue still has. */
+void extender_rounds_free(struct extender_rounds *cs);
+struct extender_rounds *
+extender_rounds_new(const struct extender_rounds_settings *settings)
+    OWNED_BY(extender_rounds_free);
+DEFINE_CLEANUP(struct extender_rounds, extender_rounds_free)
+
+/* Ask. The answers go to the assignment's extender results; its `error` is set
+ * when an extender that may not be ignored failed.
+ */
+void extender_rounds_ask_nodes(struct extender_rounds *cs,
+                               struct assignment *a TAKES,
+                               struct node_view *const *nodes,
+                               unsigned count);
+void extender_rounds_ask_preemption(struct extender_rounds *cs,
+                                    struct assignment *a TAKES,
+                                    struct proposals *proposals TAKES);
+
+/* One that has been answered, or NULL. */
+struct assignment *extender_rounds_take(struct extender_rounds *cs);
+
+/* Those that have waited in line for too long are answered so. */
+void extender_rounds_expire(struct extender_rounds *cs);
+
+/* Look: whether some extender has a say in the pod's node, in preemption for
+ * it; how many are parked, and how many could be taken.
+ */
+bool extender_rounds_concern_nodes(const struct extender_rounds *cs,
+                                   const struct pod_view *pod);
+bool extender_rounds_concern_preemption(const struct extender_rounds *cs,
+                                        const struct pod_view *pod);
+size_t extender_rounds_count(const struct extender_rounds *cs);
+bool extender_rounds_has_ready(const struct extender_rounds *cs);

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What plugins may use of the scheduler: its side of the handle. */
+#include <string.h>
+
+#include "controller/scheduler/bind/bind_call.h"
+#include "controller/scheduler/bind/binding_cycle.h"
+#include "controller/scheduler/bind/dispatcher.h"
+#include "controller/scheduler/bind/evictions.h"
+#include "controller/scheduler/bind/volume_calls.h"
+#include "controller/scheduler/extenders/extender.h"
+#include "controller/scheduler/extenders/extender_results.h"
+#include "controller/scheduler/extenders/extender_rounds.h"
+#include "controller/scheduler/framework/assignment.h"
+#include "controller/scheduler/framework/names.h"
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/nominator.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/framework/volume_book.h"
+#include "controller/scheduler/report/recorder.h"
+#include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/state/cache.h"
+#include "lib/allocator/holding.h"
+#include "lib/allocator/occupancy.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+#include "lib/client/client.h"
+
+static void
+bind_done(const struct client_reply *reply, void *context)
+{
+    struct assignment *a = context;
+    struct binding_cycle *as = a->owner;
+    struct error err = {0};
+
+    a->call = NULL;
+    if (client_reply_error(reply, &err) == 0) {
+        binding_cycle_resume(as, a, VERDICT_OK, NAME_NONE);
+        return;
+    }
+    /* It was deleted meanwhile: nobody is left to try again for. */
+    if (reply->code == 404) {
+        a->queued->is_deleted = true;
+        binding_cycle_resume(as, a, VERDICT_ERROR, NAME_NONE);
+        return;
+    }
+    error_wrap(&err, err.code, "binding to node '%s'", a->node_name);
+    a->error = xstrdup(err.text);
+    log_warning("pod '%s': %s, trying again", a->queued->key, err.text);
+    binding_cycle_resume(as, a, VERDICT_ERROR, NAME_NONE);
+}
+
+static struct client_call *
+bind_start(struct client *client,
+           client_done_fn *done,
+           void *done_context,
+           void *context)
+{
+    struct assignment *a = context;
+
+    return bind_call(client,
+                     a->cycle.pod,
+                     a->node_name,
+                     cycle_get(&a->cycle, CYCLE_GRANT),
+                     cycle_get(&a->cycle, CYCLE_SILICON),
+                     done,
+                     done_context);
+}
+
+/* Nothing matters more than binding but that of another pod of that name. */
+static void
+bind_dropped(void *context)
+{
+    struct assignment *a = context;
+
+    a->call = NULL;
+    a->queued->is_deleted = true;
+    binding_cycle_resume(a->owner, a, VERDICT_ERROR, NAME_NONE);
+}
+
+const struct dispatch_kind scheduler_binding_kind = {
+    .name = "pod_binding",
+    .relevance = 2,
+    .start = bind_start,
+    .done = bind_done,
+    .dropped = bind_dropped,
+};
+
+static void
+host_bind(void *host, struct assignment *a)
+{
+    struct scheduler *s = host;
+
+    a->call = dispatcher_add(s->dispatcher,
+                             a->queued->key,
+                             &scheduler_binding_kind,
+                             a);
+}
+
+static void
+host_bind_volumes(void *host,
+                  struct assignment *a,
+                  const struct volume_plan *plan)
+{
+    struct scheduler *s = host;
+
+    volume_calls_begin(s->volume_calls, a, plan);
+}
+
+/* The bit of the plugin in the assignment's profile if it waits; or 0. */
+static plugin_set
+find_waiting_plugin(const struct assignment *a, const char *plugin)
+{
+    for (unsigned i = 0; i < a->profile->n_entries; i++)
+        if (strcmp(a->profile->entries[i].plugin->name, plugin) == 0)
+            return a->waiting & PLUGIN_BIT(i);
+    return 0;
+}
+
+static bool
+host_allow(void *host, const struct pod_view *pod, const char *plugin)
+{
+    struct scheduler *s = host;
+    struct assignment *a = binding_cycle_find_waiting(s->binding_cycle, pod);
+    plugin_set waiting = a != NULL ? find_waiting_plugin(a, plugin) : 0;
+
+    if (waiting == 0)
+        return false;
+    binding_cycle_allow(s->binding_cycle,
+                        a,
+                        (unsigned)__builtin_ctzll(waiting));
+    return true;
+}
+
+static bool
+host_reject(void *host,
+            const struct pod_view *pod,
+            const char *plugin,
+            uint32_t reason)
+{
+    struct scheduler *s = host;
+    struct assignment *a = binding_cycle_find_waiting(s->binding_cycle, pod);
+    plugin_set waiting = a != NULL ? find_waiting_plugin(a, plugin) : 0;
+
+    if (waiting == 0)
+        return false;
+    binding_cycle_reject(s->binding_cycle,
+                         a,
+                         (unsigned)__builtin_ctzll(waiting),
+                         reason);
+    return true;
+}
+
+static void
+host_visit_waiting(void *host, handle_visit_waiting_fn *visit, void *context)
+{
+    const struct scheduler *s = host;
+
+    binding_cycle_visit_waiting(s->binding_cycle, visit, context);
+}
+
+static void
+host_resume(void *host,
+            struct assignment *a,
+            enum verdict verdict,
+            uint32_t reason)
+{
+    struct scheduler *s = host;
+
+    binding_cycle_resume(s->binding_cycle, a, verdict, reason);
+}
+
+static void
+host_hold(void *host,
+          struct pod_view *pod,
+          const struct node_view *node,
+          struct holding *holding)
+{
+    struct scheduler *s = host;
+
+    (void)node;
+    cache_hold(s->cache, pod, holding);
+}
+
+static const struct object *
+host_find(void *host, const char *kind, const char *key)
+{
+    struct scheduler *s = host;
+    const struct map *objects = map_find(s->objects, kind);
+
+    return objects != NULL ? map_find(objects, key) : NULL;
+}
+
+static void
+host_visit(void *host,
+           const char *kind,
+           const char *namespace,
+           handle_visit_fn *visit,
+           void *context)
+{
+    struct scheduler *s = host;
+    const struct map *objects = map_find(s->objects, kind);
+    size_t at = 0;
+    void *value;
+
+    while (objects != NULL && map_next(objects, &at, NULL, &value)) {
+        const struct object *object = value;
+
+        if (namespace != NULL && object->meta->namespace != NULL
+            && strcmp(namespace, object->meta->namespace) != 0)
+            continue;
+        if (!visit(object, context))
+            return;
+    }
+}
+
+/* One that only waits to be permitted is sent back at once. */
+static void
+host_evict(void *host,
+           struct pod_view *victim,
+           struct pod_view *preemptor,
+           const char *node_name)
+{
+    struct scheduler *s = host;
+    struct assignment *a = binding_cycle_find_waiting(s->binding_cycle, victim);
+
+    s->evicted++;
+    if (a != NULL)
+        binding_cycle_reject(s->binding_cycle,
+                             a,
+                             (unsigned)__builtin_ctzll(a->waiting),
+                             names_number(s->reasons, "preempted"));
+    else if (!pod_view_is_terminating(victim))
+        evictions_add(s->evictions, victim, preemptor, node_name);
+}
+
+static bool
+host_is_evicting(void *host, const struct pod_view *preemptor)
+{
+    const struct scheduler *s = host;
+
+    return evictions_are_for(s->evictions, preemptor);
+}
+
+static void
+host_clear_nomination(void *host, struct pod_view *pod)
+{
+    struct scheduler *s = host;
+
+    nominator_remove(s->handle.nominator, pod);
+    recorder_nominate(s->recorder, pod, "");
+}
+
+/* A cycle that comes to postfilter is an assignment's. */
+static enum verdict
+host_propose(void *host, struct cycle *c, struct proposals *proposals)
+{
+    struct scheduler *s = host;
+    struct assignment *a = container_of(c, struct assignment, cycle);
+    const struct proposals *left =
+        a->extender_results != NULL
+            ? extender_results_proposals(a->extender_results)
+            : NULL;
+
+    if (!extender_rounds_concern_preemption(s->extender_rounds, c->pod))
+        return VERDICT_SKIP;
+    if (left == NULL) {
+        extender_rounds_ask_preemption(s->extender_rounds, a, proposals);
+        return VERDICT_WAIT;
+    }
+    proposals_fini(proposals);
+    for (unsigned i = 0; i < left->count; i++)
+        proposals_add(proposals,
+                      left->items[i].node_name,
+                      left->items[i].pods,
+                      left->items[i].count,
+                      left->items[i].violations);
+    return VERDICT_OK;
+}
+
+static const struct profile *
+host_profile(void *host, const struct pod_view *pod)
+{
+    return scheduler_profile(host, pod->object);
+}
+
+static void
+plugin_took(void *context,
+            const char *plugin,
+            enum point point,
+            enum verdict verdict,
+            int64_t took_us)
+{
+    const struct scheduler *s = context;
+
+    scheduler_metrics_plugin(s->metrics,
+                             plugin,
+                             point_label(point),
+                             verdict,
+                             took_us);
+}
+
+static void
+hint_took(void *context,
+          const char *plugin,
+          const char *event,
+          bool is_helping,
+          int64_t took_us)
+{
+    const struct scheduler *s = context;
+
+    scheduler_metrics_hint(s->metrics, plugin, event, is_helping, took_us);
+}
+
+void
+scheduler_make_handle(struct scheduler *s)
+{
+    const struct scheduler_settings *set = &s->settings;
+
+    s->probe = (struct probe){
+        .took = plugin_took,
+        .hint_took = set->metrics != NULL ? hint_took : NULL,
+        .context = s,
+    };
+    s->handle = (struct handle){
+        .probe = &s->probe,
+        .resources = s->resources,
+        .reasons = s->reasons,
+        .clock = s->settings.clock,
+        .random = &s->random,
+        .nominator = nominator_new(),
+        .volumes = volume_book_new(),
+        .host = s,
+        .find = host_find,
+        .visit = host_visit,
+        .hold = host_hold,
+        .bind_volumes = host_bind_volumes,
+        .bind = host_bind,
+        .allow = host_allow,
+        .reject = host_reject,
+        .visit_waiting = host_visit_waiting,
+        .resume = host_resume,
+        .evict = host_evict,
+        .is_evicting = host_is_evicting,
+        .propose = set->extenders != NULL && set->extenders->count > 0
+                       ? host_propose
+                       : NULL,
+        .clear_nomination = host_clear_nomination,
+        .profile = host_profile,
+    };
+}

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/queue/queue.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/scheduler/framework/cluster_event.h"
+#include "controller/scheduler/framework/nominator.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/queue/in_flight.h"
+#include "controller/scheduler/queue/queue_state.h"
+#include "controller/scheduler/queue/unschedulable_pods.h"
+#include "controller/scheduler/queue/wake_strategy.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/heap.h"
+#include "lib/base/map.h"
+
+#define SECOND_US INT64_C(1000000)
+
+static bool
+active_less(const void *a, const void *b, void *context)
+{
+    const struct queued_pod *pa = a, *pb = b;
+
+    (void)context;
+    return profile_less(pa->profile, pa, pb);
+}
+
+/* By the end that was computed when it went in, so that the order holds. */
+static bool
+backoff_less(const void *a, const void *b, void *context)
+{
+    const struct queued_pod *pa = a, *pb = b;
+
+    (void)context;
+    return pa->backoff_end_us < pb->backoff_end_us;
+}
+
+struct queue *
+queue_new(const struct queue_settings *settings)
+{
+    struct queue *q = xnew(struct queue);
+    size_t place = offsetof(struct queued_pod, place);
+
+    q->settings = *settings;
+    if (q->settings.initial_backoff_us == 0)
+        q->settings.initial_backoff_us = SECOND_US;
+    if (q->settings.max_backoff_us == 0)
+        q->settings.max_backoff_us = 10 * SECOND_US;
+    if (q->settings.leftover_us == 0)
+        q->settings.leftover_us = 300 * SECOND_US;
+    q->pods = map_new();
+    q->active = heap_new(active_less, q, place);
+    q->backoff = heap_new(backoff_less, q, place);
+    q->unschedulable_pods = unschedulable_pods_new(active_less, q);
+    q->in_flight = in_flight_new();
+    list_init(&q->unschedulable);
+    list_init(&q->gated);
+    return q;
+}
+
+void
+queued_pod_free(struct queued_pod *pod)
+{
+    struct queued_pod *p = pod;
+
+    pod_view_unref(p->pod);
+    pod_view_unref(p->newer);
+    free(p->key);
+    free(p);
+}
+
+void
+queue_free(struct queue *q)
+{
+    size_t at = 0;
+    void *value;
+
+    if (q == NULL)
+        return;
+    in_flight_free(q->in_flight); /* its marks are in the pods */
+    while (map_next(q->pods, &at, NULL, &value))
+        queued_pod_free(value);
+    unschedulable_pods_free(q->unschedulable_pods);
+    heap_free(q->active);
+    heap_free(q->backoff);
+    map_free(q->pods);
+    free(q);
+}
+
+#define KEY_SIZE OBJECT_KEY_SIZE
+
+static const char *
+key_of(const char *namespace, const char *name, char out[KEY_SIZE])
+{
+    snprintf(out, KEY_SIZE, "%s/%s", namespace != NULL ? namespace : "", name);
+    return out;
+}
+
+static struct queued_pod *
+find_pod(const struct queue *q, const struct pod_view *pod)
+{
+    char key[KEY_SIZE];
+
+    return map_find(q->pods, key_of(pod->namespace, pod->name, key));
+}
+
+void
+queue_add(struct queue *q, struct pod_view *pod, struct profile *profile)
+{
+    char key[KEY_SIZE];
+    struct queued_pod *p;
+
+    queue_remove(q, pod->namespace, pod->name);
+    p = xnew(struct queued_pod);
+    p->key = xstrdup(key_of(pod->namespace, pod->name, key));
+    p->pod = pod_view_ref(pod);
+    p->profile = profile;
+    p->queued_at_us = p->failed_at_us = queue_now_us(q);
+    p->order = q->arrivals++;
+    p->place = HEAP_NOWHERE;
+    p->gate_reason = NAME_NONE;
+    list_init(&p->link);
+    list_init(&p->mark.link);
+    map_put(q->pods, p->key, p);
+    q->event = "PodAdd";
+    queue_enter(q, p);
+}
+
+static void
+set_pod(struct queued_pod *p, struct pod_view *pod)
+{
+    pod_view_ref(pod);
+    pod_view_unref(p->pod);
+    p->pod = pod;
+}
+
+static void
+update_in_flight(struct queue *q,
+                 struct queued_pod *p,
+                 const struct object *old_object,
+                 struct pod_view *pod)
+{
+    struct cluster_event events[EVENTS_OF_UPDATE];
+    unsigned n = events_of_pod_update(old_object, pod->object, false, events);
+
+    pod_view_unref(p->newer);
+    p->newer = pod_view_ref(pod);
+    for (unsigned i = 0; i < n; i++)
+        in_flight_add(q->in_flight, &events[i], old_object, pod->object);
+}
+
+/* Asleep or gated: only what the plugins that rejected it care about wakes
+ * it. A pod that changed has left its like.
+ */
+static void
+update_waiting(struct queue *q,
+               struct queued_pod *p,
+               const struct object *old_object,
+               struct pod_view *pod)
+{
+    struct cluster_event events[EVENTS_OF_UPDATE];
+    unsigned n = events_of_pod_update(old_object, pod->object, false, events);
+    bool was_gated = p->state == QUEUE_GATED;
+    enum wake_strategy strategy = WAKE_SKIP;
+
+    q->event = "PodUpdate";
+    queue_take_out(q, p);
+    queue_wake_next(q, p);
+    set_pod(p, pod);
+    for (unsigned i = 0; i < n && strategy == WAKE_SKIP; i++)
+        strategy = wake_strategy(p, &events[i], old_object, pod->object);
+    if (strategy == WAKE_SKIP && was_gated)
+        queue_put_gated(q, p);
+    else
+        queue_requeue(q, p, strategy);
+}
+
+void
+queue_update(struct queue *q,
+             const struct object *old_object,
+             struct pod_view *pod,
+             struct profile *profile)
+{
+    struct queued_pod *p = find_pod(q, pod);
+
+    if (p == NULL) {
+        queue_add(q, pod, profile);
+        return;
+    }
+    switch (p->state) {
+    case QUEUE_IN_FLIGHT:
+        update_in_flight(q, p, old_object, pod);
+        break;
+    case QUEUE_ACTIVE:
+        set_pod(p, pod);
+        heap_moved(q->active, p);
+        break;
+    case QUEUE_BACKOFF:
+        set_pod(p, pod);
+        break;
+    case QUEUE_UNSCHEDULABLE:
+    case QUEUE_GATED:
+        update_waiting(q, p, old_object, pod);
+        break;
+    }
+}
+
+void
+queue_remove(struct queue *q, const char *namespace, const char *name)
+{
+    char key[KEY_SIZE];
+    struct queued_pod *p = map_remove(q->pods, key_of(namespace, name, key));
+
+    if (p == NULL)
+        return;
+    if (p->state == QUEUE_IN_FLIGHT) {
+        p->is_deleted = true;
+        return;
+    }
+    q->event = "PodDelete";
+    queue_take_out(q, p);
+    queue_count_rejectors(p, 0);
+    queue_wake_next(q, p);
+    queued_pod_free(p);
+}
+
+struct queued_pod *
+queue_pop(struct queue *q)
+{
+    struct queued_pod *p = heap_pop(q->active);
+
+    if (p == NULL)
+        return NULL;
+    p->state = QUEUE_IN_FLIGHT;
+    p->attempts++;
+    queue_count_rejectors(p, 0);
+    p->unschedulable = 0;
+    p->pending = 0;
+    in_flight_begin(q->in_flight, p);
+    return p;
+}
+
+/* What happened meanwhile may have helped it already. */
+struct replay {
+    const struct queued_pod *pod;
+    enum wake_strategy strategy;
+};
+
+static bool
+replay_event(const struct cluster_event *event,
+             const struct object *old_object,
+             const struct object *new_object,
+             void *context)
+{
+    struct replay *r = context;
+    enum wake_strategy s = wake_strategy(r->pod, event, old_object, new_object);
+
+    if (s > r->strategy)
+        r->strategy = s;
+    return r->strategy != WAKE_NOW;
+}
+
+void
+queue_fail(struct queue *q, struct queued_pod *pod TAKES)
+{
+    struct queued_pod *p = pod;
+    struct replay replay = {.pod = p, .strategy = WAKE_SKIP};
+
+    if (p->is_deleted) {
+        queue_leave(q, p);
+        queued_pod_free(p);
+        return;
+    }
+    if (p->newer != NULL) {
+        set_pod(p, p->newer);
+        pod_view_unref(p->newer);
+        p->newer = NULL;
+    }
+    p->failed_at_us = queue_now_us(q);
+    if (!q->settings.is_sharing)
+        p->queued_at_us = p->failed_at_us;
+    if ((p->unschedulable | p->pending) == 0)
+        replay.strategy = WAKE_AFTER_BACKOFF;
+    else
+        in_flight_visit(q->in_flight, p, replay_event, &replay);
+    in_flight_end(q->in_flight, p);
+    q->event = "ScheduleAttemptFailure";
+    queue_requeue(q, p, replay.strategy);
+}
+
+void
+queue_leave(struct queue *q, struct queued_pod *pod)
+{
+    in_flight_end(q->in_flight, pod);
+    q->event = "PodScheduled";
+    queue_wake_next(q, pod);
+    if (!pod->is_deleted)
+        map_remove(q->pods, pod->key);
+}
+
+/* Unless the API has said something newer of it meanwhile. */
+void
+queue_return(struct queue *q, struct queued_pod *pod TAKES)
+{
+    if (pod->is_deleted || map_find(q->pods, pod->key) != NULL) {
+        queued_pod_free(pod);
+        return;
+    }
+    map_put(q->pods, pod->key, pod);
+    pod->failed_at_us = queue_now_us(q);
+    q->event = "ScheduleAttemptFailure";
+    queue_requeue(q,
+                  pod,
+                  (pod->unschedulable | pod->pending) == 0 ? WAKE_AFTER_BACKOFF
+                                                           : WAKE_SKIP);
+}
+
+/* One group's turn. */
+struct wake_call {
+    struct queue *q;
+    const struct cluster_event *event;
+    const struct object *old_object;
+    const struct object *new_object;
+};
+
+static bool
+is_ready(const struct queued_pod *pod, void *context)
+{
+    return !queue_is_backing_off(context, pod);
+}
+
+static bool
+wake_group(struct queued_pod *first, void *context)
+{
+    const struct wake_call *call = context;
+    struct queue *q = call->q;
+    enum wake_strategy strategy =
+        wake_strategy(first, call->event, call->old_object, call->new_object);
+    struct queued_pod *p;
+
+    if (strategy == WAKE_SKIP)
+        return false;
+    p = unschedulable_pods_pick(q->unschedulable_pods, first, is_ready, q);
+    if (p != NULL) {
+        queue_take_out(q, p);
+        queue_requeue(q, p, strategy);
+    }
+    return true;
+}
+
+void
+queue_event(struct queue *q,
+            const struct cluster_event *event,
+            const struct object *old_object,
+            const struct object *new_object)
+{
+    struct wake_call call = {q, event, old_object, new_object};
+
+    q->event = event->label;
+    in_flight_add(q->in_flight, event, old_object, new_object);
+    unschedulable_pods_visit(q->unschedulable_pods, event, wake_group, &call);
+}
+
+void
+queue_activate(struct queue *q, const char *namespace, const char *name)
+{
+    char key[KEY_SIZE];
+    struct queued_pod *p = map_find(q->pods, key_of(namespace, name, key));
+
+    if (p == NULL || p->state == QUEUE_ACTIVE)
+        return;
+    if (p->state == QUEUE_IN_FLIGHT) {
+        in_flight_add(q->in_flight,
+                      &event_force_activate,
+                      NULL,
+                      p->pod->object);
+        return;
+    }
+    q->event = event_force_activate.label;
+    queue_take_out(q, p);
+    queue_enter(q, p);
+}
+
+void
+queue_flush_backoff(struct queue *q)
+{
+    struct queued_pod *p;
+
+    q->event = "BackoffComplete";
+    while ((p = heap_top(q->backoff)) != NULL
+           && p->backoff_end_us <= queue_now_us(q)) {
+        heap_pop(q->backoff);
+        queue_enter(q, p);
+    }
+}
+
+static bool
+is_leftover(const struct queue *q, struct list *link)
+{
+    const struct queued_pod *p = container_of(link, struct queued_pod, link);
+
+    return queue_now_us(q) - p->failed_at_us > q->settings.leftover_us;
+}
+
+/* Pods in flight are told as well, as upstream does, also when all that was
+ * left over is gated and stays.
+ */
+void
+queue_flush_leftover(struct queue *q)
+{
+    if ((!list_is_empty(&q->unschedulable)
+         && is_leftover(q, q->unschedulable.next))
+        || (!list_is_empty(&q->gated) && is_leftover(q, q->gated.next)))
+        in_flight_add(q->in_flight, &event_unschedulable_timeout, NULL, NULL);
+    q->event = event_unschedulable_timeout.label;
+    list_foreach_safe(link, &q->unschedulable)
+    {
+        struct queued_pod *p = container_of(link, struct queued_pod, link);
+
+        if (!is_leftover(q, link))
+            return;
+        queue_take_out(q, p);
+        queue_requeue(q, p, WAKE_AFTER_BACKOFF);
+    }
+}
+
+int64_t
+queue_next_backoff_us(const struct queue *q)
+{
+    const struct queued_pod *p = heap_top(q->backoff);
+
+    return p != NULL ? p->backoff_end_us : INT64_MAX;
+}
+
+struct queue_counts
+queue_count(const struct queue *q)
+{
+    return (struct queue_counts){
+        .active = heap_count(q->active),
+        .backoff = heap_count(q->backoff),
+        .unschedulable = unschedulable_pods_count(q->unschedulable_pods),
+        .gated = q->n_gated,
+        .in_flight = in_flight_pods(q->in_flight),
+        .groups = unschedulable_pods_groups(q->unschedulable_pods),
+    };
+}
+
+const struct queued_pod *
+queue_find(const struct queue *q, const char *namespace, const char *name)
+{
+    char key[KEY_SIZE];
+
+    return map_find(q->pods, key_of(namespace, name, key));
+}
+
+void
+queue_visit(const struct queue *q, queue_visit_fn *visit, void *context)
+{
+    size_t at = 0;
+    void *value;
+
+    while (map_next(q->pods, &at, NULL, &value))
+        visit(value, context);
+}
+
+void
+queue_visit_events(const struct queue *q, queue_event_fn *visit, void *context)
+{
+    in_flight_visit_labels(q->in_flight, visit, context);
+}

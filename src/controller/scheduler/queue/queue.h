@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* queue.h - the pods that wait to be placed, in the order they will be tried
+ *
+ * kube-scheduler's SchedulingQueue: pods ready to be tried are *active*,
+ * ordered by the QueueSort plugin; those that failed lately and may be tried
+ * again are in *backoff*; those that nothing has helped yet are *asleep*
+ * (unschedulable_pods.h); those that a PreEnqueue plugin keeps out are *gated*.
+ *
+ * Owns:       every queued pod, also those in flight, until they leave.
+ * Called by:  the cycle (pop, fail, leave) and the informers (the rest).
+ * Thread:     the scheduler's.
+ * Invariant:  a pod is in exactly one state (queued_pod.h).
+ *
+ * Source: kube-scheduler, backend/queue/scheduling_queue.go.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct clock;
+struct cluster_event;
+struct names;
+struct nominator;
+struct object;
+struct pod_view;
+struct profile;
+struct queue;
+struct queued_pod;
+
+struct queue_settings {
+    struct clock *clock;
+    struct nominator *nominator;
+    struct names *signatures;
+    int64_t initial_backoff_us; /* 0: 1 s */
+    int64_t max_backoff_us;     /* 0: 10 s */
+    int64_t leftover_us;        /* 0: 5 min; how long one may sleep */
+
+    /* Kiln's way: equal pods wake one by one (unschedulable_pods.h), keep their
+     * place in the order when they fail, and back off only as long as a round
+     * of retries of all that sleeps would take. False: upstream's.
+     */
+    bool is_sharing;
+
+    /* Activated: a pod became active. Entered: one came to "active", "backoff",
+     * "unschedulable" or "gated", by what happened. Either may be NULL.
+     */
+    void (*activated)(void *context);
+    void (*entered)(const char *queue, const char *event, void *context);
+    void *context;
+};
+
+/* Life */
+void queue_free(struct queue *q);
+struct queue *queue_new(const struct queue_settings *settings)
+    OWNED_BY(queue_free);
+DEFINE_CLEANUP(struct queue, queue_free)
+
+/* Pods of the API. Add replaces what is there. Update: `old_object` as it was;
+ * a pod that is not there is added. Remove: also of one in flight, which then
+ * ends with its cycle.
+ */
+void queue_add(struct queue *q, struct pod_view *pod, struct profile *profile);
+void queue_update(struct queue *q,
+                  const struct object *old_object,
+                  struct pod_view *pod,
+                  struct profile *profile);
+void queue_remove(struct queue *q, const char *namespace, const char *name);
+
+/* The cycle. Pop: the next pod, in flight from now on, or NULL. Fail: it comes
+ * back (its sets `unschedulable` and `pending` say who rejected it; both
+ * empty: an error, tried again after backoff). Leave: it has a node, and is
+ * the caller's from now on, to be freed or, when binding fails, returned.
+ */
+struct queued_pod *queue_pop(struct queue *q);
+void queue_fail(struct queue *q, struct queued_pod *pod TAKES);
+void queue_leave(struct queue *q, struct queued_pod *pod);
+void queue_return(struct queue *q, struct queued_pod *pod TAKES);
+void queued_pod_free(struct queued_pod *pod);
+
+/* What happened: wakes those it may help. Objects are NULL as they came or
+ * went; both are when only the kind of event is known.
+ */
+void queue_event(struct queue *q,
+                 const struct cluster_event *event,
+                 const struct object *old_object,
+                 const struct object *new_object);
+
+/* Now, whatever its backoff. */
+void queue_activate(struct queue *q, const char *namespace, const char *name);
+
+/* Time: what has backed off, every second; what has slept too long, every 30
+ * seconds. Next: when the first leaves backoff, INT64_MAX for none.
+ */
+void queue_flush_backoff(struct queue *q);
+void queue_flush_leftover(struct queue *q);
+int64_t queue_next_backoff_us(const struct queue *q);
+
+/* Look */
+struct queue_counts {
+    size_t active, backoff, unschedulable, gated, in_flight, groups;
+};
+struct queue_counts queue_count(const struct queue *q);
+const struct queued_pod *
+queue_find(const struct queue *q, const char *namespace, const char *name);
+typedef void queue_visit_fn(const struct queued_pod *pod, void *context);
+void queue_visit(const struct queue *q, queue_visit_fn *visit, void *context);
+
+/* The events that are kept for pods in flight, by their label. */
+typedef void queue_event_fn(const char *label, size_t count, void *context);
+void
+queue_visit_events(const struct queue *q, queue_event_fn *visit, void *context);
+
+/* How long a pod backs off after so many attempts. */
+int64_t backoff_us(int64_t initial_us, int64_t max_us, unsigned attempts);

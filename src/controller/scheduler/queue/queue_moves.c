@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a pod of the queue gets from one state to another. */
+#include "controller/scheduler/framework/nominator.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/queue/in_flight.h"
+#include "controller/scheduler/queue/queue_state.h"
+#include "controller/scheduler/queue/unschedulable_pods.h"
+#include "lib/base/clock.h"
+#include "lib/base/heap.h"
+
+/* With sharing, what one retry may take of the scheduler's time: a fifth of
+ * it when a retry costs 50 us.
+ */
+#define RETRY_SHARE_US 250
+
+int64_t
+backoff_us(int64_t initial_us, int64_t max_us, unsigned attempts)
+{
+    int64_t duration = initial_us;
+
+    if (attempts == 0)
+        return 0;
+    for (unsigned i = 1; i < attempts; i++) {
+        if (duration > max_us - duration)
+            return max_us;
+        duration += duration;
+    }
+    return duration;
+}
+
+static int64_t
+backoff_end_us(const struct queue *q, const struct queued_pod *p)
+{
+    int64_t most = q->settings.max_backoff_us;
+    plugin_set rejectors = p->unschedulable | p->pending;
+    /* Any event wakes what extenders rejected: they are not asked all the time.
+     */
+    bool was_rejected =
+        rejectors != 0 && (rejectors & PLUGIN_BIT(PLUGIN_EXTENDERS)) == 0;
+
+    if (q->settings.is_sharing && was_rejected) {
+        int64_t round =
+            (int64_t)unschedulable_pods_groups(q->unschedulable_pods)
+            * RETRY_SHARE_US;
+
+        most = round < most ? round : most;
+        return p->failed_at_us
+               + backoff_us(most < q->settings.initial_backoff_us
+                                ? most
+                                : q->settings.initial_backoff_us,
+                            most,
+                            p->attempts);
+    }
+    return p->failed_at_us
+           + backoff_us(q->settings.initial_backoff_us, most, p->attempts);
+}
+
+int64_t
+queue_now_us(const struct queue *q)
+{
+    return clock_monotonic_us(q->settings.clock);
+}
+
+bool
+queue_is_backing_off(const struct queue *q, const struct queued_pod *p)
+{
+    return p->state != QUEUE_GATED && backoff_end_us(q, p) > queue_now_us(q);
+}
+
+/* Where it is no more. */
+void
+queue_take_out(struct queue *q, struct queued_pod *p)
+{
+    switch (p->state) {
+    case QUEUE_ACTIVE:
+        heap_remove(q->active, p);
+        break;
+    case QUEUE_BACKOFF:
+        heap_remove(q->backoff, p);
+        break;
+    case QUEUE_UNSCHEDULABLE:
+        unschedulable_pods_remove(q->unschedulable_pods, p);
+        list_remove(&p->link);
+        break;
+    case QUEUE_GATED:
+        list_remove(&p->link);
+        q->n_gated--;
+        break;
+    case QUEUE_IN_FLIGHT:
+        in_flight_end(q->in_flight, p);
+        break;
+    }
+}
+
+/* Keeps the profile's count of what each plugin has rejected. */
+void
+queue_count_rejectors(struct queued_pod *p, plugin_set rejectors)
+{
+    plugin_set changed;
+
+    rejectors &= ~PLUGIN_BIT(PLUGIN_EXTENDERS);
+    changed = p->counted ^ rejectors;
+    for (; changed != 0; changed &= changed - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(changed);
+
+        if ((rejectors & PLUGIN_BIT(i)) != 0)
+            p->profile->rejected[i]++;
+        else
+            p->profile->rejected[i]--;
+        p->profile->has_rejected[i] = true;
+    }
+    p->counted = rejectors;
+}
+
+static void
+entered(const struct queue *q, struct queued_pod *p, const char *where)
+{
+    queue_count_rejectors(p, p->unschedulable);
+    if (q->settings.entered != NULL)
+        q->settings.entered(where, q->event, q->settings.context);
+}
+
+static void
+put_active(struct queue *q, struct queued_pod *p)
+{
+    p->state = QUEUE_ACTIVE;
+    entered(q, p, "active");
+    if (p->first_at_us == 0)
+        p->first_at_us = queue_now_us(q);
+    heap_push(q->active, p);
+    if (q->settings.activated != NULL)
+        q->settings.activated(q->settings.context);
+}
+
+void
+queue_put_gated(struct queue *q, struct queued_pod *p)
+{
+    p->state = QUEUE_GATED;
+    entered(q, p, "gated");
+    list_add_last(&q->gated, &p->link);
+    q->n_gated++;
+}
+
+/* To the active pods, if PreEnqueue lets it. The pod is in no state now. */
+void
+queue_enter(struct queue *q, struct queued_pod *p)
+{
+    struct answer answer = profile_pre_enqueue(p->profile, p->pod);
+
+    if (answer.verdict == VERDICT_OK) {
+        p->gate_reason = NAME_NONE;
+        put_active(q, p);
+        return;
+    }
+    p->gate_reason = answer.reason;
+    p->unschedulable |= PLUGIN_BIT(answer.plugin);
+    queue_wake_next(q, p);
+    queue_put_gated(q, p);
+}
+
+/* Equal pods sleep together unless room is being made for this one, or what
+ * rejected it looks at other pods too.
+ */
+static uint32_t
+sharing_signature(const struct queue *q, const struct queued_pod *p)
+{
+    plugin_set rejectors = p->unschedulable | p->pending;
+
+    if (!q->settings.is_sharing
+        || nominator_node(q->settings.nominator, p->pod) != NULL)
+        return SIGNATURE_NONE;
+    for (unsigned i = 0; i < p->profile->n_entries; i++)
+        if ((rejectors & PLUGIN_BIT(i)) != 0
+            && p->profile->entries[i].plugin->depends_on_others)
+            return SIGNATURE_NONE;
+    return profile_sign(p->profile, p->pod, q->settings.signatures);
+}
+
+/* Of a pod that sleeps alone. */
+static uint32_t
+hint_signature(const struct queue *q, const struct queued_pod *p)
+{
+    return q->settings.is_sharing
+               ? profile_sign_hints(p->profile,
+                                    p->pod,
+                                    p->unschedulable | p->pending,
+                                    q->settings.signatures)
+               : SIGNATURE_NONE;
+}
+
+static void
+put_unschedulable(struct queue *q, struct queued_pod *p)
+{
+    uint32_t signature = sharing_signature(q, p);
+    uint32_t hints =
+        signature == SIGNATURE_NONE ? hint_signature(q, p) : SIGNATURE_NONE;
+
+    /* What it learned says nothing about its former like. */
+    if (signature == SIGNATURE_NONE && p->group != NULL)
+        queue_wake_next(q, p);
+    p->state = QUEUE_UNSCHEDULABLE;
+    entered(q, p, "unschedulable");
+    unschedulable_pods_add(q->unschedulable_pods, p, signature, hints);
+    list_add_last(&q->unschedulable, &p->link);
+}
+
+static void
+put_backoff(struct queue *q, struct queued_pod *p)
+{
+    p->state = QUEUE_BACKOFF;
+    entered(q, p, "backoff");
+    p->backoff_end_us = backoff_end_us(q, p);
+    heap_push(q->backoff, p);
+}
+
+/* The pod is in no state now. */
+void
+queue_requeue(struct queue *q,
+              struct queued_pod *p,
+              enum wake_strategy strategy)
+{
+    if (strategy == WAKE_SKIP)
+        put_unschedulable(q, p);
+    else if (strategy == WAKE_AFTER_BACKOFF && queue_is_backing_off(q, p))
+        put_backoff(q, p);
+    else
+        queue_enter(q, p);
+}
+
+/* Once one of a group is placed or gone, the next has its chance. */
+void
+queue_wake_next(struct queue *q, struct queued_pod *p)
+{
+    struct queued_pod *next;
+
+    if (!unschedulable_pods_leave(q->unschedulable_pods, p, &next))
+        return;
+    queue_take_out(q, next);
+    queue_requeue(q, next, WAKE_AFTER_BACKOFF);
+}

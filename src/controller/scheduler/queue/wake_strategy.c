@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/queue/wake_strategy.h"
+
+#include <stddef.h>
+
+#include "controller/scheduler/framework/cluster_event.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/probe.h"
+#include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/framework/queued_pod.h"
+
+static bool
+ask_hint(const struct profile *profile,
+         const struct profile_entry *e,
+         const struct wake *wake,
+         const struct pod_view *pod,
+         const struct cluster_event *event,
+         const struct object *old_object,
+         const struct object *new_object)
+{
+    const struct handle *handle = profile->handle;
+    bool is_measured =
+        handle->probe != NULL && handle->probe->hint_took != NULL;
+    int64_t began_us = is_measured ? clock_monotonic_us(handle->clock) : 0;
+    bool is_helping = wake->hint(e->self, pod, old_object, new_object);
+
+    if (is_measured)
+        handle->probe->hint_took(handle->probe->context,
+                                 e->plugin->name,
+                                 event->label,
+                                 is_helping,
+                                 clock_monotonic_us(handle->clock) - began_us);
+    return is_helping;
+}
+
+static enum wake_strategy
+ask_plugin(const struct profile_entry *e,
+           const struct queued_pod *p,
+           const struct cluster_event *event,
+           const struct object *old_object,
+           const struct object *new_object)
+{
+    const struct plugin *plugin = e->plugin;
+
+    for (unsigned i = 0; i < plugin->n_wakes; i++) {
+        const struct wake *wake = &plugin->wakes[i];
+
+        if (!event_is_covered(wake->resource, wake->actions, event))
+            continue;
+        if (wake->hint == NULL || (old_object == NULL && new_object == NULL)
+            || ask_hint(p->profile,
+                        e,
+                        wake,
+                        p->pod,
+                        event,
+                        old_object,
+                        new_object))
+            return WAKE_AFTER_BACKOFF;
+    }
+    return WAKE_SKIP;
+}
+
+enum wake_strategy
+wake_strategy(const struct queued_pod *p,
+              const struct cluster_event *event,
+              const struct object *old_object,
+              const struct object *new_object)
+{
+    plugin_set rejectors = p->unschedulable | p->pending;
+    enum wake_strategy strategy = WAKE_SKIP;
+
+    if (rejectors == 0)
+        return WAKE_AFTER_BACKOFF;
+    if (event->resource == EVENT_WILDCARD)
+        return new_object == NULL || pod_view_is_of(p->pod, new_object)
+                   ? WAKE_AFTER_BACKOFF
+                   : WAKE_SKIP;
+    /* Extenders do not say what would help: anything might, but not that the
+     * pod was told why it waits.
+     */
+    if ((rejectors & PLUGIN_BIT(PLUGIN_EXTENDERS)) != 0
+        && event->actions != ACTION_UPDATE_OTHER)
+        return WAKE_AFTER_BACKOFF;
+    for (unsigned i = 0; i < p->profile->n_entries; i++) {
+        if ((rejectors & PLUGIN_BIT(i)) == 0
+            || ask_plugin(&p->profile->entries[i],
+                          p,
+                          event,
+                          old_object,
+                          new_object)
+                   == WAKE_SKIP)
+            continue;
+        if ((p->pending & PLUGIN_BIT(i)) != 0)
+            return WAKE_NOW;
+        strategy = WAKE_AFTER_BACKOFF;
+    }
+    return strategy;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cycle_trace.h - where the time of one cycle went
+ *
+ * A stopwatch with laps: each mark ends the step that began at the one before.
+ * What a slow cycle says in the log, and what the metrics of the extension
+ * points are made of.
+ *
+ * Thread: the scheduler's.
+ * Source: k8s.io/utils/trace, as kube-scheduler uses it.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "controller/scheduler/framework/verdict.h"
+
+struct clock;
+struct strbuf;
+
+enum cycle_step {
+    STEP_SNAPSHOT,
+    STEP_PREFILTER,
+    STEP_FILTER,
+    STEP_POSTFILTER,
+    STEP_PRESCORE,
+    STEP_SCORE,
+    STEP_RESERVE,
+    STEP_PERMIT,
+};
+#define STEPS 8
+
+struct cycle_trace {
+    struct clock *clock;
+    int64_t began_us;
+    int64_t last_us;
+    int64_t took_us[STEPS];
+    uint16_t done;           /* by bit: those that were marked */
+    uint8_t verdicts[STEPS]; /* VERDICT_OK unless said */
+};
+
+void cycle_trace_begin(struct cycle_trace *s, struct clock *clock);
+
+/* That step ends here. One that ends twice took both times. */
+void cycle_trace_mark(struct cycle_trace *s, enum cycle_step step);
+
+/* How it ended, where that was not well: the status of its metric. */
+void cycle_trace_set_verdict(struct cycle_trace *s,
+                             enum cycle_step step,
+                             enum verdict verdict);
+
+int64_t cycle_trace_total_us(const struct cycle_trace *s);
+
+/* As a metric names it: "PreFilter". The snapshot is none of upstream's
+ * extension points: "Snapshot".
+ */
+const char *cycle_step_name(enum cycle_step step);
+
+/* "Snapshot 1 ms, PreFilter 0 ms, Filter 163 ms". */
+void cycle_trace_format(const struct cycle_trace *s, struct strbuf *out);

@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/report/recorder.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/scheduler/bind/dispatcher.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/report/event_call.h"
+#include "controller/scheduler/report/shared_text.h"
+#include "lib/api/object/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/list.h"
+#include "lib/base/map.h"
+#include "lib/base/random.h"
+#include "lib/client/client.h"
+
+#define WRITES_PER_SECOND 500
+#define MAX_IN_FLIGHT     128
+
+/* Events that are said once and may be lost: no more than this wait. */
+#define MAX_ONCE 20000
+
+/* What is known and said of one pod that fails. */
+struct story {
+    struct list link; /* to be written; unlinked: nothing is */
+    char *key;        /* "namespace/name" */
+    struct pod_view *pod;
+    const char *reason; /* of the shared text, as the message */
+    const char *message;
+    char *nominated; /* NULL: not to be changed */
+    bool has_new_condition;
+    bool has_new_event;
+    char *event_name; /* NULL: no event was made yet */
+    int64_t count;    /* how often it failed */
+    int64_t first_us;
+};
+
+/* An event that is said once. */
+struct remark {
+    struct list link;
+    struct pod_view *pod;
+    char *type;
+    char *reason;
+    char *message;
+};
+
+struct recorder {
+    struct recorder_settings settings;
+    struct map *stories;
+    struct shared_text *shared_text; /* what the stories say */
+    struct list dirty;
+    struct list remarks;
+    size_t n_dirty, n_remarks;
+    struct list writes;
+    unsigned in_flight;
+    int64_t budget; /* writes, in millionths */
+    int64_t budget_at_us;
+    uint64_t n_said;
+    struct random_source random;
+};
+
+/* A write that waits its turn or is under way: of a story, by its key, for it
+ * may go; or of a remark, which it owns.
+ */
+struct write {
+    struct list link;
+    struct recorder *recorder;
+    struct dispatch *call;
+    char *story_key; /* or NULL */
+    struct remark *remark;
+    bool is_event;
+};
+
+struct recorder *
+recorder_new(const struct recorder_settings *settings)
+{
+    struct recorder *r = xnew(struct recorder);
+
+    r->settings = *settings;
+    if (r->settings.writes_per_second == 0)
+        r->settings.writes_per_second = WRITES_PER_SECOND;
+    r->stories = map_new();
+    r->shared_text = shared_text_new();
+    list_init(&r->dirty);
+    list_init(&r->remarks);
+    list_init(&r->writes);
+    r->budget_at_us = clock_monotonic_us(settings->clock);
+    r->budget = (int64_t)r->settings.writes_per_second * 1000000;
+    random_bytes(&r->random.state, sizeof(r->random.state));
+    return r;
+}
+
+static void
+story_free(struct recorder *r, struct story *s)
+{
+    list_remove(&s->link);
+    pod_view_unref(s->pod);
+    free(s->key);
+    shared_text_drop(r->shared_text, s->reason);
+    shared_text_drop(r->shared_text, s->message);
+    free(s->nominated);
+    free(s->event_name);
+    free(s);
+}
+
+static void
+remark_free(struct remark *m)
+{
+    list_remove(&m->link);
+    pod_view_unref(m->pod);
+    free(m->type);
+    free(m->reason);
+    free(m->message);
+    free(m);
+}
+
+static void
+write_free(struct write *w)
+{
+    list_remove(&w->link);
+    w->recorder->in_flight--;
+    if (w->remark != NULL)
+        remark_free(w->remark);
+    free(w->story_key);
+    free(w);
+}
+
+void
+recorder_free(struct recorder *r)
+{
+    size_t at = 0;
+    void *value;
+
+    if (r == NULL)
+        return;
+    while (map_next(r->stories, &at, NULL, &value))
+        story_free(r, value);
+    list_foreach_safe(link, &r->remarks)
+        remark_free(container_of(link, struct remark, link));
+    list_foreach_safe(link, &r->writes)
+    {
+        struct write *w = container_of(link, struct write, link);
+
+        dispatch_cancel(w->call);
+        write_free(w);
+    }
+    map_free(r->stories);
+    shared_text_free(r->shared_text);
+    free(r);
+}
+
+static void
+set_text(char **text, const char *value)
+{
+    free(*text);
+    *text = xstrdup(value);
+}
+
+static void
+say(struct recorder *r, const char **text, const char *value)
+{
+    const char *old = *text;
+
+    *text = shared_text_take(r->shared_text, value);
+    shared_text_drop(r->shared_text, old);
+}
+
+static struct pod_view *
+ref(const struct pod_view *pod)
+{
+    return pod_view_ref((struct pod_view *)(uintptr_t)pod);
+}
+
+/* The story of this very pod, not of another of its name. */
+static struct story *
+story_of(struct recorder *r, const struct pod_view *pod)
+{
+    char key[OBJECT_KEY_SIZE];
+    struct story *s;
+
+    snprintf(key, sizeof(key), "%s/%s", pod->namespace, pod->name);
+    s = map_find(r->stories, key);
+    if (s != NULL && !pod_view_is_same(s->pod, pod)) {
+        recorder_forget(r, s->pod);
+        s = NULL;
+    }
+    if (s == NULL) {
+        s = xnew(struct story);
+        list_init(&s->link);
+        s->key = xstrdup(key);
+        s->pod = ref(pod);
+        s->first_us = clock_real_us(r->settings.clock);
+        map_put(r->stories, key, s);
+    }
+    if (s->pod != pod) {
+        pod_view_unref(s->pod);
+        s->pod = ref(pod);
+    }
+    return s;
+}
+
+static void
+mark_dirty(struct recorder *r, struct story *s)
+{
+    if (!list_is_empty(&s->link))
+        return;
+    list_add_last(&r->dirty, &s->link);
+    r->n_dirty++;
+}
+
+static void
+mark_clean(struct recorder *r, struct story *s)
+{
+    if (list_is_empty(&s->link))
+        return;
+    list_remove(&s->link);
+    r->n_dirty--;
+}
+
+static void
+set_condition(struct recorder *r,
+              struct story *s,
+              const char *reason,
+              const char *message)
+{
+    if (s->reason != NULL && strcmp(s->reason, reason) == 0
+        && strcmp(s->message, message) == 0)
+        return;
+    say(r, &s->reason, reason);
+    say(r, &s->message, message);
+    s->has_new_condition = true;
+    mark_dirty(r, s);
+}
+
+void
+recorder_failed(struct recorder *r,
+                const struct pod_view *pod,
+                const char *reason,
+                const char *message)
+{
+    struct story *s = story_of(r, pod);
+
+    s->count++;
+    /* Counting alone is told now and then: at 1, 2, 4, 8, ... */
+    if (s->message == NULL || strcmp(s->message, message) != 0
+        || (s->count & (s->count - 1)) == 0) {
+        s->has_new_event = true;
+        mark_dirty(r, s);
+    }
+    set_condition(r, s, reason, message);
+}
+
+void
+recorder_gated(struct recorder *r,
+               const struct pod_view *pod,
+               const char *message)
+{
+    set_condition(r, story_of(r, pod), "SchedulingGated", message);
+}
+
+void
+recorder_nominate(struct recorder *r,
+                  const struct pod_view *pod,
+                  const char *node_name)
+{
+    struct story *s = story_of(r, pod);
+
+    set_text(&s->nominated, node_name);
+    mark_dirty(r, s);
+}
+
+void
+recorder_event(struct recorder *r,
+               const struct pod_view *pod,
+               const char *type,
+               const char *reason,
+               const char *message)
+{
+    struct remark *m;
+
+    if (r->n_remarks >= MAX_ONCE)
+        return;
+    m = xnew(struct remark);
+    m->pod = ref(pod);
+    m->type = xstrdup(type);
+    m->reason = xstrdup(reason);
+    m->message = xstrdup(message);
+    list_add_last(&r->remarks, &m->link);
+    r->n_remarks++;
+}
+
+void
+recorder_forget(struct recorder *r, const struct pod_view *pod)
+{
+    char key[OBJECT_KEY_SIZE];
+    struct story *s;
+
+    snprintf(key, sizeof(key), "%s/%s", pod->namespace, pod->name);
+    s = map_remove(r->stories, key);
+    if (s == NULL)
+        return;
+    mark_clean(r, s);
+    story_free(r, s);
+}
+
+/* Writing */
+
+/* A pod or event that is not there any more is no reason to try again. */
+static void
+write_failed(struct write *w, int code)
+{
+    struct story *s = map_find(w->recorder->stories, w->story_key);
+
+    if (s == NULL)
+        return;
+    if (w->is_event && code == 404) {
+        free(s->event_name);
+        s->event_name = NULL;
+    }
+    if (code >= 400 && code < 500 && code != 429)
+        return;
+    if (w->is_event)
+        s->has_new_event = true;
+    else
+        s->has_new_condition = s->message != NULL;
+    mark_dirty(w->recorder, s);
+}
+
+static void
+write_done(const struct client_reply *reply, void *context)
+{
+    struct write *w = context;
+
+    if (w->story_key != NULL && (reply->code < 200 || reply->code > 299))
+        write_failed(w, reply->code);
+    write_free(w);
+}
+
+static void
+write_dropped(void *context)
+{
+    write_free(context);
+}
+
+static char *
+event_name(struct recorder *r, const struct pod_view *pod)
+{
+    return xasprintf("%.200s.%016llx",
+                     pod->name,
+                     (unsigned long long)random_next(&r->random));
+}
+
+/* What is to be said is what is known when its turn comes. */
+
+static struct client_call *
+start_status(struct client *client,
+             client_done_fn *done,
+             void *done_context,
+             void *context)
+{
+    struct write *w = context;
+    const struct event_call_target to = {
+        client,
+        done,
+        done_context,
+        clock_real_us(w->recorder->settings.clock),
+    };
+    struct story *s = map_find(w->recorder->stories, w->story_key);
+    struct client_call *call;
+
+    if (s == NULL || (!s->has_new_condition && s->nominated == NULL))
+        return NULL;
+    call = event_call_patch_status(&to,
+                                   s->pod,
+                                   s->reason,
+                                   s->has_new_condition ? s->message : NULL,
+                                   s->nominated);
+    s->has_new_condition = false;
+    free(s->nominated);
+    s->nominated = NULL;
+    return call;
+}
+
+static struct client_call *
+start_failure(struct recorder *r,
+              const struct event_call_target *to,
+              struct story *s)
+{
+    struct event_content event = {
+        .name = s->event_name,
+        .component = r->settings.component,
+        .type = "Warning",
+        .reason = "FailedScheduling",
+        .message = s->message,
+        .count = s->count,
+        .first_us = s->first_us,
+    };
+
+    s->has_new_event = false;
+    if (s->event_name != NULL)
+        return event_call_update(to, s->pod, &event);
+    event.name = s->event_name = event_name(r, s->pod);
+    return event_call_create(to, s->pod, &event);
+}
+
+static struct client_call *
+start_remark(struct recorder *r,
+             const struct event_call_target *to,
+             const struct remark *m)
+{
+    CLEANUP_FREE char *name = event_name(r, m->pod);
+
+    return event_call_create(to,
+                             m->pod,
+                             &(struct event_content){
+                                 .name = name,
+                                 .component = r->settings.component,
+                                 .type = m->type,
+                                 .reason = m->reason,
+                                 .message = m->message,
+                                 .count = 1,
+                                 .first_us = to->now_us,
+                             });
+}
+
+static struct client_call *
+start_event(struct client *client,
+            client_done_fn *done,
+            void *done_context,
+            void *context)
+{
+    struct write *w = context;
+    struct recorder *r = w->recorder;
+    const struct event_call_target to = {
+        client,
+        done,
+        done_context,
+        clock_real_us(r->settings.clock),
+    };
+    struct story *s;
+
+    if (w->remark != NULL)
+        return start_remark(r, &to, w->remark);
+    s = map_find(r->stories, w->story_key);
+    return s != NULL && s->has_new_event ? start_failure(r, &to, s) : NULL;
+}
+
+const struct dispatch_kind recorder_status_kind = {
+    .name = "pod_status_patch",
+    .relevance = 1,
+    .start = start_status,
+    .done = write_done,
+    .dropped = write_dropped,
+};
+
+const struct dispatch_kind recorder_event_kind = {
+    .name = "event",
+    .relevance = 0,
+    .start = start_event,
+    .done = write_done,
+    .dropped = write_dropped,
+};
+
+/* The write may be gone when this returns. */
+static void
+submit(struct recorder *r,
+       const char *key,
+       const struct dispatch_kind *kind,
+       const char *story_key,
+       struct remark *remark TAKES)
+{
+    struct write *w = xnew(struct write);
+    struct dispatch *call;
+
+    w->recorder = r;
+    w->is_event = kind == &recorder_event_kind;
+    w->story_key = story_key != NULL ? xstrdup(story_key) : NULL;
+    w->remark = remark;
+    list_add_last(&r->writes, &w->link);
+    r->in_flight++;
+    r->budget -= 1000000;
+    call = dispatcher_add(r->settings.dispatcher, key, kind, w);
+    if (call != NULL)
+        w->call = call;
+}
+
+static void
+write_story(struct recorder *r, struct story *s)
+{
+    CLEANUP_FREE char *key = xstrdup(s->key);
+    CLEANUP_FREE char *event_key = xasprintf("event %s", s->key);
+    bool has_event = s->has_new_event;
+
+    mark_clean(r, s);
+    if (s->has_new_condition || s->nominated != NULL)
+        submit(r, key, &recorder_status_kind, key, NULL);
+    if (has_event)
+        submit(r, event_key, &recorder_event_kind, key, NULL);
+}
+
+static void
+write_remark(struct recorder *r, struct remark *m)
+{
+    CLEANUP_FREE char *key =
+        xasprintf("event %llu", (unsigned long long)r->n_said++);
+
+    list_remove(&m->link);
+    r->n_remarks--;
+    submit(r, key, &recorder_event_kind, NULL, m);
+}
+
+static bool
+may_write(const struct recorder *r)
+{
+    return r->in_flight < MAX_IN_FLIGHT && r->budget >= 1000000;
+}
+
+bool
+recorder_flush(struct recorder *r)
+{
+    int64_t now_us = clock_monotonic_us(r->settings.clock);
+    int64_t most = (int64_t)r->settings.writes_per_second * 1000000;
+
+    r->budget += (now_us - r->budget_at_us) * r->settings.writes_per_second;
+    if (r->budget > most)
+        r->budget = most;
+    r->budget_at_us = now_us;
+    while (may_write(r) && !list_is_empty(&r->dirty))
+        write_story(r, container_of(r->dirty.next, struct story, link));
+    while (may_write(r) && !list_is_empty(&r->remarks))
+        write_remark(r, container_of(r->remarks.next, struct remark, link));
+    return r->n_dirty + r->n_remarks > 0;
+}
+
+size_t
+recorder_pending(const struct recorder *r)
+{
+    return r->n_dirty + r->n_remarks + r->in_flight;
+}

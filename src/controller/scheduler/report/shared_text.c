@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/report/shared_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/map.h"
+
+struct phrase {
+    size_t users;
+    char text[];
+};
+
+struct shared_text {
+    struct map *by_text;
+};
+
+struct shared_text *
+shared_text_new(void)
+{
+    struct shared_text *p = xnew(struct shared_text);
+
+    p->by_text = map_new();
+    return p;
+}
+
+void
+shared_text_free(struct shared_text *p)
+{
+    if (p == NULL)
+        return;
+    map_free(p->by_text);
+    free(p);
+}
+
+const char *
+shared_text_take(struct shared_text *p, const char *text)
+{
+    struct phrase *phrase = map_find(p->by_text, text);
+    size_t size = strlen(text) + 1;
+
+    if (phrase == NULL) {
+        phrase = xmalloc(sizeof(*phrase) + size);
+        phrase->users = 0;
+        memcpy(phrase->text, text, size);
+        map_put(p->by_text, text, phrase);
+    }
+    phrase->users++;
+    return phrase->text;
+}
+
+void
+shared_text_drop(struct shared_text *p, const char *taken)
+{
+    struct phrase *phrase;
+
+    if (taken == NULL)
+        return;
+    phrase = map_find(p->by_text, taken);
+    if (--phrase->users > 0)
+        return;
+    map_remove(p->by_text, taken);
+    free(phrase);
+}
+
+size_t
+shared_text_count(const struct shared_text *p)
+{
+    return map_count(p->by_text);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scheduler_loop.h - keeps a scheduler going on a loop
+ *
+ * Cycles while there are pods to try, a few at a time so that the loop stays
+ * responsive; ticks as time passes. Scheduling begins with
+ * scheduler_loop_start, when the cluster is known, and not before.
+ *
+ * Thread: the loop's.
+ */
+#pragma once
+
+#include "lib/base/macro.h"
+
+struct clock;
+struct loop;
+struct scheduler_loop;
+struct scheduler;
+
+void scheduler_loop_free(struct scheduler_loop *p);
+struct scheduler_loop *scheduler_loop_new(struct loop *loop,
+                                          struct clock *clock)
+    OWNED_BY(scheduler_loop_free);
+DEFINE_CLEANUP(struct scheduler_loop, scheduler_loop_free)
+
+/* Start: from now on, for it leads and knows the cluster. Stop: no more cycles;
+ * it lets go of the scheduler. Ready: there is work (scheduler_settings.ready,
+ * with the scheduler loop as context); before the start it does nothing.
+ */
+void scheduler_loop_start(struct scheduler_loop *p,
+                          struct scheduler *scheduler);
+void scheduler_loop_stop(struct scheduler_loop *p);
+void scheduler_loop_ready(void *context);

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/select/linear_search.h"
+
+#include "controller/scheduler/extenders/extender_results.h"
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/nominator.h"
+#include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/framework/snapshot.h"
+
+#define BATCH 256u
+
+/* What the extenders said of a node that passes the filters. */
+static struct answer
+follow_counsel(const struct linear_search *s, const struct node_view *node)
+{
+    const struct extender_result *o =
+        s->extender_results != NULL
+            ? extender_results_find(s->extender_results, node->name)
+            : NULL;
+
+    return o != NULL ? o->answer : ANSWER_OK;
+}
+
+/* Nodes in order until one more than wanted is feasible; that one does not
+ * count as looked at. False: enough.
+ */
+static bool
+take_answers(struct linear_search *s,
+             struct node_view *const *nodes,
+             const struct answer *answers,
+             unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct answer answer = answers[i];
+
+        if (answer.verdict == VERDICT_OK)
+            answer = follow_counsel(s, nodes[i]);
+        if (answer.verdict == VERDICT_OK) {
+            if (s->found == s->wanted)
+                return false;
+            s->feasible[s->found++] = nodes[i];
+            continue;
+        }
+        s->answers[nodes[i]->slot] = answer;
+        s->rejected++;
+    }
+    return true;
+}
+
+static bool
+search_batch(struct linear_search *s,
+             struct node_view *const *nodes,
+             unsigned count)
+{
+    const struct node_view *const *batch =
+        (const struct node_view *const *)nodes;
+    struct answer answers[BATCH];
+
+    profile_filter(s->profile,
+                   s->profile->filters,
+                   s->c,
+                   batch,
+                   count,
+                   answers);
+    if (nominator_count(s->profile->handle->nominator) > 0)
+        for (unsigned i = 0; i < count; i++)
+            if (profile_has_nominated(s->profile, s->c, batch[i]))
+                answers[i] =
+                    profile_filter_nominated(s->profile, s->c, batch[i]);
+    return take_answers(s, nodes, answers, count);
+}
+
+uint32_t
+linear_search_all(struct linear_search *s, uint32_t start)
+{
+    const struct snapshot *snapshot = s->c->snapshot;
+    uint32_t n = snapshot->n_nodes, done = 0;
+
+    if (n == 0)
+        return start;
+    start %= n;
+    while (done < n) {
+        uint32_t at = (start + done) % n;
+        uint32_t count = n - done;
+
+        if (count > n - at)
+            count = n - at;
+        if (count > BATCH)
+            count = BATCH;
+        if (!search_batch(s, snapshot->nodes + at, count))
+            break;
+        done += count;
+    }
+    return (start + s->found + s->rejected) % n;
+}
+
+void
+linear_search_named(struct linear_search *s, const struct narrowing *narrowing)
+{
+    for (unsigned i = 0; i < narrowing->count; i++) {
+        struct node_view *node =
+            snapshot_find(s->c->snapshot, narrowing->names[i]);
+
+        if (node != NULL && !search_batch(s, &node, 1))
+            return;
+    }
+}
+
+bool
+linear_search_nominated(struct linear_search *s)
+{
+    const char *name = nominator_node(s->profile->handle->nominator, s->c->pod);
+    struct node_view *node =
+        name != NULL ? snapshot_find(s->c->snapshot, name) : NULL;
+
+    return node != NULL && search_batch(s, &node, 1) && s->found == 1;
+}
+
+void
+linear_search_by_extenders(struct linear_search *s)
+{
+    unsigned at = 0, n = extender_results_count(s->extender_results);
+
+    while (at < n) {
+        struct node_view *nodes[BATCH];
+        unsigned count = 0;
+
+        for (; at < n && count < BATCH; at++) {
+            const struct extender_result *o =
+                extender_results_at(s->extender_results, at);
+            struct node_view *node =
+                o->answer.verdict == VERDICT_OK
+                    ? snapshot_find(s->c->snapshot, o->node_name)
+                    : NULL;
+
+            if (node != NULL)
+                nodes[count++] = node;
+        }
+        if (!search_batch(s, nodes, count))
+            return;
+    }
+}

@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/select/node_finder.h"
+
+#include <string.h>
+
+#include "controller/scheduler/extenders/extender_results.h"
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/nominator.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/framework/snapshot.h"
+#include "controller/scheduler/report/cycle_trace.h"
+#include "controller/scheduler/select/bounded_search.h"
+#include "controller/scheduler/select/linear_search.h"
+#include "controller/scheduler/select/node_results.h"
+#include "controller/scheduler/select/result_cache.h"
+#include "lib/base/alloc.h"
+#include "lib/base/random.h"
+#include "lib/base/strbuf.h"
+
+#define BATCH                256u
+#define ALL_PLUGINS          (~(plugin_set)0)
+#define MIN_FEASIBLE         100u
+#define MIN_PERCENTAGE       5u
+#define ADAPTIVE_PERCENTAGE  50u
+#define BOUNDED_SEARCH_NODES 256u
+
+struct node_finder {
+    struct node_finder_settings settings;
+    struct result_cache *result_cache;
+    struct bounded_search *bounded_search;
+    uint32_t next_start;
+    struct answer *answers; /* by slot */
+    uint32_t n_answers;
+    struct node_view **feasible;
+    int64_t *totals;
+    int64_t *scores;
+    uint32_t capacity;
+    struct diagnosis diagnosis;
+    struct node_finder_facts facts;
+};
+
+struct node_finder *
+node_finder_new(const struct node_finder_settings *settings)
+{
+    struct node_finder *ch = xnew(struct node_finder);
+
+    ch->settings = *settings;
+    if (ch->settings.bounded_search_nodes == 0)
+        ch->settings.bounded_search_nodes = BOUNDED_SEARCH_NODES;
+    ch->result_cache = result_cache_new(settings->result_bytes);
+    ch->bounded_search = bounded_search_new();
+    return ch;
+}
+
+static void
+mark(const struct node_finder *ch, enum cycle_step step)
+{
+    if (ch->settings.trace != NULL)
+        cycle_trace_mark(ch->settings.trace, step);
+}
+
+void
+node_finder_free(struct node_finder *ch)
+{
+    if (ch == NULL)
+        return;
+    result_cache_free(ch->result_cache);
+    bounded_search_free(ch->bounded_search);
+    free(ch->answers);
+    free(ch->feasible);
+    free(ch->totals);
+    free(ch->scores);
+    free(ch);
+}
+
+uint32_t
+feasible_wanted(unsigned percentage, uint32_t n_nodes)
+{
+    uint32_t wanted;
+
+    if (n_nodes < MIN_FEASIBLE || percentage >= 100)
+        return n_nodes;
+    if (percentage == 0) {
+        percentage = n_nodes / 125 < ADAPTIVE_PERCENTAGE
+                         ? ADAPTIVE_PERCENTAGE - n_nodes / 125
+                         : 0;
+        if (percentage < MIN_PERCENTAGE)
+            percentage = MIN_PERCENTAGE;
+    }
+    wanted = (uint32_t)((uint64_t)n_nodes * percentage / 100);
+    return wanted < MIN_FEASIBLE ? MIN_FEASIBLE : wanted;
+}
+
+/* Room for one answer a slot, none looked at yet. */
+static void
+clear_answers(struct node_finder *ch, const struct snapshot *s)
+{
+    if (ch->n_answers < s->n_slots) {
+        ch->n_answers = s->n_slots;
+        ch->answers =
+            xrealloc_array(ch->answers, s->n_slots, sizeof(*ch->answers));
+    }
+    for (uint32_t i = 0; i < s->n_slots; i++)
+        ch->answers[i] = ANSWER_OK;
+    if (ch->capacity >= s->n_nodes)
+        return;
+    ch->capacity = s->n_nodes;
+    ch->feasible =
+        xrealloc_array(ch->feasible, ch->capacity, sizeof(struct node_view *));
+    ch->totals = xrealloc_array(ch->totals, ch->capacity, sizeof(*ch->totals));
+    ch->scores = xrealloc_array(ch->scores, ch->capacity, sizeof(*ch->scores));
+}
+
+static void
+start_diagnosis(struct node_finder *ch, const struct cycle *c)
+{
+    ch->diagnosis = (struct diagnosis){
+        .snapshot = c->snapshot,
+        .answers = ch->answers,
+        .absent = ANSWER_OK,
+        .prefilter_reason = NAME_NONE,
+    };
+    ch->facts = (struct node_finder_facts){0};
+}
+
+/* Without kept results */
+
+/* "node(s) didn't satisfy plugin(s) [NodeAffinity]": what the nodes outside
+ * the narrowing are told.
+ */
+static void
+set_absent(struct node_finder *ch,
+           const struct profile *profile,
+           plugin_set narrowers)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    unsigned first = PLUGIN_NONE;
+
+    strbuf_add_text(&text, "node(s) didn't satisfy plugin(s) [");
+    for (unsigned i = 0; i < profile->n_entries; i++) {
+        if ((narrowers & PLUGIN_BIT(i)) == 0)
+            continue;
+        if (first == PLUGIN_NONE)
+            first = i;
+        else
+            strbuf_add_char(&text, ' ');
+        strbuf_add_text(&text, profile->entries[i].plugin->name);
+    }
+    strbuf_add_char(&text, ']');
+    ch->diagnosis.absent = (struct answer){
+        .verdict = VERDICT_NEVER,
+        .plugin = PLUGIN_NONE,
+        .reason = handle_reason(profile->handle, text.text),
+    };
+    ch->diagnosis.unschedulable |= narrowers;
+}
+
+static void
+note_rejectors(struct node_finder *ch, const struct snapshot *s)
+{
+    for (uint32_t i = 0; i < s->n_nodes; i++) {
+        struct answer a = ch->diagnosis.answers[s->nodes[i]->slot];
+
+        if (a.verdict == VERDICT_PENDING)
+            ch->diagnosis.pending |= PLUGIN_BIT(a.plugin);
+        else if (a.verdict != VERDICT_OK && a.plugin != PLUGIN_NONE)
+            ch->diagnosis.unschedulable |= PLUGIN_BIT(a.plugin);
+    }
+}
+
+static void
+make_totals(struct node_finder *ch,
+            const struct profile *profile,
+            struct cycle *c,
+            unsigned count)
+{
+    const struct node_view *const *nodes =
+        (const struct node_view *const *)ch->feasible;
+
+    profile_prescore(profile, ALL_PLUGINS, c, nodes, count);
+    mark(ch, STEP_PRESCORE);
+    memset(ch->totals, 0, count * sizeof(*ch->totals));
+    for (unsigned p = 0; p < profile->n_entries; p++) {
+        if ((profile->scores & ~c->skipped_scores & PLUGIN_BIT(p)) == 0)
+            continue;
+        profile_score(profile, p, c, nodes, count, ch->scores);
+        profile_normalize(profile, p, c, nodes, count, ch->scores);
+        for (unsigned i = 0; i < count; i++)
+            ch->totals[i] += ch->scores[i] * profile->entries[p].weight;
+    }
+    mark(ch, STEP_SCORE);
+}
+
+static struct node_view *
+pick_best(struct node_finder *ch, unsigned count)
+{
+    unsigned ties = 0, at = 0;
+    int64_t best = INT64_MIN;
+    uint64_t which;
+
+    for (unsigned i = 0; i < count; i++)
+        best = ch->totals[i] > best ? ch->totals[i] : best;
+    for (unsigned i = 0; i < count; i++)
+        ties += ch->totals[i] == best;
+    which = random_below(ch->settings.handle->random, ties);
+    while (ch->totals[at] != best || which-- > 0)
+        at++;
+    ch->facts.total = best;
+    return ch->feasible[at];
+}
+
+/* What the extenders added to it. */
+static void
+add_counsel(struct node_finder *ch,
+            const struct extender_results *extender_results,
+            unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        ch->totals[i] +=
+            extender_results_find(extender_results, ch->feasible[i]->name)
+                ->score;
+}
+
+/* False: nobody was asked about what was found. */
+static bool
+search_nodes(struct node_finder *ch,
+             struct linear_search *s,
+             const struct narrowing *narrowing)
+{
+    if (s->extender_results != NULL) {
+        linear_search_by_extenders(s);
+        if (s->found > 0)
+            return true;
+        s->rejected = 0;
+    }
+    if (linear_search_nominated(s))
+        return s->extender_results == NULL;
+    s->found = s->rejected = 0;
+    if (narrowing->is_narrow)
+        linear_search_named(s, narrowing);
+    else
+        ch->next_start = linear_search_all(s, ch->next_start);
+    return s->extender_results == NULL;
+}
+
+static struct node_view *
+choose_by_search(struct node_finder *ch,
+                 const struct profile *profile,
+                 struct cycle *c,
+                 const struct extender_results *extender_results,
+                 const struct narrowing *narrowing,
+                 plugin_set narrowers)
+{
+    struct linear_search s = {
+        .profile = profile,
+        .c = c,
+        .extender_results = extender_results,
+        .wanted =
+            feasible_wanted(profile->percentage_of_nodes, c->snapshot->n_nodes),
+    };
+    bool is_known;
+
+    clear_answers(ch, c->snapshot);
+    s.answers = ch->answers;
+    s.feasible = ch->feasible;
+    ch->diagnosis.answers = ch->answers;
+    if (narrowing->is_narrow)
+        set_absent(ch, profile, narrowers);
+    is_known = search_nodes(ch, &s, narrowing);
+    mark(ch, STEP_FILTER);
+    ch->facts.evaluated = s.found + s.rejected;
+    ch->facts.feasible = s.found;
+    ch->facts.nodes = ch->feasible;
+    if (s.found == 0) {
+        note_rejectors(ch, c->snapshot);
+        return NULL;
+    }
+    ch->diagnosis.unschedulable = 0;
+    ch->facts.must_ask = !is_known;
+    if (!is_known)
+        return NULL;
+    if (s.found == 1)
+        return ch->feasible[0];
+    make_totals(ch, profile, c, s.found);
+    if (extender_results != NULL)
+        add_counsel(ch, extender_results, s.found);
+    ch->facts.totals = ch->totals;
+    ch->facts.n_totals = s.found;
+    return pick_best(ch, s.found);
+}
+
+/* With kept results */
+
+/* Who looks at other nodes' pods and has something to say about this one. */
+static plugin_set
+find_others(const struct profile *profile, struct cycle *c)
+{
+    plugin_set others = profile->others;
+
+    profile_prescore(profile, ALL_PLUGINS, c, NULL, 0);
+    return others
+           & ((profile->filters & ~c->skipped_filters)
+              | (profile->scores & ~c->skipped_scores));
+}
+
+/* The nodes to which pods are to come that count against this one, by slot. */
+struct crowd {
+    const struct profile *profile;
+    const struct cycle *c;
+    bool *is_crowded;
+};
+
+static void
+note_crowded(const char *node_name, void *context)
+{
+    const struct crowd *crowd = context;
+    const struct node_view *node = snapshot_find(crowd->c->snapshot, node_name);
+
+    if (node != NULL && profile_has_nominated(crowd->profile, crowd->c, node))
+        crowd->is_crowded[node->slot] = true;
+}
+
+/* NULL: there are none. */
+static bool *
+find_crowded(const struct profile *profile, const struct cycle *c)
+{
+    struct crowd crowd = {profile, c, NULL};
+
+    if (nominator_count(profile->handle->nominator) == 0)
+        return NULL;
+    crowd.is_crowded = xnew_array(bool, c->snapshot->n_slots + 1);
+    nominator_visit_nodes(profile->handle->nominator, note_crowded, &crowd);
+    return crowd.is_crowded;
+}
+
+/* Of what is feasible by the kept results, what is by the others too. A node
+ * that others are to come to is filtered anew, with them.
+ */
+static unsigned
+filter_others(struct node_finder *ch,
+              const struct profile *profile,
+              const struct cycle *c,
+              const struct answer *answers)
+{
+    const struct snapshot *s = c->snapshot;
+    CLEANUP_FREE bool *is_crowded = find_crowded(profile, c);
+    unsigned passed = 0;
+
+    for (uint32_t at = 0; at < s->n_nodes;) {
+        struct node_view *nodes[BATCH];
+        struct answer given[BATCH];
+        unsigned count = 0;
+
+        for (; at < s->n_nodes && count < BATCH; at++) {
+            uint32_t slot = s->nodes[at]->slot;
+            struct answer answer = answers[slot];
+
+            if (is_crowded != NULL && is_crowded[slot]) {
+                answer = profile_filter_nominated(profile, c, s->nodes[at]);
+                if (answer.verdict == VERDICT_OK)
+                    ch->feasible[passed++] = s->nodes[at];
+                else
+                    ch->answers[slot] = answer;
+            } else if (answer.verdict == VERDICT_OK) {
+                nodes[count++] = s->nodes[at];
+            } else {
+                ch->answers[slot] = answer;
+            }
+        }
+        profile_filter(profile,
+                       profile->others,
+                       c,
+                       (const struct node_view *const *)nodes,
+                       count,
+                       given);
+        for (unsigned i = 0; i < count; i++)
+            if (given[i].verdict == VERDICT_OK)
+                ch->feasible[passed++] = nodes[i];
+            else
+                ch->answers[nodes[i]->slot] = given[i];
+    }
+    return passed;
+}
+
+static void
+add_others(struct node_finder *ch,
+           const struct profile *profile,
+           struct cycle *c,
+           unsigned count)
+{
+    const struct node_view *const *nodes =
+        (const struct node_view *const *)ch->feasible;
+
+    profile_prescore(profile, profile->others, c, nodes, count);
+    mark(ch, STEP_PRESCORE);
+    for (unsigned p = 0; p < profile->n_entries; p++) {
+        if ((profile->others & profile->scores & ~c->skipped_scores
+             & PLUGIN_BIT(p))
+            == 0)
+            continue;
+        profile_score(profile, p, c, nodes, count, ch->scores);
+        profile_normalize(profile, p, c, nodes, count, ch->scores);
+        for (unsigned i = 0; i < count; i++)
+            ch->totals[i] += ch->scores[i] * profile->entries[p].weight;
+    }
+}
+
+static struct node_view *
+choose_with_others(struct node_finder *ch,
+                   const struct profile *profile,
+                   struct cycle *c,
+                   const struct node_results *node_results)
+{
+    unsigned count;
+
+    clear_answers(ch, c->snapshot);
+    ch->diagnosis.answers = ch->answers;
+    count = filter_others(ch, profile, c, node_results_answers(node_results));
+    mark(ch, STEP_FILTER);
+    ch->facts.evaluated = c->snapshot->n_nodes;
+    ch->facts.feasible = count;
+    ch->facts.nodes = ch->feasible;
+    if (count == 0) {
+        note_rejectors(ch, c->snapshot);
+        return NULL;
+    }
+    if (count == 1)
+        return ch->feasible[0];
+    node_results_totals(node_results,
+                        (const struct node_view *const *)ch->feasible,
+                        count,
+                        ch->totals);
+    add_others(ch, profile, c, count);
+    mark(ch, STEP_SCORE);
+    ch->facts.totals = ch->totals;
+    ch->facts.n_totals = count;
+    return pick_best(ch, count);
+}
+
+static struct node_view *
+choose_on_board(struct node_finder *ch,
+                const struct profile *profile,
+                const struct cycle *c,
+                const struct node_results *node_results)
+{
+    struct node_view *node;
+
+    ch->facts.by_cache = true;
+    ch->facts.evaluated = node_results_evaluated(node_results);
+    ch->facts.feasible = node_results_feasible(node_results);
+    node = node_results_pick(node_results,
+                             profile->handle->random,
+                             &ch->facts.total);
+    if (node == NULL) {
+        ch->diagnosis.answers = node_results_answers(node_results);
+        note_rejectors(ch, c->snapshot);
+    }
+    return node;
+}
+
+/* Where kept results would be asked alone and are not worth their cost. False:
+ * nothing was found so.
+ */
+static bool
+choose_by_shortlist(struct node_finder *ch,
+                    const struct profile *profile,
+                    const struct cycle *c,
+                    uint32_t signature,
+                    struct node_view **ret_node)
+{
+    bool has_found;
+
+    if (c->snapshot->n_nodes < ch->settings.bounded_search_nodes
+        || result_cache_is_worth(ch->result_cache,
+                                 signature,
+                                 c->snapshot,
+                                 bounded_search_cost(ch->bounded_search)))
+        return false;
+    has_found = bounded_search_run(ch->bounded_search, profile, c);
+    mark(ch, STEP_FILTER);
+    if (!has_found)
+        return false;
+    ch->facts.by_bounds = true;
+    ch->facts.evaluated = bounded_search_evaluated(ch->bounded_search);
+    ch->facts.feasible = bounded_search_feasible(ch->bounded_search);
+    *ret_node = bounded_search_pick(ch->bounded_search,
+                                    profile->handle->random,
+                                    &ch->facts.total);
+    return true;
+}
+
+static bool
+choose_by_board(struct node_finder *ch,
+                const struct profile *profile,
+                struct cycle *c,
+                struct node_view **ret_node)
+{
+    struct node_results *node_results;
+    uint32_t signature;
+    plugin_set others;
+    bool is_alone;
+
+    /* One that is nominated itself has its node tried first, alone. */
+    if (!ch->settings.is_sharing || profile->percentage_of_nodes != 100
+        || nominator_node(profile->handle->nominator, c->pod) != NULL
+        || c->snapshot->n_nodes == 0)
+        return false;
+    others = find_others(profile, c);
+    if (others != 0 && !profile->others_filter_last)
+        return false;
+    signature = profile_sign(profile, c->pod, ch->settings.signatures);
+    if (signature == SIGNATURE_NONE)
+        return false;
+    is_alone = others == 0 && nominator_count(profile->handle->nominator) == 0;
+    if (is_alone && choose_by_shortlist(ch, profile, c, signature, ret_node))
+        return true;
+    node_results = result_cache_get(ch->result_cache, profile, signature);
+    if (!node_results_update(node_results, c))
+        return false;
+    mark(ch, STEP_FILTER);
+    result_cache_trim(ch->result_cache, node_results);
+    if (is_alone)
+        *ret_node = choose_on_board(ch, profile, c, node_results);
+    else
+        *ret_node = choose_with_others(ch, profile, c, node_results);
+    return true;
+}
+
+struct node_view *
+node_finder_find(struct node_finder *ch,
+                 const struct profile *profile,
+                 struct cycle *c,
+                 const struct extender_results *extender_results)
+{
+    struct narrowing narrowing;
+    plugin_set narrowers;
+    struct answer answer;
+    struct node_view *node = NULL;
+
+    start_diagnosis(ch, c);
+    answer = profile_prefilter(profile, c, &narrowing, &narrowers);
+    mark(ch, STEP_PREFILTER);
+    if (ch->settings.trace != NULL)
+        cycle_trace_set_verdict(ch->settings.trace,
+                                STEP_PREFILTER,
+                                answer.verdict);
+    if (answer.verdict != VERDICT_OK) {
+        clear_answers(ch, c->snapshot);
+        ch->diagnosis.answers = ch->answers;
+        ch->diagnosis.absent = answer;
+        ch->diagnosis.prefilter_reason = answer.reason;
+        ch->diagnosis.prefilter_words = c->words;
+        if (answer.verdict == VERDICT_PENDING)
+            ch->diagnosis.pending = PLUGIN_BIT(answer.plugin);
+        else if (answer.verdict != VERDICT_ERROR)
+            ch->diagnosis.unschedulable = PLUGIN_BIT(answer.plugin);
+    } else if (extender_results != NULL || narrowing.is_narrow
+               || !choose_by_board(ch, profile, c, &node)) {
+        node = choose_by_search(ch,
+                                profile,
+                                c,
+                                extender_results,
+                                &narrowing,
+                                narrowers);
+    }
+    free((void *)narrowing.names);
+    return node;
+}
+
+const struct diagnosis *
+node_finder_diagnosis(const struct node_finder *ch)
+{
+    return &ch->diagnosis;
+}
+
+struct node_finder_facts
+node_finder_facts(const struct node_finder *ch)
+{
+    return ch->facts;
+}
+
+uint32_t
+node_finder_next_start(const struct node_finder *ch)
+{
+    return ch->next_start;
+}
+
+void
+node_finder_set_next_start(struct node_finder *ch, uint32_t start)
+{
+    ch->next_start = start;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* node_results.h - what every node answers and scores for pods of one signature
+ *
+ * Equal pods get equal answers from a node that has not changed, so kept
+ * results keeps them and looks again only at nodes with a newer generation. A
+ * tournament over the totals finds the best nodes, all ties known, in the
+ * logarithm of the number of nodes. Scores that are normalized by the largest
+ * are kept raw; when the largest changes all totals are made again.
+ *
+ * Plugins whose answers depend on other nodes' pods (depends_on_others) take
+ * no part: where they have something to say, they are asked of the nodes that
+ * are feasible here, and the totals are made of both.
+ *
+ * Owns:       its arrays; the views are the cache's.
+ * Thread:     the scheduler's.
+ * Invariant:  after node_results_update, the same as evaluating every node anew
+ *             (tested).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct answer;
+struct node_results;
+struct cycle;
+struct node_view;
+struct profile;
+struct random_source;
+struct snapshot;
+
+void node_results_free(struct node_results *b);
+struct node_results *node_results_new(const struct profile *profile)
+    OWNED_BY(node_results_free);
+DEFINE_CLEANUP(struct node_results, node_results_free)
+
+/* Brings it up to date with the cycle's snapshot. False: these scores cannot
+ * be kept (too many different ones), evaluate without.
+ */
+bool node_results_update(struct node_results *b, const struct cycle *c);
+
+/* Look. Pick: one of the best at random, NULL when none is feasible. Answers:
+ * by slot, of every node of the snapshot.
+ */
+unsigned node_results_feasible(const struct node_results *b);
+struct node_view *node_results_pick(const struct node_results *b,
+                                    struct random_source *random,
+                                    int64_t *ret_total);
+const struct answer *node_results_answers(const struct node_results *b);
+
+/* The totals that these feasible nodes have among themselves. */
+void node_results_totals(const struct node_results *b,
+                         const struct node_view *const *nodes,
+                         unsigned count,
+                         int64_t *totals);
+int64_t node_results_total(const struct node_results *b,
+                           const struct node_view *node);
+size_t node_results_bytes(const struct node_results *b);
+
+/* How many nodes the last update looked at; and how many one would now, of
+ * which `most` is enough.
+ */
+unsigned node_results_evaluated(const struct node_results *b);
+unsigned node_results_count_stale(const struct node_results *b,
+                                  const struct snapshot *s,
+                                  unsigned most);

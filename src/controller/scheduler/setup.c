@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rooms of the scheduler: made, counted and freed. */
+#include "controller/scheduler/bind/binding_cycle.h"
+#include "controller/scheduler/bind/dispatcher.h"
+#include "controller/scheduler/bind/evictions.h"
+#include "controller/scheduler/bind/unallocated_pods.h"
+#include "controller/scheduler/bind/volume_calls.h"
+#include "controller/scheduler/config/feature_gate.h"
+#include "controller/scheduler/extenders/extender.h"
+#include "controller/scheduler/extenders/extender_binder.h"
+#include "controller/scheduler/extenders/extender_rounds.h"
+#include "controller/scheduler/framework/names.h"
+#include "controller/scheduler/framework/nominator.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/volume_book.h"
+#include "controller/scheduler/plugins/plugin_registry.h"
+#include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/report/debugger.h"
+#include "controller/scheduler/report/recorder.h"
+#include "controller/scheduler/report/scheduler_metrics.h"
+#include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/select/node_finder.h"
+#include "controller/scheduler/state/cache.h"
+#include "lib/api/object/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/map.h"
+
+static int
+make_profiles(struct scheduler *s, struct error *err)
+{
+    const struct profile_settings own = {
+        .scheduler_name = SCHEDULER_DEFAULT_NAME,
+        .plugins = default_profile,
+        .n_plugins = n_default_profile,
+        .percentage_of_nodes = 100,
+    };
+    const struct profile_settings *given = s->settings.profiles;
+    unsigned count = s->settings.n_profiles;
+
+    if (count == 0) {
+        given = &own;
+        count = 1;
+    }
+    s->profiles = xnew_array(struct profile *, count);
+    for (unsigned i = 0; i < count; i++) {
+        struct profile_settings settings = given[i];
+        int r;
+
+        settings.handle = &s->handle;
+        r = profile_new(&settings, &s->profiles[i], err);
+        if (r < 0)
+            return r;
+        s->n_profiles++;
+    }
+    return 0;
+}
+
+static void
+pod_activated(void *context)
+{
+    const struct scheduler *s = context;
+
+    if (s->settings.ready != NULL)
+        s->settings.ready(s->settings.context);
+}
+
+static void
+pod_entered(const char *queue, const char *event, void *context)
+{
+    const struct scheduler *s = context;
+
+    scheduler_metrics_incoming(s->metrics, queue, event);
+}
+
+static void
+call_ended(const struct dispatch_kind *kind,
+           int code,
+           int64_t took_us,
+           void *context)
+{
+    const struct scheduler *s = context;
+
+    scheduler_metrics_call(s->metrics,
+                           kind->name,
+                           code >= 200 && code < 300,
+                           took_us);
+}
+
+static void
+eviction_begins(struct pod_view *victim, const char *message, void *context)
+{
+    const struct scheduler *s = context;
+
+    recorder_event(s->recorder, victim, "Normal", "Preempted", message);
+}
+
+static void
+eviction_ended(const struct pod_view *preemptor,
+               bool has_failed,
+               int64_t took_us,
+               void *context)
+{
+    const struct scheduler *s = context;
+
+    scheduler_metrics_eviction(s->metrics, !has_failed, took_us);
+    if (has_failed)
+        queue_activate(s->queue, preemptor->namespace, preemptor->name);
+}
+
+static const struct node_view *
+find_node(const char *name, void *context)
+{
+    const struct scheduler *s = context;
+
+    return cache_find_node(s->cache, name);
+}
+
+static void
+make_extenders(struct scheduler *s)
+{
+    const struct scheduler_settings *set = &s->settings;
+
+    if (set->extenders == NULL || set->extenders->count == 0)
+        return;
+    s->extender_rounds = extender_rounds_new(&(struct extender_rounds_settings){
+        .extender_transport = set->extender_transport,
+        .extenders = set->extenders,
+        .clock = set->clock,
+        .reasons = s->reasons,
+        .find_node = find_node,
+        .ready = pod_activated,
+        .abandon = assignment_abandon,
+        .context = s,
+    });
+    s->extender_binder = extender_binder_new(&(struct extender_binder_settings){
+        .extender_transport = set->extender_transport,
+        .extenders = set->extenders,
+        .bound = scheduler_extender_bound,
+        .context = s,
+    });
+}
+
+static void
+make_components(struct scheduler *s)
+{
+    const struct scheduler_settings *set = &s->settings;
+
+    s->queue = queue_new(&(struct queue_settings){
+        .clock = set->clock,
+        .nominator = s->handle.nominator,
+        .signatures = s->signatures,
+        .initial_backoff_us = set->initial_backoff_us,
+        .max_backoff_us = set->max_backoff_us,
+        .leftover_us = set->max_unschedulable_us,
+        .is_sharing = !set->without_sharing,
+        .activated = pod_activated,
+        .entered = pod_entered,
+        .context = s,
+    });
+    s->cache = cache_new(&(struct cache_settings){
+        .clock = set->clock,
+        .resources = s->resources,
+        .expire_us = set->assume_expire_us,
+    });
+    s->node_finder = node_finder_new(&(struct node_finder_settings){
+        .handle = &s->handle,
+        .signatures = s->signatures,
+        .trace = &s->trace,
+        .is_sharing = !set->without_sharing,
+    });
+    s->binding_cycle = binding_cycle_new(&(struct binding_cycle_settings){
+        .clock = set->clock,
+        .handle = &s->handle,
+        .leaving = scheduler_pod_leaves,
+        .ended = scheduler_pod_ended,
+        .passed = scheduler_pod_passed,
+        .bind_by_extender = scheduler_bind_by_extender,
+        .context = s,
+    });
+    s->volume_calls = volume_calls_new(&(struct volume_calls_settings){
+        .client = set->client,
+        .clock = set->clock,
+        .book = s->handle.volumes,
+        .ended = scheduler_volumes_ended,
+        .context = s,
+    });
+    s->debugger = debugger_new(&(struct debugger_settings){
+        .client = set->client,
+        .cache = s->cache,
+        .queue = s->queue,
+        .nominator = s->handle.nominator,
+    });
+    s->dispatcher = dispatcher_new(&(struct dispatcher_settings){
+        .client = set->client,
+        .clock = set->clock,
+        .ended = call_ended,
+        .context = s,
+    });
+    dispatcher_hold(s->dispatcher, true); /* until it leads */
+    s->recorder = recorder_new(&(struct recorder_settings){
+        .dispatcher = s->dispatcher,
+        .clock = set->clock,
+        .component =
+            set->component != NULL ? set->component : SCHEDULER_DEFAULT_NAME,
+    });
+    s->retained_allocations = (struct retained_allocations){
+        .cache = s->cache,
+        .queue = s->queue,
+        .resources = s->resources,
+    };
+    s->unallocated_pods =
+        unallocated_pods_new(set->client, set->clock, s->cache);
+    s->metrics = scheduler_metrics_new(set->metrics);
+    s->evictions = evictions_new(&(struct evictions_settings){
+        .client = set->client,
+        .clock = set->clock,
+        .begins = eviction_begins,
+        .ended = eviction_ended,
+        .context = s,
+    });
+    s->objects = map_new();
+    make_extenders(s);
+}
+
+int
+scheduler_new(const struct scheduler_settings *settings,
+              struct scheduler **ret_scheduler,
+              struct error *err)
+{
+    CLEANUP(scheduler_freep) struct scheduler *s = xnew(struct scheduler);
+    int r;
+
+    s->settings = *settings;
+    if (settings->features != NULL
+        && !settings->features->is_on[FEATURE_OPPORTUNISTIC_BATCHING])
+        s->settings.without_sharing = true;
+    s->random.state = settings->seed;
+    s->resources = names_new();
+    s->reasons = names_new();
+    s->signatures = names_new();
+    scheduler_make_handle(s);
+    make_components(s);
+    r = make_profiles(s, err);
+    if (r < 0)
+        return r;
+    *ret_scheduler = s;
+    s = NULL;
+    return 0;
+}
+
+static void
+objects_free(struct map *kinds)
+{
+    size_t at = 0, inner;
+    void *kind, *object;
+
+    while (map_next(kinds, &at, NULL, &kind)) {
+        inner = 0;
+        while (map_next(kind, &inner, NULL, &object))
+            object_unref(object);
+        map_free(kind);
+    }
+    map_free(kinds);
+}
+
+void
+scheduler_free(struct scheduler *s)
+{
+    if (s == NULL)
+        return;
+    dispatcher_hold(s->dispatcher, true); /* what ends below starts nothing */
+    debugger_free(s->debugger);
+    volume_calls_free(s->volume_calls);
+    extender_rounds_free(s->extender_rounds);
+    extender_binder_free(s->extender_binder);
+    binding_cycle_free(s->binding_cycle);
+    evictions_free(s->evictions);
+    recorder_free(s->recorder);
+    dispatcher_free(s->dispatcher);
+    unallocated_pods_free(s->unallocated_pods);
+    queue_free(s->queue);
+    node_finder_free(s->node_finder);
+    cache_free(s->cache);
+    for (unsigned i = 0; i < s->n_profiles; i++)
+        profile_free(s->profiles[i]);
+    free(s->profiles);
+    nominator_free(s->handle.nominator);
+    volume_book_free(s->handle.volumes);
+    scheduler_metrics_free(s->metrics);
+    objects_free(s->objects);
+    names_free(s->resources);
+    names_free(s->reasons);
+    names_free(s->signatures);
+    free(s);
+}
+
+struct scheduler_counts
+scheduler_count(const struct scheduler *s)
+{
+    struct queue_counts q = queue_count(s->queue);
+    struct cache_counts c = cache_count(s->cache);
+
+    return (struct scheduler_counts){
+        .attempts = s->attempts,
+        .scheduled = s->scheduled,
+        .unschedulable = s->unschedulable,
+        .errors = s->errors,
+        .active = q.active,
+        .backoff = q.backoff,
+        .unschedulable_pods = q.unschedulable,
+        .gated = q.gated,
+        .in_flight = q.in_flight,
+        .binding = binding_cycle_count(s->binding_cycle),
+        .parked = s->extender_rounds != NULL
+                      ? extender_rounds_count(s->extender_rounds)
+                      : 0,
+        .nodes = c.nodes,
+        .pods = c.pods,
+        .assumed = c.assumed,
+    };
+}
+
+void
+scheduler_debug(struct scheduler *s)
+{
+    debugger_run(s->debugger);
+}

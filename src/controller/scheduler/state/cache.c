@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/state/cache.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/snapshot.h"
+#include "controller/scheduler/state/node_tree.h"
+#include "lib/allocator/holding.h"
+#include "lib/allocator/silicon.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+
+struct cached_pod {
+    struct pod_view *pod;
+    struct node_view *node;
+    bool is_assumed;
+    bool is_binding_finished;
+    int64_t deadline_us;
+    struct list link; /* among the assumed */
+};
+
+struct cache {
+    struct cache_settings settings;
+    struct silicon_shelf *shelf;
+    struct map *nodes;  /* name to struct node_view, ghosts too */
+    struct map *pods;   /* uid to struct cached_pod */
+    struct map *claims; /* "namespace/name" to how many pods use it */
+    struct node_tree *tree;
+    struct list recent;
+    struct list assumed;
+    size_t n_assumed;
+    uint64_t generation;
+    uint64_t removal_generation;
+    bool has_new_order;
+    uint32_t n_slots;
+    uint32_t *free_slots;
+    size_t n_free_slots, free_slot_capacity;
+
+    /* What snapshots borrow. */
+    struct node_view **ordered;
+    uint32_t n_ordered;
+    uint32_t n_with_affinity;
+    uint32_t n_with_anti_affinity;
+};
+
+struct cache *
+cache_new(const struct cache_settings *settings)
+{
+    struct cache *cache = xnew(struct cache);
+
+    cache->settings = *settings;
+    cache->shelf = silicon_shelf_new();
+    cache->nodes = map_new();
+    cache->pods = map_new();
+    cache->claims = map_new();
+    cache->tree = node_tree_new();
+    list_init(&cache->recent);
+    list_init(&cache->assumed);
+    return cache;
+}
+
+static void
+cached_pod_free(struct cached_pod *p)
+{
+    list_remove(&p->link);
+    pod_view_unref(p->pod);
+    free(p);
+}
+
+void
+cache_free(struct cache *cache)
+{
+    size_t at = 0;
+    void *value;
+
+    if (cache == NULL)
+        return;
+    while (map_next(cache->pods, &at, NULL, &value))
+        cached_pod_free(value);
+    at = 0;
+    while (map_next(cache->nodes, &at, NULL, &value))
+        node_view_free(value);
+    map_free(cache->pods);
+    map_free(cache->nodes);
+    map_free(cache->claims);
+    node_tree_free(cache->tree);
+    silicon_shelf_free(cache->shelf);
+    free(cache->free_slots);
+    free(cache->ordered);
+    free(cache);
+}
+
+/* Nodes */
+
+static uint32_t
+take_slot(struct cache *cache)
+{
+    if (cache->n_free_slots > 0)
+        return cache->free_slots[--cache->n_free_slots];
+    return cache->n_slots++;
+}
+
+static void
+give_slot(struct cache *cache, uint32_t slot)
+{
+    xgrow(cache->free_slots, cache->n_free_slots, cache->free_slot_capacity);
+    cache->free_slots[cache->n_free_slots++] = slot;
+}
+
+/* Keeps the numbers of nodes that have pods with pod affinity. */
+static void
+count_affinity(struct cache *cache, struct node_view *v)
+{
+    bool has_any = v->object != NULL && v->with_affinity.count > 0;
+    bool has_anti =
+        v->object != NULL && v->with_required_anti_affinity.count > 0;
+
+    cache->n_with_affinity += (uint32_t)has_any - v->is_counted_affinity;
+    cache->n_with_anti_affinity +=
+        (uint32_t)has_anti - v->is_counted_anti_affinity;
+    v->is_counted_affinity = has_any;
+    v->is_counted_anti_affinity = has_anti;
+}
+
+static void
+touch(struct cache *cache, struct node_view *v)
+{
+    v->generation = ++cache->generation;
+    list_remove(&v->recent);
+    list_add_first(&cache->recent, &v->recent);
+    count_affinity(cache, v);
+}
+
+static struct node_view *
+make_node(struct cache *cache, const char *name)
+{
+    struct node_view *v = map_find(cache->nodes, name);
+
+    if (v != NULL)
+        return v;
+    v = node_view_new(name);
+    v->slot = take_slot(cache);
+    map_put(cache->nodes, name, v);
+    return v;
+}
+
+/* A ghost that nobody haunts any more. */
+static void
+drop_if_empty(struct cache *cache, struct node_view *v)
+{
+    if (v->object != NULL || v->pods.count > 0)
+        return;
+    map_remove(cache->nodes, v->name);
+    give_slot(cache, v->slot);
+    node_view_free(v);
+}
+
+void
+cache_set_node(struct cache *cache, const struct object *node)
+{
+    struct node_view *v = make_node(cache, node->meta->name);
+
+    if (v->object == NULL) {
+        node_tree_add(cache->tree, v, node);
+        cache->has_new_order = true;
+    } else if (v->object != node) {
+        /* In its new zone from the next time the order is made. */
+        node_tree_move(cache->tree, v, v->object, node);
+    }
+    node_view_set_object(v, node, cache->settings.resources, cache->shelf);
+    touch(cache, v);
+}
+
+void
+cache_remove_node(struct cache *cache, const char *name)
+{
+    struct node_view *v = map_find(cache->nodes, name);
+
+    if (v == NULL || v->object == NULL)
+        return;
+    node_tree_remove(cache->tree, v, v->object);
+    node_view_set_object(v, NULL, cache->settings.resources, cache->shelf);
+    count_affinity(cache, v);
+    cache->has_new_order = true;
+    cache->removal_generation = ++cache->generation;
+    list_remove(&v->recent);
+    drop_if_empty(cache, v);
+}
+
+/* Pods */
+
+#define POD_KEY_SIZE OBJECT_KEY_SIZE
+
+static const char *
+key_of(const struct pod_view *pod, char buffer[POD_KEY_SIZE])
+{
+    if (pod->uid != NULL)
+        return pod->uid;
+    snprintf(buffer, POD_KEY_SIZE, "%s/%s", pod->namespace, pod->name);
+    return buffer;
+}
+
+static struct cached_pod *
+find_pod(const struct cache *cache, const struct pod_view *pod)
+{
+    char buffer[POD_KEY_SIZE];
+
+    return map_find(cache->pods, key_of(pod, buffer));
+}
+
+static void
+changed(struct cache *cache, struct node_view *v)
+{
+    if (v->object != NULL)
+        touch(cache, v);
+    else
+        drop_if_empty(cache, v);
+}
+
+/* Keeps the numbers of pods by claim. */
+static void
+count_claims(struct cache *cache, const struct pod_view *pod, int by)
+{
+    const struct pod_spec *spec = &pod->pod->spec;
+    char buffer[POD_CLAIM_NAME_SIZE], key[OBJECT_KEY_SIZE];
+
+    for (unsigned i = 0; i < spec->volumes.count; i++) {
+        const char *name =
+            pod_volume_claim(pod->pod, &spec->volumes.items[i], buffer);
+        uintptr_t users;
+
+        if (name == NULL)
+            continue;
+        snprintf(key, sizeof(key), "%s/%s", pod->namespace, name);
+        users = (uintptr_t)map_find(cache->claims, key) + (uintptr_t)by;
+        if (users > 0)
+            map_put(cache->claims, key, (void *)users);
+        else
+            map_remove(cache->claims, key);
+    }
+}
+
+static struct cached_pod *
+put_pod(struct cache *cache, struct pod_view *pod, struct node_view *v)
+{
+    char buffer[POD_KEY_SIZE];
+    struct cached_pod *p = xnew(struct cached_pod);
+
+    p->pod = pod_view_ref(pod);
+    p->node = v;
+    list_init(&p->link);
+    map_put(cache->pods, key_of(pod, buffer), p);
+    node_view_add_pod(v, pod);
+    count_claims(cache, pod, 1);
+    changed(cache, v);
+    return p;
+}
+
+static void
+set_confirmed(struct cache *cache, struct cached_pod *p)
+{
+    if (!p->is_assumed)
+        return;
+    p->is_assumed = false;
+    list_remove(&p->link);
+    cache->n_assumed--;
+}
+
+static void
+take_pod(struct cache *cache, struct cached_pod *p)
+{
+    char buffer[POD_KEY_SIZE];
+    struct node_view *v = p->node;
+
+    set_confirmed(cache, p);
+    map_remove(cache->pods, key_of(p->pod, buffer));
+    node_view_remove_pod(v, p->pod);
+    count_claims(cache, p->pod, -1);
+    cached_pod_free(p);
+    changed(cache, v);
+}
+
+int
+cache_assume(struct cache *cache, struct pod_view *pod, const char *node_name)
+{
+    struct node_view *v = map_find(cache->nodes, node_name);
+    struct cached_pod *p;
+
+    if (v == NULL || v->object == NULL)
+        return -ENOENT;
+    if (find_pod(cache, pod) != NULL)
+        return -EEXIST;
+    p = put_pod(cache, pod, v);
+    p->is_assumed = true;
+    list_add_last(&cache->assumed, &p->link);
+    cache->n_assumed++;
+    return 0;
+}
+
+void
+cache_hold(struct cache *cache,
+           struct pod_view *pod,
+           struct holding *holding TAKES)
+{
+    struct cached_pod *p = find_pod(cache, pod);
+
+    if (p == NULL) {
+        holding_free(holding);
+        return;
+    }
+    node_view_remove_pod(p->node, p->pod);
+    holding_free(p->pod->holding);
+    p->pod->holding = holding;
+    node_view_add_pod(p->node, p->pod);
+    changed(cache, p->node);
+}
+
+void
+cache_finish_binding(struct cache *cache, const struct pod_view *pod)
+{
+    struct cached_pod *p = find_pod(cache, pod);
+
+    if (p == NULL || !p->is_assumed)
+        return;
+    p->is_binding_finished = true;
+    p->deadline_us =
+        clock_monotonic_us(cache->settings.clock) + cache->settings.expire_us;
+}
+
+bool
+cache_forget(struct cache *cache, const struct pod_view *pod)
+{
+    struct cached_pod *p = find_pod(cache, pod);
+
+    if (p == NULL || !p->is_assumed)
+        return false;
+    take_pod(cache, p);
+    return true;
+}
+
+/* On the node where it was: usually nothing changes but what the API knows. */
+static void
+renew_pod(struct cache *cache, struct cached_pod *p, struct pod_view *pod)
+{
+    struct node_view *v = p->node;
+
+    set_confirmed(cache, p);
+    pod_view_ref(pod);
+    if (!node_view_replace_pod(v, pod)) {
+        node_view_remove_pod(v, p->pod);
+        node_view_add_pod(v, pod);
+        changed(cache, v);
+    }
+    pod_view_unref(p->pod);
+    p->pod = pod;
+}
+
+void
+cache_set_pod(struct cache *cache, struct pod_view *pod, const char *node_name)
+{
+    struct cached_pod *p = find_pod(cache, pod);
+
+    if (p != NULL && strcmp(p->node->name, node_name) == 0) {
+        renew_pod(cache, p, pod);
+        return;
+    }
+    if (p != NULL) {
+        log_warning("pod '%s/%s' was assumed on node '%s' but is bound to "
+                    "'%s', following the API",
+                    pod->namespace,
+                    pod->name,
+                    p->node->name,
+                    node_name);
+        take_pod(cache, p);
+    }
+    put_pod(cache, pod, make_node(cache, node_name));
+}
+
+bool
+cache_remove_pod(struct cache *cache, const struct pod_view *pod)
+{
+    struct cached_pod *p = find_pod(cache, pod);
+
+    if (p == NULL)
+        return false;
+    take_pod(cache, p);
+    return true;
+}
+
+unsigned
+cache_expire(struct cache *cache)
+{
+    int64_t now_us = clock_monotonic_us(cache->settings.clock);
+    unsigned expired = 0;
+
+    if (cache->settings.expire_us == 0)
+        return 0;
+    list_foreach_safe(link, &cache->assumed)
+    {
+        struct cached_pod *p = container_of(link, struct cached_pod, link);
+
+        if (!p->is_binding_finished || p->deadline_us > now_us)
+            continue;
+        log_warning("pod '%s/%s' was bound to node '%s' but the API never "
+                    "said so, forgetting it",
+                    p->pod->namespace,
+                    p->pod->name,
+                    p->node->name);
+        take_pod(cache, p);
+        expired++;
+    }
+    return expired;
+}
+
+/* The snapshot */
+
+static void
+make_order(struct cache *cache)
+{
+    cache->n_ordered = (uint32_t)node_tree_count(cache->tree);
+    cache->ordered = xrealloc_array(cache->ordered,
+                                    cache->n_ordered + 1,
+                                    sizeof(struct node_view *));
+    node_tree_list(cache->tree, cache->ordered);
+    cache->has_new_order = false;
+}
+
+void
+cache_update_snapshot(struct cache *cache, struct snapshot *snapshot)
+{
+    if (cache->has_new_order)
+        make_order(cache);
+    *snapshot = (struct snapshot){
+        .nodes = cache->ordered,
+        .n_nodes = cache->n_ordered,
+        .n_with_affinity = cache->n_with_affinity,
+        .n_with_required_anti_affinity = cache->n_with_anti_affinity,
+        .generation = cache->generation,
+        .removal_generation = cache->removal_generation,
+        .n_slots = cache->n_slots,
+        .recent = &cache->recent,
+        .by_name = cache->nodes,
+        .claims = cache->claims,
+    };
+}
+
+struct cache_counts
+cache_count(const struct cache *cache)
+{
+    return (struct cache_counts){
+        .nodes = node_tree_count(cache->tree),
+        .pods = map_count(cache->pods),
+        .assumed = cache->n_assumed,
+    };
+}
+
+bool
+cache_is_assumed(const struct cache *cache, const struct pod_view *pod)
+{
+    const struct cached_pod *p = find_pod(cache, pod);
+
+    return p != NULL && p->is_assumed;
+}
+
+struct node_view *
+cache_find_node(const struct cache *cache, const char *name)
+{
+    return map_find(cache->nodes, name);
+}
+
+struct pod_view *
+cache_find_pod(const struct cache *cache, const struct pod_view *like)
+{
+    const struct cached_pod *p = find_pod(cache, like);
+
+    return p != NULL ? p->pod : NULL;
+}
+
+void
+cache_visit_pods(const struct cache *cache,
+                 cache_visit_fn *visit,
+                 void *context)
+{
+    size_t at = 0;
+    void *value;
+
+    while (map_next(cache->pods, &at, NULL, &value)) {
+        const struct cached_pod *p = value;
+
+        visit(p->pod, p->is_assumed, context);
+    }
+}

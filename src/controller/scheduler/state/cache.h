@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cache.h - what every node has and who is on it, the next moment included
+ *
+ * A pod is *assumed* on a node the moment it is chosen, so that the next cycle
+ * sees its room taken, exact cores and all, while the binding is on its way;
+ * the API's own word then confirms it, or it is forgotten. Pods that are being
+ * deleted keep what they hold until the API says that they are gone.
+ *
+ * Owns:       the views of all nodes, and of the pods on them.
+ * Called by:  the cycle (assume, forget, snapshot) and the informers (the
+ *             rest).
+ * Thread:     the scheduler's.
+ * Invariant:  a pod is on at most one node. Only an assumed pod is forgotten
+ *             or expires.
+ *
+ * Source: kube-scheduler, backend/cache/cache.go and node_tree.go.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct cache;
+struct clock;
+struct holding;
+struct names;
+struct node_view;
+struct object;
+struct pod_view;
+struct snapshot;
+
+struct cache_settings {
+    struct clock *clock;
+    struct names *resources;
+    int64_t expire_us; /* assumed pods whose binding has ended; 0: never */
+};
+
+/* Life */
+void cache_free(struct cache *cache);
+struct cache *cache_new(const struct cache_settings *settings)
+    OWNED_BY(cache_free);
+DEFINE_CLEANUP(struct cache, cache_free)
+
+/* Nodes. Set adds or updates. A removed node stays as long as pods are on it,
+ * but no snapshot shows it.
+ */
+void cache_set_node(struct cache *cache, const struct object *node);
+void cache_remove_node(struct cache *cache, const char *name);
+
+/* Assuming. -EEXIST: the pod is on a node already; -ENOENT: no such node.
+ * Hold: what it holds there (takes it). Forget: false when it was not assumed.
+ */
+int
+cache_assume(struct cache *cache, struct pod_view *pod, const char *node_name);
+void cache_hold(struct cache *cache,
+                struct pod_view *pod,
+                struct holding *holding TAKES);
+void cache_finish_binding(struct cache *cache, const struct pod_view *pod);
+bool cache_forget(struct cache *cache, const struct pod_view *pod);
+
+/* The API's word about pods that are bound. Set adds, confirms or updates, and
+ * moves when an assumed one turned up elsewhere. Remove: false when it was not
+ * there.
+ */
+void
+cache_set_pod(struct cache *cache, struct pod_view *pod, const char *node_name);
+bool cache_remove_pod(struct cache *cache, const struct pod_view *pod);
+
+/* Forgets assumed pods that were never confirmed; returns how many. */
+unsigned cache_expire(struct cache *cache);
+
+/* Brings the snapshot (zeroed at first) up to date; its lists are the
+ * cache's.
+ */
+void cache_update_snapshot(struct cache *cache, struct snapshot *snapshot);
+
+/* Look */
+struct cache_counts {
+    size_t nodes, pods, assumed;
+};
+struct cache_counts cache_count(const struct cache *cache);
+bool cache_is_assumed(const struct cache *cache, const struct pod_view *pod);
+struct node_view *cache_find_node(const struct cache *cache, const char *name);
+typedef void
+cache_visit_fn(const struct pod_view *pod, bool is_assumed, void *context);
+void cache_visit_pods(const struct cache *cache,
+                      cache_visit_fn *visit,
+                      void *context);
+struct pod_view *cache_find_pod(const struct cache *cache,
+                                const struct pod_view *like);

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/bind/dispatcher.h"
+
+#include "lib/api/object/kind.h"
+#include "lib/base/alloc.h"
+#include "testsuite/lib/fake_client.h"
+#include "testsuite/lib/fake_clock.h"
+#include "testsuite/lib/suite.h"
+
+struct room {
+    struct fake_clock time;
+    struct fake_client *api;
+    struct dispatcher *d;
+};
+
+/* What became of one call. */
+struct fate {
+    bool is_silent; /* has nothing to say when it starts */
+    unsigned started, done, dropped;
+    struct fate *next_of_same; /* is asked for by its answer */
+    struct dispatcher *d;
+    const struct dispatch_kind *kind;
+};
+
+static struct client_call *
+fate_start(struct client *client,
+           client_done_fn *done,
+           void *done_context,
+           void *context)
+{
+    struct fate *f = context;
+
+    if (f->is_silent)
+        return NULL;
+    f->started++;
+    return client_call(client,
+                       NULL,
+                       &(struct client_request){.verb = CLIENT_GET,
+                                                .kind = &node_kind,
+                                                .name = "n"},
+                       done,
+                       done_context);
+}
+
+static void
+fate_done(const struct client_reply *reply, void *context)
+{
+    struct fate *f = context;
+
+    (void)reply;
+    f->done++;
+    if (f->next_of_same != NULL)
+        dispatcher_add(f->d, "a", f->kind, f->next_of_same);
+}
+
+static void
+fate_dropped(void *context)
+{
+    ((struct fate *)context)->dropped++;
+}
+
+static const struct dispatch_kind minor = {
+    .name = "minor",
+    .relevance = 1,
+    .start = fate_start,
+    .done = fate_done,
+    .dropped = fate_dropped,
+};
+static const struct dispatch_kind major = {
+    .name = "major",
+    .relevance = 2,
+    .start = fate_start,
+    .done = fate_done,
+    .dropped = fate_dropped,
+};
+
+static void
+room_begin(struct room *r, unsigned at_a_time)
+{
+    static const struct fake_clock clock = FAKE_CLOCK;
+
+    *r = (struct room){.time = clock, .api = fake_client_new()};
+    r->d = dispatcher_new(&(struct dispatcher_settings){
+        .client = fake_client_client(r->api),
+        .clock = &r->time.clock,
+        .at_a_time = at_a_time,
+    });
+}
+
+static void
+room_end(struct room *r)
+{
+    dispatcher_free(r->d);
+    fake_client_free(r->api);
+}
+
+START_TEST(of_one_object_one_call_is_under_way_and_one_waits)
+{
+    struct room r;
+    struct fate first = {0}, second = {0}, third = {0};
+
+    room_begin(&r, 0);
+    dispatcher_add(r.d, "a", &minor, &first);
+    dispatcher_add(r.d, "a", &minor, &second);
+    ck_assert_uint_eq(first.started, 1);
+    ck_assert_uint_eq(second.started, 0);
+    dispatcher_add(r.d, "a", &minor, &third);
+    ck_assert_uint_eq(second.dropped, 1);
+    ck_assert_uint_eq(dispatcher_waiting(r.d, &minor), 1);
+
+    fake_client_run(r.api);
+    ck_assert_uint_eq(first.done, 1);
+    ck_assert_uint_eq(third.done, 1);
+    ck_assert_uint_eq(second.done, 0);
+    ck_assert_uint_eq(dispatcher_waiting(r.d, NULL), 0);
+    ck_assert_uint_eq(dispatcher_under_way(r.d), 0);
+    room_end(&r);
+}
+END_TEST
+
+START_TEST(what_matters_more_takes_the_place_of_what_waits)
+{
+    struct room r;
+    struct fate first = {0}, status = {0}, bind = {0}, late = {0};
+
+    room_begin(&r, 0);
+    dispatcher_add(r.d, "a", &minor, &first);
+    dispatcher_add(r.d, "a", &minor, &status);
+    dispatcher_add(r.d, "a", &major, &bind);
+    ck_assert_uint_eq(status.dropped, 1);
+    ck_assert_ptr_null(dispatcher_add(r.d, "a", &minor, &late));
+    ck_assert_uint_eq(late.dropped, 1);
+    fake_client_run(r.api);
+    ck_assert_uint_eq(bind.done, 1);
+    room_end(&r);
+}
+END_TEST
+
+START_TEST(no_more_than_so_many_are_under_way)
+{
+    struct room r;
+    struct fate fates[5] = {0};
+
+    room_begin(&r, 2);
+    for (unsigned i = 0; i < 5; i++) {
+        CLEANUP_FREE char *key = xasprintf("%u", i);
+
+        dispatcher_add(r.d, key, &minor, &fates[i]);
+    }
+    ck_assert_uint_eq(dispatcher_under_way(r.d), 2);
+    ck_assert_uint_eq(dispatcher_waiting(r.d, NULL), 3);
+    fake_client_run(r.api);
+    for (unsigned i = 0; i < 5; i++)
+        ck_assert_uint_eq(fates[i].done, 1);
+    room_end(&r);
+}
+END_TEST
+
+START_TEST(what_has_nothing_to_say_is_no_call)
+{
+    struct room r;
+    struct fate silent = {.is_silent = true}, other = {0};
+
+    room_begin(&r, 1);
+    ck_assert_ptr_null(dispatcher_add(r.d, "a", &minor, &silent));
+    ck_assert_uint_eq(silent.dropped, 1);
+    dispatcher_add(r.d, "a", &minor, &other);
+    ck_assert_uint_eq(other.started, 1);
+    silent = (struct fate){.is_silent = true};
+    dispatcher_add(r.d, "b", &minor, &silent);
+    fake_client_run(r.api);
+    ck_assert_uint_eq(silent.dropped, 1);
+    ck_assert_uint_eq(dispatcher_under_way(r.d), 0);
+    room_end(&r);
+}
+END_TEST
+
+START_TEST(a_call_that_is_cancelled_makes_way)
+{
+    struct room r;
+    struct fate first = {0}, second = {0}, third = {0};
+    struct dispatch *under_way, *waiting;
+
+    room_begin(&r, 1);
+    under_way = dispatcher_add(r.d, "a", &minor, &first);
+    waiting = dispatcher_add(r.d, "b", &minor, &second);
+    dispatcher_add(r.d, "c", &minor, &third);
+    dispatch_cancel(waiting);
+    dispatch_cancel(under_way);
+    ck_assert_uint_eq(third.started, 1);
+    fake_client_run(r.api);
+    ck_assert_uint_eq(first.done + first.dropped, 0);
+    ck_assert_uint_eq(second.started + second.done + second.dropped, 0);
+    ck_assert_uint_eq(third.done, 1);
+    room_end(&r);
+}
+END_TEST
+
+START_TEST(nothing_starts_while_it_is_held)
+{
+    struct room r;
+    struct fate first = {0}, second = {0};
+
+    room_begin(&r, 1);
+    dispatcher_add(r.d, "a", &minor, &first);
+    dispatcher_hold(r.d, true);
+    dispatcher_add(r.d, "b", &minor, &second);
+    fake_client_run(r.api);
+    ck_assert_uint_eq(first.done, 1);
+    ck_assert_uint_eq(second.started, 0);
+    dispatcher_hold(r.d, false);
+    fake_client_run(r.api);
+    ck_assert_uint_eq(second.done, 1);
+    room_end(&r);
+}
+END_TEST
+
+START_TEST(an_answer_may_ask_for_the_next_call)
+{
+    struct room r;
+    struct fate second = {0};
+    struct fate first = {.next_of_same = &second, .kind = &major};
+
+    room_begin(&r, 0);
+    first.d = r.d;
+    dispatcher_add(r.d, "a", &major, &first);
+    fake_client_run(r.api);
+    ck_assert_uint_eq(first.done, 1);
+    ck_assert_uint_eq(second.done, 1);
+    room_end(&r);
+}
+END_TEST
+
+SUITE("dispatcher",
+      of_one_object_one_call_is_under_way_and_one_waits,
+      what_matters_more_takes_the_place_of_what_waits,
+      no_more_than_so_many_are_under_way,
+      what_has_nothing_to_say_is_no_call,
+      a_call_that_is_cancelled_makes_way,
+      nothing_starts_while_it_is_held,
+      an_answer_may_ask_for_the_next_call)
