@@ -587,7 +587,6 @@ on_ready(void *context)
 {
     struct agent *a = context;
 
-    log_info("node '%s' is registered", a->node_name);
     readiness_status("node %s registered", a->node_name);
     heartbeat_start(a->heartbeat);
     a->node_watch = node_watch_new(&(struct node_watch_settings){

@@ -40,9 +40,17 @@ wait_for 20 node_is_ready || bail_out "no node"
 for key in $(admin get node n1 -o json | jq -r '.spec.taints[]?.key'); do
     admin taint node n1 "$key-" >/dev/null
 done
-running=$(submit --wrap "while [ ! -e $cluster/home/kilntest1/go ]; do \
-sleep 0.05; done")
+# until_there FILE: a job that runs until that file is in its user's home.
+until_there() {
+    submit --wrap "echo \$\$ >$cluster/home/kilntest1/pid-$1
+while [ ! -e $cluster/home/kilntest1/$1 ]; do sleep 0.05; done"
+}
+running=$(until_there go)
+ends_alone=$(until_there go-alone)
+deleted=$(until_there never)
 ok "a job runs" wait_for 20 state_is "$running" Running
+ok "and another" wait_for 20 state_is "$ends_alone" Running
+ok "and a third" wait_for 20 state_is "$deleted" Running
 ok "a reserve is kept" test -s "$cluster/state/reserve"
 is "the store is as it should be" "$(metric kiln_store_read_only)" 0
 
@@ -113,6 +121,17 @@ ok "jobs are deleted now, too" admin delete job "job-$1"
 shift
 acknowledged=$*
 
+# --- an agent that comes back meanwhile ----------------------------------------
+stop n1 KILL
+as kilntest1 touch go-alone
+cluster_agent n1 --topology 'package:1 core:8 pu:1' --heartbeat 500ms
+ok "an agent that is started now says why it waits" wait_for 20 log_says n1 \
+    "cannot register node 'n1'.*full"
+is_over_here() { ! kill -0 "$(cat "$cluster/home/kilntest1/pid-$1")"; }
+not_ok "a job runs on meanwhile" is_over_here never
+ok "a job that is deleted" admin delete job "job-$deleted"
+ok "ends all the same" wait_for 20 is_over_here never
+
 # --- the audit log beside it ----------------------------------------------------
 log=$cluster/state/audit.log
 before=$(stat -c %s "$log")
@@ -137,6 +156,9 @@ is "with an id that was not given before" \
 ok "and runs it" wait_for 20 state_is "$id" Completed
 ok "the end of a job that came meanwhile is known" \
     wait_for 30 state_is "$running" Completed
+ok "as is that of one that ended while its agent could not register" \
+    wait_for 30 state_is "$ends_alone" Completed
+ok "whose node is ready again" wait_for 20 node_is_ready
 ok "the audit log says how much it lacks" grep -q '^{"dropped":[0-9]*}$' "$log"
 is "the metric says so" "$(metric kiln_store_read_only)" 0
 ok "the reserve is kept again" test -s "$cluster/state/reserve"

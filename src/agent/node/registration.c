@@ -23,6 +23,7 @@
 #include "lib/loop/timer.h"
 
 #define AGAIN_MS        2000
+#define CONTROLLER_FULL 507 /* it reads and deletes alone */
 #define UPDATE_MS       300000
 #define REFUSALS        3     /* of the proof, before it is left out */
 #define PROVEN_AGAIN_MS 30000 /* when that does not help either */
@@ -36,6 +37,7 @@ struct registration {
     bool has_rival;  /* the controller knows another secret than ours */
     unsigned refusals;
     bool is_ready;
+    bool is_written; /* by this agent */
     bool calling;
     bool changed;         /* while a call was under way */
     struct error trouble; /* the one logged last, so that it is said once */
@@ -166,6 +168,18 @@ create(struct registration *r)
     client_call(r->s.client, arena, &request, on_created, r);
 }
 
+/* Also while the disk of the controller is full: the node is known and proven,
+ * and pods that are deleted meanwhile have to end.
+ */
+static void
+be_ready(struct registration *r)
+{
+    if (r->is_ready)
+        return;
+    r->is_ready = true;
+    r->s.ready(r->s.context);
+}
+
 static void
 on_written(const struct client_reply *reply, void *context)
 {
@@ -174,6 +188,8 @@ on_written(const struct client_reply *reply, void *context)
     r->calling = false;
     if (reply->code != 200) {
         try_again(r, reply);
+        if (reply->code == CONTROLLER_FULL)
+            be_ready(r);
         return;
     }
     r->trouble = (struct error){0};
@@ -183,10 +199,10 @@ on_written(const struct client_reply *reply, void *context)
         return;
     }
     timer_start(r->timer, UPDATE_MS);
-    if (!r->is_ready) {
-        r->is_ready = true;
-        r->s.ready(r->s.context);
-    }
+    if (!r->is_written)
+        log_info("node '%s' is registered", r->s.facts->name);
+    r->is_written = true;
+    be_ready(r);
 }
 
 /* Conditions that still say the same keep the time since which they do. */

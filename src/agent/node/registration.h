@@ -43,7 +43,8 @@ struct registration_settings {
     enum registration_mode mode;
     registration_reconnect_fn
         *reconnect;              /* every connection is to be opened anew */
-    registration_done_fn *ready; /* known and written, the first time */
+    registration_done_fn *ready; /* known, and written where there is space,
+                                    the first time */
     void *context;
 };
 

@@ -163,6 +163,29 @@ START_TEST(a_proven_node_says_what_it_is_and_is_ready)
 }
 END_TEST
 
+START_TEST(a_controller_without_space_keeps_no_node_from_its_pods)
+{
+    begin();
+    put_secret(SECRET);
+    fake_client_put(world.api,
+                    &node_kind,
+                    "{\"metadata\":{\"name\":\"n1\"},\"status\":{}}");
+    fake_client_fail(world.api,
+                     CLIENT_MERGE_PATCH,
+                     "status",
+                     507,
+                     "InsufficientStorage");
+    start();
+
+    run_loop_until(world.api, world.ready > 0);
+    ck_assert(!node_is_ready(find_node()));
+
+    run_loop_until(world.api, node_is_ready(find_node()));
+    ck_assert_uint_eq(world.ready, 1);
+    end();
+}
+END_TEST
+
 START_TEST(one_that_changes_is_written_again)
 {
     unsigned before;
@@ -237,6 +260,7 @@ END_TEST
 SUITE("registration",
       a_node_on_its_first_day_is_made_enrolled_and_keeps_its_secret,
       a_proven_node_says_what_it_is_and_is_ready,
+      a_controller_without_space_keeps_no_node_from_its_pods,
       one_that_changes_is_written_again,
       one_that_was_deleted_begins_anew_without_proof,
       it_tries_again_when_it_is_not_answered,
