@@ -182,6 +182,67 @@ START_TEST(a_collection_goes_whole_a_little_at_a_time)
 }
 END_TEST
 
+#define MAPS "/api/v1/namespaces/default/configmaps"
+
+/* All three are in the store before the loop runs, and with it the deletion of
+ * the collection, for the first time.
+ */
+START_TEST(what_came_by_a_name_of_a_collection_meanwhile_stays)
+{
+    CLEANUP_WORLD struct world w;
+    struct asked all, one, again;
+    static const struct question ask_all = {.who = &admin,
+                                            .method = HTTP_DELETE,
+                                            .target = MAPS},
+                                 ask_one = {.who = &admin,
+                                            .method = HTTP_DELETE,
+                                            .target = MAPS "/reused"},
+                                 ask_again = {
+                                     .who = &alice,
+                                     .method = HTTP_POST,
+                                     .target = MAPS,
+                                     .format = BODY_JSON,
+                                     .body = "{\"metadata\":{\"name\":"
+                                             "\"reused\"}}",
+                                 };
+
+    world_init(&w);
+    ck_assert_int_eq(world_code(&w,
+                                &admin,
+                                HTTP_POST,
+                                MAPS,
+                                "{\"metadata\":{\"name\":\"reused\"}}"),
+                     201);
+    ck_assert_int_eq(world_code(&w,
+                                &admin,
+                                HTTP_POST,
+                                MAPS,
+                                "{\"metadata\":{\"name\":\"other\"}}"),
+                     201);
+    world_begin(&w, &ask_all, &all);
+    world_begin(&w, &ask_one, &one);
+    world_begin(&w, &ask_again, &again);
+    {
+        CLEANUP_ANSWER struct answer of_all = world_wait(&w, &all);
+        CLEANUP_ANSWER struct answer of_one = world_wait(&w, &one);
+        CLEANUP_ANSWER struct answer of_again = world_wait(&w, &again);
+        CLEANUP_ANSWER struct answer left =
+            world_ask(&w, &admin, HTTP_GET, MAPS, NULL);
+
+        ck_assert_int_eq(of_all.code, 200);
+        ck_assert_uint_eq(json_count(json_get(of_all.body, "items")), 2);
+        ck_assert_int_eq(of_one.code, 200);
+        ck_assert_int_eq(of_again.code, 201);
+        ck_assert_uint_eq(json_count(json_get(left.body, "items")), 1);
+        ck_assert_str_eq(
+            answer_get(&of_again, "metadata.uid"),
+            json_get_text(
+                json_get(json_at(json_get(left.body, "items"), 0), "metadata"),
+                "uid"));
+    }
+}
+END_TEST
+
 SUITE("delete",
       a_pod_that_waits_goes_at_once,
       a_pod_on_a_node_goes_when_its_agent_says_so,
@@ -189,4 +250,5 @@ SUITE("delete",
       a_job_leaves_its_pods_unless_told_otherwise,
       a_precondition_that_does_not_hold_keeps_it,
       what_everything_rests_on_stays,
-      a_collection_goes_whole_a_little_at_a_time)
+      a_collection_goes_whole_a_little_at_a_time,
+      what_came_by_a_name_of_a_collection_meanwhile_stays)

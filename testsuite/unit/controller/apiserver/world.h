@@ -200,20 +200,26 @@ world_read(struct answer *a, struct request *q, const struct view *view)
     a->body = json_parse(a->arena, text.text, text.length, NULL, NULL);
 }
 
-static inline struct answer
-world_put(struct world *w, const struct question *question)
+/* In two steps, for tests of requests that are on their way together. */
+struct asked {
+    struct request *q;
+    struct target target;
+    struct awaited awaited;
+};
+
+static inline void
+world_begin(struct world *w,
+            const struct question *question,
+            struct asked *asked)
 {
     struct request *q = request_new(w->server, arena_new(0));
-    struct view view = {.caller = question->who,
-                        .store = w->store,
-                        .now_us = w->time.real_us};
-    struct awaited awaited = {.loop = w->loop};
-    struct answer answer = {0};
-    struct target target;
+    struct target *target = &asked->target;
 
-    ck_assert_int_eq(target_parse(question->target, &target), 0);
+    asked->q = q;
+    asked->awaited = (struct awaited){.loop = w->loop};
+    ck_assert_int_eq(target_parse(question->target, target), 0);
     ck_assert_int_eq(
-        route_find(q->arena, question->method, target.path, false, &q->route),
+        route_find(q->arena, question->method, target->path, false, &q->route),
         ROUTE_FOUND);
     q->caller = question->who;
     q->format = question->format;
@@ -221,14 +227,33 @@ world_put(struct world *w, const struct question *question)
     q->length = question->body != NULL ? strlen(question->body) : 0;
     q->submission_key = question->key;
     q->done = world_done;
-    q->context = &awaited;
-    request_start(q, world_parameters(q->arena, &target), target.n_parameters);
-    while (!awaited.is_here)
+    q->context = &asked->awaited;
+    request_start(q, world_parameters(q->arena, target), target->n_parameters);
+}
+
+static inline struct answer
+world_wait(struct world *w, struct asked *asked)
+{
+    struct view view = {.caller = asked->q->caller,
+                        .store = w->store,
+                        .now_us = w->time.real_us};
+    struct answer answer = {0};
+
+    while (!asked->awaited.is_here)
         loop_run(w->loop);
-    target_fini(&target);
-    world_read(&answer, q, &view);
-    request_free(q);
+    target_fini(&asked->target);
+    world_read(&answer, asked->q, &view);
+    request_free(asked->q);
     return answer;
+}
+
+static inline struct answer
+world_put(struct world *w, const struct question *question)
+{
+    struct asked asked;
+
+    world_begin(w, question, &asked);
+    return world_wait(w, &asked);
 }
 
 static inline struct answer
