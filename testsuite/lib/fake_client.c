@@ -650,6 +650,22 @@ fake_client_hold_watches(struct fake_client *fake, bool held)
     fake->watches_held = held;
 }
 
+void
+fake_client_expire_watches(struct fake_client *fake)
+{
+    const struct status too_old = {.code = 410};
+
+    list_foreach_safe(link, &fake->watches)
+    {
+        const struct fake_watch *w =
+            container_of(link, struct fake_watch, link);
+
+        w->event(
+            &(struct client_event){.type = CLIENT_ERROR, .status = &too_old},
+            w->context);
+    }
+}
+
 static struct failure *
 prepare(struct fake_client *fake,
         enum client_verb verb,

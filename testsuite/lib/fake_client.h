@@ -39,6 +39,11 @@ void fake_client_run(struct fake_client *fake);
 /* While they are held, watches bring nothing: what happens waits its turn. */
 void fake_client_hold_watches(struct fake_client *fake, bool held);
 
+/* All watches end as too old, without what they still had to bring: whoever
+ * follows has to list again.
+ */
+void fake_client_expire_watches(struct fake_client *fake);
+
 /* The next call with that verb and subresource (NULL: none) fails so. */
 void fake_client_fail(struct fake_client *fake,
                       enum client_verb verb,

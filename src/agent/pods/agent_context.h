@@ -36,7 +36,7 @@ struct agent_context {
     bool is_virtual;                 /* the topology was given */
     struct announcer *announcer;
 
-    /* The API has forgotten pods that run here: pods_settle_doubts says what
+    /* The API has forgotten pods that run here: pods_resolve_forgotten says what
      * becomes of them. NULL: they are ended.
      */
     void (*ask_if_forgotten)(void *context);

@@ -11,6 +11,7 @@
 #include "lib/client/announcer.h"
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/suite.h"
+#include "testsuite/unit/agent/run_loop.h"
 
 #define POD(annotations)                                                   \
     "{\"metadata\":{\"name\":\"job-7-0\",\"namespace\":\"physics\","       \
@@ -160,7 +161,76 @@ START_TEST(a_script_that_is_fetched_when_it_is_freed_is_not_waited_for)
 }
 END_TEST
 
+static void
+ignore_question(void *context)
+{
+    (void)context;
+}
+
+static void
+end(void)
+{
+    pod_run_free(world.run);
+    blobs_free(world.blobs);
+    announcer_free(world.announcer);
+    fake_client_free(world.api);
+}
+
+/* Which 404 that is, of a pod that was deleted or of a controller that serves
+ * another cluster, is not known when it comes.
+ */
+START_TEST(an_end_that_nobody_wants_to_know_is_kept_until_the_pod_is_gone)
+{
+    begin(POD(""));
+    world.agent.ask_if_forgotten = ignore_question;
+    fake_client_fail(world.api, CLIENT_MERGE_PATCH, "status", 404, "NotFound");
+    pod_run_refuse(world.run, "Refused", "the node is full");
+    fake_client_run(world.api);
+    ck_assert_uint_eq(world.over, 0);
+
+    pod_run_report_now(world.run); /* our cluster is back */
+    run_loop_until(world.api, world.over > 0);
+
+    ck_assert_str_eq(phase_of_pod(), "Failed");
+    end();
+}
+END_TEST
+
+START_TEST(the_end_of_a_pod_that_is_gone_is_told_to_nobody)
+{
+    begin(POD(""));
+    world.agent.ask_if_forgotten = ignore_question;
+    fake_client_fail(world.api, CLIENT_MERGE_PATCH, "status", 404, "NotFound");
+    pod_run_refuse(world.run, "Refused", "the node is full");
+    fake_client_run(world.api);
+    ck_assert_uint_eq(world.over, 0);
+
+    pod_run_note_forgotten(world.run);
+
+    ck_assert_uint_eq(world.over, 1);
+    ck_assert_str_eq(phase_of_pod(), "Pending");
+    end();
+}
+END_TEST
+
+START_TEST(the_end_of_an_orphan_is_its_last_word)
+{
+    begin(POD(""));
+    world.agent.ask_if_forgotten = ignore_question;
+    fake_client_fail(world.api, CLIENT_MERGE_PATCH, "status", 404, "NotFound");
+    pod_run_set_orphan(world.run, true);
+    pod_run_refuse(world.run, "Refused", "the node is full");
+    fake_client_run(world.api);
+
+    ck_assert_uint_eq(world.over, 1);
+    end();
+}
+END_TEST
+
 SUITE("pod_run",
+      an_end_that_nobody_wants_to_know_is_kept_until_the_pod_is_gone,
+      the_end_of_a_pod_that_is_gone_is_told_to_nobody,
+      the_end_of_an_orphan_is_its_last_word,
       a_refusal_is_told_and_then_it_is_over,
       what_is_told_when_it_is_freed_is_not_told_any_more,
       a_deletion_that_is_confirmed_when_it_is_freed_is_not_any_more,

@@ -408,7 +408,104 @@ START_TEST(a_pod_that_was_deleted_during_half_a_start_leaves_nothing)
 }
 END_TEST
 
+static unsigned questions;
+
+static void
+count_question(void *context)
+{
+    (void)context;
+    questions++;
+}
+
+static bool
+is_lost(int64_t revision, void *context)
+{
+    (void)revision;
+    return *(const bool *)context;
+}
+
+static void
+count_one(const struct object *pod, void *context)
+{
+    (void)pod;
+    ++*(unsigned *)context;
+}
+
+static unsigned
+count_retained(void)
+{
+    unsigned count = 0;
+
+    pods_visit_retained(world.pods, count_one, &count);
+    return count;
+}
+
+/* A backup is restored over the store, and then what was there after all. */
+START_TEST(an_orphan_that_the_api_knows_again_is_none)
+{
+    bool lost = true;
+
+    begin();
+    questions = 0;
+    world.agent.ask_if_forgotten = count_question;
+    bind_pod("one", "2-3");
+    for (int i = 0; i < 3; i++)
+        fake_client_fail(world.api, CLIENT_GET, "script", 503, "Unavailable");
+    pods_start(world.pods);
+    fake_client_run(world.api);
+    fake_client_remove(world.api, &pod_kind, "physics", "one");
+    fake_client_run(world.api);
+    ck_assert_uint_eq(questions, 1);
+    ck_assert_uint_eq(count_retained(), 0);
+
+    ck_assert(pods_resolve_forgotten(world.pods, is_lost, &lost));
+    ck_assert_uint_eq(count_retained(), 1);
+    bind_pod("one", "2-3");
+    fake_client_run(world.api);
+
+    ck_assert_uint_eq(count_retained(), 0);
+    ck_assert_uint_eq(pods_count_running(world.pods), 1);
+    pods_end_orphans(world.pods, "uid-one"); /* which it is not any more */
+    ck_assert_uint_eq(count_retained(), 0);
+    end();
+}
+END_TEST
+
+START_TEST(what_a_list_lacks_keeps_its_output_until_the_cluster_is_known)
+{
+    CLEANUP_FREE char *output = NULL;
+    bool lost = false;
+
+    begin();
+    questions = 0;
+    world.agent.ask_if_forgotten = count_question;
+    output = xasprintf("%s/pods/uid-leaver/output", world.place);
+    make_directory(world.place, "pods/uid-leaver");
+    ck_assert_int_eq(file_write_atomic(output, 0600, "hello", 5, NULL), 0);
+    fake_client_put(world.api, &pod_kind, LEAVER("Succeeded"));
+    pods_start(world.pods);
+    fake_client_run(world.api);
+
+    fake_client_hold_watches(world.api, true);
+    fake_client_remove(world.api, &pod_kind, "physics", "leaver");
+    fake_client_expire_watches(world.api);
+    fake_client_hold_watches(world.api, false);
+    run_loop_until(world.api,
+                   pods_find(world.pods, "physics", "leaver") == NULL);
+
+    ck_assert_uint_ge(questions, 1);
+    for (int i = 0; i < 10; i++)
+        run_loop_step(world.api);
+    ck_assert_int_eq(access(output, F_OK), 0);
+    ck_assert(!pods_resolve_forgotten(world.pods, is_lost, &lost));
+    run_loop_until(world.api, access(output, F_OK) < 0);
+    end();
+}
+END_TEST
+
 SUITE("pods",
+      an_orphan_that_the_api_knows_again_is_none,
+      what_a_list_lacks_keeps_its_output_until_the_cluster_is_known,
       a_pod_that_is_deleted_after_half_a_start_leaves_nothing,
       a_pod_that_was_deleted_during_half_a_start_leaves_nothing,
       a_pod_waits_for_what_is_left_of_the_one_that_had_its_cores,
