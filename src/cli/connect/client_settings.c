@@ -68,7 +68,7 @@ refuse_key(const char *key, struct error *err)
     return error_set(err, -EINVAL, "unknown key");
 }
 
-/* A user may be a number, which is no string in YAML. */
+/* A user may be a number, which YAML does not read as a string. */
 static int
 take_member(struct client_settings *s,
             const struct json_member *member,

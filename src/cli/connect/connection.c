@@ -36,7 +36,7 @@ struct connection {
     struct client *client;
 };
 
-/* Which server */
+/* ---- The server's address ---- */
 
 /* Users write an address as a URL, as HOST:PORT, or as a socket's path. */
 static char *
@@ -57,7 +57,7 @@ is_local(const char *url)
     return strncmp(url, UNIX_SCHEME, sizeof(UNIX_SCHEME) - 1) == 0;
 }
 
-/* The configuration is read when it must say where the server is, or who. */
+/* Reads the configuration where it must name the server or its user. */
 static int
 find_server(struct connection *c, const char *server, struct error *err)
 {
@@ -165,7 +165,7 @@ connection_open(const char *server,
 {
     CLEANUP(connection_closep)
     struct connection *c = xnew(struct connection);
-    /* A watch keeps one for itself, and kctl proxy may have many. */
+    /* Each watch occupies a connection, and kctl proxy may have many. */
     struct http_client_settings settings = {
         .connections = use == CONNECTION_ONCE ? 1 : 256,
         .resolve = getent_resolve,

@@ -16,7 +16,7 @@
 #include "lib/json/json.h"
 #include "lib/loop/loop.h"
 
-/* One question, waited for. */
+/* Sends one request and waits for its answer. */
 struct inquiry {
     struct loop *loop;
     struct arena *arena;
@@ -78,7 +78,7 @@ ask(struct connection *c,
     return connection_advise(i.result, err);
 }
 
-/* The host of the server's URL; of a socket, this machine. */
+/* The host in the server's URL; this machine when it is a socket. */
 static const char *
 host_of(const struct connection *c, struct arena *arena)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl - look at a Kiln cluster, and change it */
+/* kctl - shows a Kiln cluster, and changes it */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -73,7 +73,7 @@ read_offset(const char *p, int64_t *ret_seconds)
     return false;
 }
 
-/* The whole of a text against a scanf format that ends in %n. */
+/* Matches a whole text against a scanf format that ends in %n. */
 #define matches(text, format, ...)                       \
     (matched = -1,                                       \
      sscanf((text), format "%n", __VA_ARGS__, &matched), \
@@ -156,7 +156,7 @@ read_date(struct begin_time *m, const char *word)
     return false;
 }
 
-/* "am", "pm" or nothing; hours are of twelve then. */
+/* "am", "pm" or nothing; with either, hours go from 1 to 12. */
 static bool
 set_half_day(struct begin_time *m,
              int hour,

@@ -52,8 +52,8 @@ refuse(const char *text, struct error *err)
                      text);
 }
 
-/* With days in front the first number is hours; without, one or two numbers
- * are minutes and seconds.
+/* After days the first number is hours. Without days, one or two numbers are
+ * minutes and seconds.
  */
 static int64_t
 seconds_of(const int64_t n[3], unsigned count, bool has_days)

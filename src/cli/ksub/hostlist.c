@@ -142,7 +142,7 @@ expand_name(struct expansion *e,
     }
 }
 
-/* To the comma that ends a name: those in brackets do not. */
+/* Finds the comma that ends a name; commas in brackets do not. */
 static size_t
 name_length(const char *text)
 {

@@ -12,7 +12,7 @@
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
-/* Set by an agent for another job, as ksub runs in one. */
+/* An agent set these for another job, when ksub runs inside one. */
 static bool
 is_of_another_job(const char *entry)
 {

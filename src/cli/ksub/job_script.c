@@ -11,7 +11,7 @@
 
 #define LONGEST_DIRECTIVE 65536
 
-/* Check */
+/* ---- Check ---- */
 
 static bool
 is_blank(char c)
@@ -76,7 +76,7 @@ sequence_length(unsigned char lead)
     return 0;
 }
 
-/* The second byte is what excludes overlong forms, surrogates and what is
+/* The limits of the second byte exclude overlong forms, surrogates and values
  * above U+10FFFF (RFC 3629, section 4).
  */
 static bool
@@ -117,7 +117,7 @@ job_script_is_utf8(const char *text, size_t length)
     return true;
 }
 
-/* Directives */
+/* ---- Directives ---- */
 
 void
 job_script_read(struct job_script_reader *reader,

@@ -19,7 +19,7 @@
 #define MOST_PAUSE_MS  2000
 #define SAY_US         INT64_C(1000000)
 
-/* No answer came, though something was there to answer. */
+/* The controller may have taken the request although no answer came. */
 static bool
 leaves_in_doubt(const struct errand *errand, int r)
 {
@@ -29,9 +29,9 @@ leaves_in_doubt(const struct errand *errand, int r)
            || r == -ECONNABORTED;
 }
 
-/* A machine that refuses the connection is there, and its controller may be
- * restarting. One that cannot be reached at all is waited for only when the job
- * may be there already.
+/* A machine that refuses the connection is up, and its controller may be
+ * restarting. ksub waits for a machine that cannot be reached only when the
+ * controller may have the job already.
  */
 static bool
 is_worth_repeating(const struct errand *errand, int r, bool in_doubt)
@@ -41,7 +41,7 @@ is_worth_repeating(const struct errand *errand, int r, bool in_doubt)
            || (errand->code == 0 && (in_doubt || r == -ECONNREFUSED));
 }
 
-/* Once, after a second. */
+/* Warns once, after a second. */
 static void
 say_waiting(const struct error *err, int64_t left_ms)
 {
@@ -58,7 +58,7 @@ print_warnings(const struct errand *errand)
         fprintf(stderr, "ksub: warning: %s\n", *w);
 }
 
-/* One attempt. An answer without the job in it is as good as none. */
+/* Makes one attempt. An answer without the job counts as none. */
 static int
 send_once(const struct job_submit *d,
           const char *key,

@@ -116,7 +116,7 @@ set_node_count(const struct option_spec *option,
                      "come in a later release");
 }
 
-/* One of the words in `data`; each may be followed by what it stands for. */
+/* Accepts one of the words in `data`; each may have a different meaning. */
 struct choice {
     const char *word;
     const char *meaning; /* NULL: itself */

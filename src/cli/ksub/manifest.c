@@ -72,7 +72,7 @@ metadata(struct arena *arena, const struct submission *s)
     return meta;
 }
 
-/* Text stays readable; anything else goes as base64. */
+/* Text stays readable; other bytes are sent as base64. */
 static struct json *
 script_blob(struct arena *arena, const struct strbuf *script)
 {
@@ -156,7 +156,7 @@ amounts(struct arena *arena, const struct submission *s)
     return list;
 }
 
-/* A job has its cores to itself, unless it says that it wants to share. */
+/* A job has its cores alone, unless it asks for shared ones. */
 static struct json *
 placement(struct arena *arena, const struct submission *s)
 {
@@ -181,7 +181,7 @@ placement(struct arena *arena, const struct submission *s)
     return p;
 }
 
-/* How it runs */
+/* ---- The process ---- */
 
 static struct json *
 warning(struct arena *arena, const struct submission_signal *signal)
@@ -345,7 +345,7 @@ fill_pod(struct arena *arena,
     return 0;
 }
 
-/* The Job's own */
+/* ---- The Job's own fields ---- */
 static int
 fill_job(struct arena *arena,
          struct json *spec,
@@ -378,7 +378,7 @@ fill_job(struct arena *arena,
     return add_environment(arena, spec, s, err);
 }
 
-/* Strings of JSON are UTF-8; a path or name that is not has no place there. */
+/* JSON strings are UTF-8, so a path or name in another encoding is refused. */
 static int
 check_texts(const struct submission *s, struct error *err)
 {
@@ -428,7 +428,7 @@ check_sums(const struct submission *s, struct error *err)
     return 0;
 }
 
-/* A warning that could never come is not taken silently. */
+/* A warning signal that could never be sent is refused. */
 static int
 check_warning(const struct submission *s, struct error *err)
 {

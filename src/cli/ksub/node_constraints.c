@@ -163,7 +163,7 @@ wish_features(struct wish *w, const char *list, struct error *err)
     return 0;
 }
 
-/* -p: one is a plain selector, of several any will do. */
+/* -p: one partition is a plain selector; with several, any of them fits. */
 static int
 wish_partitions(struct wish *w,
                 const char *list,
@@ -200,7 +200,7 @@ wish_partitions(struct wish *w,
     return 0;
 }
 
-/* The affinity */
+/* ---- The affinity ---- */
 
 static struct json *
 term(const struct wish *w, struct json *alternative)

@@ -20,7 +20,7 @@ limit_text(struct arena *arena, rlim_t value)
 struct json *
 process_limits(struct arena *arena)
 {
-    /* Those that Slurm takes along. */
+    /* Slurm passes the same limits on. */
     static const struct {
         const char *name;
         int resource;

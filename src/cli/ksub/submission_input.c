@@ -35,7 +35,7 @@ submission_input_script_name(const struct submission *s)
     return s->script_path != NULL ? s->script_path : "standard input";
 }
 
-/* The script */
+/* ---- The script ---- */
 
 static int
 wrap_command(struct submission_input *input, struct error *err)
@@ -90,7 +90,7 @@ read_script(struct submission_input *input, struct error *err)
                  : 0;
 }
 
-/* Options from elsewhere than the command line. The words become an argv. */
+/* Applies options from a script or the environment, as an argv. */
 static int
 apply_words(struct submission_input *input,
             char **words,
@@ -233,8 +233,8 @@ apply_environment(struct submission_input *input, struct error *err)
     return 0;
 }
 
-/* The command line is read twice: for the script, which decides what comes
- * before it, and once more behind that.
+/* The command line is read twice: first to find the script, and again after
+ * the script's directives, which it overrides.
  */
 static int
 read_options(struct submission_input *input,
@@ -263,7 +263,7 @@ read_options(struct submission_input *input,
     return r;
 }
 
-/* In a dry run, -o says what to print, as it does for kctl. */
+/* In a dry run -o names the format to print, as for kctl. */
 static void
 take_format(struct submission *s)
 {

@@ -79,7 +79,7 @@ job_changed(const struct object *old_object,
     }
 }
 
-/* It may have been deleted before the first list. */
+/* The job may have been deleted before the first list. */
 static void
 job_listed(void *context)
 {

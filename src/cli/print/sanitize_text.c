@@ -18,9 +18,9 @@ is_c1(const char *text)
            && (unsigned char)text[1] < 0xa0;
 }
 
-/* Of three bytes: what turns the direction of a line (U+200E, U+200F, U+202A to
- * U+202E, U+2066 to U+2069), ends it (U+2028, U+2029) or cannot be seen (U+200B
- * to U+200D, U+2060 to U+2064, U+FEFF).
+/* Characters of three bytes that change the direction of a line (U+200E,
+ * U+200F, U+202A to U+202E, U+2066 to U+2069), end it (U+2028, U+2029) or are
+ * invisible (U+200B to U+200D, U+2060 to U+2064, U+FEFF).
  */
 static bool
 is_invisible(const char *text)

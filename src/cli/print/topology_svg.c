@@ -11,7 +11,7 @@
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
-/* All in pixels. */
+/* All sizes are in pixels. */
 #define CORE        24u
 #define GAP         SVG_LAYOUT_GAP
 #define PAD         10u
@@ -336,7 +336,7 @@ place_devices(const struct plan *p, struct svg_layout *f, unsigned numa)
 
 /* NUMA nodes, packages */
 
-/* How much of the memory is whose. */
+/* Draws the share of the memory that each tenant has. */
 static void
 draw_memory(const struct plan *p, unsigned place, unsigned x, unsigned y)
 {
@@ -373,7 +373,7 @@ draw_memory(const struct plan *p, unsigned place, unsigned x, unsigned y)
     }
 }
 
-/* "NUMA node 1, 64Gi, 14Gi free" and a bar; how wide they are. */
+/* Draws "NUMA node 1, 64Gi, 14Gi free" and a bar; returns their width. */
 static unsigned
 draw_numa_label(const struct plan *p, unsigned place, unsigned x, unsigned y)
 {
@@ -423,7 +423,7 @@ lay_numa_inside(const struct plan *p, unsigned place, unsigned x, unsigned y)
     };
 }
 
-/* The largest of all. */
+/* The size of the largest NUMA node. */
 static struct svg_size
 measure_numas(const struct plan *p)
 {

@@ -53,7 +53,7 @@ topology_tenants_memory(const struct topology_tenant *tenants,
     return sum;
 }
 
-/* Neighbours differ; which colour is whose does not matter. */
+/* Tenants next to each other in the list get different colours. */
 static enum terminal_colour
 terminal_colour_of_tenant(size_t tenant)
 {
@@ -127,8 +127,8 @@ begins_l2(const struct drawing *d,
            != d->t->pu[bitset_next(before, 0)].l2;
 }
 
-/* The cores that have a PU in the set, a few to the line; those that share an
- * L2 cache stand together.
+/* Draws the cores that have a PU in the set, a few on each line. Cores that
+ * share an L2 cache stand together, behind a wider gap.
  */
 static void
 draw_cores(const struct drawing *d,

@@ -22,8 +22,8 @@ made_at(const struct json *pod)
     return us;
 }
 
-/* Those of one second are told apart by their names' lengths and letters:
- * "-0" comes before "-0-r1", and that before "-0-r10".
+/* Pods of one second are sorted by the lengths and letters of their names:
+ * "-0" comes before "-0-r1", and "-0-r1" before "-0-r10".
  */
 static int
 compare(const void *a, const void *b)

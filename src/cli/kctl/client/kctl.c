@@ -13,7 +13,7 @@
 #include "lib/client/errand.h"
 #include "lib/json/json.h"
 
-/* Names are compared with at most so many of those that are there. */
+/* A mistyped name is compared with at most this many existing ones. */
 #define MAX_CANDIDATES 1000
 
 void
@@ -53,7 +53,7 @@ kctl_label(const struct target_object *object, struct arena *arena)
     return arena_printf(arena, "%s/%s", object->kind->singular, object->name);
 }
 
-/* Calls */
+/* ---- Calls ---- */
 
 static void
 print_warnings(const struct errand *errand)
@@ -97,8 +97,8 @@ is_missing_name(const struct client_request *request,
            && errand->reason != NULL && strcmp(errand->reason, "NotFound") == 0;
 }
 
-/* The names of a collection's first objects. Nothing is said when they cannot
- * be had: this only improves a message.
+/* The names of a collection's first objects. A failure is not reported, because
+ * the names only improve a message.
  */
 static size_t
 list_names(struct kctl *kctl,
@@ -129,8 +129,8 @@ list_names(struct kctl *kctl,
     return n;
 }
 
-/* Those that the server has named: their numbers have no neighbours that
- * could be meant.
+/* The server chose these names. They differ in a number, so no suggestion of a
+ * near one makes sense.
  */
 static bool
 is_numbered_job(const struct client_request *request)

@@ -55,7 +55,7 @@ is_number(const char *text)
     return *text != '\0' && strspn(text, "0123456789") == strlen(text);
 }
 
-/* The job of that id. Most are named after it and live where we look. */
+/* Finds the job of that id. The name made from the id is tried first. */
 static int
 find_job(struct parse *p, struct target_object *object, struct error *err)
 {
@@ -145,7 +145,7 @@ add_pair(struct parse *p, const char *text, struct error *err)
     return add(p, kind, slash + 1, err);
 }
 
-/* "all" is several types. */
+/* "all" stands for several types. */
 static bool
 add_category(struct parse *p, const char *name)
 {
@@ -200,8 +200,8 @@ add_default(struct parse *p,
     return add(p, kind, text, err);
 }
 
-/* "kctl drain node n7" and "kctl logs pod a" say the type, which is welcome
- * though not needed.
+/* "kctl drain node n7" and "kctl logs pod a" name the type, which is allowed
+ * but not needed.
  */
 static bool
 is_needless_type(const struct kind *kind, int n_operands, char **operands)

@@ -6,7 +6,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-/* The file without the annotation, should it come from a get. */
+/* The file without the annotation, which it has when kctl get wrote it. */
 static struct json *
 bare(struct arena *arena, const struct json *file)
 {
@@ -58,7 +58,8 @@ additions(struct arena *arena,
     return patch;
 }
 
-/* Nulls for what the file named before, and is there, and it no longer names.
+/* Sets null for members that `current` has and the last file named, but the
+ * new one does not.
  */
 static void
 add_removals(struct arena *arena,

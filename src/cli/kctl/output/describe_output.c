@@ -64,7 +64,7 @@ describe_output_add(struct strbuf *out,
     strbuf_add_char(out, '\n');
 }
 
-/* Trees */
+/* ---- Trees ---- */
 
 /* "activeDeadlineSeconds" is "Active Deadline Seconds", and names that are
  * data (labels, resources) stay as they are.
@@ -204,7 +204,7 @@ describe_output_add_tree(struct strbuf *out,
                    object->members[i].value);
 }
 
-/* Tables */
+/* ---- Tables ---- */
 
 const char *
 describe_output_age(struct arena *arena, const char *time)

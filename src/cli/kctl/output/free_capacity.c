@@ -13,7 +13,7 @@
 #define GIB     (INT64_C(1) << 30)
 #define MIB     (INT64_C(1) << 20)
 
-/* How much of what it asks for is there, of what there is least. */
+/* The free share of the scarcer amount, CPUs or memory, of the request. */
 static double
 share(const struct outlook_node *r, int64_t mcpu, int64_t bytes)
 {
@@ -142,7 +142,7 @@ tell_fit(unsigned count, const char *option, bool is_first, struct strbuf *out)
                         option);
 }
 
-/* In the words of ksub. */
+/* Uses the options of ksub. */
 static void
 tell_fits(const struct outlook *o,
           int64_t mcpu,

@@ -12,8 +12,8 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-/* The text is walked once per item of a range; `out` is NULL where that is
- * only to find its end.
+/* The text of a range is read once for each item; `out` is NULL for a pass that
+ * only finds its end.
  */
 struct printing {
     const char *start;
@@ -112,7 +112,7 @@ static int print_until_end(struct printing *p,
                            const struct json *here,
                            struct strbuf *out);
 
-/* From behind the word. */
+/* Starts behind the word. */
 static int
 print_range(struct printing *p, const struct json *here, struct strbuf *out)
 {
@@ -175,7 +175,7 @@ print_action(struct printing *p, const struct json *here, struct strbuf *out)
     return r;
 }
 
-/* To the end of the text, or of the range that this is in. */
+/* Prints to the end of the text, or of the enclosing range. */
 static int
 print_until_end(struct printing *p, const struct json *here, struct strbuf *out)
 {

@@ -177,7 +177,7 @@ listing_new(const struct listing_style *style, const struct kind *kind)
     return l;
 }
 
-/* Tables */
+/* ---- Tables ---- */
 
 static bool
 shows_namespace(const struct listing *l)
@@ -306,7 +306,7 @@ add_table(struct listing *l, const struct json *table)
     return json_count(rows);
 }
 
-/* Columns of one's own */
+/* ---- Custom columns ---- */
 
 static const char *
 values_text(struct arena *arena, const struct jsonpath_values *values)
@@ -346,7 +346,7 @@ add_object_row(struct listing *l, const struct json *object)
     grid_add_row(l->grid, texts);
 }
 
-/* Objects */
+/* ---- Objects ---- */
 
 static void
 add_object(struct listing *l, const struct json *object)

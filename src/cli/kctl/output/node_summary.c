@@ -16,7 +16,7 @@ count(struct strbuf *out, unsigned n, const char *what)
                   n == 1 ? "" : "s");
 }
 
-/* How many have memory of a kind. */
+/* Counts the NUMA nodes by their kind of memory. */
 static void
 count_kinds(struct strbuf *out, const struct topology *t)
 {

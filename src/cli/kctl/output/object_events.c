@@ -33,7 +33,7 @@ time_of(const struct json *event)
     return json_path_text(event, "metadata.creationTimestamp");
 }
 
-/* Events of one second stand in the order in which the server took them. */
+/* Events of one second are sorted as the server stored them. */
 static int64_t
 revision_of(const struct json *event)
 {
@@ -105,7 +105,7 @@ is_among(const struct json *pods, const char *name)
     return false;
 }
 
-/* Those that are there, and the last one that is gone. */
+/* Events of the existing pods, and of the last one that is deleted. */
 static int
 add_of_pods(struct kctl *kctl,
             const struct target_object *job,
@@ -167,7 +167,7 @@ object_events_collect(struct kctl *kctl,
     return 0;
 }
 
-/* ---- Telling ---- */
+/* ---- Printing ---- */
 
 void
 object_events_add_columns(struct grid *grid,

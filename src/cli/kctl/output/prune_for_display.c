@@ -6,7 +6,7 @@
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
 
-/* Members with these values, wherever they stand; no value: with any. */
+/* Members with these values at any depth; NULL matches any value. */
 static const struct {
     const char *name;
     const char *value;
@@ -30,7 +30,7 @@ static const struct {
     {"qosClass", NULL},
 };
 
-/* Labels and annotations that the parts of Kiln leave for each other. */
+/* Labels and annotations by which the parts of Kiln work together. */
 static const char *const ties[] = {
     "batch.kubernetes.io/controller-uid",
     "batch.kubernetes.io/job-name",
@@ -74,7 +74,7 @@ remove_ties(struct json *metadata)
             json_remove(json_get(metadata, maps[m]), ties[i]);
 }
 
-/* Maps whose keys are the user's. */
+/* The user chooses the keys of these maps. */
 static bool
 is_data(const char *name)
 {

@@ -89,7 +89,7 @@ connection_lost(struct watch_state *k, const struct client_event *event)
     client_stop(k->watch);
     k->watch = NULL;
     if (event->status == NULL) {
-        /* Not of a watch that ended in good order. */
+        /* The first loss may be a watch that ended in good order. */
         if (k->n_lost++ == 1)
             fprintf(stderr,
                     "kctl: the controller does not answer; waiting until it "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl apply - make objects be as the files say
+/* kctl apply - makes objects agree with files
  *
  * Three ways: what the file says, what it said last time (kept in an
  * annotation, which kubectl shares), and what is there. Members that the file
@@ -103,7 +103,7 @@ patch(struct kctl *kctl,
         return 0;
     r = kctl_call(kctl, &request, arena, &answer, err);
     after = json_path_text(answer, "metadata.resourceVersion");
-    /* A dry run writes nothing, so its version says nothing. */
+    /* A dry run writes nothing, so the version does not change. */
     if (r == 0
         && (o->dry_run || before == NULL || after == NULL
             || strcmp(before, after) != 0))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl approve, kctl reset - let a node in, or let it enrol anew */
+/* kctl approve, kctl reset - admit a node, or let it register again */
 #include <stdio.h>
 
 #include "cli/kctl/client/kctl.h"

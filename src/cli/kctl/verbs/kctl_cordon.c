@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl cordon, kctl uncordon - keep new jobs off nodes, or let them come again
- */
+/* kctl cordon, kctl uncordon - keep new jobs off nodes, or admit them again */
 #include <stdio.h>
 
 #include "cli/kctl/client/kctl.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl create, kctl replace - objects from files to the API, as they are */
+/* kctl create, kctl replace - send objects from files to the API unchanged */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,7 +139,7 @@ write_one(struct kctl *kctl,
     return print_answer(o, d, answer, what, err);
 }
 
-/* In the order of the files; the first that fails ends it. */
+/* Sends them in the order of the files, and stops at the first failure. */
 static int
 write_all(struct kctl *kctl,
           const struct write_options *o,

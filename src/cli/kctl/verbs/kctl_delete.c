@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl delete - remove objects, with what belongs to them */
+/* kctl delete - removes objects and their dependents */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -242,7 +242,7 @@ delete_run(struct kctl *kctl,
         return result;
     if (resources.count == 0)
         fprintf(stderr, "No resources found\n");
-    /* One that is not there does not spare the others. */
+    /* The others are deleted even when one does not exist. */
     for (size_t i = 0; i < resources.count; i++) {
         struct error each = {0};
         int r = delete_one(kctl, o, &resources.items[i], &how, &each);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl describe - all there is to know about an object, for people */
+/* kctl describe - shows everything about an object, for people */
 #include <stdio.h>
 #include <string.h>
 
@@ -50,7 +50,7 @@ add_text(struct strbuf *out, const char *name, const char *value)
         describe_output_add(out, 0, name, "%s", value);
 }
 
-/* One "key=value" to the line, the first behind the name. */
+/* Prints one "key=value" a line, the first one behind the name. */
 static void
 add_map(struct strbuf *out, const char *name, const struct json *map)
 {
@@ -126,7 +126,7 @@ add_machine_line(const char *sentence, void *context)
     describe_output_add(context, 0, "", "%s", sentence);
 }
 
-/* In a few words: kctl topology draws it. */
+/* A few words are enough, because kctl topology draws it. */
 static void
 add_machine(struct strbuf *out, const struct json *wire)
 {
@@ -141,7 +141,7 @@ add_machine(struct strbuf *out, const struct json *wire)
     node_summary_reserved_cpus(t, add_machine_line, out);
 }
 
-/* Whatever else stands at the top, as spec, status and data do. */
+/* Prints all other members of the object, as spec, status and data. */
 static void
 add_rest(struct strbuf *out, struct json *object)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl drain - keep new jobs off nodes, and wait for those that run, or send
- * them away
+/* kctl drain - keeps new jobs off nodes, and waits for running ones or evicts
+ * them
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl events - what has happened, oldest first */
+/* kctl events - lists events, oldest first */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

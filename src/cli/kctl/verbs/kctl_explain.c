@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl explain - what the fields of objects mean, from the tables that the
- * server itself reads them by; kctl api-resources - which objects there are
+/* kctl explain - describes the fields of objects, from the tables by which the
+ * server reads them; kctl api-resources - lists the kinds of objects
  */
 #include <errno.h>
 #include <stdio.h>
@@ -120,7 +120,7 @@ refuse_field(const char *path,
     return error_set(err, -ENOENT, "%s: there is no field '%s'", path, name);
 }
 
-/* Walks down "spec.template.spec"; lists and maps are walked through. */
+/* Follows "spec.template.spec" through lists and maps. */
 static int
 find(const struct kind *kind,
      const char *path,

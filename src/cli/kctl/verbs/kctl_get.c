@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl get - list objects, as the server's tables, JSON, YAML or names */
+/* kctl get - lists objects as the server's tables, JSON, YAML or names */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -129,7 +129,7 @@ request_of(const struct get_options *o,
     };
 }
 
-/* Objects of several pages are put into one list, as if they had come so. */
+/* Joins the objects of all pages into one list. */
 static void
 join_page(struct arena *arena, struct json **whole, struct json *page)
 {
@@ -146,8 +146,8 @@ join_page(struct arena *arena, struct json **whole, struct json *page)
         json_append(arena, items, json_at(more, i));
 }
 
-/* The items of a list come without what they are; printed, each one says it,
- * so that it can be taken from the list.
+/* The items of a list come without kind and apiVersion. Printing adds both to
+ * each, so that an item can be copied from the list.
  */
 static void
 name_kinds(struct arena *arena, struct json *list, const struct kind *kind)
@@ -171,9 +171,9 @@ name_kinds(struct arena *arena, struct json *list, const struct kind *kind)
     }
 }
 
-/* All pages, tables into the listing at once, else joined: *whole is NULL when
- * all went into the listing. The version of the first is where a watch goes on
- * from.
+/* Reads all pages. Tables go into the listing at once and leave *whole NULL;
+ * other answers are joined in *whole. A watch continues from the version of the
+ * first page.
  */
 static int
 fetch(struct kctl *kctl,
@@ -263,7 +263,7 @@ say_nothing_found(const struct target_object *object)
                 object->namespace);
 }
 
-/* A list in JSON or YAML says by itself that it is empty. */
+/* An empty list needs no message in JSON or YAML. */
 static bool
 says_so_itself(const struct listing_style *style)
 {
@@ -343,8 +343,8 @@ are_of_several_kinds(const struct resources *resources)
     return false;
 }
 
-/* Several resources in a form for programs: one List of all of them, as if they
- * had come so. One that is not there does not spare the others.
+/* Several resources in a form for programs become one List. The others are
+ * printed even when one does not exist.
  */
 static int
 show_together(struct kctl *kctl,
@@ -406,8 +406,8 @@ show_together(struct kctl *kctl,
     return result;
 }
 
-/* Several names of one kind make one table. One that is not there does not
- * spare the others.
+/* Several names of one kind make one table. The others are printed even when
+ * one does not exist.
  */
 static int
 show_names(struct kctl *kctl,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl hold, release, requeue, cancel - what becomes of jobs
+/* kctl hold, release, requeue, cancel - change the state of jobs
  *
  * All are small patches of the Job; the job controller does the rest.
  */
@@ -208,7 +208,7 @@ job_words(struct arena *arena,
     return kctl_label(target, arena);
 }
 
-/* Job: as it was listed; NULL: it is asked for. */
+/* `job` is the object as listed; NULL asks the server for it. */
 static int
 change(struct kctl *kctl,
        const struct target_object *target,
@@ -254,8 +254,8 @@ selector_of(const struct hold_options *o, struct arena *arena)
                         o->user);
 }
 
-/* Whoever selects means what there is to do: the server leaves out what has
- * ended. One of an earlier release does not know how.
+/* A selector means only the jobs that can change, so the server leaves out
+ * those that have ended. A server of an earlier release cannot do that.
  */
 static int
 select_jobs(struct kctl *kctl,
@@ -298,7 +298,7 @@ select_jobs(struct kctl *kctl,
     return 0;
 }
 
-/* One that is refused does not spare the others. */
+/* The others are changed even when the server refuses one. */
 static int
 change_all(struct kctl *kctl,
            const struct hold_options *o,
@@ -350,7 +350,7 @@ change_all(struct kctl *kctl,
     return result;
 }
 
-/* Four verbs of one shape. */
+/* The four verbs have the same form. */
 #define JOB_VERB(verb, words, examples)                     \
     static const struct option_table verb##_table = {       \
         .name = "kctl " #verb,                              \

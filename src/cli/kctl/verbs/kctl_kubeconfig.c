@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kctl kubeconfig, credential - the API for other tools, by TLS
  *
- * Kubeconfig writes what kubectl and client libraries read; in it stands that
- * credential is to be run for a token, each time the last one has ended.
+ * Kubeconfig writes the file that kubectl and client libraries read. The file
+ * tells them to run credential for a new token when the last one has expired.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -51,7 +51,7 @@ static const struct option_table credential_table = {
     OPTION_ROWS(credential_rows),
 };
 
-/* Where this program is, so that it is found whatever the PATH. */
+/* The path of this program, so that it is found without the PATH. */
 static const char *
 own_path(struct arena *arena)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl label, kctl annotate - words that go with an object */
+/* kctl label, kctl annotate - change labels and annotations of objects */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl logs - what a job has written
+/* kctl logs - shows the output of a job
  *
- * Of a job, its newest pod is meant. Following one that waits begins when it
- * starts, and ends when it does.
+ * A job stands for its newest pod. With --follow, kctl waits for a pod that
+ * has not started, and ends when the pod ends.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -296,8 +296,8 @@ now_us(void)
     return clock_monotonic_us(&clock_system);
 }
 
-/* The controller or the agent is away: whether to ask again. A pod that is gone
- * is not looked for.
+/* Whether to ask again after the controller or the agent was away. It does not
+ * wait for a pod that is deleted.
  */
 static bool
 wait_to_resume(struct sink *sink, int r, const struct errand *errand)

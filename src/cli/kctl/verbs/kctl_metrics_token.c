@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl metrics-token - let a program read the controller's metrics for years */
+/* kctl metrics-token - makes a token by which a program reads the metrics */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>

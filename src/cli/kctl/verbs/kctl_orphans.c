@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl orphans - what runs on nodes of pods that the API has forgotten, and
- * its end
+/* kctl orphans - lists the processes on nodes whose pods the API has deleted,
+ * and ends them
  */
 #include <errno.h>
 #include <stdio.h>
@@ -139,7 +139,7 @@ end_those(struct kctl *kctl,
     return r;
 }
 
-/* None is told to end when one of them was mistyped. */
+/* None is ended when one name is mistyped. */
 static int
 check_uids(const struct json *items,
            int n_operands,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl priority - which jobs go first
+/* kctl priority - changes the priority of jobs
  *
  * A job's template may be given another priority while the job is held; so one
  * that waits is held and changed by one patch, which is refused as a whole, and
@@ -39,7 +39,7 @@ static const struct option_table priority_table = {
             "  kctl priority -- -100 1043 1044",
 };
 
-/* The change of the template: a number, or a class and no number. */
+/* The patch of the template sets a number, or a class and no number. */
 static struct json *
 template_patch(struct arena *arena, const char *value)
 {

@@ -135,7 +135,7 @@ names_this_host(const char *host)
     return false;
 }
 
-/* Found out once for each connection. */
+/* The user is looked up once for each connection. */
 static bool
 is_same_user(const struct proxy *p, struct http_request *request)
 {
@@ -175,7 +175,7 @@ admit(const struct proxy *p, struct http_request *request)
     return true;
 }
 
-/* There and back */
+/* ---- Relaying ---- */
 
 static void
 relay_free(struct relay *relay)
@@ -280,8 +280,8 @@ is_stream(const struct http_request *request)
            || (follow != NULL && strcmp(follow, "true") == 0);
 }
 
-/* Whoever asks as somebody else must not be answered as himself: what the
- * controller refuses of that is passed on, too.
+/* A client that impersonates another user must not get its own answers, so the
+ * headers for that go to the controller, which may refuse them.
  */
 static bool
 is_passed(const char *name)
@@ -343,7 +343,7 @@ serve(struct http_request *request, void *arg)
     http_request_on_close(request, client_gone, relay);
 }
 
-/* Listening */
+/* ---- Listening ---- */
 
 static const char *
 default_socket(char out[PATH_MAX])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl taint, fence, unfence - what keeps pods off a node, or says that it is
- * dead for sure
+/* kctl taint, fence, unfence - keep pods off a node, or declare that the node
+ * is certainly dead
  */
 #include <errno.h>
 #include <stdio.h>
@@ -193,8 +193,7 @@ change_list(struct arena *arena,
     return 0;
 }
 
-/* The list is replaced as a whole, so the version it was read at goes along.
- */
+/* A patch replaces the whole list, so it carries the version that was read. */
 static int
 try_change(struct kctl *kctl,
            const struct target_object *node,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl top - what nodes, pods and jobs use just now, of what was given */
+/* kctl top - shows what nodes, pods and jobs use now of their allocations */
 #include <errno.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl topology - a picture of nodes, and who has their cores */
+/* kctl topology - draws nodes, and who has their cores */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,8 +71,8 @@ cpus_of(const struct json *pod, const char *path)
     return set;
 }
 
-/* By NUMA node's place; of huge pages none, for they are no part of the
- * memory that is counted.
+/* Bytes by the NUMA node's place. Huge pages are left out, because the memory
+ * that is counted does not contain them.
  */
 static const int64_t *
 memory_of(struct view *v, const struct json *pod)
@@ -131,7 +131,7 @@ add_remnants(struct view *v, const struct json *remnants)
     }
 }
 
-/* job-9 before job-10. */
+/* Sorts job-9 before job-10. */
 static int
 compare_pods(const void *a, const void *b)
 {

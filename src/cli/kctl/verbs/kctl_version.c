@@ -95,7 +95,7 @@ ask(struct kctl *kctl,
     return connection_advise(q.result, err);
 }
 
-/* As kubectl prints it. */
+/* Prints it in kubectl's format. */
 static void
 print_tree(struct arena *arena, enum listing_form form, struct json *server)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl wait - until an object has a condition, a value, or is gone */
+/* kctl wait - waits until an object has a condition or a value, or is gone */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,7 +161,7 @@ has_condition(const struct json *object, const struct want *w)
     return false;
 }
 
-/* Any of the values that the path finds. */
+/* One matching value among those that the path finds is enough. */
 static bool
 has_value(const struct json *object, const struct want *w)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl why - why a job or a pod does not run, or how it ended */
+/* kctl why - says why a job or a pod does not run, or how it ended */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,7 +67,7 @@ words_of(const struct json *condition)
     return reason != NULL ? reason : "no reason is given";
 }
 
-/* That a batch job may not be tried again is no news; how it ended is. */
+/* For a batch job, the end of its pod says more than the backoff limit. */
 static void
 add_failure(struct strbuf *out, const struct json *job, const struct json *why)
 {
@@ -97,7 +97,7 @@ add_failure(struct strbuf *out, const struct json *job, const struct json *why)
                             (long long)code);
 }
 
-/* The end of the job; false: it has not ended. */
+/* Prints how the job ended; false when it has not ended. */
 static bool
 add_end(struct strbuf *out, const struct json *job)
 {
@@ -213,7 +213,7 @@ add_refusals(struct strbuf *out, const struct json *scheduled)
     }
 }
 
-/* Nobody has said anything of it: another scheduler's, perhaps. */
+/* No scheduler has reported on the pod; it may be another scheduler's. */
 static void
 add_unclaimed(struct strbuf *out, const struct json *pod)
 {
@@ -227,7 +227,7 @@ add_unclaimed(struct strbuf *out, const struct json *pod)
         scheduler != NULL ? scheduler : "default-scheduler");
 }
 
-/* Room is being made for it. */
+/* The scheduler is preempting other pods for it. */
 static void
 add_nomination(struct strbuf *out, const struct json *pod)
 {
@@ -297,7 +297,7 @@ look_around(struct kctl *kctl,
         return r;
     p->outlook =
         survey_pod_outlook(&p->survey, p->pod, clock_real_us(&clock_system));
-    /* It waits itself. */
+    /* n_waiting counts this pod too. */
     if (p->outlook != NULL && p->outlook->n_waiting > 0)
         p->outlook->n_waiting--;
     return 0;
@@ -399,7 +399,7 @@ explain(struct kctl *kctl,
     return r;
 }
 
-/* One that is of no job speaks for itself. */
+/* A pod without a job is explained by itself. */
 static int
 explain_pod(struct kctl *kctl,
             const struct target_object *target,

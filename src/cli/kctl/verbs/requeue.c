@@ -9,8 +9,8 @@
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 
-/* How many pods have been made so far. The Job's status is written a little
- * later than its pods are.
+/* The number of pods made so far. The pods are counted as well, because the
+ * Job's status is written a little later.
  */
 static int64_t
 attempts_of(const struct json *job, const struct json *pods)

@@ -91,7 +91,7 @@ is_wanted(const struct resources *wanted, const char *name)
     return false;
 }
 
-/* Each that is named must be there. */
+/* Each node named must exist. */
 static int
 check(struct kctl *kctl, const struct resources *wanted, struct error *err)
 {

@@ -19,7 +19,7 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-/* A pod that runs, or all of a job. */
+/* A running pod, or all running pods of a job. */
 struct line {
     const char *name;
     const char *user;
@@ -61,7 +61,7 @@ requested(const struct json *pod, const char *name, bool milli)
     return sum;
 }
 
-/* The CPUs of its own, or its share of the shared ones. */
+/* The CPUs that the pod has alone, or its share of the shared ones. */
 static int64_t
 allocated_mcpu(const struct json *pod)
 {
@@ -148,7 +148,7 @@ key_of(struct arena *arena, const struct json *object)
                         json_path_text(object, "metadata.name"));
 }
 
-/* ---- What is asked for ---- */
+/* ---- Selection ---- */
 
 struct search {
     struct kctl *kctl;
@@ -158,7 +158,7 @@ struct search {
     struct lines lines;
 };
 
-/* Pods of a job stand together in the list, but for attempts between. */
+/* The pods of a job are neighbours in the list, except for later attempts. */
 static struct line *
 find_line(struct search *s, const struct json *pod)
 {
@@ -247,7 +247,7 @@ add_named_job(struct search *s,
         err);
 }
 
-/* ---- How it is shown ---- */
+/* ---- Rows ---- */
 
 static const char *
 duration(struct arena *arena, int64_t us)
