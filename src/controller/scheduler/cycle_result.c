@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of an attempt: a pod that is bound, or goes back to the queue.
- */
+/* The end of an attempt: the pod is bound or goes back to the queue. */
 #include "controller/scheduler/bind/binding_cycle.h"
 #include "controller/scheduler/bind/unallocated_pods.h"
 #include "controller/scheduler/extenders/extender_binder.h"
@@ -50,7 +49,7 @@ scheduler_attempt_ended(struct scheduler *s,
                               now_us(s) - a->began_us);
 }
 
-/* What was assumed is taken back, and others may have the room. */
+/* Takes back what was assumed, so that other pods may have it. */
 void
 scheduler_forget(struct scheduler *s, struct assignment *a)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens in the cluster, told to the queue and the cache. */
+/* Event handlers: tell the queue and the cache what changed in the cluster. */
 #include <stdio.h>
 #include <string.h>
 

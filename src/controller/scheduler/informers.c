@@ -11,8 +11,8 @@
 typedef void
 changed_fn(struct scheduler *s, const struct object *a, const struct object *b);
 
-/* What is watched, and who is told. Nodes come first, so that most pods find
- * theirs.
+/* The kinds that are watched, with their event handlers. Nodes come first, so
+ * that most pods find theirs.
  */
 static const struct watched {
     const struct kind *kind;

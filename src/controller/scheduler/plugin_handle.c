@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What plugins may use of the scheduler: its side of the handle. */
+/* The handle's functions: what the scheduler does for its plugins. */
 #include <string.h>
 
 #include "controller/scheduler/bind/bind_call.h"

@@ -2,9 +2,9 @@
 /* scheduler.h - gives every waiting pod a node, and exact cores on it
  *
  * A library: it reaches the API through the client it is given, tells time by
- * the clock and breaks ties by the seed. Nothing in it waits; whoever runs it
- * calls scheduler_work while there is some and scheduler_tick a few times a
- * second (scheduler_loop.h does, on a loop).
+ * the clock and breaks ties by the seed. Nothing in it blocks. The caller runs
+ * scheduler_work while there is work and scheduler_tick a few times a second
+ * (scheduler_loop.h does, on a loop).
  *
  * Owns:     queue, cache, profiles and all that hangs on them.
  * Thread:   its client's.
@@ -49,19 +49,19 @@ struct scheduler_settings {
     int64_t max_unschedulable_us;
     int64_t assume_expire_us; /* 0: never */
 
-    /* Every pod alone, as upstream does it: for comparing. */
+    /* Schedules every pod by itself, as upstream does: for comparing. */
     bool without_sharing;
     const struct feature_gates *features; /* NULL: as they are by default */
 
     struct metric_registry *metrics; /* or NULL */
 
-    /* Other programs that have a say, borrowed, and the way to them; NULL
-     * where there are none.
+    /* The extenders and the way to reach them, borrowed; NULL where there are
+     * none.
      */
     const struct extenders *extenders;
     struct extender_transport *extender_transport;
 
-    /* There is work: called when there was none. May be NULL. */
+    /* Called when there is work and there was none before. May be NULL. */
     void (*ready)(void *context);
     void *context;
 };
@@ -79,10 +79,11 @@ DEFINE_CLEANUP(struct scheduler, scheduler_free)
 bool scheduler_work(struct scheduler *s, unsigned cycles);
 void scheduler_tick(struct scheduler *s);
 
-/* Before the start it only learns and writes nothing, as behoves one that does
- * not lead. Start: it leads, and all there was is known; pods that were bound
- * without an allocation are given one. Who leads no longer frees it: what it
- * has in hand ends there, and another learns anew.
+/* Before the start the scheduler only learns of the cluster and writes nothing,
+ * because another controller may lead. Start: this controller leads, and every
+ * informer has synced; pods that were bound without an allocation are given
+ * one. A controller that no longer leads frees the scheduler, which drops what
+ * is under way.
  */
 void scheduler_start(struct scheduler *s);
 
@@ -91,8 +92,9 @@ void scheduler_start(struct scheduler *s);
  */
 int64_t scheduler_next_us(const struct scheduler *s);
 
-/* What happens in the cluster: one call a change, `old` NULL when it came,
- * `new` NULL when it went. Objects of further kinds may matter to plugins.
+/* Tell the scheduler of changes in the cluster, one call for each. The old
+ * object is NULL when one was added, the new one when it was deleted. Plugins
+ * may look up objects of further kinds.
  */
 void scheduler_pod_changed(struct scheduler *s,
                            const struct object *old_object,
@@ -112,8 +114,8 @@ void scheduler_storage_changed(struct scheduler *s,
 /* Look */
 struct scheduler_counts scheduler_count(const struct scheduler *s);
 
-/* Why a waiting pod is not running, in words; what it lacks on the nodes that
- * come closest. -ENOENT: it does not wait here.
+/* Explains why a pod waits, and what it lacks on the nodes that come closest.
+ * -ENOENT: this scheduler has no such waiting pod.
  */
 int scheduler_explain(struct scheduler *s,
                       const char *namespace,

@@ -4,6 +4,7 @@
  * Called by:  scheduler.c (the cycle), outcome.c (what becomes of it), rooms.c
  *             (how it is made), changes.c (what happens in the cluster), host.c
  *             (what plugins may use), explanation.c. Nobody else.
+ * Thread:     the scheduler's.
  */
 #pragma once
 
@@ -76,15 +77,15 @@ void scheduler_nominate(struct scheduler *s,
                         struct pod_view *pod,
                         const char *node_name);
 
-/* How it binds, for the dispatcher (host.c). */
+/* The kind of call that binds a pod (plugin_handle.c). */
 extern const struct dispatch_kind scheduler_binding_kind;
 
-/* What plugins may use of it (host.c). */
+/* Fills in the handle that plugins use (plugin_handle.c). */
 void scheduler_make_handle(struct scheduler *s);
 
-/* What becomes of an attempt (outcome.c). Return: the pod goes back to the
- * queue. Forget: what was assumed is taken back, and others may have the room.
- * Fail: it is told.
+/* The end of an attempt (cycle_result.c). Return puts the pod back into the
+ * queue. Forget takes back what was assumed, so that other pods may have it.
+ * Fail records why the pod was not placed.
  */
 void scheduler_return(struct scheduler *s, struct assignment *a);
 void scheduler_forget(struct scheduler *s, struct assignment *a);
@@ -94,7 +95,7 @@ void scheduler_attempt_ended(struct scheduler *s,
                              const struct assignment *a,
                              enum attempt_result result);
 
-/* The turns of an assignment, and of its binding by an extender. */
+/* Callbacks of the binding cycle and of the extender that binds. */
 void scheduler_pod_leaves(struct assignment *a, void *scheduler);
 void scheduler_pod_ended(struct assignment *a,
                          struct answer answer,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bind_call.h - POST pods/NAME/binding, with the allocation */
+/* bind_call.h - POST pods/NAME/binding, with the allocation
+ *
+ * Thread: the scheduler's.
+ */
 #pragma once
 
 #include "lib/client/client.h"

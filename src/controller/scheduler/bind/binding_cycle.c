@@ -113,7 +113,7 @@ end(struct binding_cycle *as, struct assignment *a, struct answer answer)
     assignment_free(a);
 }
 
-/* Whose turn it is; PLUGIN_NONE past the last. */
+/* The plugin whose turn it is; PLUGIN_NONE past the last. */
 static unsigned
 plugin_of(const struct assignment *a)
 {

@@ -26,9 +26,9 @@ struct handle;
 struct node_view;
 struct pod_view;
 
-/* What the scheduler does at the turns. Leaving: past the last point where
- * other pods' events matter. Ended: answer.verdict is OK when it is bound;
- * then the assignment is freed.
+/* Callbacks of the scheduler. Leaving: the pod is past the last point where
+ * other pods' events matter. Ended: answer.verdict is OK when the pod is bound;
+ * the assignment is freed afterwards.
  */
 struct binding_cycle_settings {
     struct clock *clock;

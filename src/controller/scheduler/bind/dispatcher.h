@@ -24,10 +24,10 @@ struct clock;
 struct dispatch;
 struct dispatcher;
 
-/* What calls of a kind have in common. Start: the call, or NULL where there is
- * nothing to say any more. Done: the answer. Dropped: it never comes, for
- * another took its place or there was nothing to say. One of the two is called,
- * once, unless it is cancelled.
+/* A kind of call. Start makes the call, or returns NULL where nothing is left
+ * to write. Done gets the answer. Dropped says that no answer comes, because
+ * another call took its place or nothing was left to write. Exactly one of done
+ * and dropped is called, unless the call is cancelled.
  */
 struct dispatch_kind {
     const char *name; /* "pod_binding" */

@@ -159,8 +159,8 @@ unallocated_pods_add_node(struct unallocated_pods *a, const char *node_name)
     }
 }
 
-/* What comes of it is seen in the pod; failing, it is tried again, with what is
- * free then: somebody else may have bound what it was to have.
+/* The pod itself shows the result. A write that failed is tried again with what
+ * is free then, because somebody else may have bound what the pod was to have.
  */
 static void
 wrote(const struct client_reply *reply, void *context)
@@ -222,7 +222,9 @@ allocate_and_bind(struct unallocated_pod *o, struct node_view *node)
     if (pod == NULL)
         return;
     if (o->grant == NULL) {
-        /* What it holds without our knowing where is no longer counted. */
+        /* Drop what the pod held without a known place, because the grant below
+         * counts it.
+         */
         o->grant = xnew(struct grant);
         cache_hold(cache, pod, holding_new(0, 0, 0));
         if (allocator_grant(node->occupancy, &pod->demand, o->grant)

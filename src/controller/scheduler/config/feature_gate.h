@@ -5,6 +5,7 @@
  * Plain data. A gate that is locked has one value and may be given that alone,
  * so that command lines written for kube-scheduler work.
  *
+ * Thread: any; plain data.
  * Source: kube-scheduler, --feature-gates; k8s.io/component-base/featuregate.
  */
 #pragma once

@@ -340,7 +340,7 @@ read_profiles(struct kube_configuration *c, struct strbuf *mistakes)
                      mistakes);
 }
 
-/* What has no effect */
+/* Settings without effect */
 
 static void
 warn_without_effect(struct kube_configuration *c)

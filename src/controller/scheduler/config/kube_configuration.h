@@ -10,6 +10,7 @@
  *
  * Owns:    the profiles' settings and the tree they came from; const once
  *          read, so that threads may share it.
+ * Thread:  any; const once read.
  * Source:  kube-scheduler, apis/config/v1 (defaults.go, default_plugins.go),
  *          apis/config/validation, framework/runtime (expandMultiPointPlugins).
  */
@@ -62,7 +63,7 @@ kube_configuration_profiles(const struct kube_configuration *c,
 const struct extenders *
 kube_configuration_extenders(const struct kube_configuration *c);
 
-/* What stands in the file and has no effect: a line each, or "". */
+/* The settings in the file that have no effect, one on a line, or "". */
 const char *kube_configuration_warnings(const struct kube_configuration *c);
 
 /* The whole of it as it is in effect, YAML: reading that gives the same. Show:

@@ -2,6 +2,7 @@
 /* kube_extender.h - what a configuration says of extenders
  *
  * Called by:  kube_configuration.c.
+ * Thread:     any, while the configuration is read.
  * Source:     kube-scheduler, apis/config/validation (validateExtenders) and
  *             extender.go (NewHTTPExtender).
  */

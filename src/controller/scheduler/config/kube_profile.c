@@ -140,9 +140,7 @@ merge_defaults(struct arena *arena, struct json *set)
 
 /* Arguments */
 
-/* What is given wins over what is default, member by member; null is as not
- * given.
- */
+/* A given member replaces the default one; null counts as not given. */
 static struct json *
 overlay(struct arena *arena, const struct plugin *p, const struct json *given)
 {

@@ -3,6 +3,7 @@
  * plugins that run at each point
  *
  * Called by:  kube_configuration.c.
+ * Thread:     any, while the configuration is read.
  * Source:     kube-scheduler, apis/config/v1/default_plugins.go (mergePlugins)
  *             and framework/runtime (expandMultiPointPlugins).
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kube_tables.h - the fields of a KubeSchedulerConfiguration
  *
+ * Thread: any; const tables.
  * Source: k8s.io/kube-scheduler/config/v1, types.go.
  */
 #pragma once

@@ -3,6 +3,7 @@
  *
  * Plain data, const while the scheduler runs. The URL is its name.
  *
+ * Thread: any; const once read.
  * Source: kube-scheduler, apis/config (Extender) and extender.go.
  */
 #pragma once

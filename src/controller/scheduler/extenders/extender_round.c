@@ -288,7 +288,9 @@ pass(const struct extender_round *c,
     return 0;
 }
 
-/* What it does not name at all is refused for good, as upstream has it. */
+/* A node that the answer does not name at all is refused for good, as upstream
+ * does.
+ */
 static void
 follow(struct extender_round *c,
        const struct extender *e,

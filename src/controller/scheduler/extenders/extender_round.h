@@ -3,6 +3,7 @@
  * question
  *
  * Called by:  extender_rounds.c, which has the line they stand in. Nobody else.
+ * Thread:     the scheduler's.
  */
 #pragma once
 

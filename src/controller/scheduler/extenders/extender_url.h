@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* extender_url.h - an extender's urlPrefix: where it is, and what its verbs
  * stand behind
+ *
+ * Thread: any; pure functions.
  */
 #pragma once
 

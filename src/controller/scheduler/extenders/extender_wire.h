@@ -4,6 +4,7 @@
  * Questions have upstream's names of members. Of answers, names are known in
  * any mix of cases, as Go's decoder takes them. What an answer lacks is none.
  *
+ * Thread: any; pure functions.
  * Source: k8s.io/kube-scheduler, extender/v1/types.go.
  */
 #pragma once

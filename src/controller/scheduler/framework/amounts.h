@@ -5,6 +5,7 @@
  * resources and huge pages ("scalars") are a short list ordered by number.
  * The numbers are those of a `struct names` that the scheduler owns.
  *
+ * Thread: any; plain data.
  * Source: kube-scheduler, framework.Resource.
  */
 #pragma once
@@ -32,7 +33,9 @@ struct amounts {
 void amounts_fini(struct amounts *a);
 void amounts_copy(struct amounts *to, const struct amounts *from);
 
-/* What a node says it has, name to quantity. Sets `ret_pods` to its "pods". */
+/* Reads a map of resource names to quantities, as a node reports it. Sets
+ * `ret_pods` to its "pods".
+ */
 void amounts_parse(struct amounts *a,
                    struct names *resources,
                    const struct string_map *quantities,

@@ -6,6 +6,7 @@
  * VERDICT_WAIT in prebind or bind ends its part with handle->resume.
  *
  * Owned by:  the scheduler's binding cycle, which frees it at its end.
+ * Thread:    the scheduler's.
  */
 #pragma once
 

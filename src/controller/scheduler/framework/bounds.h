@@ -4,6 +4,8 @@
  * What a plugin needs to say how much it could score at best, so that nodes
  * that cannot win need not be looked at (bounded_search.h). Of one node both
  * ends of a range are the same. Plain data.
+ *
+ * Thread: any; plain data.
  */
 #pragma once
 

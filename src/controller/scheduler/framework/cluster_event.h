@@ -6,6 +6,7 @@
  * told as one event for each kind of change (a node's labels and taints
  * changed: two).
  *
+ * Thread: the scheduler's.
  * Source: kube-scheduler, framework.ClusterEvent and backend/queue; the
  * labels are those of its metrics.
  */
@@ -70,8 +71,9 @@ event_is_covered(enum event_resource resource,
     return resource == event->resource && (actions & event->actions) != 0;
 }
 
-/* What an update amounts to, in upstream's order; returns how many. A pod
- * that changed in no way that is listed gives one of ACTION_UPDATE_OTHER.
+/* Lists the events that an update amounts to, in upstream's order, and returns
+ * how many. A change that has no event of its own gives one of
+ * ACTION_UPDATE_OTHER.
  */
 #define EVENTS_OF_UPDATE 8
 unsigned events_of_node_update(const struct object *old_node,

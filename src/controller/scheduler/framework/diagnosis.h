@@ -4,6 +4,7 @@
  * One answer for each node, by slot, as the cycle left them; and what was said
  * of the pod as a whole.
  *
+ * Thread: the scheduler's.
  * Source: kube-scheduler, framework.Diagnosis and FitError.
  */
 #pragma once

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* framework.h - all that a plugin needs, in one include */
+/* framework.h - all that a plugin needs, in one include
+ *
+ * Thread: the scheduler's.
+ */
 #pragma once
 
 #include "controller/scheduler/framework/amounts.h"

@@ -108,10 +108,10 @@ struct handle {
     bool (*is_evicting)(void *host, const struct pod_view *preemptor);
     /* Forgets the nomination of a pod that others outranked. */
     void (*clear_nomination)(void *host, struct pod_view *pod);
-    /* What extenders make of preemption: VERDICT_OK, and the proposals are what
-     * they left of them; SKIP: none has a say; WAIT: they are asked (the
-     * proposals are taken), and postfilter, which answers the same, runs again;
-     * ERROR. NULL: there are no extenders.
+    /* Asks the extenders about preemption. VERDICT_OK: the proposals are those
+     * that they left. SKIP: no extender is concerned. WAIT: they are being
+     * asked and the proposals are taken; postfilter answers WAIT as well and
+     * runs again later. ERROR: one failed. NULL: there are no extenders.
      */
     enum verdict (*propose)(void *host,
                             struct cycle *c,

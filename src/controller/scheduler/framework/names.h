@@ -3,6 +3,8 @@
  *
  * A number, once given, stands for its string for good; 0, 1, 2, ... in the
  * order of first use.
+ *
+ * Thread: the scheduler's.
  */
 #pragma once
 

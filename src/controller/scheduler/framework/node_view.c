@@ -116,7 +116,8 @@ pods_take(struct pod_list *pods, const struct pod_view *pod)
     return NULL;
 }
 
-/* What a pod costs beyond its request: threads that it keeps idle. */
+/* CPU that a pod costs beyond its request: hardware threads that it keeps idle.
+ */
 static int64_t
 withheld_milli(const struct pod_view *pod)
 {
@@ -149,8 +150,8 @@ count_out(struct node_view *v, const struct pod_view *pod)
         occupancy_release(v->occupancy, pod->holding);
 }
 
-/* What a pod that is bound holds, from its status, when the scheduler that
- * chose it is not this one or the node's topology has changed since.
+/* Reads what a bound pod holds from its status. This is needed when another
+ * scheduler chose it, or the node's topology has changed since.
  */
 static void
 read_holding(const struct node_view *v, struct pod_view *pod)
@@ -260,7 +261,7 @@ pods_find(const struct pod_list *pods, const struct pod_view *pod)
     return NULL;
 }
 
-/* What other pods go by: its labels, and whether it will stay. */
+/* Other pods' affinity sees its labels, and whether it is being deleted. */
 static bool
 counts_alike(const struct pod_view *a, const struct pod_view *b)
 {
@@ -318,8 +319,8 @@ find_silicon(const struct node *node, struct silicon_shelf *shelf)
     return NULL;
 }
 
-/* What a pod holds is said in the terms of the topology that was; of one that
- * is not bound yet nobody else knows.
+/* A holding is in terms of the node's former topology. For a pod that is not
+ * bound yet it is the only record.
  */
 static void
 translate_holding(const struct node_view *v,

@@ -82,8 +82,8 @@ struct wake {
         EVENT_NODE, ACTION_UPDATE_NODE_TAINT, NULL \
     }
 
-/* What prefilter may say beyond its verdict: only these nodes need be looked
- * at. Names are borrowed from the pod.
+/* Prefilter may name the only nodes that need to be looked at. The names are
+ * borrowed from the pod.
  */
 struct narrowing {
     bool is_narrow;
@@ -94,8 +94,8 @@ struct narrowing {
 struct plugin {
     const char *name;
 
-    /* What its arguments may be, and JSON of what they are where they are not
-     * given. NULL: it takes none.
+    /* The fields of its arguments, and JSON of their defaults. NULL: it takes
+     * none.
      */
     const struct record *args;
     const char *default_args;

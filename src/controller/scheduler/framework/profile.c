@@ -60,7 +60,9 @@ set_of(const struct profile *p, enum point point)
     return set;
 }
 
-/* What a plugin notes down at one point it reads at the other. */
+/* A plugin notes down at one point what it reads at the other, so both must be
+ * enabled.
+ */
 static int
 check_prepared(const struct profile *p,
                enum point before,
@@ -195,7 +197,7 @@ profile_pre_enqueue(const struct profile *p, const struct pod_view *pod)
     return ANSWER_OK;
 }
 
-/* What both name; an empty list is one, too. */
+/* Keeps the names that are in both lists; an empty list is a list, too. */
 static void
 narrow(struct narrowing *all, struct narrowing *one)
 {

@@ -30,7 +30,9 @@ struct profile_plugin {
     const struct json *args; /* or NULL */
 };
 
-/* Who takes part at a point, by place among the plugins, first to last. */
+/* The plugins that run at a point, by their place in the profile, in the order
+ * they run in.
+ */
 struct point_order {
     uint8_t items[PROFILE_MAX_PLUGINS];
     unsigned count;

@@ -4,6 +4,7 @@
  * What preemption puts before the extenders, and what they make of it.
  *
  * Owns:  the names, and a reference to each pod.
+ * Thread: the scheduler's.
  */
 #pragma once
 

@@ -3,6 +3,7 @@
  *
  * Open to QueueSort plugins, which order by it; the queue alone changes it.
  *
+ * Thread: the scheduler's.
  * Source: kube-scheduler, framework.QueuedPodInfo.
  */
 #pragma once

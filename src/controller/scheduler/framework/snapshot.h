@@ -7,6 +7,8 @@
  *
  * Order: zone by zone in turn (kube-scheduler, nodeTree), so that looking at
  * some of the nodes still looks at every zone.
+ *
+ * Thread: the scheduler's.
  */
 #pragma once
 

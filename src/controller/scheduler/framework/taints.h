@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* taints.h - which taints of a node a pod tolerates
  *
+ * Thread: any; pure functions.
  * Source: k8s.io/component-helpers/scheduling/corev1, toleration matching.
  */
 #pragma once

@@ -5,6 +5,7 @@
  * reads them: a reason is the number of an interned text, or of several with
  * newlines between them ("Insufficient cpu\nToo many pods").
  *
+ * Thread: any; plain data.
  * Source: kube-scheduler, framework.Status and its codes.
  */
 #pragma once

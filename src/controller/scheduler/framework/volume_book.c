@@ -13,7 +13,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 
-/* Who says that a node has to hold a volume: the first that does counts. */
+/* The sources of the node that holds a volume; the first that knows one counts.
+ */
 enum source { BY_VOLUME, BY_CLAIM, BY_ASSUMING, SOURCES };
 
 struct charge {
@@ -197,7 +198,7 @@ volume_book_promised(const struct volume_book *b, const char *node_name)
     return sum != NULL ? *sum : 0;
 }
 
-/* What a volume is called that is made for the claim. */
+/* The name of a volume that is made for the claim. */
 static char *
 made_name(const struct object *claim)
 {

@@ -4,6 +4,7 @@
  * Made by VolumeBinding in Reserve, kept in the cycle under CYCLE_VOLUMES,
  * carried out by the scheduler in PreBind.
  *
+ * Thread: the scheduler's.
  * Source: kube-scheduler, volumebinding PodVolumes.
  */
 #pragma once

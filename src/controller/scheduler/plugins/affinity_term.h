@@ -4,6 +4,7 @@
  * A term means the namespaces that it names, and those whose labels its
  * selector matches; with neither, the namespace of its own pod.
  *
+ * Thread: the scheduler's.
  * Source: kube-scheduler, framework.AffinityTerm.
  */
 #pragma once
@@ -34,7 +35,7 @@ bool affinity_term_matches_all(const struct affinity_term *terms,
                                const struct pod_view *pod,
                                const struct string_map *namespace_labels);
 
-/* What the term means, as text. */
+/* Appends text that is equal where terms mean the same pods. */
 void affinity_term_sign(const struct affinity_term *t, struct strbuf *out);
 
 /* The labels of the pod's namespace, or NULL; or, for terms of others about

@@ -2,6 +2,7 @@
 /* claims.h - which claims of storage a pod uses, and hints that go by it
  *
  * Called by: the plugins of volumes.
+ * Thread:    the scheduler's.
  */
 #pragma once
 

@@ -4,6 +4,7 @@
  * Budgets are read from the objects that the host knows, once for an attempt
  * to preempt.
  *
+ * Thread: the scheduler's.
  * Source: kube-scheduler, filterPodsWithPDBViolation.
  */
 #pragma once

@@ -94,7 +94,7 @@ interpod_concerns(const struct interpod *me,
     return !me->repels_owner || there->repels_all || there->owner == pod->owner;
 }
 
-/* What they depend on in the pod. */
+/* The counts of terms that depend on the same in the pod. */
 struct headcount *
 interpod_headcount(const struct interpod *me,
                    const struct pod_view *pod,

@@ -4,6 +4,7 @@
  * Called by:  interpod_affinity.c (arguments, headcounts, the plugin),
  *             interpod_filter.c, interpod_score.c, interpod_hint.c. Nobody
  *             else.
+ * Thread:     the scheduler's.
  */
 #pragma once
 
@@ -20,7 +21,7 @@ struct interpod {
     struct headcounts *headcounts;
 };
 
-/* What a column of a headcount counts, each by its label. */
+/* The kinds of pods that a column of a headcount counts, each by its label. */
 enum purpose {
     MATCHING,    /* pods that match all affinity terms */
     UNWANTED,    /* pods that match an anti-affinity term */

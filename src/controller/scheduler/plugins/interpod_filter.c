@@ -9,8 +9,8 @@
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 
-/* What prefilter found: a headcount that is kept between cycles, or, in copies
- * on which pods come and go, tallies.
+/* The result of prefilter: a headcount that is kept between cycles, or, in
+ * copies on which pods come and go, tallies.
  */
 struct filter_note {
     struct affinity_term *affinity, *anti;
@@ -22,7 +22,7 @@ struct filter_note {
 
 static const char filter_key;
 
-/* Who counts, for whom. */
+/* The plugin and the pod that the counting is for. */
 struct census {
     const struct interpod *me;
     const struct pod_view *pod;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may help a pod whose affinity left no node. */
+/* Queueing hints: events that may help a pod whose affinity left no node. */
 #include "controller/scheduler/plugins/interpod_affinity.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"

@@ -9,7 +9,7 @@
 
 static const char score_key;
 
-/* Who counts, for whom. */
+/* The plugin and the pod that the counting is for. */
 struct census {
     const struct interpod *me;
     const struct pod_view *pod;

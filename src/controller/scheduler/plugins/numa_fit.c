@@ -201,8 +201,8 @@ numa_fit_filter(void *self,
     }
 }
 
-/* What the pod, nominated on the node, will hold when those are gone that leave
- * to make room.
+/* The allocation that the pod, nominated on the node, will get once its victims
+ * are gone.
  */
 static void
 take_ahead(const struct numa_fit *self,

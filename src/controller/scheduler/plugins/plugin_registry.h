@@ -2,6 +2,8 @@
 /* plugin_registry.h - every plugin there is, and the profiles that ship with Kiln
  *
  * Adding a plugin is one file and one line in plugin_registry.c.
+ *
+ * Thread: any; const tables.
  */
 #pragma once
 

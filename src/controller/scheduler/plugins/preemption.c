@@ -249,7 +249,7 @@ say_why_not(const struct preemption *me,
     diagnosis_format(&d, me->handle->reasons, message);
 }
 
-/* What the extenders left, as it is now. */
+/* Keeps the candidates that the extenders left, as the nodes are now. */
 static void
 keep_proposals(struct candidates *found,
                const struct profile *p,

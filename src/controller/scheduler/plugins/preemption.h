@@ -2,6 +2,8 @@
 /* preemption.h - on which nodes preemption would help, and on which best
  *
  * The parts of DefaultPreemption by themselves.
+ *
+ * Thread: the scheduler's.
  */
 #pragma once
 

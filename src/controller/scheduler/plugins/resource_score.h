@@ -2,6 +2,7 @@
 /* resource_score.h - which resources a score looks at, with their weights,
  * and how much of each a node would have in use with the pod on it
  *
+ * Thread: the scheduler's.
  * Source: kube-scheduler, plugins/noderesources, resourceAllocationScorer.
  */
 #pragma once

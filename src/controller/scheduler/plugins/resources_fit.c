@@ -85,8 +85,7 @@ names_of(const struct json *list)
     return names;
 }
 
-/* What upstream takes as names of resources, and of what stands before their
- * slash.
+/* Upstream's rules for names of resources, and for the part before their slash.
  */
 static int
 check_ignored(const struct json *list,
@@ -466,8 +465,8 @@ best_of(const struct resources_fit *me, const struct resource_span *span)
     return most_score(span->most_used, span->least_there);
 }
 
-/* What some of the nodes have none of does not count there; of what is not in
- * the bounds nothing is known.
+/* A resource that some of the nodes lack does not count there; of one that is
+ * not in the bounds nothing is known.
  */
 static int64_t
 resources_fit_best_score(void *self,

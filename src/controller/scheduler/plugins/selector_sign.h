@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* selector_sign.h - selectors as parts of a signature: equal text, equal
  * meaning
+ *
+ * Thread: any; pure functions.
  */
 #pragma once
 

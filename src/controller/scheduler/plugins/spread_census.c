@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a pod's own rules count, kept between cycles. */
+/* The counts of pods that a pod's own rules select, kept between cycles. */
 #include "controller/scheduler/plugins/topology_spread.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/strbuf.h"
 
-/* What they are of. */
+/* The rules and the pod that the counting is for. */
 struct census {
     const struct spread_rules *rules;
     const struct pod_view *pod;

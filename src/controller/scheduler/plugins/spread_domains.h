@@ -2,6 +2,7 @@
 /* spread_domains.h - how many pods there are in each domain of one rule, while
  * pods are tried to come and go
  *
+ * Thread: the scheduler's.
  * Source: kube-scheduler, plugins/podtopologyspread/filtering.go.
  */
 #pragma once

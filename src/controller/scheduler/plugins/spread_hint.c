@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may help a pod whose rules left no node. */
+/* Queueing hints: events that may help a pod whose spread constraints left no
+ * node.
+ */
 #include <string.h>
 
 #include "controller/scheduler/framework/taints.h"

@@ -82,8 +82,8 @@ read_rules(struct spread_rules *rules,
     }
 }
 
-/* What selects the pod besides: its services, and its owner. Kiln has no
- * services or replica sets of its own, but may be told of some.
+/* The pod's services and its owner select it as well. Kiln has no services or
+ * replica sets of its own, but may be told of some.
  */
 struct default_selector {
     const struct pod_view *pod;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spread_rule.h - one topology spread constraint of a pod, ready to count with
  *
+ * Thread: the scheduler's.
  * Source: kube-scheduler, plugins/podtopologyspread/common.go.
  */
 #pragma once
@@ -26,7 +27,7 @@ struct spread_rule {
     bool honors_taints;
     bool is_hostname;
 
-    /* Who counts: what all of these match. */
+    /* The pods that count match all of these. */
     const struct label_selector *selector; /* NULL: nothing by itself */
     struct string_map same; /* matchLabelKeys of the pod's own labels; owned */
     const struct label_selector *owner; /* of the pod's owner, or NULL */
@@ -69,7 +70,9 @@ bool spread_rule_includes(const struct spread_rule *rule,
                           const struct pod_view *pod,
                           const struct node_view *node);
 
-/* What the rules count, as text; the rules are the pod's own. */
+/* Appends text that is equal where the rules count the same pods; the rules are
+ * the pod's own.
+ */
 void spread_rules_sign(const struct spread_rules *rules,
                        const struct pod_view *pod,
                        struct strbuf *out);

@@ -113,7 +113,7 @@ taint_toleration_score(void *self,
     }
 }
 
-/* What is not there cannot be intolerable. */
+/* The pod can find at most the node's own soft taints intolerable. */
 static int64_t
 taint_toleration_best_score(void *self,
                             const struct cycle *c,

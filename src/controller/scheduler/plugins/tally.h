@@ -3,6 +3,8 @@
  *
  * Counts by (label name, label value). A pair that is back at 0 is as if it
  * had never been counted, for tallies that say so.
+ *
+ * Thread: the scheduler's.
  */
 #pragma once
 

@@ -3,6 +3,7 @@
  *
  * Called by:  topology_spread.c (arguments, the plugin), spread_filter.c,
  *             spread_score.c, spread_hint.c. Nobody else.
+ * Thread:     the scheduler's.
  */
 #pragma once
 
@@ -22,8 +23,8 @@ struct spread {
     struct headcounts *headcounts;
 };
 
-/* What the rules count, kept between cycles and up to date; NULL for rules
- * that are not the pod's own: those look at services and owners.
+/* The counts of the pods that the rules select, kept up to date between cycles.
+ * NULL for rules that are not the pod's own: those look at services and owners.
  */
 struct headcount *spread_headcount(const struct spread *me,
                                    const struct cycle *c,

@@ -5,6 +5,7 @@
  * taken away, and then as many as possible put back, the most important first,
  * those that a budget protects before the others. Minimal, not optimal.
  *
+ * Thread: the scheduler's.
  * Source: kube-scheduler, DefaultPreemption.SelectVictimsOnNode.
  */
 #pragma once
@@ -27,7 +28,7 @@ struct victims {
     unsigned count;
     unsigned violations; /* of budgets */
 
-    /* What the choice between nodes goes by. */
+    /* The criteria of the choice between nodes. */
     int64_t highest_priority;
     double sum_of_priorities;  /* each counts from 2^31 below zero */
     int64_t earliest_start_us; /* among those of the highest priority */

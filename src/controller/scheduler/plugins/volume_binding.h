@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* volume_binding.h - what the files of VolumeBinding share */
+/* volume_binding.h - what the files of VolumeBinding share
+ *
+ * Thread: the scheduler's.
+ */
 #pragma once
 
 #include "controller/scheduler/framework/plugin.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may help a pod that VolumeBinding rejected. */
+/* Queueing hints: events that may help a pod that VolumeBinding rejected. */
 #include <string.h>
 
 #include "controller/scheduler/framework/framework.h"

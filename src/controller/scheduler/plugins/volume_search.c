@@ -302,7 +302,9 @@ can_be_made(struct trial *t, const struct want *w)
         return true; /* somebody else's: who makes it knows */
     room = node_scratch_bytes(node)
            - volume_book_promised(t->search->book, node->meta.name) - t->space;
-    /* What was chosen before is promised already. */
+    /* The space for a claim whose node is chosen is among the promised bytes
+     * already.
+     */
     if (volume_book_claim_node(t->search->book, w->claim) == NULL) {
         t->space += bytes;
         if (room < bytes)

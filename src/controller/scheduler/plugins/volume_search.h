@@ -6,6 +6,7 @@
  * node alone reaches are found by its name.
  *
  * Owns:    references to the claims and volumes.
+ * Thread:  the scheduler's.
  * Source:  kube-scheduler, volumebinding FindPodVolumes.
  */
 #pragma once
@@ -18,7 +19,7 @@ struct volume_book;
 struct volume_plan;
 struct volume_search;
 
-/* What a node lacks, in the order that upstream tells it in. */
+/* The reasons why a node cannot give the volumes, in upstream's order. */
 enum volume_lack {
     LACK_REACH = 1 << 0,  /* of a bound volume */
     LACK_VOLUME = 1 << 1, /* that a claim could be bound to */
@@ -42,8 +43,8 @@ void volume_search_add(struct volume_search *s, const struct object *claim);
 const char **volume_search_nodes(const struct volume_search *s,
                                  unsigned *ret_count);
 
-/* What the node lacks, 0 for nothing; then the plan, where one is given, holds
- * what is to be done.
+/* Returns what the node lacks, 0 for nothing; then the plan, where one is
+ * given, holds what is to be done.
  */
 unsigned volume_search_try(const struct volume_search *s,
                            const struct node_view *node,

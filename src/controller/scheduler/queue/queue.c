@@ -246,7 +246,7 @@ queue_pop(struct queue *q)
     return p;
 }
 
-/* What happened meanwhile may have helped it already. */
+/* Events that came while the pod was in flight may have helped it already. */
 struct replay {
     const struct queued_pod *pod;
     enum wake_strategy strategy;

@@ -3,8 +3,9 @@
  *
  * kube-scheduler's SchedulingQueue: pods ready to be tried are *active*,
  * ordered by the QueueSort plugin; those that failed lately and may be tried
- * again are in *backoff*; those that nothing has helped yet are *asleep*
- * (unschedulable_pods.h); those that a PreEnqueue plugin keeps out are *gated*.
+ * again are in *backoff*; those that no event has helped yet are
+ * *unschedulable* (unschedulable_pods.h); those that a PreEnqueue plugin keeps
+ * out are *gated*.
  *
  * Owns:       every queued pod, also those in flight, until they leave.
  * Called by:  the cycle (pop, fail, leave) and the informers (the rest).
@@ -81,19 +82,21 @@ void queue_leave(struct queue *q, struct queued_pod *pod);
 void queue_return(struct queue *q, struct queued_pod *pod TAKES);
 void queued_pod_free(struct queued_pod *pod);
 
-/* What happened: wakes those it may help. Objects are NULL as they came or
- * went; both are when only the kind of event is known.
+/* Tells the queue of an event, which wakes the pods that it may help. The old
+ * object is NULL when one was added and the new one when it was deleted; both
+ * are NULL when only the kind of event is known.
  */
 void queue_event(struct queue *q,
                  const struct cluster_event *event,
                  const struct object *old_object,
                  const struct object *new_object);
 
-/* Now, whatever its backoff. */
+/* Makes the pod active now, whatever its backoff. */
 void queue_activate(struct queue *q, const char *namespace, const char *name);
 
-/* Time: what has backed off, every second; what has slept too long, every 30
- * seconds. Next: when the first leaves backoff, INT64_MAX for none.
+/* Flush backoff every second: pods whose backoff has ended become active. Flush
+ * leftover every 30 seconds: pods that were unschedulable for too long are
+ * tried again. Next: when the first pod leaves backoff, INT64_MAX for none.
  */
 void queue_flush_backoff(struct queue *q);
 void queue_flush_leftover(struct queue *q);

@@ -197,7 +197,9 @@ put_unschedulable(struct queue *q, struct queued_pod *p)
     uint32_t hints =
         signature == SIGNATURE_NONE ? hint_signature(q, p) : SIGNATURE_NONE;
 
-    /* What it learned says nothing about its former like. */
+    /* The result of this attempt says nothing about the group that the pod
+     * left.
+     */
     if (signature == SIGNATURE_NONE && p->group != NULL)
         queue_wake_next(q, p);
     p->state = QUEUE_UNSCHEDULABLE;

@@ -3,6 +3,7 @@
  *
  * Called by:  queue.c (what happens to it) and queue_moves.c (how a pod gets
  *             from one state to another). Nobody else.
+ * Thread:     the scheduler's.
  */
 #pragma once
 

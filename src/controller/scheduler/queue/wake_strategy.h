@@ -3,6 +3,7 @@
  * rejected: the queueing hints of the plugins that did
  *
  * Called by:  queue.c.
+ * Thread:     the scheduler's.
  * Source:     kube-scheduler, scheduling_queue.go (isPodWorthRequeuing).
  */
 #pragma once
@@ -11,7 +12,7 @@ struct cluster_event;
 struct object;
 struct queued_pod;
 
-/* What a hint answers, over all plugins that rejected a pod. */
+/* The strongest answer of the hints of all plugins that rejected a pod. */
 enum wake_strategy {
     WAKE_SKIP,
     WAKE_AFTER_BACKOFF,

@@ -170,7 +170,7 @@ debugger_compare_nodes(const struct debugger *d,
     ledger_close(&l);
 }
 
-/* What a pod deleted by force has left is not in the API's list. */
+/* The API does not list what a pod that was deleted by force still holds. */
 struct cached {
     const struct cache *cache;
     struct ledger *ledger;

@@ -2,6 +2,7 @@
 /* event_call.h - what there is to say of a pod, as calls of the API
  *
  * Called by:  recorder.c.
+ * Thread:     the scheduler's.
  */
 #pragma once
 

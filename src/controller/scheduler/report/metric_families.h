@@ -5,6 +5,7 @@
  * a cycle here is often over before the first of them, so there are some below.
  *
  * Called by:  metrics.c.
+ * Thread:     the scheduler's.
  * Source:     kube-scheduler 1.32, metrics/metrics.go.
  */
 #pragma once

@@ -22,7 +22,7 @@
 /* Events that are said once and may be lost: no more than this wait. */
 #define MAX_ONCE 20000
 
-/* What is known and said of one pod that fails. */
+/* One failing pod: its latest reason, and what was written of it. */
 struct story {
     struct list link; /* to be written; unlinked: nothing is */
     char *key;        /* "namespace/name" */
@@ -352,7 +352,7 @@ event_name(struct recorder *r, const struct pod_view *pod)
                      (unsigned long long)random_next(&r->random));
 }
 
-/* What is to be said is what is known when its turn comes. */
+/* A write says what is known when its turn comes, not when it was queued. */
 
 static struct client_call *
 start_status(struct client *client,

@@ -32,7 +32,7 @@ struct recorder_settings {
     unsigned writes_per_second; /* 0: 500 */
 };
 
-/* What it writes, for the dispatcher. */
+/* The kinds of calls that the recorder queues in the dispatcher. */
 extern const struct dispatch_kind recorder_status_kind;
 extern const struct dispatch_kind recorder_event_kind;
 

@@ -17,14 +17,16 @@
 #define VAIN_PART  4u
 #define VAIN_LEAST 256u
 
-/* What a run costs beyond the nodes that it looks at, in such nodes: so many
- * bounds, or ties that are sorted, cost as much as one.
+/* A run also costs time for bounds and for sorting ties: so many of them cost
+ * as much as looking at one node.
  */
 #define OVERHEAD       32u
 #define BOUNDS_OF_NODE 4u
 #define TIES_OF_NODE   4u
 
-/* What is still to be taken up, by the most that it could score. */
+/* A class, bucket or node that is not looked at yet, by the most that it could
+ * score.
+ */
 struct candidate {
     int64_t most;
     struct bucket_class *class; /* one of the three */

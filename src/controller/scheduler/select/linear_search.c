@@ -9,7 +9,7 @@
 
 #define BATCH 256u
 
-/* What the extenders said of a node that passes the filters. */
+/* The extenders' answer for a node that passes the filters. */
 static struct answer
 follow_counsel(const struct linear_search *s, const struct node_view *node)
 {

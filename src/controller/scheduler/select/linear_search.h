@@ -5,6 +5,7 @@
  * What each one that is not feasible said is left by its slot.
  *
  * Called by:  node_finder.c, where no kept results can be used.
+ * Thread:     the scheduler's.
  * Source:     kube-scheduler, schedule_one.go (findNodesThatPassFilters,
  *             evaluateNominatedNode, findNodesThatPassExtenders).
  */

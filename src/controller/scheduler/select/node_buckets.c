@@ -40,9 +40,7 @@ node_buckets_free(struct node_buckets *b)
     free(b);
 }
 
-/* What is about the same of nodes of one size: their PUs and NUMA nodes, or
- * their CPUs.
- */
+/* Nodes of one size have as many PUs and NUMA nodes, or as many CPUs. */
 static uint64_t
 key_of(const struct node_view *v)
 {

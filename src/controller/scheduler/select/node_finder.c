@@ -210,7 +210,7 @@ pick_best(struct node_finder *ch, unsigned count)
     return ch->feasible[at];
 }
 
-/* What the extenders added to it. */
+/* Adds the extenders' scores to the totals. */
 static void
 add_counsel(struct node_finder *ch,
             const struct extender_results *extender_results,
@@ -292,7 +292,7 @@ choose_by_search(struct node_finder *ch,
 
 /* With kept results */
 
-/* Who looks at other nodes' pods and has something to say about this one. */
+/* The plugins that look at other nodes' pods and do not skip this pod. */
 static plugin_set
 find_others(const struct profile *profile, struct cycle *c)
 {

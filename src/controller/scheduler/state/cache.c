@@ -45,7 +45,7 @@ struct cache {
     uint32_t *free_slots;
     size_t n_free_slots, free_slot_capacity;
 
-    /* What snapshots borrow. */
+    /* Lists that snapshots borrow. */
     struct node_view **ordered;
     uint32_t n_ordered;
     uint32_t n_with_affinity;

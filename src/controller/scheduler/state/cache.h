@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache.h - what every node has and who is on it, the next moment included
+/* cache.h - what every node has and which pods are on it, assumed ones included
  *
  * A pod is *assumed* on a node the moment it is chosen, so that the next cycle
- * sees its room taken, exact cores and all, while the binding is on its way;
- * the API's own word then confirms it, or it is forgotten. Pods that are being
- * deleted keep what they hold until the API says that they are gone.
+ * sees its exact cores taken while the binding is on its way. The API then
+ * confirms it, or the scheduler forgets it. Pods that are being deleted keep
+ * what they hold until the API says that they are gone.
  *
  * Owns:       the views of all nodes, and of the pods on them.
  * Called by:  the cycle (assume, forget, snapshot) and the informers (the
@@ -61,9 +61,9 @@ void cache_hold(struct cache *cache,
 void cache_finish_binding(struct cache *cache, const struct pod_view *pod);
 bool cache_forget(struct cache *cache, const struct pod_view *pod);
 
-/* The API's word about pods that are bound. Set adds, confirms or updates, and
- * moves when an assumed one turned up elsewhere. Remove: false when it was not
- * there.
+/* The API's state of bound pods. Set adds, confirms or updates a pod, and moves
+ * one that was assumed on another node. Remove returns false when the pod was
+ * not there.
  */
 void
 cache_set_pod(struct cache *cache, struct pod_view *pod, const char *node_name);

@@ -2,6 +2,7 @@
 /* node_tree.h - the nodes by zone, listed one from each zone in turn
  *
  * Owns:       nothing; the views are the cache's.
+ * Thread:     the scheduler's.
  * Source:     kube-scheduler, backend/cache/node_tree.go.
  */
 #pragma once

@@ -22,7 +22,7 @@
 /* When a pod is deleted of which nobody says when. */
 #define LONG_AGO_US 1000000
 
-/* What the remnant does not say, the pod does not have. */
+/* The pod has only the requests that the remnant names. */
 static void
 set_requests(struct arena *arena,
              struct json *container,
