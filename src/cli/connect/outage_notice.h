@@ -14,7 +14,7 @@ struct informer;
 struct loop;
 struct outage_notice;
 
-/* Life. Program: whose line it is, "kctl: wait". All are borrowed. */
+/* Life. The line begins with `program`, as "kctl: wait". All are borrowed. */
 void outage_notice_free(struct outage_notice *outage);
 struct outage_notice *outage_notice_new(struct loop *loop,
                                         const struct informer *informer,

@@ -14,8 +14,8 @@ struct arena;
 struct connection;
 struct error;
 
-/* Where: texts in the arena. `host` is what the controller is called in the
- * URL; NULL: as it was called here.
+/* Finds the endpoint; its texts are in the arena. The URL names the controller
+ * by `host`, or as this program did when `host` is NULL.
  */
 struct tls_endpoint {
     const char *url;              /* "https://head:6821" */
@@ -28,7 +28,7 @@ int tls_access_find_endpoint(struct connection *connection,
                              struct tls_endpoint *ret_endpoint,
                              struct error *err);
 
-/* A token of the caller, and until when it is good (RFC 3339). */
+/* A token of the caller, and the time when it expires (RFC 3339). */
 struct tls_access_token {
     const char *text;
     const char *ends_at;
@@ -39,7 +39,7 @@ int tls_access_get_token(struct connection *connection,
                          struct error *err);
 
 /* A token that reads the controller's metrics and nothing else, until it is
- * ended. The name holds nothing that a query could misread.
+ * ended. The name must need no escape in a query.
  */
 int tls_access_make_metrics_token(struct connection *c,
                                   const char *name,

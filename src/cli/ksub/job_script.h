@@ -44,5 +44,5 @@ int job_script_next(struct job_script_reader *reader,
                     size_t *ret_count,
                     struct error *err);
 
-/* Whether it can stand in a JSON string as it is. */
+/* Whether the text can be in a JSON string unchanged. */
 bool job_script_is_utf8(const char *text, size_t length);

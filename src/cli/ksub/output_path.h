@@ -10,5 +10,5 @@
 
 struct error;
 
-/* -EINVAL, or -EOPNOTSUPP for what is to come. */
+/* -EINVAL, or -EOPNOTSUPP for a pattern that Kiln does not have yet. */
 int output_path_check(const char *path, struct error *err);

@@ -25,8 +25,8 @@ struct submission_input {
 void submission_input_fini(struct submission_input *input);
 #define CLEANUP_SUBMISSION_INPUT CLEANUP(submission_input_fini)
 
-/* Read: does not return after --help, --version or an option that is wrong on
- * the command line. Errors name the script and the line.
+/* Does not return after --help, --version or a wrong option on the command
+ * line. Errors name the script and the line.
  */
 int submission_input_read(struct submission_input *input,
                           int argc,

@@ -14,5 +14,5 @@
 
 #include "lib/base/macro.h"
 
-/* A copy; NULL: of nothing. free() it. */
+/* Returns a copy to free(); the copy of NULL is empty. */
 char *sanitize_text_dup(const char *text) MUST_USE;

@@ -18,10 +18,10 @@ struct svg_layout {
     unsigned left, x, y, line, most_width, limit;
 };
 
-/* Where the next box is, as x and y. */
+/* Returns the place of the next box, as x and y. */
 struct svg_size svg_layout_place(struct svg_layout *f, struct svg_size size);
 
-/* The next `count` boxes of that width stand in lines of as many each, as far
- * as that goes.
+/* Spreads the next `count` boxes of that width over lines of equal length, as
+ * far as possible.
  */
 void svg_layout_balance(struct svg_layout *f, unsigned count, unsigned width);

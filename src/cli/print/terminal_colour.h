@@ -28,7 +28,7 @@ bool terminal_colour_is_wanted(void);
 const char *terminal_colour_start(enum terminal_colour colour);
 extern const char terminal_colour_end[];
 
-/* Of a word for a state: green what is well, red what failed, yellow what
- * waits or is not known.
+/* The colour of a state's word: green for success, red for failure, yellow for
+ * waiting and for unknown words.
  */
 enum terminal_colour terminal_colour_of_state(const char *word);

@@ -33,12 +33,12 @@ struct topology_tenant {
     size_t n_devices;
 };
 
-/* The one that has the device, or the number of tenants. */
+/* The index of the tenant that has the device, or n_tenants. */
 size_t topology_tenant_of_device(const struct topology_tenant *tenants,
                                  size_t n_tenants,
                                  const char *device);
 
-/* Bytes of that NUMA node, by place, that tenants have. */
+/* The bytes that tenants have of the NUMA node at that place. */
 int64_t topology_tenants_memory(const struct topology_tenant *tenants,
                                 size_t n_tenants,
                                 unsigned numa);

@@ -30,8 +30,8 @@ struct kctl {
     struct connection *connection;
 };
 
-/* Which object: the name NULL stands for a whole collection, the namespace
- * NULL for all of them, or for a kind that has none.
+/* Names an object. A NULL name stands for a whole collection, a NULL namespace
+ * for all namespaces, or for a kind that has none.
  */
 struct target_object {
     const struct kind *kind;
@@ -41,10 +41,10 @@ struct target_object {
 
 void kctl_fini(struct kctl *kctl);
 
-/* The namespace that is meant when none is named with a resource. */
+/* The namespace of a resource that is given without one. */
 const char *kctl_namespace(const struct kctl *kctl);
 
-/* Connects, if that has not been done. */
+/* Connects, unless it is connected already. */
 int kctl_open(struct kctl *kctl, struct error *err);
 struct client *kctl_client(struct kctl *kctl); /* after kctl_open */
 

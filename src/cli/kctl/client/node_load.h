@@ -32,8 +32,8 @@ struct node_load {
     struct memory_hold *memory;
 };
 
-/* The nodes (label_selector may be NULL), and what they are loaded with by
- * name; a node without pods is not in the map.
+/* Reads the nodes (label_selector may be NULL) and fills `loads` by the names
+ * of nodes; a node without pods is not in the map.
  */
 int node_loads_collect(struct kctl *kctl,
                        const char *label_selector,

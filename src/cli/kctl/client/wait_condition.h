@@ -16,10 +16,10 @@ struct json;
 struct kctl;
 struct target_object;
 
-/* Asked of each state of the object; NULL: it is not there. */
+/* Called with each state of the object; NULL when it does not exist. */
 typedef bool wait_condition_fn(const struct json *object, void *context);
 
-/* 0 when `is_met` says so; -ETIMEDOUT after timeout_us, if that is above 0. */
+/* 0 when `is_met` is true; -ETIMEDOUT after timeout_us, unless that is 0. */
 int wait_for_condition(struct kctl *kctl,
                        const struct target_object *object,
                        int64_t timeout_us,

@@ -14,7 +14,7 @@
 struct outlook;
 struct strbuf;
 
-/* Of the nodes that such pods may come to. */
+/* Describes the nodes that such pods may run on. */
 void free_capacity_describe(const struct outlook *outlook,
                             int64_t mcpu,
                             int64_t bytes,

@@ -40,8 +40,8 @@ struct listing_style {
     bool prefixes_kind; /* "pod/a": several kinds are listed */
 };
 
-/* The value of -o into form and argument; NULL is a table. What is wrong in a
- * template or in a column's path is found here, too.
+/* Parses the value of -o into form and argument; NULL is a table. It also finds
+ * errors in a template or in a column's path.
  */
 int listing_style_parse(const char *text,
                         struct listing_style *style,

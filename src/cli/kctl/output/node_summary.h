@@ -11,8 +11,8 @@ struct topology;
 /* "2 packages, 8 NUMA nodes (1 of HBM), 24 L3 caches, 192 cores, 384 CPUs" */
 void node_summary_add(const struct topology *topology, struct strbuf *out);
 
-/* CPUs that no job gets, or that are special, each as a sentence: "CPUs 0-1
- * are reserved for the system". Calls for each.
+/* Calls back with a sentence for each set of CPUs that no job gets or that is
+ * special: "CPUs 0-1 are reserved for the system".
  */
 typedef void node_summary_sentence_fn(const char *sentence, void *context);
 void node_summary_reserved_cpus(const struct topology *topology,

@@ -13,7 +13,7 @@ struct kctl;
 struct strbuf;
 struct target_object;
 
-/* A cell without a text gives no line; nor does what the metadata says. */
+/* Empty cells give no line, nor do columns that the metadata shows. */
 int object_summary_add(struct kctl *kctl,
                        const struct target_object *object,
                        struct strbuf *out,

@@ -11,5 +11,5 @@
 
 struct json;
 
-/* Takes it out of the tree, which stays valid. */
+/* Changes the tree in place; the tree stays valid. */
 void prune_for_display(struct json *object);

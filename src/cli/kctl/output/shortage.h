@@ -13,9 +13,8 @@ struct json;
 struct outlook;
 struct strbuf;
 
-/* Nodes that it cannot come to, by selectors or taints, are left out. One that
- * asks for CPUs and memory by amount alone is told of these
- * (free_capacity.h).
+/* Nodes excluded by selectors or taints are left out. For a pod that asks for
+ * CPUs and memory by amount alone, free_capacity.h describes the nodes.
  */
 void shortage_describe(const struct outlook *outlook,
                        const struct json *pod,

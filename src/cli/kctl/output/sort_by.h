@@ -12,7 +12,7 @@ struct arena;
 struct error;
 struct json;
 
-/* Whether it is a path: -EINVAL, with words, when it is none. */
+/* -EINVAL, with words, when the text is not a path. */
 int sort_by_check(const char *path, struct error *err);
 
 /* Sorts the items of a list, or the rows of a Table that has objects. */

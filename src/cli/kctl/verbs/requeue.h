@@ -10,8 +10,8 @@
 struct arena;
 struct json;
 
-/* Adds to a patch of the job that the pods made so far are ended, and not held
- * against it. False, and nothing is added: it had none.
+/* Adds to a patch of the job that its pods so far end and do not count as
+ * failures. Returns false and adds nothing when it had no pods.
  */
 bool requeue_add_to_patch(struct arena *arena,
                           struct json *patch,

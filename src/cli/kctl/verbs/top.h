@@ -15,7 +15,7 @@ struct json;
 struct kctl;
 struct resources;
 
-/* Each adds its columns and rows; all of `wanted` are of the view's kind. */
+/* Each view adds its columns and rows. All of `wanted` are of its kind. */
 struct top_query {
     const struct resources *wanted;
     const char *label_selector; /* or NULL */
