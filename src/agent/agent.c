@@ -47,7 +47,7 @@
 #include "lib/base/log.h"
 #include "lib/base/random.h"
 #include "lib/base/strbuf.h"
-#include "lib/client/announcer.h"
+#include "lib/client/event_recorder.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/sigwatch.h"
 #include "lib/loop/workers.h"
@@ -273,11 +273,11 @@ on_checked(void *context)
                               &a->facts.check_reason,
                               &a->facts.check_words)
         && node != NULL)
-        announcer_say(a->connection.announcer,
-                      node,
-                      ANNOUNCE_WARNING,
-                      NODE_CHECK_FAILED,
-                      a->facts.check_words);
+        event_recorder_record(a->connection.event_recorder,
+                              node,
+                              RECORD_WARNING,
+                              NODE_CHECK_FAILED,
+                              a->facts.check_words);
     if (a->has_joined)
         registration_update(a->registration);
     else if (!a->has_begun)
@@ -416,7 +416,7 @@ fill_context(struct agent *a)
         .boot_id = a->inventory.machine->boot_id,
         .topology = a->inventory.topology,
         .is_virtual = a->inventory.topology->is_virtual,
-        .announcer = a->connection.announcer,
+        .event_recorder = a->connection.event_recorder,
         .observe_ms = s->observe_us / 1000,
         .state_dir = s->state_dir,
         .spare_dirs = a->spare_dirs,
@@ -496,11 +496,11 @@ on_changed(struct topology *is TAKES,
     a->facts.topology = is;
     a->context.topology = is;
     if (node != NULL)
-        announcer_say(a->connection.announcer,
-                      node,
-                      is_less ? ANNOUNCE_WARNING : ANNOUNCE_NORMAL,
-                      "TopologyChanged",
-                      words);
+        event_recorder_record(a->connection.event_recorder,
+                              node,
+                              is_less ? RECORD_WARNING : RECORD_NORMAL,
+                              "TopologyChanged",
+                              words);
     if (a->cgroups != NULL)
         cgroot_refill(a->cgroups);
     registration_update(a->registration);
@@ -562,11 +562,11 @@ on_seen(const struct object *node, void *context)
     a->facts.missing = a->missing;
     if (is_missing) {
         log_warning("this node has less than it had: %s", a->missing);
-        announcer_say(a->connection.announcer,
-                      node,
-                      ANNOUNCE_WARNING,
-                      NODE_HARDWARE_MISSING,
-                      a->missing);
+        event_recorder_record(a->connection.event_recorder,
+                              node,
+                              RECORD_WARNING,
+                              NODE_HARDWARE_MISSING,
+                              a->missing);
     } else
         log_info("this node has all that is expected of it again");
     registration_update(a->registration);

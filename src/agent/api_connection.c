@@ -9,12 +9,12 @@
 #include "agent/node/registration.h"
 #include "agent/settings.h"
 #include "lib/auth/auth_client.h"
-#include "lib/auth/notary.h"
-#include "lib/auth/secret.h"
+#include "lib/auth/credential_backend.h"
+#include "lib/auth/node_secret.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
-#include "lib/client/announcer.h"
 #include "lib/client/client.h"
+#include "lib/client/event_recorder.h"
 #include "lib/client/remote.h"
 #include "lib/http/http_client.h"
 #include "lib/http/http_login.h"
@@ -45,7 +45,7 @@ open_login(struct api_connection *connection,
            const struct api_connection_settings *s,
            struct error *err)
 {
-    struct secret secret;
+    struct node_secret secret;
     struct auth_client_settings auth = {
         .cluster = s->agent->cluster,
         .node_name = s->node,
@@ -61,8 +61,9 @@ open_login(struct api_connection *connection,
         else if (r != -ENOENT)
             return r;
     }
-    connection->notary = notary_new_munge(s->agent->munge_socket);
-    auth.notary = connection->notary;
+    connection->credential_backend =
+        credential_backend_new_munge(s->agent->munge_socket);
+    auth.credential_backend = connection->credential_backend;
     connection->login =
         http_login_new(s->loop, s->workers, &auth, HTTP_LOGIN_SESSION);
     return 0;
@@ -91,15 +92,17 @@ api_connection_open(struct api_connection *connection,
     if (r < 0)
         return r;
     connection->client = remote_client_new(s->loop, connection->http);
-    connection->announcer =
-        announcer_new(connection->client, &clock_system, "kiln-agent", s->node);
+    connection->event_recorder = event_recorder_new(connection->client,
+                                                    &clock_system,
+                                                    "kiln-agent",
+                                                    s->node);
     return 0;
 }
 
 void
 api_connection_close(struct api_connection *connection)
 {
-    announcer_free(connection->announcer);
+    event_recorder_free(connection->event_recorder);
     if (connection->client != NULL)
         client_free(connection->client);
     http_client_free(connection->http);
@@ -109,5 +112,5 @@ void
 api_connection_fini(struct api_connection *connection)
 {
     http_login_free(connection->login);
-    notary_free(connection->notary);
+    credential_backend_free(connection->credential_backend);
 }

@@ -8,21 +8,21 @@
 #pragma once
 
 struct agent_settings;
-struct announcer;
+struct event_recorder;
 struct client;
 struct error;
 struct http_client;
 struct http_login;
 struct loop;
-struct notary;
+struct credential_backend;
 struct workers;
 
 struct api_connection {
-    struct notary *notary;
+    struct credential_backend *credential_backend;
     struct http_login *login; /* NULL on the controller's own socket */
     struct http_client *http;
     struct client *client;
-    struct announcer *announcer;
+    struct event_recorder *event_recorder;
 };
 
 struct api_connection_settings {

@@ -22,7 +22,7 @@
 #include "controller/store/initialize.h"
 #include "controller/store/store.h"
 #include "lib/auth/auth_server.h"
-#include "lib/auth/notary.h"
+#include "lib/auth/credential_backend.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -50,7 +50,7 @@ struct controller {
     struct reload *reload;
     struct policy policy;
     struct workers *workers;
-    struct notary *notary;
+    struct credential_backend *credential_backend;
     struct entrance *entrance; /* or NULL: no TLS */
     struct auth_server *auth;
     struct munge_check *munge_check; /* or NULL: no other machine is served */
@@ -260,12 +260,13 @@ start_auth(struct controller *c, struct error *err)
     struct access access;
 
     (void)err;
-    c->notary = notary_new_munge(c->settings->munge_socket);
-    entrance_access(c->entrance, c->notary, &access);
+    c->credential_backend =
+        credential_backend_new_munge(c->settings->munge_socket);
+    entrance_access(c->entrance, c->credential_backend, &access);
     c->auth = auth_server_new(&(struct auth_server_settings){
         .loop = c->loop,
         .workers = c->workers,
-        .notary = c->notary,
+        .credential_backend = c->credential_backend,
         .cluster = c->settings->cluster,
         .verifier = find_verifier,
         .verifier_arg = c,
@@ -278,7 +279,7 @@ static void
 free_auth(struct controller *c)
 {
     auth_server_free(c->auth);
-    notary_free(c->notary);
+    credential_backend_free(c->credential_backend);
 }
 
 /* Memory and disk must not differ: whoever asks next reads what is there. */
@@ -398,7 +399,7 @@ start_api(struct controller *c, struct error *err)
 
     (void)err;
     write_configz(c);
-    entrance_access(c->entrance, c->notary, &access);
+    entrance_access(c->entrance, c->credential_backend, &access);
     c->api = apiserver_new(&(struct apiserver_settings){
         .loop = c->loop,
         .clock = &clock_system,
@@ -503,8 +504,10 @@ start_listeners(struct controller *c, struct error *err)
             return error_wrap(err, r, "listening on '%s'", s->listen.items[i]);
     }
     if (s->listen.count > 0 && !s->is_conformance)
-        c->munge_check =
-            munge_check_new(c->loop, c->workers, c->notary, &c->is_munge_dead);
+        c->munge_check = munge_check_new(c->loop,
+                                         c->workers,
+                                         c->credential_backend,
+                                         &c->is_munge_dead);
     return c->entrance != NULL ? listen_tls(c, err) : 0;
 }
 

@@ -10,13 +10,13 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/metric.h"
-#include "lib/client/leadership.h"
+#include "lib/client/leader_election.h"
 #include "lib/loop/timer.h"
 
 #define TICK_MS 250
 
 struct election {
-    struct leadership *leadership; /* NULL: no leader is elected */
+    struct leader_election *leadership; /* NULL: no leader is elected */
     struct timer *timer;
     char *lease;
     struct metric *is_leading;
@@ -64,7 +64,7 @@ tick(void *arg)
 {
     struct election *e = arg;
 
-    leadership_tick(e->leadership);
+    leader_election_tick(e->leadership);
 }
 
 /* No two controllers run at a time on one state directory (it is locked), so
@@ -110,7 +110,7 @@ election_new(const struct election_settings *s)
     e->gained = s->gained;
     e->lost = s->lost;
     e->context = s->context;
-    e->leadership = leadership_new(&(struct leadership_settings){
+    e->leadership = leader_election_new(&(struct leader_election_settings){
         .client = s->client,
         .clock = &clock_system,
         .namespace = n.lease_namespace,
@@ -127,7 +127,7 @@ election_new(const struct election_settings *s)
     });
     e->timer = timer_new(s->loop, tick, e);
     timer_repeat(e->timer, TICK_MS);
-    leadership_tick(e->leadership);
+    leader_election_tick(e->leadership);
     return e;
 }
 
@@ -137,7 +137,7 @@ election_free(struct election *e)
     if (e == NULL)
         return;
     timer_free(e->timer);
-    leadership_free(e->leadership);
+    leader_election_free(e->leadership);
     free(e->lease);
     free(e);
 }

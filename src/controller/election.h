@@ -5,7 +5,7 @@
  *
  * Owns:    the leadership and its timer.
  * Thread:  the crew's.
- * See:     lib/client/leadership.h.
+ * See:     lib/client/leader_election.h.
  */
 #pragma once
 

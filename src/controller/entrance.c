@@ -8,7 +8,7 @@
 
 #include "controller/apiserver/access.h"
 #include "controller/settings.h"
-#include "lib/auth/bearer.h"
+#include "lib/auth/bearer_tokens.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -29,7 +29,7 @@ struct entrance {
     char *key;
     struct strbuf pem; /* of the certificate */
     struct tls *tls;
-    struct bearer *bearer;
+    struct bearer_tokens *bearer;
 };
 
 static char *
@@ -140,7 +140,11 @@ entrance_open(const struct controller_settings *settings,
     if (r == 0)
         r = tls_open(e->certificate, e->key, &e->tls, err);
     if (r == 0)
-        r = bearer_open(key, settings->cluster, &clock_system, &e->bearer, err);
+        r = bearer_tokens_open(key,
+                               settings->cluster,
+                               &clock_system,
+                               &e->bearer,
+                               err);
     if (r < 0) {
         entrance_free(e);
         return r;
@@ -154,7 +158,7 @@ entrance_free(struct entrance *e)
 {
     if (e == NULL)
         return;
-    bearer_free(e->bearer);
+    bearer_tokens_free(e->bearer);
     tls_free(e->tls);
     strbuf_fini(&e->pem);
     free(e->certificate);
@@ -168,12 +172,12 @@ entrance_rotate_tokens(const struct controller_settings *settings,
 {
     CLEANUP_FREE char *key = token_key(settings);
 
-    return bearer_rotate(key, err);
+    return bearer_tokens_rotate(key, err);
 }
 
 void
 entrance_access(const struct entrance *e,
-                struct notary *notary,
+                struct credential_backend *credential_backend,
                 struct access *ret_access)
 {
     memset(ret_access, 0, sizeof(*ret_access));
@@ -181,7 +185,7 @@ entrance_access(const struct entrance *e,
         return;
     *ret_access = (struct access){
         .bearer = e->bearer,
-        .notary = notary,
+        .credential_backend = credential_backend,
         .cluster = e->settings->cluster,
         .authority = e->pem.text,
         .lifetime_s = e->settings->token_lifetime_us / SECOND_US,

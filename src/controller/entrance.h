@@ -16,7 +16,7 @@ struct controller_settings;
 struct entrance;
 struct error;
 struct http_layer;
-struct notary;
+struct credential_backend;
 
 /* Life. A controller that listens to no TLS has none: NULL. */
 void entrance_free(struct entrance *entrance);
@@ -30,7 +30,7 @@ int entrance_rotate_tokens(const struct controller_settings *settings,
 
 /* Look: for the API server, borrowed. */
 void entrance_access(const struct entrance *entrance,
-                     struct notary *notary,
+                     struct credential_backend *credential_backend,
                      struct access *ret_access);
 void entrance_layer(const struct entrance *entrance,
                     struct http_layer *ret_layer);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/auth/notary.h"
+#include "lib/auth/credential_backend.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
@@ -18,7 +18,7 @@
 struct munge_check {
     struct loop *loop;
     struct workers *workers;
-    struct notary *notary;
+    struct credential_backend *credential_backend;
     atomic_bool *is_dead;
     struct timer *timer;
     bool is_stopped;
@@ -33,13 +33,13 @@ ask(void *arg)
     char *credential = NULL;
 
     m->error = (struct error){0};
-    m->result = notary_encode(m->notary,
-                              "",
-                              0,
-                              geteuid(),
-                              TTL_S,
-                              &credential,
-                              &m->error);
+    m->result = credential_backend_encode(m->credential_backend,
+                                          "",
+                                          0,
+                                          geteuid(),
+                                          TTL_S,
+                                          &credential,
+                                          &m->error);
     free(credential);
 }
 
@@ -70,14 +70,14 @@ begin(void *arg)
 struct munge_check *
 munge_check_new(struct loop *loop,
                 struct workers *workers,
-                struct notary *notary,
+                struct credential_backend *credential_backend,
                 atomic_bool *is_dead)
 {
     struct munge_check *m = xnew(struct munge_check);
 
     m->loop = loop;
     m->workers = workers;
-    m->notary = notary;
+    m->credential_backend = credential_backend;
     m->is_dead = is_dead;
     m->timer = timer_new(loop, begin, m);
     timer_start(m->timer, EVERY_MS);

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "lib/auth/auth_client.h"
-#include "lib/auth/notary.h"
-#include "lib/auth/secret.h"
+#include "lib/auth/credential_backend.h"
+#include "lib/auth/node_secret.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/macro.h"
@@ -30,7 +30,7 @@ struct ask {
 };
 
 static void
-done(const struct http_answer *answer, const struct error *err, void *context)
+done(const struct http_response *answer, const struct error *err, void *context)
 {
     struct ask *ask = context;
 
@@ -65,7 +65,7 @@ method_of(const char *name)
 }
 
 static void
-read_secret(const char *path, struct secret *ret_secret)
+read_secret(const char *path, struct node_secret *ret_secret)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct error err = {0};
@@ -75,7 +75,7 @@ read_secret(const char *path, struct secret *ret_secret)
         exit(2);
     }
     strbuf_truncate(&text, strcspn(text.text, "\n"));
-    if (secret_parse(text.text, ret_secret) < 0) {
+    if (node_secret_parse(text.text, ret_secret) < 0) {
         fprintf(stderr, "ask: '%s' holds no secret\n", path);
         exit(2);
     }
@@ -86,14 +86,14 @@ main(int argc, char **argv)
 {
     struct ask ask = {.status = 1};
     struct error err = {0};
-    struct secret secret;
+    struct node_secret secret;
     struct auth_client_settings auth = {
         .cluster = "test",
         .service_uid = 0,
     };
     struct http_client_settings settings = {.connections = 1};
     struct http_client *client = NULL;
-    struct http_question question = {.done = done, .arg = &ask};
+    struct http_client_request question = {.done = done, .arg = &ask};
     struct http_header header;
 
     if (argc < 7) {
@@ -118,7 +118,7 @@ main(int argc, char **argv)
         question.n_headers = 1;
     }
     ask.loop = loop_new();
-    auth.notary = notary_new_munge(argv[2]);
+    auth.credential_backend = credential_backend_new_munge(argv[2]);
     settings.login = http_login_new(ask.loop, NULL, &auth, HTTP_LOGIN_SESSION);
     if (http_client_new(ask.loop, argv[1], &settings, &client, &err) < 0) {
         fprintf(stderr, "ask: %s\n", err.text);
@@ -128,7 +128,7 @@ main(int argc, char **argv)
     loop_run(ask.loop);
     http_client_free(client);
     http_login_free(settings.login);
-    notary_free(auth.notary);
+    credential_backend_free(auth.credential_backend);
     loop_free(ask.loop);
     return ask.status;
 }

@@ -86,8 +86,8 @@ add_machine(struct tally *t, const struct json *line)
 {
     const struct json *cpus = json_get(line, "cpus");
     const char *name = json_get_text(line, "name");
-    CLEANUP_FREE struct cpu_seat *seats =
-        xnew_array(struct cpu_seat, json_count(cpus) + 1);
+    CLEANUP_FREE struct cpu_location *seats =
+        xnew_array(struct cpu_location, json_count(cpus) + 1);
     struct machine *m = &t->machines[t->n_machines];
 
     if (find_machine(t, name) != NULL || t->n_machines == MACHINES)
@@ -95,7 +95,7 @@ add_machine(struct tally *t, const struct json *line)
     for (uint32_t i = 0; i < json_count(cpus); i++) {
         const struct json *c = json_at(cpus, i);
 
-        seats[i] = (struct cpu_seat){
+        seats[i] = (struct cpu_location){
             .cpu = (uint16_t)placing_int(c, "cpu"),
             .unit = {[LEVEL_CORE] = (uint16_t)placing_int(c, "core"),
                      [LEVEL_UNCORE] = (uint16_t)placing_int(c, "uncore"),

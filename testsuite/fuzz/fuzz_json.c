@@ -6,8 +6,8 @@
 
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
+#include "lib/json/ascii_parser.h"
 #include "lib/json/json.h"
-#include "lib/json/quick.h"
 #include "testsuite/fuzz/fuzz.h"
 
 int
@@ -17,7 +17,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     struct json_notes notes;
     struct json *quick =
-        quick_parse(arena, (const char *)bytes, length, SIZE_MAX);
+        json_parse_ascii(arena, (const char *)bytes, length, SIZE_MAX);
     struct json *v =
         json_parse(arena, (const char *)bytes, length, &notes, NULL);
     struct json *again;

@@ -142,7 +142,7 @@ node_watch_node(const struct node_watch *s)
 void
 node_watch_retry_soon(struct node_watch *s, int64_t within_ms)
 {
-    informer_hurry(s->informer, within_ms);
+    informer_retry_now(s->informer, within_ms);
 }
 
 static void

@@ -10,7 +10,7 @@
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
-#include "lib/auth/secret.h"
+#include "lib/auth/node_secret.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -69,7 +69,7 @@ try_again(struct registration *r, const struct client_reply *reply)
 
 int
 registration_read_secret(const char *path,
-                         struct secret *ret_secret,
+                         struct node_secret *ret_secret,
                          struct error *err)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -83,7 +83,7 @@ registration_read_secret(const char *path,
         return r;
     while (text.length > 0 && text.text[text.length - 1] == '\n')
         strbuf_truncate(&text, text.length - 1);
-    if (secret_parse(text.text, ret_secret) < 0)
+    if (node_secret_parse(text.text, ret_secret) < 0)
         return error_set(err,
                          -EINVAL,
                          "'%s' does not hold a node secret; remove it and let "

@@ -25,7 +25,7 @@ struct clock;
 struct loop;
 struct node_facts;
 struct registration;
-struct secret;
+struct node_secret;
 
 /* Whether the node is proven by its secret, where there is one. */
 enum registration_mode { REGISTRATION_PROVEN, REGISTRATION_UNPROVEN };
@@ -64,5 +64,5 @@ void registration_update(struct registration *registration);
  */
 struct error;
 int registration_read_secret(const char *path,
-                             struct secret *ret_secret,
+                             struct node_secret *ret_secret,
                              struct error *err);

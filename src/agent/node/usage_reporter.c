@@ -34,8 +34,9 @@ struct usage_reporter {
     const struct pods *pods;
     int64_t interval_ms;
     struct timer *timer;
-    int64_t started_us;        /* real */
-    struct map *last_readings; /* by uid: what was read last, struct reading */
+    int64_t started_us; /* real */
+    struct map
+        *last_readings; /* by uid: what was read last, struct answer_reader */
     bool has_node;
     uint64_t node_cpu_us;
     int64_t node_at_us;

@@ -80,7 +80,9 @@ be_over(void *context)
 }
 
 static void
-on_posted(const struct http_answer *answer, const struct error *err, void *arg)
+on_posted(const struct http_response *answer,
+          const struct error *err,
+          void *arg)
 {
     struct playback *p = arg;
 
@@ -98,7 +100,7 @@ post(struct playback *p, const char *query, const void *bytes, size_t length)
 {
     CLEANUP_FREE char *target =
         xasprintf("/api/v1/nodes/%s/requests/%s%s", p->s.node, p->id, query);
-    struct http_question question = {
+    struct http_client_request question = {
         .method = HTTP_POST,
         .target = target,
         .content_type = "application/octet-stream",

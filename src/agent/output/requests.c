@@ -227,7 +227,7 @@ on_data(const void *bytes, size_t length, void *arg)
 }
 
 static void
-on_done(const struct http_answer *answer, const struct error *err, void *arg)
+on_done(const struct http_response *answer, const struct error *err, void *arg)
 {
     struct requests *r = arg;
 
@@ -242,7 +242,7 @@ static void
 open_stream(void *context)
 {
     struct requests *r = context;
-    struct http_question question = {
+    struct http_client_request question = {
         .method = HTTP_GET,
         .target = r->target,
         .data = on_data,

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct announcer;
+struct event_recorder;
 struct cgpool;
 struct cgroot;
 struct client;
@@ -34,10 +34,10 @@ struct agent_context {
     const char *boot_id;
     const struct topology *topology; /* of now; on the loop's thread alone */
     bool is_virtual;                 /* the topology was given */
-    struct announcer *announcer;
+    struct event_recorder *event_recorder;
 
-    /* The API has forgotten pods that run here: pods_resolve_forgotten says what
-     * becomes of them. NULL: they are ended.
+    /* The API has forgotten pods that run here: pods_resolve_forgotten says
+     * what becomes of them. NULL: they are ended.
      */
     void (*ask_if_forgotten)(void *context);
     void *ask_context;

@@ -24,7 +24,7 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
-#include "lib/client/announcer.h"
+#include "lib/client/event_recorder.h"
 #include "lib/loop/timer.h"
 #include "lib/loop/workers.h"
 
@@ -105,11 +105,11 @@ placement_watch_find_fault(const struct pod_run *s, const char **ret_words)
 
 static void
 announce(const struct pod_run *s,
-         enum announcement_kind kind,
+         enum recorded_event_kind kind,
          const char *reason,
          const char *words)
 {
-    if (kind == ANNOUNCE_WARNING)
+    if (kind == RECORD_WARNING)
         log_warning("pod '%s/%s': %s",
                     s->pod->meta->namespace,
                     s->pod->meta->name,
@@ -119,7 +119,11 @@ announce(const struct pod_run *s,
                  s->pod->meta->namespace,
                  s->pod->meta->name,
                  words);
-    announcer_say(s->s.agent->announcer, s->pod, kind, reason, words);
+    event_recorder_record(s->s.agent->event_recorder,
+                          s->pod,
+                          kind,
+                          reason,
+                          words);
 }
 
 /* Sets one of the two sentences; whether it is another than before. */
@@ -150,9 +154,9 @@ update_misplaced(struct pod_run *s,
     if (!set_sentence(&s->misplaced, &words))
         return false;
     if (s->misplaced != NULL)
-        announce(s, ANNOUNCE_WARNING, "Misplaced", s->misplaced);
+        announce(s, RECORD_WARNING, "Misplaced", s->misplaced);
     else if (was_wrong)
-        announce(s, ANNOUNCE_NORMAL, "Placed", "is where it was put again");
+        announce(s, RECORD_NORMAL, "Placed", "is where it was put again");
     return true;
 }
 
@@ -351,11 +355,11 @@ pod_run_recheck(struct pod_run *s)
     if (!set_sentence(&s->lost, &words))
         return;
     if (s->lost != NULL)
-        announce(s, ANNOUNCE_WARNING, "ResourcesLost", s->lost);
+        announce(s, RECORD_WARNING, "ResourcesLost", s->lost);
     else if (had_lost) {
         restore(s, a);
         announce(s,
-                 ANNOUNCE_NORMAL,
+                 RECORD_NORMAL,
                  "ResourcesBack",
                  "has all it was given again");
     }

@@ -20,8 +20,8 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
-#include "lib/client/announcer.h"
 #include "lib/client/client.h"
+#include "lib/client/event_recorder.h"
 #include "lib/loop/fdwatch.h"
 #include "lib/loop/timer.h"
 
@@ -197,11 +197,11 @@ pod_run_refuse(struct pod_run *s, const char *reason, const char *message)
                 s->pod->meta->namespace,
                 s->pod->meta->name,
                 message);
-    announcer_say(s->s.agent->announcer,
-                  s->pod,
-                  ANNOUNCE_WARNING,
-                  reason,
-                  message);
+    event_recorder_record(s->s.agent->event_recorder,
+                          s->pod,
+                          RECORD_WARNING,
+                          reason,
+                          message);
     pod_run_finish(s);
 }
 

@@ -16,7 +16,7 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
-#include "lib/client/announcer.h"
+#include "lib/client/event_recorder.h"
 #include "lib/loop/workers.h"
 
 struct pod_start {
@@ -48,11 +48,11 @@ pod_start_fail(struct pod_run *s, const char *words)
                 s->pod->meta->namespace,
                 s->pod->meta->name,
                 words);
-    announcer_say(s->s.agent->announcer,
-                  s->pod,
-                  ANNOUNCE_WARNING,
-                  "StartError",
-                  words);
+    event_recorder_record(s->s.agent->event_recorder,
+                          s->pod,
+                          RECORD_WARNING,
+                          "StartError",
+                          words);
     pod_start_note(s, words);
 }
 

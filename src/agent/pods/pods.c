@@ -19,7 +19,7 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
-#include "lib/client/announcer.h"
+#include "lib/client/event_recorder.h"
 #include "lib/client/informer.h"
 #include "lib/loop/timer.h"
 
@@ -212,11 +212,11 @@ announce_waiting(const struct pods *p,
                   err->text);
 
     log_info("pod '%s/%s' %s", pod->meta->namespace, pod->meta->name, text);
-    announcer_say(p->agent->announcer,
-                  pod,
-                  ANNOUNCE_NORMAL,
-                  "WaitingForCores",
-                  text);
+    event_recorder_record(p->agent->event_recorder,
+                          pod,
+                          RECORD_NORMAL,
+                          "WaitingForCores",
+                          text);
 }
 
 static void
@@ -633,7 +633,7 @@ pods_retry_soon(struct pods *p, int64_t within_ms)
     while (map_next(p->runs, &at, NULL, &run))
         pod_run_report_now(run);
     if (p->informer != NULL)
-        informer_hurry(p->informer, within_ms);
+        informer_retry_now(p->informer, within_ms);
 }
 
 void

@@ -18,7 +18,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/client/announcer.h"
+#include "lib/client/event_recorder.h"
 #include "lib/loop/fdwatch.h"
 #include "lib/loop/timer.h"
 
@@ -148,11 +148,11 @@ say_waiting(struct pod_run *s)
                 s->pod->meta->namespace,
                 s->pod->meta->name,
                 words);
-    announcer_say(s->s.agent->announcer,
-                  s->pod,
-                  ANNOUNCE_WARNING,
-                  REASON_START_BLOCKED,
-                  words);
+    event_recorder_record(s->s.agent->event_recorder,
+                          s->pod,
+                          RECORD_WARNING,
+                          REASON_START_BLOCKED,
+                          words);
     status_report_request(s, REPORT_WAITING);
 }
 

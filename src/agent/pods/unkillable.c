@@ -15,7 +15,7 @@
 #include "lib/base/fd.h"
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
-#include "lib/client/announcer.h"
+#include "lib/client/event_recorder.h"
 #include "lib/loop/timer.h"
 
 #define AGAIN_MS 500
@@ -37,11 +37,11 @@ announce(struct pod_run *s, unsigned n, pid_t one)
                       (long)one,
                       name.length > 0 ? name.text : "?");
     log_warning("pod '%s/%s': %s", meta->namespace, meta->name, words);
-    announcer_say(s->s.agent->announcer,
-                  s->pod,
-                  ANNOUNCE_WARNING,
-                  "Unkillable",
-                  words);
+    event_recorder_record(s->s.agent->event_recorder,
+                          s->pod,
+                          RECORD_WARNING,
+                          "Unkillable",
+                          words);
 }
 
 void

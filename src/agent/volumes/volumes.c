@@ -67,7 +67,7 @@ really_free(struct volumes *v)
 void
 volumes_hurry(struct volumes *v, int64_t within_ms)
 {
-    informer_hurry(v->informer, within_ms);
+    informer_retry_now(v->informer, within_ms);
 }
 
 void

@@ -11,7 +11,7 @@
 #include "cli/connect/client_settings.h"
 #include "cli/connect/getent.h"
 #include "lib/auth/auth_client.h"
-#include "lib/auth/notary.h"
+#include "lib/auth/credential_backend.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -29,7 +29,7 @@ struct connection {
     char *server;
     struct client_settings settings;
     struct loop *loop;
-    struct notary *notary; /* NULL of a local one */
+    struct credential_backend *credential_backend; /* NULL of a local one */
     uid_t service_uid;
     struct http_login *login;
     struct http_client *http;
@@ -129,8 +129,9 @@ log_in(struct connection *c, enum connection_use use, struct error *err)
     c->service_uid = settings.service_uid;
     if (settings.cluster == NULL)
         settings.cluster = "kiln";
-    c->notary = notary_new_munge(c->settings.munge_socket);
-    settings.notary = c->notary;
+    c->credential_backend =
+        credential_backend_new_munge(c->settings.munge_socket);
+    settings.credential_backend = c->credential_backend;
     c->login = http_login_new(c->loop,
                               NULL,
                               &settings,
@@ -149,7 +150,7 @@ connection_close(struct connection *c)
     client_free(c->client);
     http_client_free(c->http);
     http_login_free(c->login);
-    notary_free(c->notary);
+    credential_backend_free(c->credential_backend);
     loop_free(c->loop);
     client_settings_fini(&c->settings);
     free(c->server);
@@ -202,9 +203,12 @@ connection_unseal(struct connection *c,
     struct credential opened = {0};
     int r;
 
-    if (c->notary == NULL)
+    if (c->credential_backend == NULL)
         return error_set(err, -EREMOTEIO, "nothing is sealed on this socket");
-    r = notary_decode(c->notary, credential, &opened, err);
+    r = credential_backend_decode(c->credential_backend,
+                                  credential,
+                                  &opened,
+                                  err);
     if (r == 0 && opened.uid != c->service_uid)
         r = error_set(err,
                       -EKEYREJECTED,

@@ -156,7 +156,7 @@ has_name(char *names, const char *host)
 }
 
 static void
-add_from_file(const char *path, const char *host, struct http_places *places)
+add_from_file(const char *path, const char *host, struct http_endpoints *places)
 {
     FILE *file = fopen(path, "re");
     CLEANUP_FREE char *line = NULL;
@@ -171,14 +171,14 @@ add_from_file(const char *path, const char *host, struct http_places *places)
         line[strcspn(line, "#")] = '\0';
         address = strtok_r(line, BLANKS, &rest);
         if (address != NULL && has_name(rest, host))
-            (void)http_places_add(places, address);
+            (void)http_endpoints_add(places, address);
     }
     fclose(file);
 }
 
 /* "10.1.2.3        STREAM head", and the same of other types of socket. */
 static void
-add_from_answer(char *answer, struct http_places *places)
+add_from_answer(char *answer, struct http_endpoints *places)
 {
     char *rest = NULL;
 
@@ -189,14 +189,14 @@ add_from_answer(char *answer, struct http_places *places)
         const char *type = strtok_r(NULL, BLANKS, &words);
 
         if (address != NULL && type != NULL && strcmp(type, "STREAM") == 0)
-            (void)http_places_add(places, address);
+            (void)http_endpoints_add(places, address);
     }
 }
 
 int
 getent_find_host(const struct getent_files *files,
                  const char *host,
-                 struct http_places *places,
+                 struct http_endpoints *places,
                  struct error *err)
 {
     CLEANUP_STRBUF struct strbuf answer = STRBUF_INIT;
@@ -222,7 +222,9 @@ getent_find_host(const struct getent_files *files,
 }
 
 int
-getent_resolve(const char *host, struct http_places *places, struct error *err)
+getent_resolve(const char *host,
+               struct http_endpoints *places,
+               struct error *err)
 {
     return getent_find_host(&getent_system_files, host, places, err);
 }

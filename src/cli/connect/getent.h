@@ -13,7 +13,7 @@
 
 #include <sys/types.h>
 
-#include "lib/http/http_place.h"
+#include "lib/http/http_endpoint.h"
 
 struct error;
 
@@ -32,9 +32,10 @@ int getent_find_user(const struct getent_files *files,
                      uid_t *ret_uid);
 int getent_find_host(const struct getent_files *files,
                      const char *host,
-                     struct http_places *places,
+                     struct http_endpoints *places,
                      struct error *err);
 
 /* The same of the system's files, for http_client.h. */
-int
-getent_resolve(const char *host, struct http_places *places, struct error *err);
+int getent_resolve(const char *host,
+                   struct http_endpoints *places,
+                   struct error *err);

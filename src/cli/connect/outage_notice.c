@@ -25,7 +25,7 @@ look(void *arg)
 {
     struct outage_notice *o = arg;
 
-    if (!informer_is_cut_off(o->informer)) {
+    if (!informer_is_disconnected(o->informer)) {
         if (o->is_said)
             fprintf(stderr, "%s: the controller answers again\n", o->program);
         o->is_said = false;

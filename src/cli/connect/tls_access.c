@@ -26,7 +26,7 @@ struct inquiry {
 };
 
 static void
-answered(const struct http_answer *answer, const struct error *err, void *arg)
+answered(const struct http_response *answer, const struct error *err, void *arg)
 {
     struct inquiry *i = arg;
     const char *message;
@@ -65,7 +65,7 @@ ask(struct connection *c,
         .arena = arena,
         .err = err,
     };
-    const struct http_question question = {
+    const struct http_client_request question = {
         .method = method,
         .target = target,
         .done = answered,

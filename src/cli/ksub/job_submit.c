@@ -12,7 +12,7 @@
 #include "lib/base/error.h"
 #include "lib/base/random.h"
 #include "lib/client/client.h"
-#include "lib/client/errand.h"
+#include "lib/client/sync_call.h"
 #include "lib/json/json.h"
 
 #define FIRST_PAUSE_MS 100
@@ -21,10 +21,10 @@
 
 /* The controller may have taken the request although no answer came. */
 static bool
-leaves_in_doubt(const struct errand *errand, int r)
+leaves_in_doubt(const struct sync_call *sync_call, int r)
 {
-    if (errand->code != 0)
-        return errand->code == 502 || errand->code == 504;
+    if (sync_call->code != 0)
+        return sync_call->code == 502 || sync_call->code == 504;
     return r == -ECONNRESET || r == -EPIPE || r == -ETIMEDOUT
            || r == -ECONNABORTED;
 }
@@ -34,11 +34,11 @@ leaves_in_doubt(const struct errand *errand, int r)
  * controller may have the job already.
  */
 static bool
-is_worth_repeating(const struct errand *errand, int r, bool in_doubt)
+is_worth_repeating(const struct sync_call *sync_call, int r, bool in_doubt)
 {
-    return leaves_in_doubt(errand, r) || errand->code == 429
-           || errand->code == 503
-           || (errand->code == 0 && (in_doubt || r == -ECONNREFUSED));
+    return leaves_in_doubt(sync_call, r) || sync_call->code == 429
+           || sync_call->code == 503
+           || (sync_call->code == 0 && (in_doubt || r == -ECONNREFUSED));
 }
 
 /* Warns once, after a second. */
@@ -52,9 +52,9 @@ say_waiting(const struct error *err, int64_t left_ms)
 }
 
 static void
-print_warnings(const struct errand *errand)
+print_warnings(const struct sync_call *sync_call)
 {
-    for (char **w = errand->warnings; w != NULL && *w != NULL; w++)
+    for (char **w = sync_call->warnings; w != NULL && *w != NULL; w++)
         fprintf(stderr, "ksub: warning: %s\n", *w);
 }
 
@@ -62,7 +62,7 @@ print_warnings(const struct errand *errand)
 static int
 send_once(const struct job_submit *d,
           const char *key,
-          struct errand *errand,
+          struct sync_call *sync_call,
           struct error *err)
 {
     struct arena *arena = arena_new(0);
@@ -75,15 +75,15 @@ send_once(const struct job_submit *d,
                             : "fieldValidation=Strict",
         .submission_key = d->dry_run ? NULL : key,
     };
-    int r = errand_run(d->client, arena, &request, errand, err);
+    int r = sync_call_run(d->client, arena, &request, sync_call, err);
 
-    if (errand->code == 404)
+    if (sync_call->code == 404)
         return error_set(err,
                          r,
                          "there is no account '%s'; 'kctl get namespaces' "
                          "lists them",
                          d->namespace);
-    if (r == 0 && errand->object == NULL)
+    if (r == 0 && sync_call->object == NULL)
         r = error_set(err, -EPROTO, "the controller's answer holds no job");
     return r;
 }
@@ -113,18 +113,18 @@ job_submit_run(const struct job_submit *d,
 
     random_uuid(key);
     for (;;) {
-        CLEANUP_ERRAND struct errand errand = {0};
-        int r = send_once(d, key, &errand, err);
+        CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
+        int r = send_once(d, key, &sync_call, err);
 
         if (r == 0) {
-            print_warnings(&errand);
-            *ret_job = object_ref(errand.object);
+            print_warnings(&sync_call);
+            *ret_job = object_ref(sync_call.object);
             return 0;
         }
-        in_doubt = in_doubt || leaves_in_doubt(&errand, r);
-        if (!is_worth_repeating(&errand, r, in_doubt)
+        in_doubt = in_doubt || leaves_in_doubt(&sync_call, r);
+        if (!is_worth_repeating(&sync_call, r, in_doubt)
             || clock_monotonic_us(&clock_system) + pause_ms * 1000 > until)
-            return in_doubt && errand.code == 0 ? say_doubt(d, r, err) : r;
+            return in_doubt && sync_call.code == 0 ? say_doubt(d, r, err) : r;
         if (!is_said && clock_monotonic_us(&clock_system) > began + SAY_US) {
             is_said = true;
             say_waiting(err,

@@ -12,7 +12,7 @@
 #include "cli/outlook/stowage.h"
 #include "cli/outlook/survey.h"
 #include "cli/outlook/tenancy.h"
-#include "lib/allocator/silicon.h"
+#include "lib/allocator/topology_index.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -271,8 +271,8 @@ outlook_new(const struct pod_spec *spec,
 {
     CLEANUP(stowage_freep)
     struct stowage *stowage = stowage_new(survey->volumes, survey->n_volumes);
-    CLEANUP(silicon_shelf_freep)
-    struct silicon_shelf *shelf = silicon_shelf_new();
+    CLEANUP(topology_cache_freep)
+    struct topology_cache *topologies = topology_cache_new();
     CLEANUP(tenancy_freep) struct tenancy *last = NULL;
     CLEANUP_BID struct bid bid;
     unsigned n_nodes = survey->n_nodes, n_pods = survey->n_pods;
@@ -292,7 +292,7 @@ outlook_new(const struct pod_spec *spec,
     o->nodes = xnew_array(struct outlook_node, n_nodes + 1);
     for (unsigned i = 0; i < n_nodes; i++) {
         const struct node *node = node_of(survey->nodes[i]);
-        struct tenancy *tenancy = tenancy_new(node, &bid, shelf);
+        struct tenancy *tenancy = tenancy_new(node, &bid, topologies);
         struct look l = {
             .spec = spec,
             .node = node,
@@ -300,7 +300,7 @@ outlook_new(const struct pod_spec *spec,
             .result = &o->nodes[i],
         };
 
-        /* The shelf forgets a topology that nobody uses, and the next node
+        /* The topologies forgets a topology that nobody uses, and the next node
          * may have the same.
          */
         tenancy_free(last);

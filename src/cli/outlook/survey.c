@@ -13,7 +13,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
-#include "lib/client/errand.h"
+#include "lib/client/sync_call.h"
 #include "lib/json/json.h"
 
 #define PAGE 500
@@ -71,7 +71,7 @@ list(struct client *client,
 
     do {
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-        CLEANUP_ERRAND struct errand errand = {0};
+        CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
         const struct client_request request = {
             .verb = CLIENT_LIST,
             .kind = kind,
@@ -80,13 +80,13 @@ list(struct client *client,
             .limit = PAGE,
             .raw = true,
         };
-        int r = errand_run(client, NULL, &request, &errand, err);
+        int r = sync_call_run(client, NULL, &request, &sync_call, err);
         const struct json *page;
         const char *more;
 
         if (r < 0)
             return r;
-        page = json_parse(arena, errand.text, errand.length, NULL, NULL);
+        page = json_parse(arena, sync_call.text, sync_call.length, NULL, NULL);
         if (page == NULL)
             return error_set(err, -EPROTO, "the server's answer is no JSON");
         add_page(kind, json_get(page, "items"), objects, count);

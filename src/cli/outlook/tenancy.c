@@ -12,7 +12,7 @@
 #include "lib/allocator/holding.h"
 #include "lib/allocator/occupancy.h"
 #include "lib/allocator/shortfall.h"
-#include "lib/allocator/silicon.h"
+#include "lib/allocator/topology_index.h"
 #include "lib/api/node/node.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/pod/pod_sums.h"
@@ -30,7 +30,7 @@ struct tenant {     /* a pod on the node */
 struct tenancy {
     const struct node *node;
     const struct bid *bid;
-    struct silicon *silicon; /* NULL: it tells no topology */
+    struct topology_index *topology_index; /* NULL: it tells no topology */
     struct occupancy *occupancy;
     int64_t *has, *free; /* the bid's amounts: of the node, and left */
     int64_t free_scratch, free_pods;
@@ -53,7 +53,7 @@ tenancy_free(struct tenancy *t)
     }
     free(t->tenants);
     occupancy_free(t->occupancy);
-    silicon_unref(t->silicon);
+    topology_index_unref(t->topology_index);
     free(t->has);
     free(t->free);
     free(t);
@@ -78,8 +78,8 @@ read_holding(const struct tenancy *t, const struct allocation *a)
 {
     struct holding *holding = NULL;
 
-    if (a != NULL && t->silicon != NULL)
-        (void)holding_of_allocation(t->silicon, a, &holding, NULL);
+    if (a != NULL && t->topology_index != NULL)
+        (void)holding_of_allocation(t->topology_index, a, &holding, NULL);
     return holding;
 }
 
@@ -128,7 +128,7 @@ add_remnants(struct tenancy *t)
 struct tenancy *
 tenancy_new(const struct node *node,
             const struct bid *bid,
-            struct silicon_shelf *shelf)
+            struct topology_cache *topologies)
 {
     struct tenancy *t = xnew(struct tenancy);
     const char *pods = string_map_find(&node->status.allocatable, "pods");
@@ -143,8 +143,12 @@ tenancy_new(const struct node *node,
     t->free_scratch = node_scratch_bytes(node);
     t->free_pods = pods != NULL ? quantity_text_value(pods) : INT64_MAX;
     if (node->status.topology != NULL
-        && silicon_find(shelf, node->status.topology, &t->silicon, NULL) == 0)
-        t->occupancy = occupancy_new(t->silicon);
+        && topology_cache_find(topologies,
+                               node->status.topology,
+                               &t->topology_index,
+                               NULL)
+               == 0)
+        t->occupancy = occupancy_new(t->topology_index);
     add_remnants(t);
     return t;
 }
@@ -348,8 +352,8 @@ tenancy_can_hold(const struct tenancy *t, struct strbuf *words)
         strbuf_add_text(words, " needed");
         return false;
     }
-    if (t->silicon != NULL)
-        empty = occupancy_new(t->silicon);
+    if (t->topology_index != NULL)
+        empty = occupancy_new(t->topology_index);
     return is_allocated(t, empty, words);
 }
 

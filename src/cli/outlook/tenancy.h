@@ -17,7 +17,7 @@
 struct bid;
 struct node;
 struct pod;
-struct silicon_shelf;
+struct topology_cache;
 struct strbuf;
 struct tenancy;
 
@@ -25,7 +25,8 @@ struct tenancy;
 void tenancy_free(struct tenancy *t);
 struct tenancy *tenancy_new(const struct node *node,
                             const struct bid *bid,
-                            struct silicon_shelf *shelf) OWNED_BY(tenancy_free);
+                            struct topology_cache *topologies)
+    OWNED_BY(tenancy_free);
 DEFINE_CLEANUP(struct tenancy, tenancy_free)
 
 /* Change. A pod that ends at no time that anybody knows: 0. End next lets the

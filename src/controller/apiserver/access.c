@@ -6,8 +6,8 @@
 
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
-#include "lib/auth/bearer.h"
-#include "lib/auth/notary.h"
+#include "lib/auth/bearer_tokens.h"
+#include "lib/auth/credential_backend.h"
 #include "lib/auth/protocol.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
@@ -21,7 +21,7 @@
 /* A token on its way into a credential. */
 struct handout {
     struct request *q;
-    char token[BEARER_SIZE];
+    char token[BEARER_TOKEN_SIZE];
     int64_t ends_at_s;
     char *credential;
     struct error error;
@@ -83,13 +83,13 @@ wrap(void *arg)
 {
     struct handout *h = arg;
 
-    notary_encode(h->q->server->access.notary,
-                  h->token,
-                  strlen(h->token),
-                  h->q->caller->uid,
-                  PROTOCOL_TTL_S,
-                  &h->credential,
-                  &h->error);
+    credential_backend_encode(h->q->server->access.credential_backend,
+                              h->token,
+                              strlen(h->token),
+                              h->q->caller->uid,
+                              PROTOCOL_TTL_S,
+                              &h->credential,
+                              &h->error);
 }
 
 static void
@@ -141,19 +141,19 @@ serve_token(struct request *q)
 {
     const struct access *a = &q->server->access;
     struct handout *h;
-    char name[BEARER_NAME_SIZE];
+    char name[BEARER_TOKEN_NAME_SIZE];
 
     if (!may_have_token(q))
         return;
     h = xnew(struct handout);
     h->q = q;
-    bearer_issue(a->bearer,
-                 q->caller->uid,
-                 q->caller->gid,
-                 a->lifetime_s,
-                 h->token,
-                 &h->ends_at_s);
-    bearer_name(h->token, name);
+    bearer_tokens_issue(a->bearer,
+                        q->caller->uid,
+                        q->caller->gid,
+                        a->lifetime_s,
+                        h->token,
+                        &h->ends_at_s);
+    bearer_token_name(h->token, name);
     log_info("user '%s' was given a token, %s", q->caller->name, name);
     if (q->caller->proof == IDENTITY_LOCAL) {
         hand_out(h, "token", arena_strdup(q->arena, h->token));

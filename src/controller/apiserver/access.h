@@ -16,14 +16,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct bearer;
-struct notary;
+struct bearer_tokens;
+struct credential_backend;
 struct request;
 
 /* Of a controller that serves TLS; zero of one that does not. */
 struct access {
-    struct bearer *bearer;
-    struct notary *notary;
+    struct bearer_tokens *bearer;
+    struct credential_backend *credential_backend;
     const char *cluster;
     const char *authority; /* the certificate, in PEM */
     int64_t lifetime_s;

@@ -57,7 +57,7 @@ apiserver_new(const struct apiserver_settings *settings)
         settings->counts != NULL ? settings->counts : server->own_counts;
     server->http =
         http_server_new(server->loop, settings->limits, door_handle, server);
-    http_server_word_refusals(server->http, refusal_word);
+    http_server_set_refusal_text(server->http, refusal_word);
     seed(server);
     return server;
 }

@@ -289,7 +289,8 @@ start_stream(struct visit *v,
 static bool
 check_size(struct visit *v)
 {
-    /* A Job brings its script, and the rest of it is measured once it is read. */
+    /* A Job brings its script, and the rest of it is measured once it is read.
+     */
     bool brings_content = v->q->route.kind == &job_kind
                           && v->q->route.verb == VERB_CREATE
                           && !v->server->policy->is_conformance;
@@ -490,7 +491,7 @@ checked(struct auth_grant *grant TAKES, const struct error *err, void *arg)
 static void
 set_question(const struct visit *v,
              struct strbuf *sealed,
-             struct auth_question *ret_question)
+             struct auth_request *ret_question)
 {
     const struct http_peer *peer = http_request_peer(v->http);
     const char *name, *value;
@@ -565,7 +566,7 @@ door_handle(struct http_request *http, void *arg)
 {
     struct apiserver *server = arg;
     struct visit *v = xnew(struct visit);
-    struct auth_question question;
+    struct auth_request question;
     CLEANUP_STRBUF struct strbuf sealed = STRBUF_INIT;
     const char *path = http_request_path(http);
 

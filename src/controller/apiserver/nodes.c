@@ -20,7 +20,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
-#include "lib/auth/secret.h"
+#include "lib/auth/node_secret.h"
 #include "lib/base/arena.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
@@ -88,7 +88,7 @@ verb_enrol(struct request *q)
     const char *name = secret_name(q->arena, q->route.name);
     struct json *tree;
     struct store_txn *txn;
-    struct secret secret;
+    struct node_secret secret;
     struct digest verifier;
     char hex[DIGEST_HEX_SIZE];
 
@@ -114,12 +114,12 @@ verb_enrol(struct request *q)
         request_finish_durably(q);
         return;
     }
-    secret_issue(&secret);
-    secret_verifier(&secret, &verifier);
+    node_secret_issue(&secret);
+    node_secret_verifier(&secret, &verifier);
     digest_format(&verifier, hex);
     txn = store_begin(q->server->store);
     store_txn_put_secret(txn, name, hex);
-    secret_format(&secret, hex);
+    node_secret_format(&secret, hex);
     tree = json_object(q->arena);
     json_set_string(q->arena, tree, "kind", "NodeSecret");
     json_set_string(q->arena, tree, "apiVersion", "kiln.hpc/v1");

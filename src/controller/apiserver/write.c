@@ -138,7 +138,7 @@ make_object(struct request *q,
     write_set_defaults(q, tree);
     if (write_normalize(q, tree, old_tree, &err) < 0)
         log_error("%s", err.text);
-    return object_new_beside(kind_stored(q->route.kind),
+    return object_new_packed(kind_stored(q->route.kind),
                              stored_tree(q, tree),
                              store_txn_patterns(txn));
 }

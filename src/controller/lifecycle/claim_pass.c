@@ -20,8 +20,8 @@
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/map.h"
-#include "lib/client/announcer.h"
 #include "lib/client/client.h"
+#include "lib/client/event_recorder.h"
 #include "lib/json/json.h"
 
 #define PAUSE_MS 10000 /* between tries to make what could not be made */
@@ -36,11 +36,15 @@ struct pass {
 
 static void
 say(const struct pass *p,
-    enum announcement_kind kind,
+    enum recorded_event_kind kind,
     const char *reason,
     const char *message)
 {
-    announcer_say(p->vc->announcer, p->claim, kind, reason, message);
+    event_recorder_record(p->vc->event_recorder,
+                          p->claim,
+                          kind,
+                          reason,
+                          message);
 }
 
 /* --- writing it down ------------------------------------------------------ */
@@ -181,7 +185,7 @@ retract(const struct pass *p, const struct object *volume)
         return;
     }
     say(p,
-        ANNOUNCE_WARNING,
+        RECORD_WARNING,
         "ProvisioningFailed",
         v->status.message != NULL ? v->status.message
                                   : "the node could not make the volume");
@@ -257,7 +261,7 @@ provision(const struct pass *p)
     node = find_node(p);
     if (node == NULL || node_of(node)->status.scratch == NULL) {
         say(p,
-            ANNOUNCE_WARNING,
+            RECORD_WARNING,
             "ProvisioningFailed",
             node != NULL ? "the selected node has no scratch directory"
                          : "no node has enough free scratch");
@@ -300,7 +304,7 @@ say_waits(const struct pass *p)
 {
     if (meta_controller_of(p->claim->meta, &pod_kind) == NULL)
         say(p,
-            ANNOUNCE_STEP,
+            RECORD_STEP,
             "WaitForFirstConsumer",
             "waiting for first consumer to be created before binding");
 }
@@ -322,9 +326,9 @@ say_nothing_suits(const struct pass *p)
                          "available, and nobody makes any",
                          class);
     if (is_unknown)
-        say(p, ANNOUNCE_WARNING, "ProvisioningFailed", text);
+        say(p, RECORD_WARNING, "ProvisioningFailed", text);
     else
-        say(p, ANNOUNCE_NORMAL, "FailedBinding", text);
+        say(p, RECORD_NORMAL, "FailedBinding", text);
 }
 
 static void
@@ -353,7 +357,7 @@ static void
 say_mismatch(const struct pass *p)
 {
     say(p,
-        ANNOUNCE_WARNING,
+        RECORD_WARNING,
         "VolumeMismatch",
         "Cannot bind to requested volume: it is too small, or of another "
         "class or mode, or not available");
@@ -403,7 +407,7 @@ static void
 lose(const struct pass *p, const char *reason, const char *message)
 {
     if (p->c->status.phase == NULL || strcmp(p->c->status.phase, "Lost") != 0)
-        say(p, ANNOUNCE_WARNING, reason, message);
+        say(p, RECORD_WARNING, reason, message);
     set_phase(p, "Lost");
 }
 

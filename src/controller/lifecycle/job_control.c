@@ -20,7 +20,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
-#include "lib/client/announcer.h"
+#include "lib/client/event_recorder.h"
 #include "lib/loop/timer.h"
 
 #define PARALLEL_JOBS   256u
@@ -38,7 +38,7 @@ struct memory {
 struct job_control {
     struct stock *stock;
     struct clock *clock;
-    struct announcer *announcer;
+    struct event_recorder *event_recorder;
     struct workqueue *queue;
     struct job_pass_means means;
     struct map *memories; /* by job key */
@@ -407,11 +407,12 @@ job_control_new(struct loop *loop,
 
     c->stock = stock;
     c->clock = clock;
-    c->announcer = announcer_new(client, clock, "job-controller", NULL);
+    c->event_recorder =
+        event_recorder_new(client, clock, "job-controller", NULL);
     c->means = (struct job_pass_means){
         .client = client,
         .stock = stock,
-        .announcer = c->announcer,
+        .event_recorder = c->event_recorder,
         .refused = on_refused,
         .done = on_pass_done,
         .context = c,
@@ -433,7 +434,7 @@ job_control_free(struct job_control *c)
         return;
     timer_free(c->overdue);
     workqueue_free(c->queue);
-    announcer_free(c->announcer);
+    event_recorder_free(c->event_recorder);
     while (map_next(c->memories, &at, NULL, &m))
         free_memory(m);
     map_free(c->memories);

@@ -18,8 +18,8 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
-#include "lib/client/announcer.h"
 #include "lib/client/client.h"
+#include "lib/client/event_recorder.h"
 #include "lib/json/json.h"
 
 struct job_pass {
@@ -106,11 +106,11 @@ refuse_create(struct create *create, const struct client_reply *reply)
                 pass->job->meta->name,
                 err.text);
     message = xasprintf("Error creating: %.500s", err.text);
-    announcer_say(pass->means->announcer,
-                  pass->job,
-                  ANNOUNCE_WARNING,
-                  "FailedCreate",
-                  message);
+    event_recorder_record(pass->means->event_recorder,
+                          pass->job,
+                          RECORD_WARNING,
+                          "FailedCreate",
+                          message);
 }
 
 static void
@@ -123,11 +123,11 @@ on_created(const struct client_reply *reply, void *context)
     if (reply->code == 201 || reply->code == 200) {
         CLEANUP_FREE char *message = xasprintf("Created pod: %s", name);
 
-        announcer_say(pass->means->announcer,
-                      pass->job,
-                      ANNOUNCE_STEP,
-                      "SuccessfulCreate",
-                      message);
+        event_recorder_record(pass->means->event_recorder,
+                              pass->job,
+                              RECORD_STEP,
+                              "SuccessfulCreate",
+                              message);
     } else if (reply->code != 409 || !is_made_already(create, name)) {
         refuse_create(create, reply);
     }
@@ -194,11 +194,11 @@ on_deleted(const struct client_reply *reply, void *context)
         xasprintf("Deleted pod: %s", removal->pod_name);
 
     if (check_written(pass, reply) && reply->code != 404)
-        announcer_say(pass->means->announcer,
-                      pass->job,
-                      ANNOUNCE_STEP,
-                      "SuccessfulDelete",
-                      message);
+        event_recorder_record(pass->means->event_recorder,
+                              pass->job,
+                              RECORD_STEP,
+                              "SuccessfulDelete",
+                              message);
     end_removal(removal);
 }
 
@@ -344,11 +344,12 @@ on_written(const struct client_reply *reply, void *context)
     struct job_pass *pass = writing->pass;
 
     if (check_written(pass, reply) && writing->reason != NULL)
-        announcer_say(pass->means->announcer,
-                      pass->job,
-                      writing->is_warning ? ANNOUNCE_WARNING : ANNOUNCE_NORMAL,
-                      writing->reason,
-                      writing->message);
+        event_recorder_record(pass->means->event_recorder,
+                              pass->job,
+                              writing->is_warning ? RECORD_WARNING
+                                                  : RECORD_NORMAL,
+                              writing->reason,
+                              writing->message);
     free(writing->reason);
     free(writing->message);
     free(writing);

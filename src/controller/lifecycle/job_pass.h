@@ -14,7 +14,7 @@
 
 #include "lib/base/macro.h"
 
-struct announcer;
+struct event_recorder;
 struct arena;
 struct client;
 struct job_news;
@@ -30,7 +30,7 @@ struct stock;
 struct job_pass_means {
     struct client *client;
     struct stock *stock;
-    struct announcer *announcer;
+    struct event_recorder *event_recorder;
     void (*refused)(const struct object *job,
                     int64_t index,
                     int64_t attempt,

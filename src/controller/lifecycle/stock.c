@@ -6,7 +6,7 @@
 #include "lib/api/cluster/lease.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
-#include "lib/api/object/roll.h"
+#include "lib/api/object/object_map.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
@@ -34,7 +34,7 @@ struct stocked_kind { /* what an informer's callbacks are about */
 struct stock {
     struct client *client;
     struct stocked_kind kinds[N_STOCKED];
-    struct map *owned;   /* uid to a struct roll of its pods */
+    struct map *owned;   /* uid to a struct object_map of its pods */
     struct map *on_node; /* node name to the same */
     struct stock_listener listeners[MAX_LISTENERS];
     unsigned n_listeners;
@@ -80,7 +80,7 @@ free_index(struct map *index)
     void *inner;
 
     while (map_next(index, &at, NULL, &inner))
-        roll_free(inner);
+        object_map_free(inner);
     map_free(index);
 }
 
@@ -107,30 +107,30 @@ stock_listen(struct stock *s, const struct stock_listener *listener)
 static void
 index_remove(struct map *index, const char *value, const struct object *object)
 {
-    struct roll *inner = value ? map_find(index, value) : NULL;
+    struct object_map *inner = value ? map_find(index, value) : NULL;
 
     if (inner == NULL)
         return;
-    roll_remove(inner, object->meta->namespace, object->meta->name);
-    if (roll_count(inner) == 0) {
+    object_map_remove(inner, object->meta->namespace, object->meta->name);
+    if (object_map_count(inner) == 0) {
         map_remove(index, value);
-        roll_free(inner);
+        object_map_free(inner);
     }
 }
 
 static void
 index_add(struct map *index, const char *value, const struct object *object)
 {
-    struct roll *inner;
+    struct object_map *inner;
 
     if (value == NULL)
         return;
     inner = map_find(index, value);
     if (inner == NULL) {
-        inner = roll_new();
+        inner = object_map_new();
         map_put(index, value, inner);
     }
-    roll_put(inner, object);
+    object_map_put(inner, object);
 }
 
 static const char *
@@ -304,13 +304,13 @@ visit_index(const struct map *index,
             stock_visit_fn *visit,
             void *context)
 {
-    const struct roll *inner = map_find(index, value);
+    const struct object_map *inner = map_find(index, value);
     const struct object *object = NULL;
     size_t at = 0;
 
     if (inner == NULL)
         return;
-    while (roll_next(inner, &at, &object))
+    while (object_map_next(inner, &at, &object))
         visit(object, context);
 }
 

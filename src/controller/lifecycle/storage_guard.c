@@ -97,7 +97,7 @@ is_used(const struct storage_guard *g, const struct object *object)
         return persistent_volume_is_in_phase(persistent_volume_of(object),
                                              "Bound");
     object_key(object, key);
-    if (!claim_is_of_a_user(object) || !object_owner(object, &uid))
+    if (!claim_is_user_owned(object) || !object_owner(object, &uid))
         return map_find(g->users, key) != NULL;
     key_of_user(of_user, uid, key);
     return map_find(g->users, of_user) != NULL;

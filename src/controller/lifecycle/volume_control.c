@@ -18,8 +18,8 @@
 #include "lib/api/storage/persistent_volume_claim.h"
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
-#include "lib/client/announcer.h"
 #include "lib/client/client.h"
+#include "lib/client/event_recorder.h"
 
 #define PARALLEL 16u
 
@@ -217,10 +217,10 @@ volume_control_new(const struct volume_control_settings *settings)
     vc->unbound = map_new();
     vc->pauses = map_new();
     vc->queue = workqueue_new(settings->loop, PARALLEL, work, vc);
-    vc->announcer = announcer_new(settings->client,
-                                  settings->clock,
-                                  "persistentvolume-controller",
-                                  NULL);
+    vc->event_recorder = event_recorder_new(settings->client,
+                                            settings->clock,
+                                            "persistentvolume-controller",
+                                            NULL);
     stock_listen(settings->stock,
                  &(struct stock_listener){
                      .node_changed = on_node,
@@ -246,7 +246,7 @@ volume_control_free(struct volume_control *vc)
 
     if (vc == NULL)
         return;
-    announcer_free(vc->announcer);
+    event_recorder_free(vc->event_recorder);
     workqueue_free(vc->queue);
     while (map_next(vc->pauses, &at, NULL, &until))
         free(until);

@@ -13,8 +13,8 @@
 #include "lib/api/storage/persistent_volume.h"
 #include "lib/api/storage/persistent_volume_claim.h"
 #include "lib/base/arena.h"
-#include "lib/client/announcer.h"
 #include "lib/client/client.h"
+#include "lib/client/event_recorder.h"
 #include "lib/json/json.h"
 
 static void
@@ -86,12 +86,13 @@ reclaim(const struct volume_control *vc,
             != NULL
         || persistent_volume_is_in_phase(v, "Failed"))
         return; /* whoever made it; or it has been said */
-    announcer_say(vc->announcer,
-                  volume,
-                  ANNOUNCE_WARNING,
-                  "VolumeFailedDelete",
-                  "nobody here can empty the volume: empty it, then delete "
-                  "it, or remove its claimRef");
+    event_recorder_record(
+        vc->event_recorder,
+        volume,
+        RECORD_WARNING,
+        "VolumeFailedDelete",
+        "nobody here can empty the volume: empty it, then delete "
+        "it, or remove its claimRef");
     set_phase(chore,
               volume,
               "Failed",

@@ -11,7 +11,7 @@
 
 #include "controller/lifecycle/volume_control.h"
 
-struct announcer;
+struct event_recorder;
 struct arena;
 struct chore;
 struct json;
@@ -26,7 +26,7 @@ struct volume_control {
                                 can be had */
     struct map *pauses;      /* claims, by key, to when they may be tried
                                 again: int64_t of the monotonic clock */
-    struct announcer *announcer;
+    struct event_recorder *event_recorder;
 };
 
 /* A look at one; the calls go into the chore. */

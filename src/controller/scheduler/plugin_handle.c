@@ -66,7 +66,7 @@ bind_start(struct client *client,
                      a->cycle.pod,
                      a->node_name,
                      cycle_get(&a->cycle, CYCLE_GRANT),
-                     cycle_get(&a->cycle, CYCLE_SILICON),
+                     cycle_get(&a->cycle, CYCLE_TOPOLOGY_INDEX),
                      done,
                      done_context);
 }

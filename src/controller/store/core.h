@@ -27,7 +27,7 @@ struct lane;
 struct lookup;
 struct map;
 struct meter;
-struct patterns;
+struct dictionary_objects;
 struct quarantine;
 struct scrub;
 struct shelf;
@@ -56,7 +56,8 @@ struct store {
     struct blob_counts *blobs;
     struct map *secrets;
     struct quarantine *quarantine; /* rows that were not understood */
-    struct patterns *patterns;     /* what new objects are made beside */
+    struct dictionary_objects
+        *dictionaries; /* what new objects are made beside */
 
     struct lane *keeper;
     struct lane *reader;

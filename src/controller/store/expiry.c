@@ -54,7 +54,7 @@ last_state(struct store *s, const struct object *object, int64_t revision)
              json_make_object(arena, tree, "metadata"),
              "resourceVersion",
              json_stringf(arena, "%" PRId64, revision));
-    return object_new_beside(object->kind, tree, s->patterns);
+    return object_new_packed(object->kind, tree, s->dictionaries);
 }
 
 static void

@@ -18,10 +18,10 @@
 #include "controller/store/quarantine.h"
 #include "controller/store/restore.h"
 #include "controller/store/shelf.h"
+#include "lib/api/object/dictionary_objects.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
-#include "lib/api/object/patterns.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
@@ -330,12 +330,12 @@ hand_in(struct loader *l, const struct portion *p)
     pthread_mutex_unlock(&l->lock);
 }
 
-/* Each thread has patterns of its own; those of the opener will stay. */
-static struct patterns *
-borrow_patterns(struct loader *l)
+/* Each thread has dictionaries of its own; those of the opener will stay. */
+static struct dictionary_objects *
+borrow_dictionaries(struct loader *l)
 {
-    return pthread_equal(pthread_self(), l->opener) ? l->store->patterns
-                                                    : patterns_new();
+    return pthread_equal(pthread_self(), l->opener) ? l->store->dictionaries
+                                                    : dictionary_objects_new();
 }
 
 static void *
@@ -343,8 +343,8 @@ loader_main(void *arg)
 {
     struct loader *l = arg;
     struct portion *p = xnew(struct portion);
-    struct patterns *patterns = borrow_patterns(l);
-    struct restorer *restorer = restorer_new(patterns);
+    struct dictionary_objects *dictionaries = borrow_dictionaries(l);
+    struct restorer *restorer = restorer_new(dictionaries);
 
     strbuf_init(&p->text);
     while (take_portion(l, p)) {
@@ -355,8 +355,8 @@ loader_main(void *arg)
             place_all(l);
     }
     restorer_free(restorer);
-    if (patterns != l->store->patterns)
-        patterns_free(patterns);
+    if (dictionaries != l->store->dictionaries)
+        dictionary_objects_free(dictionaries);
     strbuf_fini(&p->text);
     free(p->deltas);
     free(p);

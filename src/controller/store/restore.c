@@ -16,33 +16,33 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/merge.h"
-#include "lib/json/mould.h"
+#include "lib/json/parse_template.h"
 
 /* Forms of rows: a handful of kinds, each before and after something happened
  * to its objects.
  */
 #define FORMS     16u
 #define FORM_MAX  16384u /* what is longer hardly comes twice */
-#define ALLOWANCE 64u    /* moulds that may be made and not used */
+#define ALLOWANCE 64u    /* templates that may be made and not used */
 
 struct form {
     const struct kind *kind;
-    struct mould *mould;
+    struct parse_template *template;
 };
 
 struct restorer {
-    struct patterns *patterns;
+    struct dictionary_objects *dictionaries;
     struct form forms[FORMS]; /* the last that was met first */
     size_t n_poured;
     size_t n_parsed;
 };
 
 struct restorer *
-restorer_new(struct patterns *patterns)
+restorer_new(struct dictionary_objects *dictionaries)
 {
     struct restorer *r = xnew(struct restorer);
 
-    r->patterns = patterns;
+    r->dictionaries = dictionaries;
     return r;
 }
 
@@ -52,7 +52,7 @@ restorer_free(struct restorer *r)
     if (r == NULL)
         return;
     for (unsigned i = 0; i < FORMS; i++)
-        mould_free(r->forms[i].mould);
+        parse_template_free(r->forms[i].template);
     free(r);
 }
 
@@ -73,7 +73,8 @@ pour(struct restorer *r, const struct kind *kind, const struct engine_row *row)
     for (unsigned i = 0; i < FORMS; i++) {
         if (r->forms[i].kind != kind)
             continue;
-        tree = mould_pour(r->forms[i].mould, row->body, row->length);
+        tree =
+            parse_template_apply(r->forms[i].template, row->body, row->length);
         if (tree != NULL) {
             move_first(r, i);
             r->n_poured++;
@@ -89,15 +90,15 @@ remember(struct restorer *r,
          const struct kind *kind,
          const struct engine_row *row)
 {
-    struct mould *mould;
+    struct parse_template *template;
 
     if (row->length > FORM_MAX || r->n_parsed++ > r->n_poured + ALLOWANCE)
         return;
-    mould = mould_new(row->body, row->length);
-    if (mould == NULL)
+    template = parse_template_new(row->body, row->length);
+    if (template == NULL)
         return;
-    mould_free(r->forms[FORMS - 1].mould);
-    r->forms[FORMS - 1] = (struct form){kind, mould};
+    parse_template_free(r->forms[FORMS - 1].template);
+    r->forms[FORMS - 1] = (struct form){kind, template};
     move_first(r, FORMS - 1);
 }
 
@@ -170,7 +171,7 @@ merge(struct restorer *restorer,
     r = record_normalize(kind->record, arena, tree, NULL, err);
     if (r < 0)
         return r;
-    *ret_object = object_new_beside(kind, tree, restorer->patterns);
+    *ret_object = object_new_packed(kind, tree, restorer->dictionaries);
     return 0;
 }
 
@@ -210,12 +211,12 @@ parse_whole(struct restorer *r,
     if (tree == NULL || check_whole(kind, row, arena, tree, &is_same, err) < 0)
         return -EUCLEAN;
     if (!is_same) {
-        *ret_object = object_new_beside(kind, tree, r->patterns);
+        *ret_object = object_new_packed(kind, tree, r->dictionaries);
         return 0;
     }
     remember(r, kind, row);
     *ret_object =
-        object_restore(kind, tree, row->body, row->length, r->patterns);
+        object_restore(kind, tree, row->body, row->length, r->dictionaries);
     return 0;
 }
 
@@ -231,7 +232,7 @@ take_whole(struct restorer *r,
     if (tree == NULL)
         return parse_whole(r, kind, row, ret_object, err);
     *ret_object =
-        object_restore(kind, tree, row->body, row->length, r->patterns);
+        object_restore(kind, tree, row->body, row->length, r->dictionaries);
     return 0;
 }
 

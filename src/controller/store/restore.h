@@ -3,7 +3,7 @@
  * that were kept beside it
  *
  * The one function that knows how. A restorer remembers the forms of the rows
- * it has seen (lib/json/mould.h), so that most are not parsed.
+ * it has seen (lib/json/template.h), so that most are not parsed.
  *
  * Thread:  a restorer is one thread's.
  */
@@ -15,12 +15,12 @@ struct engine_row;
 struct error;
 struct kind;
 struct object;
-struct patterns;
+struct dictionary_objects;
 struct restorer;
 
-/* Life. The patterns are borrowed, or NULL. */
+/* Life. The dictionaries are borrowed, or NULL. */
 void restorer_free(struct restorer *r);
-struct restorer *restorer_new(struct patterns *patterns)
+struct restorer *restorer_new(struct dictionary_objects *dictionaries)
     OWNED_BY(restorer_free);
 DEFINE_CLEANUP(struct restorer, restorer_free)
 

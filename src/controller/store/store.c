@@ -24,9 +24,9 @@
 #include "controller/store/watchers.h"
 #include "controller/store/writer.h"
 #include "lib/api/job/job.h"
+#include "lib/api/object/dictionary_objects.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
-#include "lib/api/object/patterns.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -119,7 +119,7 @@ make_empty(const struct store_settings *settings)
     s->blobs = blob_counts_new();
     s->secrets = map_new();
     s->quarantine = quarantine_new();
-    s->patterns = patterns_new();
+    s->dictionaries = dictionary_objects_new();
     s->gathering = batch_new();
     s->gathering_events = batch_new();
     s->refused = batch_new();
@@ -307,7 +307,7 @@ free_all(struct store *s)
     blob_counts_free(s->blobs);
     free_secrets(s->secrets);
     quarantine_free(s->quarantine);
-    patterns_free(s->patterns);
+    dictionary_objects_free(s->dictionaries);
     space_close(s->space);
     statedir_close(s->directory);
     free(s);

@@ -31,7 +31,7 @@ struct kind;
 struct loop;
 struct metric_registry;
 struct object;
-struct patterns;
+struct dictionary_objects;
 struct store;
 struct store_txn;
 struct store_watch;
@@ -69,11 +69,11 @@ struct store_settings {
 };
 
 /* Life. Open: -EBUSY when another process holds the directory (it is named),
- * -EUCLEAN when the database fails SQLite's own check (a row that cannot be read
- * is kept aside instead, see below), -ENOTSUP for a schema of a later version or
- * a network file system, -ENOENT when there is no store and must_exist. Close
- * waits for the last commit and tells those who wait for it, so it comes before
- * they are freed; watches end with it.
+ * -EUCLEAN when the database fails SQLite's own check (a row that cannot be
+ * read is kept aside instead, see below), -ENOTSUP for a schema of a later
+ * version or a network file system, -ENOENT when there is no store and
+ * must_exist. Close waits for the last commit and tells those who wait for it,
+ * so it comes before they are freed; watches end with it.
  */
 int store_open(const struct store_settings *settings,
                struct store **ret_store,
@@ -156,22 +156,23 @@ int store_drop_damaged(const char *directory,
                        struct error *err);
 
 /* Change. A transaction's changes get consecutive revisions and are published
- * together. Begin, then for each change ask for the revision that it will
- * have, make the object with it, and put it. `delta`: the change as a JSON
- * merge patch against the object's pending state, kept instead of the whole
- * body when it is much smaller; merged and normalized it must make exactly the
- * object; NULL: the whole. Putting the wrong revision is a bug and aborts.
- * Objects are best made beside the patterns (lib/api/object/patterns.h), which makes
- * them small. Rollback forgets all of it, revisions included.
- * Commit: done (or NULL) runs once, on the loop, when the outcome is known: 0,
- * it is durable and published; -ENOSPC, it was refused and nothing of it is
- * there; -EIO, the store has failed or closes and nobody knows. One transaction at a time, and within one turn
- * of the loop. What is put as KIND_VOLATILE is durable when it is made and
- * when it is removed, not when it changes; KIND_TRANSIENT is best effort.
+ * together. Begin, then for each change ask for the revision that it will have,
+ * make the object with it, and put it. `delta`: the change as a JSON merge
+ * patch against the object's pending state, kept instead of the whole body when
+ * it is much smaller; merged and normalized it must make exactly the object;
+ * NULL: the whole. Putting the wrong revision is a bug and aborts. Objects are
+ * best made beside the dictionaries (lib/api/object/dictionaries.h), which
+ * makes them small. Rollback forgets all of it, revisions included. Commit:
+ * done (or NULL) runs once, on the loop, when the outcome is known: 0, it is
+ * durable and published; -ENOSPC, it was refused and nothing of it is there;
+ * -EIO, the store has failed or closes and nobody knows. One transaction at a
+ * time, and within one turn of the loop. What is put as KIND_VOLATILE is
+ * durable when it is made and when it is removed, not when it changes;
+ * KIND_TRANSIENT is best effort.
  */
 struct store_txn *store_begin(struct store *store);
 int64_t store_txn_revision(struct store_txn *txn);
-struct patterns *store_txn_patterns(struct store_txn *txn);
+struct dictionary_objects *store_txn_patterns(struct store_txn *txn);
 int64_t store_txn_job_id(struct store_txn *txn); /* a new one; never again */
 
 /* No revision or id up to these is issued any more. */

@@ -64,10 +64,10 @@ store_txn_revision(struct store_txn *txn)
     return txn->store->pending.revision + 1;
 }
 
-struct patterns *
+struct dictionary_objects *
 store_txn_patterns(struct store_txn *txn)
 {
-    return txn->store->patterns;
+    return txn->store->dictionaries;
 }
 
 int64_t

@@ -6,14 +6,14 @@
 #include "lib/allocator/kubelet_grant.h"
 #include "lib/allocator/numa_search.h"
 #include "lib/allocator/occupancy.h"
-#include "lib/allocator/silicon.h"
+#include "lib/allocator/topology_index.h"
 #include "lib/base/alloc.h"
 
 /* PUs that go out of the shared pool, withheld ones too: exact where all cores
  * are alike, otherwise the least that it can be.
  */
 static unsigned
-taken_pus(const struct silicon *s, const struct demand *d)
+taken_pus(const struct topology_index *s, const struct demand *d)
 {
     unsigned threads = d->threads_per_core;
 
@@ -31,7 +31,7 @@ total_usable(const struct occupancy *o, const struct demand *d)
 {
     unsigned usable = 0;
 
-    for (unsigned i = 0; i < o->silicon->n_numa; i++)
+    for (unsigned i = 0; i < o->topology_index->n_numa; i++)
         usable += numa_search_usable(o, i, d->threads_per_core);
     return usable;
 }
@@ -51,7 +51,7 @@ leaves_shared_pool(const struct occupancy *o, unsigned taken)
 static enum allocator_answer
 check_totals(const struct occupancy *o, const struct demand *d)
 {
-    const struct silicon *s = o->silicon;
+    const struct topology_index *s = o->topology_index;
 
     if (d->pus > s->n_pus || d->memory_bytes > (int64_t)s->memory_bytes)
         return ALLOCATOR_TOO_SMALL;
@@ -97,7 +97,7 @@ static enum allocator_answer
 settle_on_all(struct numa_search *s, struct allocator_choice *ret_choice)
 {
     struct allocator_choice all = {.distance = 20};
-    unsigned n = s->o->silicon->n_numa;
+    unsigned n = s->o->topology_index->n_numa;
 
     if (s->d->cores_per_package > 0
         && !numa_search_has_cores(s->o, s->d, UINT64_MAX))
@@ -128,13 +128,14 @@ search_widths(struct numa_search *s, unsigned first, unsigned last)
  * 0: it never fits.
  */
 static unsigned
-empty_width(struct silicon *silicon, const struct demand *d)
+empty_width(struct topology_index *topology_index, const struct demand *d)
 {
-    CLEANUP(occupancy_freep) struct occupancy *empty = occupancy_new(silicon);
+    CLEANUP(occupancy_freep)
+    struct occupancy *empty = occupancy_new(topology_index);
     struct numa_search s;
 
     numa_search_init(&s, empty, d);
-    return search_widths(&s, 1, silicon->n_numa) ? s.width : 0;
+    return search_widths(&s, 1, topology_index->n_numa) ? s.width : 0;
 }
 
 static enum allocator_answer
@@ -143,7 +144,7 @@ choose_restricted(struct numa_search *s, struct allocator_choice *ret_choice)
     unsigned width;
 
     if (!numa_search_run(s, 1)) {
-        width = empty_width(s->o->silicon, s->d);
+        width = empty_width(s->o->topology_index, s->d);
         if (width == 0)
             return ALLOCATOR_TOO_SMALL;
         if (width == 1 || !numa_search_run(s, width))
@@ -155,7 +156,7 @@ choose_restricted(struct numa_search *s, struct allocator_choice *ret_choice)
 
 /* Without a search, for many nodes are asked in vain. */
 static bool
-fits_one_empty(struct silicon *s, const struct demand *d)
+fits_one_empty(struct topology_index *s, const struct demand *d)
 {
     if (d->n_devices > 0 || d->n_hugepages > 0 || d->cores_per_package > 0)
         return empty_width(s, d) == 1;
@@ -170,8 +171,9 @@ static enum allocator_answer
 choose_single(struct numa_search *s, struct allocator_choice *ret_choice)
 {
     if (!numa_search_run(s, 1))
-        return fits_one_empty(s->o->silicon, s->d) ? ALLOCATOR_NOT_ALIGNED
-                                                   : ALLOCATOR_TOO_SMALL;
+        return fits_one_empty(s->o->topology_index, s->d)
+                   ? ALLOCATOR_NOT_ALIGNED
+                   : ALLOCATOR_TOO_SMALL;
     settle(s, ret_choice);
     return ALLOCATOR_FITS;
 }
@@ -192,9 +194,9 @@ choose_by_kubelet(const struct occupancy *o,
         return ALLOCATOR_NO_CORES;
     *ret_choice = (struct allocator_choice){.distance = 10};
     bitset_foreach(core, &g->cores) ret_choice->numa |=
-        UINT64_C(1) << o->silicon->cores[core].numa;
+        UINT64_C(1) << o->topology_index->cores[core].numa;
     ret_choice->numa |= g->memory_nodes;
-    for (unsigned i = 0; i < o->silicon->n_numa; i++)
+    for (unsigned i = 0; i < o->topology_index->n_numa; i++)
         if ((ret_choice->numa >> i & 1) != 0) {
             ret_choice->width++;
             ret_choice->left_pus += o->numa[i].free_pus;
@@ -216,7 +218,7 @@ choose_here(const struct occupancy *o,
     if (d->numa_policy == NUMA_RESTRICTED)
         return choose_restricted(&s, ret_choice);
     if (d->is_whole_node || d->distribution != DISTRIBUTION_PACK
-        || !search_widths(&s, 1, o->silicon->n_numa))
+        || !search_widths(&s, 1, o->topology_index->n_numa))
         return settle_on_all(&s, ret_choice);
     settle(&s, ret_choice);
     return ALLOCATOR_FITS;
@@ -235,7 +237,7 @@ choose(const struct occupancy *o,
         return choose_by_kubelet(o, d, ret_choice);
     answer = choose_here(o, d, ret_choice);
     if (answer == ALLOCATOR_FITS && o->n_shared > 0 && d->is_exclusive
-        && !o->silicon->is_uniform
+        && !o->topology_index->is_uniform
         && !leaves_shared_pool(o, grant_taken_pus(o, d, ret_choice->numa)))
         return ALLOCATOR_NO_CORES;
     return answer;
@@ -245,9 +247,9 @@ choose(const struct occupancy *o,
  * choose_restricted have seen that it would when they cannot align it.
  */
 static bool
-could_ever_fit(struct silicon *s, const struct demand *d)
+could_ever_fit(struct topology_index *s, const struct demand *d)
 {
-    return capacity_holds(s, d)
+    return capacity_fits(s, d)
            && (d->numa_policy != NUMA_SINGLE || fits_one_empty(s, d));
 }
 
@@ -259,8 +261,10 @@ allocator_choose(const struct occupancy *o,
     enum allocator_answer answer = choose(o, d, ret_choice);
 
     if (answer == ALLOCATOR_FITS || allocator_answer_lasts(answer)
-        || answer == ALLOCATOR_NOT_ALIGNED || could_ever_fit(o->silicon, d))
+        || answer == ALLOCATOR_NOT_ALIGNED
+        || could_ever_fit(o->topology_index, d))
         return answer;
-    return capacity_has_devices(o->silicon, d) ? ALLOCATOR_TOO_SMALL
-                                               : ALLOCATOR_NO_SUCH_DEVICES;
+    return capacity_has_devices(o->topology_index, d)
+               ? ALLOCATOR_TOO_SMALL
+               : ALLOCATOR_NO_SUCH_DEVICES;
 }

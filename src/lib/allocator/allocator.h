@@ -6,8 +6,9 @@
  * fewest NUMA nodes that hold the demand are taken, the closest of these, of
  * single ones one where it need not be split over more L3 groups than it must,
  * and of equal ones those that it fills best, so that the largest hole of the
- * node survives. Within them whole L3 groups are filled before others are begun,
- * and cores are of one kind where one kind has enough: the fastest that has.
+ * node survives. Within them whole L3 groups are filled before others are
+ * begun, and cores are of one kind where one kind has enough: the fastest that
+ * has.
  *
  * NUMA policies: none and best-effort take what there is, the best first;
  * restricted insists on as few NUMA nodes as the demand would need on an empty
@@ -18,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/allocator/silicon.h"
+#include "lib/allocator/topology_index.h"
 #include "lib/base/bitset.h"
 #include "lib/base/macro.h"
 
@@ -72,7 +73,8 @@ struct grant {
     struct bitset devices;
     uint64_t memory_nodes;
     int64_t memory[64];
-    int64_t huge[SILICON_MAX_PAGES][64]; /* by the silicon's page sizes */
+    int64_t huge[TOPOLOGY_INDEX_MAX_PAGES]
+                [64]; /* by the topology_index's page sizes */
     int64_t shared_milli;
     bool is_shared;
 };
@@ -88,9 +90,9 @@ unsigned grant_taken_pus(const struct occupancy *o,
                          uint64_t numa);
 
 struct holding *grant_holding(const struct grant *grant,
-                              const struct silicon *silicon);
+                              const struct topology_index *topology_index);
 
 /* As Binding.allocation carries it. */
 struct json *grant_encode(const struct grant *grant,
-                          const struct silicon *silicon,
+                          const struct topology_index *topology_index,
                           struct arena *arena);

@@ -2,10 +2,12 @@
 #include "lib/allocator/capacity.h"
 
 #include "lib/allocator/demand.h"
-#include "lib/allocator/silicon.h"
+#include "lib/allocator/topology_index.h"
 
 static unsigned
-threads_of(const struct silicon *s, unsigned core, const struct demand *d)
+threads_of(const struct topology_index *s,
+           unsigned core,
+           const struct demand *d)
 {
     unsigned n = s->cores[core].n_pus;
 
@@ -15,7 +17,9 @@ threads_of(const struct silicon *s, unsigned core, const struct demand *d)
 }
 
 unsigned
-capacity_usable(const struct silicon *s, unsigned numa, const struct demand *d)
+capacity_usable(const struct topology_index *s,
+                unsigned numa,
+                const struct demand *d)
 {
     unsigned sum = 0;
 
@@ -33,7 +37,7 @@ capacity_usable(const struct silicon *s, unsigned numa, const struct demand *d)
 
 /* So many cores of the package, those with most threads. */
 static unsigned
-usable_of_package(const struct silicon *s,
+usable_of_package(const struct topology_index *s,
                   unsigned package,
                   const struct demand *d)
 {
@@ -50,7 +54,7 @@ usable_of_package(const struct silicon *s,
 }
 
 static bool
-has_cores(const struct silicon *s, const struct demand *d)
+has_cores(const struct topology_index *s, const struct demand *d)
 {
     unsigned sum = 0;
 
@@ -66,14 +70,17 @@ has_cores(const struct silicon *s, const struct demand *d)
 }
 
 bool
-capacity_has_devices(const struct silicon *s, const struct demand *d)
+capacity_has_devices(const struct topology_index *s, const struct demand *d)
 {
     for (unsigned i = 0; i < d->n_devices; i++) {
         const struct demand_device *wanted = &d->devices[i];
         unsigned count = 0;
 
         for (unsigned k = 0; k < s->topology->n_devices; k++)
-            count += silicon_device_is(s, k, wanted->type, wanted->model);
+            count += topology_index_device_matches(s,
+                                                   k,
+                                                   wanted->type,
+                                                   wanted->model);
         if (count < wanted->count)
             return false;
     }
@@ -81,12 +88,13 @@ capacity_has_devices(const struct silicon *s, const struct demand *d)
 }
 
 static bool
-has_hugepages(const struct silicon *s, const struct demand_hugepages *wanted)
+has_hugepages(const struct topology_index *s,
+              const struct demand_hugepages *wanted)
 {
-    unsigned page = silicon_find_page(s, wanted->page_bytes);
+    unsigned page = topology_index_find_page(s, wanted->page_bytes);
     int64_t bytes = 0;
 
-    if (page == SILICON_MAX_PAGES)
+    if (page == TOPOLOGY_INDEX_MAX_PAGES)
         return false;
     for (unsigned i = 0; i < s->n_numa; i++)
         bytes += s->numa[i].huge_bytes[page];
@@ -94,7 +102,7 @@ has_hugepages(const struct silicon *s, const struct demand_hugepages *wanted)
 }
 
 bool
-capacity_holds(const struct silicon *s, const struct demand *d)
+capacity_fits(const struct topology_index *s, const struct demand *d)
 {
     if (d->memory_bytes > (int64_t)s->memory_bytes || !has_cores(s, d)
         || !capacity_has_devices(s, d))

@@ -8,15 +8,16 @@
 #include <stdbool.h>
 
 struct demand;
-struct silicon;
+struct topology_index;
 
 /* CPUs that the demand could use of one NUMA node, by place. */
-unsigned capacity_usable(const struct silicon *s,
+unsigned capacity_usable(const struct topology_index *s,
                          unsigned numa,
                          const struct demand *demand);
 
 /* Whether the whole machine has all that it asks for, wherever it is; and
  * whether it has the devices.
  */
-bool capacity_holds(const struct silicon *s, const struct demand *demand);
-bool capacity_has_devices(const struct silicon *s, const struct demand *demand);
+bool capacity_fits(const struct topology_index *s, const struct demand *demand);
+bool capacity_has_devices(const struct topology_index *s,
+                          const struct demand *demand);

@@ -6,7 +6,7 @@
 #include "lib/allocator/demand.h"
 #include "lib/allocator/kubelet_grant.h"
 #include "lib/allocator/occupancy.h"
-#include "lib/allocator/silicon.h"
+#include "lib/allocator/topology_index.h"
 #include "lib/base/alloc.h"
 
 /* The cores still to be had while a grant is made. */
@@ -32,7 +32,7 @@ in_set(uint64_t set, unsigned numa)
 static void
 take_core(struct pick *p, unsigned core)
 {
-    const struct silicon *s = p->o->silicon;
+    const struct topology_index *s = p->o->topology_index;
     unsigned threads = p->d->threads_per_core, used = 0;
 
     bitset_remove(&p->free, core);
@@ -56,7 +56,7 @@ take_core(struct pick *p, unsigned core)
 static unsigned
 core_yield(const struct pick *p, unsigned core)
 {
-    unsigned n = p->o->silicon->cores[core].n_pus;
+    unsigned n = p->o->topology_index->cores[core].n_pus;
     unsigned threads = p->d->threads_per_core;
 
     return threads > 0 && threads < n ? threads : n;
@@ -66,7 +66,8 @@ core_yield(const struct pick *p, unsigned core)
 static unsigned
 group_left(const struct pick *p, unsigned group)
 {
-    unsigned left = p->package_left[p->o->silicon->groups[group].package];
+    unsigned left =
+        p->package_left[p->o->topology_index->groups[group].package];
 
     return left < p->group_free[group] ? left : p->group_free[group];
 }
@@ -74,7 +75,7 @@ group_left(const struct pick *p, unsigned group)
 static unsigned
 group_yield(const struct pick *p, unsigned group)
 {
-    const struct silicon *s = p->o->silicon;
+    const struct topology_index *s = p->o->topology_index;
     unsigned threads = p->d->threads_per_core, sum = 0, left;
 
     if (threads == 1)
@@ -102,7 +103,7 @@ group_yield(const struct pick *p, unsigned group)
 static unsigned
 best_group(const struct pick *p, unsigned numa, unsigned wanted)
 {
-    const struct silicon_numa *n = &p->o->silicon->numa[numa];
+    const struct topology_index_numa *n = &p->o->topology_index->numa[numa];
     unsigned best = UINT16_MAX, best_yield = 0;
 
     for (unsigned i = 0; i < n->n_groups; i++) {
@@ -128,7 +129,7 @@ best_group(const struct pick *p, unsigned numa, unsigned wanted)
 static unsigned
 next_core(const struct pick *p, unsigned group, unsigned wanted)
 {
-    const struct silicon *s = p->o->silicon;
+    const struct topology_index *s = p->o->topology_index;
     unsigned best = BITSET_BITS;
 
     bitset_foreach(core, &s->groups[group].cores)
@@ -169,7 +170,7 @@ take_packed(struct pick *p, unsigned numa, unsigned pus)
 static bool
 take_one(struct pick *p, unsigned numa)
 {
-    const struct silicon_numa *n = &p->o->silicon->numa[numa];
+    const struct topology_index_numa *n = &p->o->topology_index->numa[numa];
     unsigned best = UINT16_MAX;
 
     for (unsigned i = 0; i < n->n_groups; i++) {
@@ -195,7 +196,8 @@ take_in_turn(struct pick *p, uint64_t set)
 
     while (p->wanted > 0 && any) {
         any = false;
-        for (unsigned i = 0; i < p->o->silicon->n_numa && p->wanted > 0; i++)
+        for (unsigned i = 0; i < p->o->topology_index->n_numa && p->wanted > 0;
+             i++)
             if (in_set(set, i) && take_one(p, i))
                 any = true;
     }
@@ -204,7 +206,7 @@ take_in_turn(struct pick *p, uint64_t set)
 static unsigned
 numa_yield(const struct pick *p, unsigned numa)
 {
-    const struct silicon_numa *n = &p->o->silicon->numa[numa];
+    const struct topology_index_numa *n = &p->o->topology_index->numa[numa];
     unsigned sum = 0;
 
     for (unsigned i = 0; i < n->n_groups; i++)
@@ -221,7 +223,7 @@ take_in_order(struct pick *p, uint64_t set)
     while (p->wanted > 0 && set != 0) {
         unsigned next = 64, least = 0;
 
-        for (unsigned i = 0; i < p->o->silicon->n_numa; i++) {
+        for (unsigned i = 0; i < p->o->topology_index->n_numa; i++) {
             unsigned yield = in_set(set, i) ? numa_yield(p, i) : 0;
 
             if (in_set(set, i) && (next == 64 || yield < least)) {
@@ -248,7 +250,7 @@ take(struct pick *p, uint64_t set)
 static void
 offer(struct pick *p, const struct bitset *cores)
 {
-    const struct silicon *s = p->o->silicon;
+    const struct topology_index *s = p->o->topology_index;
 
     p->free = p->o->core_set;
     bitset_and(&p->free, cores);
@@ -273,7 +275,7 @@ set_yield(const struct pick *p, uint64_t set)
 static void
 take_by_kind(struct pick *p, uint64_t set)
 {
-    const struct silicon *s = p->o->silicon;
+    const struct topology_index *s = p->o->topology_index;
     bool has_enough = false;
 
     set &= UINT64_MAX >> (64 - s->n_numa);
@@ -295,7 +297,7 @@ take_by_kind(struct pick *p, uint64_t set)
 static void
 take_largest(struct pick *p, uint64_t set)
 {
-    const struct silicon *s = p->o->silicon;
+    const struct topology_index *s = p->o->topology_index;
 
     for (unsigned yield = s->max_threads; yield > 0; yield--)
         for (unsigned core = 0; core < s->n_cores && p->wanted > 0; core++)
@@ -315,8 +317,8 @@ begin_pick(struct pick *p)
     p->grant->cores = p->grant->cpus = p->grant->withheld = (struct bitset){0};
     memcpy(p->group_free,
            o->group_free,
-           o->silicon->n_groups * sizeof(*p->group_free));
-    for (unsigned i = 0; i < o->silicon->n_packages; i++)
+           o->topology_index->n_groups * sizeof(*p->group_free));
+    for (unsigned i = 0; i < o->topology_index->n_packages; i++)
         p->package_left[i] = p->d->cores_per_package > 0
                                  ? (uint16_t)p->d->cores_per_package
                                  : UINT16_MAX;
@@ -332,11 +334,11 @@ grant_cores(const struct occupancy *o,
 
     if (d->is_whole_node) {
         grant->cores = o->core_set;
-        grant->cpus = o->silicon->topology->pus;
+        grant->cpus = o->topology_index->topology->pus;
         return;
     }
     begin_pick(&p);
-    if (o->silicon->n_kinds > 1)
+    if (o->topology_index->n_kinds > 1)
         take_by_kind(&p, set);
     else
         take(&p, set);
@@ -357,7 +359,7 @@ grant_taken_pus(const struct occupancy *o, const struct demand *d, uint64_t set)
 
 /* The NUMA nodes that the cores are on. */
 static uint64_t
-nodes_of_cores(const struct silicon *s, const struct bitset *cores)
+nodes_of_cores(const struct topology_index *s, const struct bitset *cores)
 {
     uint64_t nodes = 0;
 
@@ -401,10 +403,10 @@ share_memory(const struct occupancy *o,
     if (count == 0)
         return bytes;
     each = (bytes + count - 1) / count;
-    for (unsigned i = 0; i < o->silicon->n_numa; i++)
+    for (unsigned i = 0; i < o->topology_index->n_numa; i++)
         if (in_set(nodes, i))
             bytes -= put_memory(o, g, i, each < bytes ? each : bytes);
-    for (unsigned i = 0; i < o->silicon->n_numa && bytes > 0; i++)
+    for (unsigned i = 0; i < o->topology_index->n_numa && bytes > 0; i++)
         if (in_set(nodes, i))
             bytes -= put_memory(o, g, i, bytes);
     return bytes;
@@ -416,14 +418,14 @@ closest(const struct occupancy *o, const struct grant *g, uint64_t nodes)
 {
     unsigned best = 64, best_distance = 0;
 
-    for (unsigned i = 0; i < o->silicon->n_numa; i++) {
+    for (unsigned i = 0; i < o->topology_index->n_numa; i++) {
         unsigned distance = 0;
 
         if (free_memory(o, g, i) == 0)
             continue;
-        for (unsigned j = 0; j < o->silicon->n_numa; j++)
+        for (unsigned j = 0; j < o->topology_index->n_numa; j++)
             if (in_set(nodes, j))
-                distance += silicon_distance(o->silicon, j, i);
+                distance += topology_index_distance(o->topology_index, j, i);
         if (best == 64 || distance < best_distance) {
             best = i;
             best_distance = distance;
@@ -439,7 +441,7 @@ grant_memory(const struct occupancy *o,
              struct grant *g)
 {
     uint64_t beside =
-        d->is_exclusive ? nodes_of_cores(o->silicon, &g->cores) : set;
+        d->is_exclusive ? nodes_of_cores(o->topology_index, &g->cores) : set;
     int64_t bytes = d->memory_bytes;
 
     if (d->is_exclusive)
@@ -469,14 +471,14 @@ grant_pages(const struct occupancy *o,
             uint64_t set,
             struct grant *g)
 {
-    int64_t size = (int64_t)o->silicon->page_bytes[page];
+    int64_t size = (int64_t)o->topology_index->page_bytes[page];
     int64_t count = __builtin_popcountll(nodes);
     int64_t each = count > 0 ? (bytes / size + count - 1) / count * size : 0;
     uint64_t sets[] = {nodes, nodes, set, UINT64_MAX};
 
     bytes = (bytes + size - 1) / size * size;
     for (unsigned round = 0; round < ARRAY_SIZE(sets); round++)
-        for (unsigned i = 0; i < o->silicon->n_numa; i++) {
+        for (unsigned i = 0; i < o->topology_index->n_numa; i++) {
             int64_t left = o->numa[i].free_huge[page] - g->huge[page][i];
             int64_t most = round == 0 && each < bytes ? each : bytes;
             int64_t some = most < left ? most : left;
@@ -499,7 +501,8 @@ grant_hugepages(const struct occupancy *o,
 
     for (unsigned i = 0; i < d->n_hugepages; i++)
         grant_pages(o,
-                    silicon_find_page(o->silicon, d->hugepages[i].page_bytes),
+                    topology_index_find_page(o->topology_index,
+                                             d->hugepages[i].page_bytes),
                     d->hugepages[i].bytes,
                     nodes,
                     set,
@@ -512,13 +515,16 @@ take_device(const struct occupancy *o,
             const struct demand_device *wanted,
             uint64_t set)
 {
-    const struct topology *t = o->silicon->topology;
+    const struct topology *t = o->topology_index->topology;
 
     for (unsigned i = 0; i < t->n_devices; i++)
         if (o->device_holders[i] == 0 && !bitset_has(&g->devices, i)
             && (t->devices[i].numa == TOPOLOGY_NONE
                 || in_set(set, t->devices[i].numa))
-            && silicon_device_is(o->silicon, i, wanted->type, wanted->model)) {
+            && topology_index_device_matches(o->topology_index,
+                                             i,
+                                             wanted->type,
+                                             wanted->model)) {
             bitset_add(&g->devices, i);
             return true;
         }
@@ -531,7 +537,7 @@ grant_devices(const struct occupancy *o,
               uint64_t set,
               struct grant *g)
 {
-    uint64_t beside = nodes_of_cores(o->silicon, &g->cores);
+    uint64_t beside = nodes_of_cores(o->topology_index, &g->cores);
 
     for (unsigned i = 0; i < d->n_devices; i++)
         for (unsigned n = 0; n < d->devices[i].count; n++)

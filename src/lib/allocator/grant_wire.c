@@ -9,14 +9,15 @@
 #include "lib/json/json.h"
 
 struct holding *
-grant_holding(const struct grant *grant, const struct silicon *silicon)
+grant_holding(const struct grant *grant,
+              const struct topology_index *topology_index)
 {
     unsigned n_memory = 0, c = 0, d = 0, m = 0;
     struct holding *h;
 
-    for (unsigned i = 0; i < silicon->n_numa; i++) {
+    for (unsigned i = 0; i < topology_index->n_numa; i++) {
         n_memory += grant->memory[i] > 0;
-        for (unsigned page = 0; page < silicon->n_pages; page++)
+        for (unsigned page = 0; page < topology_index->n_pages; page++)
             n_memory += grant->huge[page][i] > 0;
     }
     h = holding_new(bitset_count(&grant->cores),
@@ -29,12 +30,12 @@ grant_holding(const struct grant *grant, const struct silicon *silicon)
                                    + bitset_count(&grant->withheld));
     bitset_foreach(core, &grant->cores) h->cores[c++] = (uint16_t)core;
     bitset_foreach(device, &grant->devices) h->devices[d++] = (uint16_t)device;
-    for (unsigned i = 0; i < silicon->n_numa; i++) {
+    for (unsigned i = 0; i < topology_index->n_numa; i++) {
         if (grant->memory[i] > 0)
             h->memory[m++] = (struct holding_memory){.numa = (uint16_t)i,
                                                      .page = HOLDING_PLAIN,
                                                      .bytes = grant->memory[i]};
-        for (unsigned page = 0; page < silicon->n_pages; page++)
+        for (unsigned page = 0; page < topology_index->n_pages; page++)
             if (grant->huge[page][i] > 0)
                 h->memory[m++] = (struct holding_memory){
                     .numa = (uint16_t)i,
@@ -96,7 +97,7 @@ static void
 set_memory(struct arena *arena,
            struct json *object,
            const struct grant *g,
-           const struct silicon *s)
+           const struct topology_index *s)
 {
     struct json *list = json_array(arena);
     struct bitset nodes = {0};
@@ -121,7 +122,7 @@ set_memory(struct arena *arena,
 
 struct json *
 grant_encode(const struct grant *grant,
-             const struct silicon *silicon,
+             const struct topology_index *topology_index,
              struct arena *arena)
 {
     struct json *object = json_object(arena);
@@ -132,10 +133,10 @@ grant_encode(const struct grant *grant,
     bitset_foreach(device, &grant->devices) json_append(
         arena,
         devices,
-        json_string(arena, silicon->topology->devices[device].name));
+        json_string(arena, topology_index->topology->devices[device].name));
     if (json_count(devices) > 0)
         json_set(arena, object, "devices", devices);
-    set_memory(arena, object, grant, silicon);
+    set_memory(arena, object, grant, topology_index);
     if (grant->is_shared) {
         struct quantity q = {
             .nano = (__int128)grant->shared_milli * 1000000,

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/allocator/silicon.h"
+#include "lib/allocator/topology_index.h"
 #include "lib/api/node/allocation.h"
 #include "lib/api/value/cpuset.h"
 #include "lib/api/value/quantity.h"
@@ -71,7 +71,9 @@ holding_equals(const struct holding *a, const struct holding *b)
 
 /* Every core that has one of the PUs; PUs that no core has are counted. */
 static unsigned
-add_cores(struct holding *h, const struct silicon *s, const struct bitset *pus)
+add_cores(struct holding *h,
+          const struct topology_index *s,
+          const struct bitset *pus)
 {
     unsigned known = 0;
 
@@ -88,7 +90,7 @@ add_cores(struct holding *h, const struct silicon *s, const struct bitset *pus)
 }
 
 static unsigned
-find_device(const struct silicon *s, const char *name)
+find_device(const struct topology_index *s, const char *name)
 {
     unsigned d = 0;
 
@@ -100,7 +102,7 @@ find_device(const struct silicon *s, const char *name)
 
 static unsigned
 add_devices(struct holding *h,
-            const struct silicon *s,
+            const struct topology_index *s,
             const struct allocation *a)
 {
     unsigned unknown = 0;
@@ -119,7 +121,7 @@ add_devices(struct holding *h,
 
 static unsigned
 add_memory(struct holding *h,
-           const struct silicon *s,
+           const struct topology_index *s,
            const struct allocation *a)
 {
     unsigned unknown = 0;
@@ -127,12 +129,14 @@ add_memory(struct holding *h,
     h->n_memory = 0;
     for (unsigned i = 0; i < a->memory.count; i++) {
         const char *size = a->memory.items[i].page_size;
-        unsigned numa = silicon_find_numa(s, a->memory.items[i].node);
+        unsigned numa = topology_index_find_numa(s, a->memory.items[i].node);
         unsigned page = HOLDING_PLAIN;
 
         if (size != NULL)
-            page = silicon_find_page(s, (uint64_t)quantity_text_value(size));
-        if (numa == TOPOLOGY_NONE || page == SILICON_MAX_PAGES) {
+            page =
+                topology_index_find_page(s,
+                                         (uint64_t)quantity_text_value(size));
+        if (numa == TOPOLOGY_NONE || page == TOPOLOGY_INDEX_MAX_PAGES) {
             unknown++;
             continue;
         }
@@ -149,8 +153,8 @@ add_memory(struct holding *h,
 static void
 translate(struct holding *h,
           const struct holding *holding,
-          const struct silicon *from,
-          const struct silicon *to)
+          const struct topology_index *from,
+          const struct topology_index *to)
 {
     struct bitset pus = {0};
 
@@ -168,11 +172,11 @@ translate(struct holding *h,
         struct holding_memory m = holding->memory[i];
         unsigned page = HOLDING_PLAIN;
         unsigned numa =
-            silicon_find_numa(to, from->topology->numa[m.numa].os_index);
+            topology_index_find_numa(to, from->topology->numa[m.numa].os_index);
 
         if (m.page != HOLDING_PLAIN)
-            page = silicon_find_page(to, from->page_bytes[m.page]);
-        if (numa == TOPOLOGY_NONE || page == SILICON_MAX_PAGES)
+            page = topology_index_find_page(to, from->page_bytes[m.page]);
+        if (numa == TOPOLOGY_NONE || page == TOPOLOGY_INDEX_MAX_PAGES)
             continue;
         h->memory[h->n_memory++] = (struct holding_memory){
             .numa = (uint16_t)numa,
@@ -184,8 +188,8 @@ translate(struct holding *h,
 
 struct holding *
 holding_translate(const struct holding *holding,
-                  const struct silicon *from,
-                  const struct silicon *to)
+                  const struct topology_index *from,
+                  const struct topology_index *to)
 {
     CLEANUP(holding_freep)
     struct holding *h = holding_new(to != NULL ? to->n_cores : 0,
@@ -202,7 +206,7 @@ holding_translate(const struct holding *holding,
 }
 
 int
-holding_of_allocation(const struct silicon *silicon,
+holding_of_allocation(const struct topology_index *topology_index,
                       const struct allocation *allocation,
                       struct holding **ret_holding,
                       struct error *err)
@@ -223,15 +227,15 @@ holding_of_allocation(const struct silicon *silicon,
             return error_wrap(err, -EINVAL, "withheld");
     }
     bitset_or(&cpus, &withheld);
-    h = holding_new(silicon->n_cores,
+    h = holding_new(topology_index->n_cores,
                     allocation->devices.count,
                     allocation->memory.count);
     h->is_shared = allocation->cpus == NULL;
     h->shared_milli = quantity_text_milli(allocation->shared_cpu);
     h->charged_milli = (int64_t)bitset_count(&cpus) * 1000;
-    unknown = add_cores(h, silicon, &cpus);
-    unknown += add_devices(h, silicon, allocation);
-    unknown += add_memory(h, silicon, allocation);
+    unknown = add_cores(h, topology_index, &cpus);
+    unknown += add_devices(h, topology_index, allocation);
+    unknown += add_memory(h, topology_index, allocation);
     /* The room was for every core of the node; keep what is needed. */
     *ret_holding = holding_dup(h);
     holding_free(h);

@@ -14,7 +14,7 @@
 
 struct allocation;
 struct error;
-struct silicon;
+struct topology_index;
 
 #define HOLDING_PLAIN UINT16_MAX
 
@@ -52,15 +52,15 @@ bool holding_equals(const struct holding *a, const struct holding *b);
  * does not have is left out (all of it where `to` is NULL: there is none).
  */
 struct holding *holding_translate(const struct holding *holding,
-                                  const struct silicon *from,
-                                  const struct silicon *to)
+                                  const struct topology_index *from,
+                                  const struct topology_index *to)
     OWNED_BY(holding_free);
 
 /* From the wire. What the topology does not have (an offline core, a device
  * that is gone) is left out, and said in `err` with -ENXIO: the holding is
  * made all the same. -EINVAL: a list cannot be read, no holding.
  */
-int holding_of_allocation(const struct silicon *silicon,
+int holding_of_allocation(const struct topology_index *topology_index,
                           const struct allocation *allocation,
                           struct holding **ret_holding,
                           struct error *err);

@@ -13,7 +13,7 @@
 struct stage {
     const struct occupancy *o;
     const struct demand *d;
-    const struct silicon *s;
+    const struct topology_index *s;
     struct cpu_layout *layout;
     struct kubelet_node node;
     struct kubelet_container container;
@@ -30,11 +30,11 @@ kubelet_grant_knows(const struct demand *d)
 }
 
 static struct cpu_layout *
-lay_out(const struct silicon *s)
+lay_out(const struct topology_index *s)
 {
     const struct topology *t = s->topology;
-    CLEANUP_FREE struct cpu_seat *seats =
-        xnew_array(struct cpu_seat, s->n_pus + 1);
+    CLEANUP_FREE struct cpu_location *seats =
+        xnew_array(struct cpu_location, s->n_pus + 1);
     unsigned n = 0;
 
     bitset_foreach(pu, &t->pus)
@@ -42,7 +42,7 @@ lay_out(const struct silicon *s)
         const struct topology_pu *p = &t->pu[pu];
         unsigned first = bitset_next(&t->cores[p->core].pus, 0);
 
-        seats[n++] = (struct cpu_seat){
+        seats[n++] = (struct cpu_location){
             .cpu = (uint16_t)pu,
             .unit = {[LEVEL_CORE] = (uint16_t)first,
                      [LEVEL_UNCORE] =
@@ -73,8 +73,8 @@ set_memory(struct stage *st)
         const struct occupancy_numa *numa = &st->o->numa[i];
         struct memory_node *n;
 
-        memory_ledger_add_node(&st->node.memory, i);
-        n = memory_ledger_find(&st->node.memory, i);
+        memory_manager_add_node(&st->node.memory, i);
+        n = memory_manager_find(&st->node.memory, i);
         n->assignments = numa->blocks;
         n->group = numa->blocks > 0 ? numa->group : UINT64_C(1) << i;
         set_cell(&n->cells[0],
@@ -93,16 +93,16 @@ static void
 set_devices(struct stage *st)
 {
     const struct topology *t = st->s->topology;
-    struct device_bench *b = &st->node.devices;
+    struct device_manager *b = &st->node.devices;
 
-    for (unsigned i = 0; i < t->n_devices && i < DEVICE_BENCH_MAX; i++) {
+    for (unsigned i = 0; i < t->n_devices && i < DEVICE_MANAGER_MAX; i++) {
         unsigned resource = 0;
 
         while (resource < st->d->n_devices
                && strcmp(st->d->devices[resource].type, t->devices[i].type)
                       != 0)
             resource++;
-        b->seats[b->count++] = (struct device_seat){
+        b->seats[b->count++] = (struct device_slot){
             .resource = resource,
             .nodes = t->devices[i].numa != TOPOLOGY_NONE
                          ? UINT64_C(1) << t->devices[i].numa
@@ -125,7 +125,8 @@ set_container(struct stage *st)
     c->memory.is_asked[0] = d->memory_bytes > 0;
     c->memory.bytes[0] = (uint64_t)d->memory_bytes;
     for (unsigned i = 0; i < d->n_hugepages; i++) {
-        unsigned page = silicon_find_page(st->s, d->hugepages[i].page_bytes);
+        unsigned page =
+            topology_index_find_page(st->s, d->hugepages[i].page_bytes);
 
         if (page + 1 < MEMORY_TYPES) {
             c->memory.is_asked[page + 1] = true;
@@ -178,7 +179,7 @@ read_memory(struct stage *st, struct grant *g)
 {
     for (uint16_t i = 0; i < st->s->n_numa; i++) {
         const struct occupancy_numa *numa = &st->o->numa[i];
-        const struct memory_node *n = memory_ledger_find(&st->node.memory, i);
+        const struct memory_node *n = memory_manager_find(&st->node.memory, i);
 
         if (numa->free_memory > 0)
             g->memory[i] = numa->free_memory - (int64_t)n->cells[0].free;
@@ -239,7 +240,7 @@ kubelet_grant(const struct occupancy *o,
 
     st->o = o;
     st->d = d;
-    st->s = o->silicon;
+    st->s = o->topology_index;
     pod.containers = &st->container;
     set_stage(st, rules);
     reason = kubelet_node_admit(&st->node, &pod, &detail);

@@ -47,12 +47,15 @@ free_of_type(const struct occupancy *o,
              const struct demand_device *wanted,
              unsigned numa)
 {
-    const struct topology *t = o->silicon->topology;
+    const struct topology *t = o->topology_index->topology;
     int64_t n = 0;
 
     for (unsigned i = 0; i < t->n_devices; i++)
         n += o->device_holders[i] == 0 && t->devices[i].numa == numa
-             && silicon_device_is(o->silicon, i, wanted->type, wanted->model);
+             && topology_index_device_matches(o->topology_index,
+                                              i,
+                                              wanted->type,
+                                              wanted->model);
     return n;
 }
 
@@ -66,10 +69,11 @@ read_numa(struct cover *c, unsigned numa)
     has[c->package_most > 0 ? HERE : PUS] = c->s->pus[numa];
     has[MEMORY] = c->s->memory[numa];
     for (unsigned i = 0; i < d->n_hugepages; i++) {
-        unsigned page =
-            silicon_find_page(o->silicon, d->hugepages[i].page_bytes);
+        unsigned page = topology_index_find_page(o->topology_index,
+                                                 d->hugepages[i].page_bytes);
 
-        if (page < SILICON_MAX_PAGES && o->numa[numa].free_huge[page] > 0)
+        if (page < TOPOLOGY_INDEX_MAX_PAGES
+            && o->numa[numa].free_huge[page] > 0)
             has[HUGE_PAGES + i] = o->numa[numa].free_huge[page];
     }
     for (unsigned i = 0; i < d->n_devices && !d->has_far_devices; i++)
@@ -81,7 +85,7 @@ static void
 read_wanted(struct cover *c)
 {
     const struct demand *d = c->s->d;
-    const struct silicon *s = c->s->o->silicon;
+    const struct topology_index *s = c->s->o->topology_index;
     unsigned threads = d->threads_per_core;
 
     c->wanted[PUS] = d->pus;
@@ -102,7 +106,7 @@ read_wanted(struct cover *c)
 static void
 sort_by_package(struct cover *c)
 {
-    const struct silicon *s = c->s->o->silicon;
+    const struct topology_index *s = c->s->o->topology_index;
     unsigned n = 0;
 
     for (unsigned i = 0; i < s->n_numa; i++)
@@ -206,7 +210,7 @@ add_numa(struct cover *c, unsigned numa, uint64_t *ret_set)
 bool
 numa_cover_find(const struct numa_search *s, uint64_t *ret_set)
 {
-    unsigned n = s->o->silicon->n_numa;
+    unsigned n = s->o->topology_index->n_numa;
     struct cover *c = xnew(struct cover);
     struct sum nothing = {0};
     bool has_found = false;

@@ -14,7 +14,7 @@
 unsigned
 numa_search_usable(const struct occupancy *o, unsigned numa, unsigned threads)
 {
-    const struct silicon *s = o->silicon;
+    const struct topology_index *s = o->topology_index;
     unsigned usable = 0;
 
     if (threads == 0 || threads >= s->max_threads)
@@ -38,14 +38,17 @@ free_devices(const struct occupancy *o,
              const struct demand_device *wanted,
              uint64_t numa)
 {
-    const struct topology *t = o->silicon->topology;
+    const struct topology *t = o->topology_index->topology;
     unsigned n = 0;
 
     for (unsigned i = 0; i < t->n_devices; i++)
         if (o->device_holders[i] == 0
             && (t->devices[i].numa == TOPOLOGY_NONE
                 || (numa >> t->devices[i].numa & 1) != 0)
-            && silicon_device_is(o->silicon, i, wanted->type, wanted->model))
+            && topology_index_device_matches(o->topology_index,
+                                             i,
+                                             wanted->type,
+                                             wanted->model))
             n++;
     return n;
 }
@@ -69,12 +72,12 @@ best_cores(const struct occupancy *o,
            unsigned threads,
            unsigned most)
 {
-    const struct silicon *s = o->silicon;
+    const struct topology_index *s = o->topology_index;
     unsigned counts[BITSET_BITS + 1] = {0}, sum = 0;
 
     bitset_foreach(core, &o->core_set)
     {
-        const struct silicon_core *c = &s->cores[core];
+        const struct topology_index_core *c = &s->cores[core];
 
         if (s->groups[c->group].package == package && (set >> c->numa & 1))
             counts[c->n_pus < threads ? c->n_pus : threads]++;
@@ -92,7 +95,7 @@ best_cores(const struct occupancy *o,
 static unsigned
 usable_capped(const struct occupancy *o, const struct demand *d, uint64_t set)
 {
-    const struct silicon *s = o->silicon;
+    const struct topology_index *s = o->topology_index;
     unsigned threads = d->threads_per_core, sum = 0;
 
     if (threads == 0 || threads > s->max_threads)
@@ -127,13 +130,13 @@ numa_search_has_hugepages(const struct occupancy *o,
                           uint64_t set)
 {
     for (unsigned i = 0; i < d->n_hugepages; i++) {
-        unsigned page =
-            silicon_find_page(o->silicon, d->hugepages[i].page_bytes);
+        unsigned page = topology_index_find_page(o->topology_index,
+                                                 d->hugepages[i].page_bytes);
         int64_t bytes = 0;
 
-        if (page == SILICON_MAX_PAGES)
+        if (page == TOPOLOGY_INDEX_MAX_PAGES)
             return false;
-        for (unsigned n = 0; n < o->silicon->n_numa; n++)
+        for (unsigned n = 0; n < o->topology_index->n_numa; n++)
             if ((set >> n & 1) != 0 && o->numa[n].free_huge[page] > 0)
                 bytes += o->numa[n].free_huge[page];
         if (bytes < d->hugepages[i].bytes)
@@ -147,7 +150,7 @@ numa_search_init(struct numa_search *s,
                  const struct occupancy *o,
                  const struct demand *d)
 {
-    unsigned n = o->silicon->n_numa;
+    unsigned n = o->topology_index->n_numa;
 
     s->o = o;
     s->d = d;
@@ -192,7 +195,7 @@ groups_needed(const struct occupancy *o,
               unsigned threads,
               unsigned pus)
 {
-    const struct silicon_numa *n = &o->silicon->numa[numa];
+    const struct topology_index_numa *n = &o->topology_index->numa[numa];
     const uint16_t *free_cores = o->group_free + n->first_group;
     struct bitset taken = {0};
     unsigned count = 0, sum = 0;
@@ -217,17 +220,17 @@ groups_needed(const struct occupancy *o,
 static unsigned
 split_on(const struct numa_search *s, unsigned numa)
 {
-    const struct silicon *silicon = s->o->silicon;
+    const struct topology_index *topology_index = s->o->topology_index;
     unsigned threads = s->d->threads_per_core, fewest, used;
 
-    if (s->d->pus == 0 || silicon->numa[numa].n_groups <= 1
+    if (s->d->pus == 0 || topology_index->numa[numa].n_groups <= 1
         || s->d->distribution != DISTRIBUTION_PACK)
         return 0;
-    if (threads == 0 || threads > silicon->max_threads)
-        threads = silicon->max_threads;
+    if (threads == 0 || threads > topology_index->max_threads)
+        threads = topology_index->max_threads;
     used = groups_needed(s->o, numa, threads, s->d->pus);
-    fewest = (s->d->pus + silicon->most_in_group * threads - 1)
-             / (silicon->most_in_group * threads);
+    fewest = (s->d->pus + topology_index->most_in_group * threads - 1)
+             / (topology_index->most_in_group * threads);
     return used > fewest ? used - fewest : 0;
 }
 
@@ -272,7 +275,7 @@ extend(struct numa_search *s,
         weigh(s, set, pus, distance);
         return;
     }
-    for (unsigned i = from; i + more <= s->o->silicon->n_numa; i++) {
+    for (unsigned i = from; i + more <= s->o->topology_index->n_numa; i++) {
         unsigned apart = distance;
 
         if (s->visits > s->limit)
@@ -281,9 +284,9 @@ extend(struct numa_search *s,
             && s->d->n_hugepages == 0)
             continue;
         for (uint64_t rest = set; rest != 0; rest &= rest - 1)
-            apart += silicon_distance(s->o->silicon,
-                                      (unsigned)__builtin_ctzll(rest),
-                                      i);
+            apart += topology_index_distance(s->o->topology_index,
+                                             (unsigned)__builtin_ctzll(rest),
+                                             i);
         extend(s,
                i + 1,
                depth + 1,
@@ -296,8 +299,8 @@ extend(struct numa_search *s,
 
 /* ---- Where there are too many sets ---- */
 
-/* How much of the demand a NUMA node could hold, cores, memory, devices and huge
- * pages alike.
+/* How much of the demand a NUMA node could hold, cores, memory, devices and
+ * huge pages alike.
  */
 static uint64_t
 worth(const struct numa_search *s, unsigned i)
@@ -326,9 +329,9 @@ distance_within(const struct numa_search *s, uint64_t set)
 
     for (uint64_t a = set; a != 0; a &= a - 1)
         for (uint64_t b = a & (a - 1); b != 0; b &= b - 1)
-            sum += silicon_distance(s->o->silicon,
-                                    (unsigned)__builtin_ctzll(a),
-                                    (unsigned)__builtin_ctzll(b));
+            sum += topology_index_distance(s->o->topology_index,
+                                           (unsigned)__builtin_ctzll(a),
+                                           (unsigned)__builtin_ctzll(b));
     return sum;
 }
 
@@ -364,7 +367,7 @@ try_worthiest(struct numa_search *s,
 static void
 try_neighbourhoods(struct numa_search *s)
 {
-    unsigned n = s->o->silicon->n_numa;
+    unsigned n = s->o->topology_index->n_numa;
     uint64_t worths[64];
 
     for (unsigned i = 0; i < n; i++)
@@ -373,10 +376,15 @@ try_neighbourhoods(struct numa_search *s)
         uint8_t near[64];
 
         for (unsigned i = 0; i < n; i++) {
-            unsigned far = silicon_distance(s->o->silicon, centre, i), at = i;
+            unsigned far = topology_index_distance(s->o->topology_index,
+                                                   centre,
+                                                   i),
+                     at = i;
 
             while (at > 0
-                   && silicon_distance(s->o->silicon, centre, near[at - 1])
+                   && topology_index_distance(s->o->topology_index,
+                                              centre,
+                                              near[at - 1])
                           > far) {
                 near[at] = near[at - 1];
                 at--;
@@ -414,7 +422,7 @@ can_hold(const struct numa_search *s)
     unsigned pus[65] = {0};
     int64_t memory[65] = {0};
 
-    for (unsigned i = 0; i < s->o->silicon->n_numa; i++) {
+    for (unsigned i = 0; i < s->o->topology_index->n_numa; i++) {
         unsigned at = s->width;
 
         for (; at > 0 && pus[at - 1] < s->pus[i]; at--)
@@ -437,7 +445,7 @@ can_hold(const struct numa_search *s)
 static void
 try_each(struct numa_search *s)
 {
-    for (unsigned i = 0; i < s->o->silicon->n_numa; i++)
+    for (unsigned i = 0; i < s->o->topology_index->n_numa; i++)
         if (s->pus[i] >= s->d->pus && s->memory[i] >= s->d->memory_bytes)
             weigh(s, UINT64_C(1) << i, s->pus[i], 0);
 }

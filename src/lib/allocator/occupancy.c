@@ -10,7 +10,7 @@
  * struct, the widest first.
  */
 static void
-place_arrays(struct occupancy *o, const struct silicon *s)
+place_arrays(struct occupancy *o, const struct topology_index *s)
 {
     o->numa = (struct occupancy_numa *)(o + 1);
     o->group_free = (uint16_t *)(o->numa + s->n_numa);
@@ -19,16 +19,16 @@ place_arrays(struct occupancy *o, const struct silicon *s)
 }
 
 struct occupancy *
-occupancy_new(struct silicon *silicon)
+occupancy_new(struct topology_index *topology_index)
 {
-    const struct silicon *s = silicon;
+    const struct topology_index *s = topology_index;
     size_t size =
         sizeof(struct occupancy) + s->n_numa * sizeof(struct occupancy_numa)
         + s->n_groups * sizeof(uint16_t) + s->n_cores + s->topology->n_devices;
     struct occupancy *o = xcalloc(1, size);
 
     o->size = (uint32_t)size;
-    o->silicon = silicon_ref(silicon);
+    o->topology_index = topology_index_ref(topology_index);
     place_arrays(o, s);
     o->free_cores = s->n_cores;
     o->free_pus = s->n_pus;
@@ -55,8 +55,8 @@ occupancy_dup(const struct occupancy *o)
 {
     struct occupancy *copy = xmemdup(o, o->size);
 
-    silicon_ref(copy->silicon);
-    place_arrays(copy, copy->silicon);
+    topology_index_ref(copy->topology_index);
+    place_arrays(copy, copy->topology_index);
     return copy;
 }
 
@@ -65,14 +65,14 @@ occupancy_free(struct occupancy *o)
 {
     if (o == NULL)
         return;
-    silicon_unref(o->silicon);
+    topology_index_unref(o->topology_index);
     free(o);
 }
 
 static void
 count_core(struct occupancy *o, unsigned core, bool is_free)
 {
-    const struct silicon_core *c = &o->silicon->cores[core];
+    const struct topology_index_core *c = &o->topology_index->cores[core];
     struct occupancy_numa *numa = &o->numa[c->numa];
 
     if (is_free) {

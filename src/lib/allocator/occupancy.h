@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* occupancy.h - what is free on one node: cores, memory by NUMA node, devices
  *
- * Owns:       a reference to the silicon; knows nothing of pods.
+ * Owns:       a reference to the topology_index; knows nothing of pods.
  * Invariant:  the counts are those of the bitsets; a core is free when no
  *             holding has it. Free memory may be negative when a node shrank
  *             under its pods.
@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "lib/allocator/silicon.h"
+#include "lib/allocator/topology_index.h"
 #include "lib/base/bitset.h"
 #include "lib/base/macro.h"
 
@@ -20,13 +20,13 @@ struct occupancy_numa {
     uint32_t free_cores;
     uint32_t free_pus;
     int64_t free_memory;
-    int64_t free_huge[SILICON_MAX_PAGES];
+    int64_t free_huge[TOPOLOGY_INDEX_MAX_PAGES];
     uint64_t group;  /* all that holdings with memory here have memory on */
     uint32_t blocks; /* how many such holdings; 0: no group */
 };
 
 struct occupancy {
-    struct silicon *silicon;
+    struct topology_index *topology_index;
     uint32_t free_cores;
     uint32_t free_pus; /* those of free cores; the shared pool is on them */
     uint32_t n_shared; /* holdings in the shared pool */
@@ -42,7 +42,7 @@ struct occupancy {
 
 /* Life: everything free at first. Dup is for trying things out. */
 void occupancy_free(struct occupancy *o);
-struct occupancy *occupancy_new(struct silicon *silicon)
+struct occupancy *occupancy_new(struct topology_index *topology_index)
     OWNED_BY(occupancy_free);
 struct occupancy *occupancy_dup(const struct occupancy *o)
     OWNED_BY(occupancy_free);

@@ -6,7 +6,7 @@
 #include "lib/allocator/demand.h"
 #include "lib/allocator/numa_search.h"
 #include "lib/allocator/occupancy.h"
-#include "lib/allocator/silicon.h"
+#include "lib/allocator/topology_index.h"
 #include "lib/base/strbuf.h"
 
 #define KIB INT64_C(1024)
@@ -184,14 +184,14 @@ add_place(const struct account *a)
 static void
 fill_cpus(const struct account *a, int64_t cpus[64])
 {
-    for (unsigned i = 0; i < a->o->silicon->n_numa; i++)
+    for (unsigned i = 0; i < a->o->topology_index->n_numa; i++)
         cpus[i] = (int64_t)numa_search_usable(a->o, i, a->d->threads_per_core);
 }
 
 static unsigned
 threads_of(const struct account *a, unsigned core)
 {
-    unsigned n = a->o->silicon->cores[core].n_pus;
+    unsigned n = a->o->topology_index->cores[core].n_pus;
 
     return a->d->threads_per_core > 0 && a->d->threads_per_core < n
                ? a->d->threads_per_core
@@ -202,7 +202,7 @@ threads_of(const struct account *a, unsigned core)
 static int64_t
 capped_cpus(const struct account *a)
 {
-    const struct silicon *s = a->o->silicon;
+    const struct topology_index *s = a->o->topology_index;
     int64_t sum = 0;
 
     for (unsigned p = 0; p < s->n_packages; p++) {
@@ -224,7 +224,7 @@ capped_cpus(const struct account *a)
 static void
 tell_cpus(struct account *a)
 {
-    unsigned n = a->o->silicon->n_numa;
+    unsigned n = a->o->topology_index->n_numa;
     int64_t cpus[64], all, most;
 
     fill_cpus(a, cpus);
@@ -282,7 +282,7 @@ tell_bytes(struct account *a,
            uint64_t page_bytes,
            size_t from)
 {
-    unsigned n = a->o->silicon->n_numa;
+    unsigned n = a->o->topology_index->n_numa;
     int64_t all = sum_of_most(bytes, n, n);
     int64_t most = sum_of_most(bytes, n, a->width);
 
@@ -307,7 +307,7 @@ tell_memory(struct account *a, size_t from)
 {
     int64_t bytes[64];
 
-    for (unsigned i = 0; i < a->o->silicon->n_numa; i++)
+    for (unsigned i = 0; i < a->o->topology_index->n_numa; i++)
         bytes[i] =
             a->o->numa[i].free_memory > 0 ? a->o->numa[i].free_memory : 0;
     tell_bytes(a, bytes, a->d->memory_bytes, " of memory", 0, from);
@@ -316,11 +316,13 @@ tell_memory(struct account *a, size_t from)
 static void
 tell_hugepages(struct account *a, const struct demand_hugepages *h, size_t from)
 {
-    unsigned page = silicon_find_page(a->o->silicon, h->page_bytes);
+    unsigned page =
+        topology_index_find_page(a->o->topology_index, h->page_bytes);
     int64_t bytes[64] = {0};
 
-    for (unsigned i = 0; i < a->o->silicon->n_numa; i++)
-        if (page < SILICON_MAX_PAGES && a->o->numa[i].free_huge[page] > 0)
+    for (unsigned i = 0; i < a->o->topology_index->n_numa; i++)
+        if (page < TOPOLOGY_INDEX_MAX_PAGES
+            && a->o->numa[i].free_huge[page] > 0)
             bytes[i] = a->o->numa[i].free_huge[page];
     tell_bytes(a, bytes, h->bytes, " of huge pages of ", h->page_bytes, from);
 }
@@ -328,16 +330,16 @@ tell_hugepages(struct account *a, const struct demand_hugepages *h, size_t from)
 static void
 tell_device(struct account *a, const struct demand_device *wanted, size_t from)
 {
-    const struct topology *t = a->o->silicon->topology;
-    unsigned n = a->o->silicon->n_numa;
+    const struct topology *t = a->o->topology_index->topology;
+    unsigned n = a->o->topology_index->n_numa;
     int64_t count[64] = {0}, anywhere = 0, all, most;
 
     for (unsigned i = 0; i < t->n_devices; i++) {
         if (a->o->device_holders[i] > 0
-            || !silicon_device_is(a->o->silicon,
-                                  i,
-                                  wanted->type,
-                                  wanted->model))
+            || !topology_index_device_matches(a->o->topology_index,
+                                              i,
+                                              wanted->type,
+                                              wanted->model))
             continue;
         if (t->devices[i].numa == TOPOLOGY_NONE)
             anywhere++;
@@ -374,14 +376,14 @@ width_of(const struct occupancy *o, const struct demand *d)
     if (d->numa_policy == NUMA_SINGLE)
         return 1;
     if (d->numa_policy != NUMA_RESTRICTED)
-        return o->silicon->n_numa;
+        return o->topology_index->n_numa;
     any.numa_policy = NUMA_BEST_EFFORT;
     any.distribution = DISTRIBUTION_PACK;
     any.rules = NULL;
-    empty = occupancy_new(o->silicon);
+    empty = occupancy_new(o->topology_index);
     return allocator_choose(empty, &any, &choice) == ALLOCATOR_FITS
                ? choice.width
-               : o->silicon->n_numa;
+               : o->topology_index->n_numa;
 }
 
 /* There is enough of each, and yet it does not fit. */
@@ -440,11 +442,11 @@ shortfall_format(const struct occupancy *o,
         strbuf_printf(out,
                       "is not empty: %u of its %u cores are free",
                       o->free_cores,
-                      o->silicon->n_cores);
+                      o->topology_index->n_cores);
         return;
     }
     if (allocator_answer_lasts(answer)) {
-        empty = occupancy_new(o->silicon);
+        empty = occupancy_new(o->topology_index);
         a.o = empty;
         a.free = "";
     }
@@ -458,5 +460,6 @@ shortfall_cpus(const struct occupancy *o, const struct demand *d)
     int64_t cpus[64];
 
     fill_cpus(&a, cpus);
-    return (unsigned)sum_of_most(cpus, o->silicon->n_numa, width_of(o, d));
+    return (
+        unsigned)sum_of_most(cpus, o->topology_index->n_numa, width_of(o, d));
 }

@@ -4,14 +4,14 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/auth/notary.h"
-#include "lib/auth/secret.h"
+#include "lib/auth/credential_backend.h"
+#include "lib/auth/node_secret.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 
 struct auth_client {
-    struct notary *notary;
+    struct credential_backend *credential_backend;
     char *cluster;
     uid_t service_uid;
     char *node_name; /* NULL unless it can be proven */
@@ -34,12 +34,12 @@ auth_client_new(const struct auth_client_settings *settings)
 {
     struct auth_client *c = xnew(struct auth_client);
 
-    c->notary = settings->notary;
+    c->credential_backend = settings->credential_backend;
     c->cluster = xstrdup(settings->cluster);
     c->service_uid = settings->service_uid;
     if (settings->node_name != NULL && settings->secret != NULL) {
         c->node_name = xstrdup(settings->node_name);
-        secret_verifier(settings->secret, &c->verifier);
+        node_secret_verifier(settings->secret, &c->verifier);
     }
     return c;
 }
@@ -58,13 +58,13 @@ encode_claim(struct auth_client *c,
     if (r < 0)
         r = error_set(err, r, "a name or target with a control character");
     else
-        r = notary_encode(c->notary,
-                          payload.text,
-                          payload.length,
-                          c->service_uid,
-                          PROTOCOL_TTL_S,
-                          &credential,
-                          err);
+        r = credential_backend_encode(c->credential_backend,
+                                      payload.text,
+                                      payload.length,
+                                      c->service_uid,
+                                      PROTOCOL_TTL_S,
+                                      &credential,
+                                      err);
     if (r == 0)
         strbuf_printf(ret_authorization, "Munge %s", credential);
     free(credential);
@@ -93,7 +93,10 @@ decode_claim(struct auth_client *c,
                          "the answer does not prove that it is the "
                          "controller's (no " PROTOCOL_CREDENTIAL_HEADER
                          " header)");
-    r = notary_decode(c->notary, credential, &found, err);
+    r = credential_backend_decode(c->credential_backend,
+                                  credential,
+                                  &found,
+                                  err);
     if (r < 0)
         return r;
     if (found.uid != c->service_uid)
@@ -138,7 +141,11 @@ auth_client_hello(struct auth_client *c,
     *line = (struct auth_line){0};
     protocol_nonce(line->nonce);
     if (c->node_name != NULL) {
-        secret_proof(&c->verifier, c->cluster, c->node_name, line->nonce, &d);
+        node_secret_proof(&c->verifier,
+                          c->cluster,
+                          c->node_name,
+                          line->nonce,
+                          &d);
         digest_format(&d, proof);
     }
     return encode_claim(c, &claim, ret_authorization, err);

@@ -4,8 +4,8 @@
  * Makes what a request carries and checks what its answer carries. Knows no
  * HTTP; lib/http/http_login.h ties it to connections.
  *
- * Thread: hello, sign_once and the two checks of credentials ask the notary
- * and block; the rest is arithmetic.
+ * Thread: hello, sign_once and the two checks of credentials ask the
+ *         credential_backend and block; the rest is arithmetic.
  */
 #pragma once
 
@@ -20,19 +20,20 @@
 
 struct auth_client;
 struct error;
-struct notary;
-struct secret;
+struct credential_backend;
+struct node_secret;
 struct strbuf;
 
 struct auth_client_settings {
-    struct notary *notary;
+    struct credential_backend *credential_backend;
     const char *cluster;
-    uid_t service_uid;           /* the controller's */
-    const char *node_name;       /* agents: the node, or NULL */
-    const struct secret *secret; /* agents: its secret, or NULL before one */
+    uid_t service_uid;     /* the controller's */
+    const char *node_name; /* agents: the node, or NULL */
+    const struct node_secret
+        *secret; /* agents: its secret, or NULL before one */
 };
 
-/* Life. Everything but the notary is copied. */
+/* Life. Everything but the credential_backend is copied. */
 void auth_client_free(struct auth_client *client);
 struct auth_client *auth_client_new(const struct auth_client_settings *settings)
     OWNED_BY(auth_client_free);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/auth/auth_session.h"
-#include "lib/auth/notary.h"
+#include "lib/auth/credential_backend.h"
 #include "lib/auth/user.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
@@ -18,7 +18,7 @@ struct auth_grant {
     struct auth_session *session; /* or NULL */
     uint64_t seq;
     uint64_t n_frames;
-    const struct auth_means *means; /* by credential */
+    const struct auth_method *means; /* by credential */
     char nonce[PROTOCOL_NONCE_SIZE];
 };
 
@@ -64,7 +64,7 @@ auth_grant_new_session(struct auth_session *s)
 }
 
 struct auth_grant *
-auth_grant_new_credential(const struct auth_means *means,
+auth_grant_new_credential(const struct auth_method *means,
                           const struct user *user,
                           uid_t uid,
                           gid_t gid,
@@ -99,7 +99,7 @@ auth_grant_identity(const struct auth_grant *g)
  * the grant, which may be gone by then.
  */
 struct sealing {
-    struct notary *notary;
+    struct credential_backend *credential_backend;
     uid_t only_uid;
     struct strbuf claim;
     char *credential;
@@ -113,13 +113,13 @@ make_credential(void *arg)
 {
     struct sealing *s = arg;
 
-    notary_encode(s->notary,
-                  s->claim.text,
-                  s->claim.length,
-                  s->only_uid,
-                  PROTOCOL_TTL_S,
-                  &s->credential,
-                  &s->error);
+    credential_backend_encode(s->credential_backend,
+                              s->claim.text,
+                              s->claim.length,
+                              s->only_uid,
+                              PROTOCOL_TTL_S,
+                              &s->credential,
+                              &s->error);
 }
 
 static void
@@ -157,7 +157,7 @@ seal_by_credential(struct auth_grant *g,
 
     digest_format(body, hex);
     strbuf_init(&s->claim);
-    s->notary = g->means->notary;
+    s->credential_backend = g->means->credential_backend;
     s->only_uid = g->identity.uid;
     s->fn = fn;
     s->arg = arg;

@@ -18,10 +18,10 @@ struct auth_session;
 struct user;
 
 /* What a grant needs of its server, which outlives it. */
-struct auth_means {
+struct auth_method {
     struct loop *loop;
     struct workers *workers;
-    struct notary *notary;
+    struct credential_backend *credential_backend;
     char *cluster;
 };
 
@@ -31,7 +31,7 @@ auth_grant_new_local(const struct user *user, uid_t uid, gid_t gid) MUST_USE;
 struct auth_grant *
 auth_grant_new_token(const struct user *user, uid_t uid, gid_t gid) MUST_USE;
 struct auth_grant *auth_grant_new_session(struct auth_session *s) MUST_USE;
-struct auth_grant *auth_grant_new_credential(const struct auth_means *means,
+struct auth_grant *auth_grant_new_credential(const struct auth_method *means,
                                              const struct user *user,
                                              uid_t uid,
                                              gid_t gid,

@@ -7,13 +7,13 @@
 
 #include "lib/auth/auth_grant.h"
 #include "lib/auth/auth_session.h"
-#include "lib/auth/bearer.h"
+#include "lib/auth/bearer_tokens.h"
+#include "lib/auth/credential_backend.h"
+#include "lib/auth/node_secret.h"
 #include "lib/auth/nonces.h"
-#include "lib/auth/notary.h"
 #include "lib/auth/protocol.h"
-#include "lib/auth/secret.h"
+#include "lib/auth/recent_users.h"
 #include "lib/auth/user.h"
-#include "lib/auth/users.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -25,7 +25,7 @@
 #define DEFAULT_SESSIONS   65536u
 
 struct auth_server {
-    struct auth_means means;
+    struct auth_method means;
     struct clock *clock;
     int64_t session_ms;
     size_t most_sessions;
@@ -33,8 +33,8 @@ struct auth_server {
     uid_t own_uid; /* whom credentials must be for */
     auth_verifier_fn verifier;
     void *verifier_arg;
-    struct bearer *bearer;
-    struct users *users;
+    struct bearer_tokens *bearer;
+    struct recent_users *users;
     struct nonces *nonces;
 };
 
@@ -68,7 +68,7 @@ auth_server_free(struct auth_server *server)
 {
     if (server == NULL)
         return;
-    users_free(server->users);
+    recent_users_free(server->users);
     nonces_free(server->nonces);
     free(server->means.cluster);
     free(server);
@@ -81,7 +81,7 @@ auth_server_new(const struct auth_server_settings *settings)
 
     server->means.loop = settings->loop;
     server->means.workers = settings->workers;
-    server->means.notary = settings->notary;
+    server->means.credential_backend = settings->credential_backend;
     server->means.cluster = xstrdup(settings->cluster);
     server->clock = settings->clock != NULL ? settings->clock : &clock_system;
     server->session_ms =
@@ -92,7 +92,7 @@ auth_server_new(const struct auth_server_settings *settings)
     server->verifier = settings->verifier;
     server->verifier_arg = settings->verifier_arg;
     server->bearer = settings->bearer;
-    server->users = users_new();
+    server->users = recent_users_new();
     server->nonces = nonces_new();
     return server;
 }
@@ -106,9 +106,7 @@ auth_server_sessions(const struct auth_server *server)
 /* Inquiries */
 
 static struct inquiry *
-inquiry_new(struct auth_server *server,
-            const struct auth_question *q,
-            void *arg)
+inquiry_new(struct auth_server *server, const struct auth_request *q, void *arg)
 {
     struct inquiry *i = xnew(struct inquiry);
     const char *sealed = q->sealed != NULL ? q->sealed : "";
@@ -152,11 +150,12 @@ static const struct user *
 user_of(struct auth_server *server, uid_t uid, gid_t gid)
 {
     int64_t now_us = clock_monotonic_us(server->clock);
-    const struct user *user = users_find(server->users, uid, gid, now_us);
+    const struct user *user =
+        recent_users_find(server->users, uid, gid, now_us);
 
     if (user == NULL) {
         user = user_lookup(uid, gid);
-        users_put(server->users, user, now_us);
+        recent_users_put(server->users, user, now_us);
     }
     return user;
 }
@@ -168,10 +167,10 @@ find_out(void *arg)
     struct inquiry *i = arg;
 
     if (i->text != NULL) {
-        if (notary_decode(i->server->means.notary,
-                          i->text,
-                          &i->credential,
-                          &i->error)
+        if (credential_backend_decode(i->server->means.credential_backend,
+                                      i->text,
+                                      &i->credential,
+                                      &i->error)
             < 0)
             return;
         i->uid = i->credential.uid;
@@ -185,13 +184,13 @@ encode_welcome(void *arg)
 {
     struct inquiry *i = arg;
 
-    notary_encode(i->server->means.notary,
-                  i->welcome.text,
-                  i->welcome.length,
-                  i->uid,
-                  PROTOCOL_TTL_S,
-                  &i->answer,
-                  &i->error);
+    credential_backend_encode(i->server->means.credential_backend,
+                              i->welcome.text,
+                              i->welcome.length,
+                              i->uid,
+                              PROTOCOL_TTL_S,
+                              &i->answer,
+                              &i->error);
 }
 
 /* What holds for every credential, before its claim says anything. */
@@ -356,8 +355,11 @@ check_plain(struct auth_server *server,
             void *arg)
 {
     const struct user *user =
-        users_find(server->users, uid, gid, clock_monotonic_us(server->clock));
-    struct auth_question nothing = {.uid = uid, .gid = gid};
+        recent_users_find(server->users,
+                          uid,
+                          gid,
+                          clock_monotonic_us(server->clock));
+    struct auth_request nothing = {.uid = uid, .gid = gid};
     struct inquiry *i;
 
     if (user != NULL) {
@@ -377,7 +379,7 @@ check_plain(struct auth_server *server,
 
 static void
 check_token(struct auth_server *server,
-            const struct auth_question *q,
+            const struct auth_request *q,
             auth_check_fn fn,
             void *arg)
 {
@@ -393,7 +395,7 @@ check_token(struct auth_server *server,
                       "bearer tokens are taken over TLS alone (see 'kctl "
                       "kubeconfig')");
     else
-        r = bearer_check(server->bearer, token, &uid, &gid, &err);
+        r = bearer_tokens_check(server->bearer, token, &uid, &gid, &err);
     if (r < 0)
         fn(NULL, &err, arg);
     else
@@ -404,7 +406,7 @@ check_token(struct auth_server *server,
 
 static void
 check_session(struct auth_server *server,
-              const struct auth_question *q,
+              const struct auth_request *q,
               auth_check_fn fn,
               void *arg)
 {
@@ -428,13 +430,13 @@ check_session(struct auth_server *server,
 }
 
 static bool
-has_scheme(const struct auth_question *q, const char *scheme)
+has_scheme(const struct auth_request *q, const char *scheme)
 {
     return strncmp(q->authorization, scheme, strlen(scheme)) == 0;
 }
 
 static int
-refuse(const struct auth_question *q, struct error *err)
+refuse(const struct auth_request *q, struct error *err)
 {
     if (q->authorization == NULL)
         return error_set(err,
@@ -449,7 +451,7 @@ refuse(const struct auth_question *q, struct error *err)
 
 void
 auth_server_check(struct auth_server *server,
-                  const struct auth_question *q,
+                  const struct auth_request *q,
                   auth_check_fn fn,
                   void *arg)
 {
@@ -502,11 +504,11 @@ check_node(struct inquiry *i, const struct claim *claim)
     if (server->verifier != NULL
         && server->verifier(claim->node, &verifier, server->verifier_arg)
         && digest_parse(claim->proof, &given) == 0) {
-        secret_proof(&verifier,
-                     server->means.cluster,
-                     claim->node,
-                     claim->nonce,
-                     &expected);
+        node_secret_proof(&verifier,
+                          server->means.cluster,
+                          claim->node,
+                          claim->nonce,
+                          &expected);
         if (digest_equals(&expected, &given))
             return 0;
     }
@@ -598,14 +600,14 @@ continue_open(void *arg)
 
 void
 auth_server_open(struct auth_server *server,
-                 const struct auth_question *q,
+                 const struct auth_request *q,
                  auth_open_fn fn,
                  void *arg)
 {
     struct inquiry *i;
 
     if (q->authorization == NULL || !has_scheme(q, "Munge ")) {
-        struct auth_question nothing = {.uid = q->uid, .gid = q->gid};
+        struct auth_request nothing = {.uid = q->uid, .gid = q->gid};
 
         i = inquiry_new(server, &nothing, arg);
         i->open_fn = fn;

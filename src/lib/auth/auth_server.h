@@ -26,15 +26,15 @@
 struct auth_grant;
 struct auth_server;
 struct auth_session;
-struct bearer;
+struct bearer_tokens;
 struct clock;
 struct error;
 struct loop;
-struct notary;
+struct credential_backend;
 struct workers;
 
-/* The verifier of a node's secret (lib/auth/secret.h): false if there is no
- * such node or it has none.
+/* The verifier of a node's secret (lib/auth/node_secret.h): false if there is
+ * no such node or it has none.
  */
 typedef bool (*auth_verifier_fn)(const char *node_name,
                                  struct digest *ret_verifier,
@@ -43,18 +43,18 @@ typedef bool (*auth_verifier_fn)(const char *node_name,
 struct auth_server_settings {
     struct loop *loop;
     struct workers *workers;
-    struct notary *notary;
+    struct credential_backend *credential_backend;
     struct clock *clock; /* NULL: the machine's */
     const char *cluster;
     int64_t session_ms;        /* 0: 12 hours */
     size_t sessions;           /* 0: 65,536 at a time */
     auth_verifier_fn verifier; /* NULL: no nodes */
     void *verifier_arg;
-    struct bearer *bearer; /* NULL: no bearer tokens */
+    struct bearer_tokens *bearer; /* NULL: no bearer tokens */
 };
 
 /* Parts of a request. All borrowed until the call returns. */
-struct auth_question {
+struct auth_request {
     const char *authorization; /* the header, or NULL */
     const char *method;
     const char *target;       /* as written, with its query */
@@ -85,7 +85,7 @@ typedef void (*auth_check_fn)(struct auth_grant *grant TAKES,
                               const struct error *err,
                               void *arg);
 void auth_server_check(struct auth_server *server,
-                       const struct auth_question *question,
+                       const struct auth_request *question,
                        auth_check_fn fn,
                        void *arg);
 
@@ -98,7 +98,7 @@ typedef void (*auth_open_fn)(struct auth_session *session TAKES,
                              const struct error *err,
                              void *arg);
 void auth_server_open(struct auth_server *server,
-                      const struct auth_question *question,
+                      const struct auth_request *question,
                       auth_open_fn fn,
                       void *arg);
 void auth_session_free(void *session);

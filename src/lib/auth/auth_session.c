@@ -60,7 +60,7 @@ auth_session_identity(const struct auth_session *session)
 
 static int
 check_mac(const struct auth_session *s,
-          const struct auth_question *q,
+          const struct auth_request *q,
           const struct protocol_authorization *given,
           struct error *err)
 {
@@ -86,7 +86,7 @@ check_mac(const struct auth_session *s,
 
 int
 auth_session_check(struct auth_session *s,
-                   const struct auth_question *q,
+                   const struct auth_request *q,
                    int64_t now_us,
                    struct error *err)
 {

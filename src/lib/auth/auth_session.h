@@ -38,6 +38,6 @@ struct auth_session *auth_session_ref(struct auth_session *s);
  * only when all is right.
  */
 int auth_session_check(struct auth_session *s,
-                       const struct auth_question *q,
+                       const struct auth_request *q,
                        int64_t now_us,
                        struct error *err);

@@ -6,7 +6,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
-#include "lib/api/object/roll.h"
+#include "lib/api/object/object_map.h"
 #include "lib/api/object/status.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
@@ -26,12 +26,12 @@
 
 struct informer {
     struct informer_settings settings;
-    struct roll *objects; /* one reference each */
+    struct object_map *objects; /* one reference each */
     bool has_synced;
 
     /* A list under way: what its pages brought so far. */
     struct client_call *call;
-    struct roll *listed;
+    struct object_map *listed;
     char *list_version;
 
     struct client_watch *watch;
@@ -49,16 +49,16 @@ static void list_start(struct informer *in, const char *continue_token);
 static void watch_start(struct informer *in);
 
 static void
-objects_free(struct roll *objects)
+objects_free(struct object_map *objects)
 {
     const struct object *object = NULL;
     size_t at = 0;
 
     if (objects == NULL)
         return;
-    while (roll_next(objects, &at, &object))
+    while (object_map_next(objects, &at, &object))
         object_unref(object);
-    roll_free(objects);
+    object_map_free(objects);
 }
 
 static char *
@@ -97,7 +97,8 @@ static void
 take_object(struct informer *in, const struct object *object)
 {
     CLEANUP(object_unrefp)
-    const struct object *old_object = roll_put(in->objects, object_ref(object));
+    const struct object *old_object =
+        object_map_put(in->objects, object_ref(object));
 
     if (old_object != NULL && !is_same_life(old_object, object)) {
         tell(in, old_object, NULL);
@@ -113,7 +114,7 @@ drop_object(struct informer *in, const struct object *last)
 {
     CLEANUP(object_unrefp)
     const struct object *old_object =
-        roll_remove(in->objects, last->meta->namespace, last->meta->name);
+        object_map_remove(in->objects, last->meta->namespace, last->meta->name);
 
     if (old_object != NULL)
         tell(in, is_same_life(old_object, last) ? last : old_object, NULL);
@@ -186,12 +187,12 @@ drop_unlisted(struct informer *in)
     const struct object *gone = NULL;
     size_t at = 0;
 
-    while (roll_next(in->objects, &at, &gone)) {
+    while (object_map_next(in->objects, &at, &gone)) {
         const struct meta *meta = gone->meta;
 
-        if (roll_find(in->listed, meta->namespace, meta->name) != NULL)
+        if (object_map_find(in->listed, meta->namespace, meta->name) != NULL)
             continue;
-        roll_remove(in->objects, meta->namespace, meta->name);
+        object_map_remove(in->objects, meta->namespace, meta->name);
         tell(in, gone, NULL);
         object_unref(gone);
     }
@@ -204,7 +205,7 @@ list_finish(struct informer *in)
     size_t at = 0;
 
     drop_unlisted(in);
-    while (roll_next(in->listed, &at, &object))
+    while (object_map_next(in->listed, &at, &object))
         take_object(in, object);
     set_text(&in->version, in->list_version);
     list_forget(in);
@@ -232,7 +233,7 @@ list_done(const struct client_reply *reply, void *context)
         return;
     }
     for (size_t i = 0; i < reply->n_objects; i++)
-        object_unref(roll_put(in->listed, object_ref(reply->objects[i])));
+        object_unref(object_map_put(in->listed, object_ref(reply->objects[i])));
     if (in->list_version == NULL)
         set_text(&in->list_version,
                  reply->resource_version != NULL ? reply->resource_version
@@ -258,7 +259,7 @@ list_start(struct informer *in, const char *continue_token)
 
     if (continue_token == NULL) {
         list_forget(in);
-        in->listed = roll_new();
+        in->listed = object_map_new();
     }
     in->call = client_call(in->settings.client, NULL, &request, list_done, in);
 }
@@ -358,7 +359,7 @@ informer_new(const struct informer_settings *settings)
     in->settings.namespace = dup_or_null(settings->namespace);
     in->settings.label_selector = dup_or_null(settings->label_selector);
     in->settings.field_selector = dup_or_null(settings->field_selector);
-    in->objects = roll_new();
+    in->objects = object_map_new();
     in->retry = timer_new(settings->client->loop, retry_run, in);
     in->retry_ms = RETRY_FIRST_MS;
     random_bytes(&in->random, sizeof(in->random));
@@ -367,7 +368,7 @@ informer_new(const struct informer_settings *settings)
 }
 
 void
-informer_hurry(struct informer *in, int64_t within_ms)
+informer_retry_now(struct informer *in, int64_t within_ms)
 {
     int64_t ms = (int64_t)random_below(&in->random, (uint64_t)within_ms + 1);
 
@@ -381,7 +382,7 @@ informer_hurry(struct informer *in, int64_t within_ms)
 /* Look */
 
 bool
-informer_is_cut_off(const struct informer *in)
+informer_is_disconnected(const struct informer *in)
 {
     return timer_is_running(in->retry);
 }
@@ -403,13 +404,13 @@ informer_find(const struct informer *in,
               const char *namespace,
               const char *name)
 {
-    return roll_find(in->objects, namespace, name);
+    return object_map_find(in->objects, namespace, name);
 }
 
 size_t
 informer_count(const struct informer *in)
 {
-    return roll_count(in->objects);
+    return object_map_count(in->objects);
 }
 
 void
@@ -420,6 +421,6 @@ informer_visit(const struct informer *in,
     const struct object *object = NULL;
     size_t at = 0;
 
-    while (roll_next(in->objects, &at, &object))
+    while (object_map_next(in->objects, &at, &object))
         visit(object, context);
 }

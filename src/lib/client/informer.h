@@ -45,10 +45,11 @@ DEFINE_CLEANUP(struct informer, informer_free)
 /* The server answers again, which somebody else has heard: what waits for the
  * time of its next try is tried at some moment within so long.
  */
-void informer_hurry(struct informer *informer, int64_t within_ms);
+void informer_retry_now(struct informer *informer, int64_t within_ms);
 
 /* Look. Find: borrowed until the next change. */
-bool informer_is_cut_off(const struct informer *informer); /* to try again */
+bool
+informer_is_disconnected(const struct informer *informer); /* to try again */
 bool informer_has_synced(const struct informer *informer);
 /* Whether what is told now was found by a list, not by a watch. */
 bool informer_is_listing(const struct informer *informer);

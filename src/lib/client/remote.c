@@ -12,8 +12,8 @@
 #include "lib/base/error.h"
 #include "lib/base/list.h"
 #include "lib/base/strbuf.h"
-#include "lib/client/locator.h"
-#include "lib/client/reading.h"
+#include "lib/client/answer_reader.h"
+#include "lib/client/api_path.h"
 #include "lib/client/remote_watch.h"
 #include "lib/http/http_client.h"
 #include "lib/json/json.h"
@@ -96,7 +96,7 @@ warning_text(struct arena *arena, const char *header)
 }
 
 static const char *const *
-warnings_of(struct arena *arena, const struct http_answer *answer)
+warnings_of(struct arena *arena, const struct http_response *answer)
 {
     const char **texts = NULL;
     size_t n = 0;
@@ -112,7 +112,7 @@ warnings_of(struct arena *arena, const struct http_answer *answer)
 }
 
 static void
-fill_reply(struct client_reply *reply, const struct reading *reading)
+fill_reply(struct client_reply *reply, const struct answer_reader *reading)
 {
     if (reading->has_status)
         reply->status = &reading->status;
@@ -124,7 +124,7 @@ fill_reply(struct client_reply *reply, const struct reading *reading)
 }
 
 static bool
-is_json(const struct http_answer *answer)
+is_json(const struct http_response *answer)
 {
     static const char json[] = "application/json";
 
@@ -133,10 +133,10 @@ is_json(const struct http_answer *answer)
 
 /* A failure whose text is no Status (a proxy's page) is still its code. */
 static void
-call_answered(struct remote_call *call, const struct http_answer *answer)
+call_answered(struct remote_call *call, const struct http_response *answer)
 {
     const bool succeeded = answer->status >= 200 && answer->status < 300;
-    CLEANUP_READING struct reading reading = {0};
+    CLEANUP_ANSWER_READER struct answer_reader reading = {0};
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct error err = {0};
     struct client_reply reply = {
@@ -148,11 +148,11 @@ call_answered(struct remote_call *call, const struct http_answer *answer)
     int r = 0;
 
     if (is_json(answer) && !(call->is_raw && succeeded)) {
-        r = reading_of_answer(call->kind,
-                              answer->body,
-                              answer->length,
-                              &reading,
-                              &err);
+        r = answer_reader_read(call->kind,
+                               answer->body,
+                               answer->length,
+                               &reading,
+                               &err);
         if (r == 0)
             fill_reply(&reply, &reading);
     }
@@ -171,7 +171,9 @@ call_free(struct remote_call *call)
 }
 
 static void
-call_done(const struct http_answer *answer, const struct error *err, void *arg)
+call_done(const struct http_response *answer,
+          const struct error *err,
+          void *arg)
 {
     struct remote_call *call = arg;
 
@@ -208,7 +210,7 @@ remote_call(struct client *client,
          request->accept != NULL ? request->accept : "application/json"},
         {"Idempotency-Key", request->submission_key},
     };
-    struct http_question question = {
+    struct http_client_request question = {
         .method = method_of(request->verb),
         .headers = headers,
         .n_headers = request->submission_key != NULL ? 2 : 1,
@@ -226,7 +228,7 @@ remote_call(struct client *client,
     call->done = done;
     call->context = context;
     list_add_last(&remote->calls, &call->place);
-    locator_of_request(request, &target);
+    api_path_of_request(request, &target);
     question.target = target.text;
     if (request->body != NULL) {
         json_print(request->body, &body);

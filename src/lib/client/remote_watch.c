@@ -8,8 +8,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
-#include "lib/client/locator.h"
-#include "lib/client/reading.h"
+#include "lib/client/answer_reader.h"
+#include "lib/client/api_path.h"
 #include "lib/http/http_client.h"
 #include "lib/loop/loop.h"
 
@@ -83,7 +83,7 @@ event_type_of(const char *name, enum client_event_type *ret_type)
 
 static bool
 take_event(struct remote_watch *watch,
-           const struct reading *reading,
+           const struct answer_reader *reading,
            const char *type_name,
            const char *text,
            size_t length)
@@ -111,14 +111,19 @@ take_event(struct remote_watch *watch,
 static bool
 take_line(struct remote_watch *watch, const char *text, size_t length)
 {
-    CLEANUP_READING struct reading reading = {0};
+    CLEANUP_ANSWER_READER struct answer_reader reading = {0};
     const char *type = NULL;
     struct error err = {0};
     int r;
 
     if (length == 0)
         return true;
-    r = reading_of_frame(watch->kind, text, length, &reading, &type, &err);
+    r = answer_reader_read_frame(watch->kind,
+                                 text,
+                                 length,
+                                 &reading,
+                                 &type,
+                                 &err);
     if (r < 0) {
         error_wrap(&err, r, "the server's watch cannot be read");
         return tell_end(watch, NULL, &err);
@@ -161,10 +166,12 @@ watch_data(const void *bytes, size_t length, void *arg)
 }
 
 static void
-watch_done(const struct http_answer *answer, const struct error *err, void *arg)
+watch_done(const struct http_response *answer,
+           const struct error *err,
+           void *arg)
 {
     struct remote_watch *watch = arg;
-    CLEANUP_READING struct reading reading = {0};
+    CLEANUP_ANSWER_READER struct answer_reader reading = {0};
     struct error lost = {0};
 
     watch->http = NULL;
@@ -177,11 +184,11 @@ watch_done(const struct http_answer *answer, const struct error *err, void *arg)
         tell_end(watch, NULL, &lost);
         return;
     }
-    reading_of_answer(watch->kind,
-                      answer->body,
-                      answer->length,
-                      &reading,
-                      NULL);
+    answer_reader_read(watch->kind,
+                       answer->body,
+                       answer->length,
+                       &reading,
+                       NULL);
     if (!reading.has_status) {
         reading.status.code = answer->status;
         reading.status.reason = reading.status.message = NULL;
@@ -202,7 +209,7 @@ remote_watch_start(struct client *client,
         {"Accept",
          request->accept != NULL ? request->accept : "application/json"},
     };
-    const struct http_question question = {
+    const struct http_client_request question = {
         .method = HTTP_GET,
         .headers = headers,
         .n_headers = ARRAY_SIZE(headers),
@@ -210,7 +217,7 @@ remote_watch_start(struct client *client,
         .done = watch_done,
         .arg = watch,
     };
-    struct http_question asked = question;
+    struct http_client_request asked = question;
 
     watch->base.client = client;
     watch->kind = request->kind;
@@ -219,7 +226,7 @@ remote_watch_start(struct client *client,
     watch->context = context;
     strbuf_init(&watch->line);
     list_add_last(&remote->watches, &watch->place);
-    locator_of_watch(request, &target);
+    api_path_of_watch(request, &target);
     asked.target = target.text;
     watch->http = http_client_call(remote->http, &asked);
     return &watch->base;

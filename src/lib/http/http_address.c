@@ -13,7 +13,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
-#include "lib/http/http_place.h"
+#include "lib/http/http_endpoint.h"
 
 static const char tcp_scheme[] = "http://";
 static const char tls_scheme[] = "https://";
@@ -129,13 +129,13 @@ http_address_parse(const char *url,
 int
 http_address_resolve(const struct http_address *a,
                      http_resolve_fn *resolve,
-                     struct http_places *places,
+                     struct http_endpoints *places,
                      struct error *err)
 {
     in_port_t port = htons((uint16_t)strtoul(a->port, NULL, 10));
     int r = 0;
 
-    if (!http_places_add(places, a->host))
+    if (!http_endpoints_add(places, a->host))
         r = resolve != NULL ? resolve(a->host, places, err)
                             : error_set(err,
                                         -EHOSTUNREACH,
@@ -167,7 +167,7 @@ start_connect(int family, const void *at, socklen_t length, int *ret_fd)
 }
 
 int
-http_address_connect_tcp(const struct http_place *at, int *ret_fd)
+http_address_connect_tcp(const struct http_endpoint *at, int *ret_fd)
 {
     static const int on = 1;
     int r = start_connect(at->at.any.sa_family, &at->at, at->length, ret_fd);

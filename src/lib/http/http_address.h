@@ -3,7 +3,7 @@
  *
  * The scheme decides here alone.
  *
- * Called by: http_client.c and http_link.c.
+ * Called by: http_client.c and http_client_connection.c.
  */
 #pragma once
 
@@ -13,8 +13,8 @@
 #include "lib/http/http_client.h"
 
 struct error;
-struct http_place;
-struct http_places;
+struct http_endpoint;
+struct http_endpoints;
 
 struct http_address {
     char *url;  /* as given */
@@ -39,7 +39,7 @@ int http_address_parse(const char *url,
  */
 int http_address_resolve(const struct http_address *a,
                          http_resolve_fn *resolve,
-                         struct http_places *places,
+                         struct http_endpoints *places,
                          struct error *err);
-int http_address_connect_tcp(const struct http_place *at, int *ret_fd);
+int http_address_connect_tcp(const struct http_endpoint *at, int *ret_fd);
 int http_address_connect_unix(const struct http_address *a, int *ret_fd);

@@ -9,7 +9,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
-#include "lib/http/http_link.h"
+#include "lib/http/http_client_connection.h"
 #include "lib/loop/base.h"
 
 static struct http_client_settings
@@ -43,23 +43,24 @@ call_at(struct list *at)
 /* A link that could take a call, and how many of those that are not kept by a
  * stream there are.
  */
-static struct http_link *
+static struct http_client_connection *
 find_ready(struct http_client *client,
            unsigned *ret_links,
            unsigned *ret_connecting)
 {
-    struct http_link *ready = NULL;
+    struct http_client_connection *ready = NULL;
 
     *ret_links = *ret_connecting = 0;
     list_foreach(at, &client->links)
     {
-        struct http_link *l = container_of(at, struct http_link, place);
+        struct http_client_connection *l =
+            container_of(at, struct http_client_connection, place);
 
         if (l->call != NULL && l->call->question.data != NULL)
             continue;
         (*ret_links)++;
-        *ret_connecting += l->state == HTTP_LINK_CONNECTING;
-        if (ready == NULL && http_link_is_usable(l))
+        *ret_connecting += l->state == HTTP_CLIENT_CONNECTION_CONNECTING;
+        if (ready == NULL && http_client_connection_is_usable(l))
             ready = l;
     }
     return ready;
@@ -70,10 +71,12 @@ close_stale(struct http_client *client)
 {
     list_foreach_safe(at, &client->links)
     {
-        struct http_link *l = container_of(at, struct http_link, place);
+        struct http_client_connection *l =
+            container_of(at, struct http_client_connection, place);
 
-        if (l->state == HTTP_LINK_READY && !http_link_is_usable(l))
-            http_link_free(l);
+        if (l->state == HTTP_CLIENT_CONNECTION_READY
+            && !http_client_connection_is_usable(l))
+            http_client_connection_free(l);
     }
 }
 
@@ -97,24 +100,25 @@ serve_waiting(evutil_socket_t fd, short events, void *arg)
     (void)events;
     close_stale(client);
     while (!list_is_empty(&client->waiting)) {
-        struct http_link *ready = find_ready(client, &n_links, &n_connecting);
+        struct http_client_connection *ready =
+            find_ready(client, &n_links, &n_connecting);
 
         if (ready != NULL) {
             struct http_call *call = call_at(client->waiting.next);
 
             list_remove(&call->place);
-            http_link_take(ready, call);
+            http_client_connection_take(ready, call);
             continue;
         }
         if (n_links >= client->settings.connections
             || n_connecting >= count_waiting(client, n_connecting + 1))
             return;
-        http_link_open(client);
+        http_client_connection_open(client);
     }
 }
 
 void
-http_client_soon(struct http_client *client)
+http_client_schedule(struct http_client *client)
 {
     event_active(&client->chores, EV_TIMEOUT, 0);
 }
@@ -170,12 +174,14 @@ http_client_free(struct http_client *client)
     while (!list_is_empty(&client->waiting))
         call_free(call_at(client->waiting.next));
     while (!list_is_empty(&client->links)) {
-        struct http_link *l =
-            container_of(client->links.next, struct http_link, place);
+        struct http_client_connection *l =
+            container_of(client->links.next,
+                         struct http_client_connection,
+                         place);
         struct http_call *call = l->call;
 
         l->call = NULL;
-        http_link_free(l);
+        http_client_connection_free(l);
         if (call != NULL)
             call_free(call);
     }
@@ -193,8 +199,8 @@ keep(struct arena *arena, const char *text)
 
 static void
 keep_headers(struct arena *arena,
-             struct http_question *mine,
-             const struct http_question *given,
+             struct http_client_request *mine,
+             const struct http_client_request *given,
              const char *as_user)
 {
     struct http_header *headers =
@@ -212,11 +218,11 @@ keep_headers(struct arena *arena,
 
 struct http_call *
 http_client_call(struct http_client *client,
-                 const struct http_question *question)
+                 const struct http_client_request *question)
 {
     struct arena *arena = arena_new(1024 + question->length);
     struct http_call *call = arena_alloc(arena, sizeof(*call));
-    struct http_question *q = &call->question;
+    struct http_client_request *q = &call->question;
 
     call->client = client;
     call->arena = arena;
@@ -229,17 +235,17 @@ http_client_call(struct http_client *client,
                            question->length > 0 ? question->body : "",
                            question->length);
     list_add_last(&client->waiting, &call->place);
-    http_client_soon(client);
+    http_client_schedule(client);
     return call;
 }
 
 void
 http_call_cancel(struct http_call *call)
 {
-    struct http_link *l = call->link;
+    struct http_client_connection *l = call->link;
 
     if (l != NULL)
-        http_link_drop(l);
+        http_client_connection_drop(l);
     call_free(call);
 }
 
@@ -248,12 +254,12 @@ http_call_pause(struct http_call *call, bool is_paused)
 {
     call->is_paused = is_paused;
     if (call->link != NULL)
-        http_link_pause(call->link, is_paused);
+        http_client_connection_pause(call->link, is_paused);
 }
 
 void
 http_call_done(struct http_call *call,
-               const struct http_answer *answer,
+               const struct http_response *answer,
                const struct error *err)
 {
     call->link = NULL;
@@ -263,12 +269,12 @@ http_call_done(struct http_call *call,
 }
 
 void
-http_call_again(struct http_call *call)
+http_call_retry(struct http_call *call)
 {
     call->link = NULL;
     call->was_repeated = true;
     list_add_first(&call->client->waiting, &call->place);
-    http_client_soon(call->client);
+    http_client_schedule(call->client);
 }
 
 /* Those that wait now: `done` may ask again. */
@@ -310,7 +316,7 @@ http_client_url(const struct http_client *client)
 }
 
 const char *
-http_answer_header(const struct http_answer *answer, const char *name)
+http_response_header(const struct http_response *answer, const char *name)
 {
     for (size_t i = 0; i < answer->n_headers; i++)
         if (strcasecmp(answer->headers[i].name, name) == 0)

@@ -27,19 +27,20 @@ struct event_base;
 struct http_call;
 struct http_client;
 struct http_login;
-struct http_places;
+struct http_endpoints;
 struct loop;
 struct workers;
 
-/* Finds the addresses of a host's name (http_place.h), and adds them; may
+/* Finds the addresses of a host's name (http_endpoint.h), and adds them; may
  * block, on any thread. 0 with one at least, or a negative errno with words
  * that name the host. Resolve: by the C library, as nsswitch.conf(5) says.
  */
 typedef int http_resolve_fn(const char *host,
-                            struct http_places *places,
+                            struct http_endpoints *places,
                             struct error *err);
-int
-http_resolve(const char *host, struct http_places *places, struct error *err);
+int http_resolve(const char *host,
+                 struct http_endpoints *places,
+                 struct error *err);
 
 /* What stands between a socket that is connected and HTTP, for "https://"
  * (lib/tls/tls_client.h). Make: begins the handshake with the host; the
@@ -74,7 +75,7 @@ struct http_client_settings {
  * without regard to case. The body ends with a NUL that is not counted, and is
  * empty if `data` took it.
  */
-struct http_answer {
+struct http_response {
     int status;
     const char *content_type; /* "" if none */
     const char *body;
@@ -82,8 +83,8 @@ struct http_answer {
     const struct http_header *headers;
     size_t n_headers;
 };
-const char *http_answer_header(const struct http_answer *answer,
-                               const char *name);
+const char *http_response_header(const struct http_response *answer,
+                                 const char *name);
 
 /* What is asked; all of it is copied. `done` runs once, later, and not after
  * a cancel; `answer` is NULL when there is none, and `err` then says why. With
@@ -91,7 +92,7 @@ const char *http_answer_header(const struct http_answer *answer,
  * arrives (after `started`, which may be NULL), and there is no time limit.
  * With a login, what comes through it has been proven.
  */
-struct http_question {
+struct http_client_request {
     enum http_method method;
     const char *target;
     const struct http_header *headers;
@@ -100,9 +101,9 @@ struct http_question {
     const void *body;
     size_t length;
     bool is_repeatable;
-    void (*started)(const struct http_answer *answer, void *arg);
+    void (*started)(const struct http_response *answer, void *arg);
     void (*data)(const void *bytes, size_t length, void *arg);
-    void (*done)(const struct http_answer *answer,
+    void (*done)(const struct http_response *answer,
                  const struct error *err,
                  void *arg);
     void *arg;
@@ -124,7 +125,7 @@ DEFINE_CLEANUP(struct http_client, http_client_free)
  * Pause stops reading, so that a slow consumer slows the server.
  */
 struct http_call *http_client_call(struct http_client *client,
-                                   const struct http_question *question);
+                                   const struct http_client_request *question);
 void http_call_cancel(struct http_call *call);
 void http_call_pause(struct http_call *call, bool is_paused);
 

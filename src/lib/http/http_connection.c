@@ -53,7 +53,7 @@ count_input(struct http_connection *c, size_t bytes)
     /* Small requests pass even then. */
     if (server->counts.inflight_bytes > server->limits.inflight_bytes
         && c->received > READ_AHEAD_BYTES)
-        http_connection_doom(c, HTTP_TOO_MUCH_IN_FLIGHT);
+        http_connection_close_later(c, HTTP_TOO_MUCH_IN_FLIGHT);
 }
 
 static void
@@ -143,7 +143,7 @@ on_input(struct evbuffer *buffer,
     if (c->phase == HTTP_IDLE) {
         http_connection_enter(c, HTTP_RECEIVING);
         if (announces_too_much(c, buffer))
-            http_connection_doom(c, HTTP_TOO_LARGE);
+            http_connection_close_later(c, HTTP_TOO_LARGE);
     }
     check_syntax(c, buffer, info->n_added);
     count_input(c, info->n_added);
@@ -328,7 +328,7 @@ await(struct http_server *server, struct bufferevent *bev, bool is_secure)
     c->server = server;
     c->loop = server->loop;
     c->references = 1;
-    list_init(&c->doomed_place);
+    list_init(&c->closing_place);
     list_init(&c->refused_place);
     list_init(&c->unproven_place);
     list_init(&c->of_peer_place);
@@ -425,7 +425,7 @@ keep_limits(struct http_connection *c)
     } else
         return;
     server->counts.refused_connections++;
-    http_connection_cut(victim != NULL ? victim : c);
+    http_connection_close(victim != NULL ? victim : c);
 }
 
 static void
@@ -471,7 +471,7 @@ http_connection_unref(struct http_connection *c)
 static enum http_stream_end_reason
 reason_of(const struct http_connection *c)
 {
-    if (c->doom == HTTP_TOO_SLOW)
+    if (c->close_cause == HTTP_TOO_SLOW)
         return HTTP_STREAM_TOO_SLOW;
     return c->server->is_ending ? HTTP_STREAM_SERVER_ENDS
                                 : HTTP_STREAM_PEER_GONE;
@@ -495,7 +495,7 @@ close_done(struct evhttp_connection *ev, void *arg)
     http_connection_release_input(c);
     uncount_peer(c);
     list_remove(&c->place);
-    list_remove(&c->doomed_place);
+    list_remove(&c->closing_place);
     list_remove(&c->refused_place);
     server->by_fd[c->fd] = NULL;
     server->counts.connections--;
@@ -541,12 +541,13 @@ http_connection_enter(struct http_connection *c, enum http_phase phase)
 }
 
 void
-http_connection_doom(struct http_connection *c, enum http_doom doom)
+http_connection_close_later(struct http_connection *c,
+                            enum http_close_cause close_cause)
 {
-    if (c->doom != HTTP_SPARED)
+    if (c->close_cause != HTTP_NOT_CLOSING)
         return;
-    c->doom = doom;
-    list_add_last(&c->server->doomed, &c->doomed_place);
+    c->close_cause = close_cause;
+    list_add_last(&c->server->closing, &c->closing_place);
     event_active(&c->server->chores, EV_TIMEOUT, 0);
 }
 
@@ -554,7 +555,7 @@ http_connection_doom(struct http_connection *c, enum http_doom doom)
  * may live on until they are answered; so we take them over before.
  */
 void
-http_connection_cut(struct http_connection *c)
+http_connection_close(struct http_connection *c)
 {
     if (c->request != NULL)
         evhttp_request_own(c->request->ev);
@@ -581,7 +582,9 @@ send_refusal(const struct http_connection *c)
 
     if (c->peer.is_secure) /* there is no way past the layer */
         return;
-    http_refusal_write(c->server, c->doom == HTTP_TOO_LARGE ? 413 : 503, &text);
+    http_refusal_write(c->server,
+                       c->close_cause == HTTP_TOO_LARGE ? 413 : 503,
+                       &text);
     ignored = send(c->fd, text.text, text.length, MSG_DONTWAIT | MSG_NOSIGNAL);
     (void)ignored;
 }
@@ -607,22 +610,22 @@ send_rest(const struct http_connection *c)
 }
 
 void
-http_connection_cut_doomed(struct http_server *server)
+http_connection_close_marked(struct http_server *server)
 {
-    while (!list_is_empty(&server->doomed)) {
-        struct http_connection *c = container_of(server->doomed.next,
+    while (!list_is_empty(&server->closing)) {
+        struct http_connection *c = container_of(server->closing.next,
                                                  struct http_connection,
-                                                 doomed_place);
+                                                 closing_place);
 
-        if (c->doom == HTTP_TOO_SLOW)
+        if (c->close_cause == HTTP_TOO_SLOW)
             server->counts.dropped_streams++;
         else
             server->counts.cut_connections++;
-        if (c->doom == HTTP_CUT_SHORT)
+        if (c->close_cause == HTTP_CUT_SHORT)
             send_rest(c);
-        else if (c->doom != HTTP_TOO_SLOW && c->phase == HTTP_RECEIVING)
+        else if (c->close_cause != HTTP_TOO_SLOW && c->phase == HTTP_RECEIVING)
             send_refusal(c);
-        http_connection_cut(c);
+        http_connection_close(c);
     }
 }
 
@@ -639,7 +642,7 @@ cut_older(struct http_server *server, enum http_phase phase, int64_t before_ms)
             return;
         if (phase != HTTP_IDLE)
             server->counts.cut_connections++;
-        http_connection_cut(c);
+        http_connection_close(c);
     }
 }
 
@@ -655,7 +658,7 @@ cut_idle_unproven(struct http_server *server, int64_t before_ms)
             container_of(at, struct http_connection, unproven_place);
 
         if (c->phase == HTTP_IDLE && c->since_ms <= before_ms)
-            http_connection_cut(c);
+            http_connection_close(c);
     }
 }
 
@@ -672,7 +675,7 @@ drop_stalled_streams(struct http_server *server, int64_t before_ms)
 
         if (c->since_ms <= before_ms
             && evbuffer_get_length(bufferevent_get_output(c->bev)) > 0)
-            http_connection_doom(c, HTTP_TOO_SLOW);
+            http_connection_close_later(c, HTTP_TOO_SLOW);
     }
 }
 

@@ -40,8 +40,8 @@ enum http_phase {
     HTTP_PHASES,
 };
 
-enum http_doom {
-    HTTP_SPARED,
+enum http_close_cause {
+    HTTP_NOT_CLOSING,
     HTTP_TOO_LARGE,
     HTTP_TOO_MUCH_IN_FLIGHT,
     HTTP_TOO_SLOW,
@@ -65,11 +65,11 @@ struct http_connection {
     int fd;
     uint64_t id;
     struct list place; /* in a phase, or in server->fresh */
-    struct list doomed_place;
+    struct list closing_place;
     struct list refused_place;
     bool is_refused; /* http_refusal.c has answered */
     enum http_phase phase;
-    enum http_doom doom;
+    enum http_close_cause close_cause;
     int64_t since_ms; /* in this phase, or last seen to read its answer */
     struct http_syntax syntax;
     size_t received; /* of the request under way, counted in inflight */
@@ -124,7 +124,7 @@ struct http_server {
     struct event chores;      /* activated: adopt the fresh, and so on */
     struct event sweep;
     struct list fresh; /* accepted, not yet looked at */
-    struct list doomed;
+    struct list closing;
     struct list refused; /* evhttp's error page is to be replaced */
     struct list phases[HTTP_PHASES];
     struct list listeners;
@@ -143,7 +143,7 @@ struct http_server {
 };
 
 /* http_connection.c. Adopt: the fresh ones; refuses those over a limit. Cut:
- * closes now; not from inside evhttp's callbacks, which doom instead.
+ * closes now; not from inside evhttp's callbacks, which close_cause instead.
  */
 struct bufferevent *http_connection_make(struct event_base *base, void *server);
 struct bufferevent *http_connection_make_layered(struct event_base *base,
@@ -156,9 +156,10 @@ bool http_connection_charge(struct http_connection *c,
                             const char *account,
                             unsigned most);
 void http_connection_enter(struct http_connection *c, enum http_phase phase);
-void http_connection_doom(struct http_connection *c, enum http_doom doom);
-void http_connection_cut(struct http_connection *c);
-void http_connection_cut_doomed(struct http_server *server);
+void http_connection_close_later(struct http_connection *c,
+                                 enum http_close_cause close_cause);
+void http_connection_close(struct http_connection *c);
+void http_connection_close_marked(struct http_server *server);
 void http_connection_sweep(struct http_server *server);
 void http_connection_watch_for_close(struct http_connection *c);
 void http_connection_limit_input(struct http_connection *c);
@@ -176,9 +177,10 @@ void http_stream_closed(struct http_stream *s,
                         enum http_stream_end_reason reason);
 
 /* Puts pieces into the server's scratch buffer. */
-void http_request_gather(struct evbuffer *out,
-                         const struct http_piece *pieces,
-                         size_t n_pieces);
+void http_request_add_pieces(struct evbuffer *out,
+                             const struct http_piece *pieces,
+                             size_t n_pieces);
 
 /* Frees a request that evhttp has left to us. */
-void http_request_bury(struct http_connection *c, struct evhttp_request *ev);
+void http_request_free_orphan(struct http_connection *c,
+                              struct evhttp_request *ev);

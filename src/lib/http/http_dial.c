@@ -12,7 +12,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/http/http_address.h"
-#include "lib/http/http_place.h"
+#include "lib/http/http_endpoint.h"
 #include "lib/loop/base.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/workers.h"
@@ -24,7 +24,7 @@ struct lookup {
     struct http_dial *dial; /* NULL once it is freed */
     struct http_address address;
     http_resolve_fn *resolve;
-    struct http_places found;
+    struct http_endpoints found;
     struct error error;
     int r;
 };
@@ -34,7 +34,7 @@ struct http_dial {
     http_dial_fn fn;
     void *arg;
     struct lookup *lookup; /* or NULL */
-    struct http_places found;
+    struct http_endpoints found;
     size_t next; /* of them, to try if the present one fails */
     const struct http_client_layer *layer; /* or NULL */
     char *host;                            /* whom it is to be, for that */
@@ -166,7 +166,7 @@ looked_up(void *arg)
     struct http_dial *d = l->dial;
 
     if (d == NULL) {
-        http_places_fini(&l->found);
+        http_endpoints_fini(&l->found);
     } else {
         d->lookup = NULL;
         d->found = l->found;
@@ -225,7 +225,7 @@ http_dial_free(struct http_dial *d)
         return;
     if (d->lookup != NULL)
         d->lookup->dial = NULL;
-    http_places_fini(&d->found);
+    http_endpoints_fini(&d->found);
     if (d->bev != NULL)
         bufferevent_free(d->bev);
     free(d->host);

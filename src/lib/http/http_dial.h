@@ -5,7 +5,7 @@
  * under the layer where the address is secure. Nothing happens before
  * new has returned.
  *
- * Called by: http_link.c, which bounds the time.
+ * Called by: http_client_connection.c, which bounds the time.
  * Thread:    the loop's; names are looked up by a worker, if there are any.
  */
 #pragma once

@@ -7,8 +7,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
+#include "lib/http/connection_login.h"
 #include "lib/http/http_client.h"
-#include "lib/http/login_line.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/workers.h"
 
@@ -22,9 +22,9 @@ struct http_login {
 /* What a worker does for a line: it has its own copy of the line, because that
  * may be freed meanwhile.
  */
-struct errand {
+struct sync_call {
     struct auth_client *client;
-    struct login_line *line; /* NULL once it is freed */
+    struct connection_login *line; /* NULL once it is freed */
     struct auth_line session;
     struct strbuf authorization;
     char *credential; /* NULL: say hello */
@@ -33,14 +33,14 @@ struct errand {
     int r;
 };
 
-struct login_line {
+struct connection_login {
     struct http_login *login;
     login_ready_fn ready;
     void *arg;
     struct auth_line session;
     int64_t opened_ms;
     struct strbuf authorization;
-    struct errand *errand; /* under way, or NULL */
+    struct sync_call *sync_call; /* under way, or NULL */
 };
 
 void
@@ -68,21 +68,21 @@ http_login_new(struct loop *loop,
 }
 
 void
-login_line_free(struct login_line *l)
+connection_login_free(struct connection_login *l)
 {
     if (l == NULL)
         return;
-    if (l->errand != NULL)
-        l->errand->line = NULL;
+    if (l->sync_call != NULL)
+        l->sync_call->line = NULL;
     strbuf_fini(&l->authorization);
     explicit_bzero(&l->session, sizeof(l->session));
     free(l);
 }
 
-struct login_line *
-login_line_new(struct http_login *login, login_ready_fn ready, void *arg)
+struct connection_login *
+connection_login_new(struct http_login *login, login_ready_fn ready, void *arg)
 {
-    struct login_line *l = xnew(struct login_line);
+    struct connection_login *l = xnew(struct connection_login);
 
     l->login = login;
     l->ready = ready;
@@ -92,9 +92,9 @@ login_line_new(struct http_login *login, login_ready_fn ready, void *arg)
 }
 
 static void
-errand_do(void *arg)
+sync_call_do(void *arg)
 {
-    struct errand *e = arg;
+    struct sync_call *e = arg;
 
     if (e->is_welcome)
         e->r = auth_client_welcome(e->client,
@@ -109,15 +109,15 @@ errand_do(void *arg)
 }
 
 static void
-errand_done(void *arg)
+sync_call_done(void *arg)
 {
-    struct errand *e = arg;
-    struct login_line *l = e->line;
+    struct sync_call *e = arg;
+    struct connection_login *l = e->line;
     struct error error = e->error;
     int r = e->r;
 
     if (l != NULL) {
-        l->errand = NULL;
+        l->sync_call = NULL;
         l->session = e->session;
         l->opened_ms = loop_now_ms();
         strbuf_truncate(&l->authorization, 0);
@@ -134,9 +134,9 @@ errand_done(void *arg)
 }
 
 static void
-send_errand(struct login_line *l, const char *credential, bool is_welcome)
+send_errand(struct connection_login *l, const char *credential, bool is_welcome)
 {
-    struct errand *e = xnew(struct errand);
+    struct sync_call *e = xnew(struct sync_call);
 
     e->client = l->login->client;
     e->line = l;
@@ -144,62 +144,62 @@ send_errand(struct login_line *l, const char *credential, bool is_welcome)
     e->credential = credential != NULL ? xstrdup(credential) : NULL;
     e->is_welcome = is_welcome;
     strbuf_init(&e->authorization);
-    l->errand = e;
+    l->sync_call = e;
     if (l->login->workers != NULL) {
         workers_submit(l->login->workers,
                        l->login->loop,
-                       errand_do,
-                       errand_done,
+                       sync_call_do,
+                       sync_call_done,
                        e);
         return;
     }
-    errand_do(e);
-    loop_defer(l->login->loop, errand_done, e);
+    sync_call_do(e);
+    loop_defer(l->login->loop, sync_call_done, e);
 }
 
 void
-login_line_hello(struct login_line *l)
+connection_login_hello(struct connection_login *l)
 {
     send_errand(l, NULL, false);
 }
 
 void
-login_line_welcome(struct login_line *l, const char *credential)
+connection_login_welcome(struct connection_login *l, const char *credential)
 {
     send_errand(l, credential, true);
 }
 
 const char *
-login_line_authorization(const struct login_line *l)
+connection_login_authorization(const struct connection_login *l)
 {
     return l->authorization.text;
 }
 
 bool
-login_line_needs_session(const struct login_line *l, bool is_stream)
+connection_login_needs_session(const struct connection_login *l, bool is_stream)
 {
     return l->login->mode == HTTP_LOGIN_SESSION || is_stream;
 }
 
 bool
-login_line_has_session(const struct login_line *l)
+connection_login_has_session(const struct connection_login *l)
 {
     return l->session.is_open;
 }
 
 bool
-login_line_is_stale(const struct login_line *l)
+connection_login_is_stale(const struct connection_login *l)
 {
     return l->session.is_open
            && loop_now_ms() - l->opened_ms > l->session.lifetime_s * 800;
 }
 
 int
-login_line_sign(struct login_line *l,
-                const struct http_question *q,
-                struct login_ticket *ret_ticket,
-                struct strbuf *ret_authorization,
-                struct error *err)
+connection_login_sign(struct connection_login *l,
+                      const struct http_client_request *q,
+                      struct login_ticket *ret_ticket,
+                      struct strbuf *ret_authorization,
+                      struct error *err)
 {
     CLEANUP_STRBUF struct strbuf sealed = STRBUF_INIT;
     const char *method = http_method_name(q->method);
@@ -253,12 +253,12 @@ may_be_unproven(int status)
 }
 
 int
-login_line_check(struct login_line *l,
-                 const struct login_ticket *ticket,
-                 const struct http_answer *answer,
-                 struct error *err)
+connection_login_check(struct connection_login *l,
+                       const struct login_ticket *ticket,
+                       const struct http_response *answer,
+                       struct error *err)
 {
-    const char *seal = http_answer_header(
+    const char *seal = http_response_header(
         answer,
         ticket->is_once ? PROTOCOL_CREDENTIAL_HEADER : PROTOCOL_MAC_HEADER);
 
@@ -284,10 +284,10 @@ login_line_check(struct login_line *l,
 }
 
 struct auth_frames *
-login_line_frames(struct login_line *l,
-                  const struct login_ticket *ticket,
-                  void (*fn)(const void *bytes, size_t length, void *arg),
-                  void *arg)
+connection_login_frames(struct connection_login *l,
+                        const struct login_ticket *ticket,
+                        void (*fn)(const void *bytes, size_t length, void *arg),
+                        void *arg)
 {
     return auth_frames_new(&l->session, ticket->seq, fn, arg);
 }

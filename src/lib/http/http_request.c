@@ -183,7 +183,7 @@ http_request_handle(struct evhttp_request *ev, void *arg)
     struct http_connection *c = http_connection_of(server, ev);
     struct http_request *r;
 
-    if (c == NULL || c->doom != HTTP_SPARED)
+    if (c == NULL || c->close_cause != HTTP_NOT_CLOSING)
         return; /* its end is a chore away */
     server->counts.requests++;
     http_connection_enter(c, HTTP_HANDLING);
@@ -207,7 +207,7 @@ http_request_closed(struct http_request *r)
  * after it has told us, so that one has to wait.
  */
 void
-http_request_bury(struct http_connection *c, struct evhttp_request *ev)
+http_request_free_orphan(struct http_connection *c, struct evhttp_request *ev)
 {
     if (c->is_being_cut)
         c->orphan = ev;
@@ -363,9 +363,9 @@ http_request_close_after(struct http_request *r)
 }
 
 void
-http_request_gather(struct evbuffer *out,
-                    const struct http_piece *pieces,
-                    size_t n_pieces)
+http_request_add_pieces(struct evbuffer *out,
+                        const struct http_piece *pieces,
+                        size_t n_pieces)
 {
     bool is_behind_lent = false;
 
@@ -474,7 +474,7 @@ http_request_reply_pieces(struct http_request *r,
 
     if (r->is_closed) {
         discard_pieces(pieces, n_pieces);
-        http_request_bury(c, r->ev);
+        http_request_free_orphan(c, r->ev);
         request_free(r);
         return;
     }
@@ -484,7 +484,7 @@ http_request_reply_pieces(struct http_request *r,
             add_length(r, length_of(pieces, n_pieces));
         discard_pieces(pieces, n_pieces);
     } else {
-        http_request_gather(c->server->scratch, pieces, n_pieces);
+        http_request_add_pieces(c->server->scratch, pieces, n_pieces);
     }
     http_connection_enter(c, HTTP_SENDING);
     evhttp_send_reply(r->ev,
@@ -516,7 +516,7 @@ http_request_stream(struct http_request *r,
 
     s->loop = c->loop;
     if (r->is_closed) {
-        http_request_bury(c, r->ev);
+        http_request_free_orphan(c, r->ev);
     } else {
         s->ev = r->ev;
         begin_answer(r, content_type);

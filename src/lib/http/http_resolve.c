@@ -9,12 +9,12 @@
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/http/http_client.h"
-#include "lib/http/http_place.h"
+#include "lib/http/http_endpoint.h"
 
 static void
-add(struct http_places *places, const struct addrinfo *found)
+add(struct http_endpoints *places, const struct addrinfo *found)
 {
-    struct http_place place = {.length = found->ai_addrlen};
+    struct http_endpoint place = {.length = found->ai_addrlen};
 
     if (found->ai_addrlen > sizeof(place.at))
         return;
@@ -24,7 +24,7 @@ add(struct http_places *places, const struct addrinfo *found)
 }
 
 int
-http_resolve(const char *host, struct http_places *places, struct error *err)
+http_resolve(const char *host, struct http_endpoints *places, struct error *err)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found;

@@ -61,7 +61,7 @@ do_chores(evutil_socket_t fd, short events, void *arg)
     (void)events;
     http_connection_adopt_all(server);
     http_refusal_replace_all(server);
-    http_connection_cut_doomed(server);
+    http_connection_close_marked(server);
 }
 
 static void
@@ -143,7 +143,7 @@ http_server_new(struct loop *loop,
     server->peers = map_new();
     list_init(&server->unproven);
     list_init(&server->fresh);
-    list_init(&server->doomed);
+    list_init(&server->closing);
     list_init(&server->refused);
     list_init(&server->listeners);
     list_init(&server->layered_listeners);
@@ -159,7 +159,7 @@ http_server_new(struct loop *loop,
 }
 
 void
-http_server_word_refusals(struct http_server *server, http_refusal_fn fn)
+http_server_set_refusal_text(struct http_server *server, http_refusal_fn fn)
 {
     server->refusal = fn;
 }
@@ -175,9 +175,9 @@ http_server_free(struct http_server *server)
     http_connection_adopt_all(server);
     for (size_t i = 0; i < HTTP_PHASES; i++)
         while (!list_is_empty(&server->phases[i]))
-            http_connection_cut(container_of(server->phases[i].next,
-                                             struct http_connection,
-                                             place));
+            http_connection_close(container_of(server->phases[i].next,
+                                               struct http_connection,
+                                               place));
     event_del(&server->chores);
     event_del(&server->sweep);
     evhttp_free(server->evhttp);

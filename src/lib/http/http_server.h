@@ -63,7 +63,8 @@ typedef const char *(*http_refusal_fn)(int status,
                                        const char *why,
                                        struct strbuf *body,
                                        void *arg);
-void http_server_word_refusals(struct http_server *server, http_refusal_fn fn);
+void http_server_set_refusal_text(struct http_server *server,
+                                  http_refusal_fn fn);
 
 /* Change. Listen on "127.0.0.1:6820", "[::]:6820", "*:6820" (both families),
  * port 0 for any free one; or on a Unix socket with the given mode, which

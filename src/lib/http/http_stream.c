@@ -29,7 +29,8 @@ output_of(const struct http_stream *s)
 static bool
 is_open(const struct http_stream *s)
 {
-    return s->connection != NULL && s->connection->doom == HTTP_SPARED;
+    return s->connection != NULL
+           && s->connection->close_cause == HTTP_NOT_CLOSING;
 }
 
 static void
@@ -83,7 +84,7 @@ send_by_evhttp(struct http_stream *s,
 {
     struct evbuffer *scratch = s->connection->server->scratch;
 
-    http_request_gather(scratch, pieces, n_pieces);
+    http_request_add_pieces(scratch, pieces, n_pieces);
     evhttp_send_reply_chunk_with_cb(s->ev, scratch, on_drained, s->connection);
     /* What a HEAD does not get stays behind. */
     evbuffer_drain(scratch, evbuffer_get_length(scratch));
@@ -122,7 +123,7 @@ queue(struct http_stream *s,
     struct evbuffer *scratch = s->connection->server->scratch;
 
     evbuffer_add(scratch, head, strlen(head));
-    http_request_gather(scratch, pieces, n_pieces);
+    http_request_add_pieces(scratch, pieces, n_pieces);
     evbuffer_add_reference(scratch, CHUNK_END, strlen(CHUNK_END), NULL, NULL);
     evbuffer_drain(scratch, sent);
     evbuffer_add_buffer(output_of(s), scratch);
@@ -172,7 +173,7 @@ http_stream_send(struct http_stream *s,
         send_by_evhttp(s, pieces, n_pieces);
     if (evbuffer_get_length(output_of(s)) <= c->server->limits.queued_bytes)
         return 0;
-    http_connection_doom(c, HTTP_TOO_SLOW);
+    http_connection_close_later(c, HTTP_TOO_SLOW);
     return -EPIPE;
 }
 
@@ -211,7 +212,7 @@ http_stream_cut(struct http_stream *s)
     }
     s->callbacks = (struct http_stream_callbacks){0};
     s->is_ended = true;
-    http_connection_doom(s->connection, HTTP_CUT_SHORT);
+    http_connection_close_later(s->connection, HTTP_CUT_SHORT);
 }
 
 void
@@ -221,7 +222,7 @@ http_stream_closed(struct http_stream *s, enum http_stream_end_reason reason)
 
     c->server->counts.streams--;
     s->connection = NULL;
-    http_request_bury(c, s->ev);
+    http_request_free_orphan(c, s->ev);
     s->ev = NULL;
     if (s->callbacks.closed == NULL && !s->is_ended)
         return; /* its producer ends it some time */

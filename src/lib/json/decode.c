@@ -13,7 +13,7 @@
 #include "lib/base/arena.h"
 #include "lib/json/field.h"
 #include "lib/json/json.h"
-#include "lib/json/words.h"
+#include "lib/json/seen_texts.h"
 
 /* Where the next struct or array, and the next text, go. */
 struct filler {
@@ -21,7 +21,7 @@ struct filler {
     char *packed;
     const struct record_space *space;
     unsigned n_notes; /* of the space, read so far */
-    struct words words;
+    struct seen_texts words;
 };
 
 static void *
@@ -56,12 +56,12 @@ take_text(struct filler *to,
 
     if (field_text_is(like, text, length))
         return like;
-    like = words_known(f, text, length);
+    like = seen_texts_known(f, text, length);
     if (like != NULL)
         return like;
-    remembers = words_may_hold(&to->words, length);
+    remembers = seen_texts_may_hold(&to->words, length);
     if (remembers) {
-        at = words_find(&to->words, text, length);
+        at = seen_texts_find(&to->words, text, length);
         if (to->words.texts[at] != NULL)
             return to->words.texts[at];
     }
@@ -70,7 +70,7 @@ take_text(struct filler *to,
     p[length] = '\0';
     to->packed += length + 1;
     if (remembers)
-        words_remember(&to->words, at, p, length);
+        seen_texts_remember(&to->words, at, p, length);
     return p;
 }
 

@@ -11,12 +11,12 @@
 
 #include "lib/json/field.h"
 #include "lib/json/json.h"
-#include "lib/json/words.h"
+#include "lib/json/seen_texts.h"
 
 struct counter {
     struct record_space space;
     unsigned n_notes;
-    struct words words;
+    struct seen_texts words;
 };
 
 /* Where a list, map or struct began. */
@@ -68,13 +68,13 @@ measure_text(struct counter *c,
 
     if (field_text_is(like, text, length))
         return true;
-    if (words_known(f, text, length) != NULL)
+    if (seen_texts_known(f, text, length) != NULL)
         return false;
-    if (words_may_hold(&c->words, length)) {
-        at = words_find(&c->words, text, length);
+    if (seen_texts_may_hold(&c->words, length)) {
+        at = seen_texts_find(&c->words, text, length);
         if (c->words.texts[at] != NULL)
             return false;
-        words_remember(&c->words, at, text, length);
+        seen_texts_remember(&c->words, at, text, length);
     }
     c->space.packed += length + 1;
     return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* parse.c - JSON text to a tree, over yajl's event parser
  *
- * Only what the quick parser (quick.h) leaves to it comes here.
+ * Only what the quick parser (ascii_parser.h) leaves to it comes here.
  * yajl checks the grammar and the UTF-8; the tree, the depth and members
  * given twice are ours. Open containers keep their values on one stack and
  * are copied to the arena at their exact size when they close.
@@ -18,7 +18,7 @@
 #include "lib/base/error.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
-#include "lib/json/quick.h"
+#include "lib/json/ascii_parser.h"
 
 /* From here on a map finds duplicates instead of a look at each member. */
 #define MANY_MEMBERS 16u
@@ -364,7 +364,7 @@ json_parse_bounded(struct arena *arena,
     }
     if (notes != NULL)
         *notes = (struct json_notes){0};
-    root = quick_parse(arena, text, length, most);
+    root = json_parse_ascii(arena, text, length, most);
     return root != NULL
                ? root
                : json_parse_by_events(arena, text, length, most, notes, err);

@@ -25,7 +25,7 @@ struct letter {
 /* What one turn spends on letters, so that descriptors and timers have theirs
  * when another thread writes many.
  */
-#define READING_US 250
+#define ANSWER_READER_US 250
 
 /* The mailbox is a stack that any thread pushes onto and the loop takes whole
  * and turns round, so that neither side ever waits for the other. `unread` is
@@ -166,7 +166,8 @@ on_wake(evutil_socket_t fd, short events, void *arg)
     /* Emptied first: a post that comes after the exchange writes again. */
     if (read(fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
         log_debug("reading a loop's eventfd failed: %m");
-    (void)run_mailbox(arg, clock_monotonic_us(&clock_system) + READING_US);
+    (void)run_mailbox(arg,
+                      clock_monotonic_us(&clock_system) + ANSWER_READER_US);
 }
 
 static void

@@ -17,7 +17,7 @@
 #define MAX_FILE ((size_t)4 << 20)
 
 /* A configuration being read. */
-struct reading {
+struct answer_reader {
     const struct setting_table *table;
     struct arena *arena;
     const char *name;
@@ -27,7 +27,7 @@ struct reading {
     bool has_mistake;
 };
 
-static void PRINTF(4, 5) add_mistake(struct reading *r,
+static void PRINTF(4, 5) add_mistake(struct answer_reader *r,
                                      const struct json *at,
                                      const char *key,
                                      const char *format,
@@ -48,7 +48,9 @@ static void PRINTF(4, 5) add_mistake(struct reading *r,
 }
 
 static void
-read_list(struct reading *r, const struct setting *s, const struct json *value)
+read_list(struct answer_reader *r,
+          const struct setting *s,
+          const struct json *value)
 {
     struct error err = {0};
     const char **items;
@@ -75,7 +77,9 @@ read_list(struct reading *r, const struct setting *s, const struct json *value)
 
 /* A mapping of texts, kept as "key=value". */
 static void
-read_pairs(struct reading *r, const struct setting *s, const struct json *value)
+read_pairs(struct answer_reader *r,
+           const struct setting *s,
+           const struct json *value)
 {
     struct error err = {0};
     const char **items;
@@ -102,7 +106,7 @@ read_pairs(struct reading *r, const struct setting *s, const struct json *value)
 }
 
 static void
-read_setting(struct reading *r,
+read_setting(struct answer_reader *r,
              const struct setting *s,
              const struct json *value)
 {
@@ -165,7 +169,9 @@ is_group(const struct setting_table *table, const char *key)
 
 /* Compares with the keys of the same group first, then with all. */
 static void
-refuse_unknown(struct reading *r, const struct json *value, const char *key)
+refuse_unknown(struct answer_reader *r,
+               const struct json *value,
+               const char *key)
 {
     size_t n = r->table->n_settings;
     CLEANUP_FREE const char **keys = xnew_array(const char *, n);
@@ -187,7 +193,9 @@ refuse_unknown(struct reading *r, const struct json *value, const char *key)
 }
 
 static void
-read_group(struct reading *r, const char *prefix, const struct json *object)
+read_group(struct answer_reader *r,
+           const char *prefix,
+           const struct json *object)
 {
     for (uint32_t i = 0; i < object->count; i++) {
         const struct json *value = object->members[i].value;
@@ -220,7 +228,7 @@ setting_read(const struct setting_table *table,
 {
     CLEANUP(yaml_reader_freep)
     struct yaml_reader *yaml = yaml_reader_new(text, length);
-    struct reading r = {
+    struct answer_reader r = {
         .table = table,
         .arena = arena,
         .name = name,

@@ -26,8 +26,8 @@
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/auth/auth_client.h"
-#include "lib/auth/notary.h"
-#include "lib/auth/secret.h"
+#include "lib/auth/credential_backend.h"
+#include "lib/auth/node_secret.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -83,7 +83,7 @@ struct pool {
     struct options options;
     struct loop *loop;
     struct workers *workers;
-    struct notary *notary;
+    struct credential_backend *credential_backend;
     struct machine *machine;
     struct topology *topology;
     struct hollow *nodes;
@@ -303,9 +303,9 @@ static void
 connect_node(struct hollow *node)
 {
     struct pool *p = node->pool;
-    struct secret secret;
+    struct node_secret secret;
     struct auth_client_settings auth = {
-        .notary = p->notary,
+        .credential_backend = p->credential_backend,
         .cluster = p->options.cluster,
         .service_uid = geteuid(),
         .node_name = node->name,
@@ -475,7 +475,7 @@ main(int argc, char **argv)
     term = sigwatch_new(p.loop, SIGTERM, on_stop, &p);
     interrupt = sigwatch_new(p.loop, SIGINT, on_stop, &p);
     p.workers = workers_new(2);
-    p.notary = notary_new_munge(p.options.munge_socket);
+    p.credential_backend = credential_backend_new_munge(p.options.munge_socket);
     p.nodes = xnew_array(struct hollow, (size_t)p.options.nodes);
     start_more(&p);
     loop_run(p.loop);

@@ -18,8 +18,8 @@
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/auth/auth_client.h"
+#include "lib/auth/credential_backend.h"
 #include "lib/auth/digest.h"
-#include "lib/auth/notary.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -429,7 +429,8 @@ static struct client *
 open_client(struct load *l, struct workers *workers, unsigned connections)
 {
     struct auth_client_settings auth = {
-        .notary = notary_new_munge(l->options.munge_socket),
+        .credential_backend =
+            credential_backend_new_munge(l->options.munge_socket),
         .cluster = l->options.cluster,
         .service_uid = (uid_t)l->options.service_uid,
     };

@@ -15,7 +15,7 @@
 #include "lib/allocator/allocator.h"
 #include "lib/allocator/demand.h"
 #include "lib/allocator/occupancy.h"
-#include "lib/allocator/silicon.h"
+#include "lib/allocator/topology_index.h"
 #include "lib/api/node/topology.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
@@ -111,7 +111,7 @@ measure(unsigned threads, const struct grant *g)
 
 /* As the shepherd does: memory from those NUMA nodes alone. */
 static void
-bind_memory(const struct grant *g, const struct silicon *s)
+bind_memory(const struct grant *g, const struct topology_index *s)
 {
     unsigned long nodes[BITSET_BITS / (8 * sizeof(unsigned long))] = {0};
     const unsigned bits = 8 * sizeof(*nodes);
@@ -125,7 +125,9 @@ bind_memory(const struct grant *g, const struct silicon *s)
 
 /* In a process of its own, that what is bound stays with it. */
 static double
-measure_apart(unsigned threads, const struct grant *g, const struct silicon *s)
+measure_apart(unsigned threads,
+              const struct grant *g,
+              const struct topology_index *s)
 {
     double result = 0;
     int ends[2];
@@ -152,7 +154,7 @@ int
 stream_run(struct stream_result *ret_result, struct error *err)
 {
     struct topology *t;
-    struct silicon *s;
+    struct topology_index *s;
     struct occupancy *o;
     struct grant g;
     struct demand d = {
@@ -172,7 +174,7 @@ stream_run(struct stream_result *ret_result, struct error *err)
                          "this machine has one NUMA node: memory is equally "
                          "far from all cores");
     }
-    s = silicon_new(t);
+    s = topology_index_new(t);
     o = occupancy_new(s);
     d.pus = s->numa[0].n_cores;
     if (allocator_grant(o, &d, &g) != ALLOCATOR_FITS) {
@@ -183,6 +185,6 @@ stream_run(struct stream_result *ret_result, struct error *err)
         ret_result->unbound_gb_s = measure_apart(d.pus, NULL, s);
     }
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
     return r;
 }

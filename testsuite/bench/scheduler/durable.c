@@ -121,7 +121,7 @@ put(void *context, const struct kind *kind, const char *text)
     if (record_normalize(kind->record, arena, tree, NULL, &err) < 0)
         failed(&err, NULL);
     store_txn_put(r->txn,
-                  object_new_beside(kind, tree, store_txn_patterns(r->txn)),
+                  object_new_packed(kind, tree, store_txn_patterns(r->txn)),
                   NULL);
     if (++r->n_in_txn == TXN_MOST)
         commit(r);

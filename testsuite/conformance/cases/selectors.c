@@ -287,7 +287,7 @@ check_name(struct trial *t)
     const char *in = json_get_text(t->line, "in");
 
     for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
-        if (name_is(forms[i].form, in)
+        if (name_is_valid(forms[i].form, in)
             != json_is_true(json_get(expect, forms[i].name))) {
             mismatch(t, "'%s' as %s", in, forms[i].name);
             return;

@@ -14,7 +14,7 @@
 struct sequence {
     struct placing *p;
     struct kubelet_node node;
-    const char *device_ids[DEVICE_BENCH_MAX];
+    const char *device_ids[DEVICE_MANAGER_MAX];
     const char *resources[MOST_NAMES];
     unsigned n_resources;
     struct {
@@ -41,7 +41,7 @@ resource_number(struct sequence *s, const char *name)
 static void
 read_devices(struct sequence *s, const struct json *list)
 {
-    struct device_bench *b = &s->node.devices;
+    struct device_manager *b = &s->node.devices;
 
     for (uint32_t i = 0; i < json_count(list); i++) {
         const struct json *device = json_at(list, i);
@@ -54,7 +54,7 @@ read_devices(struct sequence *s, const struct json *list)
             at--;
         }
         s->device_ids[at] = id;
-        b->seats[at] = (struct device_seat){
+        b->seats[at] = (struct device_slot){
             .resource = resource_number(s, json_get_text(device, "resource")),
             .nodes = placing_mask(json_get(device, "numa")),
         };
@@ -222,7 +222,8 @@ check_node(struct sequence *s, const struct json *step)
         const struct json *w = json_at(memory, i);
         const struct json *free_of = json_get(w, "free");
         const struct memory_node *n =
-            memory_ledger_find(&s->node.memory, (uint16_t)placing_int(w, "id"));
+            memory_manager_find(&s->node.memory,
+                                (uint16_t)placing_int(w, "id"));
 
         if (n->assignments != placing_int(w, "assignments")
             || n->group != placing_mask(json_get(w, "cells")))

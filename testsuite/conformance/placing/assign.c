@@ -2,7 +2,7 @@
 /* assign.c - which CPUs are taken; hints for CPUs */
 #include <string.h>
 
-#include "lib/allocator/kubelet/cpu_taker.h"
+#include "lib/allocator/kubelet/cpu_accumulator.h"
 #include "lib/allocator/kubelet/kubelet_node.h"
 #include "testsuite/conformance/placing/placing.h"
 
@@ -26,11 +26,11 @@ run_taker(const struct placing *p, const char *level, struct outcome *out)
     struct bitset available;
 
     placing_cpus(p->line, "available", &available);
-    if (cpu_taker_take(p->machine->layout,
-                       &available,
-                       (unsigned)placing_int(p->line, "request"),
-                       &style,
-                       &out->cpus)
+    if (cpu_accumulator_take(p->machine->layout,
+                             &available,
+                             (unsigned)placing_int(p->line, "request"),
+                             &style,
+                             &out->cpus)
         < 0)
         out->error = "not-enough-cpus";
 }

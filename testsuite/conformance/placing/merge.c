@@ -81,7 +81,7 @@ merge_case(struct placing *p)
 }
 
 static void
-read_state(const struct json *list, struct memory_ledger *l)
+read_state(const struct json *list, struct memory_manager *l)
 {
     for (uint32_t i = 0; i < json_count(list); i++) {
         const struct json *node = json_at(list, i);
@@ -89,8 +89,8 @@ read_state(const struct json *list, struct memory_ledger *l)
         uint16_t id = (uint16_t)placing_int(node, "id");
         struct memory_node *n;
 
-        memory_ledger_add_node(l, id);
-        n = memory_ledger_find(l, id);
+        memory_manager_add_node(l, id);
+        n = memory_manager_find(l, id);
         n->assignments = (unsigned)placing_int(node, "assignments");
         n->group = placing_mask(json_get(node, "cells"));
         for (uint32_t k = 0; k < json_count(types); k++) {
@@ -106,10 +106,10 @@ read_state(const struct json *list, struct memory_ledger *l)
 }
 
 static void
-check_state(struct placing *p, const struct memory_ledger *l)
+check_state(struct placing *p, const struct memory_manager *l)
 {
     const struct json *list = json_get(p->line, "state_after");
-    struct memory_ledger wanted = {0};
+    struct memory_manager wanted = {0};
 
     if (!json_is(list, JSON_ARRAY))
         return;
@@ -134,13 +134,13 @@ check_state(struct placing *p, const struct memory_ledger *l)
 /* Every type has the same hints; none at all is an empty object. */
 static void
 check_hints(struct placing *p,
-            const struct memory_ledger *l,
+            const struct memory_manager *l,
             const struct memory_request *request)
 {
     const struct json *wanted = json_get(p->line, "hints");
     CLEANUP(numa_hints_fini) struct numa_hints hints = {0};
 
-    memory_ledger_hints(l, request, NULL, &hints);
+    memory_manager_hints(l, request, NULL, &hints);
     if (hints.count == 0 && json_count(wanted) > 0)
         placing_differs(p, "hints: none");
     for (unsigned t = 0; t < MEMORY_TYPES && hints.count > 0; t++)
@@ -180,7 +180,7 @@ memory_case(struct placing *p)
             json_is_true(json_get_path(p->line, "affinity.preferred")),
     };
     struct memory_request request = {0};
-    struct memory_ledger l = {0};
+    struct memory_manager l = {0};
     enum memory_answer answer;
     uint64_t nodes = 0;
     int64_t value = 0;
@@ -198,7 +198,7 @@ memory_case(struct placing *p)
     }
     read_state(json_get(p->line, "state_before"), &l);
     check_hints(p, &l, &request);
-    answer = memory_ledger_allocate(&l, &request, NULL, &affinity, &nodes);
+    answer = memory_manager_allocate(&l, &request, NULL, &affinity, &nodes);
     placing_check_text(p,
                        "error",
                        json_get_text(p->line, "error"),

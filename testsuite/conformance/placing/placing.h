@@ -11,7 +11,7 @@
 
 #include "lib/allocator/kubelet/cpu_layout.h"
 #include "lib/allocator/kubelet/cpu_manager.h"
-#include "lib/allocator/kubelet/memory_ledger.h"
+#include "lib/allocator/kubelet/memory_manager.h"
 #include "lib/allocator/kubelet/numa_hint.h"
 #include "lib/base/bitset.h"
 #include "lib/base/macro.h"
@@ -45,7 +45,7 @@ enum hint_policy placing_policy(const char *name);
 uint16_t *placing_distances(const struct json *rows);
 unsigned placing_memory_type(const char *name);
 const char *placing_memory_name(unsigned type);
-void placing_memory_nodes(const struct json *list, struct memory_ledger *l);
+void placing_memory_nodes(const struct json *list, struct memory_manager *l);
 uint64_t placing_mask(const struct json *list);
 
 void placing_check_cpus(struct placing *p,

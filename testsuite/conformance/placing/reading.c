@@ -141,7 +141,7 @@ placing_memory_name(unsigned type)
 
 /* What hugepages hold is no plain memory. */
 void
-placing_memory_nodes(const struct json *list, struct memory_ledger *l)
+placing_memory_nodes(const struct json *list, struct memory_manager *l)
 {
     for (uint32_t i = 0; i < json_count(list); i++) {
         const struct json *node = json_at(list, i);
@@ -151,8 +151,8 @@ placing_memory_nodes(const struct json *list, struct memory_ledger *l)
             placing_int(node, "total") - placing_int(node, "reserved");
         struct memory_node *n;
 
-        memory_ledger_add_node(l, id);
-        n = memory_ledger_find(l, id);
+        memory_manager_add_node(l, id);
+        n = memory_manager_find(l, id);
         for (uint32_t k = 0; k < json_count(huge); k++) {
             const struct json *h = json_at(huge, k);
             uint64_t bytes =

@@ -10,7 +10,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/spelling.h"
-#include "lib/client/errand.h"
+#include "lib/client/sync_call.h"
 #include "lib/json/json.h"
 
 /* A mistyped name is compared with at most this many existing ones. */
@@ -56,9 +56,9 @@ kctl_label(const struct target_object *object, struct arena *arena)
 /* ---- Calls ---- */
 
 static void
-print_warnings(const struct errand *errand)
+print_warnings(const struct sync_call *sync_call)
 {
-    for (char **w = errand->warnings; w != NULL && *w != NULL; w++)
+    for (char **w = sync_call->warnings; w != NULL && *w != NULL; w++)
         fprintf(stderr, "kctl: warning: %s\n", *w);
 }
 
@@ -66,7 +66,7 @@ static int
 call(struct kctl *kctl,
      const struct client_request *request,
      struct arena *arena,
-     struct errand *errand,
+     struct sync_call *sync_call,
      struct json **ret_answer,
      struct error *err)
 {
@@ -76,25 +76,26 @@ call(struct kctl *kctl,
     if (r < 0)
         return r;
     raw.raw = true;
-    r = errand_run(kctl_client(kctl), NULL, &raw, errand, err);
-    print_warnings(errand);
+    r = sync_call_run(kctl_client(kctl), NULL, &raw, sync_call, err);
+    print_warnings(sync_call);
     if (r < 0)
-        return errand->code == 0 ? connection_advise(r, err) : r;
+        return sync_call->code == 0 ? connection_advise(r, err) : r;
     if (ret_answer == NULL)
         return 0;
     *ret_answer = NULL;
-    if (errand->length > 0 && errand->text[0] == '{')
+    if (sync_call->length > 0 && sync_call->text[0] == '{')
         *ret_answer =
-            json_parse(arena, errand->text, errand->length, NULL, NULL);
+            json_parse(arena, sync_call->text, sync_call->length, NULL, NULL);
     return 0;
 }
 
 static bool
 is_missing_name(const struct client_request *request,
-                const struct errand *errand)
+                const struct sync_call *sync_call)
 {
-    return errand->code == 404 && request->name != NULL
-           && errand->reason != NULL && strcmp(errand->reason, "NotFound") == 0;
+    return sync_call->code == 404 && request->name != NULL
+           && sync_call->reason != NULL
+           && strcmp(sync_call->reason, "NotFound") == 0;
 }
 
 /* The names of a collection's first objects. A failure is not reported, because
@@ -106,7 +107,7 @@ list_names(struct kctl *kctl,
            struct arena *arena,
            const char **names)
 {
-    CLEANUP_ERRAND struct errand errand = {0};
+    CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
     const struct client_request request = {
         .verb = CLIENT_LIST,
         .kind = missing->kind,
@@ -117,7 +118,7 @@ list_names(struct kctl *kctl,
     const struct json *items;
     size_t n = 0;
 
-    if (call(kctl, &request, arena, &errand, &list, NULL) < 0)
+    if (call(kctl, &request, arena, &sync_call, &list, NULL) < 0)
         return 0;
     items = json_get(list, "items");
     for (uint32_t i = 0; i < json_count(items) && n < MAX_CANDIDATES; i++) {
@@ -183,10 +184,10 @@ kctl_call(struct kctl *kctl,
           struct json **ret_answer,
           struct error *err)
 {
-    CLEANUP_ERRAND struct errand errand = {0};
-    int r = call(kctl, request, arena, &errand, ret_answer, err);
+    CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
+    int r = call(kctl, request, arena, &sync_call, ret_answer, err);
 
-    if (r < 0 && is_missing_name(request, &errand))
+    if (r < 0 && is_missing_name(request, &sync_call))
         return refuse_missing(kctl, request, err);
     return r;
 }
@@ -215,16 +216,16 @@ kctl_find(struct kctl *kctl,
           struct json **ret_object,
           struct error *err)
 {
-    CLEANUP_ERRAND struct errand errand = {0};
+    CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
     const struct client_request request = {
         .verb = CLIENT_GET,
         .kind = object->kind,
         .namespace = object->namespace,
         .name = object->name,
     };
-    int r = call(kctl, &request, arena, &errand, ret_object, err);
+    int r = call(kctl, &request, arena, &sync_call, ret_object, err);
 
-    if (r < 0 && is_missing_name(&request, &errand)) {
+    if (r < 0 && is_missing_name(&request, &sync_call)) {
         *ret_object = NULL;
         return 0;
     }

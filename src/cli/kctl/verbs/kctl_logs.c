@@ -24,7 +24,7 @@
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/timespan.h"
-#include "lib/client/errand.h"
+#include "lib/client/sync_call.h"
 #include "lib/http/target.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
@@ -300,10 +300,10 @@ now_us(void)
  * wait for a pod that is deleted.
  */
 static bool
-wait_to_resume(struct sink *sink, int r, const struct errand *errand)
+wait_to_resume(struct sink *sink, int r, const struct sync_call *sync_call)
 {
-    if (r == -EKEYREJECTED || errand->code == 404 || errand->code == 403
-        || errand->code == 400)
+    if (r == -EKEYREJECTED || sync_call->code == 404 || sync_call->code == 403
+        || sync_call->code == 400)
         return false;
     if (sink->bytes > sink->bytes_before || sink->lost_us == 0) {
         sink->lost_us = now_us();
@@ -328,7 +328,7 @@ stream_once(struct kctl *kctl,
             const struct logs_options *o,
             const struct target_object *pod,
             struct sink *sink,
-            struct errand *errand,
+            struct sync_call *sync_call,
             struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -344,7 +344,7 @@ stream_once(struct kctl *kctl,
         .data_context = sink,
     };
 
-    return errand_run(kctl_client(kctl), NULL, &request, errand, err);
+    return sync_call_run(kctl_client(kctl), NULL, &request, sync_call, err);
 }
 
 static int
@@ -353,18 +353,18 @@ stream(struct kctl *kctl,
        const struct target_object *pod,
        struct error *err)
 {
-    CLEANUP_ERRAND struct errand errand = {0};
+    CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
     struct sink sink = {0};
     int r = kctl_open(kctl, err);
 
     if (r < 0)
         return r;
     for (;;) {
-        r = stream_once(kctl, o, pod, &sink, &errand, err);
+        r = stream_once(kctl, o, pod, &sink, &sync_call, err);
         if (r == 0 || sink.result < 0 || !can_resume(o) || !sink.has_begun
-            || !wait_to_resume(&sink, r, &errand))
+            || !wait_to_resume(&sink, r, &sync_call))
             break;
-        errand_fini(&errand);
+        sync_call_fini(&sync_call);
     }
     if (r < 0 && r != -EKEYREJECTED && sink.has_begun)
         return error_set(err,
@@ -372,7 +372,7 @@ stream(struct kctl *kctl,
                          "the output broke off before its end: the agent of "
                          "its node or the controller went away; ask again");
     if (r < 0)
-        return errand.code == 0 ? connection_advise(r, err) : r;
+        return sync_call.code == 0 ? connection_advise(r, err) : r;
     if (sink.result < 0)
         return error_set(err,
                          sink.result,

@@ -208,7 +208,7 @@ stream_closed(struct http_stream *stream,
 }
 
 static void
-copy_headers(struct http_request *request, const struct http_answer *answer)
+copy_headers(struct http_request *request, const struct http_response *answer)
 {
     static const char *const names[] = {"Warning", "Retry-After", "Location"};
 
@@ -221,7 +221,7 @@ copy_headers(struct http_request *request, const struct http_answer *answer)
 }
 
 static void
-relay_started(const struct http_answer *answer, void *arg)
+relay_started(const struct http_response *answer, void *arg)
 {
     struct relay *relay = arg;
 
@@ -246,7 +246,9 @@ relay_data(const void *bytes, size_t length, void *arg)
 }
 
 static void
-relay_done(const struct http_answer *answer, const struct error *err, void *arg)
+relay_done(const struct http_response *answer,
+           const struct error *err,
+           void *arg)
 {
     struct relay *relay = arg;
 
@@ -317,7 +319,7 @@ serve(struct http_request *request, void *arg)
         xcalloc(count_headers(request) + 1, sizeof(*headers));
     const char *name, *value;
     const void *at = NULL;
-    struct http_question question = {
+    struct http_client_request question = {
         .method = http_request_method(request),
         .target = http_request_target(request),
         .headers = headers,

@@ -52,7 +52,7 @@ struct question {
 };
 
 static void
-answered(const struct http_answer *answer, const struct error *err, void *arg)
+answered(const struct http_response *answer, const struct error *err, void *arg)
 {
     struct question *q = arg;
 
@@ -76,7 +76,7 @@ ask(struct kctl *kctl,
     struct error *err)
 {
     struct question q = {.arena = arena, .err = err};
-    const struct http_question http = {
+    const struct http_client_request http = {
         .method = HTTP_GET,
         .target = "/version",
         .done = answered,

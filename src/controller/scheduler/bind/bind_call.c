@@ -12,7 +12,7 @@ bind_call(struct client *client,
           const struct pod_view *pod,
           const char *node_name,
           const struct grant *grant,
-          const struct silicon *silicon,
+          const struct topology_index *topology_index,
           client_done_fn *done,
           void *context)
 {
@@ -33,7 +33,7 @@ bind_call(struct client *client,
         json_set(arena,
                  body,
                  "allocation",
-                 grant_encode(grant, silicon, arena));
+                 grant_encode(grant, topology_index, arena));
     return client_call(client,
                        arena,
                        &(struct client_request){

@@ -9,13 +9,13 @@
 
 struct grant;
 struct pod_view;
-struct silicon;
+struct topology_index;
 
 /* Grant NULL: the node has no topology, and the pod gets no allocation. */
 struct client_call *bind_call(struct client *client,
                               const struct pod_view *pod,
                               const char *node_name,
                               const struct grant *grant,
-                              const struct silicon *silicon,
+                              const struct topology_index *topology_index,
                               client_done_fn *done,
                               void *context);

@@ -238,13 +238,13 @@ allocate_and_bind(struct unallocated_pod *o, struct node_view *node)
         }
         cache_hold(cache,
                    pod,
-                   grant_holding(o->grant, node->occupancy->silicon));
+                   grant_holding(o->grant, node->occupancy->topology_index));
     }
     o->call = bind_call(o->owner->client,
                         pod,
                         node->name,
                         o->grant,
-                        node->occupancy->silicon,
+                        node->occupancy->topology_index,
                         wrote,
                         o);
 }

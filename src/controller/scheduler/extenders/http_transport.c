@@ -123,7 +123,7 @@ end_trip(struct extender_call *t,
 }
 
 static void
-answered(const struct http_answer *answer, const struct error *err, void *arg)
+answered(const struct http_response *answer, const struct error *err, void *arg)
 {
     struct extender_call *t = arg;
     CLEANUP_FREE char *failure = NULL;
@@ -182,7 +182,7 @@ http_transport_post(struct extender_transport *extender_transport,
     list_add_last(&c->trips, &t->link);
     timer_start(t->timer, to->timeout_us / 1000);
     t->call = http_client_call(office->client,
-                               &(struct http_question){
+                               &(struct http_client_request){
                                    .method = HTTP_POST,
                                    .target = target,
                                    .content_type = "application/json",

@@ -5,7 +5,7 @@
 
 #include "controller/scheduler/framework/node_view.h"
 #include "lib/allocator/occupancy.h"
-#include "lib/allocator/silicon.h"
+#include "lib/allocator/topology_index.h"
 
 #define FINE_STEPS 40u
 #define COARSE     8u /* PUs of a step beyond */
@@ -60,7 +60,7 @@ range_of(int64_t value)
 static void
 read_occupancy(struct bounds *l, const struct occupancy *o)
 {
-    const struct silicon *s = o->silicon;
+    const struct topology_index *s = o->topology_index;
 
     l->least_free_pus = l->most_free_pus = o->free_pus;
     l->most_pus = s->n_pus;

@@ -8,7 +8,7 @@
 #include "lib/base/alloc.h"
 
 const char CYCLE_GRANT[] = "grant";
-const char CYCLE_SILICON[] = "silicon";
+const char CYCLE_TOPOLOGY_INDEX[] = "topology_index";
 const char CYCLE_VOLUMES[] = "volumes";
 
 void

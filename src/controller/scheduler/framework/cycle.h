@@ -49,11 +49,11 @@ void cycle_fini(struct cycle *c);
 void cycle_copy(struct cycle *to, const struct cycle *from);
 
 /* The keys of the struct grant that NumaFit reserved, which the binding carries
- * to the API, and of the struct silicon in whose terms it speaks: the node may
- * come to have another one before the pod is bound.
+ * to the API, and of the struct topology_index in whose terms it speaks: the
+ * node may come to have another one before the pod is bound.
  */
 extern const char CYCLE_GRANT[];
-extern const char CYCLE_SILICON[];
+extern const char CYCLE_TOPOLOGY_INDEX[];
 
 /* The key of the struct volume_plan that VolumeBinding reserved. */
 extern const char CYCLE_VOLUMES[];

@@ -7,7 +7,7 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "lib/allocator/holding.h"
 #include "lib/allocator/occupancy.h"
-#include "lib/allocator/silicon.h"
+#include "lib/allocator/topology_index.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -163,7 +163,7 @@ read_holding(const struct node_view *v, struct pod_view *pod)
 
     if (a == NULL || v->occupancy == NULL)
         return;
-    r = holding_of_allocation(v->occupancy->silicon, a, &holding, &err);
+    r = holding_of_allocation(v->occupancy->topology_index, a, &holding, &err);
     if (r < 0)
         log_warning("pod '%s/%s' on node '%s': %s%s",
                     pod->namespace,
@@ -302,16 +302,20 @@ node_view_replace_pod(struct node_view *v, struct pod_view *pod)
     return true;
 }
 
-static struct silicon *
-find_silicon(const struct node *node, struct silicon_shelf *shelf)
+static struct topology_index *
+find_silicon(const struct node *node, struct topology_cache *topologies)
 {
-    struct silicon *silicon;
+    struct topology_index *topology_index;
     struct error err = {0};
 
     if (node == NULL || node->status.topology == NULL)
         return NULL;
-    if (silicon_find(shelf, node->status.topology, &silicon, &err) == 0)
-        return silicon;
+    if (topology_cache_find(topologies,
+                            node->status.topology,
+                            &topology_index,
+                            &err)
+        == 0)
+        return topology_index;
     log_warning("node '%s': its topology cannot be used: %s, "
                 "allocating no cores there",
                 node->meta.name,
@@ -325,26 +329,27 @@ find_silicon(const struct node *node, struct silicon_shelf *shelf)
 static void
 translate_holding(const struct node_view *v,
                   struct pod_view *pod,
-                  const struct silicon *to)
+                  const struct topology_index *to)
 {
     struct holding *old = pod->holding;
 
     if (old == NULL || v->occupancy == NULL)
         return;
-    pod->holding = holding_translate(old, v->occupancy->silicon, to);
+    pod->holding = holding_translate(old, v->occupancy->topology_index, to);
     holding_free(old);
 }
 
 /* Its pods are counted anew, for other cores may be theirs. */
 static void
-set_silicon(struct node_view *v, struct silicon *silicon)
+set_silicon(struct node_view *v, struct topology_index *topology_index)
 {
     for (uint32_t i = 0; i < v->pods.count; i++) {
         count_out(v, v->pods.items[i]);
-        translate_holding(v, v->pods.items[i], silicon);
+        translate_holding(v, v->pods.items[i], topology_index);
     }
     occupancy_free(v->occupancy);
-    v->occupancy = silicon != NULL ? occupancy_new(silicon) : NULL;
+    v->occupancy =
+        topology_index != NULL ? occupancy_new(topology_index) : NULL;
     for (uint32_t i = 0; i < v->pods.count; i++) {
         read_holding(v, v->pods.items[i]);
         count_in(v, v->pods.items[i]);
@@ -365,9 +370,9 @@ void
 node_view_set_object(struct node_view *v,
                      const struct object *object,
                      struct names *resources,
-                     struct silicon_shelf *shelf)
+                     struct topology_cache *topologies)
 {
-    CLEANUP(silicon_unrefp) struct silicon *silicon = NULL;
+    CLEANUP(topology_index_unrefp) struct topology_index *topology_index = NULL;
 
     if (object != NULL)
         object_ref(object);
@@ -385,7 +390,8 @@ node_view_set_object(struct node_view *v,
                   resources,
                   &v->node->status.allocatable,
                   &v->allowed_pods);
-    silicon = find_silicon(v->node, shelf);
-    if (silicon != (v->occupancy != NULL ? v->occupancy->silicon : NULL))
-        set_silicon(v, silicon);
+    topology_index = find_silicon(v->node, topologies);
+    if (topology_index
+        != (v->occupancy != NULL ? v->occupancy->topology_index : NULL))
+        set_silicon(v, topology_index);
 }

@@ -21,7 +21,7 @@ struct node;
 struct object;
 struct occupancy;
 struct pod_view;
-struct silicon_shelf;
+struct topology_cache;
 
 struct pod_list {
     struct pod_view **items;
@@ -66,11 +66,12 @@ DEFINE_CLEANUP(struct node_view, node_view_free)
 void node_view_set_object(struct node_view *v,
                           const struct object *object,
                           struct names *resources,
-                          struct silicon_shelf *shelf);
+                          struct topology_cache *topologies);
 void node_view_add_pod(struct node_view *v, struct pod_view *pod);
 bool node_view_remove_pod(struct node_view *v, const struct pod_view *pod);
 
-/* The pod is known anew (its status changed, say). False when that changes
- * what is free here, or for whom it counts: then nothing was done, and it must be removed and added.
+/* The pod is known anew (its status changed, say). False when that changes what
+ * is free here, or for whom it counts: then nothing was done, and it must be
+ * removed and added.
  */
 bool node_view_replace_pod(struct node_view *v, struct pod_view *pod);

@@ -36,7 +36,7 @@ check_sound(const struct node_selector *selector,
             const char *where,
             struct error *err)
 {
-    return node_selector_is_sound(selector)
+    return node_selector_is_valid(selector)
                ? 0
                : error_set(err,
                            -EINVAL,
@@ -373,7 +373,7 @@ node_hint(void *self,
     if (!matches_added(self, new_object->meta))
         return false;
     if (!matches_required(pod, new_object->meta))
-        return required != NULL && !node_selector_is_sound(required)
+        return required != NULL && !node_selector_is_valid(required)
                && has_labels(&pod->pod->spec.node_selector,
                              &new_object->meta->labels);
     return old_object == NULL || !matches_required(pod, old_object->meta);

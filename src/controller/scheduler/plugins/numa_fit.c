@@ -22,7 +22,7 @@
 #include "lib/allocator/kubelet_grant.h"
 #include "lib/allocator/occupancy.h"
 #include "lib/allocator/shortfall.h"
-#include "lib/allocator/silicon.h"
+#include "lib/allocator/topology_index.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/value/rows.h"
 #include "lib/base/alloc.h"
@@ -224,7 +224,7 @@ take_ahead(const struct numa_fit *self,
     }
     if (allocator_grant(then, &d, grant) != ALLOCATOR_FITS)
         return;
-    holding = grant_holding(grant, o->silicon);
+    holding = grant_holding(grant, o->topology_index);
     occupancy_take(o, holding);
 }
 
@@ -280,9 +280,10 @@ leave_room(const struct numa_fit *self,
 }
 
 /* Thirty-six for few NUMA nodes close together, four for as few L3 groups as
- * can be within one, thirty for filling those NUMA nodes that it takes, twenty for filling the node: what stays free elsewhere stays whole.
- * Ten for being early in the order, so that nodes late in it run empty and a
- * job that needs all of one need not wait for luck.
+ * can be within one, thirty for filling those NUMA nodes that it takes, twenty
+ * for filling the node: what stays free elsewhere stays whole. Ten for being
+ * early in the order, so that nodes late in it run empty and a job that needs
+ * all of one need not wait for luck.
  */
 static int64_t
 span_part(int64_t width, int64_t distance)
@@ -332,7 +333,7 @@ numa_fit_score_one(void *self,
         return SCORE_MAX / 2;
     return span_part(choice.width, choice.distance) + whole_part(choice.split)
            + full_part(d->pus, choice.left_pus)
-           + fuller_part(d->pus, o->free_pus, o->silicon->n_pus)
+           + fuller_part(d->pus, o->free_pus, o->topology_index->n_pus)
            + place_part(node->place);
 }
 
@@ -412,9 +413,9 @@ numa_fit_best_score(void *self, const struct cycle *c, const struct bounds *l)
 }
 
 static void
-drop_silicon(void *silicon)
+drop_silicon(void *topology_index)
 {
-    silicon_unref(silicon);
+    topology_index_unref(topology_index);
 }
 
 static enum verdict
@@ -442,11 +443,11 @@ numa_fit_reserve(void *self,
     me->handle->hold(me->handle->host,
                      c->pod,
                      node,
-                     grant_holding(grant, node->occupancy->silicon));
+                     grant_holding(grant, node->occupancy->topology_index));
     cycle_put(c, CYCLE_GRANT, grant, free, NULL);
     cycle_put(c,
-              CYCLE_SILICON,
-              silicon_ref(node->occupancy->silicon),
+              CYCLE_TOPOLOGY_INDEX,
+              topology_index_ref(node->occupancy->topology_index),
               drop_silicon,
               NULL);
     return VERDICT_OK;

@@ -6,7 +6,7 @@
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/snapshot.h"
 #include "lib/allocator/occupancy.h"
-#include "lib/allocator/silicon.h"
+#include "lib/allocator/topology_index.h"
 #include "lib/base/alloc.h"
 
 #define PLACES 10u
@@ -46,8 +46,8 @@ key_of(const struct node_view *v)
 {
     if (v->occupancy == NULL)
         return (uint64_t)v->allocatable.cpu_milli << 1;
-    return (uint64_t)v->occupancy->silicon->n_pus << 32
-           | (uint64_t)v->occupancy->silicon->n_numa << 1 | 1;
+    return (uint64_t)v->occupancy->topology_index->n_pus << 32
+           | (uint64_t)v->occupancy->topology_index->n_numa << 1 | 1;
 }
 
 static struct bucket_class *
@@ -71,7 +71,7 @@ bucket_of(struct bucket_class *class, const struct node_view *v)
     int64_t all, left, part;
 
     if (v->occupancy != NULL) {
-        all = v->occupancy->silicon->n_pus;
+        all = v->occupancy->topology_index->n_pus;
         left = v->occupancy->free_pus;
     } else {
         all = v->allocatable.cpu_milli;

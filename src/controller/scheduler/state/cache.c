@@ -10,7 +10,7 @@
 #include "controller/scheduler/framework/snapshot.h"
 #include "controller/scheduler/state/node_tree.h"
 #include "lib/allocator/holding.h"
-#include "lib/allocator/silicon.h"
+#include "lib/allocator/topology_index.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -30,7 +30,7 @@ struct cached_pod {
 
 struct cache {
     struct cache_settings settings;
-    struct silicon_shelf *shelf;
+    struct topology_cache *topologies;
     struct map *nodes;  /* name to struct node_view, ghosts too */
     struct map *pods;   /* uid to struct cached_pod */
     struct map *claims; /* "namespace/name" to how many pods use it */
@@ -58,7 +58,7 @@ cache_new(const struct cache_settings *settings)
     struct cache *cache = xnew(struct cache);
 
     cache->settings = *settings;
-    cache->shelf = silicon_shelf_new();
+    cache->topologies = topology_cache_new();
     cache->nodes = map_new();
     cache->pods = map_new();
     cache->claims = map_new();
@@ -93,7 +93,7 @@ cache_free(struct cache *cache)
     map_free(cache->nodes);
     map_free(cache->claims);
     node_tree_free(cache->tree);
-    silicon_shelf_free(cache->shelf);
+    topology_cache_free(cache->topologies);
     free(cache->free_slots);
     free(cache->ordered);
     free(cache);
@@ -176,7 +176,7 @@ cache_set_node(struct cache *cache, const struct object *node)
         /* In its new zone from the next time the order is made. */
         node_tree_move(cache->tree, v, v->object, node);
     }
-    node_view_set_object(v, node, cache->settings.resources, cache->shelf);
+    node_view_set_object(v, node, cache->settings.resources, cache->topologies);
     touch(cache, v);
 }
 
@@ -188,7 +188,7 @@ cache_remove_node(struct cache *cache, const char *name)
     if (v == NULL || v->object == NULL)
         return;
     node_tree_remove(cache->tree, v, v->object);
-    node_view_set_object(v, NULL, cache->settings.resources, cache->shelf);
+    node_view_set_object(v, NULL, cache->settings.resources, cache->topologies);
     count_affinity(cache, v);
     cache->has_new_order = true;
     cache->removal_generation = ++cache->generation;

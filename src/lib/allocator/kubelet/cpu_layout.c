@@ -18,7 +18,7 @@ place_of(const struct cpu_units *u, uint16_t id)
 /* Ids in ascending order, each once. */
 static void
 collect_ids(struct cpu_units *u,
-            const struct cpu_seat *seats,
+            const struct cpu_location *seats,
             unsigned count,
             enum cpu_level level)
 {
@@ -32,7 +32,9 @@ collect_ids(struct cpu_units *u,
 }
 
 struct cpu_layout *
-cpu_layout_new(const struct cpu_seat *seats, unsigned count, unsigned n_sockets)
+cpu_layout_new(const struct cpu_location *seats,
+               unsigned count,
+               unsigned n_sockets)
 {
     struct cpu_layout *l = xnew(struct cpu_layout);
 

@@ -19,7 +19,7 @@ enum cpu_level {
     LEVEL_COUNT,
 };
 
-struct cpu_seat {
+struct cpu_location {
     uint16_t cpu;
     uint16_t unit[LEVEL_COUNT]; /* ids; a core's is its lowest CPU */
 };
@@ -39,7 +39,7 @@ struct cpu_layout {
 };
 
 void cpu_layout_free(struct cpu_layout *l);
-struct cpu_layout *cpu_layout_new(const struct cpu_seat *seats,
+struct cpu_layout *cpu_layout_new(const struct cpu_location *seats,
                                   unsigned count,
                                   unsigned n_sockets) OWNED_BY(cpu_layout_free);
 DEFINE_CLEANUP(struct cpu_layout, cpu_layout_free)

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "lib/allocator/kubelet/cpu_accumulator.h"
 #include "lib/allocator/kubelet/cpu_layout.h"
-#include "lib/allocator/kubelet/cpu_taker.h"
 #include "lib/allocator/kubelet/node_sets.h"
 #include "lib/allocator/kubelet/numa_hint.h"
 #include "lib/base/macro.h"
@@ -144,7 +144,8 @@ take(const struct cpu_layout *layout,
             options->full_pcpus_only ? cpu_layout_per(layout, LEVEL_CORE) : 1,
     };
 
-    return cpu_taker_take(layout, available, wanted, &style, ret_cpus) == 0;
+    return cpu_accumulator_take(layout, available, wanted, &style, ret_cpus)
+           == 0;
 }
 
 /* Of these CPUs the ones that the affinity means. */

@@ -186,11 +186,11 @@ merge_hints(const struct visit *v,
     bool admitted;
 
     for (unsigned i = 0; i < a->n_devices; i++)
-        device_bench_hints(&v->n->devices,
-                           a->resources[i],
-                           a->devices[i],
-                           &v->devices,
-                           &hints[count++]);
+        device_manager_hints(&v->n->devices,
+                             a->resources[i],
+                             a->devices[i],
+                             &v->devices,
+                             &hints[count++]);
     if (a->cpus > 0) {
         cpu_manager_available(&v->n->cpus, &available);
         cpu_manager_hints(&v->n->cpus,
@@ -200,10 +200,10 @@ merge_hints(const struct visit *v,
                           &hints[count++]);
     }
     if (v->pod->is_guaranteed && asks_memory(&a->memory)) {
-        memory_ledger_hints(&v->n->memory,
-                            &a->memory,
-                            &v->memory,
-                            &hints[count]);
+        memory_manager_hints(&v->n->memory,
+                             &a->memory,
+                             &v->memory,
+                             &hints[count]);
         hints[count].is_anything = hints[count].count == 0;
         count++;
     }
@@ -223,12 +223,12 @@ give_devices(struct visit *v, struct kubelet_container *c)
 
         if (c->devices[i].count == 0)
             continue;
-        if (!device_bench_allocate(&v->n->devices,
-                                   c->devices[i].resource,
-                                   c->devices[i].count,
-                                   &c->hint,
-                                   &v->devices,
-                                   &got))
+        if (!device_manager_allocate(&v->n->devices,
+                                     c->devices[i].resource,
+                                     c->devices[i].count,
+                                     &c->hint,
+                                     &v->devices,
+                                     &got))
             return false;
         bitset_or(&c->got_devices, &got);
     }
@@ -291,11 +291,11 @@ give_memory(struct visit *v, struct kubelet_container *c)
 
     if (!v->pod->is_guaranteed || !asks_memory(&c->memory))
         return MEMORY_OK;
-    answer = memory_ledger_allocate(&v->n->memory,
-                                    &c->memory,
-                                    &v->memory,
-                                    &c->hint,
-                                    &nodes);
+    answer = memory_manager_allocate(&v->n->memory,
+                                     &c->memory,
+                                     &v->memory,
+                                     &c->hint,
+                                     &nodes);
     if (answer != MEMORY_OK)
         return answer;
     for (unsigned t = 0; t < MEMORY_TYPES; t++)
@@ -387,6 +387,6 @@ kubelet_node_remove(struct kubelet_node *n, const struct kubelet_pod *pod)
         bitset_or(&n->cpus.shared, &c->cpus);
         bitset_and_not(&n->devices.used, &c->got_devices);
         for (unsigned b = 0; b < c->n_blocks; b++)
-            memory_ledger_release(&n->memory, &c->blocks[b]);
+            memory_manager_release(&n->memory, &c->blocks[b]);
     }
 }

@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "lib/allocator/kubelet/cpu_manager.h"
-#include "lib/allocator/kubelet/device_bench.h"
-#include "lib/allocator/kubelet/memory_ledger.h"
+#include "lib/allocator/kubelet/device_manager.h"
+#include "lib/allocator/kubelet/memory_manager.h"
 #include "lib/allocator/kubelet/numa_hint.h"
 
 #define KUBELET_DEVICES 8u
@@ -26,8 +26,8 @@ enum kubelet_scope {
 
 struct kubelet_node {
     struct cpu_manager cpus;
-    struct memory_ledger memory;
-    struct device_bench devices;
+    struct memory_manager memory;
+    struct device_manager devices;
     struct hint_merge merge;
     enum kubelet_scope scope;
 };

@@ -175,7 +175,7 @@ check_managed_by(struct causes *c, const struct json *spec)
 
     if (!check_is_set(spec, "managedBy"))
         return;
-    if (strchr(name, '/') == NULL || !name_is(NAME_QUALIFIED, name))
+    if (strchr(name, '/') == NULL || !name_is_valid(NAME_QUALIFIED, name))
         causes_add(c,
                    CAUSE_INVALID,
                    "managedBy",

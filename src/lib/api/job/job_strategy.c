@@ -217,7 +217,7 @@ check_pod_names(struct causes *c, const struct json *job)
              "%.300s-%lld",
              name->text,
              (long long)completions - 1);
-    if (!name_is(NAME_DNS_LABEL, last))
+    if (!name_is_valid(NAME_DNS_LABEL, last))
         causes_add(c,
                    CAUSE_INVALID,
                    "metadata.name",

@@ -355,9 +355,9 @@ has_backstep(const char *path)
 }
 
 bool
-check_no_backsteps(struct causes *c,
-                   const struct json *object,
-                   const char *name)
+check_no_parent_references(struct causes *c,
+                           const struct json *object,
+                           const char *name)
 {
     if (!has_backstep(check_text(object, name)))
         return true;

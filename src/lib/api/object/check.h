@@ -113,9 +113,9 @@ bool check_descending_path(struct causes *c,
                            const struct json *object,
                            const char *name,
                            const char *shown_as);
-bool check_no_backsteps(struct causes *c,
-                        const struct json *object,
-                        const char *name);
+bool check_no_parent_references(struct causes *c,
+                                const struct json *object,
+                                const char *name);
 
 /* A label selector, as it stands in many objects. */
 void check_label_selector(struct causes *c,

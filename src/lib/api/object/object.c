@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/api/object/dictionary_objects.h"
+#include "lib/api/object/dictionary_text.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
-#include "lib/api/object/pack.h"
-#include "lib/api/object/patterns.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -53,13 +53,14 @@ publish(const struct kind *kind,
         const struct json *tree,
         const char *text,
         size_t length,
-        const struct packing *packing)
+        const struct packed_text *packed_text)
 {
-    const struct object *beside = packing != NULL ? packing->beside : NULL;
+    const struct object *beside =
+        packed_text != NULL ? packed_text->beside : NULL;
     const void *like = beside != NULL ? beside->view : NULL;
     struct record_space space = record_measure(kind->record, tree, like);
     size_t view_size = aligned(kind->record->size);
-    size_t text_size = beside != NULL ? packing->length : length + 1;
+    size_t text_size = beside != NULL ? packed_text->length : length + 1;
     size_t bytes = sizeof(struct published) + view_size + space.aligned
                    + space.packed + text_size;
     struct published *p = xmalloc(bytes);
@@ -68,7 +69,7 @@ publish(const struct kind *kind,
     memset(p->view, 0, view_size);
     record_decode_into(kind->record, tree, like, &space, block, p->view);
     memcpy(block + space.aligned + space.packed,
-           beside != NULL ? packing->packed : text,
+           beside != NULL ? packed_text->packed : text,
            text_size);
     atomic_init(&p->references, 1);
     p->bytes = (uint32_t)bytes;
@@ -91,37 +92,42 @@ object_restore(const struct kind *kind,
                const struct json *tree,
                const char *text,
                size_t length,
-               struct patterns *patterns)
+               struct dictionary_objects *dictionaries)
 {
     const struct object *object;
-    struct packing packing;
+    struct packed_text packed_text;
 
-    if (patterns == NULL)
+    if (dictionaries == NULL)
         return publish(kind, tree, text, length, NULL);
-    if (patterns_pack(patterns, kind, tree, text, length, &packing))
-        return publish(kind, tree, text, length, &packing);
+    if (dictionary_objects_pack(dictionaries,
+                                kind,
+                                tree,
+                                text,
+                                length,
+                                &packed_text))
+        return publish(kind, tree, text, length, &packed_text);
     object = publish(kind, tree, text, length, NULL);
-    patterns_add(patterns, tree, object);
+    dictionary_objects_add(dictionaries, tree, object);
     return object;
 }
 
 const struct object *
-object_new_beside(const struct kind *kind,
+object_new_packed(const struct kind *kind,
                   const struct json *tree,
-                  struct patterns *patterns)
+                  struct dictionary_objects *dictionaries)
 {
     CLEANUP_STRBUF struct strbuf text;
     char room[8192]; /* most fit */
 
     strbuf_init_in(&text, room, sizeof(room));
     json_print(tree, &text);
-    return object_restore(kind, tree, text.text, text.length, patterns);
+    return object_restore(kind, tree, text.text, text.length, dictionaries);
 }
 
 const struct object *
 object_new(const struct kind *kind, const struct json *tree)
 {
-    return object_new_beside(kind, tree, NULL);
+    return object_new_packed(kind, tree, NULL);
 }
 
 int
@@ -179,10 +185,10 @@ object_is_whole(const struct object *object)
     return published_of(object)->beside == NULL;
 }
 
-struct pack_text
+struct text_span
 object_own_text(const struct object *object)
 {
-    return (struct pack_text){own_text(published_of(object)), object->length};
+    return (struct text_span){own_text(published_of(object)), object->length};
 }
 
 const char *
@@ -194,10 +200,10 @@ object_text(const struct object *object, struct arena *arena)
     if (p->beside == NULL)
         return own_text(p);
     text = arena_text(arena, object->length);
-    pack_open(object_own_text(p->beside),
-              (struct pack_text){own_text(p), p->packed},
-              text,
-              object->length);
+    dictionary_text_unpack(object_own_text(p->beside),
+                           (struct text_span){own_text(p), p->packed},
+                           text,
+                           object->length);
     return text;
 }
 

@@ -7,7 +7,7 @@
  * bound to (struct pod, ...), beginning with a struct meta. To change an
  * object: parse its text, edit the tree, make a new object.
  *
- * An object made beside a pattern (patterns.h) holds only what differs from
+ * An object made beside a pattern (dictionaries.h) holds only what differs from
  * it: its text is packed, its view points into the pattern's. Who reads it
  * sees no difference, but asks for the text by a call.
  */
@@ -24,8 +24,8 @@ struct error;
 struct json;
 struct kind;
 struct meta;
-struct pack_text;
-struct patterns;
+struct text_span;
+struct dictionary_objects;
 
 struct object {
     const struct kind *kind;
@@ -42,9 +42,9 @@ struct object {
  */
 const struct object *object_new(const struct kind *kind,
                                 const struct json *tree);
-const struct object *object_new_beside(const struct kind *kind,
+const struct object *object_new_packed(const struct kind *kind,
                                        const struct json *tree,
-                                       struct patterns *patterns);
+                                       struct dictionary_objects *dictionaries);
 int object_parse(const struct kind *kind,
                  const char *text,
                  size_t length,
@@ -53,13 +53,13 @@ int object_parse(const struct kind *kind,
 
 /* From text that object_new or object_parse printed, and its tree: the text is
  * kept as it is, so that the store's start prints nothing. It has a NUL behind
- * it. Patterns: as above, or NULL.
+ * it. Dictionaries: as above, or NULL.
  */
 const struct object *object_restore(const struct kind *kind,
                                     const struct json *tree,
                                     const char *text,
                                     size_t length,
-                                    struct patterns *patterns);
+                                    struct dictionary_objects *dictionaries);
 const struct object *object_ref(const struct object *object);
 void object_unref(const struct object *object);
 void object_unrefp(const struct object **object);
@@ -69,7 +69,7 @@ void object_unrefp(const struct object **object);
  */
 const char *object_text(const struct object *object, struct arena *arena);
 bool object_is_whole(const struct object *object);
-struct pack_text object_own_text(const struct object *object); /* of a whole */
+struct text_span object_own_text(const struct object *object); /* of a whole */
 
 /* The tree of its text, in the arena: free to edit. As: in the words of a kind
  * that is stored as the object's; the second is an object of its own.

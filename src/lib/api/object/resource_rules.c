@@ -180,7 +180,9 @@ resource_list_set_defaults(struct arena *arena,
 }
 
 void
-fraction_warn(struct causes *c, const struct json *object, const char *name)
+byte_fraction_warn(struct causes *c,
+                   const struct json *object,
+                   const char *name)
 {
     const char *text = check_text(object, name);
     struct quantity q;

@@ -21,5 +21,6 @@ void resource_list_set_defaults(struct arena *arena,
                                 const char *name);
 
 /* Warns of an amount of bytes that is not whole. */
-void
-fraction_warn(struct causes *c, const struct json *object, const char *name);
+void byte_fraction_warn(struct causes *c,
+                        const struct json *object,
+                        const char *name);

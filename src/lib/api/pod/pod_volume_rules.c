@@ -63,7 +63,7 @@ static void
 check_host_path(struct causes *c, const struct json *source)
 {
     if (check_present(c, source, "path", ""))
-        check_no_backsteps(c, source, "path");
+        check_no_parent_references(c, source, "path");
     check_one_of(c,
                  source,
                  "type",
@@ -351,7 +351,8 @@ is_right(const struct json *volume)
 
     causes_init(&c, arena);
     check_volume_source(&c, volume);
-    return c.count == 0 && name_is(NAME_DNS_LABEL, check_text(volume, "name"));
+    return c.count == 0
+           && name_is_valid(NAME_DNS_LABEL, check_text(volume, "name"));
 }
 
 /* Of those with a name the map has the first that is right; or one whose being
@@ -560,7 +561,7 @@ check_device(struct causes *c, struct mounts *m, const struct json *device)
                    "can only use volume source type of PersistentVolumeClaim "
                    "or Ephemeral for block mode");
     if (check_present(c, device, "devicePath", ""))
-        check_no_backsteps(c, device, "devicePath");
+        check_no_parent_references(c, device, "devicePath");
     if (!check_texts_add(&m->seen_paths, path)
         || check_texts_has(&m->mount_paths, path))
         causes_add(c,

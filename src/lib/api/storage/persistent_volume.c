@@ -307,7 +307,7 @@ check_required_members(struct causes *c,
                        json_get(source, "path"),
                        "must be an absolute path");
     } else if (json_get(source, "path") != NULL) {
-        check_no_backsteps(c, source, "path");
+        check_no_parent_references(c, source, "path");
     }
     causes_leave(c, at);
 }

@@ -266,7 +266,8 @@ check_changes(struct causes *c,
                    "bound claims");
 }
 
-/* --- what it is to be filled with ------------------------------------------ */
+/* --- what it is to be filled with ------------------------------------------
+ */
 
 static void
 check_source(struct causes *c, const struct json *spec, const char *name)
@@ -434,7 +435,7 @@ warn(struct causes *c, const struct json *claim, const struct json *old)
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
         unsigned inside = causes_enter_key(c, lists[i], "storage");
 
-        fraction_warn(c, json_get(resources, lists[i]), "storage");
+        byte_fraction_warn(c, json_get(resources, lists[i]), "storage");
         causes_leave(c, inside);
     }
     causes_leave(c, at);
@@ -470,7 +471,7 @@ const char *const claim_system_annotations[] = {
 };
 
 bool
-claim_is_of_a_user(const struct object *claim)
+claim_is_user_owned(const struct object *claim)
 {
     return string_map_find(&claim->meta->annotations, ANNOTATION_USER) != NULL
            || meta_controller_of(claim->meta, &pod_kind) != NULL;

@@ -62,4 +62,4 @@ extern const char *const claim_system_annotations[];
 /* Whether a user asked for it, for himself or by a pod; else it is one that an
  * administrator made for whoever may use it.
  */
-bool claim_is_of_a_user(const struct object *claim);
+bool claim_is_user_owned(const struct object *claim);

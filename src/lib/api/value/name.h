@@ -46,7 +46,7 @@ const char *name_refuse_all(struct arena *arena,
 const char *name_refuse(enum name_form form, const char *name);
 
 static inline bool
-name_is(enum name_form form, const char *name)
+name_is_valid(enum name_form form, const char *name)
 {
     return name_refuse(form, name) == NULL;
 }

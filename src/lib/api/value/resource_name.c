@@ -66,7 +66,7 @@ resource_name_is_extended(const char *name)
     if (resource_name_is_native(name) || starts_with(name, "requests."))
         return false;
     snprintf(quota, sizeof(quota), "requests.%s", name);
-    return name_is(NAME_QUALIFIED, quota);
+    return name_is_valid(NAME_QUALIFIED, quota);
 }
 
 bool

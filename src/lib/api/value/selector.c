@@ -57,10 +57,10 @@ is_sound(const struct selector_requirement *r, enum operator_kind op)
 {
     int64_t bound;
 
-    if (r->key == NULL || !name_is(NAME_QUALIFIED, r->key))
+    if (r->key == NULL || !name_is_valid(NAME_QUALIFIED, r->key))
         return false;
     for (unsigned i = 0; i < r->values.count; i++)
-        if (!name_is(NAME_LABEL_VALUE, r->values.items[i]))
+        if (!name_is_valid(NAME_LABEL_VALUE, r->values.items[i]))
             return false;
     switch (op) {
     case OPERATOR_IN:
@@ -199,7 +199,7 @@ node_selector_matches(const struct node_selector *selector,
 }
 
 bool
-node_selector_is_sound(const struct node_selector *selector)
+node_selector_is_valid(const struct node_selector *selector)
 {
     for (unsigned i = 0; i < selector->terms.count; i++) {
         const struct node_selector_term *term = &selector->terms.items[i];

@@ -52,7 +52,7 @@ bool node_selector_matches(const struct node_selector *selector,
 /* Whether every requirement can be read at all: a term with one that cannot
  * matches nothing.
  */
-bool node_selector_is_sound(const struct node_selector *selector);
+bool node_selector_is_valid(const struct node_selector *selector);
 
 /* The string of `labelSelector=`, parsed once. -EINVAL with upstream's words.
  * Everything is in the arena.

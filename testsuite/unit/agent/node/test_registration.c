@@ -12,7 +12,7 @@
 #include "lib/api/node/topology.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
-#include "lib/auth/secret.h"
+#include "lib/auth/node_secret.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
@@ -240,7 +240,7 @@ END_TEST
 
 START_TEST(what_is_kept_as_a_secret_is_looked_at)
 {
-    struct secret secret;
+    struct node_secret secret;
     struct error err = {0};
 
     begin();

@@ -7,7 +7,7 @@
 #include "lib/base/strbuf.h"
 #include "testsuite/lib/suite.h"
 
-START_TEST(patterns_are_filled_in_and_the_rest_stays)
+START_TEST(dictionary_objects_are_filled_in_and_the_rest_stays)
 {
     static const struct {
         const char *in, *out;
@@ -57,5 +57,5 @@ START_TEST(a_name_with_slashes_is_no_way)
 END_TEST
 
 SUITE("filename_pattern",
-      patterns_are_filled_in_and_the_rest_stays,
+      dictionary_objects_are_filled_in_and_the_rest_stays,
       a_name_with_slashes_is_no_way)

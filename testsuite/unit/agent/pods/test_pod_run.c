@@ -8,7 +8,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/clock.h"
-#include "lib/client/announcer.h"
+#include "lib/client/event_recorder.h"
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/agent/run_loop.h"
@@ -28,7 +28,7 @@ static struct {
     struct fake_client *api;
     struct topology topology;
     struct agent_context agent;
-    struct announcer *announcer;
+    struct event_recorder *event_recorder;
     struct blobs *blobs;
     struct pod_run *run;
     unsigned over;
@@ -52,12 +52,12 @@ begin(const char *pod)
     world.api = fake_client_new();
     object = fake_client_put(world.api, &pod_kind, pod);
     world.topology.pus.words[0] = 0xff;
-    world.announcer = announcer_new(fake_client_client(world.api),
-                                    &clock_system,
-                                    "kiln-agent",
-                                    "n1");
+    world.event_recorder = event_recorder_new(fake_client_client(world.api),
+                                              &clock_system,
+                                              "kiln-agent",
+                                              "n1");
     world.agent = (struct agent_context){
-        .announcer = world.announcer,
+        .event_recorder = world.event_recorder,
         .loop = fake_client_client(world.api)->loop,
         .client = fake_client_client(world.api),
         .clock = &clock_system,
@@ -98,7 +98,7 @@ START_TEST(a_refusal_is_told_and_then_it_is_over)
     ck_assert_uint_eq(fake_client_count(world.api, &event_kind), 1);
     pod_run_free(world.run);
     blobs_free(world.blobs);
-    announcer_free(world.announcer);
+    event_recorder_free(world.event_recorder);
     fake_client_free(world.api);
 }
 END_TEST
@@ -117,7 +117,7 @@ START_TEST(what_is_told_when_it_is_freed_is_not_told_any_more)
     ck_assert_str_eq(phase_of_pod(), "Pending");
     ck_assert_uint_eq(world.over, 0);
     blobs_free(world.blobs);
-    announcer_free(world.announcer);
+    event_recorder_free(world.event_recorder);
     fake_client_free(world.api);
 }
 END_TEST
@@ -140,7 +140,7 @@ START_TEST(a_deletion_that_is_confirmed_when_it_is_freed_is_not_any_more)
     fake_client_run(world.api);
     ck_assert_uint_eq(fake_client_count(world.api, &pod_kind), 1);
     blobs_free(world.blobs);
-    announcer_free(world.announcer);
+    event_recorder_free(world.event_recorder);
     fake_client_free(world.api);
 }
 END_TEST
@@ -156,7 +156,7 @@ START_TEST(a_script_that_is_fetched_when_it_is_freed_is_not_waited_for)
 
     fake_client_run(world.api);
     ck_assert_uint_eq(world.over, 0);
-    announcer_free(world.announcer);
+    event_recorder_free(world.event_recorder);
     fake_client_free(world.api);
 }
 END_TEST
@@ -172,7 +172,7 @@ end(void)
 {
     pod_run_free(world.run);
     blobs_free(world.blobs);
-    announcer_free(world.announcer);
+    event_recorder_free(world.event_recorder);
     fake_client_free(world.api);
 }
 

@@ -15,8 +15,8 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
-#include "lib/client/announcer.h"
 #include "lib/client/client.h"
+#include "lib/client/event_recorder.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/workers.h"
 #include "testsuite/lib/fake_client.h"
@@ -30,7 +30,7 @@ static struct {
     char *run;
     struct topology topology;
     struct agent_context agent;
-    struct announcer *announcer;
+    struct event_recorder *event_recorder;
     struct spare_dirs *spare_dirs;
     struct workers *workers;
     struct pods *pods;
@@ -56,10 +56,10 @@ begin(void)
     memset(&world, 0, sizeof(world));
     world.api = fake_client_new();
     world.topology.pus.words[0] = 0xff;
-    world.announcer = announcer_new(fake_client_client(world.api),
-                                    &clock_system,
-                                    "kiln-agent",
-                                    "n1");
+    world.event_recorder = event_recorder_new(fake_client_client(world.api),
+                                              &clock_system,
+                                              "kiln-agent",
+                                              "n1");
     world.place = scratch_new();
     world.run = xasprintf("%s/run", world.place);
     make_directory(world.place, "pods");
@@ -70,7 +70,7 @@ begin(void)
     world.agent = (struct agent_context){
         .workers = world.workers,
         .spare_dirs = world.spare_dirs,
-        .announcer = world.announcer,
+        .event_recorder = world.event_recorder,
         .loop = fake_client_client(world.api)->loop,
         .client = fake_client_client(world.api),
         .clock = &clock_system,
@@ -89,7 +89,7 @@ static void
 end(void)
 {
     pods_free(world.pods);
-    announcer_free(world.announcer);
+    event_recorder_free(world.event_recorder);
     workers_free(world.workers);
     loop_drain(fake_client_client(world.api)->loop); /* what they had done */
     spare_dirs_free(world.spare_dirs);

@@ -66,7 +66,7 @@ place_fini(struct place *p)
 }
 
 static void
-assert_place(const struct http_place *place, const char *wanted)
+assert_place(const struct http_endpoint *place, const char *wanted)
 {
     char text[INET6_ADDRSTRLEN];
     const void *address = place->at.any.sa_family == AF_INET6
@@ -117,7 +117,7 @@ START_TEST(without_getent_the_reason_is_told)
 {
     struct place p;
     uid_t uid = 1;
-    struct http_places places = {0};
+    struct http_endpoints places = {0};
     struct error err = {0};
 
     place_init(&p, NULL);
@@ -134,7 +134,7 @@ END_TEST
 START_TEST(a_host_of_the_file_has_all_its_addresses)
 {
     struct place p;
-    struct http_places places = {0};
+    struct http_endpoints places = {0};
 
     place_init(&p, NULL);
 
@@ -142,7 +142,7 @@ START_TEST(a_host_of_the_file_has_all_its_addresses)
     ck_assert_uint_eq(places.count, 2);
     assert_place(&places.items[0], "10.1.2.3");
     assert_place(&places.items[1], "fd00::7");
-    http_places_fini(&places);
+    http_endpoints_fini(&places);
     place_fini(&p);
 }
 END_TEST
@@ -150,7 +150,7 @@ END_TEST
 START_TEST(another_host_is_asked_of_getent)
 {
     struct place p;
-    struct http_places places = {0};
+    struct http_endpoints places = {0};
     struct error err = {0};
 
     place_init(&p,
@@ -168,7 +168,7 @@ START_TEST(another_host_is_asked_of_getent)
     ck_assert_int_eq(getent_find_host(&p.files, "farther", &places, &err),
                      -EHOSTUNREACH);
     ck_assert_str_eq(err.text, "host 'farther': not known here");
-    http_places_fini(&places);
+    http_endpoints_fini(&places);
     place_fini(&p);
 }
 END_TEST

@@ -8,7 +8,7 @@
 #include "lib/base/macro.h"
 #include "testsuite/lib/suite.h"
 
-START_TEST(patterns_that_nobody_replaces_are_refused)
+START_TEST(dictionary_objects_that_nobody_replaces_are_refused)
 {
     static const struct {
         const char *path;
@@ -37,4 +37,4 @@ START_TEST(patterns_that_nobody_replaces_are_refused)
 }
 END_TEST
 
-SUITE("output_path", patterns_that_nobody_replaces_are_refused)
+SUITE("output_path", dictionary_objects_that_nobody_replaces_are_refused)

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "lib/auth/auth_server.h"
-#include "lib/auth/notary.h"
+#include "lib/auth/credential_backend.h"
 #include "lib/http/http_client.h"
-#include "testsuite/lib/fake_notary.h"
+#include "testsuite/lib/fake_credential_backend.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/apiserver/world.h"
 
@@ -15,7 +15,7 @@
 struct house {
     struct world w;
     struct fake_realm realm;
-    struct notary *notary;
+    struct credential_backend *credential_backend;
     struct auth_server *auth;
     struct http_client *local;
     struct http_client *remote;
@@ -34,12 +34,13 @@ house_init(struct house *h)
     h->w.policy.allows_root_jobs = true;
     h->w.policy.minimum_uid = 0;
     fake_realm_init(&h->realm);
-    h->notary = fake_notary_new(&h->realm, getuid(), getgid());
-    h->auth =
-        auth_server_new(&(struct auth_server_settings){.loop = h->w.loop,
-                                                       .workers = h->w.workers,
-                                                       .notary = h->notary,
-                                                       .cluster = "test"});
+    h->credential_backend =
+        fake_credential_backend_new(&h->realm, getuid(), getgid());
+    h->auth = auth_server_new(&(struct auth_server_settings){
+        .loop = h->w.loop,
+        .workers = h->w.workers,
+        .credential_backend = h->credential_backend,
+        .cluster = "test"});
     h->w.server =
         apiserver_new(&(struct apiserver_settings){.loop = h->w.loop,
                                                    .clock = &h->w.time.clock,
@@ -72,7 +73,7 @@ house_fini(struct house *h)
     apiserver_free(h->w.server);
     user_counts_free(h->w.counts);
     auth_server_free(h->auth);
-    notary_free(h->notary);
+    credential_backend_free(h->credential_backend);
     fake_realm_fini(&h->realm);
     loop_drain(h->w.loop);
     loop_free(h->w.loop);
@@ -97,7 +98,7 @@ exchange_fini(struct exchange *e)
 #define CLEANUP_EXCHANGE CLEANUP(exchange_fini)
 
 static void
-answered(const struct http_answer *answer, const struct error *err, void *arg)
+answered(const struct http_response *answer, const struct error *err, void *arg)
 {
     struct exchange *e = arg;
 
@@ -119,14 +120,14 @@ send(struct house *h,
 
     http_client_call(
         client,
-        &(struct http_question){.method = method,
-                                .target = target,
-                                .content_type =
-                                    body != NULL ? "application/json" : NULL,
-                                .body = body,
-                                .length = body != NULL ? strlen(body) : 0,
-                                .done = answered,
-                                .arg = &e});
+        &(struct http_client_request){
+            .method = method,
+            .target = target,
+            .content_type = body != NULL ? "application/json" : NULL,
+            .body = body,
+            .length = body != NULL ? strlen(body) : 0,
+            .done = answered,
+            .arg = &e});
     while (e.status == 0)
         loop_run(h->w.loop);
     return e;
@@ -229,7 +230,7 @@ heard(const void *bytes, size_t length, void *arg)
 }
 
 static void
-ended(const struct http_answer *answer, const struct error *err, void *arg)
+ended(const struct http_response *answer, const struct error *err, void *arg)
 {
     (void)answer;
     (void)err;
@@ -240,11 +241,11 @@ static struct http_call *
 listen_to(struct house *h, struct listener *l, const char *target)
 {
     return http_client_call(h->local,
-                            &(struct http_question){.method = HTTP_GET,
-                                                    .target = target,
-                                                    .data = heard,
-                                                    .done = ended,
-                                                    .arg = l});
+                            &(struct http_client_request){.method = HTTP_GET,
+                                                          .target = target,
+                                                          .data = heard,
+                                                          .done = ended,
+                                                          .arg = l});
 }
 
 START_TEST(a_watch_tells_the_state_and_then_what_changes)

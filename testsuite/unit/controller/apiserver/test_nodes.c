@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "testsuite/unit/controller/apiserver/world.h"
 
-#include "lib/auth/secret.h"
+#include "lib/auth/node_secret.h"
 #include "testsuite/lib/suite.h"
 
 #define NODES   "/api/v1/nodes"
@@ -11,7 +11,7 @@ START_TEST(a_node_gets_one_secret)
 {
     CLEANUP_WORLD struct world w;
     struct digest kept, made;
-    struct secret secret;
+    struct node_secret secret;
 
     world_init(&w);
     world_code(&w, &machine_root, HTTP_POST, NODES, NODE_N1);
@@ -23,10 +23,11 @@ START_TEST(a_node_gets_one_secret)
 
         ck_assert_int_eq(first.code, 201);
         ck_assert_int_eq(again.code, 409);
-        ck_assert_int_eq(secret_parse(answer_get(&first, "secret"), &secret),
-                         0);
+        ck_assert_int_eq(
+            node_secret_parse(answer_get(&first, "secret"), &secret),
+            0);
     }
-    secret_verifier(&secret, &made);
+    node_secret_verifier(&secret, &made);
     ck_assert(apiserver_find_verifier("n1", &kept, w.store));
     ck_assert(digest_equals(&kept, &made));
     ck_assert(!apiserver_find_verifier("n2", &kept, w.store));

@@ -11,7 +11,7 @@
 
 #define TASKS 100
 
-struct errand {
+struct sync_call {
     struct lane_task task;
     struct road *road;
     unsigned number;
@@ -21,7 +21,7 @@ struct errand {
 struct road {
     struct lane *lane;
     struct loop *loop;
-    struct errand errands[TASKS];
+    struct sync_call errands[TASKS];
     unsigned worked; /* the lane's thread */
     unsigned done;   /* the loop's */
     bool again;      /* the last sends the first once more */
@@ -30,7 +30,7 @@ struct road {
 static void
 work(struct lane_task *task)
 {
-    struct errand *e = container_of(task, struct errand, task);
+    struct sync_call *e = container_of(task, struct sync_call, task);
 
     ck_assert_uint_eq(e->number, e->road->worked % TASKS);
     e->road->worked++;
@@ -40,7 +40,7 @@ work(struct lane_task *task)
 static void
 done(struct lane_task *task)
 {
-    struct errand *e = container_of(task, struct errand, task);
+    struct sync_call *e = container_of(task, struct sync_call, task);
 
     ck_assert(!pthread_equal(e->worked_by, pthread_self()));
     ck_assert_uint_eq(e->number, e->road->done % TASKS);
@@ -54,7 +54,7 @@ static void
 send_all(struct road *road)
 {
     for (unsigned i = 0; i < TASKS; i++) {
-        road->errands[i] = (struct errand){{NULL, work, done}, road, i, 0};
+        road->errands[i] = (struct sync_call){{NULL, work, done}, road, i, 0};
         lane_submit(road->lane, &road->errands[i].task);
     }
 }

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "controller/store/engine.h"
+#include "lib/api/object/dictionary_objects.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
-#include "lib/api/object/patterns.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -142,9 +142,10 @@ START_TEST(what_was_restored_before_makes_no_difference)
     };
     static const char *const change[] = {"{\"status\":{\"phase\":\"x\"}}"};
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    CLEANUP(patterns_freep) struct patterns *patterns = patterns_new();
+    CLEANUP(dictionary_objects_freep)
+    struct dictionary_objects *dictionaries = dictionary_objects_new();
     CLEANUP(restorer_freep)
-    struct restorer *restorer = restorer_new(patterns);
+    struct restorer *restorer = restorer_new(dictionaries);
 
     for (unsigned i = 0; i < 60; i++) {
         const char *body = arena_printf(

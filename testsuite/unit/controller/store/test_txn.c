@@ -131,7 +131,7 @@ patch(struct place *p, const char *name, const char *text)
                      0);
     json_print(json_merge_diff(arena, object_tree(old, arena), tree), &delta);
     store_txn_put(txn,
-                  object_new_beside(&pod_kind, tree, store_txn_patterns(txn)),
+                  object_new_packed(&pod_kind, tree, store_txn_patterns(txn)),
                   delta.text);
     store_commit(txn, NULL, NULL);
 }

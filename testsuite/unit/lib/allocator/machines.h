@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* machines.h - silicon for tests, from the wire form of a topology */
+/* machines.h - topology_index for tests, from the wire form of a topology */
 #pragma once
 
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/allocator/silicon.h"
+#include "lib/allocator/topology_index.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-static inline struct silicon *
+static inline struct topology_index *
 machine_of(const char *topology)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -26,13 +26,13 @@ machine_of(const char *topology)
         fprintf(stderr, "topology: %s\n", err.text);
         abort();
     }
-    return silicon_new(t);
+    return topology_index_new(t);
 }
 
 /* `numa` NUMA nodes of `cores` cores with `threads` PUs each, `gib` GiB each,
  * an L3 cache for every `per_l3` cores; a GPU on each NUMA node.
  */
-static inline struct silicon *
+static inline struct topology_index *
 machine(unsigned numa,
         unsigned cores,
         unsigned threads,

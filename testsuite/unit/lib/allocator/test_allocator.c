@@ -45,7 +45,7 @@ static void
 take(struct occupancy *o, const struct grant *g)
 {
     CLEANUP(holding_freep)
-    struct holding *h = grant_holding(g, o->silicon);
+    struct holding *h = grant_holding(g, o->topology_index);
 
     occupancy_take(o, h);
 }
@@ -63,7 +63,7 @@ take_cores(struct occupancy *o, unsigned pus, enum numa_policy policy)
 
 START_TEST(siblings_that_are_not_used_are_withheld)
 {
-    struct silicon *s = machine(1, 4, 2, 16, 4);
+    struct topology_index *s = machine(1, 4, 2, 16, 4);
     struct occupancy *o = occupancy_new(s);
     struct demand d = exclusive(3, 0);
     struct grant g;
@@ -77,13 +77,13 @@ START_TEST(siblings_that_are_not_used_are_withheld)
     ck_assert_str_eq(list_of(&g.cpus), "0-2");
     ck_assert_str_eq(list_of(&g.withheld), "4-6");
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
 START_TEST(the_tightest_numa_node_is_filled_first)
 {
-    struct silicon *s = machine(2, 4, 1, 16, 4);
+    struct topology_index *s = machine(2, 4, 1, 16, 4);
     struct occupancy *o = occupancy_new(s);
     struct demand d = exclusive(2, 0);
     struct grant g;
@@ -92,13 +92,13 @@ START_TEST(the_tightest_numa_node_is_filled_first)
     ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_FITS);
     ck_assert_str_eq(list_of(&g.cpus), "1-2");
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
 START_TEST(an_l3_group_that_holds_all_is_preferred)
 {
-    struct silicon *s = machine(1, 8, 1, 16, 4);
+    struct topology_index *s = machine(1, 8, 1, 16, 4);
     struct occupancy *o = occupancy_new(s);
     struct demand d = exclusive(3, 0);
     struct grant g;
@@ -107,7 +107,7 @@ START_TEST(an_l3_group_that_holds_all_is_preferred)
     ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_FITS);
     ck_assert_str_eq(list_of(&g.cpus), "4-6");
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
@@ -128,7 +128,7 @@ START_TEST(policies_answer_as_documented)
         {NUMA_NONE, 7, ALLOCATOR_NO_CORES},
         {NUMA_NONE, 9, ALLOCATOR_TOO_SMALL},
     };
-    struct silicon *s = machine(2, 4, 1, 16, 4);
+    struct topology_index *s = machine(2, 4, 1, 16, 4);
     struct occupancy *o = occupancy_new(s);
     struct bitset one = {0};
     struct holding *h = holding_new(2, 0, 0);
@@ -149,13 +149,13 @@ START_TEST(policies_answer_as_documented)
     }
     holding_free(h);
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
 START_TEST(memory_goes_where_the_cores_are_and_then_beside)
 {
-    struct silicon *s = machine(2, 4, 1, 16, 4);
+    struct topology_index *s = machine(2, 4, 1, 16, 4);
     struct occupancy *o = occupancy_new(s);
     struct demand d = exclusive(2, 20 * GIB);
     struct grant g;
@@ -173,13 +173,13 @@ START_TEST(memory_goes_where_the_cores_are_and_then_beside)
     d.numa_policy = NUMA_SINGLE;
     ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_TOO_SMALL);
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
 START_TEST(devices_come_from_the_numa_node_of_the_cores)
 {
-    struct silicon *s = machine(2, 4, 1, 16, 4);
+    struct topology_index *s = machine(2, 4, 1, 16, 4);
     struct occupancy *o = occupancy_new(s);
     struct demand d = exclusive(2, 0);
     struct grant g;
@@ -198,13 +198,13 @@ START_TEST(devices_come_from_the_numa_node_of_the_cores)
     demand_add_device(&d, "nic", 1);
     ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_NO_SUCH_DEVICES);
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
 START_TEST(scatter_and_cyclic_use_all_numa_nodes)
 {
-    struct silicon *s = machine(2, 4, 1, 16, 2);
+    struct topology_index *s = machine(2, 4, 1, 16, 2);
     struct occupancy *o = occupancy_new(s);
     struct demand d = exclusive(4, 0);
     struct grant g;
@@ -216,13 +216,13 @@ START_TEST(scatter_and_cyclic_use_all_numa_nodes)
     ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_FITS);
     ck_assert_str_eq(list_of(&g.cpus), "0,2,4,6");
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
 START_TEST(the_shared_pool_is_never_taken_from_under_its_pods)
 {
-    struct silicon *s = machine(1, 2, 2, 16, 2);
+    struct topology_index *s = machine(1, 2, 2, 16, 2);
     struct occupancy *o = occupancy_new(s);
     struct demand shared = {.shared_milli = 1500}, d = exclusive(2, 0);
     struct grant g;
@@ -237,13 +237,13 @@ START_TEST(the_shared_pool_is_never_taken_from_under_its_pods)
     shared.shared_milli = 500;
     ck_assert_int_eq(allocator_grant(o, &shared, &g), ALLOCATOR_FITS);
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
 START_TEST(a_whole_node_is_taken_only_empty)
 {
-    struct silicon *s = machine(2, 2, 2, 16, 2);
+    struct topology_index *s = machine(2, 2, 2, 16, 2);
     struct occupancy *o = occupancy_new(s);
     struct demand d = exclusive(1, 0);
     struct grant g;
@@ -254,13 +254,13 @@ START_TEST(a_whole_node_is_taken_only_empty)
     take_cores(o, 1, NUMA_NONE);
     ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_NOT_EMPTY);
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
 START_TEST(close_numa_nodes_go_before_far_ones)
 {
-    struct silicon *s = machine_of(
+    struct topology_index *s = machine_of(
         "{\"cpus\":\"0-7\",\"packages\":[\"0-7\"],\"cores\":[\"0\",\"1\","
         "\"2\",\"3\",\"4\",\"5\",\"6\",\"7\"],\"numaNodes\":["
         "{\"node\":0,\"cpus\":\"0-1\",\"memory\":\"1Gi\",\"distances\":[10,40,"
@@ -278,7 +278,7 @@ START_TEST(close_numa_nodes_go_before_far_ones)
     ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_FITS);
     ck_assert_str_eq(list_of(&g.cpus), "0-1,6-7");
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
@@ -324,7 +324,7 @@ random_demand(struct random_source *r)
 }
 
 static void
-check_packages(const struct silicon *s, const struct tenant *t)
+check_packages(const struct topology_index *s, const struct tenant *t)
 {
     const struct topology *topology = s->topology;
 
@@ -340,7 +340,7 @@ check_packages(const struct silicon *s, const struct tenant *t)
 }
 
 static void
-check_grant(const struct silicon *s, const struct tenant *t)
+check_grant(const struct topology_index *s, const struct tenant *t)
 {
     const struct demand *d = &t->demand;
     int64_t memory = 0, huge = 0, wanted = 0;
@@ -365,7 +365,7 @@ check_grant(const struct silicon *s, const struct tenant *t)
 static void
 check_all(const struct occupancy *o, struct tenant *const *tenants, unsigned n)
 {
-    const struct silicon *s = o->silicon;
+    const struct topology_index *s = o->topology_index;
     struct bitset taken = {0}, devices = {0};
     int64_t memory[64] = {0}, huge[64] = {0}, shared = 0;
     unsigned cores = 0;
@@ -406,7 +406,7 @@ check_all(const struct occupancy *o, struct tenant *const *tenants, unsigned n)
 }
 
 static void
-run_random(struct silicon *s, uint64_t seed)
+run_random(struct topology_index *s, uint64_t seed)
 {
     struct random_source r = {seed};
     struct occupancy *o = occupancy_new(s);
@@ -450,7 +450,7 @@ run_random(struct silicon *s, uint64_t seed)
 
 START_TEST(random_allocations_never_overlap_nor_split_cores_nor_lose_memory)
 {
-    struct silicon *machines[] = {
+    struct topology_index *machines[] = {
         machine(1, 4, 1, 8, 4),
         machine(2, 4, 2, 8, 2),
         machine(4, 8, 2, 4, 4),
@@ -466,7 +466,7 @@ START_TEST(random_allocations_never_overlap_nor_split_cores_nor_lose_memory)
     for (size_t m = 0; m < ARRAY_SIZE(machines); m++) {
         for (uint64_t seed = 1; seed <= (IS_SANITIZED ? 3 : 20); seed++)
             run_random(machines[m], seed);
-        silicon_unref(machines[m]);
+        topology_index_unref(machines[m]);
     }
 }
 END_TEST
@@ -478,7 +478,7 @@ END_TEST
 START_TEST(a_machine_of_64_numa_nodes_is_no_trouble)
 {
     static const struct kubelet_rules kubelet = {.prefers_closest = true};
-    struct silicon *s = machine(64, 8, 2, 16, 8);
+    struct topology_index *s = machine(64, 8, 2, 16, 8);
     struct occupancy *o = occupancy_new(s);
     struct random_source r = {7};
     struct bitset taken = {0};
@@ -512,7 +512,7 @@ START_TEST(a_machine_of_64_numa_nodes_is_no_trouble)
     ck_assert_uint_gt(placed, 20);
     ck_assert_uint_gt(bitset_count(&taken), 900);
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
@@ -521,7 +521,7 @@ END_TEST
  */
 START_TEST(a_width_that_just_does_not_do_is_given_up)
 {
-    struct silicon *s = machine(64, 8, 2, 16, 8);
+    struct topology_index *s = machine(64, 8, 2, 16, 8);
     struct occupancy *o = occupancy_new(s);
     struct holding *whole[5];
     struct demand d = exclusive(16, 0);
@@ -551,13 +551,13 @@ START_TEST(a_width_that_just_does_not_do_is_given_up)
     d.numa_policy = NUMA_RESTRICTED;
     ck_assert_int_eq(allocator_choose(o, &d, &choice), ALLOCATOR_NOT_ALIGNED);
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
 START_TEST(what_is_written_is_read_back)
 {
-    struct silicon *s = machine(2, 4, 2, 16, 4);
+    struct topology_index *s = machine(2, 4, 2, 16, 4);
     struct occupancy *o = occupancy_new(s);
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct demand d = exclusive(11, 20 * GIB);
@@ -578,13 +578,13 @@ START_TEST(what_is_written_is_read_back)
     holding_free(made);
     holding_free(read);
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
 START_TEST(an_allocation_of_what_is_not_there_is_counted_as_far_as_it_is)
 {
-    struct silicon *s = machine(1, 2, 1, 16, 2);
+    struct topology_index *s = machine(1, 2, 1, 16, 2);
     struct allocation a = {.cpus = "1-5", .memory_nodes = "0"};
     struct holding *h = NULL;
     struct error err = {0};
@@ -598,7 +598,7 @@ START_TEST(an_allocation_of_what_is_not_there_is_counted_as_far_as_it_is)
     a.cpus = "x";
     ck_assert_int_eq(holding_of_allocation(s, &a, &h, &err), -EINVAL);
     ck_assert_ptr_null(h);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 

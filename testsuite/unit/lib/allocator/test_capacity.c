@@ -37,12 +37,13 @@ answer_of(const struct occupancy *o, const struct demand *d)
 static void
 take_all(struct occupancy *o)
 {
-    struct holding *h =
-        holding_new(o->silicon->n_cores, o->silicon->topology->n_devices, 0);
+    struct holding *h = holding_new(o->topology_index->n_cores,
+                                    o->topology_index->topology->n_devices,
+                                    0);
 
-    for (uint16_t i = 0; i < o->silicon->n_cores; i++)
+    for (uint16_t i = 0; i < o->topology_index->n_cores; i++)
         h->cores[i] = i;
-    for (uint16_t i = 0; i < o->silicon->topology->n_devices; i++)
+    for (uint16_t i = 0; i < o->topology_index->topology->n_devices; i++)
         h->devices[i] = i;
     occupancy_take(o, h);
     holding_free(h);
@@ -91,7 +92,7 @@ START_TEST(a_full_machine_knows_what_it_could_never_hold)
          .gpus = 3,
          .answer = ALLOCATOR_NO_SUCH_DEVICES},
     };
-    struct silicon *s = machine_of(TWO_SOCKETS);
+    struct topology_index *s = machine_of(TWO_SOCKETS);
     struct occupancy *o = occupancy_new(s);
 
     take_all(o);
@@ -108,7 +109,7 @@ START_TEST(a_full_machine_knows_what_it_could_never_hold)
                       (int)answer_of(o, &d));
     }
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
@@ -139,7 +140,7 @@ any_demand(struct random_source *r)
 /* "Never" is what the empty machine says too, and nothing else is. */
 START_TEST(what_is_never_is_what_the_empty_machine_refuses)
 {
-    struct silicon *s = machine_of(TWO_SOCKETS);
+    struct topology_index *s = machine_of(TWO_SOCKETS);
     struct occupancy *empty = occupancy_new(s), *full = occupancy_new(s);
     struct random_source r = {7};
     unsigned never = 0, later = 0;
@@ -163,7 +164,7 @@ START_TEST(what_is_never_is_what_the_empty_machine_refuses)
     ck_assert_uint_gt(later, 1000);
     occupancy_free(full);
     occupancy_free(empty);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 

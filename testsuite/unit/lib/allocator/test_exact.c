@@ -18,7 +18,7 @@
 
 struct trial {
     struct random_source dice;
-    struct silicon *silicon;
+    struct topology_index *topology_index;
     struct occupancy *o, *empty;
     struct demand d;
 };
@@ -32,7 +32,7 @@ below(struct trial *t, unsigned limit)
 static void
 take_some(struct trial *t)
 {
-    const struct silicon *s = t->silicon;
+    const struct topology_index *s = t->topology_index;
     unsigned busy = below(t, 4), n_numa = 0, n_cores = 0, n_devices = 0;
     CLEANUP(holding_freep)
     struct holding *h =
@@ -101,7 +101,8 @@ draw_demand(struct trial *t)
 static unsigned
 yield_of(const struct trial *t, unsigned core)
 {
-    unsigned n = t->silicon->cores[core].n_pus, most = t->d.threads_per_core;
+    unsigned n = t->topology_index->cores[core].n_pus,
+             most = t->d.threads_per_core;
 
     return most > 0 && most < n ? most : n;
 }
@@ -110,7 +111,7 @@ yield_of(const struct trial *t, unsigned core)
 static unsigned
 usable(const struct trial *t, const struct occupancy *o, uint64_t set)
 {
-    const struct silicon *s = t->silicon;
+    const struct topology_index *s = t->topology_index;
     unsigned sum = 0;
 
     for (unsigned p = 0; p < s->n_packages; p++) {
@@ -134,7 +135,7 @@ devices_are_there(const struct trial *t,
                   const struct occupancy *o,
                   uint64_t set)
 {
-    const struct topology *top = t->silicon->topology;
+    const struct topology *top = t->topology_index->topology;
 
     for (unsigned w = 0; w < t->d.n_devices; w++) {
         unsigned n = 0;
@@ -153,7 +154,7 @@ devices_are_there(const struct trial *t,
 static bool
 holds(const struct trial *t, const struct occupancy *o, uint64_t set)
 {
-    const struct silicon *s = t->silicon;
+    const struct topology_index *s = t->topology_index;
     int64_t memory = 0, huge = 0;
 
     for (unsigned i = 0; i < s->n_numa; i++) {
@@ -174,7 +175,7 @@ holds(const struct trial *t, const struct occupancy *o, uint64_t set)
 static unsigned
 fewest(const struct trial *t, const struct occupancy *o)
 {
-    unsigned n = t->silicon->n_numa, best = 0;
+    unsigned n = t->topology_index->n_numa, best = 0;
 
     for (uint64_t set = 1; set < UINT64_C(1) << n; set++) {
         unsigned width = (unsigned)__builtin_popcountll(set);
@@ -192,7 +193,7 @@ is_possible(const struct trial *t)
     unsigned width, on_empty;
 
     if (t->d.is_whole_node
-        && (o->free_cores < t->silicon->n_cores || o->n_shared > 0))
+        && (o->free_cores < t->topology_index->n_cores || o->n_shared > 0))
         return false;
     if (!t->d.is_exclusive
         && (o->free_pus == 0
@@ -233,7 +234,7 @@ grant_without_pool(const struct trial *t, struct grant *g)
 static void
 check_amounts(const struct trial *t, const struct grant *g)
 {
-    const struct topology *top = t->silicon->topology;
+    const struct topology *top = t->topology_index->topology;
     unsigned n_devices = 0;
     int64_t memory = 0, huge = 0;
     struct bitset both = g->cpus;
@@ -244,7 +245,7 @@ check_amounts(const struct trial *t, const struct grant *g)
         ck_assert_uint_eq(bitset_count(&g->cpus), t->d.pus);
     bitset_foreach(core, &g->cores)
         ck_assert_uint_eq(t->o->core_holders[core], 0);
-    for (unsigned i = 0; i < t->silicon->n_numa; i++) {
+    for (unsigned i = 0; i < t->topology_index->n_numa; i++) {
         int64_t there = t->o->numa[i].free_memory;
 
         ck_assert_int_le(g->memory[i], there > 0 ? there : 0);
@@ -272,12 +273,12 @@ check_amounts(const struct trial *t, const struct grant *g)
 static uint64_t
 nodes_of(const struct trial *t, const struct grant *g)
 {
-    const struct topology *top = t->silicon->topology;
+    const struct topology *top = t->topology_index->topology;
     uint64_t nodes = 0;
 
-    bitset_foreach(core, &g->cores) nodes |= UINT64_C(1)
-                                             << t->silicon->cores[core].numa;
-    for (unsigned i = 0; i < t->silicon->n_numa; i++)
+    bitset_foreach(core, &g->cores) nodes |=
+        UINT64_C(1) << t->topology_index->cores[core].numa;
+    for (unsigned i = 0; i < t->topology_index->n_numa; i++)
         if (g->memory[i] > 0 || g->huge[0][i] > 0)
             nodes |= UINT64_C(1) << i;
     bitset_foreach(i, &g->devices) if (!t->d.has_far_devices
@@ -297,7 +298,8 @@ check_grant(const struct trial *t, const struct grant *g)
         unsigned in_package[BITSET_BITS] = {0};
 
         bitset_foreach(core, &g->cores) ck_assert_uint_le(
-            ++in_package[t->silicon->groups[t->silicon->cores[core].group]
+            ++in_package[t->topology_index
+                             ->groups[t->topology_index->cores[core].group]
                              .package],
             t->d.cores_per_package);
     }
@@ -334,12 +336,12 @@ try_one(struct trial *t)
 static void
 try_in_few_steps(struct trial *t)
 {
-    unsigned n = t->silicon->n_numa, width, best;
+    unsigned n = t->topology_index->n_numa, width, best;
     struct numa_search s;
     bool has_found;
 
     draw_demand(t);
-    if ((t->d.cores_per_package > 0 && !t->silicon->is_uniform)
+    if ((t->d.cores_per_package > 0 && !t->topology_index->is_uniform)
         || !devices_are_there(t, t->o, UINT64_MAX)) /* that is seen before */
         return;
     best = fewest(t, t->o);
@@ -362,10 +364,10 @@ run(uint64_t seed)
     struct trial t = {.dice = {seed}};
 
     odd_machine(&t.dice, &s);
-    t.silicon = machine_of(s.text);
-    t.empty = occupancy_new(t.silicon);
+    t.topology_index = machine_of(s.text);
+    t.empty = occupancy_new(t.topology_index);
     for (unsigned i = 0; i < 6; i++) {
-        t.o = occupancy_new(t.silicon);
+        t.o = occupancy_new(t.topology_index);
         take_some(&t);
         for (unsigned n = 0; n < 40; n++)
             if (n % 2 == 0)
@@ -375,7 +377,7 @@ run(uint64_t seed)
         occupancy_free(t.o);
     }
     occupancy_free(t.empty);
-    silicon_unref(t.silicon);
+    topology_index_unref(t.topology_index);
 }
 
 START_TEST(the_answer_is_that_of_trying_all_sets_of_numa_nodes)

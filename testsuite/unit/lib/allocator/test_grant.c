@@ -18,7 +18,7 @@
 /* Two packages of two NUMA nodes with four cores each, 512 pages of 2 MiB on
  * NUMA nodes 0 and 1, GPUs of two models.
  */
-static struct silicon *
+static struct topology_index *
 gpu_box(void)
 {
     return machine_of(
@@ -72,7 +72,7 @@ take(struct occupancy *o, struct demand d)
     struct holding *h;
 
     ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_FITS);
-    h = grant_holding(&g, o->silicon);
+    h = grant_holding(&g, o->topology_index);
     occupancy_take(o, h);
     holding_free(h);
 }
@@ -81,11 +81,12 @@ take(struct occupancy *o, struct demand d)
 static void
 fill(struct occupancy *o, unsigned numa)
 {
-    struct holding *h = holding_new(o->silicon->numa[numa].n_cores, 0, 0);
+    struct holding *h =
+        holding_new(o->topology_index->numa[numa].n_cores, 0, 0);
     unsigned n = 0;
 
-    for (unsigned core = 0; core < o->silicon->n_cores; core++)
-        if (o->silicon->cores[core].numa == numa)
+    for (unsigned core = 0; core < o->topology_index->n_cores; core++)
+        if (o->topology_index->cores[core].numa == numa)
             h->cores[n++] = (uint16_t)core;
     occupancy_take(o, h);
     holding_free(h);
@@ -118,7 +119,7 @@ START_TEST(gpus_are_of_the_model_that_is_asked_for)
         {"a100", 3, ALLOCATOR_NO_SUCH_DEVICES, NULL},
         {NULL, 3, ALLOCATOR_FITS, "0"},
     };
-    struct silicon *s = gpu_box();
+    struct topology_index *s = gpu_box();
     struct occupancy *o = occupancy_new(s);
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -133,13 +134,13 @@ START_TEST(gpus_are_of_the_model_that_is_asked_for)
         ck_assert_uint_eq(bitset_count(&g.devices), rows[i].gpus);
     }
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
 START_TEST(cores_go_beside_the_gpu_unless_it_may_be_anywhere)
 {
-    struct silicon *s = gpu_box();
+    struct topology_index *s = gpu_box();
     struct occupancy *o = occupancy_new(s);
     struct demand d = with_gpus(1, NUMA_BEST_EFFORT, 1, "v100");
     struct grant g;
@@ -152,7 +153,7 @@ START_TEST(cores_go_beside_the_gpu_unless_it_may_be_anywhere)
     assert_list(&g.cpus, "2");
     assert_list(&g.devices, "2");
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
@@ -165,7 +166,7 @@ START_TEST(gpus_of_all_numa_nodes_while_cores_are_free_on_three)
         [NUMA_RESTRICTED] = ALLOCATOR_FITS,
         [NUMA_SINGLE] = ALLOCATOR_TOO_SMALL,
     };
-    struct silicon *s = gpu_box();
+    struct topology_index *s = gpu_box();
     struct occupancy *o = occupancy_new(s);
 
     fill(o, 3);
@@ -180,13 +181,13 @@ START_TEST(gpus_of_all_numa_nodes_while_cores_are_free_on_three)
         assert_list(&g.devices, "0-3");
     }
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
 START_TEST(a_gpu_that_is_taken_draws_no_cores)
 {
-    struct silicon *s = gpu_box();
+    struct topology_index *s = gpu_box();
     struct occupancy *o = occupancy_new(s);
     struct demand d = with_gpus(4, NUMA_SINGLE, 1, "a100");
     struct grant g;
@@ -197,13 +198,13 @@ START_TEST(a_gpu_that_is_taken_draws_no_cores)
     take(o, d);
     ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_NO_DEVICES);
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
 START_TEST(no_more_cores_of_a_package_than_asked_for)
 {
-    struct silicon *s = gpu_box();
+    struct topology_index *s = gpu_box();
     struct occupancy *o = occupancy_new(s);
     struct demand d = cores(6, NUMA_BEST_EFFORT);
     struct grant g;
@@ -219,13 +220,13 @@ START_TEST(no_more_cores_of_a_package_than_asked_for)
     d.distribution = DISTRIBUTION_PACK;
     ck_assert_int_ne(allocator_grant(o, &d, &g), ALLOCATOR_FITS);
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
 START_TEST(huge_pages_come_from_the_numa_nodes_of_the_cores)
 {
-    struct silicon *s = gpu_box();
+    struct topology_index *s = gpu_box();
     struct occupancy *o = occupancy_new(s);
     struct demand d = cores(2, NUMA_SINGLE);
     struct grant g;
@@ -245,13 +246,13 @@ START_TEST(huge_pages_come_from_the_numa_nodes_of_the_cores)
     take(o, d);
     ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_NO_HUGEPAGES);
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
 START_TEST(a_page_size_that_a_machine_does_not_have_is_not_there)
 {
-    struct silicon *s = gpu_box();
+    struct topology_index *s = gpu_box();
     struct occupancy *o = occupancy_new(s);
     struct demand d = cores(1, NUMA_NONE);
     struct grant g;
@@ -259,13 +260,13 @@ START_TEST(a_page_size_that_a_machine_does_not_have_is_not_there)
     demand_add_hugepages(&d, GIB, GIB);
     ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_TOO_SMALL);
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
 START_TEST(huge_pages_are_written_and_read_back)
 {
-    struct silicon *s = gpu_box();
+    struct topology_index *s = gpu_box();
     struct occupancy *o = occupancy_new(s);
     struct demand d = cores(1, NUMA_SINGLE);
     struct allocation_memory memory[] = {
@@ -287,7 +288,7 @@ START_TEST(huge_pages_are_written_and_read_back)
     ck_assert_int_eq(o->numa[1].free_huge[0], 1024 * MIB);
     holding_free(h);
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
@@ -306,7 +307,7 @@ take_cores(struct occupancy *o, unsigned first, unsigned count)
  */
 START_TEST(a_job_that_fits_in_one_l3_cache_is_not_split)
 {
-    struct silicon *s = machine(2, 8, 1, 8, 4);
+    struct topology_index *s = machine(2, 8, 1, 8, 4);
     struct occupancy *o = occupancy_new(s);
     struct demand d = cores(4, NUMA_SINGLE);
     struct grant g;
@@ -318,7 +319,7 @@ START_TEST(a_job_that_fits_in_one_l3_cache_is_not_split)
     for (unsigned i = 12; i < 16; i++)
         ck_assert(bitset_has(&g.cpus, i));
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
@@ -337,7 +338,7 @@ check_cpus(const struct occupancy *o, unsigned pus, const char *expected)
 /* CPUs 0 to 3 are the threads of two fast cores. */
 START_TEST(a_job_has_cores_of_one_kind_where_one_has_enough)
 {
-    struct silicon *s = machine_of(
+    struct topology_index *s = machine_of(
         "{\"cpus\":\"0-9\",\"packages\":[\"0-9\"],\"cores\":[\"0-1\",\"2-3\","
         "\"4\",\"5\",\"6\",\"7\",\"8\",\"9\"],\"kinds\":[{\"cpus\":\"0-3\","
         "\"kind\":1}],\"numaNodes\":[{\"node\":0,\"cpus\":\"0-9\","
@@ -353,7 +354,7 @@ START_TEST(a_job_has_cores_of_one_kind_where_one_has_enough)
     check_cpus(o, 3, "4-6");
     check_cpus(o, 8, "2-9");
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 

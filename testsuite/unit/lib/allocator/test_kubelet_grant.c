@@ -28,7 +28,7 @@ cores(unsigned pus, enum numa_policy policy)
 static void
 take(struct occupancy *o, const struct grant *g)
 {
-    struct holding *h = grant_holding(g, o->silicon);
+    struct holding *h = grant_holding(g, o->topology_index);
 
     occupancy_take(o, h);
     holding_free(h);
@@ -45,7 +45,7 @@ assert_list(const struct bitset *set, const char *list)
 
 START_TEST(a_core_of_which_one_thread_is_taken_is_nobody_elses)
 {
-    struct silicon *s = machine(1, 4, 2, 16, 4);
+    struct topology_index *s = machine(1, 4, 2, 16, 4);
     struct occupancy *o = occupancy_new(s);
     struct demand d = cores(3, NUMA_NONE);
     struct grant g;
@@ -59,7 +59,7 @@ START_TEST(a_core_of_which_one_thread_is_taken_is_nobody_elses)
     assert_list(&g.cpus, "2");
     assert_list(&g.withheld, "6");
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
@@ -67,7 +67,7 @@ START_TEST(the_options_of_the_cpu_manager_apply)
 {
     struct kubelet_rules whole = {.options = {.full_pcpus_only = true}};
     struct kubelet_rules shared = {.options = {.distribute_across_numa = true}};
-    struct silicon *s = machine(2, 4, 2, 16, 4);
+    struct topology_index *s = machine(2, 4, 2, 16, 4);
     struct occupancy *o = occupancy_new(s);
     struct demand d = cores(3, NUMA_NONE);
     struct grant g;
@@ -82,7 +82,7 @@ START_TEST(the_options_of_the_cpu_manager_apply)
     ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_FITS);
     assert_list(&g.cpus, "0-2,4-6,8-10,12-14");
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
@@ -91,7 +91,7 @@ END_TEST
  */
 START_TEST(resources_must_agree_resource_by_resource)
 {
-    struct silicon *s = machine(4, 4, 1, 8, 4);
+    struct topology_index *s = machine(4, 4, 1, 8, 4);
     struct occupancy *o = occupancy_new(s);
     struct demand d = cores(2, NUMA_RESTRICTED);
     struct grant g;
@@ -101,13 +101,13 @@ START_TEST(resources_must_agree_resource_by_resource)
     d.rules = NULL;
     ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_FITS);
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
 START_TEST(who_asks_for_no_memory_is_not_aligned_by_it)
 {
-    struct silicon *s = machine(4, 4, 1, 8, 4);
+    struct topology_index *s = machine(4, 4, 1, 8, 4);
     struct occupancy *o = occupancy_new(s);
     struct demand d = cores(6, NUMA_RESTRICTED);
     struct grant g;
@@ -118,13 +118,13 @@ START_TEST(who_asks_for_no_memory_is_not_aligned_by_it)
     d.memory_bytes = 4 * GIB; /* which one NUMA node has */
     ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_NOT_ALIGNED);
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
 START_TEST(a_numa_node_that_is_used_alone_joins_no_group)
 {
-    struct silicon *s = machine(2, 4, 1, 8, 4);
+    struct topology_index *s = machine(2, 4, 1, 8, 4);
     struct occupancy *o = occupancy_new(s);
     struct demand small = cores(1, NUMA_NONE), large = cores(2, NUMA_NONE);
     struct grant g;
@@ -139,13 +139,13 @@ START_TEST(a_numa_node_that_is_used_alone_joins_no_group)
     ck_assert_int_eq(allocator_grant(o, &large, &g), ALLOCATOR_FITS);
     ck_assert_int_eq(g.memory[0] + g.memory[1], 10 * GIB);
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
 START_TEST(what_its_rules_do_not_know_is_decided_by_ours)
 {
-    struct silicon *s = machine(2, 4, 2, 16, 4);
+    struct topology_index *s = machine(2, 4, 2, 16, 4);
     struct occupancy *o = occupancy_new(s);
     struct demand d = cores(2, NUMA_NONE);
     struct grant g;
@@ -156,7 +156,7 @@ START_TEST(what_its_rules_do_not_know_is_decided_by_ours)
     assert_list(&g.cpus, "0-1");
     assert_list(&g.withheld, "8-9");
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 

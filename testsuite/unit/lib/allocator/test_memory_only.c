@@ -14,7 +14,7 @@
 /* Two packages of four cores and 8 GiB, and beside each 4 GiB of HBM, nearer to
  * its cores than the other package is.
  */
-static struct silicon *
+static struct topology_index *
 hbm_machine(void)
 {
     return machine_of(
@@ -64,7 +64,7 @@ START_TEST(memory_is_taken_beside_the_cores_then_of_the_nearest_node_without)
         /* In the shared pool it may be anywhere, plain memory first. */
         {0, 4, NUMA_SINGLE, ALLOCATOR_FITS, {4}, 0x1},
     };
-    struct silicon *s = hbm_machine();
+    struct topology_index *s = hbm_machine();
     struct occupancy *o = occupancy_new(s);
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -85,13 +85,13 @@ START_TEST(memory_is_taken_beside_the_cores_then_of_the_nearest_node_without)
         ck_assert_uint_eq(bitset_count(&g.cpus), rows[i].cores);
     }
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
 START_TEST(cores_in_turn_pass_by_nodes_without_any)
 {
-    struct silicon *s = hbm_machine();
+    struct topology_index *s = hbm_machine();
     struct occupancy *o = occupancy_new(s);
     struct demand d = wanting(4, 0, NUMA_NONE);
     struct grant g;
@@ -101,13 +101,13 @@ START_TEST(cores_in_turn_pass_by_nodes_without_any)
     ck_assert_uint_eq(bitset_count(&g.cpus), 4);
     ck_assert_uint_eq(g.memory_nodes, 0x3);
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 
 START_TEST(all_of_the_node_is_all_of_its_memory_too)
 {
-    struct silicon *s = hbm_machine();
+    struct topology_index *s = hbm_machine();
     struct occupancy *o = occupancy_new(s);
     struct demand d = wanting(8, 20, NUMA_NONE);
     struct grant g;
@@ -119,7 +119,7 @@ START_TEST(all_of_the_node_is_all_of_its_memory_too)
                      20 * GIB);
     ck_assert_uint_eq(g.memory_nodes & 0x3, 0x3);
     occupancy_free(o);
-    silicon_unref(s);
+    topology_index_unref(s);
 }
 END_TEST
 

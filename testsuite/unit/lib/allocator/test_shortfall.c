@@ -10,22 +10,22 @@
 #define GIB (INT64_C(1) << 30)
 #define MIB (INT64_C(1) << 20)
 
-static struct silicon *silicon;
+static struct topology_index *topology_index;
 static struct occupancy *occupancy;
 
 /* Four NUMA nodes of eight cores of two threads, 16 GiB and a GPU each. */
 static void
 begin(void)
 {
-    silicon = machine(4, 8, 2, 16, 8);
-    occupancy = occupancy_new(silicon);
+    topology_index = machine(4, 8, 2, 16, 8);
+    occupancy = occupancy_new(topology_index);
 }
 
 static void
 end(void)
 {
     occupancy_free(occupancy);
-    silicon_unref(silicon);
+    topology_index_unref(topology_index);
 }
 
 /* So many cores of that NUMA node, and its memory, are somebody's. */

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "lib/auth/auth_client.h"
-#include "lib/auth/notary.h"
-#include "lib/auth/secret.h"
+#include "lib/auth/credential_backend.h"
+#include "lib/auth/node_secret.h"
 #include "lib/auth/user.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
@@ -17,7 +17,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/workers.h"
-#include "testsuite/lib/fake_notary.h"
+#include "testsuite/lib/fake_credential_backend.h"
 #include "testsuite/lib/suite.h"
 
 #define USER_UID 4711
@@ -37,8 +37,8 @@ hand_now(struct clock *c)
 struct world {
     struct fake_realm realm;
     struct hand_clock clock;
-    struct notary *service;
-    struct notary *caller;
+    struct credential_backend *service;
+    struct credential_backend *caller;
     struct loop *loop;
     struct workers *workers;
     struct auth_server *server;
@@ -62,10 +62,12 @@ find_verifier(const char *node_name, struct digest *ret_verifier, void *arg)
 }
 
 static struct auth_client *
-client_new(struct world *w, const char *cluster, const struct secret *secret)
+client_new(struct world *w,
+           const char *cluster,
+           const struct node_secret *secret)
 {
     struct auth_client_settings settings = {
-        .notary = w->caller,
+        .credential_backend = w->caller,
         .cluster = cluster,
         .service_uid = geteuid(),
         .node_name = secret != NULL ? "n1" : NULL,
@@ -83,13 +85,13 @@ world_new(size_t sessions)
 
     fake_realm_init(&w->realm);
     w->clock.clock.monotonic_us = hand_now;
-    w->service = fake_notary_new(&w->realm, geteuid(), getegid());
-    w->caller = fake_notary_new(&w->realm, USER_UID, 4712);
+    w->service = fake_credential_backend_new(&w->realm, geteuid(), getegid());
+    w->caller = fake_credential_backend_new(&w->realm, USER_UID, 4712);
     w->loop = loop_new();
     w->workers = workers_new(2);
     settings.loop = w->loop;
     settings.workers = w->workers;
-    settings.notary = w->service;
+    settings.credential_backend = w->service;
     settings.clock = &w->clock.clock;
     settings.cluster = "north";
     settings.session_ms = 60000;
@@ -123,8 +125,8 @@ world_free(struct world *w)
     auth_server_free(w->server);
     auth_client_free(w->client);
     loop_free(w->loop);
-    notary_free(w->service);
-    notary_free(w->caller);
+    credential_backend_free(w->service);
+    credential_backend_free(w->caller);
     fake_realm_fini(&w->realm);
     free(w);
 }
@@ -169,7 +171,7 @@ sealed(const char *name, const char *value, const struct error *err, void *arg)
 }
 
 static int
-check(struct world *w, const struct auth_question *q)
+check(struct world *w, const struct auth_request *q)
 {
     forget(w);
     auth_server_check(w->server, q, checked, w);
@@ -182,7 +184,7 @@ static int
 open_with(struct world *w, struct auth_client *client, struct auth_line *line)
 {
     struct strbuf authorization = STRBUF_INIT;
-    struct auth_question q = {
+    struct auth_request q = {
         .method = "POST",
         .target = PROTOCOL_SESSION_TARGET,
     };
@@ -205,7 +207,7 @@ static int
 ask(struct world *w, struct auth_line *line, const char *target)
 {
     struct strbuf authorization = STRBUF_INIT;
-    struct auth_question q = {
+    struct auth_request q = {
         .method = "PUT",
         .target = target,
         .content_type = "text/plain",
@@ -298,8 +300,8 @@ START_TEST(a_request_that_was_changed_is_refused)
     struct world *w = world_new(0);
     struct strbuf a = STRBUF_INIT;
     struct auth_line line;
-    struct auth_question q;
-    struct auth_question good = {
+    struct auth_request q;
+    struct auth_request good = {
         .method = "PUT",
         .target = "/a?b",
         .content_type = "t",
@@ -381,13 +383,13 @@ END_TEST
 START_TEST(a_node_is_proven_by_its_secret)
 {
     struct world *w = world_new(0);
-    struct secret right, wrong;
+    struct node_secret right, wrong;
     struct auth_client *node;
     struct auth_line line;
 
-    secret_issue(&right);
-    secret_issue(&wrong);
-    secret_verifier(&right, &w->verifier);
+    node_secret_issue(&right);
+    node_secret_issue(&wrong);
+    node_secret_verifier(&right, &w->verifier);
     node = client_new(w, "north", &right);
     ck_assert_int_eq(open_with(w, node, &line), 0);
     ck_assert_int_eq(ask(w, &line, "/"), 0);
@@ -421,7 +423,7 @@ START_TEST(a_controller_that_is_somebody_else_is_not_believed)
 {
     struct world *w = world_new(0);
     struct auth_client_settings settings = {
-        .notary = w->caller,
+        .credential_backend = w->caller,
         .cluster = "north",
         .service_uid = geteuid() + 1,
     };
@@ -431,9 +433,14 @@ START_TEST(a_controller_that_is_somebody_else_is_not_believed)
     char *forged = NULL;
 
     ck_assert_int_eq(auth_client_hello(wary, &line, &hello, NULL), 0);
-    ck_assert_int_eq(
-        notary_encode(w->service, "x", 1, USER_UID, 60, &forged, NULL),
-        0);
+    ck_assert_int_eq(credential_backend_encode(w->service,
+                                               "x",
+                                               1,
+                                               USER_UID,
+                                               60,
+                                               &forged,
+                                               NULL),
+                     0);
 
     ck_assert_int_eq(auth_client_welcome(wary, &line, forged, &w->error),
                      -EKEYREJECTED);
@@ -461,7 +468,7 @@ START_TEST(a_sealed_header_that_changes_on_the_way_is_noticed)
         "impersonate-group: root\n",
         "impersonate-user: alice\naccept: application/json\n",
     };
-    struct auth_question q = {.method = "GET", .target = "/a"};
+    struct auth_request q = {.method = "GET", .target = "/a"};
 
     ck_assert_int_eq(open_with(w, w->client, &line), 0);
     auth_line_sign(&line,
@@ -491,7 +498,7 @@ START_TEST(version_1_is_taken_and_seals_no_headers)
     struct world *w = world_new(0);
     struct auth_line line = {0};
     struct strbuf a = STRBUF_INIT;
-    struct auth_question q = {.method = "GET", .target = "/a"};
+    struct auth_request q = {.method = "GET", .target = "/a"};
 
     ck_assert_int_eq(open_with(w, w->client, &line), 0);
     auth_line_sign(&line, "GET", "/a", NULL, NULL, 0, NULL, &a);
@@ -510,7 +517,7 @@ START_TEST(a_credential_of_version_2_covers_its_headers)
     struct world *w = world_new(0);
     struct strbuf a = STRBUF_INIT;
     char nonce[PROTOCOL_NONCE_SIZE];
-    struct auth_question q = {.method = "GET", .target = "/a"};
+    struct auth_request q = {.method = "GET", .target = "/a"};
 
     for (int is_changed = 0; is_changed < 2; is_changed++) {
         strbuf_truncate(&a, 0);
@@ -542,7 +549,7 @@ static int
 ask_once(struct world *w, const char *target, char nonce[PROTOCOL_NONCE_SIZE])
 {
     struct strbuf a = STRBUF_INIT;
-    struct auth_question q = {.method = "GET", .target = "/a?b"};
+    struct auth_request q = {.method = "GET", .target = "/a?b"};
     int r = auth_client_sign_once(w->client,
                                   "GET",
                                   target,
@@ -635,7 +642,7 @@ START_TEST(an_expired_and_a_rewound_credential_are_refused)
     struct world *w = world_new(0);
     struct strbuf a = STRBUF_INIT;
     struct auth_line line;
-    struct auth_question q = {.method = "POST", .target = "/"};
+    struct auth_request q = {.method = "POST", .target = "/"};
 
     for (int i = 0; i < 2; i++) {
         strbuf_truncate(&a, 0);
@@ -657,12 +664,17 @@ START_TEST(a_credential_that_lives_too_long_is_refused)
 {
     struct world *w = world_new(0);
     struct strbuf a = STRBUF_INIT;
-    struct auth_question q = {.method = "GET", .target = "/"};
+    struct auth_request q = {.method = "GET", .target = "/"};
     char *text = NULL;
 
-    ck_assert_int_eq(
-        notary_encode(w->caller, "x", 1, geteuid(), 3600, &text, NULL),
-        0);
+    ck_assert_int_eq(credential_backend_encode(w->caller,
+                                               "x",
+                                               1,
+                                               geteuid(),
+                                               3600,
+                                               &text,
+                                               NULL),
+                     0);
     w->realm.now_s += 61;
     strbuf_printf(&a, "Munge %s", text);
     q.authorization = a.text;
@@ -679,12 +691,17 @@ START_TEST(a_credential_that_all_may_read_is_refused)
 {
     struct world *w = world_new(0);
     struct strbuf a = STRBUF_INIT;
-    struct auth_question q = {.method = "GET", .target = "/"};
+    struct auth_request q = {.method = "GET", .target = "/"};
     char *text = NULL;
 
-    ck_assert_int_eq(
-        notary_encode(w->caller, "x", 1, NOTARY_ANY_UID, 60, &text, NULL),
-        0);
+    ck_assert_int_eq(credential_backend_encode(w->caller,
+                                               "x",
+                                               1,
+                                               CREDENTIAL_ANY_UID,
+                                               60,
+                                               &text,
+                                               NULL),
+                     0);
     strbuf_printf(&a, "Munge %s", text);
     q.authorization = a.text;
 
@@ -699,7 +716,7 @@ END_TEST
 START_TEST(the_service_being_down_is_not_the_callers_fault)
 {
     struct world *w = world_new(0);
-    struct auth_question q = {
+    struct auth_request q = {
         .authorization = "Munge FAKE:1:1:1:1:1:1:",
         .method = "GET",
         .target = "/",
@@ -728,7 +745,7 @@ START_TEST(what_proves_nothing_is_refused)
     struct world *w = world_new(0);
 
     for (size_t i = 0; i < ARRAY_SIZE(nothing); i++) {
-        struct auth_question q = {
+        struct auth_request q = {
             .authorization = nothing[i],
             .method = "GET",
             .target = "/",
@@ -748,7 +765,7 @@ END_TEST
 START_TEST(a_local_peer_is_whom_the_kernel_says)
 {
     struct world *w = world_new(0);
-    struct auth_question q = {
+    struct auth_request q = {
         .method = "GET",
         .target = "/",
         .is_local = true,
@@ -874,7 +891,7 @@ START_TEST(a_credential_is_taken_once_also_when_munged_forgets)
     struct world *w = world_new(0);
     struct strbuf authorization = STRBUF_INIT;
     struct auth_line line;
-    struct auth_question q = {
+    struct auth_request q = {
         .method = "POST",
         .target = PROTOCOL_SESSION_TARGET,
     };

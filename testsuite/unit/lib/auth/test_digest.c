@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/auth/secret.h"
+#include "lib/auth/node_secret.h"
 #include "lib/base/strbuf.h"
 #include "testsuite/lib/suite.h"
 
@@ -122,27 +122,27 @@ END_TEST
 
 START_TEST(a_proof_is_of_one_nonce_one_node_and_one_secret)
 {
-    struct secret a, b, back;
+    struct node_secret a, b, back;
     struct digest va, vb, proof, other;
     char text[DIGEST_HEX_SIZE];
 
-    secret_issue(&a);
-    secret_issue(&b);
-    secret_format(&a, text);
-    ck_assert_int_eq(secret_parse(text, &back), 0);
-    secret_verifier(&back, &va);
-    secret_verifier(&b, &vb);
-    secret_proof(&va, "c", "n1", "nonce", &proof);
+    node_secret_issue(&a);
+    node_secret_issue(&b);
+    node_secret_format(&a, text);
+    ck_assert_int_eq(node_secret_parse(text, &back), 0);
+    node_secret_verifier(&back, &va);
+    node_secret_verifier(&b, &vb);
+    node_secret_proof(&va, "c", "n1", "nonce", &proof);
 
-    secret_proof(&va, "c", "n1", "nonce", &other);
+    node_secret_proof(&va, "c", "n1", "nonce", &other);
     ck_assert(digest_equals(&proof, &other));
-    secret_proof(&vb, "c", "n1", "nonce", &other);
+    node_secret_proof(&vb, "c", "n1", "nonce", &other);
     ck_assert(!digest_equals(&proof, &other));
-    secret_proof(&va, "c", "n2", "nonce", &other);
+    node_secret_proof(&va, "c", "n2", "nonce", &other);
     ck_assert(!digest_equals(&proof, &other));
-    secret_proof(&va, "c", "n1", "ecnon", &other);
+    node_secret_proof(&va, "c", "n1", "ecnon", &other);
     ck_assert(!digest_equals(&proof, &other));
-    ck_assert_int_eq(secret_parse("abc", &back), -EINVAL);
+    ck_assert_int_eq(node_secret_parse("abc", &back), -EINVAL);
 }
 END_TEST
 

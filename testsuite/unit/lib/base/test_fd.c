@@ -29,7 +29,7 @@ START_TEST(what_was_written_is_read_back)
 }
 END_TEST
 
-START_TEST(reading_appends_to_what_the_buffer_held)
+START_TEST(answer_reader_appends_to_what_the_buffer_held)
 {
     CLEANUP(scratch_freep) char *dir = scratch_new();
     CLEANUP_FREE char *path = xasprintf("%s/file", dir);
@@ -166,7 +166,7 @@ END_TEST
 
 SUITE("fd",
       what_was_written_is_read_back,
-      reading_appends_to_what_the_buffer_held,
+      answer_reader_appends_to_what_the_buffer_held,
       a_file_beyond_the_limit_is_refused_by_name,
       a_missing_file_is_named,
       a_replaced_file_has_the_new_mode_and_leaves_nothing_beside_it,

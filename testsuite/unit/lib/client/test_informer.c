@@ -381,11 +381,11 @@ START_TEST(who_hears_that_the_server_answers_again_need_not_wait)
 {
     start();
     ANSWER("9", NULL, pod("a", "1", 5));
-    informer_hurry(informer, 0);
+    informer_retry_now(informer, 0);
     ck_assert(!api.has_call);
     lose_the_server();
 
-    informer_hurry(informer, 100);
+    informer_retry_now(informer, 100);
     let_time_pass();
 
     ck_assert(api.has_watch);

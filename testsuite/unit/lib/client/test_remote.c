@@ -14,7 +14,7 @@
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/client/client.h"
-#include "lib/client/errand.h"
+#include "lib/client/sync_call.h"
 #include "lib/http/http_client.h"
 #include "lib/http/http_request.h"
 #include "lib/http/http_server.h"
@@ -118,26 +118,28 @@ stop(void)
 
 START_TEST(an_object_comes_back_as_its_kind)
 {
-    CLEANUP_ERRAND struct errand errand = {0};
+    CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
     const struct client_request request = {.verb = CLIENT_GET,
                                            .kind = &pod_kind,
                                            .namespace = "ns",
                                            .name = "a"};
 
     start(200, POD_TEXT);
-    ck_assert_int_eq(errand_run(site.client, NULL, &request, &errand, NULL), 0);
+    ck_assert_int_eq(
+        sync_call_run(site.client, NULL, &request, &sync_call, NULL),
+        0);
 
     ck_assert_str_eq(site.asked.text, "GET /api/v1/namespaces/ns/pods/a - ");
-    ck_assert_int_eq(errand.code, 200);
-    ck_assert_str_eq(errand.object->meta->name, "a");
-    ck_assert_str_eq(errand.text, POD_TEXT);
+    ck_assert_int_eq(sync_call.code, 200);
+    ck_assert_str_eq(sync_call.object->meta->name, "a");
+    ck_assert_str_eq(sync_call.text, POD_TEXT);
     stop();
 }
 END_TEST
 
 START_TEST(a_create_carries_its_body_and_its_key)
 {
-    CLEANUP_ERRAND struct errand errand = {0};
+    CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
     struct arena *arena = arena_new(0);
     struct json *body = json_object(arena);
     const struct client_request request = {
@@ -150,14 +152,15 @@ START_TEST(a_create_carries_its_body_and_its_key)
 
     json_set_string(arena, body, "kind", "Job");
     start(201, "{\"kind\":\"Status\",\"status\":\"Success\"}");
-    ck_assert_int_eq(errand_run(site.client, arena, &request, &errand, NULL),
-                     0);
+    ck_assert_int_eq(
+        sync_call_run(site.client, arena, &request, &sync_call, NULL),
+        0);
 
     ck_assert_str_eq(site.asked.text,
                      "POST /apis/batch/v1/namespaces/ns/jobs "
                      "application/json {\"kind\":\"Job\"}");
     ck_assert_str_eq(site.key, "k-1");
-    ck_assert_ptr_null(errand.object);
+    ck_assert_ptr_null(sync_call.object);
     stop();
 }
 END_TEST
@@ -176,7 +179,7 @@ START_TEST(each_kind_of_patch_has_its_content_type)
 
     start(200, POD_TEXT);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        CLEANUP_ERRAND struct errand errand = {0};
+        CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
         struct arena *arena = arena_new(0);
         const struct client_request request = {
             .verb = cases[i].verb,
@@ -187,7 +190,7 @@ START_TEST(each_kind_of_patch_has_its_content_type)
         };
 
         ck_assert_int_eq(
-            errand_run(site.client, arena, &request, &errand, NULL),
+            sync_call_run(site.client, arena, &request, &sync_call, NULL),
             0);
         ck_assert(strncmp(site.asked.text, "PATCH ", 6) == 0);
         ck_assert_ptr_nonnull(strstr(site.asked.text, cases[i].type));
@@ -198,7 +201,7 @@ END_TEST
 
 START_TEST(a_refusal_has_the_words_and_the_reason_of_the_server)
 {
-    CLEANUP_ERRAND struct errand errand = {0};
+    CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
     struct error err = {0};
     const struct client_request request = {.verb = CLIENT_GET,
                                            .kind = &node_kind,
@@ -207,27 +210,30 @@ START_TEST(a_refusal_has_the_words_and_the_reason_of_the_server)
     start(404,
           "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"nodes "
           "\\\"n7\\\" not found\",\"reason\":\"NotFound\",\"code\":404}");
-    ck_assert_int_eq(errand_run(site.client, NULL, &request, &errand, &err),
-                     -ENOENT);
+    ck_assert_int_eq(
+        sync_call_run(site.client, NULL, &request, &sync_call, &err),
+        -ENOENT);
 
     ck_assert_str_eq(err.text, "nodes \"n7\" not found");
-    ck_assert_str_eq(errand.reason, "NotFound");
+    ck_assert_str_eq(sync_call.reason, "NotFound");
     stop();
 }
 END_TEST
 
 START_TEST(an_answer_that_is_no_json_is_an_error_and_not_a_crash)
 {
-    CLEANUP_ERRAND struct errand errand = {0};
+    CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
     struct error err = {0};
     const struct client_request request = {.verb = CLIENT_GET,
                                            .kind = &node_kind,
                                            .name = "n7"};
 
     start(200, "{\"kind\":");
-    ck_assert_int_lt(errand_run(site.client, NULL, &request, &errand, &err), 0);
+    ck_assert_int_lt(
+        sync_call_run(site.client, NULL, &request, &sync_call, &err),
+        0);
 
-    ck_assert_int_eq(errand.code, 0);
+    ck_assert_int_eq(sync_call.code, 0);
     ck_assert_ptr_nonnull(strstr(err.text, "cannot be read"));
     stop();
 }
@@ -235,7 +241,7 @@ END_TEST
 
 START_TEST(warnings_come_along_without_their_quotes)
 {
-    CLEANUP_ERRAND struct errand errand = {0};
+    CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
     const struct client_request request = {.verb = CLIENT_GET,
                                            .kind = &pod_kind,
                                            .namespace = "ns",
@@ -243,17 +249,19 @@ START_TEST(warnings_come_along_without_their_quotes)
 
     start(200, POD_TEXT);
     site.warning = "299 - \"unknown field \\\"x\\\"\"";
-    ck_assert_int_eq(errand_run(site.client, NULL, &request, &errand, NULL), 0);
+    ck_assert_int_eq(
+        sync_call_run(site.client, NULL, &request, &sync_call, NULL),
+        0);
 
-    ck_assert_str_eq(errand.warnings[0], "unknown field \"x\"");
-    ck_assert_ptr_null(errand.warnings[1]);
+    ck_assert_str_eq(sync_call.warnings[0], "unknown field \"x\"");
+    ck_assert_ptr_null(sync_call.warnings[1]);
     stop();
 }
 END_TEST
 
 START_TEST(a_server_that_is_not_there_is_said_to_be_so)
 {
-    CLEANUP_ERRAND struct errand errand = {0};
+    CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
     struct error err = {0};
     const struct client_request request = {.verb = CLIENT_LIST,
                                            .kind = &pod_kind};
@@ -261,9 +269,11 @@ START_TEST(a_server_that_is_not_there_is_said_to_be_so)
     start(200, POD_TEXT);
     http_server_free(site.server);
     site.server = NULL;
-    ck_assert_int_lt(errand_run(site.client, NULL, &request, &errand, &err), 0);
+    ck_assert_int_lt(
+        sync_call_run(site.client, NULL, &request, &sync_call, &err),
+        0);
 
-    ck_assert_int_eq(errand.code, 0);
+    ck_assert_int_eq(sync_call.code, 0);
     ck_assert_ptr_nonnull(strstr(err.text, "cannot reach"));
     stop();
 }
@@ -311,7 +321,7 @@ gather(const void *bytes, size_t length, void *context)
 
 START_TEST(a_stream_is_handed_on_as_it_comes)
 {
-    CLEANUP_ERRAND struct errand errand = {0};
+    CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
     CLEANUP_STRBUF struct strbuf log = STRBUF_INIT;
     const struct client_request request = {
         .verb = CLIENT_GET,
@@ -326,7 +336,9 @@ START_TEST(a_stream_is_handed_on_as_it_comes)
 
     start(200, "line one\nline two\nline three\n");
     site.streams = true;
-    ck_assert_int_eq(errand_run(site.client, NULL, &request, &errand, NULL), 0);
+    ck_assert_int_eq(
+        sync_call_run(site.client, NULL, &request, &sync_call, NULL),
+        0);
 
     ck_assert_str_eq(log.text, site.body);
     stop();

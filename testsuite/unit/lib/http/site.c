@@ -54,7 +54,7 @@ site_stop(struct site *s)
     loop_free(s->loop);
 }
 
-struct errand {
+struct sync_call {
     void (*fn)(void *arg);
     void *arg;
     sem_t done;
@@ -63,7 +63,7 @@ struct errand {
 static void
 do_errand(void *arg)
 {
-    struct errand *e = arg;
+    struct sync_call *e = arg;
 
     e->fn(e->arg);
     sem_post(&e->done);
@@ -72,7 +72,7 @@ do_errand(void *arg)
 void
 site_call(struct site *s, void (*fn)(void *arg), void *arg)
 {
-    struct errand e = {.fn = fn, .arg = arg};
+    struct sync_call e = {.fn = fn, .arg = arg};
 
     sem_init(&e.done, 0, 0);
     loop_post(s->loop, do_errand, &e);

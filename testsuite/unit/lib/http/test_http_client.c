@@ -79,7 +79,7 @@ handle(struct http_request *r, void *arg)
 }
 
 static void
-done(const struct http_answer *answer, const struct error *err, void *arg)
+done(const struct http_response *answer, const struct error *err, void *arg)
 {
     struct caller *c = arg;
     const char *header;
@@ -92,7 +92,7 @@ done(const struct http_answer *answer, const struct error *err, void *arg)
         strbuf_truncate(&c->body, 0);
         strbuf_add(&c->body, answer->body, answer->length);
         snprintf(c->type, sizeof(c->type), "%s", answer->content_type);
-        header = http_answer_header(answer, "x-connection");
+        header = http_response_header(answer, "x-connection");
         snprintf(c->header, sizeof(c->header), "%s", header ? header : "");
     }
     if (++c->dones >= c->wanted)
@@ -100,7 +100,7 @@ done(const struct http_answer *answer, const struct error *err, void *arg)
 }
 
 static void
-started(const struct http_answer *answer, void *arg)
+started(const struct http_response *answer, void *arg)
 {
     struct caller *c = arg;
 
@@ -148,7 +148,7 @@ static void
 start(struct caller *c, enum http_method method, const char *target)
 {
     struct http_header header = {"X-A", "b"};
-    struct http_question q = {
+    struct http_client_request q = {
         .method = method,
         .target = target,
         .headers = &header,
@@ -166,7 +166,7 @@ start(struct caller *c, enum http_method method, const char *target)
 static void
 start_stream(struct caller *c, const char *target)
 {
-    struct http_question q = {
+    struct http_client_request q = {
         .target = target,
         .started = started,
         .data = data,

@@ -12,7 +12,7 @@
 
 #include "lib/auth/auth_client.h"
 #include "lib/auth/auth_server.h"
-#include "lib/auth/notary.h"
+#include "lib/auth/credential_backend.h"
 #include "lib/auth/user.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
@@ -21,7 +21,7 @@
 #include "lib/http/http_stream.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/workers.h"
-#include "testsuite/lib/fake_notary.h"
+#include "testsuite/lib/fake_credential_backend.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/lib/http/site.h"
 
@@ -32,10 +32,10 @@ enum tampering { HONEST, CHANGES_BODY, CHANGES_STATUS, FORGETS_SEAL };
 struct host {
     struct site site;
     struct fake_realm realm;
-    struct notary *service;
+    struct credential_backend *service;
     struct workers *workers;
     struct auth_server *auth;
-    struct notary *caller;
+    struct credential_backend *caller;
     atomic_int tampering;
     atomic_uint opened;
 };
@@ -168,7 +168,7 @@ handle(struct http_request *r, void *arg)
 {
     struct host *h = arg;
     struct visit *v = xnew(struct visit);
-    struct auth_question q = {
+    struct auth_request q = {
         .authorization = http_request_header(r, "Authorization"),
         .method = http_method_name(http_request_method(r)),
         .target = http_request_target(r),
@@ -194,7 +194,7 @@ make_auth(struct host *h, struct loop *loop)
     struct auth_server_settings settings = {
         .loop = loop,
         .workers = h->workers,
-        .notary = h->service,
+        .credential_backend = h->service,
         .cluster = "north",
     };
 
@@ -207,8 +207,8 @@ host_start(void)
     struct host *h = xnew(struct host);
 
     fake_realm_init(&h->realm);
-    h->service = fake_notary_new(&h->realm, geteuid(), getegid());
-    h->caller = fake_notary_new(&h->realm, USER_UID, 4712);
+    h->service = fake_credential_backend_new(&h->realm, geteuid(), getegid());
+    h->caller = fake_credential_backend_new(&h->realm, USER_UID, 4712);
     h->workers = workers_new(2);
     site_start(&h->site, NULL, handle, h);
     make_auth(h, h->site.loop);
@@ -221,8 +221,8 @@ host_stop(struct host *h)
     workers_free(h->workers);
     site_stop(&h->site);
     auth_server_free(h->auth);
-    notary_free(h->service);
-    notary_free(h->caller);
+    credential_backend_free(h->service);
+    credential_backend_free(h->caller);
     fake_realm_fini(&h->realm);
     free(h);
 }
@@ -241,7 +241,7 @@ struct caller {
 };
 
 static void
-done(const struct http_answer *answer, const struct error *err, void *arg)
+done(const struct http_response *answer, const struct error *err, void *arg)
 {
     struct caller *c = arg;
 
@@ -275,7 +275,7 @@ caller_init(struct caller *c,
 {
     struct http_client_settings settings = {.connections = 2};
     struct auth_client_settings auth = {
-        .notary = h->caller,
+        .credential_backend = h->caller,
         .cluster = "north",
         .service_uid = geteuid(),
     };
@@ -308,7 +308,7 @@ caller_fini(struct caller *c)
 static void
 ask(struct caller *c, const char *target, unsigned times, unsigned is_stream)
 {
-    struct http_question q = {
+    struct http_client_request q = {
         .method = HTTP_POST,
         .target = target,
         .content_type = "text/plain",
@@ -437,7 +437,7 @@ START_TEST(a_refused_login_answers_the_call)
         struct auth_server_settings settings = {
             .loop = h->site.loop,
             .workers = h->workers,
-            .notary = h->service,
+            .credential_backend = h->service,
             .cluster = "south",
         };
 

@@ -35,7 +35,7 @@ set_words(void *arg)
 {
     struct site *s = arg;
 
-    http_server_word_refusals(s->server, word);
+    http_server_set_refusal_text(s->server, word);
 }
 
 /* What a server with words of its own, or without, answers to `request`. */

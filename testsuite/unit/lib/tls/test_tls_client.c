@@ -91,7 +91,7 @@ town_free(struct town *t)
 }
 
 static void
-done(const struct http_answer *answer, const struct error *err, void *arg)
+done(const struct http_response *answer, const struct error *err, void *arg)
 {
     struct town *t = arg;
 
@@ -128,14 +128,15 @@ ask(struct town *t,
                                      &err),
                      0);
     for (int i = 0; i < 2; i++) {
-        http_client_call(client,
-                         &(struct http_question){.method = HTTP_POST,
-                                                 .target = "/",
-                                                 .content_type = "text/plain",
-                                                 .body = body,
-                                                 .length = length,
-                                                 .done = done,
-                                                 .arg = t});
+        http_client_call(
+            client,
+            &(struct http_client_request){.method = HTTP_POST,
+                                          .target = "/",
+                                          .content_type = "text/plain",
+                                          .body = body,
+                                          .length = length,
+                                          .done = done,
+                                          .arg = t});
         loop_run(t->loop);
     }
 }

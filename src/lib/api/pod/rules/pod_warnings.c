@@ -155,7 +155,7 @@ warn_of_volumes(struct causes *c, const struct json *spec)
 
         volume_source_warn(c, volume);
         inside = causes_enter(c, "emptyDir.sizeLimit");
-        fraction_warn(c, json_get(volume, "emptyDir"), "sizeLimit");
+        byte_fraction_warn(c, json_get(volume, "emptyDir"), "sizeLimit");
         causes_leave(c, inside);
         causes_leave(c, at);
     }
@@ -224,7 +224,7 @@ warn_of_resources(struct causes *c, const struct json *container)
         for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
             unsigned inside = causes_enter_key(c, lists[i], names[k]);
 
-            fraction_warn(c, json_get(resources, lists[i]), names[k]);
+            byte_fraction_warn(c, json_get(resources, lists[i]), names[k]);
             causes_leave(c, inside);
         }
     causes_leave(c, at);
@@ -238,7 +238,7 @@ warn_of_overhead(struct causes *c, const struct json *spec)
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         unsigned at = causes_enter_key(c, "overhead", names[i]);
 
-        fraction_warn(c, json_get(spec, "overhead"), names[i]);
+        byte_fraction_warn(c, json_get(spec, "overhead"), names[i]);
         causes_leave(c, at);
     }
 }
@@ -257,7 +257,8 @@ warn_of_containers(struct causes *c, const struct json *spec, const char *name)
     }
 }
 
-/* --- ports ----------------------------------------------------------------- */
+/* --- ports -----------------------------------------------------------------
+ */
 
 static const char *const container_lists[] = {"initContainers", "containers"};
 

@@ -12,12 +12,12 @@ static inline struct cpu_layout *
 rack_layout(unsigned sockets, unsigned numas, unsigned cores, unsigned threads)
 {
     unsigned n = numas * cores, at = 0;
-    struct cpu_seat *seats = xnew_array(struct cpu_seat, n * threads);
+    struct cpu_location *seats = xnew_array(struct cpu_location, n * threads);
     struct cpu_layout *l;
 
     for (unsigned t = 0; t < threads; t++)
         for (unsigned c = 0; c < n; c++)
-            seats[at++] = (struct cpu_seat){
+            seats[at++] = (struct cpu_location){
                 .cpu = (uint16_t)(t * n + c),
                 .unit = {[LEVEL_CORE] = (uint16_t)c,
                          [LEVEL_UNCORE] = (uint16_t)(c / cores),

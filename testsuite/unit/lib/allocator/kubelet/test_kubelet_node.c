@@ -21,7 +21,7 @@ node_of(const struct cpu_layout *l, enum hint_policy policy)
     n.devices.numa_ids = l->levels[LEVEL_NUMA].ids;
     n.devices.n_numa = 2;
     for (uint16_t i = 0; i < 2; i++) {
-        memory_ledger_add_node(&n.memory, i);
+        memory_manager_add_node(&n.memory, i);
         n.memory.nodes[i].cells[0] =
             (struct memory_cell){.allocatable = 8 * GIB, .free = 8 * GIB};
     }

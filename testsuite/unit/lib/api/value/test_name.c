@@ -35,10 +35,10 @@ START_TEST(each_form_takes_its_own)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        ck_assert_msg(name_is(cases[i].form, cases[i].good),
+        ck_assert_msg(name_is_valid(cases[i].form, cases[i].good),
                       "%s",
                       cases[i].good);
-        ck_assert_msg(!name_is(cases[i].form, cases[i].bad),
+        ck_assert_msg(!name_is_valid(cases[i].form, cases[i].bad),
                       "%s",
                       cases[i].bad);
     }
@@ -53,12 +53,12 @@ START_TEST(names_have_a_longest_length)
     name[64] = '\0';
     ck_assert_str_eq(name_refuse(NAME_DNS_LABEL, name),
                      "must be no more than 63 characters");
-    ck_assert(!name_is(NAME_LABEL_VALUE, name));
-    ck_assert(name_is(NAME_DNS_SUBDOMAIN, name));
+    ck_assert(!name_is_valid(NAME_LABEL_VALUE, name));
+    ck_assert(name_is_valid(NAME_DNS_SUBDOMAIN, name));
     name[64] = 'a';
     name[254] = '\0';
-    ck_assert(!name_is(NAME_DNS_SUBDOMAIN, name));
-    ck_assert(!name_is(NAME_CONFIG_KEY, name));
+    ck_assert(!name_is_valid(NAME_DNS_SUBDOMAIN, name));
+    ck_assert(!name_is_valid(NAME_CONFIG_KEY, name));
 }
 END_TEST
 

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/allocator/topology_index.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/map.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+
+struct topology_cache {
+    struct map *by_text;
+};
+
+/* An index that the cache hands out, and where it stands. */
+struct cached_index {
+    struct topology_index topology_index;
+    unsigned refs;
+    struct topology_cache *topologies; /* NULL: on none */
+    char *text;
+    struct topology *topology;
+};
+
+static struct cached_index *
+shelved_of(struct topology_index *topology_index)
+{
+    return container_of(topology_index, struct cached_index, topology_index);
+}
+
+/* Groups are numbered NUMA node by NUMA node, in the order of L3 caches. */
+static uint16_t
+group_of(struct topology_index *s,
+         uint16_t *l3_of,
+         uint16_t numa,
+         uint16_t l3,
+         uint16_t package)
+{
+    for (unsigned g = s->numa[numa].first_group; g < s->n_groups; g++)
+        if (l3_of[g] == l3 && s->groups[g].package == package)
+            return (uint16_t)g;
+    l3_of[s->n_groups] = l3;
+    s->groups[s->n_groups].numa = numa;
+    s->groups[s->n_groups].package = package;
+    s->numa[numa].n_groups++;
+    return (uint16_t)s->n_groups++;
+}
+
+static void
+add_core(struct topology_index *s, unsigned core, uint16_t *l3_of)
+{
+    const struct topology *t = s->topology;
+    unsigned pu = bitset_next(&t->cores[core].pus, 0);
+    struct topology_index_core *c = &s->cores[core];
+
+    c->numa = t->pu[pu].numa;
+    c->n_pus = (uint16_t)bitset_count(&t->cores[core].pus);
+    c->group = group_of(s, l3_of, c->numa, t->pu[pu].l3, t->pu[pu].package);
+    bitset_add(&s->groups[c->group].cores, core);
+    s->groups[c->group].n_cores++;
+    if (s->groups[c->group].n_cores > s->most_in_group)
+        s->most_in_group = s->groups[c->group].n_cores;
+    s->numa[c->numa].n_cores++;
+    s->numa[c->numa].n_pus = (uint16_t)(s->numa[c->numa].n_pus + c->n_pus);
+    s->n_pus += c->n_pus;
+    if (c->n_pus > s->max_threads)
+        s->max_threads = c->n_pus;
+}
+
+/* Sizes beyond the last place are not offered. */
+static void
+add_hugepages(struct topology_index *s, unsigned numa)
+{
+    const struct topology_numa *n = &s->topology->numa[numa];
+
+    for (unsigned i = 0; i < n->n_hugepages; i++) {
+        uint64_t size = n->hugepages[i].page_bytes;
+        unsigned page = topology_index_find_page(s, size);
+
+        if (page == TOPOLOGY_INDEX_MAX_PAGES
+            && s->n_pages < TOPOLOGY_INDEX_MAX_PAGES) {
+            page = s->n_pages++;
+            s->page_bytes[page] = size;
+        }
+        if (page < TOPOLOGY_INDEX_MAX_PAGES)
+            s->numa[numa].huge_bytes[page] +=
+                (int64_t)(size * n->hugepages[i].count);
+    }
+}
+
+/* hwloc counts kinds from the most efficient, which is the slowest. */
+static void
+sort_kinds(struct topology_index *s)
+{
+    const struct topology *t = s->topology;
+    int most = -1, next = INT32_MAX;
+
+    s->kinds = xnew_array(struct bitset, s->n_cores + 1);
+    do {
+        for (unsigned core = 0; core < s->n_cores; core++) {
+            int kind = t->pu[bitset_next(&t->cores[core].pus, 0)].kind;
+
+            if (kind < next && kind > most)
+                most = kind;
+        }
+        for (unsigned core = 0; most >= 0 && core < s->n_cores; core++)
+            if (t->pu[bitset_next(&t->cores[core].pus, 0)].kind == most)
+                bitset_add(&s->kinds[s->n_kinds], core);
+        if (most >= 0)
+            s->n_kinds++;
+        next = most;
+        most = -1;
+    } while (next >= 0);
+}
+
+static void
+derive(struct topology_index *s)
+{
+    const struct topology *t = s->topology;
+    CLEANUP_FREE uint16_t *l3_of = xnew_array(uint16_t, t->n_cores + 1);
+
+    s->n_cores = t->n_cores;
+    s->n_numa = t->n_numa;
+    s->n_packages = t->n_packages;
+    s->cores = xnew_array(struct topology_index_core, t->n_cores + 1);
+    s->groups = xnew_array(struct topology_index_group, t->n_cores + 1);
+    s->numa = xnew_array(struct topology_index_numa, t->n_numa + 1);
+    for (uint16_t numa = 0; numa < t->n_numa; numa++) {
+        s->numa[numa].first_group = (uint16_t)s->n_groups;
+        s->memory_bytes += t->numa[numa].memory_bytes;
+        add_hugepages(s, numa);
+        for (unsigned core = 0; core < t->n_cores; core++) {
+            unsigned pu = bitset_next(&t->cores[core].pus, 0);
+
+            if (pu < t->n_pu && t->pu[pu].numa == numa)
+                add_core(s, core, l3_of);
+        }
+    }
+    s->is_uniform = s->n_pus == s->n_cores * s->max_threads;
+    sort_kinds(s);
+}
+
+struct topology_index *
+topology_index_new(struct topology *topology TAKES)
+{
+    struct cached_index *cached_index = xnew(struct cached_index);
+
+    cached_index->refs = 1;
+    cached_index->topology = topology;
+    cached_index->topology_index.topology = topology;
+    derive(&cached_index->topology_index);
+    return &cached_index->topology_index;
+}
+
+struct topology_index *
+topology_index_ref(struct topology_index *topology_index)
+{
+    shelved_of(topology_index)->refs++;
+    return topology_index;
+}
+
+void
+topology_index_unref(struct topology_index *topology_index)
+{
+    struct cached_index *cached_index;
+
+    if (topology_index == NULL)
+        return;
+    cached_index = shelved_of(topology_index);
+    if (--cached_index->refs > 0)
+        return;
+    if (cached_index->topologies != NULL)
+        map_remove(cached_index->topologies->by_text, cached_index->text);
+    free(topology_index->cores);
+    free(topology_index->groups);
+    free(topology_index->numa);
+    free(topology_index->kinds);
+    topology_free(cached_index->topology);
+    free(cached_index->text);
+    free(cached_index);
+}
+
+struct topology_cache *
+topology_cache_new(void)
+{
+    struct topology_cache *topologies = xnew(struct topology_cache);
+
+    topologies->by_text = map_new();
+    return topologies;
+}
+
+/* What is still in use lives on without the cache. */
+void
+topology_cache_free(struct topology_cache *topologies)
+{
+    size_t at = 0;
+    void *value;
+
+    if (topologies == NULL)
+        return;
+    while (map_next(topologies->by_text, &at, NULL, &value))
+        ((struct cached_index *)value)->topologies = NULL;
+    map_free(topologies->by_text);
+    free(topologies);
+}
+
+int
+topology_cache_find(struct topology_cache *topologies,
+                    const struct json *topology,
+                    struct topology_index **ret_silicon,
+                    struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct cached_index *cached_index;
+    struct topology *t;
+    struct topology_index *s;
+    int r;
+
+    json_print(topology, &text);
+    cached_index = map_find(topologies->by_text, text.text);
+    if (cached_index != NULL) {
+        *ret_silicon = topology_index_ref(&cached_index->topology_index);
+        return 0;
+    }
+    r = topology_decode(topology, &t, err);
+    if (r < 0)
+        return r;
+    s = topology_index_new(t);
+    cached_index = shelved_of(s);
+    cached_index->topologies = topologies;
+    cached_index->text = strbuf_take(&text);
+    map_put(topologies->by_text, cached_index->text, cached_index);
+    *ret_silicon = s;
+    return 0;
+}
+
+unsigned
+topology_index_distance(const struct topology_index *topology_index,
+                        unsigned a,
+                        unsigned b)
+{
+    const struct topology *t = topology_index->topology;
+
+    if (t->distances != NULL)
+        return t->distances[a * t->n_numa + b];
+    return a == b ? 10 : 20;
+}
+
+unsigned
+topology_index_find_numa(const struct topology_index *topology_index,
+                         int64_t os_index)
+{
+    for (unsigned i = 0; i < topology_index->n_numa; i++)
+        if (topology_index->topology->numa[i].os_index == os_index)
+            return i;
+    return TOPOLOGY_NONE;
+}
+
+unsigned
+topology_index_find_page(const struct topology_index *topology_index,
+                         uint64_t page_bytes)
+{
+    for (unsigned i = 0; i < topology_index->n_pages; i++)
+        if (topology_index->page_bytes[i] == page_bytes)
+            return i;
+    return TOPOLOGY_INDEX_MAX_PAGES;
+}
+
+/* The word at *text, which goes behind it; its length, 0 at the end. */
+static size_t
+next_word(const char **text, const char **ret_word)
+{
+    const char *p = *text;
+    const char *end;
+
+    while (*p != '\0' && !isalnum((unsigned char)*p))
+        p++;
+    end = p;
+    while (isalnum((unsigned char)*end))
+        end++;
+    *ret_word = p;
+    *text = end;
+    return (size_t)(end - p);
+}
+
+static bool
+has_words(const char *text, const char *words)
+{
+    const char *wanted, *there;
+    size_t length = next_word(&words, &wanted);
+
+    while (length > 0) {
+        size_t n = next_word(&text, &there);
+
+        if (n == 0)
+            return false;
+        if (n == length && strncasecmp(wanted, there, n) == 0)
+            length = next_word(&words, &wanted);
+    }
+    return true;
+}
+
+bool
+topology_index_device_matches(const struct topology_index *topology_index,
+                              unsigned device,
+                              const char *type,
+                              const char *model)
+{
+    const struct topology_device *d =
+        &topology_index->topology->devices[device];
+
+    return strcmp(d->type, type) == 0
+           && (model == NULL
+               || (d->model != NULL && has_words(d->model, model)));
+}

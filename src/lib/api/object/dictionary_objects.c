@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A table of small sets, by kind, namespace and user; who shares a set by
+ * accident shares its places. What served last is asked first.
+ */
+#include "lib/api/object/dictionary_objects.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/api/object/dictionary_text.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/map.h"
+#include "lib/json/json.h"
+
+#define SETS   256u
+#define PLACES 4u
+
+#define SHORTEST 256u /* what is shorter is not worth a reference */
+#define GOOD     4u   /* a fourth of the text: no other needs to be asked */
+#define ENOUGH   2u   /* more than a half: the object is one of its own */
+
+struct set {
+    const struct object *places[PLACES]; /* the last that served first */
+};
+
+struct dictionary_objects {
+    struct set sets[SETS];
+    struct dictionary_packer *packer;
+    char best[DICTIONARY_TEXT_MAX / ENOUGH];
+    char next[DICTIONARY_TEXT_MAX / ENOUGH];
+};
+
+struct dictionary_objects *
+dictionary_objects_new(void)
+{
+    struct dictionary_objects *p = xnew(struct dictionary_objects);
+
+    p->packer = dictionary_packer_new();
+    return p;
+}
+
+void
+dictionary_objects_free(struct dictionary_objects *p)
+{
+    if (p == NULL)
+        return;
+    for (unsigned i = 0; i < SETS; i++)
+        for (unsigned k = 0; k < PLACES; k++)
+            object_unref(p->sets[i].places[k]);
+    dictionary_packer_free(p->packer);
+    free(p);
+}
+
+static uint64_t
+hash_of(const char *text)
+{
+    return text != NULL ? map_hash(text, strlen(text)) : 0;
+}
+
+static struct set *
+set_of(struct dictionary_objects *p,
+       const struct kind *kind,
+       const struct json *tree)
+{
+    const struct json *meta = json_get(tree, "metadata");
+    uint64_t hash = hash_of(kind->name)
+                    + 3 * hash_of(json_get_text(meta, "namespace"))
+                    + 5
+                          * hash_of(json_get_text(json_get(meta, "annotations"),
+                                                  ANNOTATION_USER));
+
+    return &p->sets[(hash ^ hash >> 32) % SETS];
+}
+
+static void
+move_first(struct set *set, unsigned place)
+{
+    const struct object *first = set->places[place];
+
+    memmove(&set->places[1], &set->places[0], place * sizeof(first));
+    set->places[0] = first;
+}
+
+static bool
+fits(const struct object *pattern, const struct kind *kind, size_t length)
+{
+    return pattern != NULL && pattern->kind == kind
+           && pattern->length < 4 * length && length < 4 * pattern->length;
+}
+
+bool
+dictionary_objects_pack(struct dictionary_objects *p,
+                        const struct kind *kind,
+                        const struct json *tree,
+                        const char *text,
+                        size_t length,
+                        struct packed_text *ret)
+{
+    struct set *set = set_of(p, kind, tree);
+    size_t best = length / ENOUGH + 1;
+    unsigned chosen = PLACES;
+
+    if (length < SHORTEST || length > DICTIONARY_TEXT_MAX)
+        return false;
+    for (unsigned i = 0; i < PLACES && best > length / GOOD; i++) {
+        size_t n = !fits(set->places[i], kind, length)
+                       ? 0
+                       : dictionary_text_pack(p->packer,
+                                              object_own_text(set->places[i]),
+                                              (struct text_span){text, length},
+                                              p->next,
+                                              best - 1);
+
+        if (n == 0)
+            continue;
+        memcpy(p->best, p->next, n);
+        best = n;
+        chosen = i;
+    }
+    if (chosen == PLACES)
+        return false;
+    move_first(set, chosen);
+    *ret = (struct packed_text){set->places[0], p->best, best};
+    return true;
+}
+
+void
+dictionary_objects_add(struct dictionary_objects *p,
+                       const struct json *tree,
+                       const struct object *object)
+{
+    struct set *set;
+
+    if (object->length < SHORTEST || object->length > DICTIONARY_TEXT_MAX)
+        return;
+    set = set_of(p, object->kind, tree);
+    object_unref(set->places[PLACES - 1]);
+    set->places[PLACES - 1] = object_ref(object);
+    move_first(set, PLACES - 1);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/object/dictionary_text.h"
+
+#include <lz4.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/log.h"
+
+/* Twice as fast as 1 and no larger: what differs is short, the rest is long. */
+#define ACCELERATION 2
+
+struct dictionary_packer {
+    LZ4_stream_t stream;
+};
+
+struct dictionary_packer *
+dictionary_packer_new(void)
+{
+    return xnew(struct dictionary_packer);
+}
+
+void
+dictionary_packer_free(struct dictionary_packer *packer)
+{
+    free(packer);
+}
+
+size_t
+dictionary_text_pack(struct dictionary_packer *packer,
+                     struct text_span beside,
+                     struct text_span text,
+                     char *out,
+                     size_t capacity)
+{
+    (void)LZ4_loadDict(&packer->stream, beside.text, (int)beside.length);
+    return (size_t)LZ4_compress_fast_continue(&packer->stream,
+                                              text.text,
+                                              out,
+                                              (int)text.length,
+                                              (int)capacity,
+                                              ACCELERATION);
+}
+
+void
+dictionary_text_unpack(struct text_span beside,
+                       struct text_span packed,
+                       char *out,
+                       size_t length)
+{
+    int n = LZ4_decompress_safe_usingDict(packed.text,
+                                          out,
+                                          (int)packed.length,
+                                          (int)length,
+                                          beside.text,
+                                          (int)beside.length);
+
+    if (n != (int)length) { /* memory was overwritten */
+        log_error("a text in memory cannot be read any more");
+        abort();
+    }
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/object/object_map.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/map.h"
+
+struct place {
+    const struct object *object; /* NULL: never used; or the tombstone */
+    uint32_t hash;
+};
+
+struct object_map {
+    struct place *places;
+    size_t capacity; /* a power of two, or 0 */
+    size_t count;
+    size_t filled; /* count and tombstones */
+};
+
+static const struct object tombstone;
+
+struct object_map *
+object_map_new(void)
+{
+    return xnew(struct object_map);
+}
+
+void
+object_map_free(struct object_map *r)
+{
+    if (r == NULL)
+        return;
+    free(r->places);
+    free(r);
+}
+
+static const char *
+text_of(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+static uint32_t
+hash_of(const char *namespace, const char *name)
+{
+    uint64_t hash = map_hash(name, strlen(name));
+
+    if (namespace[0] != '\0')
+        hash ^= 31 * map_hash(namespace, strlen(namespace));
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
+static bool
+is_live(const struct place *p)
+{
+    return p->object != NULL && p->object != &tombstone;
+}
+
+static bool
+is_at(const struct place *p, const char *namespace, const char *name)
+{
+    const struct meta *meta = p->object->meta;
+
+    return strcmp(text_of(meta->name), name) == 0
+           && strcmp(text_of(meta->namespace), namespace) == 0;
+}
+
+static struct place *
+find_place(const struct object_map *r,
+           const char *namespace,
+           const char *name,
+           uint32_t hash)
+{
+    size_t mask = r->capacity - 1;
+
+    if (r->capacity == 0)
+        return NULL;
+    for (size_t i = hash & mask; r->places[i].object != NULL;
+         i = (i + 1) & mask) {
+        struct place *p = &r->places[i];
+
+        if (is_live(p) && p->hash == hash && is_at(p, namespace, name))
+            return p;
+    }
+    return NULL;
+}
+
+static void
+set(struct place *places, size_t capacity, struct place what)
+{
+    size_t i = what.hash & (capacity - 1);
+
+    while (places[i].object != NULL)
+        i = (i + 1) & (capacity - 1);
+    places[i] = what;
+}
+
+/* At most half full then, and without tombstones. */
+static void
+make_room(struct object_map *r)
+{
+    struct place *places;
+    size_t capacity = 2;
+
+    if ((r->filled + 1) * 4 <= r->capacity * 3)
+        return;
+    while (capacity < (r->count + 1) * 2)
+        capacity *= 2;
+    places = xnew_array(struct place, capacity);
+    for (size_t i = 0; i < r->capacity; i++)
+        if (is_live(&r->places[i]))
+            set(places, capacity, r->places[i]);
+    free(r->places);
+    r->places = places;
+    r->capacity = capacity;
+    r->filled = r->count;
+}
+
+const struct object *
+object_map_put(struct object_map *r, const struct object *object)
+{
+    const char *namespace = text_of(object->meta->namespace);
+    const char *name = text_of(object->meta->name);
+    uint32_t hash = hash_of(namespace, name);
+    struct place *p = find_place(r, namespace, name, hash);
+    const struct object *old_object;
+
+    if (p != NULL) {
+        old_object = p->object;
+        p->object = object;
+        return old_object;
+    }
+    make_room(r);
+    set(r->places, r->capacity, (struct place){object, hash});
+    r->count++;
+    r->filled++;
+    return NULL;
+}
+
+const struct object *
+object_map_remove(struct object_map *r, const char *namespace, const char *name)
+{
+    const char *in = text_of(namespace);
+    struct place *p = find_place(r, in, name, hash_of(in, name));
+    const struct object *object;
+
+    if (p == NULL)
+        return NULL;
+    object = p->object;
+    p->object = &tombstone;
+    r->count--;
+    return object;
+}
+
+const struct object *
+object_map_find(const struct object_map *r,
+                const char *namespace,
+                const char *name)
+{
+    const char *in = text_of(namespace);
+    const struct place *p = find_place(r, in, name, hash_of(in, name));
+
+    return p != NULL ? p->object : NULL;
+}
+
+size_t
+object_map_count(const struct object_map *r)
+{
+    return r->count;
+}
+
+bool
+object_map_next(const struct object_map *r,
+                size_t *at,
+                const struct object **ret_object)
+{
+    while (*at < r->capacity) {
+        const struct place *p = &r->places[(*at)++];
+
+        if (!is_live(p))
+            continue;
+        *ret_object = p->object;
+        return true;
+    }
+    return false;
+}

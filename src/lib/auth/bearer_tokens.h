@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bearer_tokens.h - short-lived tokens for clients that can speak no MUNGE
+ *
+ * A token names a user and when it ends, and is signed (HMAC-SHA256) with a
+ * key that the controller keeps in a file; nothing is stored of the token
+ * itself. Another key ends all tokens: the file is looked at again when it has
+ * changed. Only the name of a token, from its digest, is ever logged.
+ *
+ * Thread: the loop's.
+ * See:    doc/protocol.md.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/macro.h"
+
+struct bearer_tokens;
+struct clock;
+struct error;
+
+#define BEARER_TOKEN_SIZE      256 /* a token and a NUL */
+#define BEARER_TOKEN_NAME_SIZE 17
+
+/* Life. Open makes the key when there is none, mode 0600. Rotate writes
+ * another one; it may be called while a controller runs.
+ */
+void bearer_tokens_free(struct bearer_tokens *bearer);
+int bearer_tokens_open(const char *path,
+                       const char *cluster,
+                       struct clock *clock,
+                       struct bearer_tokens **ret_bearer,
+                       struct error *err);
+int bearer_tokens_rotate(const char *path, struct error *err);
+DEFINE_CLEANUP(struct bearer_tokens, bearer_tokens_free)
+
+/* A token of this user from now on, for so long. */
+void bearer_tokens_issue(struct bearer_tokens *bearer,
+                         uid_t uid,
+                         gid_t gid,
+                         int64_t lifetime_s,
+                         char ret_token[BEARER_TOKEN_SIZE],
+                         int64_t *ret_ends_at_s);
+
+/* Whose it is. -EKEYREJECTED with words for the client: no token, of another
+ * cluster or key, or ended.
+ */
+int bearer_tokens_check(struct bearer_tokens *bearer,
+                        const char *token,
+                        uid_t *ret_uid,
+                        gid_t *ret_gid,
+                        struct error *err);
+
+/* The name of a token in logs. */
+void bearer_token_name(const char *token,
+                       char ret_name[BEARER_TOKEN_NAME_SIZE]);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* answer_reader.h - the text of an answer to the objects in it
+ *
+ * Everything a reading holds lives until answer_reader_fini.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/api/object/status.h"
+#include "lib/base/macro.h"
+
+struct arena;
+struct error;
+struct json;
+struct kind;
+struct object;
+
+struct answer_reader {
+    struct arena *arena;
+    struct status status;
+    bool has_status;
+    const struct object *object; /* or NULL */
+    const struct object **objects;
+    size_t n_objects;
+    const char *resource_version; /* of a list */
+    const char *continue_token;
+};
+
+/* Life */
+void answer_reader_fini(struct answer_reader *reading);
+#define CLEANUP_ANSWER_READER CLEANUP(answer_reader_fini)
+
+/* Read: an object of that kind, a list of them, or a Status; anything else
+ * leaves the reading empty. -EINVAL with what is wrong with the text.
+ */
+int answer_reader_read(const struct kind *kind,
+                       const char *text,
+                       size_t length,
+                       struct answer_reader *ret_reading,
+                       struct error *err);
+
+/* One line of a watch: `ret_type` is "ADDED", ... as it came. */
+int answer_reader_read_frame(const struct kind *kind,
+                             const char *text,
+                             size_t length,
+                             struct answer_reader *ret_reading,
+                             const char **ret_type,
+                             struct error *err);

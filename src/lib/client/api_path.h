@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api_path.h - where a request goes: the path and query of the API
+ *
+ * Pure text. Every value from outside is escaped.
+ */
+#pragma once
+
+struct client_request;
+struct client_watch_request;
+struct kind;
+struct strbuf;
+
+/* "/apis/batch/v1/namespaces/physics/jobs/job-7/status?dryRun=All" */
+void api_path_of_request(const struct client_request *request,
+                         struct strbuf *out);
+void api_path_of_watch(const struct client_watch_request *request,
+                       struct strbuf *out);
+
+/* The collection: "/api/v1/nodes". Namespace may be NULL. */
+void api_path_of_kind(const struct kind *kind,
+                      const char *namespace,
+                      struct strbuf *out);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sync_call.h - one call, waited for: for command lines
+ *
+ * Runs the client's loop until the answer is there, and keeps what came. Not
+ * for daemons, and not from inside a callback of that loop.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "lib/base/macro.h"
+#include "lib/client/client.h"
+
+struct sync_call {
+    int code;     /* HTTP status, 0 without an answer */
+    char *reason; /* of a failure: "NotFound"; or NULL */
+    char *text;   /* the body; never NULL after a run */
+    size_t length;
+    const struct object *object; /* or NULL */
+    char *continue_token;        /* of a list, or NULL */
+    char **warnings;             /* NULL-terminated, or NULL */
+};
+
+/* Life */
+void sync_call_fini(struct sync_call *sync_call);
+#define CLEANUP_SYNC_CALL CLEANUP(sync_call_fini)
+
+/* Run: 0, or what client_reply_error says. The sync_call is set in both cases.
+ */
+int sync_call_run(struct client *client,
+                  struct arena *arena TAKES,
+                  const struct client_request *request,
+                  struct sync_call *ret_errand,
+                  struct error *err);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_client_connection.h - one connection of a client, and the calls that go
+ * over it
+ *
+ * Called by:  http_client.c, which holds the pool; nobody outside lib/http.
+ * Invariant:  a call is either in client->waiting or on one link.
+ *
+ *     CONNECTING -> READY -> BUSY -> READY
+ *                     \-> LOGIN -/     before the first call that needs one
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <event2/event_struct.h>
+
+#include "lib/base/list.h"
+#include "lib/base/strbuf.h"
+#include "lib/http/connection_login.h"
+#include "lib/http/http_address.h"
+#include "lib/http/http_client.h"
+#include "lib/http/http_reader.h"
+
+struct arena;
+struct auth_frames;
+struct bufferevent;
+struct http_dial;
+
+struct http_client {
+    struct loop *loop;
+    struct http_client_settings settings;
+    char *server_program;
+    struct http_address address;
+    struct event chores; /* give waiting calls to links */
+    struct list links;
+    struct list waiting;
+};
+
+struct http_call {
+    struct http_client *client;
+    struct http_client_connection *link; /* or NULL: waiting */
+    struct arena *arena; /* of everything in `question`, and of this */
+    struct list place;
+    struct http_client_request question;
+    struct login_ticket ticket;
+    struct strbuf body;
+    struct auth_frames *frames; /* a stream's, with a login */
+    bool is_streaming;
+    bool was_repeated;
+    bool is_paused;
+};
+
+enum http_client_connection_state {
+    HTTP_CLIENT_CONNECTION_CONNECTING,
+    HTTP_CLIENT_CONNECTION_READY,
+    HTTP_CLIENT_CONNECTION_LOGIN,
+    HTTP_CLIENT_CONNECTION_BUSY,
+};
+
+struct http_client_connection {
+    struct http_client *client;
+    struct list place;
+    enum http_client_connection_state state;
+    struct http_dial *dial; /* while CONNECTING */
+    struct bufferevent *bev;
+    struct event timer;
+    struct http_reader reader;
+    struct connection_login *login; /* or NULL */
+    struct http_call *call;
+    struct strbuf login_body;
+    uint64_t n_answers;
+    bool is_awaiting; /* an answer */
+    bool is_reading;  /* do not free: it is on the stack */
+    struct auth_frames
+        *unfreed_frames; /* of a call cancelled by its own callback */
+    bool closes_later;
+};
+
+/* Life. Open adds one to the pool and starts connecting; failing, it fails all
+ * waiting calls.
+ */
+void http_client_connection_free(struct http_client_connection *l);
+void http_client_connection_open(struct http_client *client);
+
+/* Give a READY link a call. Drop: the call goes away without `done`. */
+void http_client_connection_take(struct http_client_connection *l,
+                                 struct http_call *call);
+void http_client_connection_drop(struct http_client_connection *l);
+void http_client_connection_pause(struct http_client_connection *l,
+                                  bool is_paused);
+bool http_client_connection_is_usable(const struct http_client_connection *l);
+
+/* http_client.c. Call_done: `done` and free. Again: back to the front. Soon:
+ * look at the waiting calls from the loop.
+ */
+void http_call_done(struct http_call *call,
+                    const struct http_response *answer,
+                    const struct error *err);
+void http_call_retry(struct http_call *call);
+void http_client_fail_waiting(struct http_client *client,
+                              const struct error *err);
+void http_client_schedule(struct http_client *client);
+int http_client_unreachable(struct http_client *client,
+                            int r,
+                            const char *why,
+                            struct error *err);

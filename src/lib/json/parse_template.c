@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/json/parse_template.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+
+/* A word of the first text: inside of the quotes, where it has some. */
+struct hole {
+    size_t at;
+    size_t length;
+    struct json *value;
+    const char *word;
+};
+
+struct parse_template {
+    struct arena *arena; /* of the tree and the text */
+    struct json *tree;
+    const char *text;
+    size_t length;
+    struct hole *holes; /* in order */
+    size_t n_holes;
+    size_t capacity;
+    size_t *filled; /* the holes that hold another word now */
+    size_t n_filled;
+    char *words; /* these words, each with a NUL behind it */
+    size_t seen_texts_capacity;
+};
+
+void
+parse_template_free(struct parse_template *m)
+{
+    if (m == NULL)
+        return;
+    arena_free(m->arena);
+    free(m->holes);
+    free(m->filled);
+    free(m->words);
+    free(m);
+}
+
+/* --- the first text ------------------------------------------------------- */
+
+static void
+add_hole(struct parse_template *m, size_t at, struct json *value)
+{
+    xgrow(m->holes, m->n_holes, m->capacity);
+    m->holes[m->n_holes++] = (struct hole){
+        .at = at,
+        .length = value->count,
+        .value = value,
+        .word = value->text,
+    };
+}
+
+/* Behind the string that begins there. */
+static size_t
+skip_string(const struct parse_template *m, size_t at)
+{
+    for (at++; m->text[at] != '"'; at++)
+        if (m->text[at] == '\\')
+            at++;
+    return at + 1;
+}
+
+/* One with escapes is no hole: it stands for itself. */
+static size_t
+find_string(struct parse_template *m, struct json *value, size_t at)
+{
+    size_t end = skip_string(m, at);
+
+    if (end - at == value->count + 2u)
+        add_hole(m, at + 1, value);
+    return end;
+}
+
+/* Both are walked side by side. Returns where the value ends. */
+static size_t
+find_holes(struct parse_template *m, struct json *value, size_t at)
+{
+    switch (value->type) {
+    case JSON_NULL:
+        return at + strlen("null");
+    case JSON_BOOL:
+        return at + strlen(value->boolean ? "true" : "false");
+    case JSON_NUMBER:
+        add_hole(m, at, value);
+        return at + value->count;
+    case JSON_STRING:
+        return find_string(m, value, at);
+    case JSON_ARRAY:
+        for (uint32_t i = 0; i < value->count; i++)
+            at = find_holes(m, value->items[i], at + 1);
+        return value->count > 0 ? at + 1 : at + strlen("[]");
+    case JSON_OBJECT:
+        for (uint32_t i = 0; i < value->count; i++)
+            at = find_holes(m,
+                            value->members[i].value,
+                            skip_string(m, at + 1) + 1);
+        return value->count > 0 ? at + 1 : at + strlen("{}");
+    }
+    return at;
+}
+
+struct parse_template *
+parse_template_new(const char *text, size_t length)
+{
+    CLEANUP(parse_template_freep)
+    struct parse_template *m = xnew(struct parse_template);
+    CLEANUP_STRBUF struct strbuf printed = STRBUF_INIT;
+    struct parse_template *made;
+
+    m->arena = arena_new(8 * length);
+    m->text = arena_strndup(m->arena, text, length);
+    m->length = length;
+    m->tree = json_parse(m->arena, text, length, NULL, NULL);
+    if (m->tree == NULL)
+        return NULL;
+    json_print(m->tree, &printed);
+    if (printed.length != length || memcmp(printed.text, text, length) != 0)
+        return NULL;
+    find_holes(m, m->tree, 0);
+    m->filled = xnew_array(size_t, m->n_holes + 1);
+    made = m;
+    m = NULL;
+    return made;
+}
+
+/* --- the next ------------------------------------------------------------- */
+
+static size_t
+count_common(const char *a, const char *b, size_t length)
+{
+    size_t i = 0;
+    uint64_t x, y;
+
+    for (; length - i >= sizeof(x); i += sizeof(x)) {
+        memcpy(&x, a + i, sizeof(x));
+        memcpy(&y, b + i, sizeof(y));
+        if (x != y)
+            break;
+    }
+    while (i < length && a[i] == b[i])
+        i++;
+    return i;
+}
+
+static bool
+is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Whole numbers alone; what they look like otherwise is the parser's. */
+static size_t
+measure_number(const char *p, size_t length)
+{
+    size_t sign = length > 0 && p[0] == '-' ? 1 : 0;
+    size_t n = sign;
+
+    while (n < length && is_digit(p[n]))
+        n++;
+    return n == sign || (p[sign] == '0' && n > sign + 1) ? 0 : n;
+}
+
+/* Up to the quote: ASCII alone, and nothing that is escaped. */
+static bool
+measure_string(const char *p, size_t length, size_t *ret_n)
+{
+    size_t n = 0;
+
+    while (n < length && p[n] != '"') {
+        unsigned char c = (unsigned char)p[n++];
+
+        if (c < 0x20 || c >= 0x7f || c == '\\')
+            return false;
+    }
+    *ret_n = n;
+    return n < length;
+}
+
+static bool
+measure_word(const struct hole *hole,
+             const char *p,
+             size_t length,
+             size_t *ret_n)
+{
+    if (hole->value->type == JSON_STRING)
+        return measure_string(p, length, ret_n);
+    *ret_n = measure_number(p, length);
+    return *ret_n > 0;
+}
+
+static void
+fill(struct parse_template *m,
+     size_t hole,
+     const char *word,
+     size_t n,
+     char **to)
+{
+    struct json *value = m->holes[hole].value;
+
+    memcpy(*to, word, n);
+    (*to)[n] = '\0';
+    value->text = *to;
+    value->count = (uint32_t)n;
+    *to += n + 1;
+    m->filled[m->n_filled++] = hole;
+}
+
+static void
+empty(struct parse_template *m)
+{
+    while (m->n_filled > 0) {
+        const struct hole *hole = &m->holes[m->filled[--m->n_filled]];
+
+        hole->value->text = hole->word;
+        hole->value->count = (uint32_t)hole->length;
+    }
+}
+
+static char *
+make_room(struct parse_template *m, size_t size)
+{
+    if (size > m->seen_texts_capacity) {
+        free(m->words);
+        m->words = xmalloc(size);
+        m->seen_texts_capacity = size;
+    }
+    return m->words;
+}
+
+/* The hole that the place in the first text is in, or just behind. */
+static bool
+find_hole(const struct parse_template *m, size_t at, size_t *hole)
+{
+    while (*hole < m->n_holes
+           && m->holes[*hole].at + m->holes[*hole].length < at)
+        ++*hole;
+    return *hole < m->n_holes && m->holes[*hole].at <= at;
+}
+
+const struct json *
+parse_template_apply(struct parse_template *m, const char *text, size_t length)
+{
+    char *to = make_room(m, length + m->n_holes + 1);
+    size_t at = 0;   /* in the first text */
+    size_t from = 0; /* in this one */
+    size_t n, hole = 0;
+
+    empty(m);
+    for (;;) {
+        size_t left = length - from;
+
+        if (left > m->length - at)
+            left = m->length - at;
+        n = count_common(text + from, m->text + at, left);
+        at += n;
+        from += n;
+        if (at == m->length && from == length)
+            return m->tree;
+        if (!find_hole(m, at, &hole))
+            return NULL;
+        from -= at - m->holes[hole].at;
+        if (!measure_word(&m->holes[hole], text + from, length - from, &n))
+            return NULL;
+        fill(m, hole, text + from, n, &to);
+        from += n;
+        at = m->holes[hole].at + m->holes[hole].length;
+        hole++;
+    }
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/object/dictionary_objects.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/api/job/job.h"
+#include "lib/api/object/dictionary_text.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+#include "testsuite/lib/suite.h"
+
+/* A pod such as ksub's jobs have, as a tree. */
+static struct json *
+pod_tree(struct arena *arena, unsigned i, const char *spec)
+{
+    const char *text = arena_printf(
+        arena,
+        "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":"
+        "\"job-%u-0\",\"namespace\":\"a\",\"uid\":\"uid-of-%u\","
+        "\"resourceVersion\":\"%u\",\"creationTimestamp\":"
+        "\"2024-06-01T00:00:00Z\",\"labels\":{\"kiln.hpc/user\":\"alice\"},"
+        "\"annotations\":{\"kiln.hpc/user\":\"alice\","
+        "\"kiln.hpc/job-id\":\"%u\"},\"ownerReferences\":[{\"apiVersion\":"
+        "\"batch/v1\",\"kind\":\"Job\",\"name\":\"job-%u\",\"uid\":\"u%u\","
+        "\"controller\":true}]},\"spec\":{\"containers\":[{\"name\":\"main\","
+        "\"image\":\"host\",\"resources\":{\"limits\":{\"memory\":\"16Gi\"},"
+        "\"requests\":{\"cpu\":\"8\",\"memory\":\"16Gi\"}},\"workingDir\":"
+        "\"/home/alice/project\"}],\"restartPolicy\":\"Never\","
+        "\"tolerations\":[{\"key\":\"a\",\"operator\":\"Exists\"}],"
+        "\"execution\":{\"stdoutPath\":\"/home/alice/project/out\"}%s},"
+        "\"status\":{\"phase\":\"Pending\"}}",
+        i,
+        i,
+        i + 1,
+        i,
+        i,
+        i,
+        spec);
+    struct json *tree = json_parse(arena, text, strlen(text), NULL, NULL);
+
+    ck_assert_ptr_nonnull(tree);
+    ck_assert_int_eq(record_normalize(pod_kind.record, arena, tree, NULL, NULL),
+                     0);
+    return tree;
+}
+
+static void
+assert_same(const struct object *a, const struct object *b)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    ck_assert_uint_eq(a->length, b->length);
+    ck_assert_str_eq(object_text(a, arena), object_text(b, arena));
+    ck_assert_int_eq(a->revision, b->revision);
+    ck_assert(json_equals(record_encode(a->kind->record, arena, a->view),
+                          record_encode(b->kind->record, arena, b->view)));
+    ck_assert(json_equals(object_tree(a, arena), object_tree(b, arena)));
+}
+
+START_TEST(an_object_beside_a_pattern_reads_as_it_does_alone)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(dictionary_objects_freep)
+    struct dictionary_objects *p = dictionary_objects_new();
+    static const char *const specs[] = {
+        "",
+        ",\"nodeName\":\"n1\"",
+        ",\"nodeSelector\":{\"a\":\"b\"},\"priority\":7",
+        ",\"hostNetwork\":true,\"schedulerName\":\"other\"",
+        ",\"activeDeadlineSeconds\":60",
+    };
+
+    for (unsigned i = 0; i < 3 * ARRAY_SIZE(specs); i++) {
+        struct json *tree = pod_tree(arena, i, specs[i % ARRAY_SIZE(specs)]);
+        CLEANUP(object_unrefp)
+        const struct object *alone = object_new(&pod_kind, tree);
+        CLEANUP(object_unrefp)
+        const struct object *beside = object_new_packed(&pod_kind, tree, p);
+
+        assert_same(beside, alone);
+        ck_assert_int_eq(object_is_whole(beside), i == 0);
+    }
+}
+END_TEST
+
+START_TEST(an_object_beside_a_pattern_is_small)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(dictionary_objects_freep)
+    struct dictionary_objects *p = dictionary_objects_new();
+    CLEANUP(object_unrefp)
+    const struct object *first =
+        object_new_packed(&pod_kind, pod_tree(arena, 0, ""), p);
+    CLEANUP(object_unrefp)
+    const struct object *second =
+        object_new_packed(&pod_kind, pod_tree(arena, 1, ""), p);
+
+    ck_assert_uint_lt(object_bytes(second), object_bytes(first) / 2);
+    ck_assert_ptr_eq(pod_of(second)->spec.containers.items,
+                     pod_of(first)->spec.containers.items);
+}
+END_TEST
+
+START_TEST(a_pattern_lives_as_long_as_what_is_held_beside_it)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct dictionary_objects *p = dictionary_objects_new();
+    const struct object *first =
+        object_new_packed(&pod_kind, pod_tree(arena, 0, ""), p);
+    const struct object *second =
+        object_new_packed(&pod_kind, pod_tree(arena, 1, ""), p);
+    CLEANUP(object_unrefp)
+    const struct object *alone = object_new(&pod_kind, pod_tree(arena, 1, ""));
+
+    object_unref(first);
+    dictionary_objects_free(p);
+
+    assert_same(second, alone);
+    object_unref(second);
+}
+END_TEST
+
+START_TEST(what_nothing_is_like_is_whole_and_a_pattern_from_then_on)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(dictionary_objects_freep)
+    struct dictionary_objects *p = dictionary_objects_new();
+    char other[1500];
+    uint32_t x = 1;
+
+    for (unsigned i = 0; i < sizeof(other) - 1; i++) {
+        x = x * 1103515245 + 12345; /* nothing comes twice */
+        other[i] = (char)('a' + (x >> 16) % 26);
+    }
+    other[sizeof(other) - 1] = '\0';
+    object_unref(object_new_packed(&pod_kind, pod_tree(arena, 0, ""), p));
+    for (unsigned i = 1; i < 4; i++) {
+        CLEANUP(object_unrefp)
+        const struct object *o = object_new_packed(
+            &pod_kind,
+            pod_tree(arena,
+                     i,
+                     arena_printf(arena, ",\"hostname\":\"%s\"", other)),
+            p);
+        CLEANUP(object_unrefp)
+        const struct object *as_before =
+            object_new_packed(&pod_kind, pod_tree(arena, 0, ""), p);
+
+        ck_assert_int_eq(object_is_whole(o), i == 1);
+        ck_assert(!object_is_whole(as_before));
+    }
+}
+END_TEST
+
+START_TEST(kinds_are_no_patterns_of_each_other)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(dictionary_objects_freep)
+    struct dictionary_objects *p = dictionary_objects_new();
+    struct json *tree = pod_tree(arena, 0, "");
+    CLEANUP(object_unrefp)
+    const struct object *pod = object_new_packed(&pod_kind, tree, p);
+
+    json_set_string(arena, tree, "kind", "Job");
+    ck_assert_int_eq(record_normalize(job_kind.record, arena, tree, NULL, NULL),
+                     0);
+    CLEANUP(object_unrefp)
+    const struct object *job = object_new_packed(&job_kind, tree, p);
+
+    ck_assert(object_is_whole(pod));
+    ck_assert(object_is_whole(job));
+}
+END_TEST
+
+START_TEST(long_and_short_objects_are_whole)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(dictionary_objects_freep)
+    struct dictionary_objects *p = dictionary_objects_new();
+    char *text = arena_text(arena, DICTIONARY_TEXT_MAX);
+
+    memset(text, 'x', DICTIONARY_TEXT_MAX);
+    for (unsigned i = 0; i < 2; i++) {
+        struct json *tree = json_object(arena);
+        CLEANUP(object_unrefp) const struct object *brief = NULL;
+        CLEANUP(object_unrefp) const struct object *lengthy = NULL;
+
+        json_set_string(arena,
+                        json_make_object(arena, tree, "metadata"),
+                        "name",
+                        "p");
+        brief = object_new_packed(&pod_kind, tree, p);
+        lengthy = object_new_packed(
+            &pod_kind,
+            pod_tree(arena,
+                     i,
+                     arena_printf(arena, ",\"hostname\":\"%s\"", text)),
+            p);
+        ck_assert(object_is_whole(brief));
+        ck_assert(object_is_whole(lengthy));
+    }
+}
+END_TEST
+
+START_TEST(what_is_restored_beside_a_pattern_keeps_its_text)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(dictionary_objects_freep)
+    struct dictionary_objects *p = dictionary_objects_new();
+
+    for (unsigned i = 0; i < 3; i++) {
+        struct json *tree = pod_tree(arena, i, "");
+        CLEANUP(object_unrefp)
+        const struct object *alone = object_new(&pod_kind, tree);
+        CLEANUP(object_unrefp)
+        const struct object *again = object_restore(&pod_kind,
+                                                    tree,
+                                                    object_text(alone, arena),
+                                                    alone->length,
+                                                    p);
+
+        assert_same(again, alone);
+        ck_assert_int_eq(object_is_whole(again), i == 0);
+    }
+}
+END_TEST
+
+#define READERS 4
+#define READS   2000
+
+static void *
+read_often(void *arg)
+{
+    const struct object *object = arg;
+
+    for (unsigned i = 0; i < READS; i++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        CLEANUP(object_unrefp) const struct object *own = object_ref(object);
+
+        if (strstr(object_text(own, arena), "\"job-1-0\"") == NULL
+            || strcmp(own->meta->name, "job-1-0") != 0)
+            return arg;
+    }
+    object_unref(object);
+    return NULL;
+}
+
+START_TEST(many_threads_read_what_one_made)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct dictionary_objects *p = dictionary_objects_new();
+    pthread_t threads[READERS];
+    const struct object *o;
+    void *failed;
+
+    object_unref(object_new_packed(&pod_kind, pod_tree(arena, 0, ""), p));
+    o = object_new_packed(&pod_kind, pod_tree(arena, 1, ""), p);
+    for (unsigned i = 0; i < READERS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i],
+                                        NULL,
+                                        read_often,
+                                        (void *)(uintptr_t)object_ref(o)),
+                         0);
+    dictionary_objects_free(p);
+    object_unref(o);
+    for (unsigned i = 0; i < READERS; i++) {
+        pthread_join(threads[i], &failed);
+        ck_assert_ptr_null(failed);
+    }
+}
+END_TEST
+
+SUITE("dictionaries",
+      an_object_beside_a_pattern_reads_as_it_does_alone,
+      an_object_beside_a_pattern_is_small,
+      a_pattern_lives_as_long_as_what_is_held_beside_it,
+      what_nothing_is_like_is_whole_and_a_pattern_from_then_on,
+      kinds_are_no_patterns_of_each_other,
+      long_and_short_objects_are_whole,
+      what_is_restored_beside_a_pattern_keeps_its_text,
+      many_threads_read_what_one_made)
