@@ -47,7 +47,7 @@ leaves_shared_pool(const struct occupancy *o, unsigned taken)
     return (left > 0 && (int64_t)left * 1000 >= o->shared_milli);
 }
 
-/* What no choice of NUMA nodes can change. */
+/* Checks the demands that no choice of NUMA nodes can change. */
 static enum allocator_answer
 check_totals(const struct occupancy *o, const struct demand *d)
 {

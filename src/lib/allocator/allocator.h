@@ -13,6 +13,8 @@
  * NUMA policies: none and best-effort take what there is, the best first;
  * restricted insists on as few NUMA nodes as the demand would need on an empty
  * machine; single-numa-node on one.
+ *
+ * Thread:  any.
  */
 #pragma once
 
@@ -65,7 +67,9 @@ enum allocator_answer allocator_choose(const struct occupancy *o,
                                        const struct demand *demand,
                                        struct allocator_choice *ret_choice);
 
-/* What exactly. Memory by place of NUMA node. */
+/* The exact cores, memory and devices of a choice. Memory is by place of NUMA
+ * node.
+ */
 struct grant {
     struct bitset cpus;
     struct bitset withheld;

@@ -2,6 +2,8 @@
 /* capacity.h - what a machine holds when nothing runs on it
  *
  * What does not fit there never fits, and no pod need be ended for it.
+ *
+ * Thread:  any.
  */
 #pragma once
 

@@ -4,6 +4,8 @@
  * Plain data, made once for a pod from its requests and spec.placement. A
  * whole number of CPUs with cpuPolicy "exclusive" gets cores of its own;
  * everything else runs in the node's shared pool.
+ *
+ * Thread:  any; plain data.
  */
 #pragma once
 

@@ -4,6 +4,8 @@
  * Made from a grant when the scheduler chooses, or from status.allocation
  * when it learns of a pod that is bound already; given to an occupancy and
  * taken back from it in the same amounts.
+ *
+ * Thread:  any; plain data.
  */
 #pragma once
 

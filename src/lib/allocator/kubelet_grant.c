@@ -171,8 +171,8 @@ set_stage(struct stage *st, const struct kubelet_rules *rules)
     set_container(st);
 }
 
-/* What the ledger has less than the occupancy has free; a pod that asked for no
- * memory takes some all the same, beside its cores.
+/* The memory that the kubelet's books have less of than the occupancy has free;
+ * a pod that asked for no memory takes some all the same, beside its cores.
  */
 static void
 read_memory(struct stage *st, struct grant *g)

@@ -5,6 +5,8 @@
  * For pods with CPUs of their own. Cores are never split between pods: where
  * the kubelet takes one thread of a core, the other is withheld; only cores
  * that are wholly free are offered to its rules.
+ *
+ * Thread:  any.
  */
 #pragma once
 

@@ -10,8 +10,9 @@
 
 #define SUMS_MAX 4096u
 
-/* What counts: PUs, memory, huge pages of each size, devices of each type, and
- * PUs of the package that is being gone through, of which some may be too many.
+/* The amounts that are summed: PUs, memory, huge pages of each size, devices of
+ * each type, and PUs of the package that is being gone through, of which some
+ * may be too many.
  */
 enum {
     PUS,
@@ -160,7 +161,7 @@ keep(struct sums *sums, const struct sum *sum)
     sums->items[sums->count++] = *sum;
 }
 
-/* What is more than wanted is as good as what is wanted. */
+/* A surplus counts no more than the amount that is wanted. */
 static void
 add(const struct cover *c, struct sum *sum, unsigned numa)
 {

@@ -5,6 +5,8 @@
  * of sets are built up NUMA node by NUMA node, and of those that no other is at
  * least as good as in everything one is kept. Which of the sets it finds is not
  * the closest, only one that holds.
+ *
+ * Thread:  any.
  */
 #pragma once
 

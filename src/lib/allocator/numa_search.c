@@ -439,8 +439,8 @@ can_hold(const struct numa_search *s)
     return pus[0] >= s->d->pus && memory[0] >= s->d->memory_bytes;
 }
 
-/* What extend does for a width of one, without its steps: most pods are asked
- * of most nodes so.
+/* Does extend's work for a width of one without its steps, because most pods
+ * ask most nodes for one NUMA node.
  */
 static void
 try_each(struct numa_search *s)

@@ -6,6 +6,8 @@
  * stay below, of up to 16 for up to 4 of them, of 64 for pairs; beyond it the
  * best so far, or of the neighbourhood of any NUMA node, or any set that holds it
  * (numa_cover.h). One is always found where there is one.
+ *
+ * Thread:  any; a search is on the stack of its caller.
  */
 #pragma once
 

@@ -2,6 +2,7 @@
 /* occupancy.h - what is free on one node: cores, memory by NUMA node, devices
  *
  * Owns:       a reference to the topology_index; knows nothing of pods.
+ * Thread:     one; an occupancy is not shared.
  * Invariant:  the counts are those of the bitsets; a core is free when no
  *             holding has it. Free memory may be negative when a node shrank
  *             under its pods.

@@ -13,7 +13,8 @@
 #define MIB (KIB * KIB)
 #define GIB (KIB * MIB)
 
-/* What is free, by NUMA node, and as many of these as the policy allows. */
+/* The free amounts by NUMA node, and as many NUMA nodes as the policy allows.
+ */
 struct account {
     const struct occupancy *o;
     const struct demand *d;

@@ -3,6 +3,8 @@
  *
  *   24 CPUs on whole cores in one NUMA node, 48Gi of memory, 2 gpu (a100)
  *   has 32 CPUs free, at most 14 in one NUMA node; 1 gpu (a100) free
+ *
+ * Thread:  any.
  */
 #pragma once
 
@@ -15,8 +17,8 @@ struct strbuf;
 /* Appends nothing for a demand of nothing. */
 void shortfall_format_need(const struct demand *demand, struct strbuf *out);
 
-/* What is short, for the answer that the allocator gave; of the empty node
- * where it is too small.
+/* Words for what is short, by the answer that the allocator gave; of the empty
+ * node where it is too small.
  */
 void shortfall_format(const struct occupancy *o,
                       const struct demand *demand,

@@ -15,7 +15,7 @@ struct topology_cache {
     struct map *by_text;
 };
 
-/* An index that the cache hands out, and where it stands. */
+/* An index of the cache, and its place there. */
 struct cached_index {
     struct topology_index topology_index;
     unsigned refs;
@@ -191,7 +191,7 @@ topology_cache_new(void)
     return topologies;
 }
 
-/* What is still in use lives on without the cache. */
+/* An index that is still in use outlives the cache. */
 void
 topology_cache_free(struct topology_cache *topologies)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* object_owner.h - whose an object is: the user that its processes run as, or
  * that it was made for
+ *
+ * Thread:  any.
  */
 #pragma once
 

@@ -4,6 +4,7 @@
  * What auth_server.h promises of grants, for the server to make them.
  *
  * Called by: auth_server.c.
+ * Thread:    the loop's.
  */
 #pragma once
 
@@ -17,7 +18,7 @@
 struct auth_session;
 struct user;
 
-/* What a grant needs of its server, which outlives it. */
+/* The parts of the server that a grant uses; the server outlives it. */
 struct auth_method {
     struct loop *loop;
     struct workers *workers;

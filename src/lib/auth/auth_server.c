@@ -193,7 +193,7 @@ encode_welcome(void *arg)
                               &i->error);
 }
 
-/* What holds for every credential, before its claim says anything. */
+/* Checks that every credential must pass before its claim is read. */
 static int
 check_credential(struct inquiry *i)
 {

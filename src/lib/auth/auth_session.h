@@ -3,6 +3,7 @@
  *
  * Called by:  auth_server.c and auth_grant.c alone; others hold the pointer.
  * Owns:       a reference to its user.
+ * Thread:     the loop's.
  * Invariant:  a sequence number is accepted once, and none below it later.
  */
 #pragma once

@@ -31,7 +31,7 @@ struct bearer_tokens {
     int64_t looked_at_us;
 };
 
-/* What is signed of a token. */
+/* The signed part of a token. */
 struct promise {
     uid_t uid;
     gid_t gid;

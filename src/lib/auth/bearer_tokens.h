@@ -44,8 +44,8 @@ void bearer_tokens_issue(struct bearer_tokens *bearer,
                          char ret_token[BEARER_TOKEN_SIZE],
                          int64_t *ret_ends_at_s);
 
-/* Whose it is. -EKEYREJECTED with words for the client: no token, of another
- * cluster or key, or ended.
+/* Finds the user of a token. -EKEYREJECTED with words for the client: no token,
+ * of another cluster or key, or ended.
  */
 int bearer_tokens_check(struct bearer_tokens *bearer,
                         const char *token,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* identity.h - who is calling, as far as it was proven */
+/* identity.h - who is calling, as far as it was proven
+ *
+ * Thread:  any; plain data.
+ */
 #pragma once
 
 #include <stdbool.h>

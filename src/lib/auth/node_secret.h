@@ -5,6 +5,8 @@
  * hexadecimal digits. The controller keeps the verifier, a digest of it, from
  * which the secret cannot be found but with which a proof could be made: it is
  * as private as the secret.
+ *
+ * Thread:  any.
  */
 #pragma once
 

@@ -4,6 +4,8 @@
  * Pure functions; doc/protocol.md is the specification. A "claim" is the
  * payload of a credential: lines of name=value. A "statement" is the text a
  * MAC is taken of.
+ *
+ * Thread:  any.
  */
 #pragma once
 

@@ -3,6 +3,8 @@
  *
  * Sizes that come from outside are bounded before they reach these. Freed
  * with free().
+ *
+ * Thread:  any.
  */
 #pragma once
 

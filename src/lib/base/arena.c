@@ -188,8 +188,8 @@ block_new(struct arena *arena, size_t at_least, struct block *next)
     return b;
 }
 
-/* What is as large as a block gets one to itself, behind the open block, so
- * that the room left in that one is not lost.
+/* An allocation as large as a block gets one to itself, behind the open block,
+ * so that the rest of the open block stays usable.
  */
 static struct block *
 add_block(struct arena *arena, size_t at_least)

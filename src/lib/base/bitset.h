@@ -4,6 +4,8 @@
  * Plain data: BITSET_WORDS words, by value, so that it copies, hashes and
  * compares without allocation. Holds the numbers 0 to BITSET_BITS - 1, which
  * covers nodes of 1,024 PUs and, in `struct bitset`, 64 NUMA nodes too.
+ *
+ * Thread:  any; a set is guarded by its owner.
  */
 #pragma once
 

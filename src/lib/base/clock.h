@@ -3,6 +3,8 @@
  *
  * Durations are measured on the monotonic side, timestamps taken from the
  * real one. Microseconds, signed.
+ *
+ * Thread:  any.
  */
 #pragma once
 

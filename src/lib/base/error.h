@@ -4,6 +4,8 @@
  * Functions return 0 or a negative errno; one that a person will read about
  * takes `struct error *err` as its very last argument. It lives on the
  * caller's stack, may be NULL, and is untouched on success.
+ *
+ * Thread:  any; an error is on the stack of its caller.
  */
 #pragma once
 

@@ -3,6 +3,8 @@
  *
  * All return 0 or a negative errno. Blocking: not for the loop thread, except
  * on /proc, /sys and /run.
+ *
+ * Thread:  any.
  */
 #pragma once
 

@@ -4,6 +4,8 @@
  * Each element keeps its own place in a size_t of its struct, at the offset
  * given to heap_new, so that removal and re-ordering cost O(log n).
  * HEAP_NOWHERE in that field says that the element is in no heap.
+ *
+ * Thread:  one at a time.
  */
 #pragma once
 

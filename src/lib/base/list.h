@@ -3,6 +3,8 @@
  *
  * A `struct list` is a head or a link. An unlinked link points at itself, so
  * removing twice is harmless.
+ *
+ * Thread:  one at a time.
  */
 #pragma once
 

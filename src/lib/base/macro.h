@@ -4,6 +4,8 @@
  * Ownership is written in signatures: a result marked OWNED_BY(x_free) is the
  * caller's to free, an argument marked TAKES now belongs to the callee, and
  * everything else is borrowed.
+ *
+ * Thread:  any.
  */
 #pragma once
 

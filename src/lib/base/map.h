@@ -4,6 +4,8 @@
  * Open addressing, keys copied, values borrowed: free them yourself before
  * map_free. Order of iteration is not defined. Keys are hashed with a seed of
  * the process, so that a peer cannot choose colliding ones.
+ *
+ * Thread:  one at a time; several may read.
  */
 #pragma once
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random.h - numbers nobody can guess, and numbers a test can repeat */
+/* random.h - numbers nobody can guess, and numbers a test can repeat
+ *
+ * Thread:  any; a struct random_source belongs to one.
+ */
 #pragma once
 
 #include <stddef.h>

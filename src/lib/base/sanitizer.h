@@ -3,6 +3,8 @@
  *
  * Address or thread: what would hide from it what happens to memory is then
  * left out, and times are the sanitizer's.
+ *
+ * Thread:  any.
  */
 #pragma once
 

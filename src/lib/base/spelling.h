@@ -2,6 +2,8 @@
 /* spelling.h - what a mistyped word was meant to be
  *
  * For "unknown key 'listn' (did you mean 'listen'?)".
+ *
+ * Thread:  any.
  */
 #pragma once
 

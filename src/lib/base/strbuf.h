@@ -3,6 +3,8 @@
  *
  * Open struct: read `text` and `length`, never write them. `text` is always
  * NUL-terminated and never NULL, and may hold NUL bytes inside.
+ *
+ * Thread:  one at a time.
  */
 #pragma once
 

@@ -3,6 +3,8 @@
  *
  * Go's syntax for durations, which Kubernetes' configuration files use, and
  * days of 24 hours beside it. Microseconds, never negative.
+ *
+ * Thread:  any.
  */
 #pragma once
 

@@ -2,6 +2,8 @@
 /* answer_reader.h - the text of an answer to the objects in it
  *
  * Everything a reading holds lives until answer_reader_fini.
+ *
+ * Thread:  any.
  */
 #pragma once
 

@@ -2,6 +2,8 @@
 /* api_path.h - where a request goes: the path and query of the API
  *
  * Pure text. Every value from outside is escaped.
+ *
+ * Thread:  any.
  */
 #pragma once
 

@@ -40,8 +40,8 @@ enum client_verb {
 
 typedef void client_data_fn(const void *bytes, size_t length, void *context);
 
-/* What is asked. Everything is borrowed until the call returns, except the
- * body, which lives in the arena that goes with it.
+/* A request. Everything is borrowed until the call returns, except the body,
+ * which lives in the arena that goes with it.
  */
 struct client_request {
     enum client_verb verb;
@@ -63,9 +63,9 @@ struct client_request {
     void *data_context;
 };
 
-/* What came back, borrowed while `done` runs. code is the HTTP status; 0 when
- * no answer came at all, and then `error` says why. On failure `status` holds
- * the API's own words. On success either the object, or the list.
+/* A reply, borrowed while `done` runs. code is the HTTP status; 0 when no
+ * answer came at all, and then `error` says why. On failure `status` holds the
+ * API's own words. On success either the object, or the list.
  */
 struct client_reply {
     int code;
@@ -112,7 +112,8 @@ struct client_watch_request {
     const char *accept; /* another representation (Table), as text; or NULL */
 };
 
-/* What a maker of clients provides. `arena` goes over with the call. */
+/* The calls that an implementation of clients provides. `call` takes the arena.
+ */
 struct client_ops {
     struct client_call *(*call)(struct client *client,
                                 struct arena *arena TAKES,
@@ -134,7 +135,7 @@ struct client {
     struct loop *loop;
 };
 
-/* What the calls and watches of every maker begin with; the maker sets it. */
+/* The start of the calls and watches of every implementation, which sets it. */
 struct client_call {
     struct client *client;
 };

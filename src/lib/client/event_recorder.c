@@ -25,7 +25,7 @@
 #define MAX_SAID     4096u
 #define SAME_FOR_US  (600 * INT64_C(1000000))
 
-/* What was said, until nobody would call it the same any more. */
+/* An Event that was recorded, until a repetition would be a new Event. */
 struct said {
     char *event_name;
     int64_t count;

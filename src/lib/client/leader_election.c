@@ -60,7 +60,7 @@ leader_election_free(struct leader_election *l)
     free(l);
 }
 
-/* What is known */
+/* The state of the lease */
 
 static bool
 is_held_by_me(const struct leader_election *l)

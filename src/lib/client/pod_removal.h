@@ -15,7 +15,7 @@
 struct clock;
 struct pod_removal;
 
-/* Whom, and why; borrowed until pod_removal_begin returns. */
+/* The pod and the reason, borrowed until pod_removal_begin returns. */
 struct pod_removal_order {
     const char *namespace;
     const char *name;

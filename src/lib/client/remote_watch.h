@@ -2,6 +2,7 @@
 /* remote_watch.h - the watches of a remote client: lines of a stream to events
  *
  * Called by:  remote.c, whose struct is here, and nobody else.
+ * Thread:     the loop's.
  */
 #pragma once
 

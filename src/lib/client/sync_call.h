@@ -3,6 +3,8 @@
  *
  * Runs the client's loop until the answer is there, and keeps what came. Not
  * for daemons, and not from inside a callback of that loop.
+ *
+ * Thread:  that of the client's loop, which it runs.
  */
 #pragma once
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http.h - words of HTTP/1.1 that both sides use */
+/* http.h - words of HTTP/1.1 that both sides use
+ *
+ * Thread:  any.
+ */
 #pragma once
 
 #include <stddef.h>

@@ -4,6 +4,7 @@
  * The scheme decides here alone.
  *
  * Called by: http_client.c and http_client_connection.c.
+ * Thread:    any.
  */
 #pragma once
 

@@ -42,7 +42,7 @@ int http_resolve(const char *host,
                  struct http_endpoints *places,
                  struct error *err);
 
-/* What stands between a socket that is connected and HTTP, for "https://"
+/* The layer between a connected socket and HTTP, for "https://"
  * (lib/tls/tls_client.h). Make: begins the handshake with the host; the
  * descriptor is the bufferevent's then, or untouched where that is NULL. Why:
  * the handshake failed; static words.
@@ -71,9 +71,9 @@ struct http_client_settings {
     const struct http_client_layer *layer; /* for good; NULL: no TLS */
 };
 
-/* What came back; borrowed while the callback runs. Header names compare
- * without regard to case. The body ends with a NUL that is not counted, and is
- * empty if `data` took it.
+/* The response, borrowed while the callback runs. Header names compare without
+ * regard to case. The body ends with a NUL that is not counted, and is empty if
+ * `data` took it.
  */
 struct http_response {
     int status;
@@ -86,8 +86,8 @@ struct http_response {
 const char *http_response_header(const struct http_response *answer,
                                  const char *name);
 
-/* What is asked; all of it is copied. `done` runs once, later, and not after
- * a cancel; `answer` is NULL when there is none, and `err` then says why. With
+/* The request; all of it is copied. `done` runs once, later, and not after a
+ * cancel; `answer` is NULL when there is none, and `err` then says why. With
  * `data`, the body of a 2xx answer comes through it piece by piece as it
  * arrives (after `started`, which may be NULL), and there is no time limit.
  * With a login, what comes through it has been proven.

@@ -3,6 +3,7 @@
  * over it
  *
  * Called by:  http_client.c, which holds the pool; nobody outside lib/http.
+ * Thread:     the loop's.
  * Invariant:  a call is either in client->waiting or on one link.
  *
  *     CONNECTING -> READY -> BUSY -> READY

@@ -20,9 +20,9 @@
 #include "lib/http/http_refusal.h"
 #include "lib/loop/loop.h"
 
-/* What a client sends while its last request is still being answered is read
- * up to this: enough to see it close, too little to fill our memory. Only a
- * request that turns out to be longer gets more.
+/* The server reads this many bytes of what a client sends while its last
+ * request is still being answered: enough to see it close, too little to fill
+ * our memory. Only a request that turns out to be longer gets more.
  */
 #define READ_AHEAD_BYTES (64u << 10)
 
@@ -94,8 +94,8 @@ announces_too_much(const struct http_connection *c, struct evbuffer *buffer)
                   > c->server->limits.body_bytes;
 }
 
-/* What has come last, before evhttp reads it. A request with a fault is refused
- * when it is handled, and its connection ends with that.
+/* Checks the bytes that came last, before evhttp reads them. A request with a
+ * fault is refused when it is handled, and its connection ends with that.
  */
 static void
 check_syntax(struct http_connection *c, struct evbuffer *buffer, size_t added)

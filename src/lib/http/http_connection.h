@@ -4,6 +4,7 @@
  * What the server's own files share; nobody outside lib/http includes this.
  *
  * Owns:      the peer's place in the server's counts, and the user's data.
+ * Thread:    the loop's.
  * Invariant: linked in server->phases[phase] while it is open, the longest in
  *            that phase first (of STREAMING in no order).
  *

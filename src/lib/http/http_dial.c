@@ -17,8 +17,8 @@
 #include "lib/loop/loop.h"
 #include "lib/loop/workers.h"
 
-/* What is under way elsewhere, and may outlive the dial: a name at a worker,
- * or, for a Unix socket, the beginning itself.
+/* Work that is under way elsewhere and may outlive the dial: a name at a
+ * worker, or, for a Unix socket, the beginning itself.
  */
 struct lookup {
     struct http_dial *dial; /* NULL once it is freed */

@@ -4,6 +4,8 @@
  * Who finds them for a name is a client's setting (http_client.h), because a
  * program that is linked statically must not use the C library's way: that
  * loads shared libraries at run time.
+ *
+ * Thread:  any.
  */
 #pragma once
 

@@ -7,6 +7,7 @@
  * the server resumes it, instead of spinning.
  *
  * Called by: http_server.c.
+ * Thread:    the loop's.
  */
 #pragma once
 

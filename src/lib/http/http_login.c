@@ -19,8 +19,8 @@ struct http_login {
     enum http_login_mode mode;
 };
 
-/* What a worker does for a line: it has its own copy of the line, because that
- * may be freed meanwhile.
+/* One job of a worker for a login: it has its own copy of the line, because
+ * that may be freed meanwhile.
  */
 struct sync_call {
     struct auth_client *client;

@@ -128,7 +128,7 @@ count_headers(const struct http_reader *r, const char *name)
     return count;
 }
 
-/* What follows the head. */
+/* Decides how the body ends, by the head that was read. */
 static int
 choose_body(struct http_reader *r, struct error *err)
 {

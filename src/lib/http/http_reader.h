@@ -5,6 +5,7 @@
  * an unknown transfer coding or a malformed chunk are errors.
  *
  * Called by: http_client.c.
+ * Thread:    the loop's.
  */
 #pragma once
 

@@ -10,7 +10,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/http/http_connection.h"
 
-/* What evhttp means by its codes, and what this server means by its own. */
+/* Explains the codes of evhttp and the codes of this server. */
 static void
 explain(const struct http_server *server, int status, struct strbuf *out)
 {

@@ -8,6 +8,7 @@
  *
  * Called by:  http_connection.c and http_request.c; nobody outside lib/http
  *             includes this.
+ * Thread:     the loop's.
  */
 #pragma once
 

@@ -20,7 +20,7 @@
 /* Shorter pieces are copied: that costs less than to keep track of them. */
 #define COPIED_BYTES 512
 
-/* What the framing headers say, beyond what evhttp looks at. */
+/* The framing headers as RFC 9112 reads them; evhttp looks at less. */
 struct framing {
     unsigned lengths;
     bool has_length; /* and it is not 0 */

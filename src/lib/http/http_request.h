@@ -21,7 +21,7 @@
 struct http_request;
 struct http_stream;
 
-/* Who is at the other end. On a Unix socket the kernel vouches for the ids
+/* The peer of a connection. On a Unix socket the kernel vouches for the ids
  * (SO_PEERCRED, of the moment it connected).
  */
 struct http_peer {
@@ -64,10 +64,11 @@ void http_request_set_connection_data(struct http_request *r,
                                       void *data,
                                       void (*free_data)(void *data));
 
-/* Who answers for the connection: from now on it counts for that account, not
- * for its address. The first account stays. False when the account has `most`
- * already (0: there is no limit); then nothing changes, and the connection is
- * one of those that the server closes first when it has too many.
+/* Names the account that answers for the connection: from now on it counts for
+ * that account, not for its address. The first account stays. False when the
+ * account has `most` already (0: there is no limit); then nothing changes, and
+ * the connection is one of those that the server closes first when it has too
+ * many.
  */
 bool
 http_request_charge(struct http_request *r, const char *account, unsigned most);

@@ -26,7 +26,9 @@ struct http_server;
 struct loop;
 struct strbuf;
 
-/* What is refused. 0 means the default, which stands behind each. */
+/* Limits beyond which a request is refused. 0 means the default, which stands
+ * behind each.
+ */
 struct http_limits {
     size_t header_bytes;   /* 64 KiB; more is 400 */
     size_t body_bytes;     /* 16 MiB; more is 413 */

@@ -86,7 +86,7 @@ send_by_evhttp(struct http_stream *s,
 
     http_request_add_pieces(scratch, pieces, n_pieces);
     evhttp_send_reply_chunk_with_cb(s->ev, scratch, on_drained, s->connection);
-    /* What a HEAD does not get stays behind. */
+    /* The body that a HEAD does not get is dropped here. */
     evbuffer_drain(scratch, evbuffer_get_length(scratch));
     s->is_framed = evhttp_find_header(evhttp_request_get_output_headers(s->ev),
                                       "Transfer-Encoding")

@@ -31,7 +31,7 @@ struct http_stream_callbacks {
     void (*closed)(struct http_stream *s,
                    enum http_stream_end_reason reason,
                    void *arg);
-    /* What a send left behind (see queued) has left for the peer. For
+    /* Called when the bytes that a send left queued have gone to the peer, for
      * producers that should not outrun it (logs). May be NULL.
      */
     void (*drained)(struct http_stream *s, void *arg);

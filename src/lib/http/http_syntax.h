@@ -9,6 +9,7 @@
  * are not plain numbers. Every byte that a connection receives passes by, after
  * TLS; bodies are only counted.
  *
+ * Thread: any.
  * Source: RFC 9112, 2.2, 5 and 7.1.
  */
 #pragma once

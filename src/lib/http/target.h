@@ -5,6 +5,8 @@
  * query is a space. Refused: an escaped NUL, a broken escape, a space or a
  * control character, a path that does not start with '/'. Dots and doubled
  * slashes are left alone.
+ *
+ * Thread:  any.
  */
 #pragma once
 

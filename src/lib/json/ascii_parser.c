@@ -97,7 +97,9 @@ ascii_of(const char *digits)
     return code < 0x80 ? (int)code : -1;
 }
 
-/* What stands behind a backslash, with *p moved behind it; -1: not for us. */
+/* Reads the character behind a backslash and moves *p behind it; -1: not for
+ * this parser.
+ */
 static int
 read_escape(const struct quick *q, const char **p)
 {
@@ -328,7 +330,7 @@ close_container(struct quick *q, enum json_type type, size_t first)
     return v;
 }
 
-/* What stands between the brackets, pushed. */
+/* Reads the values between the brackets and pushes them. */
 static bool
 read_inside(struct quick *q, enum json_type type, size_t first, char last)
 {

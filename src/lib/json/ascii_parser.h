@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ascii_parser.h - the parser for what nearly all JSON is
+/* ascii_parser.h - a fast parser for valid ASCII, which nearly all JSON is
  *
  * Reads valid ASCII text without members given twice, three to four times as
  * fast as yajl and to the same tree. Whatever else it meets (a mistake, other
@@ -8,6 +8,7 @@
  * nothing that yajl would not, and says nothing about what is wrong.
  *
  * Called by: parse.c, and tests that compare the two
+ * Thread:    any.
  */
 #pragma once
 

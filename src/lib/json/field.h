@@ -2,6 +2,7 @@
 /* field.h - one row of a field table, as lib/json's own files see it
  *
  * Called by:  record.c, measure.c, decode.c and normalize.c, and nobody outside.
+ * Thread:     any.
  */
 #pragma once
 

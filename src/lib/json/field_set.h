@@ -7,6 +7,7 @@
  * others that are. Everything is in the arena given, and sets share parts:
  * change a set only while it is being built.
  *
+ * Thread: one at a time; sets live in one arena.
  * Source: sigs.k8s.io/structured-merge-diff, package fieldpath.
  */
 #pragma once

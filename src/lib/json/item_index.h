@@ -4,6 +4,8 @@
  *
  * The list is borrowed and may only grow at its end, each item by a call of
  * item_index_add. Items without the key are never found.
+ *
+ * Thread:  one at a time.
  */
 #pragma once
 

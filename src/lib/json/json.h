@@ -9,6 +9,7 @@
  * members hold none. Objects keep the order of their members. In an object of
  * many members a name is found in constant time.
  *
+ * Thread: any; a tree belongs to one while it is edited.
  * Source: RFC 8259; yajl does the lexing.
  */
 #pragma once
@@ -54,7 +55,7 @@ struct json_member {
 
 #define JSON_MAX_DEPTH 256
 
-/* What a parse noticed that is not an error by RFC 8259: members given twice
+/* Findings of a parse that are not an error by RFC 8259: members given twice
  * (the last one counts; an object given twice is the first with the second's
  * members), as paths like `spec.containers[0].name`. Of more notes than
  * JSON_MAX_NOTES the first are kept, as in upstream's decoder, and of a longer

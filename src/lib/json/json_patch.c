@@ -255,7 +255,8 @@ op_move(struct change *c, const char *from, const char *path)
     struct json *value = NULL;
     int r = find_value(c, from, &value);
 
-    /* What is moved to where it is stays there; all of it cannot go away. */
+    /* A move to the same place changes nothing; the root cannot be moved away.
+     */
     if (r == 0 && strcmp(from, path) == 0)
         return 0;
     if (r == 0)

@@ -2,6 +2,7 @@
 /* json_patch.h - a list of operations on a tree: add, remove, replace, move,
  * copy, test
  *
+ * Thread: any.
  * Source: RFC 6902 and 6901; where upstream's library is more generous (an
  * absent member can be replaced, indices may be negative), so is this.
  */

@@ -43,8 +43,8 @@ begin(struct counter *c, size_t size)
     return m;
 }
 
-/* What is the same throughout has counted nothing but structs and arrays. What
- * is beyond the notes is not shared.
+/* A value that is the same throughout has counted nothing but structs and
+ * arrays. A value beyond the notes is not shared.
  */
 static bool
 settle(struct counter *c, struct mark m, bool is_same)

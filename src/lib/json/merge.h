@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* merge.h - JSON merge patches: apply one, and find the one between two trees
  *
+ * Thread: any.
  * Source: RFC 7386. The store keeps small changes of an object in this form.
  */
 #pragma once

@@ -196,7 +196,7 @@ check_map(struct walk *w,
     return 0;
 }
 
-/* Who reads the text up to its NUL would act on another than was checked. */
+/* A reader that stops at a NUL would act on another text than was checked. */
 static int
 refuse_nul(struct walk *w, const struct place *at)
 {
@@ -254,7 +254,7 @@ check_type(struct walk *w,
     return 0;
 }
 
-/* What upstream writes where nobody gave a value. */
+/* The value that upstream writes where nobody gave one. */
 static struct json *
 empty_value(struct walk *w, enum field_type type)
 {

@@ -4,6 +4,7 @@
  * Each call sets the top bit of the bytes that it is about, of eight loaded
  * into a word; it may also do so for a byte above one that is.
  *
+ * Thread: any.
  * Source: H. S. Warren, "Hacker's Delight", 6-1.
  */
 #pragma once

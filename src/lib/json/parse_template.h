@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parse_template.h - a tree that texts of one form are poured into
+/* parse_template.h - one tree for texts of one form that differ in values
  *
  * Objects of one sort, printed by json_print, have the same members in the
  * same order and differ in strings and numbers alone. A template is made of the
@@ -23,7 +23,7 @@ void parse_template_free(struct parse_template *m);
 struct parse_template *parse_template_new(const char *text, size_t length);
 DEFINE_CLEANUP(struct parse_template, parse_template_free)
 
-/* The text's tree, until the next is poured; not to be edited, but copied
+/* The text's tree, until the next call; not to be edited, but copied
  * (json_dup). NULL: it has another form, or words that only a parser should
  * judge, so it wants to be parsed.
  */

@@ -9,7 +9,7 @@
 
 static const char hex[] = "0123456789abcdef";
 
-/* What must not stand inside quotes as it is: controls, quote, backslash. */
+/* Control characters, quotes and backslashes must be escaped inside quotes. */
 static bool
 needs_escape(unsigned char c)
 {

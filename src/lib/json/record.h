@@ -22,6 +22,8 @@
  * where T is one of the types above without OPTIONAL. Strings and lists are
  * borrowed from the arena the struct was read into, and members of one struct
  * may share them: never write to a string.
+ *
+ * Thread:  any; tables are constants.
  */
 #pragma once
 
@@ -140,7 +142,7 @@ struct string_map {
 };
 const char *string_map_find(const struct string_map *map, const char *key);
 
-/* What reading noticed. Unknown fields were dropped; duplicates come from the
+/* Findings of reading. Unknown fields were dropped; duplicates come from the
  * parser. Paths are like `spec.containers[0].nme`; no more than the parser's
  * notes, and no longer.
  */

@@ -5,6 +5,7 @@
  * fixed size: what no longer fits is not remembered.
  *
  * Called by:  measure.c and decode.c, which must ask and remember alike.
+ * Thread:     one at a time.
  */
 #pragma once
 

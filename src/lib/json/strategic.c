@@ -208,7 +208,7 @@ find_replacement(struct strategic *s, const struct json *patch)
     return rest;
 }
 
-/* What the patch lists stands in the order that it asks for. */
+/* The items that the patch lists must stand in the order that it asks for. */
 static int
 check_order(struct strategic *s,
             const struct json *patch,

@@ -5,6 +5,7 @@
  * sets, or by the key of their elements. Directives: $patch, $retainKeys,
  * $deleteFromPrimitiveList/NAME, $setElementOrder/NAME.
  *
+ * Thread: any.
  * Source: k8s.io/apimachinery/pkg/util/strategicpatch, its documentation.
  */
 #pragma once

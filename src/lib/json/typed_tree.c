@@ -11,7 +11,7 @@
 
 #define DEPTH_MAX 256
 
-/* What a value is, as far as ownership goes. */
+/* The kinds of values that ownership tells apart. */
 struct shape {
     enum {
         LEAF,

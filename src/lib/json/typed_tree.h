@@ -5,6 +5,7 @@
  * What a table says is atomic is one place; other lists and maps have one for
  * each element. The results share parts with the trees given.
  *
+ * Thread: any.
  * Source: sigs.k8s.io/structured-merge-diff, package typed.
  */
 #pragma once

@@ -3,6 +3,7 @@
  *
  * Called by:  lib/loop and lib/http, which hang libevent's own things on it.
  *             Nobody else.
+ * Thread:     the loop's.
  */
 #pragma once
 

@@ -28,8 +28,9 @@ struct child_exit {
 };
 typedef void (*child_fn)(const struct child_exit *exit, void *arg);
 
-/* What to run. Signals start at their defaults, none blocked; descriptors
- * other than 0 to 2 are closed if they are close-on-exec, as all of ours are.
+/* The program to run. Signals start at their defaults, none blocked;
+ * descriptors other than 0 to 2 are closed if they are close-on-exec, as all of
+ * ours are.
  */
 struct child_plan {
     const char *path;        /* absolute */

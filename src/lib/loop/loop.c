@@ -22,8 +22,8 @@ struct letter {
     void *arg;
 };
 
-/* What one turn spends on letters, so that descriptors and timers have theirs
- * when another thread writes many.
+/* The most posted calls that one turn runs, so that descriptors and timers get
+ * their turn when another thread posts many.
  */
 #define ANSWER_READER_US 250
 
@@ -126,7 +126,8 @@ run_mailbox(struct loop *loop, int64_t until_us)
     return any;
 }
 
-/* What follows a stop goes back to the front of the queue, for the next run. */
+/* Calls that follow a stop go back to the front of the queue, for the next run.
+ */
 static bool
 run_deferred(struct loop *loop)
 {
@@ -284,7 +285,9 @@ loop_post(struct loop *loop, loop_fn fn, void *arg)
         letter->next = top;
     while (!atomic_compare_exchange_weak(&loop->mailbox, &top, letter));
 
-    /* Who finds the box empty rings; the others are read with the first. */
+    /* The thread that finds the mailbox empty wakes the loop; later calls are
+     * read with the first.
+     */
     if (top == NULL)
         ring(loop);
 }

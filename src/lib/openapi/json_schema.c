@@ -13,7 +13,7 @@
 #define LIST_META META "ListMeta"
 #define FIELDS_V1 META "FieldsV1"
 
-/* What stands behind a type that is more than one of JSON's. */
+/* Schemas of the types that are more than one of JSON's. */
 static const struct simple_schema {
     enum field_type type;
     const char *name;   /* of a schema to refer to, or NULL */
@@ -97,7 +97,7 @@ simple_schema(struct arena *arena, const struct simple_schema *s)
     return schema;
 }
 
-/* What managedFields holds: paths as nested objects, a type with a name. */
+/* The schema of managedFields: paths as nested objects, a type with a name. */
 static struct json *
 fields_schema(struct arena *arena, struct json *schemas)
 {

@@ -4,6 +4,8 @@
  * Names are upstream's ("io.k8s.api.core.v1.PodSpec"), as are the extensions
  * that say how lists merge. Texts are there where the table has them.
  * Everything lives in the arena that is handed in.
+ *
+ * Thread:  any.
  */
 #pragma once
 

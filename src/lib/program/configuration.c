@@ -21,7 +21,7 @@ struct override {
     const char *text;
 };
 
-/* What getopt fills while the daemon's own target waits behind it. */
+/* The values that getopt fills in before the daemon's own settings are read. */
 struct given {
     const char *file;
     bool checks;

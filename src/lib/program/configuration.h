@@ -5,6 +5,8 @@
  * has --config FILE, --check-config (says every mistake with file, line and
  * key, and exits), --print-config (what all of this comes to, explained) and
  * one option for each setting that names one.
+ *
+ * Thread:  the main thread.
  */
 #pragma once
 

@@ -3,6 +3,7 @@
  *
  * The numbers are sysexits'. `ksub --wait` exits with its job's status
  * instead. Units do not restart a daemon after USAGE and CONFIG.
+ * Thread: any.
  * See: exit statuses in the manual of each program.
  */
 #pragma once

@@ -11,7 +11,7 @@
 #include "lib/base/spelling.h"
 #include "lib/base/strbuf.h"
 
-/* What getopt_long returns: a row of the table, or one of these. */
+/* The values that getopt_long returns: a row of the table, or one of these. */
 enum {
     ASKED_HELP = 0x10000,
     ASKED_VERSION,

@@ -5,6 +5,8 @@
  * operands may be mixed, unless the operands are somebody else's command line
  * (`stops_at_operand`); `--` ends the options. A long option may be
  * abbreviated while that is unambiguous.
+ *
+ * Thread:  the main thread.
  */
 #pragma once
 

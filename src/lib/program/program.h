@@ -10,6 +10,8 @@
  *       ...
  *       return program_end("kiln-agent", r, &err);
  *   }
+ *
+ * Thread:  the main thread.
  */
 #pragma once
 

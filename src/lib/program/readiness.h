@@ -3,6 +3,7 @@
  *
  * Nothing happens where $NOTIFY_SOCKET is not set or libsystemd was not there
  * at configure time.
+ * Thread: any.
  * See: sd_notify(3).
  */
 #pragma once

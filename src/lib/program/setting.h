@@ -5,6 +5,8 @@
  * command line into the daemon's struct, prints the whole configuration with
  * its explanations, and finds what was meant by a mistyped key. Keys are paths
  * with dots ("store.batchDelay"). Strings and lists live in the arena given.
+ *
+ * Thread:  one at a time.
  */
 #pragma once
 
@@ -73,7 +75,7 @@ setting_place(const struct setting *setting, void *target)
 /* Whether it binds a struct setting_texts. */
 bool setting_is_list(const struct setting *setting);
 
-/* What stands in a list of `setting`, or is its text, has to pass. */
+/* Checks one text of `setting`, or of its list. */
 int setting_check(const struct setting *setting,
                   const char *text,
                   struct error *err);

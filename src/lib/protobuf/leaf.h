@@ -3,6 +3,8 @@
  *
  * Text, bytes, numbers, and the small messages of the machinery that JSON
  * writes as one value: quantities, times, a number or text.
+ *
+ * Thread:  any.
  */
 #pragma once
 
@@ -33,5 +35,5 @@ int leaf_of_number(const struct leaf *l,
                    uint64_t varint,
                    struct json **ret);
 
-/* What stands for a value of a map that was left out. */
+/* The value of a map's entry that was left out. */
 struct json *leaf_zero(const struct leaf *l, enum field_type type);

@@ -4,6 +4,7 @@
  * Numbers never change their meaning once a release has used them, so they
  * are upstream's for good.
  *
+ * Thread: any.
  * See: generated.proto of each group of k8s.io/api, v1.32.
  */
 #pragma once

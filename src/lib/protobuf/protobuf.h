@@ -7,6 +7,7 @@
  * would be before record_normalize. Fields that nobody knows are passed over,
  * as protobuf has it.
  *
+ * Thread: any.
  * See: k8s.io/apimachinery/pkg/runtime/serializer/protobuf.
  */
 #pragma once

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wire_reader.h - the fields of one protobuf message, one after the other
  *
+ * Thread: any; a reader belongs to one.
  * See: "Encoding" of the protobuf documentation.
  */
 #pragma once

@@ -3,6 +3,8 @@
  *
  * Signed by its own key (EC P-256), for ten years, and so its own authority:
  * who is given the certificate by a way he trusts knows the server by it.
+ *
+ * Thread:  any.
  */
 #pragma once
 

@@ -16,7 +16,7 @@ struct tls {
     SSL_CTX *context;
 };
 
-/* What OpenSSL says first is what went wrong. */
+/* OpenSSL's first error is the cause; later ones follow from it. */
 static int
 refuse(struct error *err, const char *what, const char *path)
 {

@@ -53,7 +53,7 @@ refuse(const struct source *s, const char *why, struct error *err)
     return error_set(err, -EINVAL, "%sFile '%s': %s", s->what, s->file, why);
 }
 
-/* What OpenSSL says first is what went wrong. */
+/* OpenSSL's first error is the cause; later ones follow from it. */
 static int
 refuse_by_openssl(const struct source *s, const char * or, struct error *err)
 {
@@ -239,7 +239,9 @@ tls_client_open(const struct tls_client_settings *settings,
     return 0;
 }
 
-/* Who it is to be: an address, or a name, which is also said to it. */
+/* Sets the identity that the server must prove: an address, or a name, which is
+ * also sent to it (SNI).
+ */
 static bool
 expect(SSL *ssl, const char *name)
 {

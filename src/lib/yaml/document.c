@@ -15,8 +15,8 @@
 #include "lib/yaml/mapping.h"
 #include "lib/yaml/scalar.h"
 
-/* What aliases may copy in one document, so that nine lines cannot become
- * gigabytes.
+/* The bytes that aliases may copy in one document, so that nine lines cannot
+ * become gigabytes.
  */
 #define ALIAS_BYTES ((size_t)4 << 20)
 

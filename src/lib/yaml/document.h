@@ -2,6 +2,7 @@
 /* document.h - one YAML document, from libyaml's events to a tree
  *
  * Called by: yaml.c, which sets it up.
+ * Thread:    one at a time.
  */
 #pragma once
 

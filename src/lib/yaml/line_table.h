@@ -3,6 +3,8 @@
  *
  * Starts as {0}. Lines are counted from 1; values are borrowed and only
  * compared.
+ *
+ * Thread:  one at a time.
  */
 #pragma once
 

@@ -4,6 +4,8 @@
  * Finds duplicates in constant time however many members there are, and keeps
  * what merge keys (<<) bring until the mapping's own members are known, which
  * count before it.
+ *
+ * Thread:  one at a time.
  */
 #pragma once
 

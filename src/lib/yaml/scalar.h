@@ -3,6 +3,8 @@
  *
  * The rules are those of go-yaml version 2, which kubectl and the API server
  * read YAML with, so that a manifest means the same to both.
+ *
+ * Thread:  any.
  */
 #pragma once
 

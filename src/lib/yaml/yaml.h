@@ -8,6 +8,7 @@
  * Refused: tags of one's own, keys that are no scalars or null, .nan and .inf,
  * and the same key twice unless notes are taken.
  *
+ * Thread: any; a reader belongs to one.
  * See: scalar.h. libyaml does the lexing.
  */
 #pragma once

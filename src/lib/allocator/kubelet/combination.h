@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* combination.h - the sets of so many out of so many, in lexicographic order */
+/* combination.h - the sets of so many out of so many, in lexicographic order
+ *
+ * Thread:  any.
+ */
 #pragma once
 
 #include <stdbool.h>

@@ -9,6 +9,8 @@
  * Where the kubelet goes wrong these do not: what is taken is always within
  * what is available and of the size asked for, the best set of NUMA nodes is
  * the one that is used, and every call ends.
+ *
+ * Thread:  any.
  */
 #pragma once
 

@@ -3,6 +3,8 @@
  *
  * What the kubelet calls the CPU topology. Units of a level stand in the order
  * of their ids, so that a tie by place is a tie by id.
+ *
+ * Thread:  any; plain data.
  */
 #pragma once
 

@@ -3,6 +3,7 @@
  * gives them
  *
  * Owns:       nothing; borrows the layout.
+ * Thread:     one at a time.
  * Invariant:  the shared pool holds what no container has; reserved CPUs are
  *             in it unless reservation is strict, and are never given away.
  */

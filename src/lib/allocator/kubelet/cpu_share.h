@@ -5,6 +5,8 @@
  * same number; what does not divide goes where it leaves the free CPUs of all
  * NUMA nodes most alike (least standard deviation, to three digits). The
  * search is bounded; beyond the bound the best so far counts.
+ *
+ * Thread:  any.
  */
 #pragma once
 

@@ -3,6 +3,8 @@
  *
  * Devices stand in the order in which equal ones are taken. A set of devices
  * is their places.
+ *
+ * Thread:  one at a time.
  */
 #pragma once
 

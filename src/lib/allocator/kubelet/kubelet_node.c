@@ -16,7 +16,7 @@ struct visit {
     struct memory_reuse memory; /* so too */
 };
 
-/* What is asked in one go: by a container, or by the pod. */
+/* One request, of a container or of the whole pod. */
 struct ask {
     unsigned cpus;
     struct memory_request memory;

@@ -6,6 +6,7 @@
  * back what it got, in the kubelet's way: memory from the lowest node up.
  *
  * Owns:       nothing; borrows the layout. Holds what it gave in the pods.
+ * Thread:     one at a time.
  */
 #pragma once
 
@@ -42,7 +43,7 @@ struct kubelet_container {
     } devices[KUBELET_DEVICES];
     unsigned n_devices;
 
-    /* What it got. */
+    /* The resources that it got. */
     struct numa_hint hint;
     struct bitset cpus; /* empty: the shared pool */
     struct memory_block blocks[MEMORY_TYPES];

@@ -6,6 +6,7 @@
  * group rule: a node that blocks use alone joins no group, and a node in a
  * group is hinted with that group only.
  *
+ * Thread:     one at a time.
  * Invariant:  reserved + free = allocatable, for each node and type.
  */
 #pragma once
@@ -48,7 +49,8 @@ struct memory_block {
     uint64_t bytes;
 };
 
-/* What init containers of a pod leave to the containers after them. */
+/* The memory that init containers of a pod leave to the containers after them.
+ */
 struct memory_reuse {
     struct memory_block items[MEMORY_REUSES];
     unsigned count;

@@ -5,6 +5,8 @@
  * and the kubelet refuses machines of more than 8: all sets are walked up to
  * 11 nodes; with more all sets of one and of two, and the runs of neighbours of
  * each greater width.
+ *
+ * Thread:  any.
  */
 #pragma once
 

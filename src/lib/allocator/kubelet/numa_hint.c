@@ -24,7 +24,7 @@ numa_hints_add(struct numa_hints *h, uint64_t nodes, bool is_preferred)
 #define MOST_MEETINGS \
     (1u << 18) /* 255 sets of 8 nodes with as many, and more */
 
-/* What one resource says, with "no preference" and "cannot" made hints. */
+/* The hints of one resource, with "no preference" and "cannot" made hints. */
 struct voice {
     const struct numa_hint *items;
     unsigned count;
@@ -223,9 +223,9 @@ sets_put(struct sets *s, uint64_t nodes)
     return true;
 }
 
-/* What is common to a set so far and a hint of the next resource. Hints come
- * the narrow ones first: of more than any machine has that the kubelet takes
- * the wide ones are left out.
+/* The NUMA nodes that a set so far has in common with a hint of the next
+ * resource. Narrow hints come first; the wide ones are left out when there are
+ * more than on any machine that the kubelet supports.
  */
 static void
 meet(const struct hint_merge *m, struct sets *so_far, struct voice v)

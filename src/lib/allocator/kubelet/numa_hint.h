@@ -6,6 +6,8 @@
  * hint for each resource the one whose common nodes are best. It is found
  * without trying all ways: the sets that can come out are gathered resource by
  * resource, and a preferred result needs one set that all of them prefer.
+ *
+ * Thread:  any.
  */
 #pragma once
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* event.h - something happened to an object (core/v1 Event) */
+/* event.h - something happened to an object (core/v1 Event)
+ *
+ * Thread:  any; plain data.
+ */
 #pragma once
 
 #include "lib/api/object/kind.h"
@@ -26,14 +29,14 @@ struct event {
 extern const struct record event_record;
 extern const struct record event_source_record;
 
-/* What events.k8s.io calls what can be selected by. */
+/* The names that events.k8s.io has for the selectable fields. */
 #define N_EVENT_REGARDING 10
 extern const struct selectable_field event_regarding[N_EVENT_REGARDING];
 
 const struct event *event_of(const struct object *object);
 
-/* What is wrong with an event under the names it has in core; controller: what
- * the request calls who tells of it.
+/* Adds what is wrong with an event, under its names in core. `controller` is
+ * the request's name for the field of the reporting controller.
  */
 struct causes;
 struct json;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lease.h - a claim that must be renewed: node heartbeats, leadership */
+/* lease.h - a claim that must be renewed: node heartbeats, leadership
+ *
+ * Thread:  any; plain data.
+ */
 #pragma once
 
 #include "lib/api/object/meta.h"

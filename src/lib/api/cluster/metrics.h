@@ -4,6 +4,8 @@
  * Never stored: agents report their node's figures (struct usage_report, POST
  * to nodes/NAME/usage), and NodeMetrics and PodMetrics are made of the last
  * report when somebody asks.
+ *
+ * Thread:  any; plain data.
  */
 #pragma once
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* namespace.h - an account or project: whose jobs these are */
+/* namespace.h - an account or project: whose jobs these are
+ *
+ * Thread:  any; plain data.
+ */
 #pragma once
 
 #include "lib/api/object/meta.h"

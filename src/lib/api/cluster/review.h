@@ -2,6 +2,8 @@
 /* review.h - questions about the caller: who am I, what may I do
  *
  * Bodies that are answered and not stored.
+ *
+ * Thread:  any.
  */
 #pragma once
 

@@ -4,6 +4,8 @@
  * Kiln's additions: status.id (the integer that users type), spec.script and
  * spec.environment (content-addressed blobs), spec.beginTime, spec.requeue,
  * status.attempts, excused, requeued, exitCode and lastRun.
+ *
+ * Thread:  any; plain data.
  */
 #pragma once
 
@@ -18,7 +20,7 @@ struct job_blob {
     const char *data; /* only on the way in, base64 */
 };
 
-/* What the failure of a pod means: the first rule that matches. A rule has
+/* Rules for the failure of a pod: the first that matches decides. A rule has
  * either exit codes or conditions.
  */
 struct exit_code_match {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_rules.h - what is right in a job's spec; called by job_strategy.c */
+/* job_rules.h - what is right in a job's spec; called by job_strategy.c
+ *
+ * Thread:  any.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +18,7 @@ void job_spec_check(struct causes *c, const struct json *spec);
 void job_failure_policy_check(struct causes *c, const struct json *spec);
 void job_success_policy_check(struct causes *c, const struct json *spec);
 
-/* What is known of a job, where the walk stands at the job. */
+/* Checks the status of a job, where the walk stands at the job. */
 void job_status_check(struct causes *c,
                       const struct json *job,
                       const struct json *old);

@@ -238,7 +238,7 @@ check_job(struct causes *c, const struct json *job)
     check_pod_names(c, job);
 }
 
-/* What of a Job's template may change, and when. */
+/* The parts of a Job's template that may change, and when. */
 enum freedom {
     FREEDOM_NONE,
     FREEDOM_HELD,  /* or held by this change: how important it is; Kiln's own */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_strategy.h - the calls behind struct kind for jobs; called by job.c */
+/* job_strategy.h - the calls behind struct kind for jobs; called by job.c
+ *
+ * Thread:  any.
+ */
 #pragma once
 
 struct arena;

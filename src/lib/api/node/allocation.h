@@ -4,6 +4,8 @@
  * Chosen by the scheduler when it assumes the pod, carried by the binding,
  * kept in Pod.status.allocation until the pod ends, obeyed by the agent.
  * Lists are written as the kernel does: "0-7,64-71".
+ *
+ * Thread:  any.
  */
 #pragma once
 

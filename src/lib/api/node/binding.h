@@ -3,6 +3,8 @@
  *
  * The body of `pods/NAME/binding`. The allocation is Kiln's; without one the
  * pod is bound but unallocated.
+ *
+ * Thread:  any; plain data.
  */
 #pragma once
 

@@ -3,6 +3,8 @@
  *
  * Kiln's additions are status.topology (topology.h holds it as a struct) and
  * status.remnants.
+ *
+ * Thread:  any; plain data.
  */
 #pragma once
 
@@ -54,9 +56,9 @@ struct node_image {
     int64_t size_bytes;
 };
 
-/* What is left on the node of a pod that was deleted by force: the API has
- * forgotten it, its process may run yet, and what it holds is not free before
- * the agent says so.
+/* The remains, on its node, of a pod that was deleted by force: the API has
+ * forgotten the pod, its process may still run, and its resources are not free
+ * before the agent says so.
  */
 struct remnant {
     const char *namespace;
@@ -66,7 +68,7 @@ struct remnant {
     const struct allocation *allocation;
 };
 
-/* What an agent makes volumes of: a directory of its node. */
+/* A directory of a node that its agent makes volumes in. */
 struct node_scratch {
     const char *path;
     const char *capacity; /* a quantity: for all volumes together */

@@ -5,6 +5,8 @@
  * kiln.hpc/gpu=4", learnt from the capacity that the node's agent said first,
  * and raised when there is more. Taking it away accepts what there is; "any"
  * expects nothing.
+ *
+ * Thread:  any.
  */
 #pragma once
 

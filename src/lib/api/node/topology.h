@@ -7,6 +7,7 @@
  * groups, packages and devices by their place in the arrays here. Nodes of
  * the same hardware share one topology.
  *
+ * Thread:    any; plain data.
  * Invariant: every PU in `pus` is in exactly one core, package and NUMA node.
  */
 #pragma once
@@ -35,7 +36,8 @@ struct topology_hugepages {
     uint64_t count;
 };
 
-/* What the memory of a NUMA node is. Plain: DRAM, or the system says nothing. */
+/* The kind of memory of a NUMA node. Plain: DRAM, or the system says nothing.
+ */
 enum topology_memory {
     TOPOLOGY_MEMORY_PLAIN,
     TOPOLOGY_MEMORY_HBM,

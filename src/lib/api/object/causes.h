@@ -3,6 +3,8 @@
  *
  * Reasons and wording are upstream's field errors. Paths are kept as the walk
  * goes: causes_enter(c, "spec"), causes_enter_index(c, "containers", 0), ...
+ *
+ * Thread:  one at a time; causes live in the arena of one request.
  */
 #pragma once
 

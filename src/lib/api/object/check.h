@@ -7,6 +7,7 @@
  * nothing was wrong.
  *
  * Called by:  the rules of the kinds (*_rules.c), and nobody outside.
+ * Thread:     any.
  */
 #pragma once
 
@@ -60,7 +61,7 @@ bool check_form(struct causes *c,
 /* The name of a resource, which messages show without quotes. */
 bool check_resource_name_form(struct causes *c, const char *name);
 
-/* What more is put behind: a dash may end it. */
+/* Like check_name for a prefix that more is put behind: a dash may end it. */
 bool check_name_prefix(struct causes *c,
                        const struct json *object,
                        const char *name,

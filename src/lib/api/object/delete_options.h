@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delete_options.h - what the body of a DELETE may say */
+/* delete_options.h - what the body of a DELETE may say
+ *
+ * Thread:  any; plain data.
+ */
 #pragma once
 
 #include "lib/json/record.h"

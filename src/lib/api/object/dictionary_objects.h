@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dictionary_objects.h - objects that others of their kind are held beside
+/* dictionary_objects.h - objects that others are compressed against
  *
  * Most objects repeat another: jobs of one user, pods of one job, leases of
  * nodes. One of each sort is kept whole; of the others only what differs from
@@ -7,7 +7,7 @@
  * few that nothing was like are remembered.
  *
  * Owns:    references to the dictionaries it remembers; each object holds one
- *          to its own pattern, remembered or not.
+ *          to its own dictionary, remembered or not.
  * Thread:  one at a time.
  */
 #pragma once
@@ -28,7 +28,9 @@ struct dictionary_objects *dictionary_objects_new(void)
     OWNED_BY(dictionary_objects_free);
 DEFINE_CLEANUP(struct dictionary_objects, dictionary_objects_free)
 
-/* A text as it is held beside a pattern. Borrowed until the next call. */
+/* A text, compressed against that of another object. Borrowed until the next
+ * call.
+ */
 struct packed_text {
     const struct object *beside;
     const char *packed;

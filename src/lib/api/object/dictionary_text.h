@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dictionary_text.h - a text told by how it differs from another
+/* dictionary_text.h - a text compressed against another one
  *
  * LZ4 with the other text as its dictionary: a Pod of 1,800 bytes beside
  * another of the same user takes 170, is packed in one microsecond and

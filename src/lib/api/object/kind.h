@@ -3,6 +3,8 @@
  *
  * Adding a kind is one file (its tables, defaults, validation) and one line
  * in registry.c. Pure data and pure functions: no daemon, no clock.
+ *
+ * Thread:  any; kinds are constants.
  */
 #pragma once
 

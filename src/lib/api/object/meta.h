@@ -3,6 +3,8 @@
  *
  * The struct of every kind begins with one, so an object of any kind can be
  * read through it.
+ *
+ * Thread:  any; plain data.
  */
 #pragma once
 
@@ -61,8 +63,8 @@ bool meta_is_controlled_by(const struct meta *meta, const struct object *owner);
 
 bool meta_has_finalizer(const struct meta *meta, const char *name);
 
-/* What is wrong with the metadata of a tree; `old` is NULL at creation. Form:
- * of the name.
+/* Adds what is wrong with the metadata of a tree; `old` is NULL at creation.
+ * `form` is that of the name.
  */
 struct causes;
 struct json;
@@ -81,8 +83,8 @@ meta_check_finalizer(struct causes *c, const struct json *name, bool standard);
 /* Labels and annotations, below where the walk stands. */
 void meta_check_labels(struct causes *c, const struct json *meta);
 
-/* What no client may change, from the old tree; and members of Kiln's own that
- * a client left out, since many know nothing of them.
+/* Copies from the old tree the fields that no client may change, and members of
+ * Kiln's own that a client left out, since many know nothing of them.
  */
 struct arena;
 void meta_prepare(const struct kind *kind,
@@ -117,8 +119,8 @@ void meta_prepare(const struct kind *kind,
  * written by admission; pods of a Job have the Job's.
  */
 #define ANNOTATION_ELIGIBLE_AT "kiln.hpc/eligible-at"
-/* Whom a pod's affinity to pods keeps away or draws near: everybody's pods, or
- * its owner's alone. On pods and Jobs of administrators.
+/* Says which pods a pod's affinity terms see: everybody's, or its owner's
+ * alone. On pods and Jobs of administrators.
  */
 #define ANNOTATION_REPELS      "kiln.hpc/repels"
 #define REPELS_ALL             "all"

@@ -7,9 +7,12 @@
  * bound to (struct pod, ...), beginning with a struct meta. To change an
  * object: parse its text, edit the tree, make a new object.
  *
- * An object made beside a pattern (dictionaries.h) holds only what differs from
- * it: its text is packed, its view points into the pattern's. Who reads it
- * sees no difference, but asks for the text by a call.
+ * A packed object (dictionary_objects.h) holds only its differences from
+ * another one, its dictionary: its text is compressed, and its view points into
+ * the dictionary's. A reader sees no difference, but asks for the text by a
+ * call.
+ *
+ * Thread:  any; an object never changes, and its count is atomic.
  */
 #pragma once
 
@@ -81,7 +84,7 @@ struct json *object_tree_as(const struct object *object,
 const struct object *object_as(const struct object *object,
                                const struct kind *kind);
 
-/* Bytes held, for accounting; without its pattern. */
+/* Bytes held, for accounting; without its dictionary. */
 size_t object_bytes(const struct object *object);
 
 /* "namespace/name", or "name" for kinds without namespaces. */

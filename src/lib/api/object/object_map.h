@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* object_map.h - objects of one kind by namespace and name, which are their own
+/* object_map.h - objects of one kind by their own namespace and name
  *
- * A map that needs no copy of its keys: sixteen bytes a place. The references
- * are whose the object_map is; it only points.
+ * A map that needs no copy of its keys: sixteen bytes a place. The owner of
+ * the map holds the references; the map only points.
  *
  * Thread:  one at a time.
  */

@@ -4,6 +4,8 @@
  * Bound to the fields that Kiln's own code looks at; the field table in pod.c
  * names all of upstream's. Kiln's additions are spec.placement,
  * spec.execution, status.allocation, status.observed and status.usage.
+ *
+ * Thread:  any; plain data.
  */
 #pragma once
 
@@ -243,8 +245,8 @@ struct pod {
     struct pod_status status;
 };
 
-/* What pods are made from. Its metadata stands in the text alone; jobs that are
- * alike share the spec, which is always there.
+/* The template that pods are made from. Its metadata stands in the text alone;
+ * jobs that are alike share the spec, which is always there.
  */
 struct pod_template {
     const struct pod_spec *spec;

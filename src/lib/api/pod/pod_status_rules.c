@@ -57,7 +57,9 @@ is_restarted(const struct json *spec, const char *name)
     return false;
 }
 
-/* What ended stays ended, unless the pod's containers are started again. */
+/* A container that ended stays ended, unless its restart policy starts it
+ * again.
+ */
 static void
 check_ended(struct causes *c,
             const struct json *pod,

@@ -2,6 +2,7 @@
 /* pod_strategy.h - the calls behind struct kind for pods, for what holds pods
  *
  * Called by:  pod.c and the kinds with pod templates.
+ * Thread:     any.
  */
 #pragma once
 

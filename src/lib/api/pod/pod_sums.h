@@ -4,6 +4,7 @@
  * Exact quantities, rounded by whoever looks, as upstream. Names are borrowed
  * from the pod.
  *
+ * Thread: any.
  * Source: k8s.io/component-helpers/resource (PodRequests, PodLimits).
  */
 #pragma once
@@ -25,7 +26,7 @@ struct pod_sums {
     uint32_t count, capacity;
 };
 
-/* What a container is taken to ask for that does not say; 0: nothing. */
+/* The request assumed for a container that names none; 0: nothing. */
 struct pod_sums_defaults {
     int64_t cpu_milli;
     int64_t memory_bytes;

@@ -415,8 +415,7 @@ pod_volumes_check(struct causes *c, const struct json *spec)
 
 /* --- what mounts them ----------------------------------------------------- */
 
-/* What a container's mounts and devices say, all of them; and the paths and
- * names that the walk came by.
+/* All mounts and devices of a container, with the paths and names seen so far.
  */
 struct mounts {
     const struct map *volumes;

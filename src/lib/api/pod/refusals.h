@@ -6,6 +6,7 @@
  * cpu, 3 node(s) were unschedulable. preemption: ...". People who look at a
  * queue want the one reason that matters.
  *
+ * Thread: any.
  * See: framework/diagnosis.h, which writes such messages.
  */
 #pragma once

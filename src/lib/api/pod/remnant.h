@@ -3,6 +3,8 @@
  * of Node.status.remnants
  *
  * Its process may run yet, though the API has forgotten the pod or given it up.
+ *
+ * Thread:  any.
  */
 #pragma once
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_disruption_budget.h - how many pods may be missing at once */
+/* pod_disruption_budget.h - how many pods may be missing at once
+ *
+ * Thread:  any; plain data.
+ */
 #pragma once
 
 #include "lib/api/object/meta.h"

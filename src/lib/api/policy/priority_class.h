@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* priority_class.h - a name for a priority */
+/* priority_class.h - a name for a priority
+ *
+ * Thread:  any; plain data.
+ */
 #pragma once
 
 #include "lib/api/object/meta.h"

@@ -123,9 +123,8 @@ raise_to(struct quota_amounts *amounts, const struct quota_amounts *least)
     }
 }
 
-/* What a pod asks for as a whole: its containers together with those that stay
- * beside them, or the largest step before, and its overhead. `list`:
- * "requests" or "limits".
+/* Sums what a pod asks for: its containers together with the sidecars, or the
+ * largest init step, and its overhead. `list`: "requests" or "limits".
  */
 static void
 add_asked(struct quota_amounts *amounts,

@@ -3,6 +3,7 @@
  *
  * On trees, normalized and defaulted. Pure.
  *
+ * Thread: any.
  * Source: k8s.io/kubernetes/pkg/quota/v1 and the ResourceQuota admission
  * plugin of 1.32.
  */

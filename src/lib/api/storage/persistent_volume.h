@@ -4,6 +4,8 @@
  *
  * One that an agent made is scratch of its node: its name is "pvc-" and the
  * uid of the claim it was made for, its label kiln.hpc/node says where.
+ *
+ * Thread:  any; plain data.
  */
 #pragma once
 

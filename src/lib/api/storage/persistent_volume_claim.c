@@ -229,8 +229,8 @@ check_size_change(struct causes *c,
     causes_leave(c, at);
 }
 
-/* What may change is made what it was: the volume and the class, once; of a
- * bound claim, the size.
+/* Sets the fields that may change to their old values: the volume and the
+ * class, once; of a bound claim, the size.
  */
 static void
 check_changes(struct causes *c,

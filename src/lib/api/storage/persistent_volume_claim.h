@@ -3,6 +3,8 @@
  *
  * kiln.hpc/uid and kiln.hpc/gid say whose the volume will be that is made for
  * it.
+ *
+ * Thread:  any; plain data.
  */
 #pragma once
 
@@ -54,8 +56,9 @@ persistent_volume_claim_node(const struct persistent_volume_claim *c);
 #define ANNOTATION_BIND_COMPLETED "pv.kubernetes.io/bind-completed"
 #define ANNOTATION_GID            "kiln.hpc/gid"
 
-/* What the scheduler and the loops say by annotations of a claim, and whom its
- * volume will belong to: no user's to write. NULL-terminated.
+/* Annotations of claims by which the scheduler and the control loops speak, and
+ * the one that names the volume's owner: users may not write them.
+ * NULL-terminated.
  */
 extern const char *const claim_system_annotations[];
 

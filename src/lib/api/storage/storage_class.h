@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* storage_class.h - a kind of storage: who makes its volumes, and when */
+/* storage_class.h - a kind of storage: who makes its volumes, and when
+ *
+ * Thread:  any; plain data.
+ */
 #pragma once
 
 #include "lib/api/object/meta.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* volume_match.h - which volume is for which claim
  *
+ * Thread: any.
  * Source: kube-scheduler 1.32, pkg/volume/util FindMatchingVolume and the
  * binder of its persistent volume controller.
  */

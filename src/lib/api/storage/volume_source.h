@@ -5,6 +5,8 @@
  * Each is stored and returned. What Kiln serves, claims and local volumes, has
  * its tables beside its kind (pod_volumes.c, persistent_volume.c), and so have
  * the sources that one of the two has alone.
+ *
+ * Thread:  any.
  */
 #pragma once
 

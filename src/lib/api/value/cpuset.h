@@ -4,6 +4,8 @@
  *
  * The kernel's list format (cpuset.cpus, Cpus_allowed_list). Numbers stay
  * below BITSET_BITS.
+ *
+ * Thread:  any.
  */
 #pragma once
 

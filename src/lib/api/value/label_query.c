@@ -177,8 +177,8 @@ add_value(struct scanner *s, struct values *v, const char *value)
     v->items[v->count++] = value;
 }
 
-/* What stands between parentheses; a comma without a name before or after it
- * is the empty value.
+/* Reads the values between parentheses; a comma without a name before or after
+ * it is the empty value.
  */
 static int
 parse_list(struct scanner *s, struct values *v)

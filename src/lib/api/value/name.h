@@ -3,6 +3,7 @@
  *
  * Each form comes with upstream's words for what is wrong with a name.
  *
+ * Thread: any.
  * Source: k8s.io/apimachinery/pkg/util/validation.
  */
 #pragma once

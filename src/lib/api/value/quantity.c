@@ -198,8 +198,8 @@ binary_nano(const struct parts *p, int exponent)
     return (__int128)(whole * unit * NANO + fraction);
 }
 
-/* What is mostly written: a whole number of few digits, with a suffix that
- * keeps it within 64 bits. False: it takes more care.
+/* Parses the usual form: a whole number of few digits, with a suffix that keeps
+ * it within 64 bits. False: it takes more care.
  */
 static bool
 easy_nano(const struct parts *p, const struct suffix *suffix, __int128 *ret)

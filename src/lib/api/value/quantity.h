@@ -4,6 +4,7 @@
  * Exact decimal arithmetic with upstream's canonical form, rounding (up, away
  * from zero) and suffixes. Plain data.
  *
+ * Thread: any.
  * Source: k8s.io/apimachinery/pkg/api/resource, Quantity.
  */
 #pragma once

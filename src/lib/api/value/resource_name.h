@@ -3,6 +3,7 @@
  *
  * "cpu" and "memory" are native, "example.com/gpu" is extended.
  *
+ * Thread: any.
  * Source: k8s.io/kubernetes/pkg/apis/core/helper.
  */
 #pragma once

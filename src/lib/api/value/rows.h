@@ -12,6 +12,8 @@
  *
  * OPAQUE rows are stored and returned, and no code looks at them. WITHIN rows
  * are objects whose members stand in the enclosing struct itself.
+ *
+ * Thread:  any; constants.
  */
 #pragma once
 
@@ -37,7 +39,7 @@ enum row_flag {
     }
 #define AT(s, m) offsetof(struct s, m)
 
-/* What a type demands beyond its form in JSON. */
+/* The checks of a type beyond its form in JSON. */
 #define CANONICAL_STRING        NULL
 #define CANONICAL_BOOL          NULL
 #define CANONICAL_INT           NULL
@@ -89,7 +91,7 @@ enum row_flag {
 #define ATOMIC_MAP(e, n, s, m, ...)  MAP_ROW(e, n, AT(s, m), __VA_ARGS__)
 #define OPAQUE_ATOMIC_MAP(e, n, ...) MAP_ROW(e, n, FIELD_UNBOUND, __VA_ARGS__)
 
-/* What every object begins with. */
+/* The rows that every object begins with. */
 #define TYPE_META                                           \
     ROW(STRING, "kind", FIELD_UNBOUND, 0, HELP(KIND_HELP)), \
         ROW(STRING, "apiVersion", FIELD_UNBOUND, 0, HELP(API_VERSION_HELP))
@@ -104,9 +106,9 @@ enum row_flag {
 #define BARE_METADATA \
     OBJECT_ROW("metadata", meta, 0, ALWAYS, HELP(METADATA_HELP))
 
-/* What else a row may say. OFTEN: values, or keys and values of a map, that
- * need no memory of their own. Lists are atomic unless they say how they
- * merge: when a client applies, and in a strategic merge patch.
+/* Further properties of a row. OFTEN: values, or keys and values of a map, that
+ * need no memory of their own. Lists are atomic unless they say how they merge:
+ * when a client applies, and in a strategic merge patch.
  */
 #define HELP(text) .help = (text)
 #define ONE_OF(...)                 \

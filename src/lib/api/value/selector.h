@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* selector.h - label and node selectors: parsed once, matched often
  *
+ * Thread: any.
  * Source: k8s.io/apimachinery/pkg/labels,
  * k8s.io/component-helpers/scheduling/corev1/nodeaffinity.
  */

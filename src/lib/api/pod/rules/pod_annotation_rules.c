@@ -214,7 +214,7 @@ pod_annotation_changes_check(struct causes *c,
 
 /* --- annotations and fields ------------------------------------------------ */
 
-/* What an annotation says, and what it is called. */
+/* The profile that an annotation names, and the annotation's key. */
 struct claim {
     const struct json *profile;
     const char *field; /* the name of its field */

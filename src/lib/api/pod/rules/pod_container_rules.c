@@ -89,7 +89,7 @@ check_host_ports(struct causes *c,
     }
 }
 
-/* What every container must be, init containers too. */
+/* Checks the rules for every container, init containers too. */
 static void
 check_container(struct causes *c,
                 const struct map *volumes,

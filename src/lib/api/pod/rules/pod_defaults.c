@@ -154,7 +154,7 @@ each_container(struct arena *arena,
 
 /* --- volumes -------------------------------------------------------------- */
 
-/* What a kind of volume means where it says nothing. */
+/* Defaults of the sources of volumes. */
 static const struct {
     const char *source;
     const char *name;
@@ -265,7 +265,7 @@ pod_spec_set_defaults(struct arena *arena, struct json *spec)
     resource_list_set_defaults(arena, spec, "overhead");
 }
 
-/* What is limited is requested too. */
+/* A resource with a limit and no request gets the limit as its request. */
 static void
 set_requests(struct arena *arena, struct json *container)
 {

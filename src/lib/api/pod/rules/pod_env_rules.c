@@ -37,7 +37,7 @@ split_subscript(struct arena *arena,
     return true;
 }
 
-/* What the downward API can show at all; the last by its name of old. */
+/* The fields that the downward API can show; the last one by its old name. */
 static const char *const known_fields[] = {
     "metadata.annotations",
     "metadata.labels",

@@ -5,6 +5,7 @@
  * and adds what is wrong. Defaults have been filled in before.
  *
  * Called by:  the rules of the kinds that hold pods, and each other.
+ * Thread:     any.
  * Source:     k8s.io/kubernetes/pkg/apis/core/validation of 1.32.
  */
 #pragma once
@@ -19,8 +20,8 @@ struct map;
 
 /* A whole spec; `hostNetwork` and the like stand in it. */
 void pod_spec_check(struct causes *c, const struct json *spec);
-/* What more is asked of the spec of a pod than of that of a template: ports of
- * the host's network have a number, tokens an account.
+/* Checks the rules that hold for pods and not for templates: ports of the
+ * host's network have a number, tokens an account.
  */
 void pod_only_check(struct causes *c, const struct json *spec);
 
@@ -29,7 +30,7 @@ void pod_template_check(struct causes *c,
                         const struct json *owner,
                         const char *name);
 
-/* What a new spec may say where an old one stands. */
+/* Checks the changes from an old spec to a new one. */
 void pod_changes_check(struct causes *c,
                        const struct json *spec,
                        const struct json *old);
@@ -92,8 +93,8 @@ void topology_spread_check(struct causes *c,
                            const char *name);
 void pod_kiln_check(struct causes *c, const struct json *spec);
 
-/* What is accepted and hardly meant; the walk stands at what has a metadata and
- * a spec.
+/* Warns of what is accepted and hardly meant; the walk stands at the object
+ * that has metadata and a spec.
  */
 void pod_warn(struct causes *c, const struct json *pod);
 

@@ -197,7 +197,7 @@ is_of_family(const char *name, const char *family)
     return true;
 }
 
-/* What the pod shares with the host is not the pod's to set. */
+/* A pod may not set sysctls of a namespace that it shares with the host. */
 static void
 check_host_sysctl(struct causes *c,
                   const struct json *spec,
