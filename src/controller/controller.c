@@ -11,12 +11,12 @@
 #include "controller/apiserver/indexes.h"
 #include "controller/apiserver/policy.h"
 #include "controller/apiserver/user_counts.h"
-#include "controller/crew.h"
-#include "controller/crews.h"
-#include "controller/entrance.h"
+#include "controller/component_thread.h"
+#include "controller/component_threads.h"
 #include "controller/munge_check.h"
 #include "controller/reload.h"
 #include "controller/scheduler/config/kube_configuration.h"
+#include "controller/serving_keys.h"
 #include "controller/settings.h"
 #include "controller/site_policy.h"
 #include "controller/store/initialize.h"
@@ -51,7 +51,7 @@ struct controller {
     struct policy policy;
     struct workers *workers;
     struct credential_backend *credential_backend;
-    struct entrance *entrance; /* or NULL: no TLS */
+    struct serving_keys *serving_keys; /* or NULL: no TLS */
     struct auth_server *auth;
     struct munge_check *munge_check; /* or NULL: no other machine is served */
     atomic_bool is_munge_dead;
@@ -59,8 +59,8 @@ struct controller {
     struct store *store;
     struct audit_log *audit; /* or NULL */
     struct apiserver *api;
-    struct crew *scheduler;
-    struct crew *lifecycle;
+    struct component_thread *scheduler;
+    struct component_thread *lifecycle;
     struct timer *flush;
     struct strbuf configz;
     atomic_bool is_failing[2]; /* scheduler and lifecycle: to renew */
@@ -69,30 +69,30 @@ struct controller {
     struct error failure; /* of the store */
 };
 
-typedef int room_start_fn(struct controller *c, struct error *err);
-typedef void room_stop_fn(struct controller *c);
+typedef int component_start_fn(struct controller *c, struct error *err);
+typedef void component_stop_fn(struct controller *c);
 
-static room_start_fn start_loop, start_policy, check_state, start_workers,
-    start_entrance, start_auth, start_store, start_audit, start_api,
+static component_start_fn start_loop, start_policy, check_state, start_workers,
+    start_serving_keys, start_auth, start_store, start_audit, start_api,
     start_scheduler, start_lifecycle, start_listeners;
-static room_stop_fn stop_munge_check, free_munge_check, stop_workers,
+static component_stop_fn stop_munge_check, free_munge_check, stop_workers,
     stop_store, stop_api, stop_scheduler, stop_lifecycle, free_audit, free_loop,
-    free_policy, free_reload, free_entrance, free_auth, free_api;
+    free_policy, free_reload, free_serving_keys, free_auth, free_api;
 
 /* Everything there is, from the bottom up. All are stopped, top first, before
  * any is freed: what waits for another's last word gets it.
  */
-static const struct room {
+static const struct component {
     const char *name;
-    room_start_fn *start;
-    room_stop_fn *stop;
-    room_stop_fn *free;
-} rooms[] = {
+    component_start_fn *start;
+    component_stop_fn *stop;
+    component_stop_fn *free;
+} components[] = {
     {"loop and signals", start_loop, NULL, free_loop},
     {"policy", start_policy, NULL, free_policy},
     {"state directory", check_state, NULL, NULL},
     {"workers", start_workers, stop_workers, free_reload},
-    {"TLS", start_entrance, NULL, free_entrance},
+    {"TLS", start_serving_keys, NULL, free_serving_keys},
     {"identity", start_auth, NULL, free_auth},
     {"store", start_store, stop_store, NULL},
     {"audit log", start_audit, NULL, free_audit},
@@ -143,7 +143,7 @@ asked_to_debug(UNUSED int signal_number, void *arg)
 {
     struct controller *c = arg;
 
-    crews_debug_scheduler(c->scheduler);
+    component_threads_debug_scheduler(c->scheduler);
 }
 
 /* While it starts there is nothing to change yet. */
@@ -243,15 +243,15 @@ find_verifier(const char *node_name, struct digest *ret_verifier, void *arg)
 }
 
 static int
-start_entrance(struct controller *c, struct error *err)
+start_serving_keys(struct controller *c, struct error *err)
 {
-    return entrance_open(c->settings, &c->entrance, err);
+    return serving_keys_open(c->settings, &c->serving_keys, err);
 }
 
 static void
-free_entrance(struct controller *c)
+free_serving_keys(struct controller *c)
 {
-    entrance_free(c->entrance);
+    serving_keys_free(c->serving_keys);
 }
 
 static int
@@ -262,7 +262,7 @@ start_auth(struct controller *c, struct error *err)
     (void)err;
     c->credential_backend =
         credential_backend_new_munge(c->settings->munge_socket);
-    entrance_access(c->entrance, c->credential_backend, &access);
+    serving_keys_access(c->serving_keys, c->credential_backend, &access);
     c->auth = auth_server_new(&(struct auth_server_settings){
         .loop = c->loop,
         .workers = c->workers,
@@ -399,7 +399,7 @@ start_api(struct controller *c, struct error *err)
 
     (void)err;
     write_configz(c);
-    entrance_access(c->entrance, c->credential_backend, &access);
+    serving_keys_access(c->serving_keys, c->credential_backend, &access);
     c->api = apiserver_new(&(struct apiserver_settings){
         .loop = c->loop,
         .clock = &clock_system,
@@ -438,17 +438,17 @@ start_scheduler(struct controller *c, struct error *err)
 {
     (void)err;
     if (!c->settings->is_conformance)
-        c->scheduler = crews_start_scheduler(c->api,
-                                             c->settings,
-                                             c->metrics,
-                                             &c->is_failing[0]);
+        c->scheduler = component_threads_start_scheduler(c->api,
+                                                         c->settings,
+                                                         c->metrics,
+                                                         &c->is_failing[0]);
     return 0;
 }
 
 static void
 stop_scheduler(struct controller *c)
 {
-    crew_free(c->scheduler);
+    component_thread_free(c->scheduler);
     c->scheduler = NULL;
     loop_drain(c->loop); /* its last words to the API */
 }
@@ -458,18 +458,18 @@ start_lifecycle(struct controller *c, struct error *err)
 {
     (void)err;
     if (!c->settings->is_conformance)
-        c->lifecycle = crews_start_lifecycle(c->api,
-                                             c->store,
-                                             c->settings,
-                                             c->metrics,
-                                             &c->is_failing[1]);
+        c->lifecycle = component_threads_start_lifecycle(c->api,
+                                                         c->store,
+                                                         c->settings,
+                                                         c->metrics,
+                                                         &c->is_failing[1]);
     return 0;
 }
 
 static void
 stop_lifecycle(struct controller *c)
 {
-    crew_free(c->lifecycle);
+    component_thread_free(c->lifecycle);
     loop_drain(c->loop);
 }
 
@@ -479,7 +479,7 @@ listen_tls(struct controller *c, struct error *err)
     const struct controller_settings *s = c->settings;
     struct http_layer layer;
 
-    entrance_layer(c->entrance, &layer);
+    serving_keys_layer(c->serving_keys, &layer);
     for (size_t i = 0; i < s->tls_listen.count; i++) {
         const char *address = s->tls_listen.items[i];
         int r = apiserver_listen_tls(c->api, address, &layer, err);
@@ -508,7 +508,7 @@ start_listeners(struct controller *c, struct error *err)
                                          c->workers,
                                          c->credential_backend,
                                          &c->is_munge_dead);
-    return c->entrance != NULL ? listen_tls(c, err) : 0;
+    return c->serving_keys != NULL ? listen_tls(c, err) : 0;
 }
 
 static void
@@ -531,14 +531,14 @@ controller_new(const struct controller_settings *settings,
     struct controller *c = xnew(struct controller);
 
     c->settings = settings;
-    for (unsigned i = 0; i < ARRAY_SIZE(rooms); i++) {
-        int r = rooms[i].start(c, err);
+    for (unsigned i = 0; i < ARRAY_SIZE(components); i++) {
+        int r = components[i].start(c, err);
 
         if (r < 0) {
             controller_free(c);
             return r;
         }
-        log_debug("started: %s", rooms[i].name);
+        log_debug("started: %s", components[i].name);
         c->n_started = i + 1;
     }
     *ret_controller = c;
@@ -551,11 +551,11 @@ controller_free(struct controller *c)
     if (c == NULL)
         return;
     for (unsigned i = c->n_started; i-- > 0;)
-        if (rooms[i].stop != NULL)
-            rooms[i].stop(c);
+        if (components[i].stop != NULL)
+            components[i].stop(c);
     for (unsigned i = c->n_started; i-- > 0;)
-        if (rooms[i].free != NULL)
-            rooms[i].free(c);
+        if (components[i].free != NULL)
+            components[i].free(c);
     free(c);
 }
 

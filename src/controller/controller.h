@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* controller.h - the daemon: its rooms, started and stopped in one order
+/* controller.h - the daemon: its components, started and stopped in one order
  *
- * Owns:    every room; the loop of the main thread.
+ * Owns:    every component; the loop of the main thread.
  * Thread:  the main one. Scheduler and lifecycle have their own.
  * See:     the table at the top of controller.c.
  */
@@ -13,7 +13,7 @@ struct controller;
 struct controller_settings;
 struct error;
 
-/* Life. New starts the rooms, in their order: 0, or a negative errno after
+/* Life. New starts the components, in their order: 0, or a negative errno after
  * undoing what had been started. Free stops them in the opposite order.
  */
 void controller_free(struct controller *controller);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* election.h - a crew works while this controller holds its Lease
+/* election.h - a component works while this controller holds its Lease
  *
  * Where no leader is elected, it works from the beginning.
  *
  * Owns:    the leadership and its timer.
- * Thread:  the crew's.
+ * Thread:  the component's.
  * See:     lib/client/leader_election.h.
  */
 #pragma once

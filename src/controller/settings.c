@@ -9,8 +9,8 @@
 
 #include "controller/apiserver/apiserver.h"
 #include "controller/apiserver/policy.h"
-#include "controller/entrance.h"
 #include "controller/scheduler/config/kube_configuration.h"
+#include "controller/serving_keys.h"
 #include "controller/store/backup.h"
 #include "controller/store/initialize.h"
 #include "controller/store/inspection.h"
@@ -574,7 +574,7 @@ static void NORETURN
 rotate_tokens(const struct controller_settings *s)
 {
     struct error err = {0};
-    int r = entrance_rotate_tokens(s, &err);
+    int r = serving_keys_rotate_tokens(s, &err);
 
     exit((int)program_end(options.name, r, &err));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/entrance.h"
+#include "controller/serving_keys.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 #define CERTIFICATE_MOST (1u << 20)
 #define NAMES_MOST       64
 
-struct entrance {
+struct serving_keys {
     const struct controller_settings *settings;
     char *certificate;
     char *key;
@@ -71,7 +71,7 @@ add_name(const char *names[NAMES_MOST], size_t *n_names, const char *name)
 }
 
 static int
-make_certificate(const struct entrance *e, struct error *err)
+make_certificate(const struct serving_keys *e, struct error *err)
 {
     const struct controller_settings *s = e->settings;
     char *hosts[NAMES_MOST] = {0};
@@ -103,7 +103,7 @@ make_certificate(const struct entrance *e, struct error *err)
 }
 
 static int
-find_certificate(struct entrance *e, struct error *err)
+find_certificate(struct serving_keys *e, struct error *err)
 {
     const struct controller_settings *s = e->settings;
 
@@ -118,18 +118,18 @@ find_certificate(struct entrance *e, struct error *err)
 }
 
 int
-entrance_open(const struct controller_settings *settings,
-              struct entrance **ret_entrance,
-              struct error *err)
+serving_keys_open(const struct controller_settings *settings,
+                  struct serving_keys **ret_keys,
+                  struct error *err)
 {
     CLEANUP_FREE char *key = token_key(settings);
-    struct entrance *e;
+    struct serving_keys *e;
     int r;
 
-    *ret_entrance = NULL;
+    *ret_keys = NULL;
     if (settings->tls_listen.count == 0)
         return 0;
-    e = xnew(struct entrance);
+    e = xnew(struct serving_keys);
     e->settings = settings;
     strbuf_init(&e->pem);
     r = dir_make(settings->state_dir, 0700, err);
@@ -146,15 +146,15 @@ entrance_open(const struct controller_settings *settings,
                                &e->bearer,
                                err);
     if (r < 0) {
-        entrance_free(e);
+        serving_keys_free(e);
         return r;
     }
-    *ret_entrance = e;
+    *ret_keys = e;
     return 0;
 }
 
 void
-entrance_free(struct entrance *e)
+serving_keys_free(struct serving_keys *e)
 {
     if (e == NULL)
         return;
@@ -167,8 +167,8 @@ entrance_free(struct entrance *e)
 }
 
 int
-entrance_rotate_tokens(const struct controller_settings *settings,
-                       struct error *err)
+serving_keys_rotate_tokens(const struct controller_settings *settings,
+                           struct error *err)
 {
     CLEANUP_FREE char *key = token_key(settings);
 
@@ -176,9 +176,9 @@ entrance_rotate_tokens(const struct controller_settings *settings,
 }
 
 void
-entrance_access(const struct entrance *e,
-                struct credential_backend *credential_backend,
-                struct access *ret_access)
+serving_keys_access(const struct serving_keys *e,
+                    struct credential_backend *credential_backend,
+                    struct access *ret_access)
 {
     memset(ret_access, 0, sizeof(*ret_access));
     if (e == NULL)
@@ -193,7 +193,7 @@ entrance_access(const struct entrance *e,
 }
 
 void
-entrance_layer(const struct entrance *e, struct http_layer *ret_layer)
+serving_keys_layer(const struct serving_keys *e, struct http_layer *ret_layer)
 {
     *ret_layer =
         (struct http_layer){.make = tls_make_connection, .arg = e->tls};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/crews.h"
+#include "controller/component_threads.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/crew.h"
+#include "controller/component_thread.h"
 #include "controller/election.h"
 #include "controller/lifecycle/lifecycle.h"
 #include "controller/scheduler/config/kube_configuration.h"
@@ -24,7 +24,7 @@
 #define SECOND_US 1000000
 
 /* The scheduler, what tells it of the cluster, and what keeps it going. */
-struct scheduling {
+struct scheduler_component {
     const struct controller_settings *settings;
     struct metric_registry *metrics;
     atomic_bool *is_failing;
@@ -40,7 +40,7 @@ struct scheduling {
 };
 
 static void
-start_if_ready(struct scheduling *s)
+start_if_ready(struct scheduler_component *s)
 {
     if (s->leads && informers_has_synced(s->informers))
         scheduler_loop_start(s->scheduler_loop, s->scheduler);
@@ -50,7 +50,7 @@ start_if_ready(struct scheduling *s)
 static void on_synced(void *context);
 
 static void
-open_scheduler(struct scheduling *s)
+open_scheduler(struct scheduler_component *s)
 {
     const struct kube_configuration *c = s->settings->scheduling;
     struct kube_numbers numbers = kube_configuration_numbers(c);
@@ -79,7 +79,7 @@ open_scheduler(struct scheduling *s)
 }
 
 static void
-close_scheduler(struct scheduling *s)
+close_scheduler(struct scheduler_component *s)
 {
     scheduler_loop_stop(s->scheduler_loop);
     informers_free(s->informers);
@@ -89,7 +89,7 @@ close_scheduler(struct scheduling *s)
 static void
 start_scheduling(void *context)
 {
-    struct scheduling *s = context;
+    struct scheduler_component *s = context;
 
     s->leads = true;
     start_if_ready(s);
@@ -101,7 +101,7 @@ start_scheduling(void *context)
 static void
 stop_scheduling(void *context)
 {
-    struct scheduling *s = context;
+    struct scheduler_component *s = context;
 
     s->leads = false;
     close_scheduler(s);
@@ -111,7 +111,7 @@ stop_scheduling(void *context)
 static void
 on_synced(void *context)
 {
-    struct scheduling *s = context;
+    struct scheduler_component *s = context;
 
     if (s->election != NULL) {
         start_if_ready(s);
@@ -143,7 +143,7 @@ tell_warnings(const struct kube_configuration *c)
 static void *
 begin_scheduling(struct loop *loop, struct client *client, void *context)
 {
-    struct scheduling *s = context;
+    struct scheduler_component *s = context;
     const struct kube_configuration *c = s->settings->scheduling;
     const struct extenders *extenders = kube_configuration_extenders(c);
 
@@ -158,9 +158,9 @@ begin_scheduling(struct loop *loop, struct client *client, void *context)
 }
 
 static void
-end_scheduling(void *room)
+end_scheduling(void *component)
 {
-    struct scheduling *s = room;
+    struct scheduler_component *s = component;
 
     election_free(s->election);
     close_scheduler(s);
@@ -169,18 +169,18 @@ end_scheduling(void *room)
     free(s);
 }
 
-struct crew *
-crews_start_scheduler(struct apiserver *api,
-                      const struct controller_settings *settings,
-                      struct metric_registry *metrics,
-                      atomic_bool *is_failing)
+struct component_thread *
+component_threads_start_scheduler(struct apiserver *api,
+                                  const struct controller_settings *settings,
+                                  struct metric_registry *metrics,
+                                  atomic_bool *is_failing)
 {
-    struct scheduling *s = xnew(struct scheduling);
+    struct scheduler_component *s = xnew(struct scheduler_component);
 
     s->settings = settings;
     s->metrics = metrics;
     s->is_failing = is_failing;
-    return crew_new(&(struct crew_settings){
+    return component_thread_new(&(struct component_thread_settings){
         .name = "scheduler",
         .api = api,
         .room = APISERVER_SCHEDULER,
@@ -191,22 +191,22 @@ crews_start_scheduler(struct apiserver *api,
 }
 
 static void
-debug_scheduling(void *room)
+debug_scheduling(void *component)
 {
-    const struct scheduling *s = room;
+    const struct scheduler_component *s = component;
 
     scheduler_debug(s->scheduler);
 }
 
 void
-crews_debug_scheduler(struct crew *scheduler)
+component_threads_debug_scheduler(struct component_thread *scheduler)
 {
     if (scheduler != NULL)
-        crew_tell(scheduler, debug_scheduling);
+        component_thread_call(scheduler, debug_scheduling);
 }
 
 /* The lifecycle loops, while this controller leads. */
-struct caring {
+struct lifecycle_component {
     const struct controller_settings *settings;
     struct metric_registry *metrics;
     atomic_bool *is_failing;
@@ -224,7 +224,7 @@ is_damaged(const struct kind *kind,
            const char *uid,
            void *context)
 {
-    const struct caring *c = context;
+    const struct lifecycle_component *c = context;
 
     return store_names_damaged(c->store, uid)
            || (kind != NULL
@@ -232,9 +232,9 @@ is_damaged(const struct kind *kind,
 }
 
 static void
-start_caring(void *context)
+start_loops(void *context)
 {
-    struct caring *c = context;
+    struct lifecycle_component *c = context;
     const struct controller_settings *s = c->settings;
 
     c->lifecycle = lifecycle_new(&(struct lifecycle_settings){
@@ -251,9 +251,9 @@ start_caring(void *context)
 }
 
 static void
-stop_caring(void *context)
+stop_loops(void *context)
 {
-    struct caring *c = context;
+    struct lifecycle_component *c = context;
 
     lifecycle_free(c->lifecycle);
     c->lifecycle = NULL;
@@ -262,7 +262,7 @@ stop_caring(void *context)
 static void *
 begin_lifecycle(struct loop *loop, struct client *client, void *context)
 {
-    struct caring *c = context;
+    struct lifecycle_component *c = context;
 
     c->loop = loop;
     c->client = client;
@@ -273,37 +273,37 @@ begin_lifecycle(struct loop *loop, struct client *client, void *context)
         .metrics = c->metrics,
         .lease_name = "kube-controller-manager",
         .is_failing = c->is_failing,
-        .gained = start_caring,
-        .lost = stop_caring,
+        .gained = start_loops,
+        .lost = stop_loops,
         .context = c,
     });
     return c;
 }
 
 static void
-end_lifecycle(void *room)
+end_lifecycle(void *component)
 {
-    struct caring *c = room;
+    struct lifecycle_component *c = component;
 
     election_free(c->election);
     lifecycle_free(c->lifecycle);
     free(c);
 }
 
-struct crew *
-crews_start_lifecycle(struct apiserver *api,
-                      const struct store *store,
-                      const struct controller_settings *settings,
-                      struct metric_registry *metrics,
-                      atomic_bool *is_failing)
+struct component_thread *
+component_threads_start_lifecycle(struct apiserver *api,
+                                  const struct store *store,
+                                  const struct controller_settings *settings,
+                                  struct metric_registry *metrics,
+                                  atomic_bool *is_failing)
 {
-    struct caring *c = xnew(struct caring);
+    struct lifecycle_component *c = xnew(struct lifecycle_component);
 
     c->settings = settings;
     c->store = store;
     c->metrics = metrics;
     c->is_failing = is_failing;
-    return crew_new(&(struct crew_settings){
+    return component_thread_new(&(struct component_thread_settings){
         .name = "lifecycle",
         .api = api,
         .room = APISERVER_LIFECYCLE,

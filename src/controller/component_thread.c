@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/crew.h"
+#include "controller/component_thread.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -11,29 +11,29 @@
 #include "lib/client/client.h"
 #include "lib/loop/loop.h"
 
-/* Niceness of a crew's thread beyond the controller's own. Who reads and
+/* Niceness of a component's thread beyond the controller's own. Who reads and
  * writes the API waits for the loop alone, so the loop goes first where there
  * are fewer CPUs than threads with work.
  */
 #define NICE_MORE 5
 
-struct crew {
-    struct crew_settings s;
+struct component_thread {
+    struct component_thread_settings s;
     struct loop *loop;
     pthread_t thread;
-    void *room; /* the crew's thread alone looks at it */
+    void *component; /* only the component's thread reads it */
 };
 
 struct message {
-    const struct crew *crew;
-    void (*tell)(void *room);
+    const struct component_thread *thread;
+    void (*call)(void *component);
 };
 
 /* Linux counts niceness by thread, and not where there is a real-time
  * priority.
  */
 static void
-stand_back(void)
+lower_priority(void)
 {
     id_t self = (id_t)gettid();
     struct sched_param order;
@@ -52,23 +52,23 @@ stand_back(void)
 static void *
 work(void *arg)
 {
-    struct crew *c = arg;
+    struct component_thread *c = arg;
     struct client *client = apiserver_client_new(c->s.api, c->loop, c->s.room);
 
-    stand_back();
-    c->room = c->s.begin(c->loop, client, c->s.context);
+    lower_priority();
+    c->component = c->s.begin(c->loop, client, c->s.context);
     loop_run(c->loop);
-    c->s.end(c->room);
-    c->room = NULL;
+    c->s.end(c->component);
+    c->component = NULL;
     client_free(client);
     loop_drain(c->loop);
     return NULL;
 }
 
-struct crew *
-crew_new(const struct crew_settings *settings)
+struct component_thread *
+component_thread_new(const struct component_thread_settings *settings)
 {
-    struct crew *c = xnew(struct crew);
+    struct component_thread *c = xnew(struct component_thread);
 
     c->s = *settings;
     c->loop = loop_new();
@@ -83,23 +83,23 @@ deliver(void *arg)
 {
     struct message *e = arg;
 
-    if (e->crew->room != NULL)
-        e->tell(e->crew->room);
+    if (e->thread->component != NULL)
+        e->call(e->thread->component);
     free(e);
 }
 
 void
-crew_tell(struct crew *c, void (*tell)(void *room))
+component_thread_call(struct component_thread *c, void (*call)(void *component))
 {
     struct message *e = xnew(struct message);
 
-    e->crew = c;
-    e->tell = tell;
+    e->thread = c;
+    e->call = call;
     loop_post(c->loop, deliver, e);
 }
 
 void
-crew_free(struct crew *c)
+component_thread_free(struct component_thread *c)
 {
     if (c == NULL)
         return;

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* component_threads.h - the components of the controller that have a thread of their own: the
+ * scheduler and the lifecycle loops
+ *
+ * Each works while it holds its lease; `is_failing` tells of one that it holds
+ * and cannot renew, and outlives the thread.
+ *
+ * Thread:  new and free on the main one.
+ * See:     component_thread.h, election.h.
+ */
+#pragma once
+
+#include <stdatomic.h>
+
+struct apiserver;
+struct controller_settings;
+struct component_thread;
+struct metric_registry;
+struct store;
+
+struct component_thread *
+component_threads_start_scheduler(struct apiserver *api,
+                                  const struct controller_settings *settings,
+                                  struct metric_registry *metrics,
+                                  atomic_bool *is_failing);
+
+/* What the scheduler has in hand, and how that differs from the API, to the
+ * log. NULL: there is none.
+ */
+void component_threads_debug_scheduler(struct component_thread *scheduler);
+struct component_thread *
+component_threads_start_lifecycle(struct apiserver *api,
+                                  const struct store *store,
+                                  const struct controller_settings *settings,
+                                  struct metric_registry *metrics,
+                                  atomic_bool *is_failing);
