@@ -19,7 +19,7 @@
 #include "controller/serving_keys.h"
 #include "controller/settings.h"
 #include "controller/site_policy.h"
-#include "controller/store/initialize.h"
+#include "controller/store/directory/initialize.h"
 #include "controller/store/store.h"
 #include "lib/auth/auth_server.h"
 #include "lib/auth/credential_backend.h"

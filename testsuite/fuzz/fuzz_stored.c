@@ -8,8 +8,8 @@
 #include "controller/lifecycle/lifecycle.h"
 #include "controller/scheduler/informers.h"
 #include "controller/scheduler/scheduler.h"
-#include "controller/store/engine.h"
-#include "controller/store/restore.h"
+#include "controller/store/engine/engine.h"
+#include "controller/store/row_decoder.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -31,7 +31,7 @@ struct setting {
     struct scheduler *scheduler;
     struct informers *informers;
     struct lifecycle *lifecycle;
-    struct restorer *restorer;
+    struct row_decoder *decoder;
     const struct object *objects[MAX_ROWS];
     unsigned n_objects;
 };
@@ -46,7 +46,7 @@ setting_init(struct setting *s)
     s->time = clock;
     s->api = fake_client_new();
     s->loop = loop_new();
-    s->restorer = restorer_new(NULL);
+    s->decoder = row_decoder_new(NULL);
     client = fake_client_client(s->api);
     if (scheduler_new(&(struct scheduler_settings){.client = client,
                                                    .clock = &s->time.clock,
@@ -71,7 +71,7 @@ setting_fini(struct setting *s)
     lifecycle_free(s->lifecycle);
     informers_free(s->informers);
     scheduler_free(s->scheduler);
-    restorer_free(s->restorer);
+    row_decoder_free(s->decoder);
     loop_free(s->loop);
     fake_client_free(s->api);
 }
@@ -108,11 +108,7 @@ restore(struct setting *s, const char *text, size_t length)
         kind_name != NULL ? kind_find_any_name(kind_name) : NULL;
 
     if (kind != NULL && s->n_objects < MAX_ROWS
-        && restore_object(s->restorer,
-                          kind,
-                          &row,
-                          &s->objects[s->n_objects],
-                          NULL)
+        && row_decode(s->decoder, kind, &row, &s->objects[s->n_objects], NULL)
                == 0)
         s->n_objects++;
 }

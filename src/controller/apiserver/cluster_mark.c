@@ -19,7 +19,7 @@
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/verbs.h"
 #include "controller/apiserver/write.h"
-#include "controller/store/backup.h"
+#include "controller/store/directory/backup.h"
 #include "controller/store/store.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"

@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "controller/store/blob_counts.h"
-#include "controller/store/core.h"
-#include "controller/store/lane.h"
+#include "controller/store/memory/blob_counts.h"
+#include "controller/store/store_state.h"
+#include "controller/store/write/serial_worker.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
@@ -12,7 +12,7 @@
 
 /* A blob on its way from the disk. */
 struct blob_read {
-    struct lane_task task;
+    struct serial_worker_task task;
     struct store *store;
     int64_t row;
     struct strbuf content;
@@ -23,7 +23,7 @@ struct blob_read {
 };
 
 static void
-read_blob_work(struct lane_task *task)
+read_blob_work(struct serial_worker_task *task)
 {
     struct blob_read *read = container_of(task, struct blob_read, task);
     struct engine *engine = read->store->engine;
@@ -33,7 +33,7 @@ read_blob_work(struct lane_task *task)
 }
 
 static void
-read_blob_done(struct lane_task *task)
+read_blob_done(struct serial_worker_task *task)
 {
     struct blob_read *read = container_of(task, struct blob_read, task);
     bool is_there = read->result == 0;
@@ -53,7 +53,7 @@ submit_read(int outcome, void *context)
     struct blob_read *read = context;
 
     (void)outcome; /* one that was refused is not there */
-    lane_submit(read->store->reader, &read->task);
+    serial_worker_submit(read->store->reader, &read->task);
 }
 
 /* One that is not there goes the same way, so that the answer never comes

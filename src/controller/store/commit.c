@@ -5,15 +5,15 @@
  */
 #include <errno.h>
 
-#include "controller/store/batch.h"
-#include "controller/store/core.h"
+#include "controller/store/disk_full.h"
 #include "controller/store/expiry.h"
-#include "controller/store/full.h"
-#include "controller/store/history.h"
-#include "controller/store/meter.h"
-#include "controller/store/shelf.h"
-#include "controller/store/watchers.h"
-#include "controller/store/writer.h"
+#include "controller/store/memory/change_log.h"
+#include "controller/store/memory/object_index.h"
+#include "controller/store/memory/watchers.h"
+#include "controller/store/store_metrics.h"
+#include "controller/store/store_state.h"
+#include "controller/store/write/batch.h"
+#include "controller/store/write/writer.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/base/clock.h"
@@ -26,7 +26,7 @@
 static void
 publish_head(struct store *s, const struct change *c)
 {
-    const struct kind *kind = shelf_kind(c->shelf);
+    const struct kind *kind = object_index_kind(c->objects);
     const struct object *now = c->is_removal ? NULL : c->new_object;
     struct section *section = store_section(s, kind);
 
@@ -51,9 +51,9 @@ store_trim(void *store)
     struct store *s = store;
     int64_t now = clock_monotonic_us(s->settings.clock);
 
-    history_trim(s->history,
-                 s->settings.log_bytes,
-                 now - s->settings.log_age_s * 1000000);
+    change_log_trim(s->change_log,
+                    s->settings.log_bytes,
+                    now - s->settings.log_age_s * 1000000);
 }
 
 static void
@@ -77,7 +77,7 @@ gather_events(struct store *s, struct batch *batch)
         batch_free(batch);
         return;
     }
-    batch_pour(s->gathering_events, batch);
+    batch_append(s->gathering_events, batch);
 }
 
 static void
@@ -97,12 +97,12 @@ hand_over_events(struct store *s)
 static void
 publish(struct store *s, struct batch *batch, uint64_t end)
 {
-    uint64_t first = history_published(s->history);
+    uint64_t first = change_log_published(s->change_log);
 
-    while (history_published(s->history) < end)
-        publish_head(s, history_publish(s->history));
+    while (change_log_published(s->change_log) < end)
+        publish_head(s, change_log_publish(s->change_log));
     for (uint64_t n = first; n < end; n++)
-        watchers_tell(s->watchers, history_get(s->history, n));
+        watchers_notify(s->watchers, change_log_get(s->change_log, n));
     gather_events(s, batch_take_events(batch));
     batch_run_waiters(batch, 0);
     batch_free(batch);
@@ -157,12 +157,12 @@ take_gathered(struct store *s)
 }
 
 void
-store_hand_over(void *store)
+store_submit_batch(void *store)
 {
     struct store *s = store;
 
     s->is_flushing = false;
-    store_tell_refused(s);
+    store_notify_refused(s);
     if (s->has_failed || writer_is_busy(s->writer)
         || batch_is_empty(s->gathering))
         return;
@@ -186,7 +186,7 @@ static void
 fail(struct store *s, const struct error *err)
 {
     s->has_failed = true;
-    if (s->is_winding_down) /* everything acknowledged is there */
+    if (s->is_draining) /* everything acknowledged is there */
         log_warning("Stopping leaves a gap in the revisions: %s", err->text);
     else
         s->settings.failed(err, s->settings.context);
@@ -205,7 +205,7 @@ store_on_committed(struct batch *batch,
     uint64_t end = s->under_way_end;
 
     s->under_way = NULL;
-    if (outcome == ENGINE_REFUSED && !s->is_winding_down) {
+    if (outcome == ENGINE_REFUSED && !s->is_draining) {
         store_refuse(s, batch, err);
         return;
     }
@@ -214,9 +214,10 @@ store_on_committed(struct batch *batch,
         fail(s, err);
         return;
     }
-    meter_commit(s->meter,
-                 end - history_published(s->history),
-                 clock_monotonic_us(s->settings.clock) - s->under_way_since_us);
+    store_metrics_commit(s->metrics,
+                         end - change_log_published(s->change_log),
+                         clock_monotonic_us(s->settings.clock)
+                             - s->under_way_since_us);
     if (needs_disk(s) && !batch_is_empty(s->gathering))
         submit(s, take_gathered(s));
     publish(s, batch, end);
@@ -251,7 +252,8 @@ store_on_events_committed(struct batch *batch,
 void
 store_when_durable(struct store *s, store_done_fn *done, void *context)
 {
-    bool all_is_published = s->committed_end == history_published(s->history);
+    bool all_is_published =
+        s->committed_end == change_log_published(s->change_log);
 
     if (!batch_is_empty(s->gathering))
         batch_wait(s->gathering, done, context);
@@ -268,7 +270,7 @@ settle(struct store *s)
 {
     while (!s->has_failed
            && (writer_is_busy(s->writer) || !batch_is_empty(s->gathering))) {
-        store_hand_over(s);
+        store_submit_batch(s);
         writer_drain(s->writer);
     }
     while (writer_is_busy(s->events) || !batch_is_empty(s->gathering_events)) {
@@ -281,7 +283,8 @@ settle(struct store *s)
 static void
 add_volatile(struct batch *batch, const struct section *section)
 {
-    for (struct entry *e = shelf_first(section->shelf); e; e = e->next[0]) {
+    for (struct entry *e = object_index_first(section->objects); e;
+         e = e->next[0]) {
         const struct object *object = e->heads[STORE_PUBLISHED];
 
         if (object != NULL)
@@ -310,7 +313,7 @@ write_last(struct store *s)
         if (store_kind_is(kinds[i], KIND_VOLATILE))
             add_volatile(batch, &s->sections[i]);
     after.reserved = after.revision;
-    s->is_winding_down = true;
+    s->is_draining = true;
     submit_as(s, batch, &after);
     writer_drain(s->writer);
 }
@@ -326,7 +329,7 @@ give_up_waiters(struct store *s)
 }
 
 void
-store_wind_down(struct store *s)
+store_drain(struct store *s)
 {
     settle(s);
     if (!s->has_failed)

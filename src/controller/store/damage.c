@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/store/core.h"
+#include "controller/store/directory/statedir.h"
+#include "controller/store/engine/schema.h"
+#include "controller/store/engine/sql.h"
 #include "controller/store/quarantine.h"
-#include "controller/store/schema.h"
 #include "controller/store/scrub.h"
-#include "controller/store/sql.h"
-#include "controller/store/statedir.h"
+#include "controller/store/store_state.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"

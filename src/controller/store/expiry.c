@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "controller/store/core.h"
-#include "controller/store/shelf.h"
+#include "controller/store/memory/object_index.h"
+#include "controller/store/store_state.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
@@ -81,7 +81,7 @@ take_out(struct expiry *x, struct aging *a)
 }
 
 void
-expiry_look(struct expiry *x)
+expiry_remove_expired(struct expiry *x)
 {
     unsigned n = 0;
 
@@ -105,7 +105,7 @@ expiry_look(struct expiry *x)
 static void
 on_time(void *arg)
 {
-    expiry_look(arg);
+    expiry_remove_expired(arg);
 }
 
 struct expiry *

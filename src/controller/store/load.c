@@ -11,13 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "controller/store/blob_counts.h"
-#include "controller/store/checksum.h"
-#include "controller/store/core.h"
+#include "controller/store/engine/checksum.h"
 #include "controller/store/expiry.h"
+#include "controller/store/memory/blob_counts.h"
+#include "controller/store/memory/object_index.h"
 #include "controller/store/quarantine.h"
-#include "controller/store/restore.h"
-#include "controller/store/shelf.h"
+#include "controller/store/row_decoder.h"
+#include "controller/store/store_state.h"
 #include "lib/api/object/dictionary_objects.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -210,7 +210,7 @@ set_aside(struct loader *l,
           const struct loaded *made,
           const char *why)
 {
-    const struct kind *kind = shelf_kind(made->section->shelf);
+    const struct kind *kind = object_index_kind(made->section->objects);
 
     pthread_mutex_lock(&l->lock);
     if (is_renewed(kind, row))
@@ -223,18 +223,18 @@ set_aside(struct loader *l,
 static void
 make(struct loader *l,
      const struct engine_row *row,
-     struct restorer *restorer,
+     struct row_decoder *decoder,
      struct loaded *made)
 {
     struct error why = {0};
     int r = checksum_verify(row, &why);
 
     if (r == 0)
-        r = restore_object(restorer,
-                           shelf_kind(made->section->shelf),
-                           row,
-                           &made->object,
-                           &why);
+        r = row_decode(decoder,
+                       object_index_kind(made->section->objects),
+                       row,
+                       &made->object,
+                       &why);
     if (r < 0) {
         set_aside(l, row, made, why.text);
         return;
@@ -272,10 +272,10 @@ place(struct loader *l, struct loaded *loaded)
 {
     struct store *s = l->store;
     const struct object *object = loaded->object;
-    const struct kind *kind = shelf_kind(loaded->section->shelf);
-    struct entry *entry = shelf_add(loaded->section->shelf,
-                                    object->meta->namespace,
-                                    object->meta->name);
+    const struct kind *kind = object_index_kind(loaded->section->objects);
+    struct entry *entry = object_index_add(loaded->section->objects,
+                                           object->meta->namespace,
+                                           object->meta->name);
 
     if (entry->row != 0) {
         set_twin_aside(l, loaded);
@@ -344,17 +344,17 @@ loader_main(void *arg)
     struct loader *l = arg;
     struct portion *p = xnew(struct portion);
     struct dictionary_objects *dictionaries = borrow_dictionaries(l);
-    struct restorer *restorer = restorer_new(dictionaries);
+    struct row_decoder *decoder = row_decoder_new(dictionaries);
 
     strbuf_init(&p->text);
     while (take_portion(l, p)) {
         for (size_t i = 0; i < p->n; i++)
-            make(l, &p->rows[i], restorer, &p->made[i]);
+            make(l, &p->rows[i], decoder, &p->made[i]);
         hand_in(l, p);
         if (pthread_equal(pthread_self(), l->opener))
             place_all(l);
     }
-    restorer_free(restorer);
+    row_decoder_free(decoder);
     if (dictionaries != l->store->dictionaries)
         dictionary_objects_free(dictionaries);
     strbuf_fini(&p->text);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/store/engine.h"
+#include "controller/store/engine/engine.h"
 #include "lib/base/alloc.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"

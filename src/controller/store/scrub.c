@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-#include "controller/store/batch.h"
-#include "controller/store/core.h"
-#include "controller/store/lane.h"
-#include "controller/store/writer.h"
+#include "controller/store/store_state.h"
+#include "controller/store/write/batch.h"
+#include "controller/store/write/serial_worker.h"
+#include "controller/store/write/writer.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
@@ -20,7 +20,7 @@
 struct scrub {
     struct store *store;
     struct timer *timer;
-    struct lane_task task;
+    struct serial_worker_task task;
     struct engine_slice slice;
     bool is_under_way;
     int result;
@@ -60,7 +60,7 @@ keep_wrong(const struct engine_row *row, void *context)
 }
 
 static void
-scrub_work(struct lane_task *task)
+scrub_work(struct serial_worker_task *task)
 {
     struct scrub *scrub = container_of(task, struct scrub, task);
     struct engine *engine = scrub->store->engine;
@@ -100,7 +100,7 @@ tell(struct scrub *scrub)
 
 /* Where it cannot be read a pass would not get further. */
 static void
-scrub_done(struct lane_task *task)
+scrub_done(struct serial_worker_task *task)
 {
     struct scrub *scrub = container_of(task, struct scrub, task);
 
@@ -119,9 +119,9 @@ scrub_done(struct lane_task *task)
 static bool
 is_idle(const struct store *s)
 {
-    return !s->is_read_only && !s->has_failed && !s->is_winding_down
+    return !s->is_read_only && !s->has_failed && !s->is_draining
            && !writer_is_busy(s->writer) && batch_is_empty(s->gathering)
-           && lane_length(s->reader) == 0;
+           && serial_worker_length(s->reader) == 0;
 }
 
 void
@@ -136,7 +136,7 @@ scrub_tick(void *context)
     if (scrub->is_under_way || !is_idle(scrub->store))
         return;
     scrub->is_under_way = true;
-    lane_submit(scrub->store->reader, &scrub->task);
+    serial_worker_submit(scrub->store->reader, &scrub->task);
 }
 
 size_t

@@ -2,7 +2,7 @@
 /* scrub.h - reads the rows again while the store is open, and tells of those
  * that no longer agree with their checksum
  *
- * A slice at a time on the reader's lane, nothing while a batch waits or the
+ * A slice at a time on the reader's worker, nothing while a batch waits or the
  * disk is full. Rows that were found when the store was opened are not told of
  * again. It changes nothing.
  *
@@ -18,7 +18,7 @@
 struct scrub;
 struct store;
 
-/* Life. Free: when the reader's lane has ended. */
+/* Life. Free: when the reader's worker has ended. */
 void scrub_free(struct scrub *scrub);
 struct scrub *scrub_new(struct store *store) OWNED_BY(scrub_free);
 

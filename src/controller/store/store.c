@@ -6,23 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/store/batch.h"
-#include "controller/store/blob_counts.h"
-#include "controller/store/core.h"
+#include "controller/store/directory/disk_reserve.h"
+#include "controller/store/directory/initialize.h"
+#include "controller/store/directory/statedir.h"
+#include "controller/store/disk_full.h"
 #include "controller/store/expiry.h"
-#include "controller/store/full.h"
-#include "controller/store/history.h"
-#include "controller/store/initialize.h"
-#include "controller/store/lane.h"
-#include "controller/store/lookup.h"
-#include "controller/store/meter.h"
+#include "controller/store/memory/blob_counts.h"
+#include "controller/store/memory/change_log.h"
+#include "controller/store/memory/object_index.h"
+#include "controller/store/memory/secondary_index.h"
+#include "controller/store/memory/watchers.h"
 #include "controller/store/quarantine.h"
 #include "controller/store/scrub.h"
-#include "controller/store/shelf.h"
-#include "controller/store/space.h"
-#include "controller/store/statedir.h"
-#include "controller/store/watchers.h"
-#include "controller/store/writer.h"
+#include "controller/store/store_metrics.h"
+#include "controller/store/store_state.h"
+#include "controller/store/write/batch.h"
+#include "controller/store/write/serial_worker.h"
+#include "controller/store/write/writer.h"
 #include "lib/api/job/job.h"
 #include "lib/api/object/dictionary_objects.h"
 #include "lib/api/object/kind.h"
@@ -55,29 +55,30 @@ job_id_value(const struct object *object, char buffer[64])
 
 static const struct store_index job_id_index = {&job_kind, job_id_value};
 
-/* How many of the first lookups are of that kind. */
+/* How many of the first indexes are of that kind. */
 static unsigned
-count_lookups(const struct store *s, unsigned first, const struct kind *kind)
+count_indexes(const struct store *s, unsigned first, const struct kind *kind)
 {
     unsigned n = 0;
 
     for (unsigned i = 0; i < first; i++)
-        n += lookup_is_of(s->lookups[i], kind);
+        n += secondary_index_is_of(s->indexes[i], kind);
     return n;
 }
 
 static void
-make_lookups(struct store *s)
+make_indexes(struct store *s)
 {
     unsigned n = s->settings.n_indexes;
 
-    s->n_lookups = n + 1;
-    s->lookups = xnew_array(struct lookup *, s->n_lookups);
+    s->n_indexes = n + 1;
+    s->indexes = xnew_array(struct secondary_index *, s->n_indexes);
     for (unsigned i = 0; i <= n; i++) {
         const struct store_index *index =
             i < n ? &s->settings.indexes[i] : &job_id_index;
 
-        s->lookups[i] = lookup_new(index, count_lookups(s, i, index->kind));
+        s->indexes[i] =
+            secondary_index_new(index, count_indexes(s, i, index->kind));
     }
 }
 
@@ -88,8 +89,8 @@ make_sections(struct store *s)
     for (unsigned i = 0; i < n_kinds; i++) {
         const struct kind *kind = kinds[i];
 
-        s->sections[i].shelf =
-            shelf_new(kind, count_lookups(s, s->n_lookups, kind));
+        s->sections[i].objects =
+            object_index_new(kind, count_indexes(s, s->n_indexes, kind));
         s->sections[i].name =
             kind->group[0] != '\0'
                 ? xasprintf("%s.%s", kind->plural, kind->group)
@@ -113,9 +114,9 @@ make_empty(const struct store_settings *settings)
         s->settings.event_age_s = EVENT_AGE_S;
     if (s->settings.event_limit == 0)
         s->settings.event_limit = EVENT_LIMIT;
-    make_lookups(s);
+    make_indexes(s);
     make_sections(s);
-    s->watchers = watchers_new(s->lookups, settings->n_indexes);
+    s->watchers = watchers_new(s->indexes, settings->n_indexes);
     s->blobs = blob_counts_new();
     s->secrets = map_new();
     s->quarantine = quarantine_new();
@@ -170,7 +171,7 @@ reserve_revisions(struct store *s,
 static size_t
 backlog(const struct store *s)
 {
-    size_t reserve = (size_t)space_reserve(s->space);
+    size_t reserve = (size_t)disk_reserve_bytes(s->reserve);
 
     if (reserve == 0 || reserve / 2 > BACKLOG_MOST)
         return BACKLOG_MOST;
@@ -197,13 +198,13 @@ open_main(struct store *s, struct error *err)
                           s->settings.directory);
     }
     s->pending = s->committed = counters;
-    s->keeper = lane_new(s->settings.loop, "kiln-keeper");
+    s->checkpointer = serial_worker_new(s->settings.loop, "kiln-checkpoint");
     s->writer = writer_new(&(struct writer_settings){
         .loop = s->settings.loop,
         .engine = s->engine,
         .counters = counters,
         .thread_name = "kiln-writer",
-        .keeper = s->keeper,
+        .checkpointer = s->checkpointer,
         .backlog = backlog(s),
         .done = store_on_committed,
         .context = s,
@@ -240,30 +241,31 @@ open_events(struct store *s, struct error *err)
 static void
 start(struct store *s)
 {
-    s->history = history_new(s->committed.revision);
-    s->committed_end = history_end(s->history);
-    s->meter = meter_new(s);
-    s->reader = lane_new(s->settings.loop, "kiln-reader");
-    s->flush = timer_new(s->settings.loop, store_hand_over, s);
+    s->change_log = change_log_new(s->committed.revision);
+    s->committed_end = change_log_end(s->change_log);
+    s->metrics = store_metrics_new(s);
+    s->reader = serial_worker_new(s->settings.loop, "kiln-reader");
+    s->flush = timer_new(s->settings.loop, store_submit_batch, s);
     s->trim = timer_new(s->settings.loop, store_trim, s);
     timer_repeat(s->trim, s->settings.log_age_s * 1000 / 10 + 1);
     s->scrub = scrub_new(s);
-    if (!space_hold(s->space))
-        store_read_only(s, "too little is left to keep a reserve");
+    if (!disk_reserve_hold(s->reserve))
+        store_become_read_only(s, "too little is left to keep a reserve");
 }
 
 static void
 free_sections(struct store *s)
 {
     for (unsigned i = 0; i < n_kinds; i++) {
-        struct shelf *shelf = s->sections[i].shelf;
+        struct object_index *objects = s->sections[i].objects;
 
         expiry_free(s->sections[i].expiry);
-        for (struct entry *e = shelf_first(shelf); e != NULL; e = e->next[0]) {
+        for (struct entry *e = object_index_first(objects); e != NULL;
+             e = e->next[0]) {
             object_unref(e->heads[STORE_PUBLISHED]);
             object_unref(e->heads[STORE_PENDING]);
         }
-        shelf_free(shelf);
+        object_index_free(objects);
         free(s->sections[i].name);
     }
     free(s->sections);
@@ -284,31 +286,31 @@ free_secrets(struct map *secrets)
 static void
 free_all(struct store *s)
 {
-    meter_free(s->meter);
+    store_metrics_free(s->metrics);
     timer_free(s->flush);
     timer_free(s->trim);
-    timer_free(s->look_for_space);
+    timer_free(s->try_reserve);
     scrub_stop(s->scrub);
-    lane_free(s->reader);
+    serial_worker_free(s->reader);
     scrub_free(s->scrub);
     writer_free(s->writer);
-    lane_free(s->keeper);
+    serial_worker_free(s->checkpointer);
     writer_free(s->events);
     batch_free(s->gathering);
     batch_free(s->gathering_events);
     batch_free(s->refused);
     batch_free(s->lost);
     watchers_free(s->watchers);
-    history_free(s->history);
+    change_log_free(s->change_log);
     free_sections(s);
-    for (unsigned i = 0; i < s->n_lookups; i++)
-        lookup_free(s->lookups[i]);
-    free(s->lookups);
+    for (unsigned i = 0; i < s->n_indexes; i++)
+        secondary_index_free(s->indexes[i]);
+    free(s->indexes);
     blob_counts_free(s->blobs);
     free_secrets(s->secrets);
     quarantine_free(s->quarantine);
     dictionary_objects_free(s->dictionaries);
-    space_close(s->space);
+    disk_reserve_close(s->reserve);
     statedir_close(s->directory);
     free(s);
 }
@@ -348,12 +350,13 @@ try_open(const struct store_settings *settings,
         r = store_check_present(settings->directory, &why);
     if (r == 0)
         r = statedir_open(settings->directory, &s->directory, &why);
-    s->space = space_open(settings->directory, settings->reserve_bytes);
+    s->reserve =
+        disk_reserve_open(settings->directory, settings->reserve_bytes);
     if (r == 0)
         r = open_main(s, &why);
     if (r == 0)
         r = open_events(s, &why);
-    if (r == -ENOSPC && space_release(s->space))
+    if (r == -ENOSPC && disk_reserve_release(s->reserve))
         r = -EAGAIN;
     if (r < 0) {
         free_all(s);
@@ -388,7 +391,7 @@ store_close(struct store *s)
 {
     if (s == NULL)
         return;
-    store_wind_down(s);
+    store_drain(s);
     free_all(s);
 }
 
@@ -414,9 +417,9 @@ store_set_head(struct store *s,
                enum store_head head,
                const struct object *object)
 {
-    for (unsigned i = 0; i < s->n_lookups; i++)
-        if (lookup_is_of(s->lookups[i], kind))
-            lookup_set(s->lookups[i], entry, head, object);
+    for (unsigned i = 0; i < s->n_indexes; i++)
+        if (secondary_index_is_of(s->indexes[i], kind))
+            secondary_index_set(s->indexes[i], entry, head, object);
     if (head == STORE_PENDING && s->settings.moved != NULL)
         s->settings.moved(entry->heads[head], object, s->settings.context);
     object_unref(entry->heads[head]);

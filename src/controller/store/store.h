@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "controller/store/memory/store_types.h"
 #include "lib/base/macro.h"
 
 struct arena;
@@ -36,12 +37,6 @@ struct store;
 struct store_txn;
 struct store_watch;
 struct strbuf;
-
-/* An index over objects of a kind: the value it has, or NULL for none. */
-struct store_index {
-    const struct kind *kind;
-    const char *(*value)(const struct object *object, char buffer[64]);
-};
 
 struct store_settings {
     struct loop *loop;
@@ -81,10 +76,6 @@ int store_open(const struct store_settings *settings,
 void store_close(struct store *store);
 
 /* Look. Borrowed until the loop's next turn; take a reference to keep it. */
-enum store_head {
-    STORE_PUBLISHED,
-    STORE_PENDING,
-};
 const struct object *store_find(const struct store *store,
                                 enum store_head head,
                                 const struct kind *kind,
@@ -112,7 +103,6 @@ size_t store_count(const struct store *store, const struct kind *kind);
  * no longer reaches back that far. With an index, visits those of that value
  * in no order, at the present revision.
  */
-typedef bool store_visit_fn(const struct object *object, void *context);
 int store_list(struct store *store,
                const struct kind *kind,
                const char *namespace,
@@ -227,12 +217,6 @@ const char *store_find_secret(const struct store *store, const char *name);
  * so that the callback may end the watch. -ESTALE: the log does not reach back
  * that far. A removal's old object is the last state it was removed with.
  */
-struct store_change {
-    const struct object *old_object;
-    const struct object *new_object;
-    int64_t revision;
-};
-typedef void store_change_fn(const struct store_change *change, void *context);
 int store_watch(struct store *store,
                 const struct kind *kind,
                 int64_t revision,

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/store/batch.h"
-#include "controller/store/blob_counts.h"
-#include "controller/store/core.h"
-#include "controller/store/full.h"
-#include "controller/store/history.h"
-#include "controller/store/shelf.h"
-#include "controller/store/undo.h"
+#include "controller/store/disk_full.h"
+#include "controller/store/memory/blob_counts.h"
+#include "controller/store/memory/change_log.h"
+#include "controller/store/memory/object_index.h"
+#include "controller/store/store_state.h"
+#include "controller/store/write/batch.h"
+#include "controller/store/write/undo_log.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -94,12 +94,14 @@ add_undo(struct store_txn *txn)
 }
 
 static void
-remember_entry(struct store_txn *txn, struct shelf *shelf, struct entry *entry)
+remember_entry(struct store_txn *txn,
+               struct object_index *objects,
+               struct entry *entry)
 {
     struct undo *undo = add_undo(txn);
 
     undo->what = UNDO_OBJECT;
-    undo->shelf = shelf;
+    undo->objects = objects;
     undo->entry = entry;
     undo->row = entry->row;
     undo->n_deltas = entry->n_deltas;
@@ -254,16 +256,16 @@ move(struct store_txn *txn,
 {
     struct store *s = txn->store;
 
-    history_add(s->history,
-                (struct change){
-                    .revision = object->revision,
-                    .at_us = clock_monotonic_us(s->settings.clock),
-                    .shelf = section->shelf,
-                    .entry = entry,
-                    .old_object = entry->heads[STORE_PENDING],
-                    .new_object = object,
-                    .is_removal = is_removal,
-                });
+    change_log_add(s->change_log,
+                   (struct change){
+                       .revision = object->revision,
+                       .at_us = clock_monotonic_us(s->settings.clock),
+                       .objects = section->objects,
+                       .entry = entry,
+                       .old_object = entry->heads[STORE_PENDING],
+                       .new_object = object,
+                       .is_removal = is_removal,
+                   });
     store_set_head(s,
                    entry,
                    object->kind,
@@ -277,11 +279,12 @@ store_txn_put(struct store_txn *txn,
               const char *delta)
 {
     struct section *section = store_section(txn->store, object->kind);
-    struct entry *entry =
-        shelf_add(section->shelf, object->meta->namespace, object->meta->name);
+    struct entry *entry = object_index_add(section->objects,
+                                           object->meta->namespace,
+                                           object->meta->name);
 
     take_revision(txn, object);
-    remember_entry(txn, section->shelf, entry);
+    remember_entry(txn, section->objects, entry);
     write_put(txn, section, entry, object, delta);
     move(txn, section, entry, object, false);
     object_unref(object);
@@ -291,15 +294,15 @@ void
 store_txn_remove(struct store_txn *txn, const struct object *last_state)
 {
     struct section *section = store_section(txn->store, last_state->kind);
-    struct entry *entry = shelf_find(section->shelf,
-                                     last_state->meta->namespace,
-                                     last_state->meta->name);
+    struct entry *entry = object_index_find(section->objects,
+                                            last_state->meta->namespace,
+                                            last_state->meta->name);
 
     if (entry == NULL || entry->heads[STORE_PENDING] == NULL)
         bug("an object is removed that is not there");
     take_revision(txn, last_state);
     txn->removes = true;
-    remember_entry(txn, section->shelf, entry);
+    remember_entry(txn, section->objects, entry);
     write_removal(txn, entry, last_state);
     move(txn, section, entry, last_state, true);
     object_unref(last_state);
@@ -426,7 +429,7 @@ store_rollback(struct store_txn *txn)
 {
     struct store *s = txn->store;
 
-    undo_log_take_back(batch_undo(txn->batch), s);
+    store_undo(s, batch_undo(txn->batch));
     s->pending = txn->counters;
     txn_free(txn);
 }
@@ -442,11 +445,11 @@ store_commit(struct store_txn *txn, store_done_fn *done, void *context)
         return;
     }
     batch_keep_events(txn->batch, txn->events);
-    batch_pour(s->gathering, txn->batch);
+    batch_append(s->gathering, txn->batch);
     txn->batch = txn->events = NULL;
     batch_wait(s->gathering, done, context);
     s->committed = s->pending;
-    s->committed_end = history_end(s->history);
+    s->committed_end = change_log_end(s->change_log);
     txn_free(txn);
     store_flush_soon(s);
 }

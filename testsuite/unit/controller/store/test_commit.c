@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "controller/store/sql.h"
+#include "controller/store/engine/sql.h"
 #include "controller/store/store.h"
 #include "lib/base/fd.h"
 #include "testsuite/lib/suite.h"

@@ -3,7 +3,7 @@
 
 #include <check.h>
 
-#include "controller/store/core.h"
+#include "controller/store/store_state.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/store/place.h"
 
@@ -56,12 +56,12 @@ START_TEST(an_event_that_nobody_repeats_goes_and_watches_hear_of_it)
                 &watch);
     p.now_us += 59 * 1000000;
     put_event(&p, "again");
-    expiry_look(store_section(p.store, &event_kind)->expiry);
+    expiry_remove_expired(store_section(p.store, &event_kind)->expiry);
     place_settle(&p);
     ck_assert_uint_eq(store_count(p.store, &event_kind), 2);
 
     p.now_us += 2 * 1000000;
-    expiry_look(store_section(p.store, &event_kind)->expiry);
+    expiry_remove_expired(store_section(p.store, &event_kind)->expiry);
     place_settle(&p);
 
     ck_assert_uint_eq(store_count(p.store, &event_kind), 1);
@@ -81,7 +81,7 @@ START_TEST(of_too_many_events_the_oldest_go_and_stay_gone)
     put_event(&p, "e3");
     put_event(&p, "e4");
     put_event(&p, "e1");
-    expiry_look(store_section(p.store, &event_kind)->expiry);
+    expiry_remove_expired(store_section(p.store, &event_kind)->expiry);
     place_settle(&p);
     place_reopen(&p);
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "controller/store/sql.h"
+#include "controller/store/engine/sql.h"
 #include "controller/store/store.h"
 #include "lib/base/strbuf.h"
 #include "testsuite/lib/suite.h"

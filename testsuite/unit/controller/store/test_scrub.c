@@ -4,9 +4,9 @@
 #include <check.h>
 #include <string.h>
 
-#include "controller/store/core.h"
-#include "controller/store/lane.h"
-#include "controller/store/sql.h"
+#include "controller/store/engine/sql.h"
+#include "controller/store/store_state.h"
+#include "controller/store/write/serial_worker.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/store/place.h"
 
@@ -30,7 +30,7 @@ tick(struct place *p, unsigned times)
 {
     for (unsigned i = 0; i < times; i++) {
         scrub_tick(p->store->scrub);
-        lane_drain(p->store->reader);
+        serial_worker_drain(p->store->reader);
     }
 }
 

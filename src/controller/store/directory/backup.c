@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/store/directory/backup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "controller/store/directory/statedir.h"
+#include "controller/store/engine/schema.h"
+#include "controller/store/engine/sql.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+
+/* Before agents have said how far ids had come. */
+#define MORE_IDS       "1000"
+#define MORE_REVISIONS "1000000"
+
+/* What the copy does not have is lost whether or not an agent says so before
+ * the controller is started once more.
+ */
+static const char rise[] =
+    "BEGIN IMMEDIATE;"
+    "INSERT INTO secrets"
+    " SELECT '" STORE_LOST_REVISIONS "', revision || ' ' ||"
+    " (max(revision, reserved) + " MORE_REVISIONS " + 1) || ';'"
+    " FROM counters WHERE true"
+    " ON CONFLICT (name) DO UPDATE SET value = value || excluded.value;"
+    "UPDATE counters SET"
+    " revision = max(revision, reserved) + " MORE_REVISIONS ","
+    " reserved = max(revision, reserved) + " MORE_REVISIONS ","
+    " job_id = job_id + " MORE_IDS ";"
+    "COMMIT;";
+
+static int
+make_empty_file(const char *path, struct error *err)
+{
+    CLEANUP_FD int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    return fd < 0 ? error_set(err,
+                              -errno,
+                              "cannot make '%s': %s",
+                              path,
+                              strerror(errno))
+                  : 0;
+}
+
+static int
+sync_path(const char *path, struct error *err)
+{
+    CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0 || fsync(fd) < 0)
+        return error_set(err,
+                         -errno,
+                         "cannot sync '%s': %s",
+                         path,
+                         strerror(errno));
+    return 0;
+}
+
+/* SQLite's own copy: of one moment, whoever writes meanwhile. */
+static int
+copy(sqlite3 *db, const char *to, struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    int r = make_empty_file(to, err);
+
+    if (r < 0)
+        return r;
+    r = sql_prepare(db, "VACUUM INTO ?1", &s, err);
+    if (r == 0) {
+        (void)sqlite3_bind_text(s, 1, to, -1, SQLITE_STATIC);
+        r = sql_run(s, err);
+    }
+    (void)sqlite3_finalize(s);
+    if (r == 0)
+        r = sync_path(to, err);
+    if (r < 0)
+        (void)unlink(to);
+    return r;
+}
+
+static int
+open_there(const char *path, sqlite3 **ret_db, struct error *err)
+{
+    if (access(path, R_OK) < 0)
+        return error_set(err,
+                         -errno,
+                         "cannot read '%s': %s",
+                         path,
+                         strerror(errno));
+    return sql_open(path, ret_db, err);
+}
+
+int
+store_backup(const char *directory, const char *file, struct error *err)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/kiln.db", directory);
+    sqlite3 *db = NULL;
+    int r = open_there(path, &db, err);
+
+    if (r == 0)
+        r = schema_check(db, err);
+    if (r == 0)
+        r = copy(db, file, err);
+    sql_close(db);
+    return r;
+}
+
+static int
+go_beyond(const char *path, struct error *err)
+{
+    sqlite3 *db = NULL;
+    int r = sql_open(path, &db, err);
+
+    if (r == 0)
+        r = schema_migrate(db, err);
+    if (r == 0)
+        r = sql_exec(db, rise, err);
+    sql_close(db);
+    return r == 0 ? sync_path(path, err) : r;
+}
+
+/* Root restores for the controller's user. */
+static int
+give_away(const char *directory, const char *path, struct error *err)
+{
+    struct stat st;
+
+    if (geteuid() != 0)
+        return 0;
+    if (stat(directory, &st) < 0 || chown(path, st.st_uid, st.st_gid) < 0)
+        return error_set(err,
+                         -errno,
+                         "cannot give '%s' to the owner of its directory: %s",
+                         path,
+                         strerror(errno));
+    return 0;
+}
+
+/* What an earlier one put aside is kept, too: that may have been the mistake. */
+static char *
+name_aside(const char *directory)
+{
+    for (unsigned i = 0;; i++) {
+        CLEANUP_FREE char *suffix = i == 0 ? xstrdup("before-restore")
+                                           : xasprintf("before-restore.%u", i);
+        CLEANUP_FREE char *path = xasprintf("%s/kiln.db.%s", directory, suffix);
+
+        if (access(path, F_OK) < 0)
+            return xstrdup(suffix);
+    }
+}
+
+/* The store itself last, so that one that was cut short is gone on with. */
+static int
+put_aside(const char *directory, struct error *err)
+{
+    static const char *const files[] = {
+        "events.db",
+        "events.db-shm",
+        "events.db-wal",
+        "kiln.db-shm",
+        "kiln.db-wal",
+        "kiln.db",
+    };
+    CLEANUP_FREE char *suffix = name_aside(directory);
+
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+        CLEANUP_FREE char *from = xasprintf("%s/%s", directory, files[i]);
+        CLEANUP_FREE char *to = xasprintf("%s.%s", from, suffix);
+
+        if (rename(from, to) < 0 && errno != ENOENT)
+            return error_set(err,
+                             -errno,
+                             "cannot put '%s' aside: %s",
+                             from,
+                             strerror(errno));
+    }
+    return 0;
+}
+
+static int
+take_place(const char *directory, const char *from, struct error *err)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/kiln.db", directory);
+    int r = put_aside(directory, err);
+
+    if (r == 0 && rename(from, path) < 0)
+        r = error_set(err,
+                      -errno,
+                      "cannot make '%s' of '%s': %s",
+                      path,
+                      from,
+                      strerror(errno));
+    return r == 0 ? sync_path(directory, err) : r;
+}
+
+/* Everything that can fail comes before anything is moved. */
+int
+store_restore(const char *directory, const char *file, struct error *err)
+{
+    CLEANUP_FREE char *fresh = xasprintf("%s/kiln.db.restoring", directory);
+    struct statedir *lock = NULL;
+    sqlite3 *db = NULL;
+    int r = open_there(file, &db, err);
+
+    if (r == 0)
+        r = schema_check(db, err);
+    if (r == 0)
+        r = statedir_open(directory, &lock, err);
+    if (r == 0) {
+        (void)unlink(fresh);
+        r = copy(db, fresh, err);
+    }
+    sql_close(db);
+    if (r == 0)
+        r = go_beyond(fresh, err);
+    if (r == 0)
+        r = give_away(directory, fresh, err);
+    if (r == 0)
+        r = take_place(directory, fresh, err);
+    statedir_close(lock);
+    return r;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/store/directory/initialize.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "controller/store/directory/statedir.h"
+#include "controller/store/engine/engine.h"
+#include "controller/store/engine/sql.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+
+/* Whether the file is there and holds something. */
+static int
+find_file(const char *directory,
+          const char *name,
+          bool *ret_found,
+          struct error *err)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/%s", directory, name);
+    struct stat st;
+
+    if (stat(path, &st) == 0) {
+        *ret_found = st.st_size > 0;
+        return 0;
+    }
+    if (errno != ENOENT)
+        return error_set(err,
+                         -errno,
+                         "cannot look at '%s': %s",
+                         path,
+                         strerror(errno));
+    *ret_found = false;
+    return 0;
+}
+
+int
+store_check_present(const char *directory, struct error *err)
+{
+    bool found;
+    int r = find_file(directory, "kiln.db", &found, err);
+
+    if (r < 0 || found)
+        return r;
+    return error_set(err,
+                     -ENOENT,
+                     "the state directory '%s' holds no cluster: if this is a "
+                     "new cluster, call kiln-controller --init once; if it "
+                     "should hold one, is its disk mounted? A backup is put "
+                     "there by --restore FILE",
+                     directory);
+}
+
+/* What it makes is not root's alone when root calls it for the service user.
+ * Nothing else runs in this process.
+ */
+static int
+become_owner(const char *directory, struct error *err)
+{
+    struct stat st;
+
+    if (geteuid() != 0 || stat(directory, &st) < 0 || st.st_uid == 0)
+        return 0;
+    if (setegid(st.st_gid) < 0 || seteuid(st.st_uid) < 0)
+        return error_set(err,
+                         -errno,
+                         "cannot act as the owner of '%s': %s",
+                         directory,
+                         strerror(errno));
+    return 0;
+}
+
+/* The rest of a cluster whose store was lost is no place for a new one. */
+static int
+refuse_remains(const char *directory, struct error *err)
+{
+    static const char *const names[] = {
+        "kiln.db-wal",
+        "kiln.db.before-restore",
+        "events.db",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        bool found;
+        int r = find_file(directory, names[i], &found, err);
+
+        if (r < 0)
+            return r;
+        if (found)
+            return error_set(err,
+                             -EEXIST,
+                             "the state directory '%s' has lost its store "
+                             "(kiln.db), but holds '%s' of a cluster: restore "
+                             "a backup by --restore FILE, or move what is "
+                             "there away to begin a new cluster",
+                             directory,
+                             names[i]);
+    }
+    return 0;
+}
+
+/* An initialization that was cut short has a file without tables. */
+static int
+has_schema(const char *path, bool *ret_has, struct error *err)
+{
+    sqlite3 *db = NULL;
+    int64_t version = 0;
+    int r = sql_open(path, &db, err);
+
+    if (r == 0)
+        r = sql_number(db, "PRAGMA user_version", &version, err);
+    sql_close(db);
+    if (r == 0)
+        *ret_has = version != 0;
+    return r;
+}
+
+static int
+make_store(const char *directory, const char *path, struct error *err)
+{
+    const struct engine_sqlite_settings settings = {.path = path};
+    struct statedir *lock = NULL;
+    struct engine *engine = NULL;
+    struct engine_counters counters;
+    int r = statedir_open(directory, &lock, err);
+
+    if (r == 0)
+        r = engine_sqlite_open(&settings, &engine, &counters, err);
+    if (r == 0)
+        engine->ops->close(engine);
+    statedir_close(lock);
+    return r;
+}
+
+int
+store_initialize(const char *directory, bool *ret_was_there, struct error *err)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/kiln.db", directory);
+    bool was_there = false;
+    int r = become_owner(directory, err);
+
+    if (r == 0)
+        r = find_file(directory, "kiln.db", &was_there, err);
+    if (r == 0)
+        r = was_there ? has_schema(path, &was_there, err)
+                      : refuse_remains(directory, err);
+    if (r == 0 && !was_there)
+        r = make_store(directory, path, err);
+    if (r == 0)
+        *ret_was_there = was_there;
+    return r;
+}

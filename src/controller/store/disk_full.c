@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/store/disk_full.h"
+
+#include <errno.h>
+
+#include "controller/store/directory/disk_reserve.h"
+#include "controller/store/memory/change_log.h"
+#include "controller/store/store_state.h"
+#include "controller/store/write/batch.h"
+#include "controller/store/write/undo_log.h"
+#include "controller/store/write/writer.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/loop/timer.h"
+
+#define LOOK_MS 2000
+
+static void
+try_reserve(void *store)
+{
+    struct store *s = store;
+
+    if (!disk_reserve_hold(s->reserve))
+        return;
+    timer_stop(s->try_reserve);
+    s->is_read_only = false;
+    writer_spare(s->writer, false);
+    log_info("There is space in '%s' again: everything is accepted as before",
+             s->settings.directory);
+}
+
+void
+store_become_read_only(struct store *s, const char *why)
+{
+    bool released = disk_reserve_release(s->reserve);
+
+    s->is_read_only = true;
+    writer_spare(s->writer, true);
+    log_error("Nothing but reads and deletes is accepted until there is space "
+              "in '%s' (%lld KiB free%s): %s",
+              s->settings.directory,
+              (long long)disk_reserve_available(s->reserve) / 1024,
+              released ? ", the reserve now" : "",
+              why);
+    if (s->try_reserve == NULL)
+        s->try_reserve = timer_new(s->settings.loop, try_reserve, s);
+    timer_repeat(s->try_reserve, LOOK_MS);
+}
+
+/* What is gathered stands on what was refused, so it goes with it. Revisions
+ * and ids do not go back: somebody may have been told of them.
+ */
+void
+store_refuse(struct store *s, struct batch *batch, const struct error *err)
+{
+    struct batch *gathered = s->gathering;
+
+    s->gathering = batch_new();
+    store_undo(s, batch_undo(gathered));
+    store_undo(s, batch_undo(batch));
+    s->committed = s->pending;
+    s->committed_end = change_log_end(s->change_log);
+    s->n_refused++;
+    if (!s->is_read_only)
+        store_become_read_only(s, err->text);
+    batch_run_waiters(batch, -ENOSPC);
+    batch_run_waiters(gathered, -ENOSPC);
+    batch_free(batch);
+    batch_free(gathered);
+    if (!batch_is_empty(s->gathering))
+        store_flush_soon(s);
+}
+
+void
+store_refuse_later(struct store *s, store_done_fn *done, void *context)
+{
+    s->n_refused++;
+    batch_wait(s->refused, done, context);
+    if (s->is_flushing)
+        return;
+    s->is_flushing = true;
+    timer_start(s->flush, 0);
+}
+
+void
+store_notify_refused(struct store *s)
+{
+    struct batch *refused = s->refused;
+
+    if (batch_is_empty(refused))
+        return;
+    s->refused = batch_new();
+    batch_run_waiters(refused, -ENOSPC);
+    batch_free(refused);
+}
+
+bool
+store_is_read_only(const struct store *s)
+{
+    return s->is_read_only;
+}

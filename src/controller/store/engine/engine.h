@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engine.h - where batches become durable: the store's narrow door to a
+ * database
+ *
+ * An engine holds the keys and bodies of objects by row, their deltas, blobs,
+ * secrets and the counters, and changes them all in one transaction. It knows
+ * nothing of objects. One engine is embedded SQLite; a replicated one can take
+ * its place.
+ *
+ * Called by:  open, scan, visit and close: the store's thread, before and
+ *             after the others run. apply, backlog, finish_checkpoint: the writer's.
+ *             checkpoint: the checkpointer's. read_blob, verify: the
+ *             reader's.
+ * Invariant:  after COMMITTED the batch survives a crash of the machine (or,
+ *             when relaxed, of the process); otherwise all of it or nothing
+ *             is there.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct engine;
+struct engine_scan;
+struct error;
+struct strbuf;
+
+enum engine_verb {
+    ENGINE_INSERT,     /* row, revision, kind, namespace, name, bytes */
+    ENGINE_UPDATE,     /* row, revision, bytes */
+    ENGINE_DELETE,     /* row; its deltas are dropped one by one */
+    ENGINE_ADD_DELTA,  /* row, revision, bytes */
+    ENGINE_DROP_DELTA, /* revision */
+    ENGINE_ADD_BLOB,   /* row, name (the digest), count, bytes */
+    ENGINE_COUNT_BLOB, /* row, count */
+    ENGINE_DROP_BLOB,  /* row */
+    ENGINE_PUT_SECRET, /* name, bytes */
+    ENGINE_DROP_SECRET /* name */
+};
+
+/* Everything is borrowed. */
+struct engine_op {
+    enum engine_verb verb;
+    int64_t row;
+    int64_t revision;
+    int64_t count;
+    const char *kind;
+    const char *namespace;
+    const char *name;
+    const char *bytes;
+    size_t length;
+};
+
+/* What the database knows beside the rows. Reserved: no revision up to it may
+ * be issued again, though nothing may be stored under it.
+ */
+struct engine_counters {
+    int64_t epoch; /* rises with every open: who writes now */
+    int64_t revision;
+    int64_t reserved;
+    int64_t job_id;
+};
+
+/* Applies only where the database stands at that epoch and revision. */
+struct engine_batch {
+    int64_t expected_revision;
+    struct engine_counters after;
+    const struct engine_op *ops;
+    size_t n_ops;
+};
+
+enum engine_outcome {
+    ENGINE_COMMITTED,
+    ENGINE_REFUSED, /* there is no space; rolled back for certain */
+    ENGINE_FENCED,  /* somebody else writes; nothing was applied */
+    ENGINE_UNKNOWN, /* it may have been applied or not */
+};
+
+struct engine_sum {
+    int64_t value;
+    bool is_there;
+};
+
+struct engine_delta {
+    int64_t revision;
+    struct engine_sum sum;
+    const char *patch;
+    size_t length;
+};
+
+/* A row and its deltas, oldest first. Borrowed until the next. Texts are as
+ * they stand there, whatever that is.
+ */
+struct engine_row {
+    int64_t row;
+    int64_t revision; /* of the body */
+    struct engine_sum sum;
+    bool is_lone_change; /* a delta of `row`, which is not there */
+    const char *kind;
+    const char *namespace;
+    const char *name;
+    const char *body;
+    size_t length;
+    const struct engine_delta *deltas;
+    size_t n_deltas;
+};
+
+struct engine_visitor {
+    void (*blob)(int64_t row, const char *digest, int64_t count, void *context);
+    void (*secret)(const char *name, const char *value, void *context);
+    void *context;
+};
+
+/* Where a check of the stored texts goes on, and how much it reads. */
+struct engine_slice {
+    bool is_in_deltas;
+    int64_t after; /* INT64_MIN: from the beginning */
+    size_t rows;
+    size_t bytes;
+};
+
+/* Of a delta: its own revision and text, with the key of its object. */
+typedef void engine_wrong_fn(const struct engine_row *row, void *context);
+
+struct engine {
+    const struct engine_ops *ops;
+};
+
+struct engine_ops {
+    enum engine_outcome (*apply)(struct engine *engine,
+                                 const struct engine_batch *batch,
+                                 struct error *err);
+
+    /* Bytes that should be copied back some time, 0 when there is no such
+     * thing. Checkpoint does most of it while batches go on; finish_checkpoint does the
+     * rest between two of them.
+     */
+    size_t (*backlog)(struct engine *engine);
+    int (*checkpoint)(struct engine *engine, struct error *err);
+    int (*finish_checkpoint)(struct engine *engine, struct error *err);
+
+    /* Next: 1 with a row, 0 at the end, or a negative errno. */
+    int (*scan_open)(struct engine *engine,
+                     struct engine_scan **ret_scan,
+                     struct error *err);
+    int (*scan_next)(struct engine_scan *scan,
+                     struct engine_row *ret_row,
+                     struct error *err);
+    void (*scan_close)(struct engine_scan *scan);
+    int (*visit)(struct engine *engine,
+                 const struct engine_visitor *visitor,
+                 struct error *err);
+
+    /* -ENOENT when there is none. */
+    int (*read_blob)(struct engine *engine,
+                     int64_t row,
+                     struct strbuf *out,
+                     struct error *err);
+
+    /* Tells of the rows whose checksum differs, and moves the slice on. 1 when
+     * more is to come, 0 when that was the last.
+     */
+    int (*verify)(struct engine *engine,
+                  struct engine_slice *slice,
+                  engine_wrong_fn *wrong,
+                  void *context,
+                  struct error *err);
+    void (*close)(struct engine *engine);
+};
+
+/* Embedded SQLite: a file in the state directory. Relaxed: commits are fast
+ * and survive the process, not the machine, a damaged file is begun anew, and a
+ * batch may be left out without those that follow it.
+ * -EUCLEAN: damaged. -ENOTSUP: made by a later version.
+ */
+struct engine_sqlite_settings {
+    const char *path;
+    bool is_relaxed;
+    bool must_exist; /* -ENOTSUP: the file has no tables yet */
+};
+int engine_sqlite_open(const struct engine_sqlite_settings *settings,
+                       struct engine **ret_engine,
+                       struct engine_counters *ret_counters,
+                       struct error *err);

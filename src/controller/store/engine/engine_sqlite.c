@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/store/engine/engine_sqlite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "controller/store/engine/schema.h"
+#include "controller/store/engine/sql.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/log.h"
+
+#define PAGE_BYTES 4096
+
+struct engine_sqlite *
+engine_sqlite_of(struct engine *engine)
+{
+    return container_of(engine, struct engine_sqlite, base);
+}
+
+static void
+engine_sqlite_close(struct engine *engine)
+{
+    struct engine_sqlite *e = engine_sqlite_of(engine);
+
+    (void)sqlite3_finalize(e->begin);
+    (void)sqlite3_finalize(e->commit);
+    (void)sqlite3_finalize(e->claim);
+    for (int i = 0; i < ENGINE_VERBS; i++)
+        (void)sqlite3_finalize(e->verbs[i]);
+    (void)sqlite3_finalize(e->add_content);
+    (void)sqlite3_finalize(e->drop_content);
+    (void)sqlite3_finalize(e->read_content);
+    sql_close(e->reader);
+    sql_close(e->checkpointer);
+    sql_close(e->db);
+    free(e->path);
+    free(e);
+}
+
+static size_t
+engine_sqlite_backlog(struct engine *engine)
+{
+    return engine_sqlite_of(engine)->wal_pages * PAGE_BYTES;
+}
+
+static int
+checkpoint(sqlite3 *db, struct error *err)
+{
+    int r = sqlite3_wal_checkpoint_v2(db,
+                                      NULL,
+                                      SQLITE_CHECKPOINT_PASSIVE,
+                                      NULL,
+                                      NULL);
+
+    return r == SQLITE_OK || r == SQLITE_BUSY ? 0 : sql_error(db, err);
+}
+
+static int
+engine_sqlite_checkpoint(struct engine *engine, struct error *err)
+{
+    return checkpoint(engine_sqlite_of(engine)->checkpointer, err);
+}
+
+/* Nobody writes now, so nothing is left over and the log begins anew. */
+static int
+engine_sqlite_finish_checkpoint(struct engine *engine, struct error *err)
+{
+    return checkpoint(engine_sqlite_of(engine)->db, err);
+}
+
+static const struct engine_ops engine_sqlite_ops = {
+    .apply = engine_sqlite_apply,
+    .backlog = engine_sqlite_backlog,
+    .checkpoint = engine_sqlite_checkpoint,
+    .finish_checkpoint = engine_sqlite_finish_checkpoint,
+    .scan_open = engine_sqlite_scan_open,
+    .scan_next = engine_sqlite_scan_next,
+    .scan_close = engine_sqlite_scan_close,
+    .visit = engine_sqlite_visit,
+    .read_blob = engine_sqlite_read_blob,
+    .verify = engine_sqlite_verify,
+    .close = engine_sqlite_close,
+};
+
+/* Of the commit just made: the pages that the log holds. */
+static int
+on_commit(void *context, sqlite3 *db, const char *name, int pages)
+{
+    struct engine_sqlite *e = context;
+
+    (void)db;
+    (void)name;
+    e->wal_pages = (size_t)pages;
+    return SQLITE_OK;
+}
+
+/* The hook also keeps commits from checkpointing by themselves. Few pages are
+ * kept: rows are added at the end, everything that is read is in memory as
+ * objects, and the kernel has the file.
+ */
+static int
+configure(struct engine_sqlite *e, struct error *err)
+{
+    int r = sql_exec(e->db,
+                     "PRAGMA journal_mode = WAL;"
+                     "PRAGMA cell_size_check = ON;"
+                     "PRAGMA trusted_schema = OFF;"
+                     "PRAGMA temp_store = MEMORY;"
+                     "PRAGMA cache_size = -4096;",
+                     err);
+
+    if (r == 0)
+        r = sql_exec(e->db,
+                     e->is_relaxed ? "PRAGMA synchronous = OFF"
+                                   : "PRAGMA synchronous = FULL",
+                     err);
+    (void)sqlite3_wal_hook(e->db, on_commit, e);
+    return r;
+}
+
+/* Quick_check reads every page and what stands on it; it lacks only what
+ * would compare indexes with their tables.
+ */
+static int
+check_integrity(sqlite3 *db, struct error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int r = sql_prepare(db, "PRAGMA quick_check(1)", &statement, err);
+    const char *says = NULL;
+
+    if (r < 0)
+        return r;
+    if (sqlite3_step(statement) == SQLITE_ROW)
+        says = (const char *)sqlite3_column_text(statement, 0);
+    else
+        r = sql_error(db, err);
+    if (says != NULL && strcmp(says, "ok") != 0)
+        r = error_set(err,
+                      -EUCLEAN,
+                      "'%s' is damaged (%s): restore it from a backup, or "
+                      "save what can be read with `sqlite3 FILE .recover`",
+                      sqlite3_db_filename(db, "main"),
+                      says);
+    (void)sqlite3_finalize(statement);
+    return r;
+}
+
+static int
+read_counters(struct engine_sqlite *e,
+              struct engine_counters *ret_counters,
+              struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    int r =
+        sql_prepare(e->db,
+                    "SELECT epoch, revision, reserved, job_id FROM counters",
+                    &s,
+                    err);
+
+    if (r < 0)
+        return r;
+    if (sqlite3_step(s) == SQLITE_ROW)
+        *ret_counters = (struct engine_counters){
+            .epoch = sqlite3_column_int64(s, 0),
+            .revision = sqlite3_column_int64(s, 1),
+            .reserved = sqlite3_column_int64(s, 2),
+            .job_id = sqlite3_column_int64(s, 3),
+        };
+    else
+        r = error_set(err,
+                      -EUCLEAN,
+                      "'%s' has lost its counters: restore it from a backup",
+                      e->path);
+    (void)sqlite3_finalize(s);
+    return r;
+}
+
+/* From here on whoever opened it before can commit nothing more. */
+static int
+take_over(struct engine_sqlite *e,
+          struct engine_counters *ret_counters,
+          struct error *err)
+{
+    int r = sql_exec(e->db, "UPDATE counters SET epoch = epoch + 1", err);
+
+    if (r == 0)
+        r = read_counters(e, ret_counters, err);
+    if (r == 0)
+        e->epoch = ret_counters->epoch;
+    return r;
+}
+
+static int
+open_others(struct engine_sqlite *e, struct error *err)
+{
+    int r = sql_open(e->path, &e->checkpointer, err);
+
+    if (r == 0)
+        r = sql_open(e->path, &e->reader, err);
+    if (r == 0)
+        r = sql_exec(e->reader, "PRAGMA query_only = ON", err);
+    if (r == 0)
+        r = sql_prepare(e->reader,
+                        "SELECT content FROM blob_contents WHERE id = ?1",
+                        &e->read_content,
+                        err);
+    return r;
+}
+
+/* The new file's name must survive too; SQLite sees to those of its log. */
+static int
+sync_directory(const char *path, struct error *err)
+{
+    CLEANUP_FREE char *copy = xstrdup(path);
+    CLEANUP_FD int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0 || fsync(fd) < 0)
+        return error_set(err,
+                         -errno,
+                         "cannot sync the directory of '%s': %s",
+                         path,
+                         strerror(errno));
+    return 0;
+}
+
+/* A batch that found no space was left out, and what changed its rows later was
+ * not.
+ */
+static int
+drop_lone_deltas(struct engine_sqlite *e, struct error *err)
+{
+    return sql_exec(e->db,
+                    "DELETE FROM deltas"
+                    " WHERE object NOT IN (SELECT id FROM objects)",
+                    err);
+}
+
+static int
+bring_up(struct engine_sqlite *e,
+         struct engine_counters *ret_counters,
+         struct error *err)
+{
+    int r = sql_open(e->path, &e->db, err);
+
+    if (r == 0)
+        r = check_integrity(e->db, err);
+    if (r == 0)
+        r = configure(e, err);
+    if (r == 0 && e->must_exist)
+        r = schema_check(e->db, err);
+    if (r == 0)
+        r = schema_migrate(e->db, err);
+    if (r == 0)
+        r = take_over(e, ret_counters, err);
+    if (r == 0)
+        r = engine_sqlite_prepare(e, err);
+    if (r == 0)
+        r = open_others(e, err);
+    if (r == 0 && e->is_relaxed)
+        r = drop_lone_deltas(e, err);
+    if (r == 0 && !e->is_relaxed)
+        r = sync_directory(e->path, err);
+    return r;
+}
+
+static int
+open_file(const struct engine_sqlite_settings *settings,
+          struct engine **ret_engine,
+          struct engine_counters *ret_counters,
+          struct error *err)
+{
+    struct engine_sqlite *e = xnew(struct engine_sqlite);
+    int r;
+
+    e->base.ops = &engine_sqlite_ops;
+    e->is_relaxed = settings->is_relaxed;
+    e->must_exist = settings->must_exist;
+    e->path = xstrdup(settings->path);
+    r = bring_up(e, ret_counters, err);
+    if (r < 0) {
+        engine_sqlite_close(&e->base);
+        return r;
+    }
+    *ret_engine = &e->base;
+    return 0;
+}
+
+/* What is best effort is no reason to refuse to start. */
+static void
+put_aside(const char *path, const struct error *why)
+{
+    static const char *const suffixes[] = {"-wal", "-shm"};
+    CLEANUP_FREE char *aside = xasprintf("%s.damaged", path);
+
+    log_warning("%s: kept as '%s', beginning a new one", why->text, aside);
+    (void)rename(path, aside);
+    for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+        CLEANUP_FREE char *companion = xasprintf("%s%s", path, suffixes[i]);
+
+        (void)unlink(companion);
+    }
+}
+
+int
+engine_sqlite_open(const struct engine_sqlite_settings *settings,
+                   struct engine **ret_engine,
+                   struct engine_counters *ret_counters,
+                   struct error *err)
+{
+    struct error why = {0};
+    int r = open_file(settings, ret_engine, ret_counters, &why);
+
+    if (r == -EUCLEAN && settings->is_relaxed) {
+        put_aside(settings->path, &why);
+        r = open_file(settings, ret_engine, ret_counters, &why);
+    }
+    return r < 0 ? error_set(err, r, "%s", why.text) : 0;
+}

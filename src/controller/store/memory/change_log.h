@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* change_log.h - the latest changes, in order of revision: what watches follow
+ * and lists as of an older revision are undone through
+ *
+ * A ring of references to what was and what became. Changes of one entry are
+ * chained from the newest back, so a list at a revision costs what changed
+ * since, not what the ring holds. Bounded in bytes and in age.
+ *
+ * Owns:       references to the objects it names.
+ * Thread:     the loop's.
+ * Invariant:  sequence numbers have no gaps; revisions rise with them. What is
+ *             not published yet is at the end and is never forgotten.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct entry;
+struct change_log;
+struct object;
+struct object_index;
+
+struct change {
+    int64_t revision;
+    int64_t at_us; /* when it was made, monotonic */
+    struct object_index *objects;
+    struct entry *entry;
+    const struct object *old_object; /* or NULL */
+    const struct object *new_object; /* its last state, when a removal */
+    uint64_t previous;               /* of the same entry, 0: none */
+    bool is_removal;
+};
+
+/* Life. `revision`: where it begins. */
+void change_log_free(struct change_log *l);
+struct change_log *change_log_new(int64_t revision) OWNED_BY(change_log_free);
+
+/* Change. Add takes new references to the objects, sets `previous` and makes
+ * it the entry's last change. Pop undoes the last add. Publish lets the next
+ * one be seen. Forget drops the oldest, which must be published, and lets its
+ * entry go.
+ */
+void change_log_add(struct change_log *l, struct change change);
+void change_log_pop(struct change_log *l);
+const struct change *change_log_publish(struct change_log *l);
+void change_log_forget(struct change_log *l);
+
+/* Removes the entry from its index when nothing refers to it. */
+void change_log_release_entry(struct change_log *l,
+                              struct object_index *objects,
+                              struct entry *entry);
+
+/* Forgets what is beyond the bounds. */
+void change_log_trim(struct change_log *l, size_t bytes, int64_t before_us);
+void change_log_forget_to(struct change_log *l, int64_t revision);
+
+/* Look. Numbers of changes run from the first to before the end; published
+ * is the end of what may be seen. Oldest: the oldest revision that can still
+ * be made; published revision: the latest that may be seen.
+ */
+const struct change *change_log_get(const struct change_log *l,
+                                    uint64_t number);
+uint64_t change_log_first(const struct change_log *l);
+uint64_t change_log_published(const struct change_log *l);
+uint64_t change_log_end(const struct change_log *l);
+int64_t change_log_oldest_revision(const struct change_log *l);
+int64_t change_log_revision(const struct change_log *l);
+size_t change_log_bytes(const struct change_log *l);
+
+/* The number of the first published change behind that revision. */
+uint64_t change_log_seek(const struct change_log *l, int64_t revision);
+
+/* What the entry was at a revision that is not older than the oldest. */
+const struct object *change_log_at(const struct change_log *l,
+                                   const struct entry *entry,
+                                   int64_t rev);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_types.h - the types of store.h that the folders of the store use too
+ *
+ * Thread:  any; plain data.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct kind;
+struct object;
+struct store_watch;
+
+/* The two states of an object: see store.h. */
+enum store_head {
+    STORE_PUBLISHED,
+    STORE_PENDING,
+};
+
+/* An index over objects of a kind: the value it has, or NULL for none. */
+struct store_index {
+    const struct kind *kind;
+    const char *(*value)(const struct object *object, char buffer[64]);
+};
+
+typedef bool store_visit_fn(const struct object *object, void *context);
+
+/* Either object may be NULL. */
+struct store_change {
+    const struct object *old_object;
+    const struct object *new_object;
+    int64_t revision;
+};
+typedef void store_change_fn(const struct store_change *change, void *context);

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/store/memory/watchers.h"
+
+#include <string.h>
+
+#include "controller/store/memory/change_log.h"
+#include "controller/store/memory/object_index.h"
+#include "controller/store/memory/secondary_index.h"
+#include "lib/base/alloc.h"
+#include "lib/base/list.h"
+#include "lib/base/map.h"
+
+/* Those who wait for the same: a kind, or a value of an index. */
+struct group {
+    struct list watches;
+    struct map *map; /* where it stands, under `value` */
+    char *value;
+};
+
+struct store_watch {
+    struct list link; /* in its group */
+    struct store_watch *next_ended;
+    struct watchers *owner;
+    struct group *group;
+    store_change_fn *changed;
+    void *context;
+    int64_t after; /* told up to here */
+    bool has_ended;
+};
+
+struct kind_group {
+    const struct kind *kind;
+    struct group group;
+};
+
+/* While changes are told, a watch that ends is only marked: somebody up the
+ * stack may stand on it.
+ */
+struct watchers {
+    struct secondary_index *const *indexes;
+    unsigned n_indexes;
+    struct map **by_value; /* of groups, one map per secondary index */
+    struct kind_group **kinds;
+    unsigned n_kinds;
+    unsigned capacity;
+    unsigned telling; /* depth */
+    struct store_watch *ended;
+};
+
+struct watchers *
+watchers_new(struct secondary_index *const *indexes, unsigned n)
+{
+    struct watchers *w = xnew(struct watchers);
+
+    w->indexes = indexes;
+    w->n_indexes = n;
+    w->by_value = xnew_array(struct map *, n + 1);
+    for (unsigned i = 0; i < n; i++)
+        w->by_value[i] = map_new();
+    return w;
+}
+
+static void
+group_clear(struct group *group)
+{
+    while (!list_is_empty(&group->watches)) {
+        struct list *link = group->watches.next;
+
+        list_remove(link);
+        free(container_of(link, struct store_watch, link));
+    }
+}
+
+static void
+group_free(struct group *group)
+{
+    group_clear(group);
+    free(group->value);
+    free(group);
+}
+
+static void
+map_of_groups_free(struct map *map)
+{
+    size_t at = 0;
+    void *group;
+
+    while (map_next(map, &at, NULL, &group))
+        group_free(group);
+    map_free(map);
+}
+
+void
+watchers_free(struct watchers *w)
+{
+    if (w == NULL)
+        return;
+    for (unsigned i = 0; i < w->n_indexes; i++)
+        map_of_groups_free(w->by_value[i]);
+    for (unsigned i = 0; i < w->n_kinds; i++) {
+        group_clear(&w->kinds[i]->group);
+        free(w->kinds[i]);
+    }
+    free(w->by_value);
+    free(w->kinds);
+    free(w);
+}
+
+static struct group *
+find_kind(const struct watchers *w, const struct kind *kind)
+{
+    for (unsigned i = 0; i < w->n_kinds; i++)
+        if (w->kinds[i]->kind == kind)
+            return &w->kinds[i]->group;
+    return NULL;
+}
+
+static struct group *
+group_of_kind(struct watchers *w, const struct kind *kind)
+{
+    struct group *group = find_kind(w, kind);
+    struct kind_group *new;
+
+    if (group != NULL)
+        return group;
+    new = xnew(struct kind_group);
+    new->kind = kind;
+    list_init(&new->group.watches);
+    xgrow(w->kinds, w->n_kinds, w->capacity);
+    w->kinds[w->n_kinds++] = new;
+    return &new->group;
+}
+
+static struct group *
+group_of_value(struct watchers *w, int index, const char *value)
+{
+    struct group *group = map_find(w->by_value[index], value);
+
+    if (group != NULL)
+        return group;
+    group = xnew(struct group);
+    list_init(&group->watches);
+    group->map = w->by_value[index];
+    group->value = xstrdup(value);
+    map_put(group->map, value, group);
+    return group;
+}
+
+static void
+tell(struct store_watch *watch, const struct change *c)
+{
+    struct store_change told = {
+        .old_object = c->is_removal ? c->new_object : c->old_object,
+        .new_object = c->is_removal ? NULL : c->new_object,
+        .revision = c->revision,
+    };
+
+    watch->after = c->revision;
+    watch->changed(&told, watch->context);
+}
+
+/* To each of a group. Who joins meanwhile has heard it from the change log. */
+static void
+tell_group(struct group *group, const struct change *c)
+{
+    struct list *link = group->watches.next;
+
+    while (link != &group->watches) {
+        struct store_watch *watch =
+            container_of(link, struct store_watch, link);
+
+        if (!watch->has_ended && watch->after < c->revision)
+            tell(watch, c);
+        link = link->next;
+    }
+}
+
+/* Now that nobody stands on them. */
+static void
+sweep(struct watchers *w)
+{
+    while (w->ended != NULL) {
+        struct store_watch *watch = w->ended;
+        struct group *group = watch->group;
+
+        w->ended = watch->next_ended;
+        list_remove(&watch->link);
+        free(watch);
+        if (group->map != NULL && list_is_empty(&group->watches)) {
+            map_remove(group->map, group->value);
+            group_free(group);
+        }
+    }
+}
+
+static void
+begin_telling(struct watchers *w)
+{
+    w->telling++;
+}
+
+static void
+end_telling(struct watchers *w)
+{
+    if (--w->telling == 0)
+        sweep(w);
+}
+
+static void
+tell_value(struct watchers *w,
+           unsigned index,
+           const struct object *object,
+           const struct change *c)
+{
+    char buffer[64];
+    const char *value =
+        secondary_index_value(w->indexes[index], object, buffer);
+    struct group *group =
+        value != NULL ? map_find(w->by_value[index], value) : NULL;
+
+    if (group != NULL)
+        tell_group(group, c);
+}
+
+void
+watchers_notify(struct watchers *w, const struct change *change)
+{
+    struct change c = *change; /* the ring may move under us */
+    const struct kind *kind = object_index_kind(c.objects);
+    struct group *group = find_kind(w, kind);
+
+    begin_telling(w);
+    if (group != NULL)
+        tell_group(group, &c);
+    for (unsigned i = 0; i < w->n_indexes; i++) {
+        if (!secondary_index_is_of(w->indexes[i], kind)
+            || map_count(w->by_value[i]) == 0)
+            continue;
+        tell_value(w, i, c.old_object, &c);
+        tell_value(w, i, c.new_object, &c);
+    }
+    end_telling(w);
+}
+
+static bool
+has_value(const struct secondary_index *l,
+          const struct object *object,
+          const char *v)
+{
+    char buffer[64];
+    const char *value = secondary_index_value(l, object, buffer);
+
+    return value != NULL && strcmp(value, v) == 0;
+}
+
+static bool
+concerns(const struct watchers *w,
+         const struct watch_request *request,
+         const struct change *c)
+{
+    const struct secondary_index *l;
+
+    if (object_index_kind(c->objects) != request->kind)
+        return false;
+    if (request->index < 0)
+        return true;
+    l = w->indexes[request->index];
+    return has_value(l, c->old_object, request->value)
+           || has_value(l, c->new_object, request->value);
+}
+
+static void
+replay(struct watchers *w,
+       const struct change_log *change_log,
+       const struct watch_request *request,
+       struct store_watch *watch)
+{
+    uint64_t n = change_log_seek(change_log, request->revision);
+
+    for (; n < change_log_published(change_log) && !watch->has_ended; n++) {
+        struct change c = *change_log_get(change_log, n);
+
+        if (concerns(w, request, &c))
+            tell(watch, &c);
+    }
+    if (watch->after < change_log_revision(change_log))
+        watch->after = change_log_revision(change_log);
+}
+
+void
+watchers_add(struct watchers *w,
+             const struct change_log *change_log,
+             const struct watch_request *request,
+             struct store_watch **ret_watch)
+{
+    struct store_watch *watch = xnew(struct store_watch);
+
+    watch->owner = w;
+    watch->changed = request->changed;
+    watch->context = request->context;
+    watch->after = request->revision;
+    watch->group = request->index < 0
+                       ? group_of_kind(w, request->kind)
+                       : group_of_value(w, request->index, request->value);
+    list_add_last(&watch->group->watches, &watch->link);
+    *ret_watch = watch;
+    begin_telling(w);
+    replay(w, change_log, request, watch);
+    end_telling(w);
+}
+
+void
+watchers_remove(struct store_watch *watch)
+{
+    struct watchers *w = watch->owner;
+
+    watch->has_ended = true;
+    watch->next_ended = w->ended;
+    w->ended = watch;
+    if (w->telling == 0)
+        sweep(w);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/store/store_metrics.h"
+
+#include "controller/store/directory/disk_reserve.h"
+#include "controller/store/memory/change_log.h"
+#include "controller/store/store_state.h"
+#include "lib/api/object/kind.h"
+#include "lib/base/alloc.h"
+#include "lib/base/metric.h"
+
+#define BOUNDS 12
+
+/* A gauge that is asked for: which store, and of which kind. */
+struct question {
+    struct store *store;
+    unsigned kind;
+    struct metric *metric;
+};
+
+struct store_metrics {
+    struct metric *seconds;
+    struct metric *changes;
+    struct question *questions;
+    unsigned n_questions;
+};
+
+static double
+ask_revision(void *context)
+{
+    const struct question *q = context;
+
+    return (double)store_revision(q->store);
+}
+
+static double
+ask_change_log(void *context)
+{
+    const struct question *q = context;
+
+    return (double)change_log_bytes(q->store->change_log);
+}
+
+static double
+ask_read_only(void *context)
+{
+    const struct question *q = context;
+
+    return store_is_read_only(q->store) ? 1 : 0;
+}
+
+static double
+ask_refused(void *context)
+{
+    const struct question *q = context;
+
+    return (double)q->store->n_refused;
+}
+
+static double
+ask_damaged(void *context)
+{
+    const struct question *q = context;
+
+    return (double)store_count_damaged(q->store);
+}
+
+static double
+ask_damaged_since(void *context)
+{
+    const struct question *q = context;
+
+    return (double)store_count_damaged_since(q->store);
+}
+
+static double
+ask_free(void *context)
+{
+    const struct question *q = context;
+
+    return (double)disk_reserve_available(q->store->reserve);
+}
+
+static double
+ask_objects(void *context)
+{
+    const struct question *q = context;
+
+    return (double)q->store->sections[q->kind].count;
+}
+
+static const struct {
+    const char *name;
+    const char *help;
+    metric_read_fn ask;
+} plain[] = {
+    {"kiln_store_read_only",
+     "1 while the disk is full and nothing but reads and deletes is accepted.",
+     ask_read_only},
+    {"kiln_store_refused",
+     "Commits refused since the start because the disk was full.",
+     ask_refused},
+    {"kiln_store_damaged",
+     "Rows of the store that could not be read and are kept aside.",
+     ask_damaged},
+    {"kiln_store_damaged_since_start",
+     "Rows on the disk that no longer have their checksum, though the objects "
+     "in memory are intact.",
+     ask_damaged_since},
+    {"kiln_store_free_bytes",
+     "What may still be written to the file system of the state directory.",
+     ask_free},
+};
+#define N_PLAIN ARRAY_SIZE(plain)
+
+static void
+add_question(struct store_metrics *m,
+             struct store *store,
+             struct metric *metric,
+             metric_read_fn ask,
+             unsigned kind)
+{
+    struct question *q = &m->questions[m->n_questions++];
+
+    *q = (struct question){store, kind, metric};
+    metric_read(metric, ask, q);
+}
+
+static void
+add_gauges(struct store_metrics *m, struct store *s)
+{
+    struct metric_registry *r = s->settings.metrics;
+    struct metric_family *objects =
+        metric_gauge(r, "kiln_store_objects", "Objects, by kind.", "resource");
+
+    m->questions = xnew_array(struct question, n_kinds + 2 + N_PLAIN);
+    for (unsigned i = 0; i < n_kinds; i++)
+        add_question(m,
+                     s,
+                     metric_series(objects, s->sections[i].name),
+                     ask_objects,
+                     i);
+    add_question(m,
+                 s,
+                 metric_series(metric_gauge(r,
+                                            "kiln_store_revision",
+                                            "The latest published revision.",
+                                            NULL)),
+                 ask_revision,
+                 0);
+    add_question(
+        m,
+        s,
+        metric_series(metric_gauge(
+            r,
+            "kiln_store_history_bytes",
+            "Memory held only by the log of changes that watches follow.",
+            NULL)),
+        ask_change_log,
+        0);
+    for (unsigned i = 0; i < N_PLAIN; i++)
+        add_question(
+            m,
+            s,
+            metric_series(metric_gauge(r, plain[i].name, plain[i].help, NULL)),
+            plain[i].ask,
+            0);
+}
+
+struct store_metrics *
+store_metrics_new(struct store *s)
+{
+    struct metric_registry *r = s->settings.metrics;
+    double seconds[BOUNDS], changes[BOUNDS];
+    struct store_metrics *m;
+
+    if (r == NULL)
+        return NULL;
+    m = xnew(struct store_metrics);
+    metric_exponential_bounds(0.0001, 2.5, seconds, BOUNDS);
+    metric_exponential_bounds(1, 2, changes, BOUNDS);
+    m->seconds = metric_series(
+        metric_histogram(r,
+                         "kiln_store_commit_duration_seconds",
+                         "From handing a batch to the writer until it was "
+                         "durable.",
+                         NULL,
+                         seconds,
+                         BOUNDS));
+    m->changes =
+        metric_series(metric_histogram(r,
+                                       "kiln_store_commit_changes",
+                                       "Changes of objects in one batch.",
+                                       NULL,
+                                       changes,
+                                       BOUNDS));
+    add_gauges(m, s);
+    return m;
+}
+
+void
+store_metrics_free(struct store_metrics *m)
+{
+    if (m == NULL)
+        return;
+    for (unsigned i = 0; i < m->n_questions; i++)
+        metric_read(m->questions[i].metric, NULL, NULL);
+    free(m->questions);
+    free(m);
+}
+
+void
+store_metrics_commit(struct store_metrics *m, size_t changes, int64_t took_us)
+{
+    if (m == NULL)
+        return;
+    metric_observe(m->changes, (double)changes);
+    metric_observe(m->seconds, (double)took_us / 1e6);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the store answers: one object, a list, the changes to come. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/store/memory/change_log.h"
+#include "controller/store/memory/object_index.h"
+#include "controller/store/memory/secondary_index.h"
+#include "controller/store/memory/watchers.h"
+#include "controller/store/store_state.h"
+#include "controller/store/write/writer.h"
+#include "lib/base/alloc.h"
+#include "lib/base/map.h"
+
+const struct object *
+store_find(const struct store *s,
+           enum store_head head,
+           const struct kind *kind,
+           const char *namespace,
+           const char *name)
+{
+    const struct entry *entry =
+        object_index_find(store_section(s, kind)->objects, namespace, name);
+
+    return entry != NULL ? entry->heads[head] : NULL;
+}
+
+static bool
+take_first(const struct object *object, void *context)
+{
+    *(const struct object **)context = object;
+    return false;
+}
+
+const struct object *
+store_find_job_id(const struct store *s, enum store_head head, int64_t id)
+{
+    const struct object *found = NULL;
+    char value[32];
+
+    snprintf(value, sizeof(value), "%lld", (long long)id);
+    secondary_index_visit(s->indexes[s->n_indexes - 1],
+                          head,
+                          value,
+                          take_first,
+                          &found);
+    return found;
+}
+
+int64_t
+store_revision(const struct store *s)
+{
+    return change_log_revision(s->change_log);
+}
+
+int64_t
+store_opened_at(const struct store *s)
+{
+    return s->opened_at;
+}
+
+void
+store_durable(const struct store *s, int64_t *ret_revision, int64_t *ret_job_id)
+{
+    *ret_revision = writer_durable(s->writer)->revision;
+    *ret_job_id = writer_durable(s->writer)->job_id;
+}
+
+int64_t
+store_oldest_revision(const struct store *s)
+{
+    return change_log_oldest_revision(s->change_log);
+}
+
+size_t
+store_count(const struct store *s, const struct kind *kind)
+{
+    return store_section(s, kind)->count;
+}
+
+/* The first entry that a list visits. */
+static struct entry *
+start_of_list(const struct object_index *objects,
+              const char *namespace,
+              const char *after)
+{
+    CLEANUP_FREE char *copy = after != NULL ? xstrdup(after) : NULL;
+    char *slash = copy != NULL ? strchr(copy, '/') : NULL;
+
+    if (copy == NULL)
+        return namespace != NULL ? object_index_seek(objects, namespace, "")
+                                 : object_index_first(objects);
+    if (slash == NULL)
+        return object_index_seek_behind(objects, NULL, copy);
+    *slash = '\0';
+    if (namespace != NULL && strcmp(copy, namespace) < 0)
+        return object_index_seek(objects, namespace, "");
+    return object_index_seek_behind(objects, copy, slash + 1);
+}
+
+int
+store_list(struct store *s,
+           const struct kind *kind,
+           const char *namespace,
+           const char *after,
+           int64_t revision,
+           store_visit_fn *visit,
+           void *context)
+{
+    const struct object_index *objects = store_section(s, kind)->objects;
+    bool is_now = revision == 0 || revision >= store_revision(s);
+
+    if (!is_now && revision < store_oldest_revision(s))
+        return -ESTALE;
+    for (const struct entry *e = start_of_list(objects, namespace, after);
+         e != NULL;
+         e = e->next[0]) {
+        const struct object *object =
+            is_now ? e->heads[STORE_PUBLISHED]
+                   : change_log_at(s->change_log, e, revision);
+
+        if (namespace != NULL && strcmp(entry_namespace(e), namespace) != 0)
+            break;
+        if (object != NULL && !visit(object, context))
+            break;
+    }
+    return 0;
+}
+
+void
+store_visit_index(struct store *s,
+                  unsigned index,
+                  enum store_head head,
+                  const char *value,
+                  store_visit_fn *visit,
+                  void *context)
+{
+    secondary_index_visit(s->indexes[index], head, value, visit, context);
+}
+
+const char *
+store_find_secret(const struct store *s, const char *name)
+{
+    return map_find(s->secrets, name);
+}
+
+int
+store_watch(struct store *s,
+            const struct kind *kind,
+            int64_t revision,
+            int index,
+            const char *value,
+            store_change_fn *changed,
+            void *context,
+            struct store_watch **ret_watch)
+{
+    const struct watch_request request = {
+        .kind = kind,
+        .index = index,
+        .value = value,
+        .revision = revision,
+        .changed = changed,
+        .context = context,
+    };
+
+    if (revision < store_oldest_revision(s))
+        return -ESTALE;
+    watchers_add(s->watchers, s->change_log, &request, ret_watch);
+    return 0;
+}
+
+void
+store_unwatch(struct store_watch *watch)
+{
+    if (watch != NULL)
+        watchers_remove(watch);
+}
+
+void
+store_compact(struct store *s, int64_t revision)
+{
+    change_log_forget_to(s->change_log, revision);
+}

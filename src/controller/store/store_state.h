@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_state.h - struct store, for the files of this room alone
+ *
+ * store.c opens, closes and looks; txn.c changes the pending head; commit.c
+ * hands batches to the writer and publishes what was committed.
+ *
+ * Thread:     the loop's.
+ * Invariant:  the end of the change log is the pending head, `committed_end` what
+ *             transactions have committed of it, `change_log_published` what is
+ *             durable.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller/store/engine/engine.h"
+#include "controller/store/store.h"
+
+struct batch;
+struct blob_counts;
+struct entry;
+struct expiry;
+struct change_log;
+struct serial_worker;
+struct secondary_index;
+struct map;
+struct store_metrics;
+struct dictionary_objects;
+struct quarantine;
+struct scrub;
+struct object_index;
+struct disk_reserve;
+struct statedir;
+struct timer;
+struct undo_log;
+struct watchers;
+struct writer;
+
+/* The objects of one kind. */
+struct section {
+    struct object_index *objects;
+    char *name;   /* of the kind in the database: "jobs.batch", "pods" */
+    size_t count; /* published */
+    struct expiry *expiry; /* of transient kinds, or NULL */
+};
+
+struct store {
+    struct store_settings settings;
+    struct statedir *directory;
+    struct section *sections; /* as in kinds[] */
+    struct secondary_index *
+        *indexes; /* those of the settings, then of job ids */
+    unsigned n_indexes;
+    struct change_log *change_log;
+    struct watchers *watchers;
+    struct blob_counts *blobs;
+    struct map *secrets;
+    struct quarantine *quarantine; /* rows that were not understood */
+    struct dictionary_objects
+        *dictionaries; /* what new objects are made beside */
+
+    struct serial_worker *checkpointer;
+    struct serial_worker *reader;
+    struct writer *writer;
+    struct writer *events; /* best effort */
+    struct engine *engine; /* the writer's; the reader reads blobs from it */
+
+    struct engine_counters pending; /* with an open transaction's */
+    struct engine_counters committed;
+    int64_t opened_at; /* the revision that was found */
+    uint64_t committed_end;
+    struct batch *gathering;
+    struct batch *gathering_events;
+    struct batch *under_way; /* at the writer, which owns it */
+    struct batch *refused;   /* nothing but those who have yet to hear it */
+    struct batch *lost;      /* whose outcome is not known, or NULL */
+    uint64_t under_way_end;
+    int64_t under_way_since_us;
+    struct store_txn *txn; /* the open one */
+    struct timer *flush;
+    struct timer *trim;
+    bool is_flushing; /* the timer runs */
+    bool has_failed;
+    bool is_read_only; /* the disk is full */
+    uint64_t n_refused;
+    struct disk_reserve *reserve;
+    struct scrub *scrub;
+    struct timer *try_reserve; /* or NULL */
+    bool is_draining;
+    bool has_dropped_events;
+    bool events_are_off; /* their database failed */
+    struct store_metrics *metrics;
+};
+
+/* How far revisions are reserved ahead of those in use. */
+#define REVISIONS_RESERVED 65536
+
+struct section *store_section(const struct store *s, const struct kind *kind);
+bool store_kind_is(const struct kind *kind, unsigned kind_flag);
+
+/* Moves a head of the entry to the object, whose reference it takes. */
+void store_set_head(struct store *s,
+                    struct entry *entry,
+                    const struct kind *kind,
+                    enum store_head head,
+                    const struct object *object TAKES);
+
+/* store_undo.c: undoes the newest first; the last change of objects in it must
+ * be the end of the change log. The log is empty afterwards.
+ */
+void store_undo(struct store *s, struct undo_log *log);
+
+/* commit.c */
+void store_submit_batch(void *store); /* what is gathered, now */
+void store_flush_soon(struct store *s);
+void store_trim(void *store);
+void store_on_committed(struct batch *batch,
+                        enum engine_outcome outcome,
+                        const struct error *err,
+                        void *store);
+void store_on_events_committed(struct batch *batch,
+                               enum engine_outcome outcome,
+                               const struct error *err,
+                               void *store);
+void store_drain(struct store *s); /* waits for all that is pending */
+
+/* load.c */
+int store_load(struct store *s,
+               struct engine *engine,
+               const struct engine_counters *counters,
+               struct error *err);

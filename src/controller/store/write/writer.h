@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* writer.h - the thread that makes batches durable, one at a time
+ *
+ * Also sees to it that the engine's log is copied back: most of it by the
+ * checkpointer while commits go on, the rest between two batches.
+ *
+ * Owns:       the engine, from writer_new on.
+ * Called by:  commit.c.
+ * Thread:     the loop's.
+ * Invariant:  at most one batch is under way. After one that was neither
+ *             committed nor refused none is begun.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/store/engine/engine.h"
+#include "lib/base/macro.h"
+
+struct batch;
+struct error;
+struct serial_worker;
+struct loop;
+struct writer;
+
+/* `err` is NULL when it was committed. The batch is the callee's. */
+typedef void writer_done_fn(struct batch *batch TAKES,
+                            enum engine_outcome outcome,
+                            const struct error *err,
+                            void *context);
+
+struct writer_settings {
+    struct loop *loop;
+    struct engine *engine;
+    struct engine_counters counters; /* where the engine stands */
+    const char *thread_name;
+    struct serial_worker *checkpointer; /* NULL: its own thread does that too */
+    size_t backlog; /* when the log is copied back; 0: 16 MiB */
+    writer_done_fn *done;
+    void *context;
+};
+
+/* Life. Free waits for what is under way and closes the engine. */
+void writer_free(struct writer *w);
+struct writer *writer_new(const struct writer_settings *settings)
+    OWNED_BY(writer_free);
+
+/* Change. Submit: only when it is not busy. Drain waits, answering. */
+void writer_submit(struct writer *w,
+                   struct batch *batch TAKES,
+                   const struct engine_counters *after);
+void writer_drain(struct writer *w);
+
+/* Spare: the disk is full, so the log is copied back early and used again. */
+void writer_spare(struct writer *w, bool spares);
+
+/* Look */
+bool writer_is_busy(const struct writer *w);
+const struct engine_counters *writer_durable(const struct writer *w);
