@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* component_thread.h - a thread of the controller, with a loop and a client of its own,
- * for a component that works on the API
+/* component_thread.h - a thread of the controller, with a loop and a client of
+ * its own, for a component that works on the API
  *
  * Owns:    the thread, its loop and its client.
  * Thread:  new and free on the main one; begin and end run on the component's.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* component_threads.h - the components of the controller that have a thread of their own: the
- * scheduler and the lifecycle loops
+/* component_threads.h - the components of the controller that have a thread of
+ * their own: the scheduler and the lifecycle loops
  *
  * Each works while it holds its lease; `is_failing` tells of one that it holds
  * and cannot renew, and outlives the thread.
@@ -24,8 +24,8 @@ component_threads_start_scheduler(struct apiserver *api,
                                   struct metric_registry *metrics,
                                   atomic_bool *is_failing);
 
-/* What the scheduler has in hand, and how that differs from the API, to the
- * log. NULL: there is none.
+/* Writes the scheduler's state, and how it differs from the API, to the log.
+ * NULL: there is none.
  */
 void component_threads_debug_scheduler(struct component_thread *scheduler);
 struct component_thread *

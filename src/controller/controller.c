@@ -110,7 +110,7 @@ stop_now(void *arg)
     loop_stop(c->loop);
 }
 
-/* What was accepted is on disk and answered; the answers leave. */
+/* Accepted requests are on disk and answered; now their answers are sent. */
 static void
 written(int outcome, void *arg)
 {
@@ -338,7 +338,7 @@ stop_store(struct controller *c)
     loop_drain(c->loop);
 }
 
-/* What /configz shows, by the name of its group as upstream. */
+/* The content of /configz, under upstream's name of its group. */
 static void
 write_configz(struct controller *c)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* serving_keys.h - what a controller has that serves TLS: a certificate, and the
- * key of its tokens
+/* serving_keys.h - what a controller has that serves TLS: a certificate, and
+ * the key of its tokens
  *
  * Both are in the state directory, where they are made at the first start,
  * unless the site gives a certificate of its own.
  *
  * Called by:  controller.c.
+ * Thread:     the main one.
  */
 #pragma once
 

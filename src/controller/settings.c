@@ -502,7 +502,7 @@ check_conformance(const struct controller_settings *s, struct strbuf *mistakes)
     return r;
 }
 
-/* What stands in further files, and between settings. */
+/* Checks further files, and settings against each other. */
 static int
 check_settings(void *target, struct strbuf *mistakes)
 {

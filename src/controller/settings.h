@@ -3,6 +3,8 @@
  * controller.yaml
  *
  * Open struct, const once read. The command line wins over the file.
+ *
+ * Thread:  any; reading blocks.
  */
 #pragma once
 

@@ -2,6 +2,7 @@
 /* site_policy.h - the API's policy as the settings say it, names resolved
  *
  * Called by:  controller.c at the start, reload.c when settings changed.
+ * Thread:     any; reading blocks.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From committed to published: what transactions gathered goes to the writer
  * while nothing else is there, and is seen by everybody when it is durable.
- * What came meanwhile is the next batch.
+ * Changes that came meanwhile are the next batch.
  */
 #include <errno.h>
 
@@ -279,7 +279,7 @@ settle(struct store *s)
     }
 }
 
-/* What was not worth a write while it changed all the time. */
+/* Writes the states that changed too often to be written each time. */
 static void
 add_volatile(struct batch *batch, const struct section *section)
 {

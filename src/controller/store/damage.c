@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is told of the rows that are kept aside, and how one is dropped. */
+/* Reports the rows that are kept aside, and drops one of them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -17,8 +17,8 @@ struct store;
 void expiry_free(struct expiry *x);
 struct expiry *expiry_new(struct store *store) OWNED_BY(expiry_free);
 
-/* Change: the entry's object was written, or removed. Remove_expired, which it also does
- * by itself every few seconds, removes what has expired.
+/* Change: the entry's object was written, or removed. Remove_expired, which it
+ * also does by itself every few seconds, removes what has expired.
  */
 void expiry_touch(struct expiry *x, struct entry *entry);
 void expiry_forget(struct expiry *x, struct entry *entry);

@@ -16,7 +16,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/loop/loop.h"
 
-/* What is made there must be the controller's. */
+/* Files that are made there must belong to the controller's user. */
 static int
 become_owner(const char *directory, struct error *err)
 {

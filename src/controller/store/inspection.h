@@ -2,6 +2,8 @@
 /* inspection.h - the rows of a store that cannot be read, for an administrator
  *
  * Of a store that no controller has open. Blocks.
+ *
+ * Thread:  any; of a program that runs no controller.
  */
 #pragma once
 

@@ -177,7 +177,8 @@ take_portion(struct loader *l, struct portion *p)
     return p->n > 0;
 }
 
-/* What comes back by itself is made anew instead: a lease, an event. */
+/* Objects that come back by themselves (leases, events) are made anew instead.
+ */
 static bool
 is_renewed(const struct kind *kind, const struct engine_row *row)
 {

@@ -177,7 +177,7 @@ merge(struct row_decoder *decoder,
     return 0;
 }
 
-/* What a row says is what was written, unless an earlier version wrote it or it
+/* A row has the text that was written, unless an earlier version wrote it or it
  * is damaged. -EUCLEAN: it is no object of the kind.
  */
 static int

@@ -2,8 +2,8 @@
 /* row_decoder.h - an object made again from its row: the body, and the changes
  * that were kept beside it
  *
- * The one function that knows how. A row decoder remembers the forms of the rows
- * it has seen (lib/json/template.h), so that most are not parsed.
+ * The one function that knows how. A row decoder remembers the forms of the
+ * rows it has seen (lib/json/template.h), so that most are not parsed.
  *
  * Thread:  a row decoder is one thread's.
  */

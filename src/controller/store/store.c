@@ -165,8 +165,8 @@ reserve_revisions(struct store *s,
     return 0;
 }
 
-/* What is copied back needs as much space as it has in the log, which the
- * reserve has to have.
+/* A checkpoint needs as much space in the file as the pages have in the log, so
+ * the reserve must hold that much.
  */
 static size_t
 backlog(const struct store *s)
@@ -282,7 +282,7 @@ free_secrets(struct map *secrets)
     map_free(secrets);
 }
 
-/* What is half open has no threads yet, and nothing pending. */
+/* A store that is half open has no threads yet, and nothing pending. */
 static void
 free_all(struct store *s)
 {

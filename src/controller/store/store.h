@@ -85,7 +85,7 @@ const struct object *
 store_find_job_id(const struct store *store, enum store_head head, int64_t id);
 int64_t store_revision(const struct store *store); /* the published one */
 
-/* What the disk held when the store was opened, and what it holds now.
+/* The state of the disk when the store was opened, and its state now.
  */
 int64_t store_opened_at(const struct store *store);
 void store_durable(const struct store *store,

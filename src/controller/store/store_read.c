@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the store answers: one object, a list, the changes to come. */
+/* The store's reads: one object, a list, the changes to come. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

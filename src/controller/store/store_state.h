@@ -5,9 +5,9 @@
  * hands batches to the writer and publishes what was committed.
  *
  * Thread:     the loop's.
- * Invariant:  the end of the change log is the pending head, `committed_end` what
- *             transactions have committed of it, `change_log_published` what is
- *             durable.
+ * Invariant:  the end of the change log is the pending head, `committed_end`
+ *             what transactions have committed of it, `change_log_published`
+ *             what is durable.
  */
 #pragma once
 

@@ -20,8 +20,8 @@
 #define MORE_IDS       "1000"
 #define MORE_REVISIONS "1000000"
 
-/* What the copy does not have is lost whether or not an agent says so before
- * the controller is started once more.
+/* A change that the copy does not have is lost whether or not an agent says so
+ * before the controller is started once more.
  */
 static const char rise[] =
     "BEGIN IMMEDIATE;"
@@ -143,7 +143,8 @@ give_away(const char *directory, const char *path, struct error *err)
     return 0;
 }
 
-/* What an earlier one put aside is kept, too: that may have been the mistake. */
+/* Keep the files that an earlier restore put aside, too: that restore may have
+ * been the mistake. */
 static char *
 name_aside(const char *directory)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* disk_reserve.h - the reserve: a file that keeps some of the disk for the day when
- * it is full
+/* disk_reserve.h - the reserve: a file that keeps some of the disk for the day
+ * when it is full
  *
  * Releasing it makes room for what a store that only reads still writes:
  * removals, and the counters.

@@ -54,7 +54,7 @@ store_check_present(const char *directory, struct error *err)
                      directory);
 }
 
-/* What it makes is not root's alone when root calls it for the service user.
+/* The files must belong to the service user, also when root calls this.
  * Nothing else runs in this process.
  */
 static int

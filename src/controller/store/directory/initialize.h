@@ -5,6 +5,7 @@
  * mounted: the controller cannot know, so it never begins a store by itself.
  *
  * Called by:  kiln-controller --init, and each start.
+ * Thread:     any; it blocks.
  */
 #pragma once
 

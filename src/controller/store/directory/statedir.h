@@ -3,6 +3,8 @@
  *
  * The lock is the kernel's (flock on the file "lock"), so it is gone with the
  * process; what the file says, pid and host, is for people.
+ *
+ * Thread:  any; one at a time.
  */
 #pragma once
 

@@ -4,6 +4,8 @@
  * CRC-32C (Castagnoli; RFC 3720, B.4) of the row's number, its revision and its
  * text. It finds what a disk, its cable or the memory did, not what a person
  * did.
+ *
+ * Thread:  any; pure functions.
  */
 #pragma once
 

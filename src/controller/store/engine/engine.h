@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine.h - where batches become durable: the store's narrow door to a
- * database
+/* engine.h - the interface between the store and the database that makes its
+ * batches durable
  *
  * An engine holds the keys and bodies of objects by row, their deltas, blobs,
  * secrets and the counters, and changes them all in one transaction. It knows
  * nothing of objects. One engine is embedded SQLite; a replicated one can take
  * its place.
  *
- * Called by:  open, scan, visit and close: the store's thread, before and
- *             after the others run. apply, backlog, finish_checkpoint: the writer's.
- *             checkpoint: the checkpointer's. read_blob, verify: the
- *             reader's.
+ * Called by:  open, scan, visit and close: the store's thread, before and after
+ *             the others run. apply, backlog, finish_checkpoint: the writer's.
+ *             checkpoint: the checkpointer's. read_blob, verify: the reader's.
+ * Thread:     of each call: see Called by.
  * Invariant:  after COMMITTED the batch survives a crash of the machine (or,
- *             when relaxed, of the process); otherwise all of it or nothing
- *             is there.
+ *             when relaxed, of the process); otherwise all of it or nothing is
+ *             there.
  */
 #pragma once
 
@@ -54,7 +54,7 @@ struct engine_op {
     size_t length;
 };
 
-/* What the database knows beside the rows. Reserved: no revision up to it may
+/* The database's counters, beside its rows. Reserved: no revision up to it may
  * be issued again, though nothing may be stored under it.
  */
 struct engine_counters {
@@ -135,8 +135,8 @@ struct engine_ops {
                                  struct error *err);
 
     /* Bytes that should be copied back some time, 0 when there is no such
-     * thing. Checkpoint does most of it while batches go on; finish_checkpoint does the
-     * rest between two of them.
+     * thing. Checkpoint does most of it while batches go on; finish_checkpoint
+     * does the rest between two of them.
      */
     size_t (*backlog)(struct engine *engine);
     int (*checkpoint)(struct engine *engine, struct error *err);

@@ -291,7 +291,7 @@ open_file(const struct engine_sqlite_settings *settings,
     return 0;
 }
 
-/* What is best effort is no reason to refuse to start. */
+/* A store that is best effort is no reason to refuse to start. */
 static void
 put_aside(const char *path, const struct error *why)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* engine_sqlite.h - the parts of the embedded engine, for its own files
  *
- * Three connections to one file in WAL mode: `db` commits, `checkpointer` copies
- * committed pages back into the file meanwhile, `reader` reads blobs and
+ * Three connections to one file in WAL mode: `db` commits, `checkpointer`
+ * copies committed pages back into the file meanwhile, `reader` reads blobs and
  * verifies rows.
  *
  * Thread:  each connection has one; see engine.h.

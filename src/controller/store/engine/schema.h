@@ -4,6 +4,8 @@
  * The version stands in the file (user_version). Each step takes one version
  * to the next; a new file takes all of them, in one transaction. Never change
  * a step that was released: add one.
+ *
+ * Thread:  that of the connection.
  */
 #pragma once
 

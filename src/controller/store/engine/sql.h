@@ -36,7 +36,7 @@ int sql_number(sqlite3 *db,
                int64_t *ret_number,
                struct error *err);
 
-/* What the connection last failed with, as words and errno; the system's errno,
+/* The last failure of the connection, as words and errno; the system's errno,
  * or 0; whether it found no space. Ask at once.
  */
 int sql_errno(sqlite3 *db);

@@ -74,7 +74,7 @@ size_t change_log_bytes(const struct change_log *l);
 /* The number of the first published change behind that revision. */
 uint64_t change_log_seek(const struct change_log *l, int64_t revision);
 
-/* What the entry was at a revision that is not older than the oldest. */
+/* The entry's object at a revision that is not older than the oldest. */
 const struct object *change_log_at(const struct change_log *l,
                                    const struct entry *entry,
                                    int64_t rev);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* object_index.h - the objects of one kind, found by key and walked in its order
+/* object_index.h - the objects of one kind, found by key and walked in its
+ * order
  *
  * An entry stands for a key (namespace, name) under both heads. It stays while
  * either head has an object or the change log remembers a change of it, so that

@@ -25,8 +25,8 @@ void watchers_free(struct watchers *w);
 struct watchers *watchers_new(struct secondary_index *const *indexes,
                               unsigned n) OWNED_BY(watchers_free);
 
-/* Change. Add tells what the change log has behind `revision`; *ret_watch is set
- * before that. `index` is -1 or the number of one.
+/* Change. Add tells what the change log has behind `revision`; *ret_watch is
+ * set before that. `index` is -1 or the number of one.
  */
 struct watch_request {
     const struct kind *kind;

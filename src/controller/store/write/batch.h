@@ -29,9 +29,9 @@ struct batch *batch_new(void) OWNED_BY(batch_free);
 DEFINE_CLEANUP(struct batch, batch_free)
 
 /* Change. Add takes a reference to the object (or NULL) that the op points
- * into; what else it points at must live on, or be a copy made here (with a
- * NUL behind it). Text: of an object that is added with the op. Append moves all
- * of `from` to the end.
+ * into; what else it points at must live on, or be a copy made here (with a NUL
+ * behind it). Text: of an object that is added with the op. Append moves all of
+ * `from` to the end.
  */
 void batch_add(struct batch *b,
                const struct engine_op *op,

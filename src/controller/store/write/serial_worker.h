@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* serial_worker.h - one thread that works off tasks in order and answers on the loop
+/* serial_worker.h - one thread that works off tasks in order and answers on the
+ * loop
  *
- * Unlike lib/loop's workers a serial worker can end with its owner: whatever was
- * submitted is worked off and answered before serial_worker_free returns, and nothing
- * comes after it.
+ * Unlike lib/loop's workers a serial worker can end with its owner: whatever
+ * was submitted is worked off and answered before serial_worker_free returns,
+ * and nothing comes after it.
  *
  * Thread:     the loop's, but for `work`.
  * Invariant:  `work`, then `done`, run once for each task, in order.

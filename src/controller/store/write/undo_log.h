@@ -41,8 +41,8 @@ struct undo_log {
 /* Life */
 void undo_log_fini(struct undo_log *log);
 
-/* Change. Add: a zeroed one, to be filled in at once. Append moves all of `from`
- * to the end.
+/* Change. Add: a zeroed one, to be filled in at once. Append moves all of
+ * `from` to the end.
  */
 struct undo *undo_log_add(struct undo_log *log);
 void undo_log_append(struct undo_log *log, struct undo_log *from);

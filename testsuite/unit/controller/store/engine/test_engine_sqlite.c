@@ -251,7 +251,8 @@ open_relaxed(struct bed *b, struct error *err)
     return engine_sqlite_open(&settings, &b->engine, &b->counters, err);
 }
 
-/* As after a full disk: what made row 2 was refused, what changed it was not. */
+/* As after a full disk: what made row 2 was refused, what changed it was not.
+ */
 START_TEST(what_changes_a_row_that_was_left_out_is_forgotten)
 {
     const struct engine_op late = {
