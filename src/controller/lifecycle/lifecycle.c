@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/lifecycle/lifecycle.h"
 
-#include "controller/lifecycle/collector.h"
-#include "controller/lifecycle/disruption.h"
-#include "controller/lifecycle/ephemeral_claims.h"
-#include "controller/lifecycle/garbage.h"
-#include "controller/lifecycle/job_control.h"
-#include "controller/lifecycle/node_health.h"
-#include "controller/lifecycle/quota_count.h"
-#include "controller/lifecycle/retention.h"
+#include "controller/lifecycle/disruption/disruption.h"
+#include "controller/lifecycle/gc/garbage_collector.h"
+#include "controller/lifecycle/gc/namespace_controller.h"
+#include "controller/lifecycle/gc/retention.h"
+#include "controller/lifecycle/job/job_controller.h"
+#include "controller/lifecycle/node/node_health.h"
+#include "controller/lifecycle/node/taint_eviction.h"
+#include "controller/lifecycle/quota/quota_controller.h"
+#include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/state_counts.h"
-#include "controller/lifecycle/stock.h"
-#include "controller/lifecycle/storage_guard.h"
-#include "controller/lifecycle/taint_eviction.h"
-#include "controller/lifecycle/volume_control.h"
-#include "controller/lifecycle/warehouse.h"
+#include "controller/lifecycle/storage/ephemeral_claims.h"
+#include "controller/lifecycle/storage/storage_protection.h"
+#include "controller/lifecycle/storage/volume_cache.h"
+#include "controller/lifecycle/storage/volume_controller.h"
 #include "lib/base/alloc.h"
 #include "lib/client/client.h"
 
 struct lifecycle {
     struct client *client;
-    struct stock *stock;
-    struct job_control *jobs;
+    struct object_cache *cache;
+    struct job_controller *jobs;
     struct node_health *nodes;
     struct retention *retention;
-    struct garbage *garbage;
+    struct namespace_controller *namespace_controller;
     struct taint_eviction *taints;
     struct disruption *disruption;
-    struct collector *collector;
-    struct quota_count *quotas;
-    struct warehouse *warehouse;
-    struct storage_guard *storage;
-    struct volume_control *volumes;
+    struct garbage_collector *garbage_collector;
+    struct quota_controller *quotas;
+    struct volume_cache *volume_cache;
+    struct storage_protection *storage;
+    struct volume_controller *volumes;
     struct ephemeral_claims *ephemeral;
     struct state_counts *counts; /* or NULL */
 };
@@ -42,13 +42,13 @@ lifecycle_new(const struct lifecycle_settings *s)
     struct lifecycle *l = xnew(struct lifecycle);
 
     l->client = s->client;
-    l->stock = stock_new(s->client);
-    stock_ask_damaged(l->stock, s->is_damaged, s->damaged_context);
-    l->jobs = job_control_new(s->loop, s->client, l->stock, s->clock);
+    l->cache = object_cache_new(s->client);
+    object_cache_ask_damaged(l->cache, s->is_damaged, s->damaged_context);
+    l->jobs = job_controller_new(s->loop, s->client, l->cache, s->clock);
     l->nodes = node_health_new(&(struct node_health_settings){
         .loop = s->loop,
         .client = s->client,
-        .stock = l->stock,
+        .cache = l->cache,
         .clock = s->clock,
         .grace_ms = s->node_grace_ms,
         .check_ms = s->node_check_ms,
@@ -56,36 +56,38 @@ lifecycle_new(const struct lifecycle_settings *s)
     l->retention = retention_new(&(struct retention_settings){
         .loop = s->loop,
         .client = s->client,
-        .stock = l->stock,
+        .cache = l->cache,
         .clock = s->clock,
         .max_age_s = s->finished_max_age_s,
         .max_count = s->finished_max_count,
     });
-    l->garbage = garbage_new(s->loop, s->client, l->stock);
+    l->namespace_controller =
+        namespace_controller_new(s->loop, s->client, l->cache);
     l->taints = taint_eviction_new(&(struct taint_eviction_settings){
         .loop = s->loop,
         .client = s->client,
-        .stock = l->stock,
+        .cache = l->cache,
         .clock = s->clock,
     });
-    l->disruption = disruption_new(s->loop, s->client, l->stock, s->clock);
-    l->collector = collector_new(s->loop, s->client, l->stock);
-    l->quotas = quota_count_new(s->loop, s->client, l->stock);
-    l->warehouse = warehouse_new(s->client);
-    l->storage = storage_guard_new(s->loop, s->client, l->stock, l->warehouse);
-    l->volumes = volume_control_new(&(struct volume_control_settings){
+    l->disruption = disruption_new(s->loop, s->client, l->cache, s->clock);
+    l->garbage_collector = garbage_collector_new(s->loop, s->client, l->cache);
+    l->quotas = quota_controller_new(s->loop, s->client, l->cache);
+    l->volume_cache = volume_cache_new(s->client);
+    l->storage =
+        storage_protection_new(s->loop, s->client, l->cache, l->volume_cache);
+    l->volumes = volume_controller_new(&(struct volume_controller_settings){
         .loop = s->loop,
         .client = s->client,
-        .stock = l->stock,
-        .warehouse = l->warehouse,
+        .cache = l->cache,
+        .volume_cache = l->volume_cache,
         .clock = s->clock,
     });
     l->ephemeral =
-        ephemeral_claims_new(s->loop, s->client, l->stock, l->warehouse);
+        ephemeral_claims_new(s->loop, s->client, l->cache, l->volume_cache);
     if (s->metrics != NULL)
-        l->counts = state_counts_new(l->stock, s->metrics);
-    stock_start(l->stock);
-    warehouse_start(l->warehouse);
+        l->counts = state_counts_new(l->cache, s->metrics);
+    object_cache_start(l->cache);
+    volume_cache_start(l->volume_cache);
     return l;
 }
 
@@ -98,16 +100,16 @@ lifecycle_free(struct lifecycle *l)
     taint_eviction_free(l->taints);
     client_abandon(l->client); /* they let go of what they asked for */
     ephemeral_claims_free(l->ephemeral);
-    volume_control_free(l->volumes);
-    storage_guard_free(l->storage);
-    warehouse_free(l->warehouse);
-    quota_count_free(l->quotas);
-    collector_free(l->collector);
-    garbage_free(l->garbage);
+    volume_controller_free(l->volumes);
+    storage_protection_free(l->storage);
+    volume_cache_free(l->volume_cache);
+    quota_controller_free(l->quotas);
+    garbage_collector_free(l->garbage_collector);
+    namespace_controller_free(l->namespace_controller);
     retention_free(l->retention);
     node_health_free(l->nodes);
-    job_control_free(l->jobs);
+    job_controller_free(l->jobs);
     state_counts_free(l->counts);
-    stock_free(l->stock);
+    object_cache_free(l->cache);
     free(l);
 }

@@ -3,10 +3,10 @@
  *
  * Job to pods, silent nodes, NoExecute taints, disruption budgets, retention,
  * garbage: each one is a file pair, all
- * share one stock of what is known and reach the API through the client they
+ * share one object cache and reach the API through the client they
  * are handed.
  *
- * Owns:    its loops and their stock; borrows client, clock and loop.
+ * Owns:    its loops and their object cache; borrows client, clock and loop.
  * Thread:  that of the loop it is given.
  */
 #pragma once
@@ -33,7 +33,7 @@ struct lifecycle_settings {
     int64_t finished_max_age_s;      /* 0: 7 days */
     int64_t finished_max_count;      /* 0: 100,000 */
 
-    /* As stock_ask_damaged has it, or NULL. */
+    /* As object_cache_ask_damaged has it, or NULL. */
     bool (*is_damaged)(const struct kind *kind,
                        const char *namespace,
                        const char *name,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/lifecycle/stock.h"
+#include "controller/lifecycle/reconcile/object_cache.h"
 #include "lib/api/job/job.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/object.h"
@@ -240,10 +240,10 @@ on_pod(const struct object *old_object,
 }
 
 struct state_counts *
-state_counts_new(struct stock *stock, struct metric_registry *registry)
+state_counts_new(struct object_cache *cache, struct metric_registry *registry)
 {
     struct state_counts *c = xnew(struct state_counts);
-    struct stock_listener listener = {
+    struct object_cache_listener listener = {
         .node_changed = on_node,
         .job_changed = on_job,
         .pod_changed = on_pod,
@@ -264,7 +264,7 @@ state_counts_new(struct stock *stock, struct metric_registry *registry)
                            "namespace,phase,reason");
     c->namespaces = map_new();
     c->used = map_new();
-    stock_listen(stock, &listener);
+    object_cache_listen(cache, &listener);
     return c;
 }
 

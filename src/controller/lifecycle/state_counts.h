@@ -17,12 +17,12 @@
 
 struct metric_registry;
 struct state_counts;
-struct stock;
+struct object_cache;
 
-/* Life. The stock and the registry outlive them. Free sets all to 0: who does not
+/* Life. The object cache and the registry outlive them. Free sets all to 0: who does not
  * lead does not know.
  */
 void state_counts_free(struct state_counts *counts);
-struct state_counts *state_counts_new(struct stock *stock,
+struct state_counts *state_counts_new(struct object_cache *cache,
                                       struct metric_registry *registry)
     OWNED_BY(state_counts_free);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "controller/lifecycle/stock.h"
+#include "controller/lifecycle/reconcile/object_cache.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/metric.h"
 #include "lib/base/strbuf.h"
@@ -14,7 +14,7 @@
 #include "testsuite/lib/suite.h"
 
 static struct fake_client *api;
-static struct stock *stock;
+static struct object_cache *cache;
 static struct metric_registry *registry;
 static struct state_counts *counts;
 
@@ -23,9 +23,9 @@ begin(void)
 {
     api = fake_client_new();
     registry = metric_registry_new();
-    stock = stock_new(fake_client_client(api));
-    counts = state_counts_new(stock, registry);
-    stock_start(stock);
+    cache = object_cache_new(fake_client_client(api));
+    counts = state_counts_new(cache, registry);
+    object_cache_start(cache);
     fake_client_run(api);
 }
 
@@ -33,7 +33,7 @@ static void
 end(void)
 {
     state_counts_free(counts);
-    stock_free(stock);
+    object_cache_free(cache);
     metric_registry_free(registry);
     fake_client_free(api);
 }

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/disruption/disruption_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/api/job/job.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/policy/pod_disruption_budget.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/map.h"
+#include "lib/json/json.h"
+
+/* An eviction that was granted and never became a deletion. */
+#define DISRUPTION_TIMEOUT_US (INT64_C(120) * 1000000)
+
+struct disruption_counts {
+    const struct object *object;
+    const struct pod_disruption_budget *budget;
+    struct arena *arena;
+    const struct json *status; /* as it stands */
+    struct json *disrupted;    /* what stays of its pods */
+    int64_t now_us;
+    int64_t wake_us;
+    int64_t pods;
+    int64_t healthy;
+    int64_t scale; /* of the controllers, and of pods without */
+    struct map *jobs;
+};
+
+struct disruption_counts *
+disruption_counts_new(const struct object *budget, int64_t now_us)
+{
+    struct disruption_counts *t = xnew(struct disruption_counts);
+
+    t->object = budget;
+    t->budget = pod_disruption_budget_of(budget);
+    t->arena = arena_new(0);
+    t->status = json_get(object_tree(budget, t->arena), "status");
+    t->disrupted = json_object(t->arena);
+    t->now_us = now_us;
+    t->jobs = map_new();
+    return t;
+}
+
+void
+disruption_counts_free(struct disruption_counts *t)
+{
+    if (t == NULL)
+        return;
+    map_free(t->jobs);
+    arena_free(t->arena);
+    free(t);
+}
+
+bool
+disruption_selects(const struct object *budget, const struct object *pod)
+{
+    return strcmp(budget->meta->namespace, pod->meta->namespace) == 0
+           && label_selector_matches(pod_disruption_budget_of(budget)->selector,
+                                     &pod->meta->labels);
+}
+
+static int64_t
+scale_of(const struct job *job)
+{
+    int64_t parallel =
+        job->spec.parallelism != NULL ? *job->spec.parallelism : 1;
+    int64_t left = job->spec.completions != NULL
+                       ? *job->spec.completions - job->status.succeeded
+                       : parallel;
+
+    return left < parallel ? left : parallel;
+}
+
+static void
+add_scale(struct disruption_counts *t,
+          const struct object *pod,
+          const struct object *job)
+{
+    if (job == NULL) {
+        t->scale += !pod_is_finished(pod_of(pod));
+    } else if (map_find(t->jobs, job->meta->name) == NULL) {
+        map_put(t->jobs, job->meta->name, t);
+        t->scale += scale_of(job_of(job));
+    }
+}
+
+static bool
+is_ready(const struct pod *pod)
+{
+    const struct pod_condition *c = pod_find_condition(pod, "Ready");
+
+    return c != NULL && strcmp(c->status, "True") == 0;
+}
+
+/* Its eviction was granted and is still to show. False: it is not, or was
+ * granted too long ago.
+ */
+static bool
+is_disrupted(struct disruption_counts *t, const char *name)
+{
+    const struct json *at =
+        json_get(json_get(t->status, "disruptedPods"), name);
+    int64_t at_us, until_us;
+
+    if (at == NULL || time_parse(json_text(at), &at_us) < 0)
+        return false;
+    until_us = at_us + DISRUPTION_TIMEOUT_US;
+    if (until_us <= t->now_us)
+        return false;
+    json_set(t->arena, t->disrupted, name, json_dup(t->arena, at));
+    if (t->wake_us == 0 || until_us < t->wake_us)
+        t->wake_us = until_us;
+    return true;
+}
+
+void
+disruption_counts_add(struct disruption_counts *t,
+                      const struct object *pod,
+                      const struct object *job)
+{
+    t->pods++;
+    add_scale(t, pod, job);
+    if (pod->meta->deleted_at_us == 0 && !is_disrupted(t, pod->meta->name)
+        && is_ready(pod_of(pod)))
+        t->healthy++;
+}
+
+/* "3", or "50%" of all, rounded up. */
+static int64_t
+resolve(const char *text, int64_t all)
+{
+    char *end;
+    int64_t n = strtoll(text, &end, 10);
+
+    return *end == '%' ? (n * all + 99) / 100 : n;
+}
+
+static bool
+is_share(const char *text)
+{
+    return strchr(text, '%') != NULL;
+}
+
+struct numbers {
+    int64_t expected, desired, allowed;
+};
+
+static struct numbers
+count(const struct disruption_counts *t)
+{
+    const struct pod_disruption_budget *b = t->budget;
+    struct numbers n = {.expected = t->pods};
+
+    if (b->max_unavailable != NULL) {
+        n.expected = t->scale;
+        n.desired = n.expected - resolve(b->max_unavailable, n.expected);
+    } else if (b->min_available != NULL) {
+        if (is_share(b->min_available))
+            n.expected = t->scale;
+        n.desired = resolve(b->min_available, n.expected);
+    } else {
+        n.desired = 1;
+    }
+    if (n.desired < 0)
+        n.desired = 0;
+    n.allowed = t->healthy - n.desired;
+    if (n.expected <= 0 || n.allowed < 0)
+        n.allowed = 0;
+    return n;
+}
+
+static bool
+is_right(const struct disruption_counts *t, const struct numbers *n)
+{
+    const struct pod_disruption_budget *b = t->budget;
+    const struct json *before = json_get(t->status, "disruptedPods");
+
+    return b->observed_generation == b->meta.generation
+           && b->observed_generation > 0 && b->disruptions_allowed == n->allowed
+           && b->current_healthy == t->healthy
+           && b->desired_healthy == n->desired
+           && b->expected_pods == n->expected
+           && json_count(before) == json_count(t->disrupted);
+}
+
+static struct json *
+condition(const struct disruption_counts *t,
+          struct arena *arena,
+          const struct numbers *n)
+{
+    struct json *c = json_object(arena), *list = json_array(arena);
+    const char *value = n->allowed > 0 ? "True" : "False";
+    const struct json *before = json_at(json_get(t->status, "conditions"), 0);
+    const char *since = json_get_text(before, "lastTransitionTime");
+    const char *was = json_get_text(before, "status");
+    char now[TIME_TEXT_SIZE];
+
+    time_format(t->now_us, false, now);
+    json_set_string(arena, c, "type", "DisruptionAllowed");
+    json_set_string(arena, c, "status", value);
+    json_set_int(arena, c, "observedGeneration", t->budget->meta.generation);
+    json_set_string(
+        arena,
+        c,
+        "lastTransitionTime",
+        since != NULL && was != NULL && strcmp(was, value) == 0 ? since : now);
+    json_set_string(arena,
+                    c,
+                    "reason",
+                    n->allowed > 0 ? "SufficientPods" : "InsufficientPods");
+    json_set_string(arena, c, "message", "");
+    json_append(arena, list, c);
+    return list;
+}
+
+/* What is not disrupted any more is taken out by a null. */
+static struct json *
+disrupted_patch(const struct disruption_counts *t, struct arena *arena)
+{
+    const struct json *before = json_get(t->status, "disruptedPods");
+    struct json *patch = json_dup(arena, t->disrupted);
+
+    for (uint32_t i = 0; i < json_count(before); i++)
+        if (json_get(t->disrupted, before->members[i].name) == NULL)
+            json_set(arena, patch, before->members[i].name, json_null(arena));
+    return patch;
+}
+
+struct json *
+disruption_plan(const struct disruption_counts *t,
+                struct arena *arena,
+                int64_t *ret_wake_us)
+{
+    struct numbers n = count(t);
+    struct json *body, *status;
+
+    *ret_wake_us = t->wake_us;
+    if (is_right(t, &n))
+        return NULL;
+    body = json_object(arena);
+    status = json_make_object(arena, body, "status");
+    json_set_int(arena,
+                 status,
+                 "observedGeneration",
+                 t->budget->meta.generation);
+    json_set_int(arena, status, "disruptionsAllowed", n.allowed);
+    json_set_int(arena, status, "currentHealthy", t->healthy);
+    json_set_int(arena, status, "desiredHealthy", n.desired);
+    json_set_int(arena, status, "expectedPods", n.expected);
+    json_set(arena, status, "disruptedPods", disrupted_patch(t, arena));
+    json_set(arena, status, "conditions", condition(t, arena, &n));
+    return body;
+}

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/gc/garbage_collector.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/lifecycle/reconcile/object_cache.h"
+#include "controller/lifecycle/reconcile/pending_calls.h"
+#include "controller/lifecycle/reconcile/workqueue.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/object_owner.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/map.h"
+#include "lib/client/client.h"
+#include "lib/client/informer.h"
+#include "lib/json/json.h"
+
+#define PARALLEL 16u
+#define AGAIN_MS 1000
+
+struct garbage_collector {
+    struct client *client;
+    struct object_cache *cache;
+    struct informer **informers; /* by the place in kinds[]; some NULL */
+    struct workqueue *queue;     /* "PLACE/NS/NAME", "PLACE/NAME" */
+    struct map *of_pods;         /* uid of a pod to a struct map whose names are
+                                    the queue's keys of what it owns */
+};
+
+/* --- what is there -------------------------------------------------------- */
+
+static bool
+is_cached(const struct kind *kind)
+{
+    return kind == &pod_kind || kind == &job_kind || kind == &node_kind
+           || kind == &namespace_kind;
+}
+
+/* Events and leases own nothing and have no owners that matter. */
+static bool
+is_followed(const struct kind *kind)
+{
+    return kind->stored_as == NULL
+           && !(kind->flags & (KIND_TRANSIENT | KIND_VOLATILE));
+}
+
+static unsigned
+place_of(const struct kind *kind)
+{
+    unsigned i = 0;
+
+    while (i < n_kinds && kinds[i] != kind)
+        i++;
+    return i;
+}
+
+static const struct object *
+find(const struct garbage_collector *c,
+     const struct kind *kind,
+     const char *namespace,
+     const char *name)
+{
+    struct informer *informer;
+
+    if (kind == &pod_kind)
+        return object_cache_find_pod(c->cache, namespace, name);
+    if (kind == &job_kind)
+        return object_cache_find_job(c->cache, namespace, name);
+    if (kind == &node_kind)
+        return object_cache_find_node(c->cache, name);
+    if (kind == &namespace_kind)
+        return object_cache_find_namespace(c->cache, name);
+    informer = c->informers[place_of(kind)];
+    return informer != NULL ? informer_find(informer, namespace, name) : NULL;
+}
+
+static bool
+has_synced(const struct garbage_collector *c)
+{
+    for (unsigned i = 0; i < n_kinds; i++)
+        if (c->informers[i] != NULL && !informer_has_synced(c->informers[i]))
+            return false;
+    return object_cache_has_synced(c->cache);
+}
+
+/* Pods and Jobs are many: they are looked at where a pod of a Job is not what
+ * is looked for.
+ */
+static void
+visit_all(const struct garbage_collector *c,
+          object_cache_visit_fn *visit,
+          void *context)
+{
+    for (unsigned i = 0; i < n_kinds; i++)
+        if (c->informers[i] != NULL)
+            informer_visit(c->informers[i], visit, context);
+    object_cache_visit_nodes(c->cache, visit, context);
+    object_cache_visit_jobs(c->cache, visit, context);
+}
+
+static void
+visit_dependents(const struct garbage_collector *c,
+                 const struct object *owner,
+                 object_cache_visit_fn *visit,
+                 void *context)
+{
+    visit_all(c, visit, context);
+    if (owner->kind == &job_kind)
+        object_cache_visit_owned(c->cache, owner->meta->uid, visit, context);
+    else
+        object_cache_visit_pods(c->cache, visit, context);
+}
+
+#define QUEUE_KEY_SIZE (OBJECT_KEY_SIZE + 16)
+
+static void
+queue_key(const struct object *object, char out[QUEUE_KEY_SIZE])
+{
+    char name[OBJECT_KEY_SIZE];
+
+    object_key(object, name);
+    snprintf(out, QUEUE_KEY_SIZE, "%u/%s", place_of(object->kind), name);
+}
+
+static void
+add(struct garbage_collector *c, const struct object *object)
+{
+    char key[QUEUE_KEY_SIZE];
+
+    queue_key(object, key);
+    workqueue_add(c->queue, key);
+}
+
+/* --- what pods own -------------------------------------------------------- */
+
+/* Pods go by the thousand, and few own anything: what does is found by their
+ * uid, since a look at all objects for each of them would take too long.
+ */
+static void
+index_under_pod(struct garbage_collector *c, const char *uid, const char *key)
+{
+    struct map *owned = map_find(c->of_pods, uid);
+
+    if (owned == NULL) {
+        owned = map_new();
+        map_put(c->of_pods, uid, owned);
+    }
+    map_put(owned, key, c);
+}
+
+static void
+unindex_under_pod(struct garbage_collector *c, const char *uid, const char *key)
+{
+    struct map *owned = map_find(c->of_pods, uid);
+
+    if (owned == NULL)
+        return;
+    map_remove(owned, key);
+    if (map_count(owned) > 0)
+        return;
+    map_remove(c->of_pods, uid);
+    map_free(owned);
+}
+
+static void
+update_index(struct garbage_collector *c,
+             const struct object *object,
+             void (*update)(struct garbage_collector *,
+                            const char *,
+                            const char *))
+{
+    char key[QUEUE_KEY_SIZE];
+
+    for (unsigned i = 0; i < object->meta->owners.count; i++) {
+        const struct owner_reference *r = &object->meta->owners.items[i];
+
+        if (r->kind == NULL || r->uid == NULL || strcmp(r->kind, "Pod") != 0)
+            continue;
+        queue_key(object, key);
+        update(c, r->uid, key);
+    }
+}
+
+static void
+add_owned_by_pod(struct garbage_collector *c, const char *uid)
+{
+    const struct map *owned = map_find(c->of_pods, uid);
+    const char *key;
+    size_t at = 0;
+    void *value;
+
+    while (owned != NULL && map_next(owned, &at, &key, &value))
+        workqueue_add(c->queue, key);
+}
+
+static void
+free_index(struct map *of_pods)
+{
+    size_t at = 0;
+    void *owned;
+
+    while (map_next(of_pods, &at, NULL, &owned))
+        map_free(owned);
+    map_free(of_pods);
+}
+
+/* --- owners --------------------------------------------------------------- */
+
+static const struct owner_reference *
+find_reference(const struct object *object, const struct object *owner)
+{
+    for (unsigned i = 0; i < object->meta->owners.count; i++)
+        if (owner_reference_is_to(&object->meta->owners.items[i],
+                                  owner->kind,
+                                  owner->meta->uid))
+            return &object->meta->owners.items[i];
+    return NULL;
+}
+
+/* What Kiln does not serve may be there for others. */
+static bool
+is_gone(const struct garbage_collector *c,
+        const struct object *object,
+        const struct owner_reference *r)
+{
+    const struct kind *kind = kind_find_by_name(r->api_version, r->kind);
+    const char *namespace = object->meta->namespace;
+    const struct object *owner;
+
+    if (kind == NULL || !is_followed(kind)
+        || (kind->flags & KIND_NAMESPACED && namespace == NULL))
+        return false;
+    owner = find(c,
+                 kind,
+                 kind->flags & KIND_NAMESPACED ? namespace : NULL,
+                 r->name);
+    return (owner == NULL || strcmp(owner->meta->uid, r->uid) != 0)
+           && !object_cache_is_damaged(c->cache,
+                                       kind,
+                                       kind->flags & KIND_NAMESPACED ? namespace
+                                                                     : NULL,
+                                       r->name,
+                                       r->uid);
+}
+
+/* References to owners that are there, without `forgotten` (or NULL). */
+static void
+keep_owners(struct garbage_collector *c,
+            struct pending_calls *calls,
+            const struct object *object,
+            const struct object *forgotten)
+{
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena);
+    struct json *meta = json_make_object(arena, body, "metadata");
+    const struct json *all =
+        json_get_path(object_tree(object, arena), "metadata.ownerReferences");
+    struct json *left = json_array(arena);
+
+    for (unsigned i = 0; i < object->meta->owners.count; i++) {
+        const struct owner_reference *r = &object->meta->owners.items[i];
+        bool goes = forgotten != NULL
+                        ? owner_reference_is_to(r,
+                                                forgotten->kind,
+                                                forgotten->meta->uid)
+                        : is_gone(c, object, r);
+
+        if (!goes)
+            json_append(arena, left, json_at(all, i));
+    }
+    json_set(arena,
+             meta,
+             "ownerReferences",
+             json_count(left) > 0 ? left : json_null(arena));
+    json_set_string(arena,
+                    meta,
+                    "resourceVersion",
+                    object->meta->resource_version);
+    pending_calls_send(calls,
+                       arena,
+                       &(struct client_request){
+                           .verb = CLIENT_MERGE_PATCH,
+                           .kind = object->kind,
+                           .namespace = object->meta->namespace,
+                           .name = object->meta->name,
+                           .body = body,
+                       });
+}
+
+static void
+work_on_dependent(struct garbage_collector *c,
+                  struct pending_calls *calls,
+                  const struct object *object)
+{
+    unsigned gone = 0;
+
+    for (unsigned i = 0; i < object->meta->owners.count; i++)
+        gone += is_gone(c, object, &object->meta->owners.items[i]);
+    if (gone == 0 || object->meta->deleted_at_us != 0)
+        return;
+    if (gone == object->meta->owners.count)
+        pending_calls_delete(calls, object);
+    else
+        keep_owners(c, calls, object, NULL);
+}
+
+/* --- finalizers of owners ------------------------------------------------- */
+
+struct dependents {
+    struct garbage_collector *collector;
+    struct pending_calls *calls;
+    const struct object *owner;
+    unsigned count;
+};
+
+static void
+orphan(const struct object *object, void *context)
+{
+    struct dependents *d = context;
+
+    if (find_reference(object, d->owner) == NULL)
+        return;
+    d->count += object_owner_is_same(object, d->owner);
+    keep_owners(d->collector, d->calls, object, d->owner);
+}
+
+/* The deletion of the owner waits for a dependent that says so, and for the
+ * owner's own pods; never for what belongs to another user, who could keep it
+ * for ever.
+ */
+static bool
+is_waited_for(const struct object *owner,
+              const struct object *object,
+              const struct owner_reference *r)
+{
+    return object_owner_is_same(object, owner)
+           && (r->block_owner_deletion || object->kind == &pod_kind);
+}
+
+static void
+delete_first(const struct object *object, void *context)
+{
+    struct dependents *d = context;
+    const struct owner_reference *r = find_reference(object, d->owner);
+
+    if (r == NULL)
+        return;
+    d->count += is_waited_for(d->owner, object, r);
+    if (object->meta->deleted_at_us == 0)
+        pending_calls_delete(d->calls, object);
+}
+
+static void
+work_on_owner(struct garbage_collector *c,
+              struct pending_calls *calls,
+              const struct object *object)
+{
+    struct dependents d = {c, calls, object, 0};
+    const char *name = NULL;
+
+    if (object->meta->deleted_at_us == 0)
+        return;
+    if (meta_has_finalizer(object->meta, "orphan")) {
+        name = "orphan";
+        visit_dependents(c, object, orphan, &d);
+    } else if (meta_has_finalizer(object->meta, "foregroundDeletion")) {
+        name = "foregroundDeletion";
+        visit_dependents(c, object, delete_first, &d);
+    } else
+        return;
+    if (d.count == 0)
+        pending_calls_remove_finalizer(calls, object, name);
+    else
+        pending_calls_retry_after(calls, AGAIN_MS);
+}
+
+/* --- the queue ------------------------------------------------------------ */
+
+static void
+work(const char *key, void *context)
+{
+    struct garbage_collector *c = context;
+    struct pending_calls *calls = pending_calls_begin(c->client, c->queue, key);
+    CLEANUP_FREE char *copy = xstrdup(key);
+    char *rest = copy;
+    const char *place = strsep(&rest, "/");
+    const char *first = strsep(&rest, "/");
+    const struct object *object = find(c,
+                                       kinds[strtoul(place, NULL, 10)],
+                                       rest != NULL ? first : NULL,
+                                       rest != NULL ? rest : first);
+
+    if (!has_synced(c))
+        pending_calls_retry_after(calls, AGAIN_MS);
+    else if (object != NULL) {
+        work_on_dependent(c, calls, object);
+        work_on_owner(c, calls, object);
+    }
+    pending_calls_end(calls);
+}
+
+/* --- what makes a look due ------------------------------------------------ */
+
+struct owned_by {
+    struct garbage_collector *collector;
+    const struct object *owner;
+};
+
+static void
+add_dependent(const struct object *object, void *context)
+{
+    const struct owned_by *o = context;
+
+    if (find_reference(object, o->owner) != NULL)
+        add(o->collector, object);
+}
+
+static bool
+wants_a_look(const struct object *object)
+{
+    if (object->meta->deleted_at_us != 0 && object->meta->finalizers.count > 0)
+        return true;
+    if (object->kind == &pod_kind && object->meta->owners.count == 1
+        && meta_controller_of(object->meta, &job_kind) != NULL)
+        return false; /* the namespace controller's */
+    return object->meta->owners.count > 0;
+}
+
+static void
+changed(const struct object *old_object,
+        const struct object *new_object,
+        void *context)
+{
+    struct garbage_collector *c = context;
+    struct owned_by o = {c, old_object};
+
+    if (old_object != NULL)
+        update_index(c, old_object, unindex_under_pod);
+    if (new_object != NULL) {
+        update_index(c, new_object, index_under_pod);
+        if (wants_a_look(new_object))
+            add(c, new_object);
+        return;
+    }
+    if (old_object->kind == &pod_kind) {
+        add_owned_by_pod(c, old_object->meta->uid);
+        return;
+    }
+    if (!has_synced(c))
+        return;
+    visit_all(c, add_dependent, &o);
+    if (old_object->kind != &job_kind)
+        object_cache_visit_pods(c->cache, add_dependent, &o);
+}
+
+struct garbage_collector *
+garbage_collector_new(struct loop *loop,
+                      struct client *client,
+                      struct object_cache *cache)
+{
+    struct garbage_collector *c = xnew(struct garbage_collector);
+    struct object_cache_listener listener = {
+        .pod_changed = changed,
+        .job_changed = changed,
+        .node_changed = changed,
+        .context = c,
+    };
+
+    c->client = client;
+    c->cache = cache;
+    c->queue = workqueue_new(loop, PARALLEL, work, c);
+    c->of_pods = map_new();
+    c->informers = xnew_array(struct informer *, n_kinds);
+    for (unsigned i = 0; i < n_kinds; i++)
+        if (is_followed(kinds[i]) && !is_cached(kinds[i]))
+            c->informers[i] = informer_new(&(struct informer_settings){
+                .client = client,
+                .kind = kinds[i],
+                .changed = changed,
+                .context = c,
+            });
+    object_cache_listen(cache, &listener);
+    return c;
+}
+
+void
+garbage_collector_free(struct garbage_collector *c)
+{
+    if (c == NULL)
+        return;
+    for (unsigned i = 0; i < n_kinds; i++)
+        informer_free(c->informers[i]);
+    free(c->informers);
+    workqueue_free(c->queue);
+    free_index(c->of_pods);
+    free(c);
+}

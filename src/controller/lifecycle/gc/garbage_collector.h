@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* garbage_collector.h - what depends on objects that go: deleted with them, before
+ * them, or left alone
+ *
+ * Background: an object whose owners are all gone is deleted. Foreground and
+ * Orphan are finalizers of the owner: its dependents are deleted first, or
+ * forget it. Pods of Jobs that are gone are the namespace controller's, which looks
+ * them up by Job.
+ *
+ * Owns:    an informer of every kind that the object cache has not.
+ * Thread:  the lifecycle loop's.
+ */
+#pragma once
+
+#include "lib/base/macro.h"
+
+struct client;
+struct garbage_collector;
+struct loop;
+struct object_cache;
+
+/* Life. Made before object_cache_start. */
+void garbage_collector_free(struct garbage_collector *c);
+struct garbage_collector *garbage_collector_new(struct loop *loop,
+                                                struct client *client,
+                                                struct object_cache *cache)
+    OWNED_BY(garbage_collector_free);
+DEFINE_CLEANUP(struct garbage_collector, garbage_collector_free)

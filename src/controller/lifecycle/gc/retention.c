@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/gc/retention.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "controller/lifecycle/reconcile/object_cache.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/heap.h"
+#include "lib/base/list.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+#include "lib/client/client.h"
+#include "lib/json/json.h"
+#include "lib/loop/timer.h"
+
+#define DEFAULT_AGE_S   (7 * 24 * 3600)
+#define DEFAULT_COUNT   100000
+#define CHECK_MS        1000
+#define DELETES_AT_ONCE 256u
+
+/* A finished Job. Each stands in both heaps, or its delete is on the way. What
+ * the watch says is gone before that is answered waits for the answer.
+ */
+struct finished {
+    struct list link; /* among the departed */
+    size_t end_place; /* by when it ended */
+    size_t due_place; /* by when it must go */
+    int64_t ended_us;
+    int64_t due_us;
+    bool is_going; /* its delete is on the way */
+    bool is_gone;  /* and the watch has told so */
+    char *namespace;
+    char *name;
+    char *uid;
+    char *version; /* of the Job that this was read from */
+    struct retention *retention;
+};
+
+struct retention {
+    struct client *client;
+    struct clock *clock;
+    int64_t max_age_us;
+    size_t max_count;
+    struct map *finished; /* by key */
+    struct heap *by_end;
+    struct heap *by_due;
+    struct list departed; /* gone, and their deletes not answered */
+    struct timer *timer;
+    unsigned deletes;
+};
+
+static bool
+ended_earlier(const void *a, const void *b, UNUSED void *context)
+{
+    const struct finished *x = a, *y = b;
+
+    return x->ended_us < y->ended_us;
+}
+
+static bool
+due_earlier(const void *a, const void *b, UNUSED void *context)
+{
+    const struct finished *x = a, *y = b;
+
+    return x->due_us < y->due_us;
+}
+
+static void
+free_finished(struct finished *f)
+{
+    free(f->namespace);
+    free(f->name);
+    free(f->uid);
+    free(f->version);
+    free(f);
+}
+
+/* Complete jobs say when; failed ones by their last condition. */
+static int64_t
+end_of(const struct job *job)
+{
+    int64_t end = job->status.completion_at_us;
+
+    for (unsigned i = 0; i < job->status.conditions.count; i++)
+        if (job->status.conditions.items[i].last_transition_at_us > end)
+            end = job->status.conditions.items[i].last_transition_at_us;
+    return end;
+}
+
+/* When it ended and has to go, which an update may have changed. */
+static void
+read_times(struct finished *f, const struct job *job)
+{
+    const int64_t *ttl = job->spec.ttl_seconds_after_finished;
+
+    f->ended_us = end_of(job);
+    f->due_us = f->ended_us + f->retention->max_age_us;
+    if (ttl != NULL && f->ended_us + *ttl * 1000000 < f->due_us)
+        f->due_us = f->ended_us + *ttl * 1000000;
+    free(f->version);
+    f->version = xstrdup(job->meta.resource_version);
+}
+
+static void
+note_finished(struct retention *r, const char *key, const struct job *job)
+{
+    struct finished *f = xnew(struct finished);
+
+    f->retention = r;
+    read_times(f, job);
+    f->namespace = xstrdup(job->meta.namespace);
+    f->name = xstrdup(job->meta.name);
+    f->uid = xstrdup(job->meta.uid);
+    map_put(r->finished, key, f);
+    heap_push(r->by_end, f);
+    heap_push(r->by_due, f);
+}
+
+/* One whose delete is on the way is put back when that is answered. */
+static void
+note_again(struct finished *f, const struct job *job)
+{
+    struct retention *r = f->retention;
+
+    read_times(f, job);
+    if (f->end_place != HEAP_NOWHERE)
+        heap_moved(r->by_end, f);
+    if (f->due_place != HEAP_NOWHERE)
+        heap_moved(r->by_due, f);
+}
+
+static void
+put_back(struct finished *f)
+{
+    heap_push(f->retention->by_due, f);
+    heap_push(f->retention->by_end, f);
+}
+
+static void
+take_out(struct retention *r, struct finished *f)
+{
+    if (f->end_place != HEAP_NOWHERE)
+        heap_remove(r->by_end, f);
+    if (f->due_place != HEAP_NOWHERE)
+        heap_remove(r->by_due, f);
+}
+
+static void
+on_job(const struct object *old_object,
+       const struct object *new_object,
+       void *context)
+{
+    struct retention *r = context;
+    const struct object *job = new_object ? new_object : old_object;
+    char key[OBJECT_KEY_SIZE];
+    struct finished *f;
+
+    object_key(job, key);
+    if (new_object == NULL) {
+        f = map_remove(r->finished, key);
+        if (f == NULL)
+            return;
+        take_out(r, f);
+        f->is_gone = true;
+        if (f->is_going)
+            list_add_last(&r->departed, &f->link);
+        else
+            free_finished(f);
+        return;
+    }
+    if (!job_is_finished(job_of(job)))
+        return;
+    f = map_find(r->finished, key);
+    if (f == NULL)
+        note_finished(r, key, job_of(job));
+    else
+        note_again(f, job_of(job));
+}
+
+static void
+on_deleted(const struct client_reply *reply, void *context)
+{
+    struct finished *f = context;
+    struct retention *r = f->retention;
+    struct error err = {0};
+
+    r->deletes--;
+    f->is_going = false;
+    if (f->is_gone) {
+        list_remove(&f->link);
+        free_finished(f);
+        return;
+    }
+    if (reply->code == 200 || reply->code == 404)
+        return; /* the watch tells when it is gone, or another one there */
+    if (reply->code == 409) { /* it was changed: looked at as it is now */
+        put_back(f);
+        return;
+    }
+    client_reply_error(reply, &err);
+    log_warning("cannot remove the finished job '%s/%s': %s, trying again "
+                "in a minute",
+                f->namespace,
+                f->name,
+                err.text);
+    f->due_us = clock_real_us(r->clock) + 60 * INT64_C(1000000);
+    put_back(f);
+}
+
+/* That one as it was judged: not another of its name, nor what was changed since
+ * and is to be kept.
+ */
+static void
+remove_job(struct retention *r, struct finished *f)
+{
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena);
+    struct json *preconditions;
+    struct client_request request = {
+        .verb = CLIENT_DELETE,
+        .kind = &job_kind,
+        .namespace = f->namespace,
+        .name = f->name,
+        .body = body,
+    };
+
+    json_set_string(arena, body, "kind", "DeleteOptions");
+    json_set_string(arena, body, "apiVersion", "v1");
+    json_set_string(arena, body, "propagationPolicy", "Background");
+    preconditions = json_make_object(arena, body, "preconditions");
+    json_set_string(arena, preconditions, "uid", f->uid);
+    json_set_string(arena, preconditions, "resourceVersion", f->version);
+    take_out(r, f);
+    f->is_going = true;
+    r->deletes++;
+    client_call(r->client, arena, &request, on_deleted, f);
+}
+
+static void
+check(void *context)
+{
+    struct retention *r = context;
+    int64_t now = clock_real_us(r->clock);
+    struct finished *f;
+
+    while (r->deletes < DELETES_AT_ONCE && (f = heap_top(r->by_due)) != NULL
+           && f->due_us <= now)
+        remove_job(r, f);
+    while (r->deletes < DELETES_AT_ONCE && heap_count(r->by_end) > r->max_count)
+        remove_job(r, heap_top(r->by_end));
+}
+
+static void
+on_synced(void *context)
+{
+    struct retention *r = context;
+
+    timer_repeat(r->timer, CHECK_MS);
+}
+
+struct retention *
+retention_new(const struct retention_settings *settings)
+{
+    struct retention *r = xnew(struct retention);
+    struct object_cache_listener listener = {
+        .job_changed = on_job,
+        .synced = on_synced,
+        .context = r,
+    };
+
+    r->client = settings->client;
+    r->clock = settings->clock;
+    r->max_age_us =
+        (settings->max_age_s ? settings->max_age_s : DEFAULT_AGE_S) * 1000000;
+    r->max_count =
+        (size_t)(settings->max_count ? settings->max_count : DEFAULT_COUNT);
+    r->finished = map_new();
+    list_init(&r->departed);
+    r->by_end =
+        heap_new(ended_earlier, NULL, offsetof(struct finished, end_place));
+    r->by_due =
+        heap_new(due_earlier, NULL, offsetof(struct finished, due_place));
+    r->timer = timer_new(settings->loop, check, r);
+    object_cache_listen(settings->cache, &listener);
+    return r;
+}
+
+void
+retention_free(struct retention *r)
+{
+    size_t at = 0;
+    void *f;
+
+    if (r == NULL)
+        return;
+    timer_free(r->timer);
+    while (map_next(r->finished, &at, NULL, &f))
+        free_finished(f);
+    while (!list_is_empty(&r->departed)) {
+        struct finished *last =
+            container_of(r->departed.next, struct finished, link);
+
+        list_remove(&last->link);
+        free_finished(last);
+    }
+    map_free(r->finished);
+    heap_free(r->by_end);
+    heap_free(r->by_due);
+    free(r);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/job/index_counts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+
+#define STALE (-1) /* next_attempt of a slot whose index is settled */
+
+void
+index_counts_fini(struct index_counts *l)
+{
+    index_set_fini(&l->done);
+    index_set_fini(&l->failed);
+    index_set_fini(&l->taken);
+    free(l->slots);
+    *l = (struct index_counts){0};
+}
+
+void
+index_counts_load(struct index_counts *l, const char *done, const char *failed)
+{
+    if (done != NULL) {
+        index_set_parse(&l->done, done);
+        index_set_parse(&l->taken, done);
+    }
+    if (failed != NULL) {
+        index_set_parse(&l->failed, failed);
+        index_set_parse(&l->taken, failed);
+    }
+}
+
+/* ---- Slots ---- */
+
+static size_t
+find_slot(const struct index_counts *l, int64_t index)
+{
+    size_t low = 0, high = l->n_slots;
+
+    if (high > 0 && l->slots[high - 1].index < index)
+        return high;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (l->slots[middle].index < index)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct index_slot *
+slot_of(struct index_counts *l, int64_t index)
+{
+    size_t at = find_slot(l, index);
+
+    if (at < l->n_slots && l->slots[at].index == index)
+        return &l->slots[at];
+    if (l->n_slots == l->slot_room) {
+        l->slot_room = l->slot_room > 0 ? l->slot_room * 2 : 1;
+        l->slots = xrealloc_array(l->slots, l->slot_room, sizeof(*l->slots));
+    }
+    memmove(&l->slots[at + 1],
+            &l->slots[at],
+            (l->n_slots - at) * sizeof(*l->slots));
+    l->n_slots++;
+    l->slots[at] = (struct index_slot){.index = index};
+    return &l->slots[at];
+}
+
+static void
+drop_slot(struct index_counts *l, struct index_slot *slot)
+{
+    struct index_slot *end = l->slots + l->n_slots--;
+
+    memmove(slot, slot + 1, (size_t)(end - slot - 1) * sizeof(*slot));
+}
+
+/* Half of the slots at a time, so that each costs the same. */
+static void
+drop_stale_slots(struct index_counts *l)
+{
+    size_t kept = 0;
+
+    if (l->n_stale_slots * 2 < l->n_slots)
+        return;
+    for (size_t i = 0; i < l->n_slots; i++)
+        if (l->slots[i].next_attempt != STALE)
+            l->slots[kept++] = l->slots[i];
+    l->n_slots = kept;
+    l->n_stale_slots = 0;
+}
+
+/* ---- Change ---- */
+
+static void
+settle(struct index_counts *l, struct index_set *how, int64_t index)
+{
+    size_t at = find_slot(l, index);
+
+    if (index_counts_is_settled(l, index))
+        return;
+    index_set_add(how, index);
+    index_set_add(&l->taken, index);
+    if (at < l->n_slots && l->slots[at].index == index) {
+        l->slots[at].next_attempt = STALE;
+        l->n_stale_slots++;
+        drop_stale_slots(l);
+    }
+}
+
+void
+index_counts_finish(struct index_counts *l, int64_t index)
+{
+    settle(l, &l->done, index);
+}
+
+void
+index_counts_fail(struct index_counts *l, int64_t index)
+{
+    settle(l, &l->failed, index);
+}
+
+void
+index_counts_take(struct index_counts *l, int64_t index)
+{
+    if (!index_counts_is_settled(l, index) && slot_of(l, index)->active++ == 0)
+        index_set_add(&l->taken, index);
+}
+
+void
+index_counts_release(struct index_counts *l, int64_t index)
+{
+    if (!index_counts_is_settled(l, index) && --slot_of(l, index)->active == 0)
+        index_set_remove(&l->taken, index);
+}
+
+static int64_t
+larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+void
+index_counts_note(struct index_counts *l, int64_t index, int64_t attempt)
+{
+    struct index_slot *slot;
+
+    if (index_counts_is_settled(l, index))
+        return;
+    slot = slot_of(l, index);
+    slot->next_attempt = larger(slot->next_attempt, attempt + 1);
+}
+
+void
+index_counts_withdraw(struct index_counts *l, int64_t index, int64_t attempt)
+{
+    struct index_slot *slot;
+
+    if (index_counts_is_settled(l, index))
+        return;
+    slot = slot_of(l, index);
+    if (attempt + 1 == slot->next_attempt)
+        slot->next_attempt = attempt;
+    if (slot->next_attempt == 0 && slot->active == 0)
+        drop_slot(l, slot);
+}
+
+void
+index_counts_note_failures(struct index_counts *l,
+                           int64_t index,
+                           int64_t failures,
+                           int64_t ignored,
+                           int64_t last_failure_us)
+{
+    struct index_slot *slot;
+
+    if (index_counts_is_settled(l, index))
+        return;
+    slot = slot_of(l, index);
+    slot->failures = larger(slot->failures, failures);
+    slot->ignored = larger(slot->ignored, ignored);
+    slot->last_failure_us = larger(slot->last_failure_us, last_failure_us);
+}
+
+/* ---- Look ---- */
+
+bool
+index_counts_is_settled(const struct index_counts *l, int64_t index)
+{
+    return index_set_has(&l->done, index) || index_set_has(&l->failed, index);
+}
+
+const struct index_slot *
+index_counts_find(const struct index_counts *l, int64_t index)
+{
+    size_t at = find_slot(l, index);
+
+    return at < l->n_slots && l->slots[at].index == index
+                   && l->slots[at].next_attempt != STALE
+               ? &l->slots[at]
+               : NULL;
+}
+
+int64_t
+index_counts_next_attempt(const struct index_counts *l, int64_t index)
+{
+    const struct index_slot *slot = index_counts_find(l, index);
+
+    return slot != NULL ? slot->next_attempt : 0;
+}

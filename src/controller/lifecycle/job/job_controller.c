@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/job/job_controller.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "controller/lifecycle/job/job_log.h"
+#include "controller/lifecycle/job/job_plan.h"
+#include "controller/lifecycle/job/job_pod_counts.h"
+#include "controller/lifecycle/job/job_sync.h"
+#include "controller/lifecycle/job/job_verdict.h"
+#include "controller/lifecycle/reconcile/object_cache.h"
+#include "controller/lifecycle/reconcile/workqueue.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+#include "lib/client/event_recorder.h"
+#include "lib/loop/timer.h"
+
+#define PARALLEL_JOBS   256u
+#define PODS_AT_A_TIME  64u
+#define COUNTS_DELAY_US INT64_C(1000000)
+#define EXPECT_FOR_US   (60 * INT64_C(1000000))
+#define OVERDUE_MS      1000
+
+/* What is remembered of a Job between looks. */
+struct memory {
+    struct job_pod_counts *counts;
+    int64_t counts_due_us; /* monotonic; 0: no counts wait to be written */
+};
+
+struct job_controller {
+    struct object_cache *cache;
+    struct clock *clock;
+    struct event_recorder *event_recorder;
+    struct workqueue *queue;
+    struct job_sync_settings sync;
+    struct map *memories; /* by job key */
+    struct timer *overdue;
+};
+
+/* ---- What is remembered of a job between syncs ---- */
+
+static void
+free_memory(struct memory *m)
+{
+    job_pod_counts_free(m->counts);
+    free(m);
+}
+
+static void
+forget(struct job_controller *c, const char *key)
+{
+    struct memory *m = map_remove(c->memories, key);
+
+    if (m != NULL)
+        free_memory(m);
+}
+
+struct recount {
+    struct job_pod_counts *counts;
+    const struct job *job;
+};
+
+static void
+recount_pod(const struct object *object, void *context)
+{
+    struct recount *r = context;
+
+    job_pod_counts_see(r->counts, r->job, pod_of(object));
+}
+
+/* The pods that are there, and one that has just gone, or NULL. */
+static struct job_pod_counts *
+count_pods(struct job_controller *c,
+           const struct job *job,
+           const struct object *gone)
+{
+    struct recount r = {.counts = job_pod_counts_new(job), .job = job};
+
+    object_cache_visit_owned(c->cache, job->meta.uid, recount_pod, &r);
+    if (gone != NULL)
+        recount_pod(gone, &r);
+    job_pod_counts_settle(r.counts, job);
+    return r.counts;
+}
+
+/* NULL: nothing is remembered, or of another job of that name. */
+static struct memory *
+find_memory(struct job_controller *c, const char *key, const struct job *job)
+{
+    struct memory *m = map_find(c->memories, key);
+
+    if (m == NULL || strcmp(m->counts->job_uid, job->meta.uid) == 0)
+        return m;
+    forget(c, key);
+    return NULL;
+}
+
+static struct memory *
+remember(struct job_controller *c,
+         const char *key,
+         struct job_pod_counts *counts TAKES)
+{
+    struct memory *m = xnew(struct memory);
+
+    m->counts = counts;
+    map_put(c->memories, key, m);
+    return m;
+}
+
+static struct memory *
+memory_of(struct job_controller *c, const char *key, const struct job *job)
+{
+    struct memory *m = find_memory(c, key, job);
+
+    return m != NULL ? m : remember(c, key, count_pods(c, job, NULL));
+}
+
+/* A job of one pod is counted anew when something happens; only while
+ * something is not written yet, or on its way, it is worth remembering. Most
+ * jobs that wait are such.
+ */
+static void
+forget_if_quiet(struct job_controller *c,
+                const char *key,
+                const struct job *job,
+                const struct job_plan *plan)
+{
+    const struct memory *m = map_find(c->memories, key);
+
+    if (job_completions(job) == 1 && !job_is_work_queue(job)
+        && plan->status == NULL && plan->n_create == 0 && m->counts_due_us == 0
+        && m->counts->n_expected == 0 && m->counts->refusals == 0)
+        forget(c, key);
+}
+
+/* Counts alone wait for company, up to COUNTS_DELAY_US; what ends or suspends
+ * a job does not wait.
+ */
+static bool
+puts_off_status(struct job_controller *c,
+                const char *key,
+                struct memory *m,
+                const struct job_plan *plan)
+{
+    int64_t now = clock_monotonic_us(c->clock);
+
+    if (plan->status == NULL || plan->status_is_urgent) {
+        m->counts_due_us = 0;
+        return false;
+    }
+    if (m->counts_due_us == 0)
+        m->counts_due_us = now + COUNTS_DELAY_US;
+    if (now >= m->counts_due_us) {
+        m->counts_due_us = 0;
+        return false;
+    }
+    workqueue_add_after(c->queue, key, (m->counts_due_us - now) / 1000 + 1);
+    return true;
+}
+
+/* ---- A sync ---- */
+
+static void
+on_refused(const struct object *job,
+           int64_t index,
+           int64_t attempt,
+           void *context)
+{
+    struct job_controller *c = context;
+    char key[OBJECT_KEY_SIZE];
+    struct memory *m;
+
+    object_key(job, key);
+    m = map_find(c->memories, key);
+    if (m != NULL)
+        job_pod_counts_give_up(m->counts, index, attempt);
+}
+
+static void
+on_pass_done(const struct object *job, bool has_failed, void *context)
+{
+    struct job_controller *c = context;
+    char key[OBJECT_KEY_SIZE];
+
+    object_key(job, key);
+    workqueue_done(c->queue, key, has_failed ? WORKQUEUE_FAILED : WORKQUEUE_OK);
+}
+
+static void
+create_pods(struct job_controller *c,
+            struct job_sync *sync,
+            struct job_pod_counts *counts,
+            const struct job_plan *plan)
+{
+    int64_t until_us = clock_monotonic_us(c->clock) + EXPECT_FOR_US;
+
+    if (plan->n_create > 0 && !timer_is_running(c->overdue))
+        timer_start(c->overdue, OVERDUE_MS);
+    if (plan->n_create > 0 && counts->began_us == 0)
+        counts->began_us = clock_real_us(c->clock);
+    for (unsigned i = 0; i < plan->n_create; i++) {
+        const struct job_plan_pod *pod = &plan->create[i];
+
+        job_pod_counts_expect(counts, pod->index, pod->attempt, until_us);
+        job_sync_create(sync, pod);
+    }
+}
+
+/* A pod that came and went while the watch was interrupted is never seen, and
+ * nothing else need happen to its job.
+ */
+static void
+look_for_overdue(void *context)
+{
+    struct job_controller *c = context;
+    int64_t now_us = clock_monotonic_us(c->clock);
+    bool is_any_expected = false;
+    const char *key;
+    size_t at = 0;
+    void *value;
+
+    while (map_next(c->memories, &at, &key, &value)) {
+        const struct memory *m = value;
+
+        is_any_expected = is_any_expected || m->counts->n_expected > 0;
+        if (job_pod_counts_is_overdue(m->counts, now_us))
+            workqueue_add(c->queue, key);
+    }
+    if (is_any_expected)
+        timer_start(c->overdue, OVERDUE_MS);
+}
+
+/* Of another controller, which its maker named. */
+static bool
+is_anothers(const struct job *job)
+{
+    const char *by = job->spec.managed_by;
+
+    return by != NULL && strcmp(by, MANAGED_BY_KILN) != 0;
+}
+
+/* What one of its pods is, or has come to, cannot be known: nothing is run a
+ * second time for it.
+ */
+static bool
+has_damaged_pods(const struct job_controller *c, const struct object *job)
+{
+    if (!object_cache_is_damaged(c->cache, NULL, NULL, NULL, job->meta->uid))
+        return false;
+    log_warning("job '%s/%s' stays as it is: something of it cannot be read "
+                "from the store (--check-store in kiln-controller(8))",
+                job->meta->namespace,
+                job->meta->name);
+    return true;
+}
+
+static void
+work_on_job(const char *key, void *context)
+{
+    struct job_controller *c = context;
+    char *slash = strchr(key, '/');
+    CLEANUP_FREE char *namespace = xstrndup(key, (size_t)(slash - key));
+    const struct object *job =
+        object_cache_find_job(c->cache, namespace, slash + 1);
+    struct arena *arena;
+    struct memory *m;
+    struct job_sync *sync;
+    struct job_plan plan;
+
+    if (job == NULL || job->meta->deleted_at_us != 0
+        || job_is_finished(job_of(job)) || is_anothers(job_of(job))) {
+        forget(c, key);
+        workqueue_done(c->queue, key, WORKQUEUE_OK);
+        return;
+    }
+    if (has_damaged_pods(c, job)) {
+        forget(c, key);
+        workqueue_done(c->queue, key, WORKQUEUE_OK);
+        return;
+    }
+    m = memory_of(c, key, job_of(job));
+    job_pod_counts_expire(m->counts, clock_monotonic_us(c->clock));
+    if (job_of(job)->spec.suspend)
+        m->counts->began_us = 0; /* it starts anew when it is resumed */
+    arena = arena_new(0);
+    job_plan(job_of(job),
+             m->counts,
+             clock_real_us(c->clock),
+             PODS_AT_A_TIME,
+             arena,
+             &plan);
+    if (puts_off_status(c, key, m, &plan))
+        plan.status = NULL;
+
+    sync = job_sync_begin(&c->sync, job);
+    create_pods(c, sync, m->counts, &plan);
+    if (plan.delete_active)
+        job_sync_delete_active(sync);
+    if (plan.n_remove > 0)
+        job_sync_remove_pods(sync, plan.n_remove);
+    if (plan.wake_after_us > 0)
+        workqueue_add_after(c->queue, key, plan.wake_after_us / 1000 + 1);
+    if (plan.status != NULL)
+        job_sync_write(sync, arena, plan.status, &plan.event);
+    else
+        arena_free(arena);
+    forget_if_quiet(c, key, job_of(job), &plan);
+    job_sync_end(sync);
+}
+
+/* ---- What changes ---- */
+
+static void
+on_job(const struct object *old_object,
+       const struct object *new_object,
+       void *context)
+{
+    struct job_controller *c = context;
+    char key[OBJECT_KEY_SIZE];
+
+    object_key(new_object ? new_object : old_object, key);
+    job_log_job(old_object, new_object);
+    if (new_object == NULL)
+        forget(c, key);
+    else if (object_cache_has_synced(c->cache))
+        workqueue_add(c->queue, key);
+}
+
+/* How a pod that is gone has ended is known from here alone; any other change
+ * can be counted later, too.
+ */
+static void
+note_pod_change(struct job_controller *c,
+                const char *key,
+                const struct owner_reference *owner,
+                const struct object *old_pod,
+                const struct object *new_pod)
+{
+    const struct object *pod = new_pod != NULL ? new_pod : old_pod;
+    const struct object *job =
+        object_cache_find_job(c->cache, pod->meta->namespace, owner->name);
+    struct memory *m;
+
+    if (job == NULL || strcmp(job->meta->uid, owner->uid) != 0
+        || job_is_finished(job_of(job)))
+        return;
+    m = find_memory(c, key, job_of(job));
+    if (m == NULL && new_pod == NULL)
+        m = remember(c, key, count_pods(c, job_of(job), old_pod));
+    if (m != NULL && new_pod != NULL)
+        job_pod_counts_see(m->counts, job_of(job), pod_of(new_pod));
+    else if (m != NULL)
+        job_pod_counts_see_gone(m->counts, job_of(job), pod_of(old_pod));
+}
+
+static void
+on_pod(const struct object *old_object,
+       const struct object *new_object,
+       void *context)
+{
+    struct job_controller *c = context;
+    const struct object *pod = new_object ? new_object : old_object;
+    const struct owner_reference *owner =
+        meta_controller_of(pod->meta, &job_kind);
+    CLEANUP_FREE char *key = NULL;
+
+    if (owner == NULL || !object_cache_has_synced(c->cache))
+        return;
+    key = xasprintf("%s/%s", pod->meta->namespace, owner->name);
+    job_log_pod(old_object, new_object);
+    note_pod_change(c, key, owner, old_object, new_object);
+    workqueue_add(c->queue, key);
+}
+
+static void
+add_job(const struct object *job, void *context)
+{
+    on_job(NULL, job, context);
+}
+
+static void
+on_synced(void *context)
+{
+    struct job_controller *c = context;
+
+    object_cache_visit_jobs(c->cache, add_job, c);
+}
+
+struct job_controller *
+job_controller_new(struct loop *loop,
+                   struct client *client,
+                   struct object_cache *cache,
+                   struct clock *clock)
+{
+    struct job_controller *c = xnew(struct job_controller);
+    struct object_cache_listener listener = {
+        .job_changed = on_job,
+        .pod_changed = on_pod,
+        .synced = on_synced,
+        .context = c,
+    };
+
+    c->cache = cache;
+    c->clock = clock;
+    c->event_recorder =
+        event_recorder_new(client, clock, "job-controller", NULL);
+    c->sync = (struct job_sync_settings){
+        .client = client,
+        .cache = cache,
+        .event_recorder = c->event_recorder,
+        .refused = on_refused,
+        .done = on_pass_done,
+        .context = c,
+    };
+    c->memories = map_new();
+    c->overdue = timer_new(loop, look_for_overdue, c);
+    c->queue = workqueue_new(loop, PARALLEL_JOBS, work_on_job, c);
+    object_cache_listen(cache, &listener);
+    return c;
+}
+
+void
+job_controller_free(struct job_controller *c)
+{
+    size_t at = 0;
+    void *m;
+
+    if (c == NULL)
+        return;
+    timer_free(c->overdue);
+    workqueue_free(c->queue);
+    event_recorder_free(c->event_recorder);
+    while (map_next(c->memories, &at, NULL, &m))
+        free_memory(m);
+    map_free(c->memories);
+    free(c);
+}

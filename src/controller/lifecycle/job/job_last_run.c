@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/job/job_last_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/api/job/job.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
+
+static char *
+dup_or_null(const char *text)
+{
+    return text != NULL && text[0] != '\0' ? xstrdup(text) : NULL;
+}
+
+void
+job_last_run_fini(struct job_last_run *run)
+{
+    free(run->pod_name);
+    free(run->node_name);
+    free(run->reason);
+    free(run->message);
+    *run = (struct job_last_run){0};
+}
+
+static void
+set_usage(struct job_last_run *run, const struct pod_usage *usage)
+{
+    if (usage == NULL)
+        return;
+    run->has_usage = true;
+    run->peak_memory_bytes = usage->peak_memory_bytes;
+    run->user_cpu_us = usage->user_cpu_us;
+    run->system_cpu_us = usage->system_cpu_us;
+}
+
+void
+job_last_run_load(struct job_last_run *run, const struct job_status *status)
+{
+    const struct job_run *known = status->last_run;
+
+    if (known != NULL) {
+        run->pod_name = dup_or_null(known->pod_name);
+        run->node_name = dup_or_null(known->node_name);
+        run->reason = dup_or_null(known->reason);
+        run->message = dup_or_null(known->message);
+        run->started_at_us = known->started_at_us;
+        run->finished_at_us = known->finished_at_us;
+        run->signal = known->signal;
+        set_usage(run, known->usage);
+    }
+    if (status->exit_code != NULL) {
+        run->has_exit_code = true;
+        run->exit_code = *status->exit_code;
+    }
+}
+
+/* In whole seconds, as it is read back from the status. */
+static int64_t
+whole_seconds(int64_t us)
+{
+    return us - us % 1000000;
+}
+
+/* By the end, then by the pod's number: whatever order they are seen in. */
+static bool
+is_later(const struct job_last_run *known,
+         const struct job_last_run *run,
+         const char *pod_name)
+{
+    if (known->pod_name == NULL || run->finished_at_us > known->finished_at_us)
+        return true;
+    return run->finished_at_us == known->finished_at_us
+           && strverscmp(pod_name, known->pod_name) >= 0;
+}
+
+void
+job_last_run_note(struct job_last_run *known, const struct pod *pod)
+{
+    struct container_state state = {0};
+    struct job_last_run run = {0};
+    bool has_state = pod_main_state(pod, &state);
+
+    run.started_at_us = whole_seconds(state.started_at_us);
+    run.has_exit_code = known->has_exit_code;
+    run.exit_code = known->exit_code;
+    if (has_state && state.terminated) {
+        run.finished_at_us = whole_seconds(state.finished_at_us);
+        run.signal = state.signal;
+        run.has_exit_code = true;
+        run.exit_code = state.signal > 0 && state.exit_code == 0
+                            ? 128 + state.signal
+                            : state.exit_code;
+    } else if (run.started_at_us > 0) {
+        run.finished_at_us = whole_seconds(pod->meta.deleted_at_us);
+    }
+    if (!is_later(known, &run, pod->meta.name))
+        return;
+    run.pod_name = xstrdup(pod->meta.name);
+    run.node_name = dup_or_null(pod->spec.node_name);
+    run.reason =
+        dup_or_null(pod->status.reason != NULL && pod->status.reason[0] != '\0'
+                        ? pod->status.reason
+                        : state.reason);
+    run.message = dup_or_null(pod->status.message);
+    set_usage(&run, pod->status.usage);
+    job_last_run_fini(known);
+    *known = run;
+}
+
+void
+job_last_run_note_gone(struct job_last_run *run, const struct pod *pod)
+{
+    job_last_run_note(run, pod);
+    if (run->reason == NULL && strcmp(run->pod_name, pod->meta.name) == 0)
+        run->reason = xstrdup(REASON_POD_DELETED);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/job/job_plan.h"
+
+#include "controller/lifecycle/job/job_pod_counts.h"
+#include "controller/lifecycle/job/job_verdict.h"
+#include "lib/api/job/job.h"
+#include "lib/base/arena.h"
+#include "lib/json/json.h"
+
+#define FIRST_BACKOFF_S 10 /* upstream's first retry delay */
+#define MAX_BACKOFF_S   600
+#define MAX_WAITING     1024 /* indexes that are passed over in one look */
+
+/* ---- The pods ---- */
+
+/* How many pods there should be. */
+static int64_t
+count_wanted(const struct job *job, const struct job_pod_counts *t)
+{
+    int64_t wanted = job_parallelism(job);
+    int64_t end = job_completions(job);
+    int64_t left;
+
+    if (job_is_work_queue(job))
+        return t->succeeded > 0 ? t->live : wanted;
+    left = end
+           - (job_is_indexed(job) ? index_set_count_below(&t->indexes.done, end)
+                                  : t->succeeded);
+    if (left < wanted)
+        wanted = left;
+    return wanted > 0 ? wanted : 0;
+}
+
+/* Pods of indexes that are not the Job's any more, since it was made smaller. */
+static int64_t
+count_beyond(const struct job *job, const struct job_pod_counts *t)
+{
+    const struct index_counts *l = &t->indexes;
+    const struct index_set *sets[] = {&l->taken, &l->done, &l->failed};
+    int64_t beyond[ARRAY_SIZE(sets)];
+
+    if (!job_is_indexed(job))
+        return 0;
+    for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
+        beyond[i] = index_set_count(sets[i])
+                    - index_set_count_below(sets[i], job_completions(job));
+    return beyond[0] - beyond[1] - beyond[2];
+}
+
+static int64_t
+count_pods_to_remove(const struct job *job, const struct job_pod_counts *t)
+{
+    int64_t unwanted = t->live - count_wanted(job, t);
+    int64_t beyond = count_beyond(job, t);
+
+    if (beyond > t->live)
+        beyond = t->live;
+    return unwanted > beyond ? unwanted : beyond;
+}
+
+/* After a failure the next pod waits: 10 s, doubled per failure. */
+static int64_t
+backoff_left_us(int64_t failures, int64_t last_failure_us, int64_t now_us)
+{
+    int64_t seconds = FIRST_BACKOFF_S;
+    int64_t left;
+
+    if (failures == 0 || last_failure_us == 0)
+        return 0;
+    for (int64_t i = 1; i < failures && seconds < MAX_BACKOFF_S; i++)
+        seconds *= 2;
+    if (seconds > MAX_BACKOFF_S)
+        seconds = MAX_BACKOFF_S;
+    left = last_failure_us + seconds * 1000000 - now_us;
+    return left > 0 ? left : 0;
+}
+
+static void
+wake_after(struct job_plan *plan, int64_t us)
+{
+    if (us > 0 && (plan->wake_after_us == 0 || us < plan->wake_after_us))
+        plan->wake_after_us = us;
+}
+
+static void
+plan_index(const struct job_pod_counts *t, int64_t index, struct job_plan *plan)
+{
+    const struct index_slot *slot = index_counts_find(&t->indexes, index);
+    struct job_plan_pod pod = {.index = index};
+
+    if (slot != NULL) {
+        pod.attempt = slot->next_attempt;
+        pod.failures = slot->failures;
+        pod.ignored = slot->ignored;
+    }
+    plan->create[plan->n_create++] = pod;
+}
+
+/* With backoffLimitPerIndex, each index waits after its own failures. */
+static int64_t
+index_backoff_us(const struct job *job,
+                 const struct job_pod_counts *t,
+                 int64_t index,
+                 int64_t now_us)
+{
+    const struct index_slot *slot;
+
+    if (job->spec.backoff_limit_per_index == NULL)
+        return 0;
+    slot = index_counts_find(&t->indexes, index);
+    return slot != NULL ? backoff_left_us(slot->failures + slot->ignored,
+                                          slot->last_failure_us,
+                                          now_us)
+                        : 0;
+}
+
+/* Another attempt of what no node started. What has not been tried goes on. */
+static int64_t
+retry_left_us(const struct job_pod_counts *t, int64_t now_us)
+{
+    int64_t left = job_pod_counts_retry_at_us(t) - now_us;
+
+    return left > 0 ? left : 0;
+}
+
+static void
+plan_indexes(const struct job *job,
+             const struct job_pod_counts *t,
+             int64_t now_us,
+             int64_t wanted,
+             struct job_plan *plan)
+{
+    const struct index_set *taken = &t->indexes.taken;
+    int64_t end = job_completions(job);
+    int64_t retry_left = retry_left_us(t, now_us);
+    unsigned waiting = 0;
+
+    for (int64_t i = index_set_gap(taken, 0);
+         i < end && plan->n_create < wanted && waiting < MAX_WAITING;
+         i = index_set_gap(taken, i + 1)) {
+        int64_t left = index_backoff_us(job, t, i, now_us);
+
+        if (left < retry_left && index_counts_find(&t->indexes, i) != NULL)
+            left = retry_left;
+        if (left > 0)
+            waiting++;
+        else
+            plan_index(t, i, plan);
+        wake_after(plan, left);
+    }
+}
+
+static void
+plan_pods(const struct job *job,
+          const struct job_pod_counts *t,
+          int64_t now_us,
+          unsigned limit,
+          struct arena *arena,
+          struct job_plan *plan)
+{
+    int64_t wanted = count_wanted(job, t) - t->active;
+
+    plan->n_remove = count_pods_to_remove(job, t);
+    if (wanted <= 0 || plan->n_remove > 0)
+        return;
+    if (!t->is_numbered && retry_left_us(t, now_us) > 0) {
+        wake_after(plan, retry_left_us(t, now_us));
+        return;
+    }
+    if (wanted > limit)
+        wanted = limit;
+    plan->create = arena_new_array(arena, struct job_plan_pod, wanted);
+    if (t->is_numbered)
+        plan_indexes(job, t, now_us, wanted, plan);
+    else
+        for (int64_t i = 0; i < wanted; i++)
+            plan->create[plan->n_create++] =
+                (struct job_plan_pod){.index = t->next_index + i};
+}
+
+/* That of the whole Job. */
+static int64_t
+job_backoff_us(const struct job *job,
+               const struct job_pod_counts *t,
+               int64_t now_us)
+{
+    if (job->spec.backoff_limit_per_index != NULL)
+        return 0;
+    return backoff_left_us(t->failures_in_a_row, t->last_failure_us, now_us);
+}
+
+static void
+wake_at_deadline(const struct job *job, int64_t now_us, struct job_plan *plan)
+{
+    const int64_t *limit = job->spec.active_deadline_seconds;
+
+    if (limit != NULL && job->status.start_at_us > 0 && !job->spec.suspend)
+        wake_after(plan, job->status.start_at_us + *limit * 1000000 - now_us);
+}
+
+/* ---- The phases of a job ---- */
+
+static void
+plan_end(const struct job_pod_counts *t,
+         const struct job_verdict *verdict,
+         struct job_report *report,
+         struct job_plan *plan)
+{
+    plan->delete_active = t->live > 0;
+    job_report_verdict(report, verdict);
+    if (t->active > 0 || t->ending > 0)
+        return;
+    job_report_start(report, t->began_us);
+    job_report_end(report, verdict);
+}
+
+/* Suspended, or asked to begin anew: its pods go first. None is deleted before
+ * the Job itself says why: a hold that is taken back at once would leave nobody
+ * who knows that the pod's end was not a failure.
+ */
+static void
+plan_interruption(const struct job *job,
+                  const struct job_pod_counts *t,
+                  struct job_report *report,
+                  struct job_plan *plan)
+{
+    bool is_settled = t->active == 0 && t->deleting == 0;
+    bool was_suspended = job_pod_counts_is_suspended(job);
+    int64_t before;
+    bool is_requeued = job_pod_counts_is_requeued(job, &before);
+
+    plan->delete_active = t->live > 0 && (was_suspended || is_requeued);
+    if (job->spec.suspend && !was_suspended)
+        job_report_suspended(report, true);
+    else if (!job->spec.suspend && was_suspended && is_settled)
+        job_report_suspended(report, false);
+    if (is_requeued && is_settled)
+        job_report_requeued(report, before);
+}
+
+/* From its first pod on, though that may have failed by now: the deadline of a
+ * Job whose pods fail at once counts through the waits between them.
+ */
+static bool
+has_started(const struct job *job, const struct job_pod_counts *t)
+{
+    return !job->spec.suspend && !job_pod_counts_is_suspended(job)
+           && (t->active > 0 || t->made > 0);
+}
+
+void
+job_plan(const struct job *job,
+         const struct job_pod_counts *t,
+         int64_t now_us,
+         unsigned limit,
+         struct arena *arena,
+         struct job_plan *ret_plan)
+{
+    struct job_plan plan = {0};
+    struct job_report report = job_report(arena, job, now_us);
+    struct job_verdict verdict = job_judge(job, t, now_us, arena);
+    int64_t backoff = job_backoff_us(job, t, now_us);
+
+    job_report_counts(&report, t);
+    if (verdict.outcome != JOB_GOES_ON) {
+        plan_end(t, &verdict, &report, &plan);
+    } else {
+        if (job_pod_counts_excuses(job))
+            plan_interruption(job, t, &report, &plan);
+        else if (job->spec.begin_at_us > now_us)
+            plan.wake_after_us = job->spec.begin_at_us - now_us;
+        else if (backoff > 0)
+            plan.wake_after_us = backoff;
+        else
+            plan_pods(job, t, now_us, limit, arena, &plan);
+        wake_at_deadline(job, now_us, &plan);
+        if (has_started(job, t))
+            job_report_start(&report, t->began_us);
+    }
+    plan.status = json_count(report.status) > 0 ? report.status : NULL;
+    plan.status_is_urgent = report.is_urgent;
+    plan.event = report.event;
+    *ret_plan = plan;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/job/job_pod.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/lifecycle/job/job_plan.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/base/arena.h"
+#include "lib/json/json.h"
+
+char *
+job_pod_name(struct arena *arena,
+             const char *job,
+             int64_t index,
+             int64_t attempt)
+{
+    if (attempt == 0)
+        return arena_printf(arena, "%s-%" PRId64, job, index);
+    return arena_printf(arena, "%s-%" PRId64 "-r%" PRId64, job, index, attempt);
+}
+
+static bool
+take_int(const char **text, int64_t *ret)
+{
+    char *end;
+
+    if (**text < '0' || **text > '9')
+        return false;
+    *ret = strtoll(*text, &end, 10);
+    *text = end;
+    return true;
+}
+
+bool
+job_pod_name_parse(const char *job,
+                   const char *pod,
+                   int64_t *ret_index,
+                   int64_t *ret_attempt)
+{
+    size_t length = strlen(job);
+    const char *at = pod + length + 1;
+    int64_t index, attempt = 0;
+
+    if (strncmp(pod, job, length) != 0 || pod[length] != '-'
+        || !take_int(&at, &index))
+        return false;
+    if (at[0] == '-' && at[1] == 'r') {
+        at += 2;
+        if (!take_int(&at, &attempt))
+            return false;
+    }
+    if (*at != '\0')
+        return false;
+    *ret_index = index;
+    *ret_attempt = attempt;
+    return true;
+}
+
+static struct json *
+owner_of(struct arena *arena, const struct object *job)
+{
+    struct json *owners = json_array(arena);
+    struct json *owner = json_object(arena);
+
+    json_set_string(arena, owner, "apiVersion", job_kind.api_version);
+    json_set_string(arena, owner, "kind", job_kind.name);
+    json_set_string(arena, owner, "name", job->meta->name);
+    json_set_string(arena, owner, "uid", job->meta->uid);
+    json_set_bool(arena, owner, "controller", true);
+    json_set_bool(arena, owner, "blockOwnerDeletion", true);
+    json_append(arena, owners, owner);
+    return owners;
+}
+
+static void
+annotate(struct arena *arena,
+         struct json *meta,
+         const char *name,
+         const char *value)
+{
+    json_set_string(arena,
+                    json_make_object(arena, meta, "annotations"),
+                    name,
+                    value);
+}
+
+static void
+number(struct arena *arena, struct json *meta, const char *name, int64_t n)
+{
+    annotate(arena, meta, name, arena_printf(arena, "%" PRId64, n));
+}
+
+/* The Job's; never what its template says. */
+static void
+copy_annotation(struct arena *arena,
+                struct json *meta,
+                const struct object *job,
+                const char *name)
+{
+    const char *value = string_map_find(&job->meta->annotations, name);
+
+    if (value != NULL)
+        annotate(arena, meta, name, value);
+    else if (json_get(meta, "annotations") != NULL)
+        json_remove(json_get(meta, "annotations"), name);
+}
+
+static struct json *
+make_meta(struct arena *arena,
+          struct json *template_,
+          const struct object *job,
+          const char *pod_name)
+{
+    struct json *meta = json_make_object(arena, template_, "metadata");
+    struct json *labels;
+    const char *user = string_map_find(&job->meta->labels, LABEL_USER);
+
+    json_remove(meta, "creationTimestamp");
+    json_set_string(arena, meta, "name", pod_name);
+    json_set_string(arena, meta, "namespace", job->meta->namespace);
+    labels = json_make_object(arena, meta, "labels");
+    json_set_string(arena, labels, LABEL_JOB_NAME, job->meta->name);
+    json_set_string(arena, labels, LABEL_JOB_UID, job->meta->uid);
+    if (user != NULL)
+        json_set_string(arena, labels, LABEL_USER, user);
+    copy_annotation(arena, meta, job, ANNOTATION_USER);
+    copy_annotation(arena, meta, job, ANNOTATION_UID);
+    copy_annotation(arena, meta, job, ANNOTATION_JOB_NAME);
+    copy_annotation(arena, meta, job, ANNOTATION_ELIGIBLE_AT);
+    copy_annotation(arena, meta, job, ANNOTATION_REPELS);
+    json_set(arena, meta, "ownerReferences", owner_of(arena, job));
+    return meta;
+}
+
+/* What the agent would have to ask the Job for otherwise. Nothing of it is the
+ * template's to say.
+ */
+static void
+annotate_for_agent(struct arena *arena,
+                   struct json *meta,
+                   const struct job *job,
+                   int64_t attempt)
+{
+    struct json *annotations = json_get(meta, "annotations");
+
+    if (annotations != NULL) {
+        json_remove(annotations, ANNOTATION_SCRIPT);
+        json_remove(annotations, ANNOTATION_ENVIRONMENT);
+    }
+    number(arena, meta, ANNOTATION_JOB_ID, job->status.id);
+    number(arena, meta, ANNOTATION_ATTEMPT, attempt);
+    if (job->spec.script != NULL && job->spec.script->digest != NULL)
+        annotate(arena, meta, ANNOTATION_SCRIPT, job->spec.script->digest);
+    if (job->spec.environment != NULL && job->spec.environment->digest != NULL)
+        annotate(arena,
+                 meta,
+                 ANNOTATION_ENVIRONMENT,
+                 job->spec.environment->digest);
+}
+
+static void
+number_index(struct arena *arena,
+             struct json *meta,
+             const struct job *job,
+             const struct job_plan_pod *plan)
+{
+    if (job->spec.completion_mode == NULL
+        || strcmp(job->spec.completion_mode, "Indexed") != 0)
+        return;
+    number(arena, meta, ANNOTATION_INDEX, plan->index);
+    json_set_string(arena,
+                    json_make_object(arena, meta, "labels"),
+                    ANNOTATION_INDEX,
+                    arena_printf(arena, "%" PRId64, plan->index));
+    if (job->spec.backoff_limit_per_index == NULL)
+        return;
+    number(arena, meta, ANNOTATION_INDEX_FAILURES, plan->failures);
+    if (plan->ignored > 0)
+        number(arena, meta, ANNOTATION_INDEX_IGNORED, plan->ignored);
+}
+
+struct json *
+job_pod_make(struct arena *arena,
+             const struct object *job,
+             const struct job_plan_pod *plan)
+{
+    struct json *tree = object_tree(job, arena);
+    struct json *template_ = json_get_path(tree, "spec.template");
+    struct json *pod = json_object(arena);
+    const char *name =
+        job_pod_name(arena, job->meta->name, plan->index, plan->attempt);
+    struct json *meta = make_meta(arena, template_, job, name);
+
+    json_set_string(arena, pod, "apiVersion", pod_kind.api_version);
+    json_set_string(arena, pod, "kind", pod_kind.name);
+    annotate_for_agent(arena, meta, job_of(job), plan->attempt);
+    number_index(arena, meta, job_of(job), plan);
+    json_set(arena, pod, "metadata", meta);
+    json_set(arena, pod, "spec", json_get(template_, "spec"));
+    return pod;
+}

@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/job/job_pod_counts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/lifecycle/job/failure_policy.h"
+#include "controller/lifecycle/job/job_pod.h"
+#include "lib/api/job/job.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/map.h"
+
+/* The wait before another attempt, doubled for each that is refused as well. */
+#define FIRST_REFUSAL_WAIT_US INT64_C(1000000)
+#define MAX_REFUSAL_WAIT_US   INT64_C(60000000)
+
+struct expected {
+    struct list link;
+    int64_t index;
+    int64_t attempt;
+    int64_t until_us;
+};
+
+/* ---- What the Job says ---- */
+
+bool
+job_pod_counts_is_suspended(const struct job *job)
+{
+    return job_find_condition(job, "Suspended") != NULL;
+}
+
+bool
+job_pod_counts_is_requeued(const struct job *job, int64_t *ret_before)
+{
+    const char *before =
+        string_map_find(&job->meta.annotations, ANNOTATION_REQUEUE_BEFORE);
+
+    *ret_before = before != NULL ? strtoll(before, NULL, 10) : 0;
+    return *ret_before > job->status.requeued;
+}
+
+bool
+job_pod_counts_excuses(const struct job *job)
+{
+    int64_t before;
+
+    return job->spec.suspend || job_pod_counts_is_suspended(job)
+           || job_pod_counts_is_requeued(job, &before);
+}
+
+static bool
+is_indexed(const struct job *job)
+{
+    return job->spec.completion_mode != NULL
+           && strcmp(job->spec.completion_mode, "Indexed") == 0;
+}
+
+/* ---- Indexes ---- */
+
+static void
+note_numbers(struct job_pod_counts *t, int64_t index, int64_t attempt)
+{
+    if (index >= t->next_index)
+        t->next_index = index + 1;
+    if (t->is_numbered)
+        index_counts_note(&t->indexes, index, attempt);
+}
+
+static void
+take_index(struct job_pod_counts *t, int64_t index)
+{
+    if (t->is_numbered)
+        index_counts_take(&t->indexes, index);
+}
+
+static void
+release_index(struct job_pod_counts *t, int64_t index)
+{
+    if (t->is_numbered)
+        index_counts_release(&t->indexes, index);
+}
+
+/* ---- Life ---- */
+
+struct job_pod_counts *
+job_pod_counts_new(const struct job *job)
+{
+    const struct job_status *status = &job->status;
+    struct job_pod_counts *t = xnew(struct job_pod_counts);
+    const int64_t *completions = job->spec.completions;
+
+    t->job_uid = xstrdup(job->meta.uid);
+    t->is_numbered =
+        is_indexed(job) || (completions != NULL && *completions == 1);
+    t->pods = map_new();
+    list_init(&t->expected);
+    job_last_run_load(&t->run, status);
+    if (is_indexed(job))
+        index_counts_load(&t->indexes,
+                          status->completed_indexes,
+                          status->failed_indexes);
+    else if (t->is_numbered && status->succeeded > 0)
+        index_counts_finish(&t->indexes, 0);
+    return t;
+}
+
+void
+job_pod_counts_free(struct job_pod_counts *t)
+{
+    if (t == NULL)
+        return;
+    list_foreach_safe(pos, &t->expected)
+        free(container_of(pos, struct expected, link));
+    map_free(t->pods);
+    index_counts_fini(&t->indexes);
+    job_last_run_fini(&t->run);
+    free(t->fail_message);
+    free(t->job_uid);
+    free(t);
+}
+
+/* The part of what is gone that the status has counted already. */
+static void
+restore_count(int64_t counted, int64_t *seen, int64_t *gone)
+{
+    int64_t n = counted > *seen ? counted - *seen : 0;
+
+    if (n > *gone)
+        n = *gone;
+    *seen += n;
+    *gone -= n;
+}
+
+/* A pod that failed before its job was suspended has failed. */
+static void
+restore_failures(struct job_pod_counts *t, const struct job_status *was)
+{
+    int64_t n = was->failed - t->failed;
+
+    if (n > t->excused - was->excused)
+        n = t->excused - was->excused;
+    if (n <= 0)
+        return;
+    t->failed += n;
+    t->excused -= n;
+}
+
+void
+job_pod_counts_settle(struct job_pod_counts *t, const struct job *job)
+{
+    const struct job_status *was = &job->status;
+    int64_t gone = was->attempts - t->made;
+
+    if (gone > 0)
+        t->made = was->attempts;
+    else
+        gone = 0;
+    restore_count(was->succeeded, &t->succeeded, &gone);
+    restore_count(was->failed, &t->failed, &gone);
+    restore_count(was->excused, &t->excused, &gone);
+    if (job_pod_counts_excuses(job))
+        t->excused += gone;
+    else
+        t->failed += gone;
+    restore_failures(t, was);
+    if (!is_indexed(job) && t->is_numbered && was->attempts > 0)
+        note_numbers(t, 0, was->attempts - 1);
+    else if (!t->is_numbered && t->next_index < was->attempts)
+        t->next_index = was->attempts;
+}
+
+/* ---- Creates on their way ---- */
+
+static struct expected *
+find_expected(const struct job_pod_counts *t, int64_t index, int64_t attempt)
+{
+    list_foreach(pos, &t->expected)
+    {
+        struct expected *e = container_of(pos, struct expected, link);
+
+        if (e->index == index && e->attempt == attempt)
+            return e;
+    }
+    return NULL;
+}
+
+static void
+stop_expecting(struct job_pod_counts *t, struct expected *e)
+{
+    t->n_expected--;
+    t->active--;
+    t->live--;
+    release_index(t, e->index);
+    list_remove(&e->link);
+    free(e);
+}
+
+void
+job_pod_counts_expect(struct job_pod_counts *t,
+                      int64_t index,
+                      int64_t attempt,
+                      int64_t until_us)
+{
+    struct expected *e = xnew(struct expected);
+
+    e->index = index;
+    e->attempt = attempt;
+    e->until_us = until_us;
+    list_add_last(&t->expected, &e->link);
+    t->n_expected++;
+    t->active++;
+    t->live++;
+    note_numbers(t, index, attempt);
+    take_index(t, index);
+}
+
+/* Its number may be given to the next try. */
+void
+job_pod_counts_give_up(struct job_pod_counts *t, int64_t index, int64_t attempt)
+{
+    struct expected *e = find_expected(t, index, attempt);
+
+    if (e == NULL)
+        return;
+    stop_expecting(t, e);
+    if (index + 1 == t->next_index)
+        t->next_index = index;
+    if (t->is_numbered)
+        index_counts_withdraw(&t->indexes, index, attempt);
+}
+
+void
+job_pod_counts_expire(struct job_pod_counts *t, int64_t now_us)
+{
+    list_foreach_safe(pos, &t->expected)
+    {
+        struct expected *e = container_of(pos, struct expected, link);
+
+        if (e->until_us <= now_us)
+            job_pod_counts_give_up(t, e->index, e->attempt);
+    }
+}
+
+/* They are in the order of their creation, and all have the same time. */
+bool
+job_pod_counts_is_overdue(const struct job_pod_counts *t, int64_t now_us)
+{
+    return !list_is_empty(&t->expected)
+           && container_of(t->expected.next, struct expected, link)->until_us
+                  <= now_us;
+}
+
+/* ---- Pods ---- */
+
+static bool
+is_condition(const struct pod *pod, const char *type)
+{
+    const struct pod_condition *c = pod_find_condition(pod, type);
+
+    return c != NULL && strcmp(c->status, "True") == 0;
+}
+
+static bool
+is_asked_to_end(const struct pod *pod)
+{
+    return pod->meta.deleted_at_us != 0 && !pod_is_finished(pod);
+}
+
+static bool
+is_early(const struct job *job, const struct pod *pod)
+{
+    const char *policy = job->spec.pod_replacement_policy;
+    const char *phase = pod->status.phase;
+
+    return is_asked_to_end(pod) && policy != NULL
+           && strcmp(policy, "TerminatingOrFailed") == 0
+           && (phase == NULL || strcmp(phase, "Unknown") != 0);
+}
+
+/* Ended for its Job's sake; or lost with its node, or pushed out by others,
+ * and the Job forgives that.
+ */
+static bool
+is_excused(const struct job *job,
+           const struct pod *pod,
+           struct failure_ruling ruling)
+{
+    if (string_map_find(&pod->meta.annotations, ANNOTATION_SURPLUS) != NULL
+        || (pod->meta.deleted_at_us != 0 && job_pod_counts_excuses(job)))
+        return true;
+    return ruling.rule < 0
+           && ((job->spec.requeue && is_condition(pod, "DisruptionTarget"))
+               || pod_was_not_started(pod));
+}
+
+/* When its process did; else when it was asked to, or its conditions last
+ * changed.
+ */
+static int64_t
+end_of(const struct pod *pod)
+{
+    struct container_state state = {0};
+    int64_t end = 0;
+
+    if (pod_main_state(pod, &state) && state.terminated)
+        return state.finished_at_us;
+    if (pod->meta.deleted_at_us != 0)
+        return pod->meta.deleted_at_us
+               - (pod->meta.deletion_grace_s != NULL
+                      ? *pod->meta.deletion_grace_s * 1000000
+                      : 0);
+    for (unsigned i = 0; i < pod->status.conditions.count; i++)
+        if (pod->status.conditions.items[i].last_transition_at_us > end)
+            end = pod->status.conditions.items[i].last_transition_at_us;
+    return end;
+}
+
+static int64_t
+number_of(const struct pod *pod, const char *annotation)
+{
+    const char *text = string_map_find(&pod->meta.annotations, annotation);
+
+    return text != NULL ? strtoll(text, NULL, 10) : 0;
+}
+
+/* What the pod's index has failed before it, and with it. */
+static void
+note_index_failure(struct job_pod_counts *t,
+                   const struct job *job,
+                   const struct pod *pod,
+                   int64_t index,
+                   enum failure_action action,
+                   int64_t ended_us)
+{
+    const int64_t *limit = job->spec.backoff_limit_per_index;
+    int64_t failures = number_of(pod, ANNOTATION_INDEX_FAILURES);
+    int64_t ignored = number_of(pod, ANNOTATION_INDEX_IGNORED);
+
+    if (limit == NULL || index < 0)
+        return;
+    if (action == FAILURE_IS_IGNORED)
+        ignored++;
+    else
+        failures++;
+    if (action == FAILURE_ENDS_INDEX || failures > *limit)
+        index_counts_fail(&t->indexes, index);
+    else
+        index_counts_note_failures(&t->indexes,
+                                   index,
+                                   failures,
+                                   ignored,
+                                   ended_us);
+}
+
+/* The next pod waits the longer, the more have failed since one succeeded. */
+static void
+note_backoff(struct job_pod_counts *t, int64_t ended_us)
+{
+    if (ended_us < t->last_success_us)
+        return;
+    t->failures_in_a_row++;
+    if (ended_us > t->last_failure_us)
+        t->last_failure_us = ended_us;
+}
+
+int64_t
+job_pod_counts_retry_at_us(const struct job_pod_counts *t)
+{
+    int64_t wait = FIRST_REFUSAL_WAIT_US;
+
+    if (t->refusals == 0)
+        return 0;
+    for (int64_t i = 1; i < t->refusals && wait < MAX_REFUSAL_WAIT_US; i++)
+        wait *= 2;
+    return t->refused_at_us
+           + (wait < MAX_REFUSAL_WAIT_US ? wait : MAX_REFUSAL_WAIT_US);
+}
+
+/* Pods that were made together are one round, however many are refused. */
+static void
+note_refusal(struct job_pod_counts *t, const struct pod *pod)
+{
+    if (pod->meta.created_at_us < job_pod_counts_retry_at_us(t))
+        return;
+    t->refusals++;
+    t->refused_at_us = pod->meta.created_at_us;
+}
+
+static void
+note_success(struct job_pod_counts *t, const struct pod *pod, int64_t index)
+{
+    int64_t end = end_of(pod);
+
+    t->succeeded++;
+    t->refusals = 0;
+    if (index >= 0 && t->is_numbered)
+        index_counts_finish(&t->indexes, index);
+    if (end > t->last_success_us)
+        t->last_success_us = end;
+    if (t->last_success_us >= t->last_failure_us)
+        t->failures_in_a_row = 0;
+}
+
+static void
+note_ruling(struct job_pod_counts *t,
+            const struct job *job,
+            const struct pod *pod,
+            struct failure_ruling ruling)
+{
+    CLEANUP(arena_freep) struct arena *arena = NULL;
+
+    if (ruling.action != FAILURE_ENDS_JOB || t->fail_message != NULL)
+        return;
+    arena = arena_new(0);
+    t->fail_message =
+        xstrdup(failure_policy_explain(job, pod, ruling.rule, arena));
+}
+
+/* Whether the next attempt may end as fast as this one did: on a node whose
+ * shepherds die at their start, a thousand would in a minute.
+ */
+static bool
+is_refused(const struct pod *pod)
+{
+    return pod_was_not_started(pod)
+           || (pod->status.reason != NULL
+               && strcmp(pod->status.reason, "ShepherdLost") == 0);
+}
+
+/* A rule that matches comes before what the Job forgives. */
+static void
+note_failure(struct job_pod_counts *t,
+             const struct job *job,
+             const struct pod *pod,
+             int64_t index)
+{
+    struct failure_ruling ruling = failure_policy_judge(job, pod);
+    int64_t end = end_of(pod);
+
+    if (is_excused(job, pod, ruling)) {
+        t->excused++;
+        if (is_refused(pod))
+            note_refusal(t, pod);
+        return;
+    }
+    t->refusals = 0;
+    if (ruling.action == FAILURE_IS_IGNORED)
+        t->excused++;
+    else
+        t->failed++;
+    note_ruling(t, job, pod, ruling);
+    note_index_failure(t, job, pod, index, ruling.action, end);
+    note_backoff(t, end);
+}
+
+static void
+note_outcome(struct job_pod_counts *t,
+             const struct job *job,
+             const struct pod *pod,
+             int64_t index)
+{
+    if (pod->status.phase != NULL
+        && strcmp(pod->status.phase, "Succeeded") == 0)
+        note_success(t, pod, index);
+    else
+        note_failure(t, job, pod, index);
+}
+
+static void
+note_made(struct job_pod_counts *t, int64_t index, int64_t attempt)
+{
+    struct expected *e = find_expected(t, index, attempt);
+
+    if (e != NULL)
+        stop_expecting(t, e);
+    t->made++;
+    if (index >= 0)
+        note_numbers(t, index, attempt);
+}
+
+/* A pod is told how its index has failed before it. */
+static void
+note_past(struct job_pod_counts *t,
+          const struct job *job,
+          const struct pod *pod,
+          int64_t index)
+{
+    if (job->spec.backoff_limit_per_index != NULL && index >= 0)
+        index_counts_note_failures(&t->indexes,
+                                   index,
+                                   number_of(pod, ANNOTATION_INDEX_FAILURES),
+                                   number_of(pod, ANNOTATION_INDEX_IGNORED),
+                                   0);
+}
+
+/* A pod as it was seen last, in the place of a pointer of the map. */
+enum sight {
+    SEEN = 1,
+    SEEN_ACTIVE = 2,
+    SEEN_LIVE = 4,
+    SEEN_READY = 8,
+    SEEN_ENDING = 16,
+    SEEN_ENDED = 32,
+    SEEN_DELETING = 64,
+};
+
+static unsigned
+sight_of(const struct job *job, const struct pod *pod)
+{
+    unsigned sight = SEEN;
+
+    if (pod->meta.deleted_at_us != 0)
+        sight |= SEEN_DELETING;
+    if (pod_is_finished(pod))
+        return sight | SEEN_ENDED;
+    if (!is_early(job, pod))
+        sight |= SEEN_ACTIVE;
+    if (is_asked_to_end(pod))
+        return sight | SEEN_ENDING;
+    return sight | SEEN_LIVE | (is_condition(pod, "Ready") ? SEEN_READY : 0u);
+}
+
+static int
+change(unsigned was, unsigned is, unsigned what)
+{
+    return ((is & what) != 0) - ((was & what) != 0);
+}
+
+static void
+recount(struct job_pod_counts *t, unsigned was, unsigned is, int64_t index)
+{
+    t->active += change(was, is, SEEN_ACTIVE);
+    t->live += change(was, is, SEEN_LIVE);
+    t->ready += change(was, is, SEEN_READY);
+    t->ending += change(was, is, SEEN_ENDING);
+    t->deleting += change(was, is, SEEN_DELETING);
+    if (index >= 0 && change(was, is, SEEN_ACTIVE) > 0)
+        take_index(t, index);
+    else if (index >= 0 && change(was, is, SEEN_ACTIVE) < 0)
+        release_index(t, index);
+}
+
+void
+job_pod_counts_see(struct job_pod_counts *t,
+                   const struct job *job,
+                   const struct pod *pod)
+{
+    unsigned was = (unsigned)(uintptr_t)map_find(t->pods, pod->meta.name);
+    unsigned is = sight_of(job, pod);
+    int64_t index = -1, attempt = 0;
+
+    job_pod_name_parse(job->meta.name, pod->meta.name, &index, &attempt);
+    if (was == 0) {
+        note_made(t, index, attempt);
+        note_past(t, job, pod, index);
+    } else if ((was & SEEN_ACTIVE) == 0) {
+        is &= ~(unsigned)SEEN_ACTIVE; /* replaced is replaced */
+    }
+    if (change(was, is, SEEN_READY) > 0)
+        t->refusals = 0;
+    recount(t, was, is, index);
+    map_put(t->pods, pod->meta.name, (void *)(uintptr_t)is);
+    if ((is & SEEN_ACTIVE) == 0 && (was == 0 || (was & SEEN_ACTIVE) != 0))
+        note_outcome(t, job, pod, index);
+    if (change(was, is, SEEN_ENDED) > 0)
+        job_last_run_note(&t->run, pod);
+}
+
+/* A pod that nobody told the end of has been seen for the last time. */
+void
+job_pod_counts_see_gone(struct job_pod_counts *t,
+                        const struct job *job,
+                        const struct pod *last)
+{
+    int64_t index = -1, attempt = 0;
+    unsigned was;
+
+    job_pod_counts_see(t, job, last);
+    was = (unsigned)(uintptr_t)map_remove(t->pods, last->meta.name);
+    job_pod_name_parse(job->meta.name, last->meta.name, &index, &attempt);
+    recount(t, was, 0, index);
+    if ((was & SEEN_ACTIVE) != 0 && job_pod_counts_excuses(job))
+        t->excused++;
+    else if ((was & SEEN_ACTIVE) != 0)
+        note_failure(t, job, last, index);
+    if ((was & SEEN_ENDED) == 0)
+        job_last_run_note_gone(&t->run, last);
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/job/job_report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "controller/lifecycle/job/job_pod_counts.h"
+#include "controller/lifecycle/job/job_verdict.h"
+#include "lib/api/job/job.h"
+#include "lib/base/arena.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+
+struct job_report
+job_report(struct arena *arena, const struct job *job, int64_t now_us)
+{
+    return (struct job_report){
+        .arena = arena,
+        .job = job,
+        .now_us = now_us,
+        .status = json_object(arena),
+    };
+}
+
+static void
+set_time(struct arena *arena, struct json *o, const char *name, int64_t us)
+{
+    char text[TIME_TEXT_SIZE];
+
+    time_format(us, false, text);
+    json_set_string(arena, o, name, text);
+}
+
+/* ---- Conditions ---- */
+
+static void
+add_condition(struct job_report *r,
+              const char *type,
+              const char *status,
+              const char *reason,
+              const char *message,
+              int64_t at_us)
+{
+    struct arena *arena = r->arena;
+    struct json *c = NULL;
+
+    for (uint32_t i = 0; i < json_count(r->conditions) && c == NULL; i++)
+        if (strcmp(json_get_text(r->conditions->items[i], "type"), type) == 0)
+            c = r->conditions->items[i];
+    if (c == NULL) {
+        c = json_object(arena);
+        json_append(arena, r->conditions, c);
+    }
+    json_set_string(arena, c, "type", type);
+    json_set_string(arena, c, "status", status);
+    set_time(arena, c, "lastProbeTime", at_us);
+    set_time(arena, c, "lastTransitionTime", at_us);
+    json_set_string(arena, c, "reason", reason);
+    json_set_string(arena, c, "message", message);
+}
+
+static void
+begin_conditions(struct job_report *r)
+{
+    if (r->conditions != NULL)
+        return;
+    r->is_urgent = true;
+    r->conditions = json_array(r->arena);
+    json_set(r->arena, r->status, "conditions", r->conditions);
+    for (unsigned i = 0; i < r->job->status.conditions.count; i++) {
+        const struct job_condition *c = &r->job->status.conditions.items[i];
+
+        add_condition(r,
+                      c->type,
+                      c->status,
+                      c->reason ? c->reason : "",
+                      c->message ? c->message : "",
+                      c->last_transition_at_us);
+    }
+}
+
+static void
+set_condition(struct job_report *r,
+              const char *type,
+              const struct job_verdict *v)
+{
+    if (job_find_condition(r->job, type) != NULL)
+        return;
+    begin_conditions(r);
+    add_condition(r, type, "True", v->reason, v->message, r->now_us);
+}
+
+void
+job_report_verdict(struct job_report *r, const struct job_verdict *v)
+{
+    set_condition(r,
+                  v->outcome == JOB_COMPLETE ? "SuccessCriteriaMet"
+                                             : "FailureTarget",
+                  v);
+}
+
+void
+job_report_end(struct job_report *r, const struct job_verdict *v)
+{
+    bool is_complete = v->outcome == JOB_COMPLETE;
+
+    set_condition(r, is_complete ? "Complete" : "Failed", v);
+    r->event = is_complete
+                   ? (struct job_event){false, "Completed", "Job completed"}
+                   : (struct job_event){true, v->reason, v->message};
+    if (is_complete)
+        set_time(r->arena, r->status, "completionTime", r->now_us);
+}
+
+void
+job_report_suspended(struct job_report *r, bool is_suspended)
+{
+    r->event = is_suspended
+                   ? (struct job_event){false, "Suspended", "Job suspended"}
+                   : (struct job_event){false, "Resumed", "Job resumed"};
+    begin_conditions(r);
+    add_condition(r,
+                  "Suspended",
+                  is_suspended ? "True" : "False",
+                  is_suspended ? "JobSuspended" : "JobResumed",
+                  is_suspended ? "Job suspended" : "Job resumed",
+                  r->now_us);
+    if (is_suspended && r->job->status.start_at_us > 0)
+        json_set(r->arena, r->status, "startTime", json_null(r->arena));
+}
+
+/* ---- Counts ---- */
+
+static void
+set_count(struct job_report *r, const char *name, int64_t was, int64_t is)
+{
+    if (was == is)
+        return;
+    if (is == 0)
+        json_set(r->arena, r->status, name, json_null(r->arena));
+    else
+        json_set_int(r->arena, r->status, name, is);
+}
+
+static void
+set_indexes(struct job_report *r,
+            const char *name,
+            const char *was,
+            const struct index_set *is)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    /* A job that shrank forgets what lies beyond, as upstream's does. */
+    index_set_format(is, job_completions(r->job), &text);
+    if (strcmp(text.text, was != NULL ? was : "") != 0)
+        json_set_string(r->arena,
+                        r->status,
+                        name,
+                        arena_strndup(r->arena, text.text, text.length));
+}
+
+static bool
+is_text(const char *a, const char *b)
+{
+    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
+}
+
+static bool
+is_same_run(const struct job_run *was, const struct job_last_run *is)
+{
+    const struct pod_usage *usage = was != NULL ? was->usage : NULL;
+
+    return was != NULL && is_text(was->pod_name, is->pod_name)
+           && is_text(was->reason, is->reason)
+           && is_text(was->message, is->message)
+           && was->started_at_us == is->started_at_us
+           && was->finished_at_us == is->finished_at_us
+           && was->signal == is->signal && (usage != NULL) == is->has_usage;
+}
+
+/* A merge patch keeps the members that it does not name. */
+static void
+set_or_clear(struct job_report *r,
+             struct json *run,
+             const char *name,
+             struct json *value)
+{
+    if (value != NULL)
+        json_set(r->arena, run, name, value);
+    else if (r->job->status.last_run != NULL)
+        json_set(r->arena, run, name, json_null(r->arena));
+}
+
+static struct json *
+text_or_null(struct arena *arena, const char *text)
+{
+    return text != NULL ? json_string(arena, text) : NULL;
+}
+
+static struct json *
+time_or_null(struct arena *arena, int64_t us)
+{
+    char text[TIME_TEXT_SIZE];
+
+    if (us == 0)
+        return NULL;
+    time_format(us, false, text);
+    return json_string(arena, arena_strdup(arena, text));
+}
+
+static struct json *
+usage_or_null(struct arena *arena, const struct job_last_run *run)
+{
+    struct json *usage;
+
+    if (!run->has_usage)
+        return NULL;
+    usage = json_object(arena);
+    json_set_int(arena, usage, "peakMemoryBytes", run->peak_memory_bytes);
+    json_set_int(arena, usage, "userCpuMicroseconds", run->user_cpu_us);
+    json_set_int(arena, usage, "systemCpuMicroseconds", run->system_cpu_us);
+    return usage;
+}
+
+static void
+set_run(struct job_report *r, const struct job_last_run *is)
+{
+    struct arena *arena = r->arena;
+    struct json *run;
+
+    if (is->has_exit_code
+        && (r->job->status.exit_code == NULL
+            || *r->job->status.exit_code != is->exit_code))
+        json_set_int(arena, r->status, "exitCode", is->exit_code);
+    if (is->pod_name == NULL || is_same_run(r->job->status.last_run, is))
+        return;
+    run = json_make_object(arena, r->status, "lastRun");
+    json_set_string(arena, run, "podName", is->pod_name);
+    set_or_clear(r, run, "nodeName", text_or_null(arena, is->node_name));
+    set_or_clear(r, run, "startedAt", time_or_null(arena, is->started_at_us));
+    set_or_clear(r, run, "finishedAt", time_or_null(arena, is->finished_at_us));
+    set_or_clear(r,
+                 run,
+                 "exitCode",
+                 is->has_exit_code && is->exit_code != 0
+                     ? json_int(arena, is->exit_code)
+                     : NULL);
+    set_or_clear(r,
+                 run,
+                 "signal",
+                 is->signal != 0 ? json_int(arena, is->signal) : NULL);
+    set_or_clear(r, run, "reason", text_or_null(arena, is->reason));
+    set_or_clear(r, run, "message", text_or_null(arena, is->message));
+    set_or_clear(r, run, "usage", usage_or_null(arena, is));
+}
+
+void
+job_report_counts(struct job_report *r, const struct job_pod_counts *t)
+{
+    const struct job_status *was = &r->job->status;
+    int64_t made = t->made;
+
+    set_count(r, "active", was->active, t->live);
+    set_count(r, "terminating", was->terminating, t->ending);
+    set_count(r, "ready", was->ready, t->ready);
+    set_count(r, "succeeded", was->succeeded, t->succeeded);
+    set_count(r,
+              "failed",
+              was->failed,
+              t->failed > was->failed ? t->failed : was->failed);
+    set_count(r, "excused", was->excused, t->excused);
+    if (made > was->attempts)
+        json_set_int(r->arena, r->status, "attempts", made);
+    if (job_is_indexed(r->job))
+        set_indexes(r,
+                    "completedIndexes",
+                    was->completed_indexes,
+                    &t->indexes.done);
+    if (r->job->spec.backoff_limit_per_index != NULL)
+        set_indexes(r,
+                    "failedIndexes",
+                    was->failed_indexes,
+                    &t->indexes.failed);
+    set_run(r, &t->run);
+}
+
+void
+job_report_start(struct job_report *r, int64_t began_us)
+{
+    if (r->job->status.start_at_us == 0
+        && json_get(r->status, "startTime") == NULL)
+        set_time(r->arena,
+                 r->status,
+                 "startTime",
+                 began_us > 0 ? began_us : r->now_us);
+}
+
+void
+job_report_requeued(struct job_report *r, int64_t before)
+{
+    r->is_urgent = true;
+    r->event = (struct job_event){false, "Requeued", "Job starts anew"};
+    json_set_int(r->arena, r->status, "requeued", before);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_report.h - the changes of a Job's status, as a merge patch
+ *
+ * Each call adds what differs from the status that the Job has; conditions
+ * are written as a whole once one of them changes.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct arena;
+struct job;
+struct job_pod_counts;
+struct job_verdict;
+struct json;
+
+/* What users are to be told when it is written; no reason: nothing. */
+struct job_event {
+    bool is_warning;
+    const char *reason;
+    const char *message;
+};
+
+struct job_report {
+    struct arena *arena;
+    const struct job *job;
+    int64_t now_us;
+    struct json *status;     /* the patch; with no members: no change */
+    struct json *conditions; /* NULL: none has changed */
+    bool is_urgent;          /* more than counts has changed */
+    struct job_event event;
+};
+
+struct job_report
+job_report(struct arena *arena, const struct job *job, int64_t now_us);
+
+/* What is counted of the pods, and how the last one has run. Start: since
+ * `began_us`, or, where that is 0, now; nothing when the status says it already.
+ */
+void job_report_counts(struct job_report *r,
+                       const struct job_pod_counts *counts);
+void job_report_start(struct job_report *r, int64_t began_us);
+
+/* The verdict; then, when no pod is left, the end. */
+void job_report_verdict(struct job_report *r, const struct job_verdict *v);
+void job_report_end(struct job_report *r, const struct job_verdict *v);
+
+void job_report_suspended(struct job_report *r, bool is_suspended);
+void job_report_requeued(struct job_report *r, int64_t before);

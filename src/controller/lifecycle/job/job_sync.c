@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/job/job_sync.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/lifecycle/job/job_plan.h"
+#include "controller/lifecycle/job/job_pod.h"
+#include "controller/lifecycle/job/job_report.h"
+#include "controller/lifecycle/job/pods_to_remove.h"
+#include "controller/lifecycle/reconcile/object_cache.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/client/client.h"
+#include "lib/client/event_recorder.h"
+#include "lib/json/json.h"
+
+struct job_sync {
+    const struct job_sync_settings *settings;
+    const struct object *job;
+    unsigned calls; /* under way, and one until job_sync_end */
+    bool has_failed;
+};
+
+struct job_sync *
+job_sync_begin(const struct job_sync_settings *settings,
+               const struct object *job)
+{
+    struct job_sync *sync = xnew(struct job_sync);
+
+    sync->settings = settings;
+    sync->job = object_ref(job);
+    sync->calls = 1;
+    return sync;
+}
+
+static void
+end_call(struct job_sync *sync)
+{
+    if (--sync->calls > 0)
+        return;
+    sync->settings->done(sync->job, sync->has_failed, sync->settings->context);
+    object_unref(sync->job);
+    free(sync);
+}
+
+void
+job_sync_end(struct job_sync *sync)
+{
+    end_call(sync);
+}
+
+/* ---- Creates ---- */
+
+struct create {
+    struct job_sync *sync;
+    int64_t index;
+    int64_t attempt;
+};
+
+static char *
+name_of_created(const struct create *create)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    return xstrdup(job_pod_name(arena,
+                                create->sync->job->meta->name,
+                                create->index,
+                                create->attempt));
+}
+
+/* A pod of that name may be there from an earlier try: the watch shows it. It
+ * may also be somebody else's.
+ */
+static bool
+is_made_already(const struct create *create, const char *name)
+{
+    const struct object *job = create->sync->job;
+    const struct object *pod =
+        object_cache_find_pod(create->sync->settings->cache,
+                              job->meta->namespace,
+                              name);
+
+    return pod == NULL || meta_is_controlled_by(pod->meta, job);
+}
+
+static void
+refuse_create(struct create *create, const struct client_reply *reply)
+{
+    struct job_sync *sync = create->sync;
+    struct error err = {0};
+    CLEANUP_FREE char *message = NULL;
+
+    sync->has_failed = true;
+    if (client_reply_error(reply, &err) == -ECANCELED)
+        return;
+    sync->settings->refused(sync->job,
+                            create->index,
+                            create->attempt,
+                            sync->settings->context);
+    log_warning("cannot make a pod of job '%s': %s, trying again",
+                sync->job->meta->name,
+                err.text);
+    message = xasprintf("Error creating: %.500s", err.text);
+    event_recorder_record(sync->settings->event_recorder,
+                          sync->job,
+                          RECORD_WARNING,
+                          "FailedCreate",
+                          message);
+}
+
+static void
+on_created(const struct client_reply *reply, void *context)
+{
+    struct create *create = context;
+    struct job_sync *sync = create->sync;
+    CLEANUP_FREE char *name = name_of_created(create);
+
+    if (reply->code == 201 || reply->code == 200) {
+        CLEANUP_FREE char *message = xasprintf("Created pod: %s", name);
+
+        event_recorder_record(sync->settings->event_recorder,
+                              sync->job,
+                              RECORD_STEP,
+                              "SuccessfulCreate",
+                              message);
+    } else if (reply->code != 409 || !is_made_already(create, name)) {
+        refuse_create(create, reply);
+    }
+    free(create);
+    end_call(sync);
+}
+
+void
+job_sync_create(struct job_sync *sync, const struct job_plan_pod *pod)
+{
+    struct arena *arena = arena_new(8192);
+    struct create *create = xnew(struct create);
+    struct client_request request = {
+        .verb = CLIENT_CREATE,
+        .kind = &pod_kind,
+        .namespace = sync->job->meta->namespace,
+        .body = job_pod_make(arena, sync->job, pod),
+    };
+
+    create->sync = sync;
+    create->index = pod->index;
+    create->attempt = pod->attempt;
+    sync->calls++;
+    client_call(sync->settings->client, arena, &request, on_created, create);
+}
+
+/* ---- Deletes ---- */
+
+/* False: it is to be tried again. */
+static bool
+check_written(struct job_sync *sync, const struct client_reply *reply)
+{
+    struct error err = {0};
+
+    if (reply->code != 0 && (reply->code < 400 || reply->code == 404))
+        return true;
+    client_reply_error(reply, &err);
+    log_debug("job '%s': %s, trying again", sync->job->meta->name, err.text);
+    sync->has_failed = true;
+    return false;
+}
+
+struct removal {
+    struct job_sync *sync;
+    char *pod_name;
+};
+
+static void
+end_removal(struct removal *removal)
+{
+    struct job_sync *sync = removal->sync;
+
+    free(removal->pod_name);
+    free(removal);
+    end_call(sync);
+}
+
+static void
+on_deleted(const struct client_reply *reply, void *context)
+{
+    struct removal *removal = context;
+    struct job_sync *sync = removal->sync;
+    CLEANUP_FREE char *message =
+        xasprintf("Deleted pod: %s", removal->pod_name);
+
+    if (check_written(sync, reply) && reply->code != 404)
+        event_recorder_record(sync->settings->event_recorder,
+                              sync->job,
+                              RECORD_STEP,
+                              "SuccessfulDelete",
+                              message);
+    end_removal(removal);
+}
+
+static void
+send_delete(struct removal *removal)
+{
+    struct client_request request = {
+        .verb = CLIENT_DELETE,
+        .kind = &pod_kind,
+        .namespace = removal->sync->job->meta->namespace,
+        .name = removal->pod_name,
+    };
+
+    client_call(removal->sync->settings->client,
+                NULL,
+                &request,
+                on_deleted,
+                removal);
+}
+
+static struct removal *
+remove_pod(struct job_sync *sync, const struct object *pod)
+{
+    struct removal *removal = xnew(struct removal);
+
+    removal->sync = sync;
+    removal->pod_name = xstrdup(pod->meta->name);
+    sync->calls++;
+    return removal;
+}
+
+static bool
+is_live(const struct object *pod)
+{
+    return !pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0;
+}
+
+static void
+delete_pod(const struct object *object, void *context)
+{
+    if (is_live(object))
+        send_delete(remove_pod(context, object));
+}
+
+void
+job_sync_delete_active(struct job_sync *sync)
+{
+    object_cache_visit_owned(sync->settings->cache,
+                             sync->job->meta->uid,
+                             delete_pod,
+                             sync);
+}
+
+/* ---- Pods that are more than wanted ---- */
+
+static void
+on_marked(const struct client_reply *reply, void *context)
+{
+    struct removal *removal = context;
+
+    if (check_written(removal->sync, reply) && reply->code != 404)
+        send_delete(removal);
+    else
+        end_removal(removal);
+}
+
+/* It is marked first, so that its end is never taken for a failure. */
+static void
+remove_unwanted(struct job_sync *sync, const struct object *pod)
+{
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena);
+    struct client_request request = {
+        .verb = CLIENT_MERGE_PATCH,
+        .kind = &pod_kind,
+        .namespace = pod->meta->namespace,
+        .name = pod->meta->name,
+        .body = body,
+    };
+
+    json_set_string(arena,
+                    json_make_object(arena,
+                                     json_make_object(arena, body, "metadata"),
+                                     "annotations"),
+                    ANNOTATION_SURPLUS,
+                    "true");
+    client_call(sync->settings->client,
+                arena,
+                &request,
+                on_marked,
+                remove_pod(sync, pod));
+}
+
+struct live_pods {
+    const struct object **items;
+    size_t count, room;
+};
+
+static void
+add_live(const struct object *object, void *context)
+{
+    struct live_pods *live = context;
+
+    if (!is_live(object))
+        return;
+    if (live->count == live->room) {
+        live->room = live->room > 0 ? live->room * 2 : 64;
+        live->items =
+            xrealloc_array(live->items, live->room, sizeof(*live->items));
+    }
+    live->items[live->count++] = object;
+}
+
+void
+job_sync_remove_pods(struct job_sync *sync, int64_t n)
+{
+    struct live_pods live = {0};
+
+    object_cache_visit_owned(sync->settings->cache,
+                             sync->job->meta->uid,
+                             add_live,
+                             &live);
+    pods_to_remove_sort(job_of(sync->job), live.items, live.count);
+    for (size_t i = 0; i < live.count && (int64_t)i < n; i++)
+        remove_unwanted(sync, live.items[i]);
+    free(live.items);
+}
+
+/* ---- The status ---- */
+
+/* The status, and what is to be told once it stands. */
+struct writing {
+    struct job_sync *sync;
+    bool is_warning;
+    char *reason; /* NULL: nothing */
+    char *message;
+};
+
+static void
+on_written(const struct client_reply *reply, void *context)
+{
+    struct writing *writing = context;
+    struct job_sync *sync = writing->sync;
+
+    if (check_written(sync, reply) && writing->reason != NULL)
+        event_recorder_record(sync->settings->event_recorder,
+                              sync->job,
+                              writing->is_warning ? RECORD_WARNING
+                                                  : RECORD_NORMAL,
+                              writing->reason,
+                              writing->message);
+    free(writing->reason);
+    free(writing->message);
+    free(writing);
+    end_call(sync);
+}
+
+void
+job_sync_write(struct job_sync *sync,
+               struct arena *arena TAKES,
+               struct json *status,
+               const struct job_event *event)
+{
+    struct json *body = json_object(arena);
+    struct writing *writing = xnew(struct writing);
+    struct client_request request = {
+        .verb = CLIENT_MERGE_PATCH,
+        .kind = &job_kind,
+        .namespace = sync->job->meta->namespace,
+        .name = sync->job->meta->name,
+        .subresource = "status",
+        .body = body,
+    };
+
+    json_set_string(arena,
+                    json_make_object(arena, body, "metadata"),
+                    "resourceVersion",
+                    sync->job->meta->resource_version);
+    json_set(arena, body, "status", status);
+    writing->sync = sync;
+    if (event->reason != NULL) {
+        writing->is_warning = event->is_warning;
+        writing->reason = xstrdup(event->reason);
+        writing->message = xstrdup(event->message);
+    }
+    sync->calls++;
+    client_call(sync->settings->client, arena, &request, on_written, writing);
+}

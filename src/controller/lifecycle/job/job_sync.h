@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_sync.h - one look at a Job: the calls that came of it, until all of them
+ * are answered
+ *
+ * Says in the log and by Events what it did, and what was refused.
+ *
+ * Owns:    a reference to the Job, as it was looked at.
+ * Thread:  the lifecycle loop's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct event_recorder;
+struct arena;
+struct client;
+struct job_event;
+struct job_sync;
+struct job_plan_pod;
+struct json;
+struct object;
+struct object_cache;
+
+/* Refused: the pod of that number could not be made. Done: with all calls;
+ * has_failed wants another look.
+ */
+struct job_sync_settings {
+    struct client *client;
+    struct object_cache *cache;
+    struct event_recorder *event_recorder;
+    void (*refused)(const struct object *job,
+                    int64_t index,
+                    int64_t attempt,
+                    void *context);
+    void (*done)(const struct object *job, bool has_failed, void *context);
+    void *context;
+};
+
+/* Life: the sync frees itself when it has ended and all is answered. */
+struct job_sync *job_sync_begin(const struct job_sync_settings *settings,
+                                const struct object *job);
+void job_sync_end(struct job_sync *sync);
+
+/* Calls. The status goes with the Job's revision: one that has changed since
+ * is looked at again. The arena is that of the status.
+ */
+void job_sync_create(struct job_sync *sync, const struct job_plan_pod *pod);
+void job_sync_delete_active(struct job_sync *sync);
+void job_sync_remove_pods(struct job_sync *sync, int64_t n);
+void job_sync_write(struct job_sync *sync,
+                    struct arena *arena TAKES,
+                    struct json *status,
+                    const struct job_event *event);

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/job/job_verdict.h"
+
+#include <string.h>
+
+#include "controller/lifecycle/job/job_pod_counts.h"
+#include "controller/lifecycle/job/success_policy.h"
+#include "lib/api/job/job.h"
+#include "lib/base/arena.h"
+
+#define DEFAULT_BACKOFF_LIMIT 6
+
+bool
+job_is_indexed(const struct job *job)
+{
+    return job->spec.completion_mode != NULL
+           && strcmp(job->spec.completion_mode, "Indexed") == 0;
+}
+
+/* Without completions and with parallelism above 1, one success ends it. */
+bool
+job_is_work_queue(const struct job *job)
+{
+    return job->spec.completions == NULL;
+}
+
+int64_t
+job_completions(const struct job *job)
+{
+    return job->spec.completions != NULL ? *job->spec.completions : 1;
+}
+
+int64_t
+job_parallelism(const struct job *job)
+{
+    return job->spec.parallelism != NULL ? *job->spec.parallelism : 1;
+}
+
+static int64_t
+backoff_limit_of(const struct job *job)
+{
+    return job->spec.backoff_limit != NULL ? *job->spec.backoff_limit
+                                           : DEFAULT_BACKOFF_LIMIT;
+}
+
+static bool
+is_past_deadline(const struct job *job, int64_t now_us)
+{
+    const int64_t *limit = job->spec.active_deadline_seconds;
+
+    return limit != NULL && job->status.start_at_us > 0 && !job->spec.suspend
+           && now_us - job->status.start_at_us >= *limit * 1000000;
+}
+
+static bool
+is_complete(const struct job *job, const struct job_pod_counts *t)
+{
+    if (t->is_numbered)
+        return index_set_gap(&t->indexes.done, 0) >= job_completions(job);
+    if (job_is_work_queue(job))
+        return t->succeeded > 0 && t->live == 0;
+    return t->succeeded >= job_completions(job);
+}
+
+/* What was decided at an earlier look. */
+static bool
+restore(const struct job *job,
+        const char *type,
+        enum job_outcome outcome,
+        struct job_verdict *ret_verdict)
+{
+    const struct job_condition *c = job_find_condition(job, type);
+
+    if (c == NULL)
+        return false;
+    ret_verdict->outcome = outcome;
+    ret_verdict->reason = c->reason != NULL ? c->reason : "";
+    ret_verdict->message = c->message != NULL ? c->message : "";
+    return true;
+}
+
+/* ---- What a Job can end of, in the order in which it is asked ---- */
+
+static struct job_verdict
+judge_success(const struct job *job,
+              const struct job_pod_counts *t,
+              struct arena *arena)
+{
+    int rule =
+        job_is_indexed(job) ? success_policy_judge(job, &t->indexes.done) : -1;
+
+    if (rule >= 0)
+        return (struct job_verdict){
+            JOB_COMPLETE,
+            "SuccessPolicy",
+            arena_printf(arena, "Matched rules at index %d", rule),
+        };
+    if (is_complete(job, t))
+        return (struct job_verdict){
+            JOB_COMPLETE,
+            "CompletionsReached",
+            "Reached expected number of succeeded pods",
+        };
+    return (struct job_verdict){0};
+}
+
+static struct job_verdict
+judge_cancel(const struct job *job, struct arena *arena)
+{
+    const char *by = string_map_find(&job->meta.annotations, ANNOTATION_CANCEL);
+
+    if (by == NULL)
+        return (struct job_verdict){0};
+    return (struct job_verdict){
+        JOB_FAILED,
+        "Cancelled",
+        arena_printf(arena, "Cancelled by %.100s", by),
+    };
+}
+
+static struct job_verdict
+judge_failures(const struct job *job,
+               const struct job_pod_counts *t,
+               int64_t now_us)
+{
+    if (t->fail_message != NULL)
+        return (struct job_verdict){
+            JOB_FAILED,
+            "PodFailurePolicy",
+            t->fail_message,
+        };
+    if (t->failed > backoff_limit_of(job))
+        return (struct job_verdict){
+            JOB_FAILED,
+            "BackoffLimitExceeded",
+            "Job has reached the specified backoff limit",
+        };
+    if (is_past_deadline(job, now_us))
+        return (struct job_verdict){
+            JOB_FAILED,
+            "DeadlineExceeded",
+            "Job was active longer than specified deadline",
+        };
+    return (struct job_verdict){0};
+}
+
+static struct job_verdict
+judge_indexes(const struct job *job, const struct job_pod_counts *t)
+{
+    const int64_t *most = job->spec.max_failed_indexes;
+    int64_t end = job_completions(job);
+    int64_t failed, done;
+
+    if (job->spec.backoff_limit_per_index == NULL)
+        return (struct job_verdict){0};
+    failed = index_set_count_below(&t->indexes.failed, end);
+    done = index_set_count_below(&t->indexes.done, end);
+    if (most != NULL && failed > *most)
+        return (struct job_verdict){
+            JOB_FAILED,
+            "MaxFailedIndexesExceeded",
+            "Job has exceeded the specified maximal number of failed indexes",
+        };
+    if (failed > 0 && failed + done >= end)
+        return (struct job_verdict){
+            JOB_FAILED,
+            "FailedIndexes",
+            "Job has failed indexes",
+        };
+    return (struct job_verdict){0};
+}
+
+/* Pods that end because their Job was cancelled are no failures of their own;
+ * but one that was complete before has not been cancelled.
+ */
+struct job_verdict
+job_judge(const struct job *job,
+          const struct job_pod_counts *t,
+          int64_t now_us,
+          struct arena *arena)
+{
+    struct job_verdict cancel, verdict;
+
+    if (restore(job, "FailureTarget", JOB_FAILED, &verdict)
+        || restore(job, "SuccessCriteriaMet", JOB_COMPLETE, &verdict))
+        return verdict;
+    cancel = judge_cancel(job, arena);
+    if (cancel.outcome == JOB_GOES_ON) {
+        verdict = judge_failures(job, t, now_us);
+        if (verdict.outcome == JOB_GOES_ON)
+            verdict = judge_indexes(job, t);
+        if (verdict.outcome != JOB_GOES_ON)
+            return verdict;
+    }
+    verdict = judge_success(job, t, arena);
+    return verdict.outcome != JOB_GOES_ON ? verdict : cancel;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_verdict.h - whether a Job has ended, and how: a pure function
+ *
+ * A verdict, once it stands in the status (SuccessCriteriaMet, FailureTarget),
+ * is not changed by what comes after; the Job has ended (Complete, Failed)
+ * when none of its pods is left running.
+ *
+ * See: upstream's completions, backoffLimit, backoffLimitPerIndex,
+ * maxFailedIndexes, podFailurePolicy, successPolicy and activeDeadlineSeconds
+ * of 1.32, and ANNOTATION_CANCEL.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct arena;
+struct job;
+struct job_pod_counts;
+
+enum job_outcome { JOB_GOES_ON, JOB_COMPLETE, JOB_FAILED };
+
+struct job_verdict {
+    enum job_outcome outcome;
+    const char *reason;  /* borrowed from the Job, or for good */
+    const char *message; /* likewise, or of the counts, or in the arena */
+};
+
+struct job_verdict job_judge(const struct job *job,
+                             const struct job_pod_counts *counts,
+                             int64_t now_us,
+                             struct arena *arena);
+
+/* How many of the Job's pods must succeed, and how many may run. */
+bool job_is_indexed(const struct job *job);
+bool job_is_work_queue(const struct job *job);
+int64_t job_completions(const struct job *job);
+int64_t job_parallelism(const struct job *job);

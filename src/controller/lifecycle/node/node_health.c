@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/node/node_health.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "controller/lifecycle/node/node_verdict.h"
+#include "controller/lifecycle/reconcile/object_cache.h"
+#include "controller/lifecycle/reconcile/workqueue.h"
+#include "lib/api/cluster/lease.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/heap.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+#include "lib/client/client.h"
+#include "lib/json/json.h"
+#include "lib/loop/timer.h"
+
+#define DEFAULT_GRACE_MS 40000
+#define LONGEST_CHECK_MS 5000
+#define CHECKS_PER_GRACE 8
+#define PARALLEL_NODES   64u
+/* An agent that still runs registers a deleted node again before this. */
+#define DELETED_NODE_MS  60000
+
+struct heard {
+    size_t place;       /* in by_time */
+    int64_t at_us;      /* monotonic, ours */
+    int64_t renewed_us; /* the lease's own time: told apart, not compared */
+    bool silent;
+    char name[];
+};
+
+struct node_health {
+    struct client *client;
+    struct object_cache *cache;
+    struct clock *clock;
+    int64_t grace_us;
+    struct map *heard;    /* by node name */
+    struct heap *by_time; /* of those not silent, the longest unheard first */
+    size_t n_silent;
+    bool braked;
+    struct timer *timer;
+    struct workqueue *queue; /* nodes whose state wants a look */
+    int64_t check_ms;
+};
+
+struct pass {
+    struct node_health *health;
+    char *node;
+    unsigned calls;
+    bool failed;
+};
+
+/* ---- Hearing ---- */
+
+static bool
+heard_earlier(const void *a, const void *b, UNUSED void *context)
+{
+    const struct heard *x = a, *y = b;
+
+    return x->at_us < y->at_us;
+}
+
+static struct heard *
+heard_of(struct node_health *h, const char *node)
+{
+    struct heard *n = map_find(h->heard, node);
+    size_t size = strlen(node) + 1;
+
+    if (n != NULL)
+        return n;
+    n = xcalloc(1, sizeof(*n) + size);
+    memcpy(n->name, node, size);
+    n->at_us = clock_monotonic_us(h->clock);
+    map_put(h->heard, node, n);
+    heap_push(h->by_time, n);
+    return n;
+}
+
+static void
+hear(struct node_health *h, struct heard *n)
+{
+    n->at_us = clock_monotonic_us(h->clock);
+    if (!n->silent) {
+        heap_moved(h->by_time, n);
+        return;
+    }
+    n->silent = false;
+    h->n_silent--;
+    heap_push(h->by_time, n);
+    log_info("node '%s' is heard of again", n->name);
+    workqueue_add(h->queue, n->name);
+}
+
+static void
+on_lease(UNUSED const struct object *old_object,
+         const struct object *new_object,
+         void *context)
+{
+    struct node_health *h = context;
+    struct heard *n;
+    int64_t renewed;
+
+    if (new_object == NULL
+        || object_cache_find_node(h->cache, new_object->meta->name) == NULL)
+        return;
+    n = heard_of(h, new_object->meta->name);
+    renewed = lease_of(new_object)->spec.renewed_at_us;
+    if (renewed == n->renewed_us)
+        return;
+    n->renewed_us = renewed;
+    hear(h, n);
+}
+
+static void
+forget(struct node_health *h, const char *node)
+{
+    struct heard *n = map_remove(h->heard, node);
+
+    if (n == NULL)
+        return;
+    if (n->silent)
+        h->n_silent--;
+    else
+        heap_remove(h->by_time, n);
+    free(n);
+}
+
+static void
+on_lease_removed(UNUSED const struct client_reply *reply, UNUSED void *context)
+{
+}
+
+/* A lease goes with its node: so its agent learns at its next renewal that it
+ * has to register again.
+ */
+static void
+remove_lease(struct node_health *h, const char *node)
+{
+    struct client_request request = {
+        .verb = CLIENT_DELETE,
+        .kind = &lease_kind,
+        .namespace = NODE_LEASE_NAMESPACE,
+        .name = node,
+    };
+
+    client_call(h->client, NULL, &request, on_lease_removed, h);
+}
+
+static void
+on_node(const struct object *old_object,
+        const struct object *new_object,
+        void *context)
+{
+    struct node_health *h = context;
+
+    if (new_object == NULL) {
+        forget(h, old_object->meta->name);
+        remove_lease(h, old_object->meta->name);
+        workqueue_add_after(h->queue, old_object->meta->name, DELETED_NODE_MS);
+        return;
+    }
+    (void)heard_of(h, new_object->meta->name);
+    workqueue_add(h->queue, new_object->meta->name);
+}
+
+/* A pod that arrives on a silent node, or reports from one that is back. */
+static void
+on_pod(UNUSED const struct object *old_object,
+       const struct object *new_object,
+       void *context)
+{
+    struct node_health *h = context;
+    const struct heard *n;
+
+    if (new_object == NULL || pod_of(new_object)->spec.node_name == NULL)
+        return;
+    n = map_find(h->heard, pod_of(new_object)->spec.node_name);
+    if (n != NULL && n->silent)
+        workqueue_add(h->queue, n->name);
+}
+
+/* ---- Noticing silence ---- */
+
+static void
+watch_the_brake(struct node_health *h)
+{
+    size_t nodes = map_count(h->heard);
+    bool brake = nodes >= 4 && h->n_silent * 2 > nodes;
+
+    if (brake && !h->braked)
+        log_warning("%zu of %zu nodes are silent: is the network between them "
+                    "and this controller down? Nothing they run is given up",
+                    h->n_silent,
+                    nodes);
+    h->braked = brake;
+}
+
+static void
+check(void *context)
+{
+    struct node_health *h = context;
+    int64_t limit = clock_monotonic_us(h->clock) - h->grace_us;
+    struct heard *n;
+
+    while ((n = heap_top(h->by_time)) != NULL && n->at_us < limit) {
+        heap_pop(h->by_time);
+        n->silent = true;
+        h->n_silent++;
+        log_warning("node '%s' has not been heard of for %lld s; its pods "
+                    "keep their cores until it is back or fenced "
+                    "(kctl fence node %s)",
+                    n->name,
+                    (long long)(h->grace_us / 1000000),
+                    n->name);
+        workqueue_add(h->queue, n->name);
+    }
+    watch_the_brake(h);
+}
+
+/* ---- Writing what was noticed ---- */
+
+static void
+end_call(struct pass *pass)
+{
+    if (--pass->calls > 0)
+        return;
+    workqueue_done(pass->health->queue,
+                   pass->node,
+                   pass->failed ? WORKQUEUE_FAILED : WORKQUEUE_OK);
+    free(pass->node);
+    free(pass);
+}
+
+static void
+on_written(const struct client_reply *reply, void *context)
+{
+    struct pass *pass = context;
+    struct error err = {0};
+
+    if (reply->code == 0 || (reply->code >= 400 && reply->code != 404)) {
+        client_reply_error(reply, &err);
+        log_debug("node '%s': %s, trying again", pass->node, err.text);
+        pass->failed = true;
+    }
+    end_call(pass);
+}
+
+static void
+patch(struct pass *pass,
+      const struct object *object,
+      const char *subresource,
+      struct arena *arena TAKES,
+      struct json *body)
+{
+    struct client_request request = {
+        .verb = CLIENT_MERGE_PATCH,
+        .kind = object->kind,
+        .namespace = object->meta->namespace,
+        .name = object->meta->name,
+        .subresource = subresource,
+        .body = body,
+    };
+
+    json_set_string(arena,
+                    json_make_object(arena, body, "metadata"),
+                    "resourceVersion",
+                    object->meta->resource_version);
+    pass->calls++;
+    client_call(pass->health->client, arena, &request, on_written, pass);
+}
+
+/* What is wanted, or nothing. */
+static void
+write_wanted(struct pass *pass,
+             const struct object *object,
+             const char *subresource,
+             struct arena *arena TAKES,
+             struct json *body)
+{
+    if (body != NULL)
+        patch(pass, object, subresource, arena, body);
+    else
+        arena_free(arena);
+}
+
+static void
+write_node(struct pass *pass, const struct object *object, bool silent)
+{
+    const struct node *node = node_of(object);
+    int64_t now = clock_real_us(pass->health->clock);
+    struct arena *arena = arena_new(0);
+
+    write_wanted(pass,
+                 object,
+                 "status",
+                 arena,
+                 node_verdict_status(arena, node, silent, now));
+    arena = arena_new(0);
+    write_wanted(pass,
+                 object,
+                 "status",
+                 arena,
+                 node_verdict_remnants(arena, node));
+    arena = arena_new(0);
+    write_wanted(pass,
+                 object,
+                 NULL,
+                 arena,
+                 node_verdict_taints(arena, node, silent, now));
+    arena = arena_new(0);
+    write_wanted(pass,
+                 object,
+                 NULL,
+                 arena,
+                 silent ? NULL : node_verdict_hardware(arena, node));
+}
+
+/* Since it was last heard of; 0 for one that is not silent. */
+static int64_t
+silence_us(const struct node_health *h, const char *node)
+{
+    const struct heard *n = map_find(h->heard, node);
+
+    return n != NULL && n->silent ? clock_monotonic_us(h->clock) - n->at_us : 0;
+}
+
+static void
+write_pod(const struct object *pod, void *context)
+{
+    struct pass *pass = context;
+    struct node_health *h = pass->health;
+    const struct object *node = object_cache_find_node(h->cache, pass->node);
+    int64_t silent_us = silence_us(h, pass->node);
+    int64_t left_us = node_verdict_fence_left_us(pod_of(pod), silent_us);
+    struct arena *arena = arena_new(0);
+
+    /* It may be us who are cut off: then its time is told later. */
+    if (left_us == 0 && h->braked) {
+        left_us = h->check_ms * 1000;
+        silent_us = 1;
+    }
+    if (left_us > 0 && !pod_is_finished(pod_of(pod)))
+        workqueue_add_after(h->queue, pass->node, left_us / 1000 + 1);
+    write_wanted(pass,
+                 pod,
+                 "status",
+                 arena,
+                 node_verdict_pod(arena,
+                                  node != NULL ? node_of(node) : NULL,
+                                  pod_of(pod),
+                                  silent_us,
+                                  clock_real_us(h->clock)));
+}
+
+static void
+work_on_node(const char *key, void *context)
+{
+    struct node_health *h = context;
+    const struct object *node = object_cache_find_node(h->cache, key);
+    const struct heard *n = map_find(h->heard, key);
+    struct pass *pass;
+
+    if (!object_cache_has_synced(h->cache)) {
+        workqueue_done(h->queue, key, WORKQUEUE_OK);
+        return;
+    }
+    pass = xnew(struct pass);
+    pass->health = h;
+    pass->node = xstrdup(key);
+    pass->calls = 1;
+    if (node != NULL)
+        write_node(pass, node, n != NULL && n->silent);
+    if (node == NULL || (n != NULL && n->silent)
+        || node_is_fenced(node_of(node)))
+        object_cache_visit_on_node(h->cache, key, write_pod, pass);
+    end_call(pass);
+}
+
+/* All clocks begin now: what was renewed before we were here says nothing. */
+static void
+on_synced(void *context)
+{
+    struct node_health *h = context;
+    size_t at = 0;
+    void *n;
+
+    while (map_next(h->heard, &at, NULL, &n)) {
+        struct heard *node = n;
+
+        hear(h, node);
+        workqueue_add(h->queue, node->name);
+    }
+    timer_repeat(h->timer, h->check_ms);
+}
+
+static int64_t
+shorter(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+struct node_health *
+node_health_new(const struct node_health_settings *settings)
+{
+    struct node_health *h = xnew(struct node_health);
+    int64_t grace_ms;
+    struct object_cache_listener listener = {
+        .node_changed = on_node,
+        .lease_changed = on_lease,
+        .pod_changed = on_pod,
+        .synced = on_synced,
+        .context = h,
+    };
+
+    h->client = settings->client;
+    h->cache = settings->cache;
+    h->clock = settings->clock;
+    grace_ms = settings->grace_ms ? settings->grace_ms : DEFAULT_GRACE_MS;
+    h->grace_us = grace_ms * 1000;
+    h->check_ms = settings->check_ms
+                      ? settings->check_ms
+                      : shorter(grace_ms / CHECKS_PER_GRACE, LONGEST_CHECK_MS);
+    h->heard = map_new();
+    h->by_time = heap_new(heard_earlier, NULL, offsetof(struct heard, place));
+    h->timer = timer_new(settings->loop, check, h);
+    h->queue = workqueue_new(settings->loop, PARALLEL_NODES, work_on_node, h);
+    object_cache_listen(settings->cache, &listener);
+    return h;
+}
+
+void
+node_health_free(struct node_health *h)
+{
+    size_t at = 0;
+    void *n;
+
+    if (h == NULL)
+        return;
+    workqueue_free(h->queue);
+    timer_free(h->timer);
+    heap_free(h->by_time);
+    while (map_next(h->heard, &at, NULL, &n))
+        free(n);
+    map_free(h->heard);
+    free(h);
+}

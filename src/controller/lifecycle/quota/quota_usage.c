@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/quota/quota_usage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/policy/quota.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/json/json.h"
+
+#define NEVER_US 0 /* no pod should have gone by then */
+
+struct quota_usage {
+    struct arena *arena;
+    const struct json *quota;
+    struct quota_amounts sums; /* names and items in the arena */
+};
+
+struct quota_usage *
+quota_usage_new(const struct object *quota)
+{
+    struct quota_usage *t = xnew(struct quota_usage);
+
+    t->arena = arena_new(0);
+    t->quota = object_tree(quota, t->arena);
+    quota_amounts_init(&t->sums, t->arena);
+    return t;
+}
+
+void
+quota_usage_free(struct quota_usage *t)
+{
+    if (t == NULL)
+        return;
+    arena_free(t->arena);
+    free(t);
+}
+
+static void
+count(struct quota_usage *t, const struct object *object, bool is_there)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *tree = object_tree(object, arena);
+    struct quota_amounts taken;
+
+    if (!quota_covers(t->quota, object->kind, tree))
+        return;
+    quota_amounts_init(&taken, arena);
+    quota_add_usage(&taken, object->kind, tree, NEVER_US);
+    for (unsigned i = 0; i < taken.count; i++)
+        if (is_there)
+            quota_amounts_add(&t->sums,
+                              taken.items[i].name,
+                              &taken.items[i].amount);
+        else
+            quota_amounts_subtract(&t->sums,
+                                   taken.items[i].name,
+                                   &taken.items[i].amount);
+}
+
+/* What may change of a pod that a quota looks at. */
+static bool
+is_same_pod(const struct pod *x, const struct pod *y)
+{
+    const int64_t *until_x = x->spec.active_deadline_seconds;
+    const int64_t *until_y = y->spec.active_deadline_seconds;
+
+    return pod_is_finished(x) == pod_is_finished(y)
+           && (until_x == NULL) == (until_y == NULL);
+}
+
+/* Claims may grow; of the others it counts that they are there. */
+static bool
+is_same(const struct object *a, const struct object *b)
+{
+    if (strcmp(a->meta->uid, b->meta->uid) != 0
+        || a->kind == &persistent_volume_claim_kind)
+        return false;
+    return a->kind != &pod_kind || is_same_pod(pod_of(a), pod_of(b));
+}
+
+bool
+quota_usage_change(struct quota_usage *t,
+                   const struct object *old_object,
+                   const struct object *new_object)
+{
+    if (old_object != NULL && new_object != NULL
+        && is_same(old_object, new_object))
+        return false;
+    if (old_object != NULL)
+        count(t, old_object, false);
+    if (new_object != NULL)
+        count(t, new_object, true);
+    return true;
+}
+
+void
+quota_usage_add_to(const struct quota_usage *t, struct quota_amounts *amounts)
+{
+    for (unsigned i = 0; i < t->sums.count; i++)
+        quota_amounts_add(amounts,
+                          t->sums.items[i].name,
+                          &t->sums.items[i].amount);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/reconcile/workqueue.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/heap.h"
+#include "lib/base/list.h"
+#include "lib/base/map.h"
+#include "lib/loop/loop.h"
+#include "lib/loop/timer.h"
+
+#define FIRST_RETRY_MS 100
+#define LAST_RETRY_MS  60000
+
+/* A key the queue knows. In `ready` (linked), in `delayed` (due_place), being
+ * worked on (busy), or several of these.
+ */
+struct entry {
+    struct list link;
+    size_t due_place;
+    int64_t due_ms;
+    int64_t retry_ms;
+    bool busy;
+    bool again;
+    char key[];
+};
+
+struct workqueue {
+    struct loop *loop;
+    workqueue_work_fn *work;
+    void *context;
+    struct map *entries;
+    struct list ready;
+    struct heap *delayed;
+    struct timer *timer;
+    struct timer *kick; /* runs the ready ones on the loop's next turn */
+    unsigned parallel;
+    unsigned busy;
+};
+
+static bool
+due_earlier(const void *a, const void *b, UNUSED void *context)
+{
+    const struct entry *x = a, *y = b;
+
+    return x->due_ms < y->due_ms;
+}
+
+static void
+set_timer(struct workqueue *q)
+{
+    const struct entry *first = heap_top(q->delayed);
+
+    if (first == NULL)
+        timer_stop(q->timer);
+    else
+        timer_start(q->timer, first->due_ms - loop_now_ms());
+}
+
+static void
+make_ready(struct workqueue *q, struct entry *e)
+{
+    if (!list_is_empty(&e->link))
+        return;
+    list_add_last(&q->ready, &e->link);
+    if (!timer_is_running(q->kick))
+        timer_start(q->kick, 0);
+}
+
+static void
+forget_if_idle(struct workqueue *q, struct entry *e)
+{
+    if (e->busy || !list_is_empty(&e->link) || e->due_place != HEAP_NOWHERE)
+        return;
+    map_remove(q->entries, e->key);
+    free(e);
+}
+
+static void
+run_ready(void *arg)
+{
+    struct workqueue *q = arg;
+
+    while (q->busy < q->parallel && !list_is_empty(&q->ready)) {
+        struct entry *e = container_of(q->ready.next, struct entry, link);
+
+        list_remove(&e->link);
+        e->busy = true;
+        q->busy++;
+        q->work(e->key, q->context);
+    }
+}
+
+static void
+run_delayed(void *arg)
+{
+    struct workqueue *q = arg;
+    int64_t now = loop_now_ms();
+    struct entry *e;
+
+    while ((e = heap_top(q->delayed)) != NULL && e->due_ms <= now) {
+        heap_pop(q->delayed);
+        if (e->busy)
+            e->again = true;
+        else
+            make_ready(q, e);
+    }
+    set_timer(q);
+}
+
+struct workqueue *
+workqueue_new(struct loop *loop,
+              unsigned parallel,
+              workqueue_work_fn *work,
+              void *context)
+{
+    struct workqueue *q = xnew(struct workqueue);
+
+    q->loop = loop;
+    q->work = work;
+    q->context = context;
+    q->parallel = parallel;
+    q->entries = map_new();
+    list_init(&q->ready);
+    q->delayed = heap_new(due_earlier, NULL, offsetof(struct entry, due_place));
+    q->timer = timer_new(loop, run_delayed, q);
+    q->kick = timer_new(loop, run_ready, q);
+    return q;
+}
+
+void
+workqueue_free(struct workqueue *q)
+{
+    size_t at = 0;
+    void *e;
+
+    if (q == NULL)
+        return;
+    while (map_next(q->entries, &at, NULL, &e))
+        free(e);
+    map_free(q->entries);
+    heap_free(q->delayed);
+    timer_free(q->timer);
+    timer_free(q->kick);
+    free(q);
+}
+
+static struct entry *
+entry_of(struct workqueue *q, const char *key)
+{
+    struct entry *e = map_find(q->entries, key);
+    size_t size = strlen(key) + 1;
+
+    if (e != NULL)
+        return e;
+    e = xcalloc(1, sizeof(*e) + size);
+    memcpy(e->key, key, size);
+    list_init(&e->link);
+    e->due_place = HEAP_NOWHERE;
+    map_put(q->entries, key, e);
+    return e;
+}
+
+void
+workqueue_add(struct workqueue *q, const char *key)
+{
+    struct entry *e = entry_of(q, key);
+
+    if (e->busy)
+        e->again = true;
+    else
+        make_ready(q, e);
+}
+
+void
+workqueue_add_after(struct workqueue *q, const char *key, int64_t ms)
+{
+    struct entry *e = entry_of(q, key);
+    int64_t due = loop_now_ms() + ms;
+
+    if (e->due_place == HEAP_NOWHERE) {
+        e->due_ms = due;
+        heap_push(q->delayed, e);
+    } else if (due < e->due_ms) {
+        e->due_ms = due;
+        heap_moved(q->delayed, e);
+    }
+    set_timer(q);
+}
+
+void
+workqueue_done(struct workqueue *q,
+               const char *key,
+               enum workqueue_result result)
+{
+    struct entry *e = map_find(q->entries, key);
+
+    if (e == NULL || !e->busy)
+        return;
+    e->busy = false;
+    q->busy--;
+    if (result == WORKQUEUE_FAILED) {
+        e->retry_ms = e->retry_ms == 0 ? FIRST_RETRY_MS : e->retry_ms * 2;
+        if (e->retry_ms > LAST_RETRY_MS)
+            e->retry_ms = LAST_RETRY_MS;
+        workqueue_add_after(q, e->key, e->retry_ms);
+    } else {
+        e->retry_ms = 0;
+    }
+    if (e->again)
+        make_ready(q, e);
+    e->again = false;
+    forget_if_idle(q, e);
+    if (!list_is_empty(&q->ready) && !timer_is_running(q->kick))
+        timer_start(q->kick, 0);
+}
+
+size_t
+workqueue_count(const struct workqueue *q)
+{
+    return map_count(q->entries);
+}

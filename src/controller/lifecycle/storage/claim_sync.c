@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* claim_sync.c - one look at a claim, and what is to be done for it */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/lifecycle/reconcile/object_cache.h"
+#include "controller/lifecycle/reconcile/pending_calls.h"
+#include "controller/lifecycle/storage/volume_cache.h"
+#include "controller/lifecycle/storage/volume_state.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/storage/persistent_volume.h"
+#include "lib/api/storage/persistent_volume_claim.h"
+#include "lib/api/storage/storage_class.h"
+#include "lib/api/storage/volume_match.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/map.h"
+#include "lib/client/client.h"
+#include "lib/client/event_recorder.h"
+#include "lib/json/json.h"
+
+#define PAUSE_MS 10000 /* between tries to make what could not be made */
+
+struct claim_sync {
+    struct volume_controller *vc;
+    struct pending_calls *calls;
+    const struct object *claim;
+    const struct persistent_volume_claim *c;
+    const struct object *class; /* or NULL */
+};
+
+static void
+say(const struct claim_sync *p,
+    enum recorded_event_kind kind,
+    const char *reason,
+    const char *message)
+{
+    event_recorder_record(p->vc->event_recorder,
+                          p->claim,
+                          kind,
+                          reason,
+                          message);
+}
+
+/* --- writing it down ------------------------------------------------------ */
+
+static void
+set_phase(const struct claim_sync *p, const char *phase)
+{
+    struct arena *arena;
+    struct json *body;
+
+    if (p->c->status.phase != NULL && strcmp(p->c->status.phase, phase) == 0)
+        return;
+    arena = arena_new(0);
+    body = json_object(arena);
+    json_set_string(arena,
+                    json_make_object(arena, body, "status"),
+                    "phase",
+                    phase);
+    volume_patch(p->calls, arena, p->claim, "status", body);
+}
+
+/* What it got: that of the volume. */
+static void
+set_bound(const struct claim_sync *p, const struct object *volume)
+{
+    const struct persistent_volume *v = persistent_volume_of(volume);
+    struct arena *arena;
+    struct json *body, *status, *modes;
+
+    if (p->c->status.phase != NULL && strcmp(p->c->status.phase, "Bound") == 0)
+        return;
+    arena = arena_new(0);
+    body = json_object(arena);
+    status = json_make_object(arena, body, "status");
+    modes = json_array(arena);
+    for (unsigned i = 0; i < v->spec.access_modes.count; i++)
+        json_append(arena,
+                    modes,
+                    json_string(arena, v->spec.access_modes.items[i]));
+    json_set_string(arena, status, "phase", "Bound");
+    json_set(arena, status, "accessModes", modes);
+    json_set_string(arena,
+                    json_make_object(arena, status, "capacity"),
+                    "storage",
+                    string_map_find(&v->spec.capacity, "storage"));
+    volume_patch(p->calls, arena, p->claim, "status", body);
+}
+
+/* The volume is the claim's: nobody else's from then on. */
+static void
+take_volume(const struct claim_sync *p, const struct object *volume)
+{
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena);
+    struct json *meta = json_make_object(arena, body, "metadata");
+    struct json *spec = json_make_object(arena, body, "spec");
+    struct json *ref = json_make_object(arena, spec, "claimRef");
+
+    if (persistent_volume_of(volume)->spec.claim == NULL)
+        json_set_string(arena,
+                        json_make_object(arena, meta, "annotations"),
+                        ANNOTATION_BOUND_BY,
+                        "yes");
+    json_set_string(arena,
+                    meta,
+                    "resourceVersion",
+                    volume->meta->resource_version);
+    json_set_string(arena, ref, "apiVersion", "v1");
+    json_set_string(arena, ref, "kind", "PersistentVolumeClaim");
+    json_set_string(arena, ref, "namespace", p->claim->meta->namespace);
+    json_set_string(arena, ref, "name", p->claim->meta->name);
+    json_set_string(arena, ref, "uid", p->claim->meta->uid);
+    volume_patch(p->calls, arena, volume, NULL, body);
+}
+
+static void
+name_volume(const struct claim_sync *p, const struct object *volume)
+{
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena);
+    struct json *meta = json_make_object(arena, body, "metadata");
+    struct json *annotations = json_make_object(arena, meta, "annotations");
+
+    json_set_string(arena, annotations, ANNOTATION_BIND_COMPLETED, "yes");
+    if (p->c->spec.volume_name == NULL || *p->c->spec.volume_name == '\0')
+        json_set_string(arena, annotations, ANNOTATION_BOUND_BY, "yes");
+    json_set_string(arena, meta, "uid", p->claim->meta->uid);
+    json_set_string(arena,
+                    json_make_object(arena, body, "spec"),
+                    "volumeName",
+                    volume->meta->name);
+    volume_patch(p->calls, arena, p->claim, NULL, body);
+}
+
+/* Both ways: first the volume says whose it is, then the claim. */
+static void
+bind(const struct claim_sync *p, const struct object *volume)
+{
+    const struct object_reference *ref =
+        persistent_volume_of(volume)->spec.claim;
+
+    if (ref == NULL || ref->uid == NULL || *ref->uid == '\0') {
+        take_volume(p, volume); /* and on when that is known */
+        return;
+    }
+    name_volume(p, volume);
+    set_bound(p, volume);
+}
+
+/* --- making one ----------------------------------------------------------- */
+
+static void
+forget_node(const struct claim_sync *p)
+{
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena);
+    struct json *meta = json_make_object(arena, body, "metadata");
+
+    json_set(arena,
+             json_make_object(arena, meta, "annotations"),
+             ANNOTATION_SELECTED_NODE,
+             json_null(arena));
+    volume_patch(p->calls, arena, p->claim, NULL, body);
+}
+
+/* The node could not: a scheduler may choose another, and somebody hears. */
+static void
+retract(const struct claim_sync *p, const struct object *volume)
+{
+    const struct persistent_volume *v = persistent_volume_of(volume);
+    char key[OBJECT_KEY_SIZE];
+    int64_t *until;
+
+    if (volume->meta->deleted_at_us != 0)
+        return;
+    if (persistent_volume_claim_node(p->c) != NULL) {
+        forget_node(p); /* and on when that is known */
+        return;
+    }
+    say(p,
+        RECORD_WARNING,
+        "ProvisioningFailed",
+        v->status.message != NULL ? v->status.message
+                                  : "the node could not make the volume");
+    object_key(p->claim, key);
+    until = xnew(int64_t);
+    *until = clock_monotonic_us(p->vc->s.clock) + PAUSE_MS * INT64_C(1000);
+    free(map_put(p->vc->pauses, key, until));
+    pending_calls_delete(p->calls, volume);
+}
+
+/* Nobody here makes it: the annotation asks whoever does. */
+static void
+ask_others(const struct claim_sync *p, const struct storage_class *class)
+{
+    const char *asked =
+        string_map_find(&p->claim->meta->annotations, ANNOTATION_PROVISIONER);
+    struct arena *arena;
+    struct json *body, *meta;
+
+    if (asked != NULL && strcmp(asked, class->provisioner) == 0)
+        return;
+    arena = arena_new(0);
+    body = json_object(arena);
+    meta = json_make_object(arena, body, "metadata");
+    json_set_string(arena,
+                    json_make_object(arena, meta, "annotations"),
+                    ANNOTATION_PROVISIONER,
+                    class->provisioner);
+    volume_patch(p->calls, arena, p->claim, NULL, body);
+}
+
+static const struct object *
+find_node(const struct claim_sync *p)
+{
+    const char *chosen = persistent_volume_claim_node(p->c);
+
+    if (chosen != NULL)
+        return object_cache_find_node(p->vc->s.cache, chosen);
+    return provision_choose(p->vc, p->claim, p->class);
+}
+
+/* Milliseconds until it may be tried again; 0: now. */
+static int64_t
+pause_left(const struct claim_sync *p)
+{
+    char key[OBJECT_KEY_SIZE];
+    const int64_t *until;
+    int64_t left;
+
+    if (persistent_volume_claim_node(p->c) != NULL)
+        return 0; /* a scheduler has its own backoff */
+    object_key(p->claim, key);
+    until = map_find(p->vc->pauses, key);
+    left = until != NULL ? *until - clock_monotonic_us(p->vc->s.clock) : 0;
+    return left > 0 ? left / 1000 + 1 : 0;
+}
+
+static void
+provision(const struct claim_sync *p)
+{
+    const struct object *node;
+    struct arena *arena;
+    int64_t left_ms = pause_left(p);
+
+    if (!storage_class_is_scratch(storage_class_of(p->class))) {
+        ask_others(p, storage_class_of(p->class));
+        return;
+    }
+    if (left_ms > 0) {
+        pending_calls_retry_after(p->calls, left_ms);
+        return;
+    }
+    node = find_node(p);
+    if (node == NULL || node_of(node)->status.scratch == NULL) {
+        say(p,
+            RECORD_WARNING,
+            "ProvisioningFailed",
+            node != NULL ? "the selected node has no scratch directory"
+                         : "no node has enough free scratch");
+        if (persistent_volume_claim_node(p->c) != NULL)
+            forget_node(p);
+        return;
+    }
+    arena = arena_new(0);
+    pending_calls_send(
+        p->calls,
+        arena,
+        &(struct client_request){
+            .verb = CLIENT_CREATE,
+            .kind = &persistent_volume_kind,
+            .body = provision_body(arena, p->claim, p->class, node),
+        });
+}
+
+/* --- finding one ---------------------------------------------------------- */
+
+struct search {
+    const struct persistent_volume_claim *claim;
+    const struct object *best;
+};
+
+static void
+look_at_volume(const struct object *volume, void *context)
+{
+    struct search *s = context;
+    const struct persistent_volume *v = persistent_volume_of(volume);
+
+    if (v->spec.claim == NULL && volume_suits(v, s->claim)
+        && (s->best == NULL
+            || volume_is_better(v, persistent_volume_of(s->best))))
+        s->best = volume;
+}
+
+/* A pod that brought its claim is told by the scheduler. */
+static void
+say_waits(const struct claim_sync *p)
+{
+    if (meta_controller_of(p->claim->meta, &pod_kind) == NULL)
+        say(p,
+            RECORD_STEP,
+            "WaitForFirstConsumer",
+            "waiting for first consumer to be created before binding");
+}
+
+static void
+say_nothing_suits(const struct claim_sync *p)
+{
+    const char *class = persistent_volume_claim_class(p->c);
+    bool is_unknown = *class != '\0' && p->class == NULL;
+    CLEANUP_FREE char *text = NULL;
+
+    if (*class == '\0')
+        text = xstrdup("no persistent volumes available for this claim and no "
+                       "storage class is set");
+    else if (is_unknown)
+        text = xasprintf("storageclass.storage.k8s.io \"%s\" not found", class);
+    else
+        text = xasprintf("no persistent volume of the storage class \"%s\" is "
+                         "available, and nobody makes any",
+                         class);
+    if (is_unknown)
+        say(p, RECORD_WARNING, "ProvisioningFailed", text);
+    else
+        say(p, RECORD_NORMAL, "FailedBinding", text);
+}
+
+static void
+find_or_make(const struct claim_sync *p)
+{
+    bool waits =
+        p->class != NULL && storage_class_waits(storage_class_of(p->class));
+    struct search s = {.claim = p->c};
+
+    if (waits && persistent_volume_claim_node(p->c) == NULL) {
+        say_waits(p); /* the scheduler places it */
+        return;
+    }
+    if (!waits)
+        volume_cache_visit_volumes(p->vc->s.volume_cache, look_at_volume, &s);
+    if (s.best != NULL)
+        bind(p, s.best);
+    else if (p->class != NULL
+             && storage_class_provisions(storage_class_of(p->class)))
+        provision(p);
+    else if (!waits)
+        say_nothing_suits(p);
+}
+
+static void
+say_mismatch(const struct claim_sync *p)
+{
+    say(p,
+        RECORD_WARNING,
+        "VolumeMismatch",
+        "Cannot bind to requested volume: it is too small, or of another "
+        "class or mode, or not available");
+}
+
+/* The one that is pre-bound to it. */
+static void
+take_prebound(const struct claim_sync *p, const struct object *volume)
+{
+    const struct persistent_volume *v = persistent_volume_of(volume);
+    bool is_made = persistent_volume_scratch_node(v) != NULL;
+
+    if (!volume_is_for(v, p->c))
+        return; /* an earlier claim's of that name: it is let go of first */
+    if (is_made && persistent_volume_is_in_phase(v, "Failed"))
+        retract(p, volume);
+    else if (volume->meta->deleted_at_us != 0
+             || (is_made && !persistent_volume_is_in_phase(v, "Available")
+                 && !persistent_volume_is_in_phase(v, "Bound")))
+        return; /* not yet, or no longer */
+    else if (volume_suits(v, p->c))
+        bind(p, volume);
+    else
+        say_mismatch(p);
+}
+
+/* --- the sync ------------------------------------------------------------- */
+
+/* The user named it. */
+static void
+take_named(const struct claim_sync *p)
+{
+    const struct object *volume =
+        volume_cache_find_volume(p->vc->s.volume_cache, p->c->spec.volume_name);
+
+    if (volume == NULL)
+        return; /* looked at again when it comes */
+    if (persistent_volume_of(volume)->spec.claim != NULL)
+        take_prebound(p, volume);
+    else if (!volume_suits(persistent_volume_of(volume), p->c))
+        say_mismatch(p);
+    else
+        take_volume(p, volume);
+}
+
+static void
+lose(const struct claim_sync *p, const char *reason, const char *message)
+{
+    if (p->c->status.phase == NULL || strcmp(p->c->status.phase, "Lost") != 0)
+        say(p, RECORD_WARNING, reason, message);
+    set_phase(p, "Lost");
+}
+
+static void
+keep_bound(const struct claim_sync *p)
+{
+    const struct object *volume =
+        volume_cache_find_volume(p->vc->s.volume_cache, p->c->spec.volume_name);
+
+    if (volume == NULL)
+        lose(p,
+             "ClaimLost",
+             "Bound claim has lost its PersistentVolume. Any data on the "
+             "volume is lost!");
+    else if (persistent_volume_of(volume)->spec.claim == NULL)
+        take_volume(p, volume);
+    else if (!volume_is_for(persistent_volume_of(volume), p->c))
+        lose(p,
+             "ClaimMisbound",
+             "Two claims are bound to the same volume, this one is bound "
+             "incorrectly");
+    else
+        set_bound(p, volume);
+}
+
+void
+claim_sync(struct volume_controller *vc,
+           struct pending_calls *calls,
+           const struct object *claim)
+{
+    const struct persistent_volume_claim *c = persistent_volume_claim_of(claim);
+    const struct claim_sync p = {
+        .vc = vc,
+        .calls = calls,
+        .claim = claim,
+        .c = c,
+        .class = volume_cache_find_class(vc->s.volume_cache,
+                                         persistent_volume_claim_class(c)),
+    };
+    const struct object *prebound;
+
+    if (claim->meta->deleted_at_us != 0)
+        return;
+    prebound = volume_cache_find_prebound(vc->s.volume_cache, claim);
+    if (persistent_volume_claim_is_bound(c))
+        keep_bound(&p);
+    else if (c->spec.volume_name != NULL && *c->spec.volume_name != '\0')
+        take_named(&p);
+    else if (prebound != NULL)
+        take_prebound(&p, prebound);
+    else
+        find_or_make(&p);
+}

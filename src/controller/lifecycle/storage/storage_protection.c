@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/storage/storage_protection.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/lifecycle/reconcile/object_cache.h"
+#include "controller/lifecycle/reconcile/pending_calls.h"
+#include "controller/lifecycle/reconcile/workqueue.h"
+#include "controller/lifecycle/storage/volume_cache.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/object_owner.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/storage/persistent_volume.h"
+#include "lib/api/storage/persistent_volume_claim.h"
+#include "lib/base/alloc.h"
+#include "lib/base/map.h"
+#include "lib/client/client.h"
+
+#define PARALLEL      4u
+#define USER_KEY_SIZE (OBJECT_KEY_SIZE + 16)
+
+struct storage_protection {
+    struct client *client;
+    struct object_cache *cache;
+    struct volume_cache *volume_cache;
+    struct workqueue *queue; /* of claims "NS/NAME", of volumes "NAME" */
+    struct map *users;       /* of claims: how many pods, as a number, of all
+                                users ("NS/NAME") and of one ("UID NS/NAME") */
+};
+
+/* --- who uses a claim ----------------------------------------------------- */
+
+static void
+count(struct storage_protection *g, const char *claim, intptr_t more)
+{
+    intptr_t users = (intptr_t)map_find(g->users, claim) + more;
+
+    if (users > 0)
+        map_put(g->users, claim, (void *)users);
+    else
+        map_remove(g->users, claim);
+}
+
+static bool
+claim_key(const struct pod *pod,
+          const struct pod_volume *volume,
+          char out[OBJECT_KEY_SIZE])
+{
+    char buffer[POD_CLAIM_NAME_SIZE];
+    const char *name = pod_volume_claim(pod, volume, buffer);
+
+    if (name != NULL)
+        snprintf(out, OBJECT_KEY_SIZE, "%s/%s", pod->meta.namespace, name);
+    return name != NULL;
+}
+
+/* The key of the same claim, for the pods of one user. */
+static void
+key_of_user(char out[USER_KEY_SIZE], uid_t uid, const char *claim)
+{
+    snprintf(out, USER_KEY_SIZE, "%u %s", (unsigned)uid, claim);
+}
+
+static void
+count_pod(struct storage_protection *g,
+          const struct object *object,
+          intptr_t more)
+{
+    const struct pod *pod = pod_of(object);
+    char key[OBJECT_KEY_SIZE], of_user[USER_KEY_SIZE];
+    uid_t uid;
+
+    if (pod_is_finished(pod))
+        return;
+    for (unsigned i = 0; i < pod->spec.volumes.count; i++) {
+        if (!claim_key(pod, &pod->spec.volumes.items[i], key))
+            continue;
+        count(g, key, more);
+        if (!object_owner(object, &uid))
+            continue;
+        key_of_user(of_user, uid, key);
+        count(g, of_user, more);
+    }
+}
+
+/* A user's claim is kept by that user's pods: anybody may name it in one. */
+static bool
+is_used(const struct storage_protection *g, const struct object *object)
+{
+    char key[OBJECT_KEY_SIZE], of_user[USER_KEY_SIZE];
+    uid_t uid;
+
+    if (object->kind == &persistent_volume_kind)
+        return persistent_volume_is_in_phase(persistent_volume_of(object),
+                                             "Bound");
+    object_key(object, key);
+    if (!claim_is_user_owned(object) || !object_owner(object, &uid))
+        return map_find(g->users, key) != NULL;
+    key_of_user(of_user, uid, key);
+    return map_find(g->users, of_user) != NULL;
+}
+
+/* --- letting go ----------------------------------------------------------- */
+
+static const struct object *
+find(const struct storage_protection *g, const char *key)
+{
+    const char *slash = strchr(key, '/');
+    CLEANUP_FREE char *namespace = NULL;
+
+    if (slash == NULL)
+        return volume_cache_find_volume(g->volume_cache, key);
+    namespace = xstrndup(key, (size_t)(slash - key));
+    return volume_cache_find_claim(g->volume_cache, namespace, slash + 1);
+}
+
+static void
+work(const char *key, void *context)
+{
+    struct storage_protection *g = context;
+    struct pending_calls *calls = pending_calls_begin(g->client, g->queue, key);
+    const struct object *object = find(g, key);
+    const char *name =
+        strchr(key, '/') != NULL ? FINALIZER_CLAIM : FINALIZER_VOLUME;
+
+    if (object != NULL && object->meta->deleted_at_us != 0
+        && meta_has_finalizer(object->meta, name) && !is_used(g, object))
+        pending_calls_remove_finalizer(calls, object, name);
+    pending_calls_end(calls);
+}
+
+/* --- what makes a look due ------------------------------------------------ */
+
+static void
+add(const struct object *object, void *context)
+{
+    struct storage_protection *g = context;
+    char key[OBJECT_KEY_SIZE];
+
+    if (object->meta->deleted_at_us == 0)
+        return;
+    object_key(object, key);
+    workqueue_add(g->queue, key);
+}
+
+static bool
+has_synced(const struct storage_protection *g)
+{
+    return object_cache_has_synced(g->cache)
+           && volume_cache_has_synced(g->volume_cache);
+}
+
+static void
+on_storage(const struct object *old_object,
+           const struct object *new_object,
+           void *context)
+{
+    struct storage_protection *g = context;
+
+    (void)old_object;
+    if (new_object != NULL && has_synced(g))
+        add(new_object, g);
+}
+
+/* Its claims may be the last thing that it kept. */
+static void
+on_pod(const struct object *old_object,
+       const struct object *new_object,
+       void *context)
+{
+    struct storage_protection *g = context;
+    const struct pod *pod;
+    char key[OBJECT_KEY_SIZE];
+
+    if (old_object != NULL)
+        count_pod(g, old_object, -1);
+    if (new_object != NULL)
+        count_pod(g, new_object, 1);
+    if (old_object == NULL || !has_synced(g)
+        || (new_object != NULL && !pod_is_finished(pod_of(new_object))))
+        return;
+    pod = pod_of(old_object);
+    for (unsigned i = 0; i < pod->spec.volumes.count; i++) {
+        const struct object *claim =
+            claim_key(pod, &pod->spec.volumes.items[i], key) ? find(g, key)
+                                                             : NULL;
+
+        if (claim != NULL)
+            add(claim, g);
+    }
+}
+
+static void
+on_synced(void *context)
+{
+    struct storage_protection *g = context;
+
+    if (!has_synced(g))
+        return;
+    volume_cache_visit_claims(g->volume_cache, add, g);
+    volume_cache_visit_volumes(g->volume_cache, add, g);
+}
+
+struct storage_protection *
+storage_protection_new(struct loop *loop,
+                       struct client *client,
+                       struct object_cache *cache,
+                       struct volume_cache *volume_cache)
+{
+    struct storage_protection *g = xnew(struct storage_protection);
+
+    g->client = client;
+    g->cache = cache;
+    g->volume_cache = volume_cache;
+    g->users = map_new();
+    g->queue = workqueue_new(loop, PARALLEL, work, g);
+    object_cache_listen(cache,
+                        &(struct object_cache_listener){
+                            .pod_changed = on_pod,
+                            .synced = on_synced,
+                            .context = g,
+                        });
+    volume_cache_listen(volume_cache,
+                        &(struct volume_cache_listener){
+                            .claim_changed = on_storage,
+                            .volume_changed = on_storage,
+                            .synced = on_synced,
+                            .context = g,
+                        });
+    return g;
+}
+
+void
+storage_protection_free(struct storage_protection *g)
+{
+    if (g == NULL)
+        return;
+    workqueue_free(g->queue);
+    map_free(g->users);
+    free(g);
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loop of jobs with an API that answers when the test lets it. */
+#include "controller/lifecycle/job/job_controller.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "controller/lifecycle/reconcile/object_cache.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/arena.h"
+#include "lib/loop/loop.h"
+#include "lib/loop/timer.h"
+#include "testsuite/lib/fake_client.h"
+#include "testsuite/lib/fake_clock.h"
+#include "testsuite/lib/suite.h"
+
+static struct fake_clock now;
+static struct fake_client *api;
+static struct loop *loop;
+static struct timer *end_of_turn;
+static struct object_cache *cache;
+static struct job_controller *control;
+
+static void
+stop(void *context)
+{
+    (void)context;
+    loop_stop(loop);
+}
+
+/* What the loop and the API have to do for each other. */
+static void
+settle(void)
+{
+    for (int i = 0; i < 10; i++) {
+        fake_client_run(api);
+        timer_start(end_of_turn, 1);
+        loop_run(loop);
+    }
+    fake_client_run(api);
+}
+
+static const struct object *
+put_job(void)
+{
+    const struct object *job = fake_client_put(
+        api,
+        &job_kind,
+        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":"
+        "\"j\",\"namespace\":\"default\",\"uid\":\"u\"},\"spec\":"
+        "{\"completions\":1,\"parallelism\":1,\"backoffLimit\":0,"
+        "\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\"}]}}},"
+        "\"status\":{\"id\":7}}");
+
+    settle();
+    return job;
+}
+
+static const char *
+uid_of(const struct kind *kind, const char *name)
+{
+    return fake_client_find(api, kind, "default", name)->meta->uid;
+}
+
+/* What the agent reports of the job's pod. */
+static void
+put_pod(const char *status)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    fake_client_put(
+        api,
+        &pod_kind,
+        arena_printf(
+            arena,
+            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":"
+            "{\"name\":\"j-0\",\"namespace\":\"default\","
+            "\"uid\":\"%s\",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\","
+            "\"kind\":\"Job\",\"name\":\"j\",\"uid\":\"%s\","
+            "\"controller\":true}]},\"spec\":{\"nodeName\":\"n1\","
+            "\"containers\":[{\"name\":\"main\"}]},\"status\":{%s}}",
+            uid_of(&pod_kind, "j-0"),
+            uid_of(&job_kind, "j"),
+            status));
+}
+
+static const struct job *
+the_job(void)
+{
+    return job_of(fake_client_find(api, &job_kind, "default", "j"));
+}
+
+static void
+begin(void)
+{
+    now = (struct fake_clock)FAKE_CLOCK;
+    api = fake_client_new();
+    loop = loop_new();
+    end_of_turn = timer_new(loop, stop, NULL);
+    cache = object_cache_new(fake_client_client(api));
+    control =
+        job_controller_new(loop, fake_client_client(api), cache, &now.clock);
+    object_cache_start(cache);
+    settle();
+}
+
+static void
+end(void)
+{
+    job_controller_free(control);
+    object_cache_free(cache);
+    timer_free(end_of_turn);
+    loop_free(loop);
+    fake_client_free(api);
+}
+
+START_TEST(a_job_gets_one_pod_and_an_event_says_so)
+{
+    begin();
+
+    put_job();
+
+    ck_assert_uint_eq(fake_client_count(api, &pod_kind), 1);
+    ck_assert_ptr_nonnull(fake_client_find(api, &pod_kind, "default", "j-0"));
+    ck_assert_uint_eq(fake_client_count(api, &event_kind), 1);
+    end();
+}
+END_TEST
+
+START_TEST(a_create_that_fails_is_tried_again)
+{
+    begin();
+    fake_client_fail(api, CLIENT_CREATE, NULL, 503, "ServiceUnavailable");
+
+    put_job();
+    for (int i = 0;
+         i < 100 && !fake_client_find(api, &pod_kind, "default", "j-0");
+         i++)
+        settle();
+
+    ck_assert_ptr_nonnull(fake_client_find(api, &pod_kind, "default", "j-0"));
+    ck_assert(!job_is_finished(the_job()));
+    end();
+}
+END_TEST
+
+START_TEST(how_a_pod_ended_is_known_though_it_went_at_once)
+{
+    begin();
+    put_job();
+    put_pod("\"phase\":\"Running\"");
+    settle();
+
+    put_pod("\"phase\":\"Failed\",\"containerStatuses\":[{\"name\":\"main\","
+            "\"state\":{\"terminated\":{\"exitCode\":3,\"startedAt\":"
+            "\"2024-01-01T00:00:00Z\",\"finishedAt\":"
+            "\"2024-01-01T00:00:05Z\"}}}]");
+    fake_client_remove(api, &pod_kind, "default", "j-0");
+    settle();
+
+    ck_assert(job_is_finished(the_job()));
+    ck_assert_int_eq(*the_job()->status.exit_code, 3);
+    ck_assert_str_eq(the_job()->status.last_run->node_name, "n1");
+    end();
+}
+END_TEST
+
+START_TEST(a_pod_that_vanishes_fails_its_job_and_its_node_is_told)
+{
+    begin();
+    put_job();
+    put_pod("\"phase\":\"Running\"");
+    settle();
+
+    fake_client_remove(api, &pod_kind, "default", "j-0");
+    settle();
+
+    ck_assert_ptr_nonnull(job_find_condition(the_job(), "Failed"));
+    ck_assert_str_eq(the_job()->status.last_run->node_name, "n1");
+    end();
+}
+END_TEST
+
+START_TEST(a_name_that_another_pod_has_is_not_taken_for_the_jobs)
+{
+    begin();
+    fake_client_put(api,
+                    &pod_kind,
+                    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":"
+                    "{\"name\":\"j-0\",\"namespace\":\"default\"},\"spec\":"
+                    "{\"containers\":[{\"name\":\"main\"}]},\"status\":"
+                    "{\"phase\":\"Succeeded\"}}");
+    settle();
+
+    put_job();
+
+    ck_assert(!job_is_finished(the_job()));
+    ck_assert_int_eq(the_job()->status.active, 0);
+    ck_assert_uint_eq(fake_client_count(api, &event_kind), 1);
+    end();
+}
+END_TEST
+
+/* What is under way when this controller is no leader any more. */
+START_TEST(a_create_that_is_abandoned_is_not_said_to_be_refused)
+{
+    begin();
+    fake_client_put(api,
+                    &job_kind,
+                    "{\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
+                    "\"uid\":\"u\"},\"spec\":{\"completions\":1,"
+                    "\"parallelism\":1,\"template\":{\"spec\":{"
+                    "\"containers\":[{\"name\":\"main\"}]}}},"
+                    "\"status\":{\"id\":7}}");
+    fake_client_run(api);
+    timer_start(end_of_turn, 1);
+    loop_run(loop);
+    ck_assert_uint_eq(fake_client_calls(api, CLIENT_CREATE, NULL), 1);
+
+    client_abandon(fake_client_client(api));
+
+    ck_assert_uint_eq(fake_client_calls(api, CLIENT_CREATE, NULL), 1);
+    ck_assert_uint_eq(fake_client_count(api, &pod_kind), 0);
+    end();
+}
+END_TEST
+
+/* The job again, as its owner has changed it, after its first pod. */
+static void
+change_job(const char *annotations, const char *spec)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    fake_client_put(
+        api,
+        &job_kind,
+        arena_printf(arena,
+                     "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+                     "\"metadata\":{\"name\":\"j\",\"namespace\":"
+                     "\"default\",\"uid\":\"u\",\"annotations\":{%s}},"
+                     "\"spec\":{\"completions\":1,\"parallelism\":1,"
+                     "\"backoffLimit\":0,%s\"template\":{\"spec\":{"
+                     "\"containers\":[{\"name\":\"main\"}]}}},\"status\":{"
+                     "\"id\":7,\"attempts\":1,\"active\":1}}",
+                     annotations,
+                     spec));
+}
+
+START_TEST(a_hold_that_is_taken_back_at_once_costs_nothing)
+{
+    begin();
+    put_job();
+    fake_client_fail(api, CLIENT_MERGE_PATCH, "status", 409, "Conflict");
+
+    change_job("", "\"suspend\":true,");
+    fake_client_run(api);
+    timer_start(end_of_turn, 1);
+    loop_run(loop);
+    change_job("", "");
+    settle();
+
+    ck_assert(!job_is_finished(the_job()));
+    ck_assert_ptr_nonnull(fake_client_find(api, &pod_kind, "default", "j-0"));
+    ck_assert_int_eq(the_job()->status.failed, 0);
+    end();
+}
+END_TEST
+
+START_TEST(a_job_that_stays_held_has_its_pod_ended_and_excused)
+{
+    begin();
+    put_job();
+
+    change_job("", "\"suspend\":true,");
+    settle();
+
+    ck_assert(!job_is_finished(the_job()));
+    ck_assert_uint_eq(fake_client_count(api, &pod_kind), 0);
+    ck_assert_int_eq(the_job()->status.failed, 0);
+    end();
+}
+END_TEST
+
+/* The pod that is on the way is of the template that was. */
+START_TEST(a_requeue_waits_for_the_pod_that_is_being_made)
+{
+    begin();
+    fake_client_put(api,
+                    &job_kind,
+                    "{\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
+                    "\"uid\":\"u\"},\"spec\":{\"completions\":1,"
+                    "\"parallelism\":1,\"backoffLimit\":0,\"template\":{"
+                    "\"spec\":{\"containers\":[{\"name\":\"main\"}]}}},"
+                    "\"status\":{\"id\":7}}");
+    fake_client_run(api);
+    timer_start(end_of_turn, 1);
+    loop_run(loop);
+    ck_assert_uint_eq(fake_client_calls(api, CLIENT_CREATE, NULL), 1);
+    ck_assert_uint_eq(fake_client_count(api, &pod_kind), 0);
+
+    fake_client_put(api,
+                    &job_kind,
+                    "{\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
+                    "\"uid\":\"u\",\"annotations\":{"
+                    "\"kiln.hpc/requeue-before\":\"1\"}},\"spec\":{"
+                    "\"completions\":1,\"parallelism\":1,\"backoffLimit\":0,"
+                    "\"template\":{\"spec\":{\"containers\":[{\"name\":"
+                    "\"main\"}]}}},\"status\":{\"id\":7}}");
+    settle();
+
+    ck_assert(!job_is_finished(the_job()));
+    ck_assert_int_eq(the_job()->status.requeued, 1);
+    ck_assert_ptr_null(fake_client_find(api, &pod_kind, "default", "j-0"));
+    ck_assert_uint_eq(fake_client_count(api, &pod_kind), 1);
+    end();
+}
+END_TEST
+
+/* It was there when the pod was to be made, and is not when the watch is. */
+START_TEST(a_pod_that_is_never_seen_is_made_anew)
+{
+    begin();
+    fake_client_fail(api, CLIENT_CREATE, NULL, 409, "AlreadyExists");
+    put_job();
+    ck_assert_uint_eq(fake_client_count(api, &pod_kind), 0);
+
+    now.monotonic_us += 61 * INT64_C(1000000);
+    timer_start(end_of_turn, 1100);
+    loop_run(loop);
+    settle();
+
+    ck_assert_ptr_nonnull(fake_client_find(api, &pod_kind, "default", "j-0"));
+    ck_assert(!job_is_finished(the_job()));
+    end();
+}
+END_TEST
+
+static void
+put_wide_job(const char *members)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    fake_client_put(
+        api,
+        &job_kind,
+        arena_printf(arena,
+                     "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+                     "\"metadata\":{\"name\":\"j\",\"namespace\":"
+                     "\"default\",\"uid\":\"u\"},\"spec\":{\"completions\":"
+                     "3,%s,\"template\":{\"spec\":{\"containers\":[{\"name\":"
+                     "\"main\"}]}}},\"status\":{\"id\":7}}",
+                     members));
+    settle();
+}
+
+START_TEST(pods_go_when_fewer_are_wanted)
+{
+    begin();
+    put_wide_job("\"parallelism\":3");
+    ck_assert_uint_eq(fake_client_count(api, &pod_kind), 3);
+
+    put_wide_job("\"parallelism\":1");
+
+    ck_assert_uint_eq(fake_client_count(api, &pod_kind), 1);
+    ck_assert_ptr_nonnull(fake_client_find(api, &pod_kind, "default", "j-0"));
+    ck_assert_int_eq(the_job()->status.failed, 0);
+    end();
+}
+END_TEST
+
+static bool
+is_anything(UNUSED const struct kind *kind,
+            UNUSED const char *namespace,
+            UNUSED const char *name,
+            UNUSED const char *uid,
+            UNUSED void *context)
+{
+    return true;
+}
+
+START_TEST(a_job_that_a_damaged_row_names_is_let_alone)
+{
+    begin();
+    object_cache_ask_damaged(cache, is_anything, NULL);
+
+    put_job();
+
+    ck_assert_uint_eq(fake_client_count(api, &pod_kind), 0);
+    ck_assert(!job_is_finished(the_job()));
+    end();
+}
+END_TEST
+
+START_TEST(a_job_of_another_controller_is_let_alone)
+{
+    begin();
+    put_wide_job("\"parallelism\":3,\"managedBy\":\"example.com/other\"");
+    ck_assert_uint_eq(fake_client_count(api, &pod_kind), 0);
+    ck_assert_int_eq(the_job()->status.active, 0);
+    end();
+}
+END_TEST
+
+SUITE("job_control",
+      a_job_gets_one_pod_and_an_event_says_so,
+      a_create_that_fails_is_tried_again,
+      how_a_pod_ended_is_known_though_it_went_at_once,
+      a_pod_that_vanishes_fails_its_job_and_its_node_is_told,
+      a_name_that_another_pod_has_is_not_taken_for_the_jobs,
+      a_create_that_is_abandoned_is_not_said_to_be_refused,
+      a_hold_that_is_taken_back_at_once_costs_nothing,
+      a_job_that_stays_held_has_its_pod_ended_and_excused,
+      a_requeue_waits_for_the_pod_that_is_being_made,
+      a_pod_that_is_never_seen_is_made_anew,
+      pods_go_when_fewer_are_wanted,
+      a_job_that_a_damaged_row_names_is_let_alone,
+      a_job_of_another_controller_is_let_alone)

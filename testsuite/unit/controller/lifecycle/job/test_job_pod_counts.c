@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random lives of jobs: what is kept up to date change by change plans the
+ * same as what is counted anew from the Job and its pods.
+ */
+#include "controller/lifecycle/job/job_pod_counts.h"
+
+#include <check.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/lifecycle/job/job_plan.h"
+#include "controller/lifecycle/job/job_pod.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/merge.h"
+#include "testsuite/lib/suite.h"
+
+#define MAX_PODS 400
+#define STEPS    600
+#define LATER    INT64_C(4000000000000000) /* behind all backoffs */
+
+struct life {
+    struct arena *arena; /* of the whole life */
+    const struct object *job;
+    struct job_pod_counts *counts; /* the one kept up to date */
+    const struct object *pods[MAX_PODS];
+    int n_pods;
+    const char *told; /* to the next pod that is made */
+    int clock_s;      /* every end has a second of its own */
+};
+
+static const struct object *
+parse(const struct kind *kind, const char *text)
+{
+    const struct object *object = NULL;
+    struct error err = {0};
+
+    ck_assert_msg(object_parse(kind, text, strlen(text), &object, &err) == 0,
+                  "%s: %s",
+                  text,
+                  err.text);
+    return object;
+}
+
+static struct life *
+begin(const char *spec)
+{
+    static struct life life;
+
+    life = (struct life){.arena = arena_new(0), .told = ""};
+    life.job = parse(
+        &job_kind,
+        arena_printf(life.arena,
+                     "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+                     "\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
+                     "\"uid\":\"u\"},\"spec\":{\"backoffLimit\":1000,%s,"
+                     "\"template\":{\"spec\":{\"containers\":"
+                     "[{\"name\":\"main\"}]}}},\"status\":{}}",
+                     spec));
+    life.counts = job_pod_counts_new(job_of(life.job));
+    job_pod_counts_settle(life.counts, job_of(life.job));
+    return &life;
+}
+
+static void
+end(struct life *l)
+{
+    for (int i = 0; i < l->n_pods; i++)
+        object_unref(l->pods[i]);
+    job_pod_counts_free(l->counts);
+    object_unref(l->job);
+    arena_free(l->arena);
+}
+
+static struct job_pod_counts *
+count_anew(const struct life *l)
+{
+    struct job_pod_counts *t = job_pod_counts_new(job_of(l->job));
+
+    for (int i = 0; i < l->n_pods; i++)
+        job_pod_counts_see(t, job_of(l->job), pod_of(l->pods[i]));
+    job_pod_counts_settle(t, job_of(l->job));
+    return t;
+}
+
+static void
+change_job(struct life *l, const char *member, const struct json *value)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *tree = object_tree(l->job, arena);
+    struct json *patch = json_object(arena);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const struct object *was = l->job;
+
+    json_set(arena, patch, member, json_dup(arena, value));
+    tree = json_merge(arena, tree, patch);
+    json_print(tree, &text);
+    l->job = parse(&job_kind, text.text);
+    object_unref(was);
+}
+
+static void
+agree(const struct job_plan *kept, const struct job_plan *anew)
+{
+    CLEANUP_STRBUF struct strbuf a = STRBUF_INIT, b = STRBUF_INIT;
+
+    if (kept->status != NULL)
+        json_print(kept->status, &a);
+    if (anew->status != NULL)
+        json_print(anew->status, &b);
+    ck_assert_str_eq(a.text ? a.text : "", b.text ? b.text : "");
+    ck_assert_uint_eq(kept->n_create, anew->n_create);
+    ck_assert(kept->delete_active == anew->delete_active);
+}
+
+static void
+see(struct job_pod_counts *t,
+    const struct job *job,
+    const struct object *was,
+    const struct object *is)
+{
+    if (is != NULL)
+        job_pod_counts_see(t, job, pod_of(is));
+    else
+        job_pod_counts_see_gone(t, job, pod_of(was));
+}
+
+/* A pod's change goes to both; their plans agree, then and after what is
+ * planned has been written.
+ */
+static struct job_plan
+change_pod(struct life *l, int i, const struct object *pod)
+{
+    CLEANUP(job_pod_counts_freep) struct job_pod_counts *anew = count_anew(l);
+    CLEANUP(job_pod_counts_freep) struct job_pod_counts *again = NULL;
+    const struct object *was = i < l->n_pods ? l->pods[i] : NULL;
+    const struct job *job = job_of(l->job);
+    struct job_plan kept_plan, anew_plan;
+
+    see(l->counts, job, was, pod);
+    see(anew, job, was, pod);
+    if (was == NULL)
+        l->n_pods++;
+    l->pods[i] = pod;
+    if (pod == NULL)
+        l->pods[i] = l->pods[--l->n_pods];
+    job_plan(job, l->counts, LATER, 8, l->arena, &kept_plan);
+    job_plan(job, anew, LATER, 8, l->arena, &anew_plan);
+    agree(&kept_plan, &anew_plan);
+    if (kept_plan.status != NULL)
+        change_job(l, "status", kept_plan.status);
+
+    again = count_anew(l);
+    job = job_of(l->job);
+    job_plan(job, l->counts, LATER, 8, l->arena, &kept_plan);
+    job_plan(job, again, LATER, 8, l->arena, &anew_plan);
+    agree(&kept_plan, &anew_plan);
+    object_unref(was);
+    return kept_plan;
+}
+
+static const char *
+tell_past(struct life *l, int64_t failures, int64_t ignored)
+{
+    return arena_printf(l->arena,
+                        ",\"annotations\":{\"%s\":\"%" PRId64
+                        "\",\"%s\":\"%" PRId64 "\"}",
+                        ANNOTATION_INDEX_FAILURES,
+                        failures,
+                        ANNOTATION_INDEX_IGNORED,
+                        ignored);
+}
+
+/* What a pod has been told of its index stays with it. */
+static const char *
+annotations_of(struct life *l, const char *name)
+{
+    for (int i = 0; i < l->n_pods; i++) {
+        const struct string_map *map = &l->pods[i]->meta->annotations;
+        const char *failures = string_map_find(map, ANNOTATION_INDEX_FAILURES);
+        const char *ignored = string_map_find(map, ANNOTATION_INDEX_IGNORED);
+
+        if (strcmp(l->pods[i]->meta->name, name) == 0)
+            return tell_past(l,
+                             failures != NULL ? atoi(failures) : 0,
+                             ignored != NULL ? atoi(ignored) : 0);
+    }
+    return l->told;
+}
+
+static const struct object *
+make_pod(struct life *l, const char *name, const char *phase, bool deleting)
+{
+    bool has_ended = phase[0] == 'S' || phase[0] == 'F';
+    int s = has_ended ? ++l->clock_s : 0;
+    const char *end = arena_printf(
+        l->arena,
+        ",\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":"
+        "{\"exitCode\":%d,\"finishedAt\":\"2023-11-14T%02d:%02d:%02dZ\"}}}]",
+        phase[0] == 'F' ? 1 + (int)(random() % 3) : 0,
+        s / 3600,
+        s / 60 % 60,
+        s % 60);
+
+    return parse(
+        &pod_kind,
+        arena_printf(
+            l->arena,
+            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":"
+            "{\"name\":\"%s\",\"namespace\":\"default\"%s%s},"
+            "\"spec\":{\"containers\":[{\"name\":\"main\"}]},\"status\":"
+            "{\"phase\":\"%s\"%s}}",
+            name,
+            deleting ? ",\"deletionTimestamp\":"
+                       "\"2023-11-14T00:00:00Z\""
+                     : "",
+            annotations_of(l, name),
+            phase,
+            has_ended ? end : ""));
+}
+
+/* One more step in the life of a pod that is there. */
+static void
+live_on(struct life *l, int i)
+{
+    const struct pod *pod = pod_of(l->pods[i]);
+    const char *name = pod->meta.name;
+    bool is_deleting = pod->meta.deleted_at_us != 0;
+
+    if (pod_is_finished(pod) || random() % 10 == 0)
+        change_pod(l, i, NULL);
+    else if (random() % 8 == 0)
+        change_pod(l, i, make_pod(l, name, "Running", true));
+    else if (strcmp(pod->status.phase, "Pending") == 0)
+        change_pod(l, i, make_pod(l, name, "Running", is_deleting));
+    else
+        change_pod(
+            l,
+            i,
+            make_pod(l,
+                     name,
+                     random() % 3 == 0 || is_deleting ? "Failed" : "Succeeded",
+                     is_deleting));
+}
+
+static void
+create_what_is_planned(struct life *l)
+{
+    struct job_plan plan;
+
+    job_plan(job_of(l->job), l->counts, LATER, 8, l->arena, &plan);
+    for (unsigned i = 0; i < plan.n_create && l->n_pods < MAX_PODS; i++) {
+        const char *name = job_pod_name(l->arena,
+                                        "j",
+                                        plan.create[i].index,
+                                        plan.create[i].attempt);
+
+        l->told = tell_past(l, plan.create[i].failures, plan.create[i].ignored);
+        job_pod_counts_expect(l->counts,
+                              plan.create[i].index,
+                              plan.create[i].attempt,
+                              LATER);
+        /* Some are refused, and planned again. */
+        if (random() % 6 == 0)
+            job_pod_counts_give_up(l->counts,
+                                   plan.create[i].index,
+                                   plan.create[i].attempt);
+        else
+            change_pod(l, l->n_pods, make_pod(l, name, "Pending", false));
+    }
+}
+
+static void
+suspend_or_resume(struct life *l)
+{
+    struct json *spec = json_object(l->arena);
+    struct job_plan plan;
+
+    json_set_bool(l->arena, spec, "suspend", !job_of(l->job)->spec.suspend);
+    change_job(l, "spec", spec);
+    job_plan(job_of(l->job), l->counts, LATER, 8, l->arena, &plan);
+    if (plan.status != NULL)
+        change_job(l, "status", plan.status);
+}
+
+/* True: the job has ended. */
+static bool
+live(struct life *l)
+{
+    for (int step = 0; step < STEPS; step++) {
+        int64_t expected = l->counts->n_expected;
+
+        ck_assert_int_le(l->counts->live, l->counts->active);
+        ck_assert_int_eq(l->counts->made + expected,
+                         l->counts->active + l->counts->succeeded
+                             + l->counts->failed + l->counts->excused);
+        if (job_is_finished(job_of(l->job)))
+            return true;
+        if (random() % 40 == 0)
+            suspend_or_resume(l);
+        create_what_is_planned(l);
+        if (l->n_pods > 0)
+            live_on(l, (int)(random() % l->n_pods));
+    }
+    return false;
+}
+
+static void
+live_lives(const char *spec)
+{
+    int ended = 0;
+
+    for (unsigned seed = 1; seed <= 20; seed++) {
+        struct life *l = begin(spec);
+
+        srandom(seed);
+        ended += live(l);
+        end(l);
+    }
+    ck_assert_int_gt(ended, 0);
+}
+
+START_TEST(an_indexed_job_is_counted_right_change_by_change)
+{
+    live_lives("\"completionMode\":\"Indexed\",\"completions\":30,"
+               "\"parallelism\":7");
+}
+END_TEST
+
+START_TEST(so_is_one_that_only_counts)
+{
+    live_lives("\"completions\":30,\"parallelism\":7");
+}
+END_TEST
+
+START_TEST(and_one_of_a_single_pod)
+{
+    live_lives("\"completions\":1,\"parallelism\":1");
+}
+END_TEST
+
+START_TEST(and_a_work_queue)
+{
+    live_lives("\"parallelism\":4");
+}
+END_TEST
+
+START_TEST(and_one_whose_indexes_fail_by_themselves)
+{
+    live_lives("\"completionMode\":\"Indexed\",\"completions\":30,"
+               "\"parallelism\":7,\"backoffLimitPerIndex\":1");
+}
+END_TEST
+
+START_TEST(and_one_with_rules_on_failure_and_success)
+{
+    live_lives("\"completionMode\":\"Indexed\",\"completions\":40,"
+               "\"parallelism\":7,\"backoffLimitPerIndex\":2,"
+               "\"podFailurePolicy\":{\"rules\":[{\"action\":\"Ignore\","
+               "\"onExitCodes\":{\"operator\":\"In\",\"values\":[1]}},"
+               "{\"action\":\"FailIndex\",\"onExitCodes\":{\"operator\":"
+               "\"In\",\"values\":[2]}}]},\"successPolicy\":{\"rules\":["
+               "{\"succeededCount\":20}]}");
+}
+END_TEST
+
+START_TEST(and_those_that_replace_pods_early)
+{
+    live_lives("\"completionMode\":\"Indexed\",\"completions\":30,"
+               "\"parallelism\":7,"
+               "\"podReplacementPolicy\":\"TerminatingOrFailed\"");
+    live_lives("\"completions\":30,\"parallelism\":7,"
+               "\"podReplacementPolicy\":\"TerminatingOrFailed\"");
+}
+END_TEST
+
+START_TEST(a_million_indexes_done_in_order_cost_little)
+{
+    struct life *l = begin("\"completionMode\":\"Indexed\","
+                           "\"completions\":1000000,\"parallelism\":1000");
+    const struct job *job = job_of(l->job);
+
+    for (int i = 0; i < 20000; i++) {
+        const char *name = job_pod_name(l->arena, "j", i, 0);
+        const struct object *pod = make_pod(l, name, "Succeeded", false);
+
+        job_pod_counts_see(l->counts, job, pod_of(pod));
+        object_unref(pod);
+    }
+
+    ck_assert_uint_eq(l->counts->indexes.done.count, 1);
+    ck_assert_uint_eq(l->counts->indexes.taken.count, 1);
+    ck_assert_uint_le(l->counts->indexes.slot_room, 8);
+    end(l);
+}
+END_TEST
+
+SUITE("job_tally",
+      an_indexed_job_is_counted_right_change_by_change,
+      so_is_one_that_only_counts,
+      and_one_of_a_single_pod,
+      and_a_work_queue,
+      and_one_whose_indexes_fail_by_themselves,
+      and_one_with_rules_on_failure_and_success,
+      and_those_that_replace_pods_early,
+      a_million_indexes_done_in_order_cost_little)
