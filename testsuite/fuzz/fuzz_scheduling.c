@@ -47,7 +47,7 @@ struct setting {
     struct clock clock;
     struct random_source random;
     struct handle handle;
-    struct names *signatures;
+    struct string_ids *signatures;
     struct profile *profile;
     struct cache *cache;
     struct snapshot snapshot;
@@ -56,40 +56,40 @@ struct setting {
 };
 
 static void
-nobody_goes(void *host,
+nobody_goes(void *owner,
             struct pod_view *victim,
             struct pod_view *preemptor,
             const char *node_name)
 {
-    (void)host, (void)victim, (void)preemptor, (void)node_name;
+    (void)owner, (void)victim, (void)preemptor, (void)node_name;
 }
 
 static void
-nothing_clears(void *host, struct pod_view *pod)
+nothing_clears(void *owner, struct pod_view *pod)
 {
-    (void)host, (void)pod;
+    (void)owner, (void)pod;
 }
 
 static const struct profile *
-the_profile(void *host, const struct pod_view *pod)
+the_profile(void *owner, const struct pod_view *pod)
 {
     (void)pod;
-    return ((struct setting *)host)->profile;
+    return ((struct setting *)owner)->profile;
 }
 
 static void
 setting_init(struct setting *s)
 {
     *s = (struct setting){.clock = clock_system, .random = {1}};
-    s->signatures = names_new();
+    s->signatures = string_ids_new();
     s->handle = (struct handle){
-        .resources = names_new(),
-        .reasons = names_new(),
+        .resources = string_ids_new(),
+        .reasons = string_ids_new(),
         .clock = &s->clock,
         .random = &s->random,
         .nominator = nominator_new(),
         .volumes = volume_book_new(),
-        .host = s,
+        .owner = s,
         .evict = nobody_goes,
         .clear_nomination = nothing_clears,
         .profile = the_profile,
@@ -137,9 +137,9 @@ setting_fini(struct setting *s)
     profile_free(s->profile);
     nominator_free(s->handle.nominator);
     volume_book_free(s->handle.volumes);
-    names_free(s->handle.resources);
-    names_free(s->handle.reasons);
-    names_free(s->signatures);
+    string_ids_free(s->handle.resources);
+    string_ids_free(s->handle.reasons);
+    string_ids_free(s->signatures);
     for (size_t i = 0; i < ARRAY_SIZE(nodes); i++)
         object_unref(s->nodes[i]);
 }

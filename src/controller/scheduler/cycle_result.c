@@ -5,10 +5,10 @@
 #include "controller/scheduler/extenders/extender_binder.h"
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/cluster_event.h"
-#include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/report/scheduler_metrics.h"
@@ -70,8 +70,8 @@ scheduler_forget(struct scheduler *s, struct assignment *a)
 void
 scheduler_fail(struct scheduler *s, struct assignment *a, struct answer answer)
 {
-    const char *reason = answer.reason != NAME_NONE
-                             ? names_text(s->reasons, answer.reason)
+    const char *reason = answer.reason != STRING_ID_NONE
+                             ? string_ids_text(s->reasons, answer.reason)
                              : "no reason was given";
     bool is_error = answer.verdict == VERDICT_ERROR;
 
@@ -103,7 +103,7 @@ scheduler_pod_leaves(struct assignment *a, void *context)
 }
 
 static void
-tell_scheduled(struct scheduler *s, const struct assignment *a)
+record_scheduled(struct scheduler *s, const struct assignment *a)
 {
     CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
 
@@ -126,7 +126,7 @@ scheduler_pod_ended(struct assignment *a, struct answer answer, void *context)
 
     if (answer.verdict == VERDICT_OK) {
         cache_finish_binding(s->cache, a->cycle.pod);
-        tell_scheduled(s, a);
+        record_scheduled(s, a);
         scheduler_attempt_ended(s, a, ATTEMPT_SCHEDULED);
         scheduler_metrics_placed(s->metrics,
                                  a->queued->attempts,
@@ -155,7 +155,7 @@ scheduler_volumes_ended(struct assignment *a, const char *words, void *context)
     binding_cycle_resume(s->binding_cycle,
                          a,
                          words == NULL ? VERDICT_OK : VERDICT_ERROR,
-                         NAME_NONE);
+                         STRING_ID_NONE);
 }
 
 /* Binding by an extender, which knows nothing of allocations: the pod's is
@@ -181,9 +181,9 @@ scheduler_extender_bound(struct assignment *a,
     if (verdict == VERDICT_SKIP)
         binding_cycle_bind(s->binding_cycle, a);
     else if (verdict == VERDICT_OK && cycle_get(&a->cycle, CYCLE_GRANT) != NULL)
-        s->handle.bind(s->handle.host, a);
+        s->handle.bind(s->handle.owner, a);
     else
-        binding_cycle_resume(s->binding_cycle, a, verdict, NAME_NONE);
+        binding_cycle_resume(s->binding_cycle, a, verdict, STRING_ID_NONE);
 }
 
 static const char *

@@ -9,10 +9,10 @@
 #include "controller/scheduler/extenders/extender_rounds.h"
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/cluster_event.h"
-#include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/volume_book.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/report/recorder.h"
@@ -38,14 +38,14 @@ is_on_a_node(const struct object *pod)
  * deleted holds it until it is gone.
  */
 static bool
-holds_room(const struct object *pod)
+holds_resources(const struct object *pod)
 {
     return pod != NULL && is_on_a_node(pod) && !pod_is_finished(pod_of(pod));
 }
 
 /* It is ours to place. */
 static bool
-waits_here(const struct scheduler *s, const struct object *pod)
+is_ours_to_place(const struct scheduler *s, const struct object *pod)
 {
     return pod != NULL && !is_on_a_node(pod) && !pod_is_finished(pod_of(pod))
            && pod->meta->deleted_at_us == 0
@@ -62,16 +62,16 @@ nomination_changed(struct scheduler *s, struct pod_view *pod)
 }
 
 static void
-tell_gated(struct scheduler *s, const struct pod_view *pod)
+record_gated(struct scheduler *s, const struct pod_view *pod)
 {
     const struct queued_pod *queued =
         queue_find(s->queue, pod->namespace, pod->name);
 
     if (queued != NULL && queued->state == QUEUE_GATED
-        && queued->gate_reason != NAME_NONE)
+        && queued->gate_reason != STRING_ID_NONE)
         recorder_gated(s->recorder,
                        pod,
-                       names_text(s->reasons, queued->gate_reason));
+                       string_ids_text(s->reasons, queued->gate_reason));
 }
 
 static void
@@ -92,13 +92,13 @@ waiting_changed(struct scheduler *s,
     pod = pod_view_new(new_object, s->resources);
     if (s->extender_rounds != NULL
         && extender_rounds_concern_nodes(s->extender_rounds, pod))
-        pod_view_set_apart(pod);
+        pod_view_disable_sharing(pod);
     nomination_changed(s, pod);
     if (old_object != NULL)
         queue_update(s->queue, old_object, pod, profile);
     else
         queue_add(s->queue, pod, profile);
-    tell_gated(s, pod);
+    record_gated(s, pod);
 }
 
 /* It waits no longer: bound, gone, or ended before it ran. */
@@ -121,15 +121,15 @@ waiting_ended(struct scheduler *s, const struct object *object)
         binding_cycle_reject(s->binding_cycle,
                              a,
                              (unsigned)__builtin_ctzll(a->waiting),
-                             names_number(s->reasons, "the pod is gone"));
+                             string_ids_add(s->reasons, "the pod is gone"));
     else
         volume_calls_abandon(s->volume_calls, a);
 }
 
 static void
-room_taken(struct scheduler *s,
-           const struct object *old_object,
-           const struct object *new_object)
+resources_taken(struct scheduler *s,
+                const struct object *old_object,
+                const struct object *new_object)
 {
     CLEANUP(pod_view_unrefp)
     struct pod_view *pod = pod_view_new(new_object, s->resources);
@@ -140,7 +140,7 @@ room_taken(struct scheduler *s,
     /* One on its way here is still to be given its allocation. */
     if (binding_cycle_find(s->binding_cycle, pod->namespace, pod->name) == NULL)
         unallocated_pods_add(s->unallocated_pods, pod);
-    if (!holds_room(old_object)) {
+    if (!holds_resources(old_object)) {
         queue_event(s->queue, &event_assigned_pod_add, NULL, new_object);
         return;
     }
@@ -151,7 +151,7 @@ room_taken(struct scheduler *s,
 }
 
 static void
-room_freed(struct scheduler *s, const struct object *object)
+resources_freed(struct scheduler *s, const struct object *object)
 {
     CLEANUP(pod_view_unrefp)
     struct pod_view *pod = pod_view_new(object, s->resources);
@@ -174,11 +174,11 @@ event_name(const struct object *old_object, const struct object *new_object)
 
 /* How long it took to take note of that, under the name of its kind. */
 static void
-handled(const struct scheduler *s,
-        const char *kind,
-        const struct object *old_object,
-        const struct object *new_object,
-        int64_t began_us)
+observe_handled(const struct scheduler *s,
+                const char *kind,
+                const struct object *old_object,
+                const struct object *new_object,
+                int64_t began_us)
 {
     char name[64];
 
@@ -203,26 +203,27 @@ scheduler_pod_changed(struct scheduler *s,
     /* One that is gone may be told of as it was at its very end, on its way
      * out; it waited all the same.
      */
-    bool was_waiting = waits_here(s, old_object)
+    bool was_waiting = is_ours_to_place(s, old_object)
                        || (new_object == NULL && !is_on_a_node(old_object));
-    bool is_waiting = waits_here(s, new_object);
-    bool had_room = holds_room(old_object);
-    bool has_room = holds_room(new_object);
+    bool is_waiting = is_ours_to_place(s, new_object);
+    bool had_resources = holds_resources(old_object);
+    bool has_resources = holds_resources(new_object);
     int64_t began_us = clock_monotonic_us(s->settings.clock);
 
     if (was_waiting && !is_waiting)
         waiting_ended(s, new_object != NULL ? new_object : old_object);
-    if (has_room)
-        room_taken(s, old_object, new_object);
-    else if (had_room)
-        room_freed(s, old_object);
+    if (has_resources)
+        resources_taken(s, old_object, new_object);
+    else if (had_resources)
+        resources_freed(s, old_object);
     if (is_waiting)
         waiting_changed(s, was_waiting ? old_object : NULL, new_object);
-    handled(s,
-            had_room || has_room ? "AssignedPod" : "UnscheduledPod",
-            old_object,
-            new_object,
-            began_us);
+    observe_handled(s,
+                    had_resources || has_resources ? "AssignedPod"
+                                                   : "UnscheduledPod",
+                    old_object,
+                    new_object,
+                    began_us);
 }
 
 static void
@@ -265,7 +266,7 @@ scheduler_node_changed(struct scheduler *s,
     int64_t began_us = clock_monotonic_us(s->settings.clock);
 
     node_changed(s, old_object, new_object);
-    handled(s, "Node", old_object, new_object, began_us);
+    observe_handled(s, "Node", old_object, new_object, began_us);
 }
 
 void
@@ -306,5 +307,5 @@ scheduler_storage_changed(struct scheduler *s,
     if (has_gained)
         queue_event(s->queue, &event_storage_capacity, NULL, NULL);
     volume_calls_check(s->volume_calls);
-    handled(s, any->kind->name, old_object, new_object, began_us);
+    observe_handled(s, any->kind->name, old_object, new_object, began_us);
 }

@@ -5,10 +5,10 @@
 
 #include "controller/scheduler/extenders/extender_rounds.h"
 #include "controller/scheduler/framework/diagnosis.h"
-#include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
@@ -106,8 +106,8 @@ scheduler_explain(struct scheduler *s,
 
     if (queued == NULL)
         return -ENOENT;
-    if (queued->state == QUEUE_GATED && queued->gate_reason != NAME_NONE)
-        strbuf_add_text(out, names_text(s->reasons, queued->gate_reason));
+    if (queued->state == QUEUE_GATED && queued->gate_reason != STRING_ID_NONE)
+        strbuf_add_text(out, string_ids_text(s->reasons, queued->gate_reason));
     else
         explain_now(s, queued, out);
     return 0;

@@ -11,11 +11,11 @@
 #include "controller/scheduler/extenders/extender_results.h"
 #include "controller/scheduler/extenders/extender_rounds.h"
 #include "controller/scheduler/framework/assignment.h"
-#include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/volume_book.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
@@ -39,19 +39,19 @@ bind_done(const struct client_reply *reply, void *context)
 
     a->call = NULL;
     if (client_reply_error(reply, &err) == 0) {
-        binding_cycle_resume(as, a, VERDICT_OK, NAME_NONE);
+        binding_cycle_resume(as, a, VERDICT_OK, STRING_ID_NONE);
         return;
     }
     /* It was deleted meanwhile: nobody is left to try again for. */
     if (reply->code == 404) {
         a->queued->is_deleted = true;
-        binding_cycle_resume(as, a, VERDICT_ERROR, NAME_NONE);
+        binding_cycle_resume(as, a, VERDICT_ERROR, STRING_ID_NONE);
         return;
     }
     error_wrap(&err, err.code, "binding to node '%s'", a->node_name);
     a->error = xstrdup(err.text);
     log_warning("pod '%s': %s, trying again", a->queued->key, err.text);
-    binding_cycle_resume(as, a, VERDICT_ERROR, NAME_NONE);
+    binding_cycle_resume(as, a, VERDICT_ERROR, STRING_ID_NONE);
 }
 
 static struct client_call *
@@ -79,7 +79,7 @@ bind_dropped(void *context)
 
     a->call = NULL;
     a->queued->is_deleted = true;
-    binding_cycle_resume(a->owner, a, VERDICT_ERROR, NAME_NONE);
+    binding_cycle_resume(a->owner, a, VERDICT_ERROR, STRING_ID_NONE);
 }
 
 const struct dispatch_kind scheduler_binding_kind = {
@@ -91,9 +91,9 @@ const struct dispatch_kind scheduler_binding_kind = {
 };
 
 static void
-host_bind(void *host, struct assignment *a)
+handle_bind(void *owner, struct assignment *a)
 {
-    struct scheduler *s = host;
+    struct scheduler *s = owner;
 
     a->call = dispatcher_add(s->dispatcher,
                              a->queued->key,
@@ -102,11 +102,11 @@ host_bind(void *host, struct assignment *a)
 }
 
 static void
-host_bind_volumes(void *host,
-                  struct assignment *a,
-                  const struct volume_plan *plan)
+handle_bind_volumes(void *owner,
+                    struct assignment *a,
+                    const struct volume_plan *plan)
 {
-    struct scheduler *s = host;
+    struct scheduler *s = owner;
 
     volume_calls_begin(s->volume_calls, a, plan);
 }
@@ -122,9 +122,9 @@ find_waiting_plugin(const struct assignment *a, const char *plugin)
 }
 
 static bool
-host_allow(void *host, const struct pod_view *pod, const char *plugin)
+handle_allow(void *owner, const struct pod_view *pod, const char *plugin)
 {
-    struct scheduler *s = host;
+    struct scheduler *s = owner;
     struct assignment *a = binding_cycle_find_waiting(s->binding_cycle, pod);
     plugin_set waiting = a != NULL ? find_waiting_plugin(a, plugin) : 0;
 
@@ -137,12 +137,12 @@ host_allow(void *host, const struct pod_view *pod, const char *plugin)
 }
 
 static bool
-host_reject(void *host,
-            const struct pod_view *pod,
-            const char *plugin,
-            uint32_t reason)
+handle_reject(void *owner,
+              const struct pod_view *pod,
+              const char *plugin,
+              uint32_t reason)
 {
-    struct scheduler *s = host;
+    struct scheduler *s = owner;
     struct assignment *a = binding_cycle_find_waiting(s->binding_cycle, pod);
     plugin_set waiting = a != NULL ? find_waiting_plugin(a, plugin) : 0;
 
@@ -156,53 +156,53 @@ host_reject(void *host,
 }
 
 static void
-host_visit_waiting(void *host, handle_visit_waiting_fn *visit, void *context)
+host_visit_waiting(void *owner, handle_visit_waiting_fn *visit, void *context)
 {
-    const struct scheduler *s = host;
+    const struct scheduler *s = owner;
 
     binding_cycle_visit_waiting(s->binding_cycle, visit, context);
 }
 
 static void
-host_resume(void *host,
-            struct assignment *a,
-            enum verdict verdict,
-            uint32_t reason)
+handle_resume(void *owner,
+              struct assignment *a,
+              enum verdict verdict,
+              uint32_t reason)
 {
-    struct scheduler *s = host;
+    struct scheduler *s = owner;
 
     binding_cycle_resume(s->binding_cycle, a, verdict, reason);
 }
 
 static void
-host_hold(void *host,
-          struct pod_view *pod,
-          const struct node_view *node,
-          struct holding *holding)
+handle_hold(void *owner,
+            struct pod_view *pod,
+            const struct node_view *node,
+            struct holding *holding)
 {
-    struct scheduler *s = host;
+    struct scheduler *s = owner;
 
     (void)node;
     cache_hold(s->cache, pod, holding);
 }
 
 static const struct object *
-host_find(void *host, const char *kind, const char *key)
+handle_find(void *owner, const char *kind, const char *key)
 {
-    struct scheduler *s = host;
+    struct scheduler *s = owner;
     const struct map *objects = map_find(s->objects, kind);
 
     return objects != NULL ? map_find(objects, key) : NULL;
 }
 
 static void
-host_visit(void *host,
-           const char *kind,
-           const char *namespace,
-           handle_visit_fn *visit,
-           void *context)
+handle_visit(void *owner,
+             const char *kind,
+             const char *namespace,
+             handle_visit_fn *visit,
+             void *context)
 {
-    struct scheduler *s = host;
+    struct scheduler *s = owner;
     const struct map *objects = map_find(s->objects, kind);
     size_t at = 0;
     void *value;
@@ -220,12 +220,12 @@ host_visit(void *host,
 
 /* One that only waits to be permitted is sent back at once. */
 static void
-host_evict(void *host,
-           struct pod_view *victim,
-           struct pod_view *preemptor,
-           const char *node_name)
+handle_evict(void *owner,
+             struct pod_view *victim,
+             struct pod_view *preemptor,
+             const char *node_name)
 {
-    struct scheduler *s = host;
+    struct scheduler *s = owner;
     struct assignment *a = binding_cycle_find_waiting(s->binding_cycle, victim);
 
     s->evicted++;
@@ -233,23 +233,23 @@ host_evict(void *host,
         binding_cycle_reject(s->binding_cycle,
                              a,
                              (unsigned)__builtin_ctzll(a->waiting),
-                             names_number(s->reasons, "preempted"));
+                             string_ids_add(s->reasons, "preempted"));
     else if (!pod_view_is_terminating(victim))
         evictions_add(s->evictions, victim, preemptor, node_name);
 }
 
 static bool
-host_is_evicting(void *host, const struct pod_view *preemptor)
+handle_is_evicting(void *owner, const struct pod_view *preemptor)
 {
-    const struct scheduler *s = host;
+    const struct scheduler *s = owner;
 
-    return evictions_are_for(s->evictions, preemptor);
+    return evictions_has_preemptor(s->evictions, preemptor);
 }
 
 static void
-host_clear_nomination(void *host, struct pod_view *pod)
+handle_clear_nomination(void *owner, struct pod_view *pod)
 {
-    struct scheduler *s = host;
+    struct scheduler *s = owner;
 
     nominator_remove(s->handle.nominator, pod);
     recorder_nominate(s->recorder, pod, "");
@@ -257,9 +257,9 @@ host_clear_nomination(void *host, struct pod_view *pod)
 
 /* A cycle that comes to postfilter is an assignment's. */
 static enum verdict
-host_propose(void *host, struct cycle *c, struct proposals *proposals)
+handle_propose(void *owner, struct cycle *c, struct proposals *proposals)
 {
-    struct scheduler *s = host;
+    struct scheduler *s = owner;
     struct assignment *a = container_of(c, struct assignment, cycle);
     const struct proposals *left =
         a->extender_results != NULL
@@ -283,9 +283,9 @@ host_propose(void *host, struct cycle *c, struct proposals *proposals)
 }
 
 static const struct profile *
-host_profile(void *host, const struct pod_view *pod)
+handle_profile(void *owner, const struct pod_view *pod)
 {
-    return scheduler_profile(host, pod->object);
+    return scheduler_profile(owner, pod->object);
 }
 
 static void
@@ -334,22 +334,22 @@ scheduler_make_handle(struct scheduler *s)
         .random = &s->random,
         .nominator = nominator_new(),
         .volumes = volume_book_new(),
-        .host = s,
-        .find = host_find,
-        .visit = host_visit,
-        .hold = host_hold,
-        .bind_volumes = host_bind_volumes,
-        .bind = host_bind,
-        .allow = host_allow,
-        .reject = host_reject,
+        .owner = s,
+        .find = handle_find,
+        .visit = handle_visit,
+        .hold = handle_hold,
+        .bind_volumes = handle_bind_volumes,
+        .bind = handle_bind,
+        .allow = handle_allow,
+        .reject = handle_reject,
         .visit_waiting = host_visit_waiting,
-        .resume = host_resume,
-        .evict = host_evict,
-        .is_evicting = host_is_evicting,
+        .resume = handle_resume,
+        .evict = handle_evict,
+        .is_evicting = handle_is_evicting,
         .propose = set->extenders != NULL && set->extenders->count > 0
-                       ? host_propose
+                       ? handle_propose
                        : NULL,
-        .clear_nomination = host_clear_nomination,
-        .profile = host_profile,
+        .clear_nomination = handle_clear_nomination,
+        .profile = handle_profile,
     };
 }

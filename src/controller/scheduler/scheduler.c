@@ -10,11 +10,11 @@
 #include "controller/scheduler/extenders/extender_results.h"
 #include "controller/scheduler/extenders/extender_rounds.h"
 #include "controller/scheduler/framework/assignment.h"
-#include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/report/scheduler_metrics.h"
@@ -72,7 +72,7 @@ end_attempt(struct scheduler *s, struct assignment *a, const char *error)
     const struct answer answer = {
         .verdict = VERDICT_ERROR,
         .plugin = PLUGIN_NONE,
-        .reason = NAME_NONE,
+        .reason = STRING_ID_NONE,
     };
 
     if (error != NULL)

@@ -9,9 +9,9 @@
 #include "controller/scheduler/extenders/extender.h"
 #include "controller/scheduler/extenders/extender_binder.h"
 #include "controller/scheduler/extenders/extender_rounds.h"
-#include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/volume_book.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
 #include "controller/scheduler/queue/queue.h"
@@ -235,9 +235,9 @@ scheduler_new(const struct scheduler_settings *settings,
         && !settings->features->is_on[FEATURE_OPPORTUNISTIC_BATCHING])
         s->settings.without_sharing = true;
     s->random.state = settings->seed;
-    s->resources = names_new();
-    s->reasons = names_new();
-    s->signatures = names_new();
+    s->resources = string_ids_new();
+    s->reasons = string_ids_new();
+    s->signatures = string_ids_new();
     scheduler_make_handle(s);
     make_components(s);
     r = make_profiles(s, err);
@@ -288,9 +288,9 @@ scheduler_free(struct scheduler *s)
     volume_book_free(s->handle.volumes);
     scheduler_metrics_free(s->metrics);
     objects_free(s->objects);
-    names_free(s->resources);
-    names_free(s->reasons);
-    names_free(s->signatures);
+    string_ids_free(s->resources);
+    string_ids_free(s->reasons);
+    string_ids_free(s->signatures);
     free(s);
 }
 

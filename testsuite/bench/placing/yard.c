@@ -23,7 +23,7 @@
 struct yard {
     struct random_source random;
     struct handle handle;
-    struct names *signatures;
+    struct string_ids *signatures;
     struct profile *profile;
     struct cache *cache;
     struct snapshot snapshot;
@@ -33,30 +33,30 @@ struct yard {
 };
 
 static const struct object *
-find_nothing(void *host, const char *kind, const char *key)
+find_nothing(void *owner, const char *kind, const char *key)
 {
-    (void)host, (void)kind, (void)key;
+    (void)owner, (void)kind, (void)key;
     return NULL;
 }
 
 static void
-visit_nothing(void *host,
+visit_nothing(void *owner,
               const char *kind,
               const char *namespace,
               handle_visit_fn *visit,
               void *context)
 {
-    (void)host, (void)kind, (void)namespace, (void)visit, (void)context;
+    (void)owner, (void)kind, (void)namespace, (void)visit, (void)context;
 }
 
 /* What the agent would refuse after the binding: an overlap. */
 static void
-hold(void *host,
+hold(void *owner,
      struct pod_view *pod,
      const struct node_view *node,
      struct holding *holding)
 {
-    struct yard *y = host;
+    struct yard *y = owner;
 
     if (!occupancy_can_take(node->occupancy, holding))
         y->refusals++;
@@ -182,14 +182,14 @@ yard_new(const struct yard_shape *shape, unsigned nodes)
     struct error err = {0};
 
     y->random.state = 1;
-    y->signatures = names_new();
+    y->signatures = string_ids_new();
     y->handle = (struct handle){
-        .resources = names_new(),
-        .reasons = names_new(),
+        .resources = string_ids_new(),
+        .reasons = string_ids_new(),
         .clock = &clock_system,
         .random = &y->random,
         .nominator = nominator_new(),
-        .host = y,
+        .owner = y,
         .find = find_nothing,
         .visit = visit_nothing,
         .hold = hold,
@@ -231,9 +231,9 @@ yard_free(struct yard *y)
     cache_free(y->cache);
     profile_free(y->profile);
     nominator_free(y->handle.nominator);
-    names_free(y->handle.resources);
-    names_free(y->handle.reasons);
-    names_free(y->signatures);
+    string_ids_free(y->handle.resources);
+    string_ids_free(y->handle.reasons);
+    string_ids_free(y->signatures);
     free(y);
 }
 

@@ -98,7 +98,7 @@ struct sandbox {
     struct fake_clock time;
     struct random_source random;
     struct handle handle;
-    struct names *signatures;
+    struct string_ids *signatures;
     struct cache *cache;
     struct snapshot snapshot;
     struct profile *profile;

@@ -43,15 +43,17 @@ want_plugin(struct trial *t,
 {
     unsigned plugin = profile_find(s->profile, name);
     const struct profile_entry *e = &s->profile->entries[plugin];
-    struct narrowing narrowing = {0};
+    struct prefilter_result prefilter_result = {0};
     struct answer answer = ANSWER_OK;
-    uint32_t reason = NAME_NONE;
+    uint32_t reason = STRING_ID_NONE;
     struct cycle c;
 
     cycle_init(&c, pod, &s->snapshot);
     if (e->plugin->prefilter != NULL) {
-        answer.verdict =
-            (uint8_t)e->plugin->prefilter(e->self, &c, &narrowing, &reason);
+        answer.verdict = (uint8_t)e->plugin->prefilter(e->self,
+                                                       &c,
+                                                       &prefilter_result,
+                                                       &reason);
         answer.reason = reason;
     }
     if (json_get(wanted, "prefilter") != NULL) {
@@ -62,15 +64,16 @@ want_plugin(struct trial *t,
             json_set(t->arena, status, "reasons", json_get(wanted, "reasons"));
         want_answer(t, s, name, status, answer);
     }
-    if (json_get(wanted, "prefilterNodes") != NULL || narrowing.is_narrow)
+    if (json_get(wanted, "prefilterNodes") != NULL
+        || prefilter_result.has_names)
         want_names(t,
                    name,
                    json_get(wanted, "prefilterNodes"),
-                   narrowing.names,
-                   narrowing.count);
+                   prefilter_result.names,
+                   prefilter_result.count);
     if (json_get(wanted, "nodes") != NULL && answer.verdict == VERDICT_OK)
         want_nodes(t, s, plugin, &c, json_get(wanted, "nodes"));
-    free((void *)narrowing.names);
+    free((void *)prefilter_result.names);
     cycle_fini(&c);
 }
 
@@ -166,7 +169,7 @@ nominated_case(struct trial *t)
     CLEANUP(sandbox_freep) struct sandbox *s = sandbox_new(t);
     CLEANUP(pod_view_unrefp)
     struct pod_view *pod = sandbox_pod(s, json_get(t->line, "pod"), NULL);
-    struct narrowing narrowing = {0};
+    struct prefilter_result prefilter_result = {0};
     plugin_set narrowers;
     struct cycle c;
 
@@ -178,7 +181,7 @@ nominated_case(struct trial *t)
     }
     want_choice(t, s, pod);
     cycle_init(&c, pod, &s->snapshot);
-    if (profile_prefilter(s->profile, &c, &narrowing, &narrowers).verdict
+    if (profile_prefilter(s->profile, &c, &prefilter_result, &narrowers).verdict
         == VERDICT_OK)
         for (unsigned i = 0; i < s->snapshot.n_nodes; i++) {
             const struct node_view *node = s->snapshot.nodes[i];
@@ -203,6 +206,6 @@ nominated_case(struct trial *t)
                             with,
                             profile_filter_nominated(s->profile, &c, node));
         }
-    free((void *)narrowing.names);
+    free((void *)prefilter_result.names);
     cycle_fini(&c);
 }

@@ -65,7 +65,7 @@ struct stage {
     struct fake_clock time;
     struct random_source random;
     struct handle handle;
-    struct names *signatures;
+    struct string_ids *signatures;
     struct profile *profile;
     struct queue *queue;
     struct plugin actors[MAX_ACTORS];
@@ -183,12 +183,12 @@ stage_init(struct stage *s, struct trial *t)
     memset(s, 0, sizeof(*s));
     s->trial = t;
     s->time.clock = (struct clock){fake_clock_monotonic_us, fake_clock_real_us};
-    s->signatures = names_new();
+    s->signatures = string_ids_new();
     s->pods = map_new();
     s->flights = map_new();
     s->handle = (struct handle){
-        .resources = names_new(),
-        .reasons = names_new(),
+        .resources = string_ids_new(),
+        .reasons = string_ids_new(),
         .clock = &s->time.clock,
         .random = &s->random,
         .nominator = nominator_new(),
@@ -227,9 +227,9 @@ stage_fini(struct stage *s)
     queue_free(s->queue);
     profile_free(s->profile);
     nominator_free(s->handle.nominator);
-    names_free(s->handle.resources);
-    names_free(s->handle.reasons);
-    names_free(s->signatures);
+    string_ids_free(s->handle.resources);
+    string_ids_free(s->handle.reasons);
+    string_ids_free(s->signatures);
     map_free(s->pods);
     map_free(s->flights);
 }

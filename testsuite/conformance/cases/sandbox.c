@@ -106,22 +106,22 @@ sandbox_bind(struct sandbox *s, const struct json *pod, const char *node_name)
 /* What plugins may use */
 
 static const struct object *
-find_object(void *host, const char *kind, const char *key)
+find_object(void *owner, const char *kind, const char *key)
 {
-    const struct sandbox *s = host;
+    const struct sandbox *s = owner;
     CLEANUP_FREE char *full = xasprintf("%s/%s", kind, key);
 
     return map_find(s->objects, full);
 }
 
 static void
-visit_objects(void *host,
+visit_objects(void *owner,
               const char *kind,
               const char *namespace,
               handle_visit_fn *visit,
               void *context)
 {
-    const struct sandbox *s = host;
+    const struct sandbox *s = owner;
     size_t at = 0;
     void *value;
 
@@ -144,12 +144,12 @@ pod_key(const struct sandbox *s, const struct pod_view *pod)
 }
 
 static void
-evict(void *host,
+evict(void *owner,
       struct pod_view *victim,
       struct pod_view *preemptor,
       const char *node_name)
 {
-    struct sandbox *s = host;
+    struct sandbox *s = owner;
 
     (void)preemptor, (void)node_name;
     if (s->n_evicted < ARRAY_SIZE(s->evicted))
@@ -157,18 +157,18 @@ evict(void *host,
 }
 
 static void
-clear_nomination(void *host, struct pod_view *pod)
+clear_nomination(void *owner, struct pod_view *pod)
 {
-    struct sandbox *s = host;
+    struct sandbox *s = owner;
 
     if (s->n_cleared < ARRAY_SIZE(s->cleared))
         s->cleared[s->n_cleared++] = pod_key(s, pod);
 }
 
 static const struct profile *
-profile_of(void *host, const struct pod_view *pod)
+profile_of(void *owner, const struct pod_view *pod)
 {
-    const struct sandbox *s = host;
+    const struct sandbox *s = owner;
 
     (void)pod;
     return s->profile;
@@ -289,15 +289,15 @@ sandbox_new(struct trial *t)
     s->trial = t;
     s->time = clock;
     s->random.state = 1;
-    s->signatures = names_new();
+    s->signatures = string_ids_new();
     s->objects = map_new();
     s->handle = (struct handle){
-        .resources = names_new(),
-        .reasons = names_new(),
+        .resources = string_ids_new(),
+        .reasons = string_ids_new(),
         .clock = &s->time.clock,
         .random = &s->random,
         .nominator = nominator_new(),
-        .host = s,
+        .owner = s,
         .find = find_object,
         .visit = visit_objects,
         .evict = evict,
@@ -340,9 +340,9 @@ sandbox_free(struct sandbox *s)
     cache_free(s->cache);
     profile_free(s->profile);
     nominator_free(s->handle.nominator);
-    names_free(s->handle.resources);
-    names_free(s->handle.reasons);
-    names_free(s->signatures);
+    string_ids_free(s->handle.resources);
+    string_ids_free(s->handle.reasons);
+    string_ids_free(s->signatures);
     while (map_next(s->objects, &at, NULL, &value))
         object_unref(value);
     map_free(s->objects);

@@ -118,10 +118,10 @@ want_answer(struct trial *t,
                   got.plugin == PLUGIN_NONE
                       ? ""
                       : s->profile->entries[got.plugin].plugin->name);
-    if (got.reason != NAME_NONE) {
+    if (got.reason != STRING_ID_NONE) {
         char *save = NULL;
 
-        text = xstrdup(names_text(s->handle.reasons, got.reason));
+        text = xstrdup(string_ids_text(s->handle.reasons, got.reason));
         for (char *r = strtok_r(text, "\n", &save); r != NULL && n < 16;
              r = strtok_r(NULL, "\n", &save))
             reasons[n++] = r;

@@ -142,7 +142,7 @@ binding_cycle_bind(struct binding_cycle *as, struct assignment *a)
 {
     for (a->turn = 0; plugin_of(a) != PLUGIN_NONE; a->turn++) {
         const struct profile_entry *e = &a->profile->entries[plugin_of(a)];
-        uint32_t reason = NAME_NONE;
+        uint32_t reason = STRING_ID_NONE;
         const char *name = e->plugin->name;
         int64_t began_us = probe_begin(as->settings.handle);
         enum verdict verdict;
@@ -182,7 +182,7 @@ prebind(struct binding_cycle *as, struct assignment *a)
 {
     for (; plugin_of(a) != PLUGIN_NONE; a->turn++) {
         const struct profile_entry *e = &a->profile->entries[plugin_of(a)];
-        uint32_t reason = NAME_NONE;
+        uint32_t reason = STRING_ID_NONE;
         const char *name = e->plugin->name;
         int64_t began_us = probe_begin(as->settings.handle);
         enum verdict verdict;
@@ -221,7 +221,7 @@ ask_permit(struct binding_cycle *as,
     profile_foreach(i, a->profile, POINT_PERMIT)
     {
         const struct profile_entry *e = &a->profile->entries[i];
-        uint32_t reason = NAME_NONE;
+        uint32_t reason = STRING_ID_NONE;
         int64_t timeout_us = 0;
         int64_t began_us = probe_begin(as->settings.handle);
         enum verdict verdict;

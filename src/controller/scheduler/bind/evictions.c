@@ -61,7 +61,8 @@ count_for(struct evictions *e, const struct pod_view *preemptor, int by)
 }
 
 bool
-evictions_are_for(const struct evictions *e, const struct pod_view *preemptor)
+evictions_has_preemptor(const struct evictions *e,
+                        const struct pod_view *preemptor)
 {
     char key[OBJECT_KEY_SIZE];
 

@@ -47,5 +47,5 @@ void evictions_add(struct evictions *e,
 /* Some of the pod's victims have not been told yet: until then they look as if
  * they stayed.
  */
-bool evictions_are_for(const struct evictions *e,
-                       const struct pod_view *preemptor);
+bool evictions_has_preemptor(const struct evictions *e,
+                             const struct pod_view *preemptor);

@@ -9,9 +9,9 @@
 #include "controller/scheduler/config/kube_tables.h"
 #include "controller/scheduler/extenders/extender.h"
 #include "controller/scheduler/framework/handle.h"
-#include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/plugin.h"
 #include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/framework/string_ids.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -253,8 +253,8 @@ try_profile(const struct profile_settings *settings,
             const char *where,
             struct strbuf *mistakes)
 {
-    CLEANUP(names_freep) struct names *resources = names_new();
-    CLEANUP(names_freep) struct names *reasons = names_new();
+    CLEANUP(string_ids_freep) struct string_ids *resources = string_ids_new();
+    CLEANUP(string_ids_freep) struct string_ids *reasons = string_ids_new();
     struct handle handle = {.resources = resources, .reasons = reasons};
     CLEANUP(profile_freep) struct profile *profile = NULL;
     struct profile_settings trial = *settings;

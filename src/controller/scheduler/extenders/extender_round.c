@@ -9,10 +9,10 @@
 #include "controller/scheduler/extenders/extender_transport.h"
 #include "controller/scheduler/extenders/extender_wire.h"
 #include "controller/scheduler/framework/assignment.h"
-#include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/framework/string_ids.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -239,12 +239,12 @@ prioritize(struct extender_round *c)
 static uint32_t
 reason_of(const struct extender_round *c, const char *words)
 {
-    struct names *reasons = c->owner->settings.reasons;
+    struct string_ids *reasons = c->owner->settings.reasons;
     CLEANUP_FREE char *text = xasprintf("%.*s", REASON_LENGTH, words);
 
-    if (names_count(reasons) > MAX_REASONS)
-        return names_number(reasons, "refused by an extender");
-    return names_number(reasons, text);
+    if (string_ids_count(reasons) > MAX_REASONS)
+        return string_ids_add(reasons, "refused by an extender");
+    return string_ids_add(reasons, text);
 }
 
 static void

@@ -24,7 +24,7 @@ struct clock;
 struct extender_rounds;
 struct extender_transport;
 struct extenders;
-struct names;
+struct string_ids;
 struct node_view;
 struct pod_view;
 struct proposals;
@@ -33,7 +33,7 @@ struct extender_rounds_settings {
     struct extender_transport *extender_transport;
     const struct extenders *extenders;
     struct clock *clock;
-    struct names *reasons;
+    struct string_ids *reasons;
     const struct node_view *(*find_node)(const char *name, void *context);
     void (*ready)(void *context);          /* one can be taken */
     void (*abandon)(struct assignment *a); /* frees one that is still parked */

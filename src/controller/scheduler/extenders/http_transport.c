@@ -21,7 +21,7 @@
 #define LOOKUPS     1
 
 /* An extender's address, and what its verbs stand behind. */
-struct office {
+struct endpoint {
     const struct extender *extender;
     struct http_client *client;
     struct tls_client *tls; /* or NULL */
@@ -33,9 +33,9 @@ struct http_transport {
     struct extender_transport extender_transport;
     struct loop *loop;
     struct workers *workers;
-    struct office *offices;
-    unsigned n_offices;
-    struct list trips;
+    struct endpoint *endpoints;
+    unsigned n_endpoints;
+    struct list calls;
 };
 
 struct extender_call {
@@ -50,10 +50,10 @@ struct extender_call {
 
 /* The address was tried when the configuration was read. */
 static void
-open_office(struct http_transport *c, const struct extender *e)
+open_endpoint(struct http_transport *c, const struct extender *e)
 {
     CLEANUP_FREE char *origin = NULL;
-    struct office *o = &c->offices[c->n_offices++];
+    struct endpoint *o = &c->endpoints[c->n_endpoints++];
     struct error err = {0};
     int64_t ms = e->timeout_us / 1000 + 1;
 
@@ -88,18 +88,18 @@ open_office(struct http_transport *c, const struct extender *e)
         abort();
 }
 
-static struct office *
-office_of(struct http_transport *c, const struct extender *e)
+static struct endpoint *
+find_endpoint(struct http_transport *c, const struct extender *e)
 {
     unsigned i = 0;
 
-    while (c->offices[i].extender != e)
+    while (c->endpoints[i].extender != e)
         i++;
-    return &c->offices[i];
+    return &c->endpoints[i];
 }
 
 static void
-trip_free(struct extender_call *t)
+call_free(struct extender_call *t)
 {
     list_remove(&t->link);
     if (t->call != NULL)
@@ -110,7 +110,7 @@ trip_free(struct extender_call *t)
 }
 
 static void
-end_trip(struct extender_call *t,
+end_call(struct extender_call *t,
          const char *text,
          size_t length,
          const char *failure)
@@ -118,7 +118,7 @@ end_trip(struct extender_call *t,
     extender_transport_done_fn *done = t->done;
     void *context = t->context;
 
-    trip_free(t);
+    call_free(t);
     done(text, length, failure, context);
 }
 
@@ -130,7 +130,7 @@ answered(const struct http_response *answer, const struct error *err, void *arg)
 
     t->call = NULL;
     if (answer != NULL && answer->status == 200) {
-        end_trip(t, answer->body, answer->length, NULL);
+        end_call(t, answer->body, answer->length, NULL);
         return;
     }
     if (answer != NULL)
@@ -143,7 +143,7 @@ answered(const struct http_response *answer, const struct error *err, void *arg)
                             t->to->url,
                             t->verb,
                             err->text);
-    end_trip(t, NULL, 0, failure);
+    end_call(t, NULL, 0, failure);
 }
 
 static void
@@ -156,7 +156,7 @@ ran_out(void *arg)
                   t->verb,
                   (long long)(t->to->timeout_us / 1000));
 
-    end_trip(t, NULL, 0, failure);
+    end_call(t, NULL, 0, failure);
 }
 
 static struct extender_call *
@@ -170,8 +170,8 @@ http_transport_post(struct extender_transport *extender_transport,
     struct http_transport *c = container_of(extender_transport,
                                             struct http_transport,
                                             extender_transport);
-    struct office *office = office_of(c, to);
-    CLEANUP_FREE char *target = xasprintf("%s/%s", office->path, verb);
+    struct endpoint *endpoint = find_endpoint(c, to);
+    CLEANUP_FREE char *target = xasprintf("%s/%s", endpoint->path, verb);
     struct extender_call *t = xnew(struct extender_call);
 
     t->to = to;
@@ -179,9 +179,9 @@ http_transport_post(struct extender_transport *extender_transport,
     t->done = done;
     t->context = context;
     t->timer = timer_new(c->loop, ran_out, t);
-    list_add_last(&c->trips, &t->link);
+    list_add_last(&c->calls, &t->link);
     timer_start(t->timer, to->timeout_us / 1000);
-    t->call = http_client_call(office->client,
+    t->call = http_client_call(endpoint->client,
                                &(struct http_client_request){
                                    .method = HTTP_POST,
                                    .target = target,
@@ -199,7 +199,7 @@ http_transport_post(struct extender_transport *extender_transport,
 static void
 http_transport_cancel(struct extender_call *call)
 {
-    trip_free(call);
+    call_free(call);
 }
 
 static void
@@ -209,16 +209,16 @@ http_transport_free(struct extender_transport *extender_transport)
                                             struct http_transport,
                                             extender_transport);
 
-    list_foreach_safe(link, &c->trips)
-        trip_free(container_of(link, struct extender_call, link));
-    for (unsigned i = 0; i < c->n_offices; i++) {
-        http_client_free(c->offices[i].client);
-        tls_client_free(c->offices[i].tls);
-        free(c->offices[i].path);
+    list_foreach_safe(link, &c->calls)
+        call_free(container_of(link, struct extender_call, link));
+    for (unsigned i = 0; i < c->n_endpoints; i++) {
+        http_client_free(c->endpoints[i].client);
+        tls_client_free(c->endpoints[i].tls);
+        free(c->endpoints[i].path);
     }
     workers_free(c->workers);
     loop_drain(c->loop);
-    free(c->offices);
+    free(c->endpoints);
     free(c);
 }
 
@@ -235,9 +235,9 @@ http_transport_new(struct loop *loop, const struct extenders *extenders)
     c->extender_transport.ops = &ops;
     c->loop = loop;
     c->workers = workers_new(LOOKUPS);
-    c->offices = xnew_array(struct office, extenders->count + 1);
-    list_init(&c->trips);
+    c->endpoints = xnew_array(struct endpoint, extenders->count + 1);
+    list_init(&c->calls);
     for (unsigned i = 0; i < extenders->count; i++)
-        open_office(c, &extenders->items[i]);
+        open_endpoint(c, &extenders->items[i]);
     return &c->extender_transport;
 }

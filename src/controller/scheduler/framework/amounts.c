@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "controller/scheduler/framework/names.h"
+#include "controller/scheduler/framework/string_ids.h"
 #include "lib/api/value/quantity.h"
 #include "lib/base/alloc.h"
 #include "lib/json/record.h"
@@ -64,7 +64,7 @@ amounts_scalar(const struct amounts *a, uint32_t resource)
 
 void
 amounts_parse(struct amounts *a,
-              struct names *resources,
+              struct string_ids *resources,
               const struct string_map *quantities,
               int64_t *ret_pods)
 {
@@ -84,7 +84,7 @@ amounts_parse(struct amounts *a,
             *ret_pods = quantity_text_value(text);
         else if (amounts_is_scalar(name))
             amounts_set_scalar(a,
-                               names_number(resources, name),
+                               string_ids_add(resources, name),
                                quantity_text_value(text));
     }
 }
@@ -113,7 +113,7 @@ amounts_subtract(struct amounts *a, const struct amounts *less)
 
 int64_t
 amounts_value(const struct amounts *a,
-              const struct names *resources,
+              const struct string_ids *resources,
               const char *name)
 {
     uint32_t number;
@@ -124,8 +124,8 @@ amounts_value(const struct amounts *a,
         return a->memory_bytes;
     if (strcmp(name, "ephemeral-storage") == 0)
         return a->ephemeral_bytes;
-    number = names_find(resources, name);
-    return number != NAME_NONE ? amounts_scalar(a, number) : 0;
+    number = string_ids_find(resources, name);
+    return number != STRING_ID_NONE ? amounts_scalar(a, number) : 0;
 }
 
 bool

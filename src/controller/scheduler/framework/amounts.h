@@ -3,7 +3,7 @@
  *
  * CPU, memory and ephemeral storage have members of their own; extended
  * resources and huge pages ("scalars") are a short list ordered by number.
- * The numbers are those of a `struct names` that the scheduler owns.
+ * The numbers are those of a `struct string_ids` that the scheduler owns.
  *
  * Thread: any; plain data.
  * Source: kube-scheduler, framework.Resource.
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct names;
+struct string_ids;
 struct string_map;
 
 struct amount {
@@ -37,7 +37,7 @@ void amounts_copy(struct amounts *to, const struct amounts *from);
  * `ret_pods` to its "pods".
  */
 void amounts_parse(struct amounts *a,
-                   struct names *resources,
+                   struct string_ids *resources,
                    const struct string_map *quantities,
                    int64_t *ret_pods);
 
@@ -48,7 +48,7 @@ int64_t amounts_scalar(const struct amounts *a, uint32_t resource);
 
 /* By name, whichever kind it is; what a score asks. */
 int64_t amounts_value(const struct amounts *a,
-                      const struct names *resources,
+                      const struct string_ids *resources,
                       const char *name);
 
 /* Whether a resource of that name is kept as a scalar: it has a domain, or is

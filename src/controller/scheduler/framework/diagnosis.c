@@ -17,20 +17,23 @@ diagnosis_answer(const struct diagnosis *d, const struct node_view *node)
 }
 
 /* How many nodes gave each reason; one node may give several. */
-struct tally {
+struct reason_count {
     const char *text;
     size_t length;
     unsigned nodes;
     char *line; /* "3 Insufficient cpu", what the order goes by */
 };
 
-struct tallies {
-    struct tally *items;
+struct reason_counts {
+    struct reason_count *items;
     unsigned count, capacity;
 };
 
 static void
-count_line(struct tallies *t, const char *text, size_t length, unsigned nodes)
+count_line(struct reason_counts *t,
+           const char *text,
+           size_t length,
+           unsigned nodes)
 {
     for (unsigned i = 0; i < t->count; i++)
         if (t->items[i].length == length
@@ -40,11 +43,11 @@ count_line(struct tallies *t, const char *text, size_t length, unsigned nodes)
         }
     xgrow(t->items, t->count, t->capacity);
     t->items[t->count++] =
-        (struct tally){.text = text, .length = length, .nodes = nodes};
+        (struct reason_count){.text = text, .length = length, .nodes = nodes};
 }
 
 static void
-count_reason(struct tallies *t, const char *text, unsigned nodes)
+count_reason(struct reason_counts *t, const char *text, unsigned nodes)
 {
     while (*text != '\0') {
         size_t length = strcspn(text, "\n");
@@ -55,9 +58,9 @@ count_reason(struct tallies *t, const char *text, unsigned nodes)
 }
 
 static int
-compare_tallies(const void *a, const void *b)
+compare_reason_counts(const void *a, const void *b)
 {
-    const struct tally *ta = a, *tb = b;
+    const struct reason_count *ta = a, *tb = b;
 
     return strcmp(ta->line, tb->line);
 }
@@ -65,32 +68,32 @@ compare_tallies(const void *a, const void *b)
 /* Ten thousand nodes give few reasons: count by number first. */
 static void
 count_nodes(const struct diagnosis *d,
-            const struct names *reasons,
-            struct tallies *t)
+            const struct string_ids *reasons,
+            struct reason_counts *t)
 {
-    size_t n = names_count(reasons);
+    size_t n = string_ids_count(reasons);
     CLEANUP_FREE unsigned *nodes = xnew_array(unsigned, n + 1);
 
     for (uint32_t i = 0; i < d->snapshot->n_nodes; i++) {
         struct answer a = diagnosis_answer(d, d->snapshot->nodes[i]);
 
-        if (a.reason != NAME_NONE)
+        if (a.reason != STRING_ID_NONE)
             nodes[a.reason]++;
     }
     for (size_t i = 0; i < n; i++)
         if (nodes[i] > 0)
-            count_reason(t, names_text(reasons, (uint32_t)i), nodes[i]);
+            count_reason(t, string_ids_text(reasons, (uint32_t)i), nodes[i]);
 }
 
 static void
-format_tallies(struct tallies *t, struct strbuf *out)
+format_reason_counts(struct reason_counts *t, struct strbuf *out)
 {
     for (unsigned i = 0; i < t->count; i++)
         t->items[i].line = xasprintf("%u %.*s",
                                      t->items[i].nodes,
                                      (int)t->items[i].length,
                                      t->items[i].text);
-    qsort(t->items, t->count, sizeof(*t->items), compare_tallies);
+    qsort(t->items, t->count, sizeof(*t->items), compare_reason_counts);
     for (unsigned i = 0; i < t->count; i++) {
         strbuf_add_text(out, i == 0 ? ": " : ", ");
         strbuf_add_text(out, t->items[i].line);
@@ -101,25 +104,25 @@ format_tallies(struct tallies *t, struct strbuf *out)
 
 void
 diagnosis_format(const struct diagnosis *d,
-                 const struct names *reasons,
+                 const struct string_ids *reasons,
                  struct strbuf *out)
 {
-    struct tallies t = {0};
+    struct reason_counts t = {0};
 
     if (d->snapshot->n_nodes == 0) {
         strbuf_add_text(out, "no nodes available to schedule pods");
         return;
     }
     strbuf_printf(out, "0/%u nodes are available", d->snapshot->n_nodes);
-    if (d->prefilter_reason != NAME_NONE) {
+    if (d->prefilter_reason != STRING_ID_NONE) {
         strbuf_printf(out,
                       ": %s.",
                       d->prefilter_words != NULL
                           ? d->prefilter_words
-                          : names_text(reasons, d->prefilter_reason));
+                          : string_ids_text(reasons, d->prefilter_reason));
         return;
     }
     count_nodes(d, reasons, &t);
-    format_tallies(&t, out);
+    format_reason_counts(&t, out);
     free(t.items);
 }

@@ -13,7 +13,7 @@
 
 #include "controller/scheduler/framework/verdict.h"
 
-struct names;
+struct string_ids;
 struct node_view;
 struct snapshot;
 struct strbuf;
@@ -22,8 +22,9 @@ struct diagnosis {
     const struct snapshot *snapshot;
     const struct answer *answers; /* by slot; verdict OK: was not looked at */
     struct answer absent;         /* of the nodes that were not */
-    uint32_t prefilter_reason;    /* NAME_NONE, or why no node was looked at */
-    const char *prefilter_words;  /* the same of this pod alone, or NULL */
+    uint32_t
+        prefilter_reason; /* STRING_ID_NONE, or why no node was looked at */
+    const char *prefilter_words; /* the same of this pod alone, or NULL */
     plugin_set unschedulable;
     plugin_set pending;
 };
@@ -36,5 +37,5 @@ struct answer diagnosis_answer(const struct diagnosis *d,
  * adds.
  */
 void diagnosis_format(const struct diagnosis *d,
-                      const struct names *reasons,
+                      const struct string_ids *reasons,
                       struct strbuf *out);

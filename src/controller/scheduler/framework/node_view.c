@@ -369,7 +369,7 @@ count_soft_taints(const struct node *node)
 void
 node_view_set_object(struct node_view *v,
                      const struct object *object,
-                     struct names *resources,
+                     struct string_ids *resources,
                      struct topology_cache *topologies)
 {
     CLEANUP(topology_index_unrefp) struct topology_index *topology_index = NULL;

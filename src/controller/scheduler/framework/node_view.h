@@ -16,7 +16,7 @@
 #include "lib/base/list.h"
 #include "lib/base/macro.h"
 
-struct names;
+struct string_ids;
 struct node;
 struct object;
 struct occupancy;
@@ -65,7 +65,7 @@ DEFINE_CLEANUP(struct node_view, node_view_free)
  */
 void node_view_set_object(struct node_view *v,
                           const struct object *object,
-                          struct names *resources,
+                          struct string_ids *resources,
                           struct topology_cache *topologies);
 void node_view_add_pod(struct node_view *v, struct pod_view *pod);
 bool node_view_remove_pod(struct node_view *v, const struct pod_view *pod);

@@ -85,8 +85,8 @@ struct wake {
 /* Prefilter may name the only nodes that need to be looked at. The names are
  * borrowed from the pod.
  */
-struct narrowing {
-    bool is_narrow;
+struct prefilter_result {
+    bool has_names;
     const char **names; /* freed by the caller */
     unsigned count;
 };
@@ -139,7 +139,7 @@ struct plugin {
     bool depends_on_others;
     enum verdict (*prefilter)(void *self,
                               struct cycle *c,
-                              struct narrowing *ret_narrowing,
+                              struct prefilter_result *ret_result,
                               uint32_t *ret_reason);
     void (*add_pod)(void *self,
                     struct cycle *c,

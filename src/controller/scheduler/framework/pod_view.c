@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/scheduler/framework/names.h"
+#include "controller/scheduler/framework/string_ids.h"
 #include "lib/allocator/holding.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -13,7 +13,7 @@
 #include "lib/base/alloc.h"
 
 static void
-read_requests(struct pod_view *v, struct names *resources)
+read_requests(struct pod_view *v, struct string_ids *resources)
 {
     static const struct pod_sums_defaults assumed = {
         .cpu_milli = POD_DEFAULT_CPU_MILLI,
@@ -34,7 +34,7 @@ read_requests(struct pod_view *v, struct names *resources)
             v->requests.ephemeral_bytes = pod_sum_value(sum);
         else if (amounts_is_scalar(sum->name))
             amounts_set_scalar(&v->requests,
-                               names_number(resources, sum->name),
+                               string_ids_add(resources, sum->name),
                                pod_sum_value(sum));
     }
     sums.count = 0;
@@ -67,7 +67,7 @@ pod_view_asks_less(const struct pod *old_pod, const struct pod *new_pod)
  * borrowed types live as long as the scheduler.
  */
 static void
-read_demand(struct pod_view *v, const struct names *resources)
+read_demand(struct pod_view *v, const struct string_ids *resources)
 {
     demand_init(&v->demand,
                 v->pod->spec.placement,
@@ -76,7 +76,7 @@ read_demand(struct pod_view *v, const struct names *resources)
     for (uint32_t i = 0; i < v->requests.n_scalars; i++)
         demand_add_resource(
             &v->demand,
-            names_text(resources, v->requests.scalars[i].resource),
+            string_ids_text(resources, v->requests.scalars[i].resource),
             v->requests.scalars[i].value);
 }
 
@@ -175,7 +175,7 @@ read_order(struct pod_view *v)
 }
 
 struct pod_view *
-pod_view_new(const struct object *object, struct names *resources)
+pod_view_new(const struct object *object, struct string_ids *resources)
 {
     struct pod_view *v = xnew(struct pod_view);
 
@@ -215,7 +215,7 @@ pod_view_unref(struct pod_view *view)
 }
 
 void
-pod_view_set_apart(struct pod_view *view)
+pod_view_disable_sharing(struct pod_view *view)
 {
     view->has_signature = true;
     view->signature = SIGNATURE_NONE;

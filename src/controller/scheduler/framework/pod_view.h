@@ -16,7 +16,7 @@
 #include "lib/base/macro.h"
 
 struct holding;
-struct names;
+struct string_ids;
 struct object;
 struct pod;
 
@@ -63,12 +63,13 @@ struct pod_view {
 
 void pod_view_unref(struct pod_view *view);
 struct pod_view *pod_view_new(const struct object *object,
-                              struct names *resources) OWNED_BY(pod_view_unref);
+                              struct string_ids *resources)
+    OWNED_BY(pod_view_unref);
 struct pod_view *pod_view_ref(struct pod_view *view);
 DEFINE_CLEANUP(struct pod_view, pod_view_unref)
 
 /* Its answers are its own: no plugin is asked for a signature. */
-void pod_view_set_apart(struct pod_view *view);
+void pod_view_disable_sharing(struct pod_view *view);
 
 /* Look. Uid: of the pod, or namespace and name where it has none, which
  * happens in tests alone.

@@ -187,7 +187,7 @@ profile_pre_enqueue(const struct profile *p, const struct pod_view *pod)
     profile_foreach(i, p, POINT_PRE_ENQUEUE)
     {
         const struct profile_entry *e = &p->entries[i];
-        uint32_t reason = NAME_NONE;
+        uint32_t reason = STRING_ID_NONE;
         enum verdict verdict;
 
         verdict = e->plugin->pre_enqueue(e->self, pod, &reason);
@@ -199,13 +199,13 @@ profile_pre_enqueue(const struct profile *p, const struct pod_view *pod)
 
 /* Keeps the names that are in both lists; an empty list is a list, too. */
 static void
-narrow(struct narrowing *all, struct narrowing *one)
+narrow(struct prefilter_result *all, struct prefilter_result *one)
 {
     unsigned kept = 0;
 
-    if (!one->is_narrow)
+    if (!one->has_names)
         return;
-    if (!all->is_narrow) {
+    if (!all->has_names) {
         *all = *one;
         return;
     }
@@ -238,17 +238,17 @@ note_run(const struct profile *p,
 struct answer
 profile_prefilter(const struct profile *p,
                   struct cycle *c,
-                  struct narrowing *ret_narrowing,
+                  struct prefilter_result *ret_result,
                   plugin_set *ret_narrowers)
 {
-    *ret_narrowing = (struct narrowing){0};
+    *ret_result = (struct prefilter_result){0};
     *ret_narrowers = 0;
     c->skipped_filters = 0;
     profile_foreach(i, p, POINT_PREFILTER)
     {
         const struct profile_entry *e = &p->entries[i];
-        struct narrowing one = {0};
-        uint32_t reason = NAME_NONE;
+        struct prefilter_result one = {0};
+        uint32_t reason = STRING_ID_NONE;
         int64_t began_us = probe_begin(p->handle);
         enum verdict verdict;
 
@@ -260,9 +260,9 @@ profile_prefilter(const struct profile *p,
         }
         if (verdict != VERDICT_OK)
             return answer_of(i, verdict, reason);
-        if (one.is_narrow)
+        if (one.has_names)
             *ret_narrowers |= PLUGIN_BIT(i);
-        narrow(ret_narrowing, &one);
+        narrow(ret_result, &one);
     }
     return ANSWER_OK;
 }
@@ -543,7 +543,7 @@ profile_reserve(const struct profile *p,
     profile_foreach(i, p, POINT_RESERVE)
     {
         const struct profile_entry *e = &p->entries[i];
-        uint32_t reason = NAME_NONE;
+        uint32_t reason = STRING_ID_NONE;
         int64_t began_us = probe_begin(p->handle);
         enum verdict verdict;
 

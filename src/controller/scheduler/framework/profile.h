@@ -104,7 +104,7 @@ struct answer profile_pre_enqueue(const struct profile *p,
 /* The pod's signature, SIGNATURE_NONE when it has none: computed once. */
 uint32_t profile_sign(const struct profile *p,
                       struct pod_view *pod,
-                      struct names *signatures);
+                      struct string_ids *signatures);
 
 /* A number for all that the hints of those plugins depend on in the pod, or
  * SIGNATURE_NONE.
@@ -112,14 +112,14 @@ uint32_t profile_sign(const struct profile *p,
 uint32_t profile_sign_hints(const struct profile *p,
                             const struct pod_view *pod,
                             plugin_set rejectors,
-                            struct names *signatures);
+                            struct string_ids *signatures);
 
-/* Finding. Prefilter: OK, or the first answer that is not; the narrowing is
- * the common part of all, and names the plugins that made it.
+/* Finding. Prefilter: OK, or the first answer that is not; the prefilter result
+ * is the common part of all, and names the plugins that made it.
  */
 struct answer profile_prefilter(const struct profile *p,
                                 struct cycle *c,
-                                struct narrowing *ret_narrowing,
+                                struct prefilter_result *ret_result,
                                 plugin_set *ret_narrowers);
 void profile_add_pod(const struct profile *p,
                      struct cycle *c,
@@ -155,8 +155,8 @@ enum verdict profile_postfilter(const struct profile *p,
                                 const char **ret_nominated_node,
                                 struct strbuf *message);
 
-/* Choosing. Prescore (of these plugins) marks who has nothing to say. Score: the raw scores of
- * one plugin; normalize makes them 0 to 100.
+/* Choosing. Prescore (of these plugins) marks who has nothing to say. Score:
+ * the raw scores of one plugin; normalize makes them 0 to 100.
  */
 void profile_prescore(const struct profile *p,
                       plugin_set among,

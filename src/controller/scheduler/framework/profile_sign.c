@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which pods are alike: to all plugins, and to the hints of some. */
-#include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/plugin.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/framework/string_ids.h"
 #include "lib/base/strbuf.h"
 
 uint32_t
 profile_sign(const struct profile *p,
              struct pod_view *pod,
-             struct names *signatures)
+             struct string_ids *signatures)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     bool is_signed = true;
@@ -26,7 +26,7 @@ profile_sign(const struct profile *p,
     }
     pod->has_signature = true;
     pod->signature =
-        is_signed ? names_number(signatures, text.text) : SIGNATURE_NONE;
+        is_signed ? string_ids_add(signatures, text.text) : SIGNATURE_NONE;
     return pod->signature;
 }
 
@@ -48,7 +48,7 @@ uint32_t
 profile_sign_hints(const struct profile *p,
                    const struct pod_view *pod,
                    plugin_set rejectors,
-                   struct names *signatures)
+                   struct string_ids *signatures)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
@@ -65,5 +65,5 @@ profile_sign_hints(const struct profile *p,
         if (!sign_hints(&p->entries[i], pod, &text))
             return SIGNATURE_NONE;
     }
-    return names_number(signatures, text.text);
+    return string_ids_add(signatures, text.text);
 }

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "controller/scheduler/framework/names.h"
+#include "controller/scheduler/framework/string_ids.h"
 
 enum verdict {
     VERDICT_OK,
@@ -30,14 +30,14 @@ enum verdict {
 struct answer {
     uint8_t verdict; /* enum verdict */
     uint8_t plugin;  /* its bit in sets, of the one that did not say OK */
-    uint32_t reason; /* of handle->reasons; NAME_NONE: none */
+    uint32_t reason; /* of handle->reasons; STRING_ID_NONE: none */
 };
 
-#define ANSWER_OK              \
-    ((struct answer){          \
-        .verdict = VERDICT_OK, \
-        .plugin = PLUGIN_NONE, \
-        .reason = NAME_NONE,   \
+#define ANSWER_OK                 \
+    ((struct answer){             \
+        .verdict = VERDICT_OK,    \
+        .plugin = PLUGIN_NONE,    \
+        .reason = STRING_ID_NONE, \
     })
 
 /* "Success", "Unschedulable", ...: upstream's name of the code. */

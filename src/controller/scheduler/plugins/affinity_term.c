@@ -62,7 +62,7 @@ namespace_labels(const struct handle *handle, const struct pod_view *pod)
 {
     const struct object *namespace =
         handle->find != NULL
-            ? handle->find(handle->host, "Namespace", pod->namespace)
+            ? handle->find(handle->owner, "Namespace", pod->namespace)
             : NULL;
 
     return namespace != NULL ? &namespace->meta->labels : NULL;

@@ -22,7 +22,7 @@ default_binder_bind(void *self, struct assignment *a, uint32_t *ret_reason)
     struct handle *handle = self;
 
     (void)ret_reason;
-    handle->bind(handle->host, a);
+    handle->bind(handle->owner, a);
     return VERDICT_WAIT;
 }
 

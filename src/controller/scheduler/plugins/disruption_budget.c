@@ -61,7 +61,11 @@ budgets_new(const struct handle *handle)
 
     b->arena = arena_new(0);
     if (handle->visit != NULL)
-        handle->visit(handle->host, "PodDisruptionBudget", NULL, add_budget, b);
+        handle->visit(handle->owner,
+                      "PodDisruptionBudget",
+                      NULL,
+                      add_budget,
+                      b);
     return b;
 }
 

@@ -28,7 +28,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-#define HEADCOUNTS 128 /* kept at most */
+#define MAX_DOMAIN_COUNTS 128 /* kept at most */
 
 static const struct field interpod_args_fields[] = {
     OPAQUE(INT, "hardPodAffinityWeight", KEPT),
@@ -62,7 +62,7 @@ interpod_make(struct handle *handle,
     self = xnew(struct interpod);
     self->handle = handle;
     self->hard_weight = hard_weight;
-    self->headcounts = headcounts_new(HEADCOUNTS);
+    self->domain_counts = domain_counts_cache_new(MAX_DOMAIN_COUNTS);
     self->ignores_existing =
         json_is_true(json_get(args, "ignorePreferredTermsOfExistingPods"));
     self->repels_owner = repels != NULL && strcmp(repels, REPELS_OWNER) == 0;
@@ -82,7 +82,7 @@ interpod_drop(void *arg)
 {
     struct interpod *self = arg;
 
-    headcounts_free(self->headcounts);
+    domain_counts_cache_free(self->domain_counts);
     free(self);
 }
 
@@ -95,10 +95,10 @@ interpod_concerns(const struct interpod *me,
 }
 
 /* The counts of terms that depend on the same in the pod. */
-struct headcount *
-interpod_headcount(const struct interpod *me,
-                   const struct pod_view *pod,
-                   char what)
+struct domain_counts *
+interpod_domain_counts(const struct interpod *me,
+                       const struct pod_view *pod,
+                       char what)
 {
     CLEANUP_STRBUF struct strbuf key = STRBUF_INIT;
     struct affinity_term term;
@@ -113,7 +113,7 @@ interpod_headcount(const struct interpod *me,
         for (unsigned i = 0; affinity_term_at(pod, kind, i, &term); i++)
             affinity_term_sign(&term, &key);
     }
-    return headcounts_get(me->headcounts, key.text);
+    return domain_counts_cache_get(me->domain_counts, key.text);
 }
 
 const struct plugin interpod_affinity_plugin = {

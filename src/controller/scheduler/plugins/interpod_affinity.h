@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* interpod_affinity.h - the insides of InterPodAffinity, for its own files
  *
- * Called by:  interpod_affinity.c (arguments, headcounts, the plugin),
+ * Called by:  interpod_affinity.c (arguments, domain counts, the plugin),
  *             interpod_filter.c, interpod_score.c, interpod_hint.c. Nobody
  *             else.
  * Thread:     the scheduler's.
@@ -10,7 +10,7 @@
 
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/plugins/affinity_term.h"
-#include "controller/scheduler/plugins/headcount.h"
+#include "controller/scheduler/plugins/domain_counts.h"
 
 struct interpod {
     struct handle *handle;
@@ -18,23 +18,24 @@ struct interpod {
     bool ignores_existing;
     bool repels_owner; /* terms of pods that are there see their owner's */
     uint32_t no_affinity, anti_affinity, existing_anti_affinity;
-    struct headcounts *headcounts;
+    struct domain_counts_cache *domain_counts;
 };
 
-/* The kinds of pods that a column of a headcount counts, each by its label. */
-enum purpose {
+/* The kinds of pods that a column of domain counts counts, each by its label.
+ */
+enum interpod_purpose {
     MATCHING,    /* pods that match all affinity terms */
     UNWANTED,    /* pods that match an anti-affinity term */
     UNWELCOMING, /* anti-affinity of others to this pod */
     SCORE,
 };
 
-/* The headcount of what depends on the same in the pod: 'F' for filtering,
+/* The domain counts of what depends on the same in the pod: 'F' for filtering,
  * 'S' for scoring.
  */
-struct headcount *interpod_headcount(const struct interpod *me,
-                                     const struct pod_view *pod,
-                                     char what);
+struct domain_counts *interpod_domain_counts(const struct interpod *me,
+                                             const struct pod_view *pod,
+                                             char what);
 
 /* Whether terms of a pod that is there may mean this one at all. */
 bool interpod_concerns(const struct interpod *me,
@@ -42,15 +43,15 @@ bool interpod_concerns(const struct interpod *me,
                        const struct pod_view *pod);
 
 /* A node that is being counted. */
-struct spot {
-    struct headcount *headcount;
+struct counted_node {
+    struct domain_counts *domain_counts;
     const struct node_view *node;
 };
 
 /* The points */
 enum verdict interpod_prefilter(void *self,
                                 struct cycle *c,
-                                struct narrowing *ret_narrowing,
+                                struct prefilter_result *ret_result,
                                 uint32_t *ret_reason);
 void interpod_add_pod(void *self,
                       struct cycle *c,

@@ -3,27 +3,27 @@
 #include <string.h>
 
 #include "controller/scheduler/plugins/interpod_affinity.h"
-#include "controller/scheduler/plugins/tally.h"
+#include "controller/scheduler/plugins/interpod_counts.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 
-/* The result of prefilter: a headcount that is kept between cycles, or, in
- * copies on which pods come and go, tallies.
+/* The result of prefilter: domain counts that is kept between cycles, or, in
+ * copies on which pods come and go, counts.
  */
 struct filter_note {
     struct affinity_term *affinity, *anti;
     unsigned n_affinity, n_anti;
-    struct headcount *headcount; /* or NULL, and then: */
-    struct tally *tallies[SCORE];
-    bool is_first; /* of its like, going by the headcount */
+    struct domain_counts *domain_counts; /* or NULL, and then: */
+    struct interpod_counts *counts[SCORE];
+    bool is_first; /* of its like, going by the domain counts */
 };
 
 static const char filter_key;
 
 /* The plugin and the pod that the counting is for. */
-struct census {
+struct filter_query {
     const struct interpod *me;
     const struct pod_view *pod;
     const struct filter_note *note;
@@ -37,24 +37,24 @@ filter_note_free(void *value)
     free(note->affinity);
     free(note->anti);
     for (unsigned i = 0; i < SCORE; i++)
-        tally_free(note->tallies[i]);
+        interpod_counts_free(note->counts[i]);
     free(note);
 }
 
 static void
-tallies_of_headcount(struct filter_note *note, const struct headcount *h)
+copy_domain_counts(struct filter_note *note, const struct domain_counts *h)
 {
     for (unsigned i = 0; i < SCORE; i++)
-        note->tallies[i] = tally_new();
-    for (unsigned i = 0; h != NULL && i < headcount_columns(h); i++) {
-        const struct headcount_column *c = headcount_at(h, i);
+        note->counts[i] = interpod_counts_new();
+    for (unsigned i = 0; h != NULL && i < domain_counts_columns(h); i++) {
+        const struct domain_column *c = domain_counts_at(h, i);
 
         for (uint32_t id = 1; id <= c->n_ids; id++)
             if (c->sums[id] != 0)
-                tally_add_pair(note->tallies[c->purpose],
-                               c->label,
-                               c->values[id],
-                               c->sums[id]);
+                interpod_counts_add_pair(note->counts[c->purpose],
+                                         c->label,
+                                         c->values[id],
+                                         c->sums[id]);
     }
 }
 
@@ -69,18 +69,20 @@ filter_note_dup(const void *value)
         copy->affinity = xmemdup(note->affinity, note->n_affinity * size);
     if (note->anti != NULL)
         copy->anti = xmemdup(note->anti, note->n_anti * size);
-    copy->headcount = NULL;
-    if (note->headcount != NULL)
-        tallies_of_headcount(copy, note->headcount);
+    copy->domain_counts = NULL;
+    if (note->domain_counts != NULL)
+        copy_domain_counts(copy, note->domain_counts);
     else
         for (unsigned i = 0; i < SCORE; i++)
-            copy->tallies[i] = tally_dup(note->tallies[i]);
+            copy->counts[i] = interpod_counts_dup(note->counts[i]);
     return copy;
 }
 
 /* Where a pod that counts is counted. */
-typedef void
-found_fn(void *where, enum purpose purpose, const char *label, int64_t by);
+typedef void found_fn(void *where,
+                      enum interpod_purpose purpose,
+                      const char *label,
+                      int64_t by);
 
 /* Counts one pod of a node in or out. */
 static void
@@ -122,52 +124,56 @@ count_unwelcoming(const struct interpod *me,
 }
 
 static void
-found_on_spot(void *where, enum purpose purpose, const char *label, int64_t by)
+add_to_domain_counts(void *where,
+                     enum interpod_purpose purpose,
+                     const char *label,
+                     int64_t by)
 {
-    const struct spot *spot = where;
-    unsigned column = headcount_column(spot->headcount, (int)purpose, label);
+    const struct counted_node *counted = where;
+    unsigned column =
+        domain_counts_column(counted->domain_counts, (int)purpose, label);
 
-    headcount_include(spot->headcount, column, spot->node);
-    headcount_add(spot->headcount, column, spot->node, by);
+    domain_counts_include(counted->domain_counts, column, counted->node);
+    domain_counts_add(counted->domain_counts, column, counted->node, by);
 }
 
 static void
-count_into(struct headcount *h, const struct node_view *node, void *context)
+count_into(struct domain_counts *h, const struct node_view *node, void *context)
 {
-    const struct census *census = context;
-    const struct filter_note *note = census->note;
+    const struct filter_query *query = context;
+    const struct filter_note *note = query->note;
     const struct pod_list *unwelcoming = &node->with_required_anti_affinity;
-    struct spot spot = {h, node};
+    struct counted_node counted = {h, node};
 
     /* A node must have these labels, whatever is counted. */
     for (unsigned i = 0; i < note->n_affinity; i++)
-        (void)headcount_column(h,
-                               MATCHING,
-                               note->affinity[i].term->topology_key);
+        (void)domain_counts_column(h,
+                                   MATCHING,
+                                   note->affinity[i].term->topology_key);
     for (uint32_t i = 0; i < unwelcoming->count; i++)
-        count_unwelcoming(census->me,
-                          census->pod,
+        count_unwelcoming(query->me,
+                          query->pod,
                           unwelcoming->items[i],
                           1,
-                          found_on_spot,
-                          &spot);
+                          add_to_domain_counts,
+                          &counted);
     if (note->n_affinity == 0 && note->n_anti == 0)
         return;
     for (uint32_t i = 0; i < node->pods.count; i++)
-        count_pod(census->me,
+        count_pod(query->me,
                   note,
                   node->pods.items[i],
                   1,
-                  found_on_spot,
-                  &spot);
+                  add_to_domain_counts,
+                  &counted);
 }
 
 static bool
-has_any(const struct headcount *h, enum purpose purpose)
+has_any(const struct domain_counts *h, enum interpod_purpose purpose)
 {
-    for (unsigned i = 0; i < headcount_columns(h); i++)
-        if (headcount_at(h, i)->purpose == (int)purpose
-            && headcount_at(h, i)->n_not_zero > 0)
+    for (unsigned i = 0; i < domain_counts_columns(h); i++)
+        if (domain_counts_at(h, i)->purpose == (int)purpose
+            && domain_counts_at(h, i)->n_not_zero > 0)
             return true;
     return false;
 }
@@ -175,14 +181,14 @@ has_any(const struct headcount *h, enum purpose purpose)
 enum verdict
 interpod_prefilter(void *self,
                    struct cycle *c,
-                   struct narrowing *ret_narrowing,
+                   struct prefilter_result *ret_result,
                    uint32_t *ret_reason)
 {
     const struct interpod *me = self;
     struct filter_note *note;
-    struct census census;
+    struct filter_query query;
 
-    (void)ret_narrowing, (void)ret_reason;
+    (void)ret_result, (void)ret_reason;
     if (!c->pod->has_affinity
         && c->snapshot->n_with_required_anti_affinity == 0)
         return VERDICT_SKIP;
@@ -190,20 +196,20 @@ interpod_prefilter(void *self,
     note->affinity =
         affinity_terms(c->pod, AFFINITY_REQUIRED, &note->n_affinity);
     note->anti = affinity_terms(c->pod, ANTI_AFFINITY_REQUIRED, &note->n_anti);
-    note->headcount = interpod_headcount(me, c->pod, 'F');
-    census = (struct census){.me = me, .pod = c->pod, .note = note};
-    headcount_update(note->headcount,
-                     c->snapshot,
-                     me->handle->namespaces_version,
-                     count_into,
-                     &census);
-    if (!has_any(note->headcount, UNWELCOMING) && note->n_affinity == 0
+    note->domain_counts = interpod_domain_counts(me, c->pod, 'F');
+    query = (struct filter_query){.me = me, .pod = c->pod, .note = note};
+    domain_counts_update(note->domain_counts,
+                         c->snapshot,
+                         me->handle->namespaces_version,
+                         count_into,
+                         &query);
+    if (!has_any(note->domain_counts, UNWELCOMING) && note->n_affinity == 0
         && note->n_anti == 0) {
         filter_note_free(note);
         return VERDICT_SKIP;
     }
     note->is_first =
-        !has_any(note->headcount, MATCHING)
+        !has_any(note->domain_counts, MATCHING)
         && affinity_term_matches_all(note->affinity,
                                      note->n_affinity,
                                      c->pod,
@@ -218,11 +224,14 @@ struct tallied {
 };
 
 static void
-found_in_tally(void *where, enum purpose purpose, const char *label, int64_t by)
+add_to_interpod_counts(void *where,
+                       enum interpod_purpose purpose,
+                       const char *label,
+                       int64_t by)
 {
     const struct tallied *t = where;
 
-    tally_add(t->note->tallies[purpose], t->labels, label, by);
+    interpod_counts_add(t->note->counts[purpose], t->labels, label, by);
 }
 
 static void
@@ -235,8 +244,8 @@ change_pod(const struct interpod *me,
     struct filter_note *note = cycle_get(c, &filter_key);
     struct tallied t = {note, &node->node->meta.labels};
 
-    count_pod(me, note, other, by, found_in_tally, &t);
-    count_unwelcoming(me, c->pod, other, by, found_in_tally, &t);
+    count_pod(me, note, other, by, add_to_interpod_counts, &t);
+    count_unwelcoming(me, c->pod, other, by, add_to_interpod_counts, &t);
 }
 
 void
@@ -263,7 +272,7 @@ is_first_of_its_like(const struct interpod *me,
                      const struct filter_note *note,
                      const struct pod_view *pod)
 {
-    return tally_is_empty(note->tallies[MATCHING])
+    return interpod_counts_is_empty(note->counts[MATCHING])
            && affinity_term_matches_all(note->affinity,
                                         note->n_affinity,
                                         pod,
@@ -284,7 +293,7 @@ has_wanted(const struct interpod *me,
 
         if (value == NULL)
             return false;
-        if (tally_of(note->tallies[MATCHING], key, value) <= 0)
+        if (interpod_counts_get(note->counts[MATCHING], key, value) <= 0)
             are_there = false;
     }
     return are_there || is_first_of_its_like(me, note, pod);
@@ -293,15 +302,15 @@ has_wanted(const struct interpod *me,
 static bool
 has_unwanted(const struct filter_note *note, const struct string_map *labels)
 {
-    const struct tally *unwanted = note->tallies[UNWANTED];
+    const struct interpod_counts *unwanted = note->counts[UNWANTED];
 
-    if (tally_is_empty(unwanted))
+    if (interpod_counts_is_empty(unwanted))
         return false;
     for (unsigned i = 0; i < note->n_anti; i++) {
         const char *key = note->anti[i].term->topology_key;
         const char *value = string_map_find(labels, key);
 
-        if (value != NULL && tally_of(unwanted, key, value) > 0)
+        if (value != NULL && interpod_counts_get(unwanted, key, value) > 0)
             return true;
     }
     return false;
@@ -310,12 +319,14 @@ has_unwanted(const struct filter_note *note, const struct string_map *labels)
 static bool
 is_unwelcome(const struct filter_note *note, const struct string_map *labels)
 {
-    const struct tally *unwelcoming = note->tallies[UNWELCOMING];
+    const struct interpod_counts *unwelcoming = note->counts[UNWELCOMING];
 
-    if (tally_is_empty(unwelcoming))
+    if (interpod_counts_is_empty(unwelcoming))
         return false;
     for (unsigned i = 0; i < labels->count; i++)
-        if (tally_of(unwelcoming, labels->items[i].key, labels->items[i].value)
+        if (interpod_counts_get(unwelcoming,
+                                labels->items[i].key,
+                                labels->items[i].value)
             > 0)
             return true;
     return false;
@@ -328,10 +339,10 @@ reject(enum verdict verdict, uint32_t reason)
 }
 
 static struct answer
-answer_by_tallies(const struct interpod *me,
-                  const struct filter_note *note,
-                  const struct pod_view *pod,
-                  const struct node_view *node)
+answer_by_interpod_counts(const struct interpod *me,
+                          const struct filter_note *note,
+                          const struct pod_view *pod,
+                          const struct node_view *node)
 {
     const struct string_map *labels = &node->node->meta.labels;
 
@@ -348,7 +359,7 @@ answer_by_tallies(const struct interpod *me,
 static void
 filter_by_column(const struct interpod *me,
                  const struct filter_note *note,
-                 const struct headcount_column *column,
+                 const struct domain_column *column,
                  const struct node_view *const *nodes,
                  unsigned count,
                  struct answer *answers)
@@ -384,17 +395,19 @@ interpod_filter(void *self,
     const struct interpod *me = self;
     const struct filter_note *note = cycle_get(c, &filter_key);
 
-    if (note->headcount == NULL) {
+    if (note->domain_counts == NULL) {
         for (unsigned n = 0; n < count; n++)
-            answers[n] = answer_by_tallies(me, note, c->pod, nodes[n]);
+            answers[n] = answer_by_interpod_counts(me, note, c->pod, nodes[n]);
         return;
     }
     for (unsigned purpose = MATCHING; purpose < SCORE; purpose++)
-        for (unsigned i = 0; i < headcount_columns(note->headcount); i++)
-            if (headcount_at(note->headcount, i)->purpose == (int)purpose)
+        for (unsigned i = 0; i < domain_counts_columns(note->domain_counts);
+             i++)
+            if (domain_counts_at(note->domain_counts, i)->purpose
+                == (int)purpose)
                 filter_by_column(me,
                                  note,
-                                 headcount_at(note->headcount, i),
+                                 domain_counts_at(note->domain_counts, i),
                                  nodes,
                                  count,
                                  answers);

@@ -178,7 +178,8 @@ node_affinity_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 
 /* The node names that a term admits by metadata.name; false: any. */
 static bool
-names_of_term(const struct node_selector_term *term, struct narrowing *names)
+names_of_term(const struct node_selector_term *term,
+              struct prefilter_result *names)
 {
     bool has_names = false;
 
@@ -209,7 +210,7 @@ names_of_term(const struct node_selector_term *term, struct narrowing *names)
 }
 
 static void
-add_names(struct narrowing *all, const struct narrowing *more)
+add_names(struct prefilter_result *all, const struct prefilter_result *more)
 {
     all->names = xrealloc_array((void *)all->names,
                                 all->count + more->count + 1,
@@ -225,12 +226,13 @@ add_names(struct narrowing *all, const struct narrowing *more)
 }
 
 static enum verdict
-narrow(const struct node_selector *required, struct narrowing *ret_narrowing)
+narrow(const struct node_selector *required,
+       struct prefilter_result *ret_result)
 {
-    struct narrowing all = {.is_narrow = true};
+    struct prefilter_result all = {.has_names = true};
 
     for (unsigned i = 0; i < required->terms.count; i++) {
-        struct narrowing one = {0};
+        struct prefilter_result one = {0};
 
         if (!names_of_term(&required->terms.items[i], &one)) {
             free((void *)all.names);
@@ -243,14 +245,14 @@ narrow(const struct node_selector *required, struct narrowing *ret_narrowing)
         free((void *)all.names);
         return VERDICT_NEVER;
     }
-    *ret_narrowing = all;
+    *ret_result = all;
     return VERDICT_OK;
 }
 
 static enum verdict
 node_affinity_prefilter(void *self,
                         struct cycle *c,
-                        struct narrowing *ret_narrowing,
+                        struct prefilter_result *ret_result,
                         uint32_t *ret_reason)
 {
     const struct node_affinity_self *me = self;
@@ -262,7 +264,7 @@ node_affinity_prefilter(void *self,
         return VERDICT_SKIP;
     if (required == NULL || required->terms.count == 0)
         return VERDICT_OK;
-    verdict = narrow(required, ret_narrowing);
+    verdict = narrow(required, ret_result);
     if (verdict != VERDICT_OK)
         *ret_reason = me->conflict;
     return verdict;

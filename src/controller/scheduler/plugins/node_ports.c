@@ -15,7 +15,7 @@
 #define ANY_IP "0.0.0.0"
 
 struct node_ports {
-    struct names *resources;
+    struct string_ids *resources;
     uint32_t taken;
 };
 
@@ -52,10 +52,10 @@ node_ports_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 static enum verdict
 node_ports_prefilter(void *self,
                      struct cycle *c,
-                     struct narrowing *ret_narrowing,
+                     struct prefilter_result *ret_result,
                      uint32_t *ret_reason)
 {
-    (void)self, (void)ret_narrowing, (void)ret_reason;
+    (void)self, (void)ret_result, (void)ret_reason;
     return c->pod->n_ports == 0 ? VERDICT_SKIP : VERDICT_OK;
 }
 

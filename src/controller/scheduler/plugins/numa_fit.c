@@ -231,12 +231,12 @@ take_ahead(const struct numa_fit *self,
 static enum verdict
 numa_fit_prefilter(void *self,
                    struct cycle *c,
-                   struct narrowing *ret_narrowing,
+                   struct prefilter_result *ret_result,
                    uint32_t *ret_reason)
 {
     (void)self;
     (void)c;
-    (void)ret_narrowing;
+    (void)ret_result;
     (void)ret_reason;
     return VERDICT_OK;
 }
@@ -440,7 +440,7 @@ numa_fit_reserve(void *self,
         *ret_reason = me->reasons[answer];
         return VERDICT_REJECT;
     }
-    me->handle->hold(me->handle->host,
+    me->handle->hold(me->handle->owner,
                      c->pod,
                      node,
                      grant_holding(grant, node->occupancy->topology_index));

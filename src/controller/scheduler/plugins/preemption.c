@@ -209,7 +209,7 @@ clear_lower(const struct preemption *me,
 
     for (size_t i = count; i-- > 0;)
         if (pods[i]->priority < c->pod->priority)
-            me->handle->clear_nomination(me->handle->host, pods[i]);
+            me->handle->clear_nomination(me->handle->owner, pods[i]);
 }
 
 /* Evictions change the node; the victims are kept until all are told. */
@@ -219,7 +219,7 @@ act(const struct preemption *me, struct cycle *c, const struct victims *best)
     for (unsigned i = 0; i < best->count; i++)
         pod_view_ref(best->pods[i]);
     for (unsigned i = 0; i < best->count; i++) {
-        me->handle->evict(me->handle->host,
+        me->handle->evict(me->handle->owner,
                           best->pods[i],
                           c->pod,
                           best->node->name);
@@ -242,7 +242,7 @@ say_why_not(const struct preemption *me,
                    .reason = handle_reason(
                        me->handle,
                        "Preemption is not helpful for scheduling")},
-        .prefilter_reason = NAME_NONE,
+        .prefilter_reason = STRING_ID_NONE,
     };
 
     strbuf_add_text(message, "preemption: ");
@@ -289,7 +289,7 @@ propose(const struct preemption *me,
                       found->items[i].pods,
                       found->items[i].count,
                       found->items[i].violations);
-    verdict = me->handle->propose(me->handle->host, c, &left);
+    verdict = me->handle->propose(me->handle->owner, c, &left);
     if (verdict == VERDICT_OK)
         keep_proposals(found, p, c, &left);
     return verdict;
@@ -300,7 +300,7 @@ static bool
 is_under_way(const struct preemption *me, const struct pod_view *pod)
 {
     return me->handle->is_evicting != NULL
-           && me->handle->is_evicting(me->handle->host, pod);
+           && me->handle->is_evicting(me->handle->owner, pod);
 }
 
 static enum verdict
@@ -313,7 +313,7 @@ preemption_postfilter(void *self,
     const struct preemption *me = self;
     const char *nominated = nominator_node(me->handle->nominator, c->pod);
     const char *refusal = preemption_refusal(c, diagnosis, nominated);
-    const struct profile *p = me->handle->profile(me->handle->host, c->pod);
+    const struct profile *p = me->handle->profile(me->handle->owner, c->pod);
     struct candidates found;
     const struct victims *best;
     enum verdict said;

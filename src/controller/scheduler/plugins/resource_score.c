@@ -76,7 +76,7 @@ add_weight(struct resource_score *s,
 
 int
 resource_score_init(struct resource_score *s,
-                    struct names *resources,
+                    struct string_ids *resources,
                     const struct json *list,
                     const char *where,
                     bool real_requests,

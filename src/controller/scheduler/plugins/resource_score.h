@@ -14,7 +14,7 @@ struct amounts;
 struct error;
 struct json;
 struct bounds;
-struct names;
+struct string_ids;
 struct node_view;
 struct pod_view;
 
@@ -33,7 +33,7 @@ struct resource_weight {
 };
 
 struct resource_score {
-    struct names *resources;
+    struct string_ids *resources;
     struct resource_weight weights[RESOURCE_SCORE_MAX];
     unsigned count;
     bool real_requests; /* without the defaults for what is not requested */
@@ -47,7 +47,7 @@ extern const struct record resource_weight_record;
  * the list's path, for words.
  */
 int resource_score_init(struct resource_score *s,
-                        struct names *resources,
+                        struct string_ids *resources,
                         const struct json *list,
                         const char *where,
                         bool real_requests,
@@ -62,8 +62,8 @@ void resource_score_read(const struct resource_score *s,
                          int64_t *ret_allocatable);
 
 /* How much of it would be in use, and is there, on nodes within these bounds.
- * False: not known of this resource. There may be none of it: then, as above, it
- * does not count on that node.
+ * False: not known of this resource. There may be none of it: then, as above,
+ * it does not count on that node.
  */
 struct resource_span {
     int64_t least_used, most_used;

@@ -243,7 +243,7 @@ resources_fit_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 static bool
 is_ignored(const struct resources_fit *me, uint32_t resource)
 {
-    const char *name = names_text(me->handle->resources, resource);
+    const char *name = string_ids_text(me->handle->resources, resource);
     const char *slash = strchr(name, '/');
     CLEANUP_FREE char *group = NULL;
 
@@ -320,10 +320,10 @@ find_reason(const struct resources_fit *me,
         strbuf_add_text(&text, "\nInsufficient ephemeral-storage");
     for (uint32_t i = 0; i < wanted->n_scalars; i++)
         if (lacks_scalar(me, &wanted->scalars[i], has, used))
-            strbuf_printf(
-                &text,
-                "\nInsufficient %s",
-                names_text(me->handle->resources, wanted->scalars[i].resource));
+            strbuf_printf(&text,
+                          "\nInsufficient %s",
+                          string_ids_text(me->handle->resources,
+                                          wanted->scalars[i].resource));
     return handle_reason(me->handle, text.text + 1);
 }
 

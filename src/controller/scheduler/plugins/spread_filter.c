@@ -10,13 +10,13 @@
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 
-/* Pods with rules of their own go by a headcount, kept between cycles and read
- * at once. Copies, on which pods come and go, and the default rules, which
+/* Pods with rules of their own go by domain counts, kept between cycles and
+ * read at once. Copies, on which pods come and go, and the default rules, which
  * look at services and owners, have domains of their own.
  */
 struct filter_note {
     struct spread_rules rules;
-    struct headcount *headcount; /* or NULL: these domains */
+    struct domain_counts *domain_counts; /* or NULL: these domains */
     struct domains domains[SPREAD_RULES];
     bool selects_itself[SPREAD_RULES];
     bool owns_rules; /* copies borrow them */
@@ -29,7 +29,8 @@ filter_note_free(void *value)
 {
     struct filter_note *note = value;
 
-    for (unsigned i = 0; i < note->rules.count && note->headcount == NULL; i++)
+    for (unsigned i = 0; i < note->rules.count && note->domain_counts == NULL;
+         i++)
         domains_fini(&note->domains[i]);
     if (note->owns_rules)
         spread_rules_fini(&note->rules);
@@ -45,7 +46,7 @@ drop_note(struct filter_note *note)
 }
 
 static void
-domains_of_column(struct domains *d, const struct headcount_column *column)
+domains_of_column(struct domains *d, const struct domain_column *column)
 {
     domains_init(d);
     for (uint32_t id = 1; id <= column->n_ids; id++)
@@ -61,11 +62,11 @@ filter_note_dup(const void *value)
     struct filter_note *copy = xmemdup(note, sizeof(*note));
 
     copy->owns_rules = false;
-    copy->headcount = NULL;
+    copy->domain_counts = NULL;
     for (unsigned i = 0; i < note->rules.count; i++)
-        if (note->headcount != NULL)
+        if (note->domain_counts != NULL)
             domains_of_column(&copy->domains[i],
-                              headcount_at(note->headcount, i));
+                              domain_counts_at(note->domain_counts, i));
         else
             domains_copy(&copy->domains[i], &note->domains[i]);
     return copy;
@@ -105,13 +106,13 @@ count_domains(struct filter_note *note, const struct cycle *c)
 enum verdict
 spread_prefilter(void *self,
                  struct cycle *c,
-                 struct narrowing *ret_narrowing,
+                 struct prefilter_result *ret_result,
                  uint32_t *ret_reason)
 {
     const struct spread *me = self;
     struct filter_note *note = xnew(struct filter_note);
 
-    (void)ret_narrowing;
+    (void)ret_result;
     note->owns_rules = true;
     spread_rules_init(&note->rules,
                       me->handle,
@@ -131,8 +132,8 @@ spread_prefilter(void *self,
         note->selects_itself[i] =
             spread_rule_selects(&note->rules.items[i],
                                 &c->pod->pod->meta.labels);
-    note->headcount = spread_headcount(me, c, &note->rules, false);
-    if (note->headcount == NULL)
+    note->domain_counts = spread_domain_counts(me, c, &note->rules, false);
+    if (note->domain_counts == NULL)
         count_domains(note, c);
     cycle_put(c, &filter_key, note, filter_note_free, filter_note_dup);
     return VERDICT_OK;
@@ -221,14 +222,14 @@ static void
 filter_by_column(const struct spread *me,
                  const struct spread_rule *rule,
                  bool selects_itself,
-                 struct headcount_column *column,
+                 struct domain_column *column,
                  const struct node_view *const *nodes,
                  unsigned count,
                  struct answer *answers)
 {
     int64_t fewest = (int64_t)column->n_inhabited < rule->min_domains
                          ? 0
-                         : headcount_least(column);
+                         : domain_counts_least(column);
     int64_t most = rule->max_skew + fewest - selects_itself;
 
     for (unsigned n = 0; n < count; n++) {
@@ -255,7 +256,7 @@ spread_filter(void *self,
     const struct spread *me = self;
     const struct filter_note *note = cycle_get(c, &filter_key);
 
-    if (note->headcount == NULL) {
+    if (note->domain_counts == NULL) {
         for (unsigned n = 0; n < count; n++)
             answers[n] = answer_by_domains(me, note, nodes[n]);
         return;
@@ -264,7 +265,7 @@ spread_filter(void *self,
         filter_by_column(me,
                          &note->rules.items[i],
                          note->selects_itself[i],
-                         headcount_at(note->headcount, i),
+                         domain_counts_at(note->domain_counts, i),
                          nodes,
                          count,
                          answers);

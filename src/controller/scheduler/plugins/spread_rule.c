@@ -153,7 +153,7 @@ owner_selector(const struct handle *handle,
     if (!is_known_owner(owner))
         return NULL;
     key = xasprintf("%s/%s", pod->namespace, owner->name);
-    object = handle->find(handle->host, owner->kind, key);
+    object = handle->find(handle->owner, owner->kind, key);
     if (object == NULL)
         return NULL;
     *ret_is_plain = is_text(owner->kind, "ReplicationController");
@@ -175,7 +175,7 @@ find_default_selector(const struct handle *handle,
     bool is_plain;
 
     if (handle->visit != NULL)
-        handle->visit(handle->host,
+        handle->visit(handle->owner,
                       "Service",
                       pod->namespace,
                       visit_service,

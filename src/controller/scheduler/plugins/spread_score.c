@@ -13,12 +13,12 @@
 
 #define NOT_A_SCORE INT64_C(-1)
 
-/* With a headcount, what it says of the nodes is put down once, by their place:
- * a node is ignored where it is in no domain.
+/* With domain counts, what it says of the nodes is put down once, by their
+ * place: a node is ignored where it is in no domain.
  */
 struct score_note {
     struct spread_rules rules;
-    struct headcount *headcount;
+    struct domain_counts *domain_counts;
     uint32_t *ids[SPREAD_RULES]; /* of the node's domain */
     bool *ignored;
     struct domains domains[SPREAD_RULES];
@@ -34,7 +34,7 @@ score_note_free(void *value)
     struct score_note *note = value;
 
     for (unsigned i = 0; i < note->rules.count; i++)
-        if (note->headcount == NULL)
+        if (note->domain_counts == NULL)
             domains_fini(&note->domains[i]);
         else
             free(note->ids[i]);
@@ -43,7 +43,7 @@ score_note_free(void *value)
     free(note);
 }
 
-/* Without a headcount. */
+/* Without domain counts. */
 static bool
 is_ignored(const struct score_note *note, const struct node_view *node)
 {
@@ -58,7 +58,7 @@ note_nodes(struct score_note *note,
 {
     note->ignored = xnew_array(bool, count + 1);
     for (unsigned i = 0; i < note->rules.count; i++) {
-        const uint32_t *by_slot = headcount_at(note->headcount, i)->ids;
+        const uint32_t *by_slot = domain_counts_at(note->domain_counts, i)->ids;
         uint32_t *ids = xnew_array(uint32_t, count + 1);
 
         for (unsigned n = 0; n < count; n++) {
@@ -81,7 +81,7 @@ value_of(const struct node_view *node, const struct spread_rule *rule)
 /* How many domains the candidates are in, for a column. */
 static size_t
 count_candidates(const struct score_note *note,
-                 const struct headcount_column *column,
+                 const struct domain_column *column,
                  const uint32_t *ids,
                  unsigned count)
 {
@@ -119,16 +119,16 @@ find_domains(struct score_note *note,
     unsigned ignored = 0;
 
     for (unsigned n = 0; n < count; n++)
-        ignored += note->headcount != NULL ? note->ignored[n]
-                                           : is_ignored(note, nodes[n]);
+        ignored += note->domain_counts != NULL ? note->ignored[n]
+                                               : is_ignored(note, nodes[n]);
     for (unsigned i = 0; i < note->rules.count; i++) {
         size_t size;
 
         if (note->rules.items[i].is_hostname)
             size = count - ignored;
-        else if (note->headcount != NULL)
+        else if (note->domain_counts != NULL)
             size = count_candidates(note,
-                                    headcount_at(note->headcount, i),
+                                    domain_counts_at(note->domain_counts, i),
                                     note->ids[i],
                                     count);
         else
@@ -177,13 +177,15 @@ spread_prescore(void *self,
     }
     note->requires_all =
         c->pod->pod->spec.topology_spread.count > 0 || !me->is_system;
-    note->headcount = spread_headcount(me, c, &note->rules, true);
-    if (note->headcount != NULL)
+    note->domain_counts = spread_domain_counts(me, c, &note->rules, true);
+    if (note->domain_counts != NULL)
         note_nodes(note, nodes, count);
-    for (unsigned i = 0; i < note->rules.count && note->headcount == NULL; i++)
+    for (unsigned i = 0; i < note->rules.count && note->domain_counts == NULL;
+         i++)
         domains_init(&note->domains[i]);
     find_domains(note, nodes, count);
-    for (uint32_t i = 0; i < c->snapshot->n_nodes && note->headcount == NULL;
+    for (uint32_t i = 0;
+         i < c->snapshot->n_nodes && note->domain_counts == NULL;
          i++)
         count_for_score(note, c, c->snapshot->nodes[i]);
     cycle_put(c, &score_key, note, score_note_free, NULL);
@@ -231,7 +233,7 @@ score_one(const struct score_note *note,
 
 /* By place; of one rule, added to those of the others. */
 static void
-add_hosts(const struct headcount_column *column,
+add_hosts(const struct domain_column *column,
           double weight,
           double more,
           const struct node_view *const *nodes,
@@ -243,7 +245,7 @@ add_hosts(const struct headcount_column *column,
 }
 
 static void
-add_domains(const struct headcount_column *column,
+add_domains(const struct domain_column *column,
             double weight,
             double more,
             const uint32_t *ids,
@@ -262,7 +264,8 @@ add_domains(const struct headcount_column *column,
 static void
 score_by_domain(const struct score_note *note, unsigned count, int64_t *scores)
 {
-    const struct headcount_column *column = headcount_at(note->headcount, 0);
+    const struct domain_column *column =
+        domain_counts_at(note->domain_counts, 0);
     double more = (double)(note->rules.items[0].max_skew - 1);
     CLEANUP_FREE int64_t *by_id = xnew_array(int64_t, column->n_ids + 1);
 
@@ -282,8 +285,8 @@ score_by_rules(const struct score_note *note,
     CLEANUP_FREE double *sums = xnew_array(double, count + 1);
 
     for (unsigned i = 0; i < note->rules.count; i++) {
-        const struct headcount_column *column =
-            headcount_at(note->headcount, i);
+        const struct domain_column *column =
+            domain_counts_at(note->domain_counts, i);
         const struct spread_rule *rule = &note->rules.items[i];
         double more = (double)(rule->max_skew - 1);
 
@@ -305,7 +308,7 @@ score_by_rules(const struct score_note *note,
 static bool
 is_by_domain(const struct score_note *note)
 {
-    return note->headcount != NULL && note->rules.count == 1
+    return note->domain_counts != NULL && note->rules.count == 1
            && !note->rules.items[0].is_hostname;
 }
 
@@ -325,7 +328,7 @@ spread_score(void *self,
     const struct score_note *note = cycle_get(c, &score_key);
 
     (void)self;
-    if (note->headcount == NULL)
+    if (note->domain_counts == NULL)
         for (unsigned n = 0; n < count; n++)
             scores[n] = score_one(note, c, nodes[n]);
     else if (is_by_domain(note))
@@ -343,7 +346,7 @@ normalize_by_domain(const struct score_note *note,
                     int64_t *scores)
 {
     const uint32_t *ids = note->ids[0];
-    uint32_t n_ids = headcount_at(note->headcount, 0)->n_ids;
+    uint32_t n_ids = domain_counts_at(note->domain_counts, 0)->n_ids;
     CLEANUP_FREE int64_t *by_id = xnew_array(int64_t, n_ids + 1);
 
     for (unsigned i = 0; i < count; i++)
@@ -367,8 +370,8 @@ spread_normalize(void *self,
 
     (void)self;
     for (unsigned i = 0; i < count; i++) {
-        if (note->headcount != NULL ? note->ignored[i]
-                                    : is_ignored(note, nodes[i])) {
+        if (note->domain_counts != NULL ? note->ignored[i]
+                                        : is_ignored(note, nodes[i])) {
             scores[i] = NOT_A_SCORE;
             continue;
         }

@@ -26,8 +26,8 @@
 #include "lib/base/error.h"
 #include "lib/json/json.h"
 
-#define ZONE_LABEL "topology.kubernetes.io/zone"
-#define HEADCOUNTS 64 /* kept at most */
+#define ZONE_LABEL        "topology.kubernetes.io/zone"
+#define MAX_DOMAIN_COUNTS 64 /* kept at most */
 
 static const struct topology_spread system_defaults[] = {
     {.topology_key = LABEL_HOSTNAME,
@@ -130,7 +130,7 @@ spread_make(struct handle *handle,
         return -EINVAL;
     self = xnew(struct spread);
     self->handle = handle;
-    self->headcounts = headcounts_new(HEADCOUNTS);
+    self->domain_counts = domain_counts_cache_new(MAX_DOMAIN_COUNTS);
     self->arena = arena_new(0);
     if (type != NULL && strcmp(type, "List") == 0) {
         if (list != NULL)
@@ -160,7 +160,7 @@ spread_drop(void *arg)
 {
     struct spread *self = arg;
 
-    headcounts_free(self->headcounts);
+    domain_counts_cache_free(self->domain_counts);
     arena_free(self->arena);
     free(self);
 }

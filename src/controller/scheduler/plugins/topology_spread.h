@@ -8,7 +8,7 @@
 #pragma once
 
 #include "controller/scheduler/framework/framework.h"
-#include "controller/scheduler/plugins/headcount.h"
+#include "controller/scheduler/plugins/domain_counts.h"
 #include "controller/scheduler/plugins/spread_rule.h"
 
 #define MUST_SPREAD "DoNotSchedule"
@@ -20,21 +20,21 @@ struct spread {
     struct spread_defaults defaults;
     bool is_system; /* the defaults are those of the system */
     uint32_t no_label, uneven, too_many;
-    struct headcounts *headcounts;
+    struct domain_counts_cache *domain_counts;
 };
 
 /* The counts of the pods that the rules select, kept up to date between cycles.
  * NULL for rules that are not the pod's own: those look at services and owners.
  */
-struct headcount *spread_headcount(const struct spread *me,
-                                   const struct cycle *c,
-                                   const struct spread_rules *rules,
-                                   bool is_for_score);
+struct domain_counts *spread_domain_counts(const struct spread *me,
+                                           const struct cycle *c,
+                                           const struct spread_rules *rules,
+                                           bool is_for_score);
 
 /* The points */
 enum verdict spread_prefilter(void *self,
                               struct cycle *c,
-                              struct narrowing *ret_narrowing,
+                              struct prefilter_result *ret_result,
                               uint32_t *ret_reason);
 void spread_add_pod(void *self,
                     struct cycle *c,

@@ -224,7 +224,7 @@ search_free(void *search)
 static void
 narrow(const struct cycle *c,
        const struct volume_search *search,
-       struct narrowing *ret_narrowing)
+       struct prefilter_result *ret_result)
 {
     unsigned count = 0;
     const char **names = volume_search_nodes(search, &count);
@@ -233,15 +233,15 @@ narrow(const struct cycle *c,
         free((void *)names);
         return;
     }
-    ret_narrowing->is_narrow = names != NULL;
-    ret_narrowing->names = names;
-    ret_narrowing->count = count;
+    ret_result->has_names = names != NULL;
+    ret_result->names = names;
+    ret_result->count = count;
 }
 
 static enum verdict
 volume_binding_prefilter(void *self,
                          struct cycle *c,
-                         struct narrowing *ret_narrowing,
+                         struct prefilter_result *ret_result,
                          uint32_t *ret_reason)
 {
     const struct volume_binding *me = self;
@@ -254,7 +254,7 @@ volume_binding_prefilter(void *self,
     cycle_put(c, &search_key, search, search_free, NULL);
     verdict = gather(me, c, search, ret_reason);
     if (verdict == VERDICT_OK)
-        narrow(c, search, ret_narrowing);
+        narrow(c, search, ret_result);
     return verdict;
 }
 
@@ -342,7 +342,7 @@ volume_binding_prebind(void *self, struct assignment *a, uint32_t *ret_reason)
     (void)ret_reason;
     if (plan == NULL || plan->count == 0)
         return VERDICT_OK;
-    me->handle->bind_volumes(me->handle->host, a, plan);
+    me->handle->bind_volumes(me->handle->owner, a, plan);
     return VERDICT_WAIT;
 }
 

@@ -14,10 +14,10 @@
 static enum verdict
 volume_limits_prefilter(void *self,
                         struct cycle *c,
-                        struct narrowing *ret_narrowing,
+                        struct prefilter_result *ret_result,
                         uint32_t *ret_reason)
 {
-    (void)self, (void)c, (void)ret_narrowing, (void)ret_reason;
+    (void)self, (void)c, (void)ret_result, (void)ret_reason;
     return VERDICT_SKIP;
 }
 

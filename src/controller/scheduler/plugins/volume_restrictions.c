@@ -126,7 +126,7 @@ gather(const struct volume_restrictions *me,
 static enum verdict
 volume_restrictions_prefilter(void *self,
                               struct cycle *c,
-                              struct narrowing *ret_narrowing,
+                              struct prefilter_result *ret_result,
                               uint32_t *ret_reason)
 {
     const struct volume_restrictions *me = self;
@@ -134,7 +134,7 @@ volume_restrictions_prefilter(void *self,
     struct usage_note *note;
     enum verdict verdict;
 
-    (void)ret_narrowing;
+    (void)ret_result;
     if (spec->volumes.count == 0)
         return VERDICT_SKIP;
     note = xnew(struct usage_note);

@@ -17,7 +17,7 @@
 #define ANYWHERE ""
 
 /* A volume that would do for a claim; host: the only one that reaches it. */
-struct candidate {
+struct volume_candidate {
     const char *host;
     const struct object *volume;
 };
@@ -28,7 +28,7 @@ struct want {
     const struct object *class;  /* of an unbound one, or NULL */
     const struct object *aside;  /* set aside for an unbound one, or NULL */
     bool is_bound;
-    struct candidate *candidates; /* by host, then the better first */
+    struct volume_candidate *candidates; /* by host, then the better first */
     unsigned n_candidates, capacity;
 };
 
@@ -117,7 +117,7 @@ add_candidate(const struct object *volume, void *context)
         return;
     }
     xgrow(w->candidates, w->n_candidates, w->capacity);
-    w->candidates[w->n_candidates++] = (struct candidate){
+    w->candidates[w->n_candidates++] = (struct volume_candidate){
         .host = only_host(v),
         .volume = object_ref(volume),
     };
@@ -126,7 +126,7 @@ add_candidate(const struct object *volume, void *context)
 static int
 compare_candidates(const void *a, const void *b)
 {
-    const struct candidate *x = a, *y = b;
+    const struct volume_candidate *x = a, *y = b;
     int order = strcmp(x->host, y->host);
 
     if (order != 0)

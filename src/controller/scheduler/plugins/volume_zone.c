@@ -216,7 +216,7 @@ look_at_claim(const struct volume_book *book,
 static enum verdict
 volume_zone_prefilter(void *self,
                       struct cycle *c,
-                      struct narrowing *ret_narrowing,
+                      struct prefilter_result *ret_result,
                       uint32_t *ret_reason)
 {
     const struct volume_zone *me = self;
@@ -224,7 +224,7 @@ volume_zone_prefilter(void *self,
     enum verdict verdict = VERDICT_OK;
     struct zone_note *note;
 
-    (void)ret_narrowing;
+    (void)ret_result;
     if (spec->volumes.count == 0)
         return VERDICT_SKIP;
     note = xnew(struct zone_note);

@@ -124,7 +124,7 @@ queue_add(struct queue *q, struct pod_view *pod, struct profile *profile)
     p->queued_at_us = p->failed_at_us = queue_now_us(q);
     p->order = q->arrivals++;
     p->place = HEAP_NOWHERE;
-    p->gate_reason = NAME_NONE;
+    p->gate_reason = STRING_ID_NONE;
     list_init(&p->link);
     list_init(&p->mark.link);
     map_put(q->pods, p->key, p);

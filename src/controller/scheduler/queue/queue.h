@@ -24,7 +24,7 @@
 
 struct clock;
 struct cluster_event;
-struct names;
+struct string_ids;
 struct nominator;
 struct object;
 struct pod_view;
@@ -35,7 +35,7 @@ struct queued_pod;
 struct queue_settings {
     struct clock *clock;
     struct nominator *nominator;
-    struct names *signatures;
+    struct string_ids *signatures;
     int64_t initial_backoff_us; /* 0: 1 s */
     int64_t max_backoff_us;     /* 0: 10 s */
     int64_t leftover_us;        /* 0: 5 min; how long one may sleep */

@@ -150,7 +150,7 @@ queue_enter(struct queue *q, struct queued_pod *p)
     struct answer answer = profile_pre_enqueue(p->profile, p->pod);
 
     if (answer.verdict == VERDICT_OK) {
-        p->gate_reason = NAME_NONE;
+        p->gate_reason = STRING_ID_NONE;
         put_active(q, p);
         return;
     }

@@ -27,7 +27,7 @@
 /* A class, bucket or node that is not looked at yet, by the most that it could
  * score.
  */
-struct candidate {
+struct search_candidate {
     int64_t most;
     struct bucket_class *class; /* one of the three */
     struct node_bucket *bucket;
@@ -36,7 +36,7 @@ struct candidate {
 
 struct bounded_search {
     struct node_buckets *buckets;
-    struct candidate *heap; /* the most at the top */
+    struct search_candidate *heap; /* the most at the top */
     uint32_t n_heap, heap_capacity;
     struct node_view **best; /* all that have the best total */
     uint32_t n_best, best_capacity;
@@ -76,7 +76,7 @@ bounded_search_free(struct bounded_search *s)
 /* The heap */
 
 static void
-push(struct bounded_search *s, struct candidate one)
+push(struct bounded_search *s, struct search_candidate one)
 {
     uint32_t at = s->n_heap;
 
@@ -89,10 +89,10 @@ push(struct bounded_search *s, struct candidate one)
     s->heap[at] = one;
 }
 
-static struct candidate
+static struct search_candidate
 pop(struct bounded_search *s)
 {
-    struct candidate top = s->heap[0], last = s->heap[--s->n_heap];
+    struct search_candidate top = s->heap[0], last = s->heap[--s->n_heap];
     uint32_t at = 0, child;
 
     while ((child = 2 * at + 1) < s->n_heap) {
@@ -247,12 +247,13 @@ push_nodes(struct bounded_search *s, const struct node_bucket *bucket)
         int64_t most = most_total(s, &node->bounds);
 
         if (can_win(s, most))
-            push(s, (struct candidate){.most = most, .view = node->view});
+            push(s,
+                 (struct search_candidate){.most = most, .view = node->view});
     }
 }
 
 static void
-push_brackets(struct bounded_search *s, struct bucket_class *class)
+push_buckets(struct bounded_search *s, struct bucket_class *class)
 {
     for (unsigned i = 0; i < BUCKETS_OF_CLASS; i++) {
         struct node_bucket *bucket = &class->buckets[i];
@@ -262,7 +263,7 @@ push_brackets(struct bounded_search *s, struct bucket_class *class)
             continue;
         most = most_total(s, node_buckets_bounds(s->buckets, bucket));
         if (can_win(s, most))
-            push(s, (struct candidate){.most = most, .bucket = bucket});
+            push(s, (struct search_candidate){.most = most, .bucket = bucket});
     }
 }
 
@@ -275,7 +276,7 @@ push_classes(struct bounded_search *s)
             class->n_nodes > 0 ? most_total(s, &class->bounds) : INT64_MIN;
 
         if (most != INT64_MIN)
-            push(s, (struct candidate){.most = most, .class = class});
+            push(s, (struct search_candidate){.most = most, .class = class});
     }
 }
 
@@ -288,10 +289,10 @@ take_batch(struct bounded_search *s, struct node_view **views)
     unsigned count = 0, most = s->n_best == 0 ? 1 : BATCH;
 
     while (count < most && s->n_heap > 0 && can_win(s, s->heap[0].most)) {
-        struct candidate top = pop(s);
+        struct search_candidate top = pop(s);
 
         if (top.class != NULL)
-            push_brackets(s, top.class);
+            push_buckets(s, top.class);
         else if (top.bucket != NULL)
             push_nodes(s, top.bucket);
         else

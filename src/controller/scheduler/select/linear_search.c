@@ -11,7 +11,8 @@
 
 /* The extenders' answer for a node that passes the filters. */
 static struct answer
-follow_counsel(const struct linear_search *s, const struct node_view *node)
+apply_extender_result(const struct linear_search *s,
+                      const struct node_view *node)
 {
     const struct extender_result *o =
         s->extender_results != NULL
@@ -34,7 +35,7 @@ take_answers(struct linear_search *s,
         struct answer answer = answers[i];
 
         if (answer.verdict == VERDICT_OK)
-            answer = follow_counsel(s, nodes[i]);
+            answer = apply_extender_result(s, nodes[i]);
         if (answer.verdict == VERDICT_OK) {
             if (s->found == s->wanted)
                 return false;
@@ -95,11 +96,12 @@ linear_search_all(struct linear_search *s, uint32_t start)
 }
 
 void
-linear_search_named(struct linear_search *s, const struct narrowing *narrowing)
+linear_search_named(struct linear_search *s,
+                    const struct prefilter_result *prefilter_result)
 {
-    for (unsigned i = 0; i < narrowing->count; i++) {
+    for (unsigned i = 0; i < prefilter_result->count; i++) {
         struct node_view *node =
-            snapshot_find(s->c->snapshot, narrowing->names[i]);
+            snapshot_find(s->c->snapshot, prefilter_result->names[i]);
 
         if (node != NULL && !search_batch(s, &node, 1))
             return;

@@ -17,7 +17,7 @@
 struct extender_results;
 struct answer;
 struct cycle;
-struct narrowing;
+struct prefilter_result;
 struct node_view;
 struct profile;
 
@@ -38,6 +38,6 @@ struct linear_search {
  */
 uint32_t linear_search_all(struct linear_search *s, uint32_t start);
 void linear_search_named(struct linear_search *s,
-                         const struct narrowing *narrowing);
+                         const struct prefilter_result *prefilter_result);
 bool linear_search_nominated(struct linear_search *s);
 void linear_search_by_extenders(struct linear_search *s);

@@ -119,7 +119,7 @@ start_diagnosis(struct node_finder *ch, const struct cycle *c)
         .snapshot = c->snapshot,
         .answers = ch->answers,
         .absent = ANSWER_OK,
-        .prefilter_reason = NAME_NONE,
+        .prefilter_reason = STRING_ID_NONE,
     };
     ch->facts = (struct node_finder_facts){0};
 }
@@ -127,7 +127,7 @@ start_diagnosis(struct node_finder *ch, const struct cycle *c)
 /* Without kept results */
 
 /* "node(s) didn't satisfy plugin(s) [NodeAffinity]": what the nodes outside
- * the narrowing are told.
+ * the prefilter result are told.
  */
 static void
 set_absent(struct node_finder *ch,
@@ -212,9 +212,9 @@ pick_best(struct node_finder *ch, unsigned count)
 
 /* Adds the extenders' scores to the totals. */
 static void
-add_counsel(struct node_finder *ch,
-            const struct extender_results *extender_results,
-            unsigned count)
+add_extender_scores(struct node_finder *ch,
+                    const struct extender_results *extender_results,
+                    unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         ch->totals[i] +=
@@ -226,7 +226,7 @@ add_counsel(struct node_finder *ch,
 static bool
 search_nodes(struct node_finder *ch,
              struct linear_search *s,
-             const struct narrowing *narrowing)
+             const struct prefilter_result *prefilter_result)
 {
     if (s->extender_results != NULL) {
         linear_search_by_extenders(s);
@@ -237,20 +237,20 @@ search_nodes(struct node_finder *ch,
     if (linear_search_nominated(s))
         return s->extender_results == NULL;
     s->found = s->rejected = 0;
-    if (narrowing->is_narrow)
-        linear_search_named(s, narrowing);
+    if (prefilter_result->has_names)
+        linear_search_named(s, prefilter_result);
     else
         ch->next_start = linear_search_all(s, ch->next_start);
     return s->extender_results == NULL;
 }
 
 static struct node_view *
-choose_by_search(struct node_finder *ch,
-                 const struct profile *profile,
-                 struct cycle *c,
-                 const struct extender_results *extender_results,
-                 const struct narrowing *narrowing,
-                 plugin_set narrowers)
+choose_by_linear_search(struct node_finder *ch,
+                        const struct profile *profile,
+                        struct cycle *c,
+                        const struct extender_results *extender_results,
+                        const struct prefilter_result *prefilter_result,
+                        plugin_set narrowers)
 {
     struct linear_search s = {
         .profile = profile,
@@ -265,9 +265,9 @@ choose_by_search(struct node_finder *ch,
     s.answers = ch->answers;
     s.feasible = ch->feasible;
     ch->diagnosis.answers = ch->answers;
-    if (narrowing->is_narrow)
+    if (prefilter_result->has_names)
         set_absent(ch, profile, narrowers);
-    is_known = search_nodes(ch, &s, narrowing);
+    is_known = search_nodes(ch, &s, prefilter_result);
     mark(ch, STEP_FILTER);
     ch->facts.evaluated = s.found + s.rejected;
     ch->facts.feasible = s.found;
@@ -284,7 +284,7 @@ choose_by_search(struct node_finder *ch,
         return ch->feasible[0];
     make_totals(ch, profile, c, s.found);
     if (extender_results != NULL)
-        add_counsel(ch, extender_results, s.found);
+        add_extender_scores(ch, extender_results, s.found);
     ch->facts.totals = ch->totals;
     ch->facts.n_totals = s.found;
     return pick_best(ch, s.found);
@@ -439,10 +439,10 @@ choose_with_others(struct node_finder *ch,
 }
 
 static struct node_view *
-choose_on_board(struct node_finder *ch,
-                const struct profile *profile,
-                const struct cycle *c,
-                const struct node_results *node_results)
+pick_from_results(struct node_finder *ch,
+                  const struct profile *profile,
+                  const struct cycle *c,
+                  const struct node_results *node_results)
 {
     struct node_view *node;
 
@@ -463,11 +463,11 @@ choose_on_board(struct node_finder *ch,
  * nothing was found so.
  */
 static bool
-choose_by_shortlist(struct node_finder *ch,
-                    const struct profile *profile,
-                    const struct cycle *c,
-                    uint32_t signature,
-                    struct node_view **ret_node)
+choose_by_bounded_search(struct node_finder *ch,
+                         const struct profile *profile,
+                         const struct cycle *c,
+                         uint32_t signature,
+                         struct node_view **ret_node)
 {
     bool has_found;
 
@@ -491,7 +491,7 @@ choose_by_shortlist(struct node_finder *ch,
 }
 
 static bool
-choose_by_board(struct node_finder *ch,
+choose_by_cache(struct node_finder *ch,
                 const struct profile *profile,
                 struct cycle *c,
                 struct node_view **ret_node)
@@ -513,7 +513,8 @@ choose_by_board(struct node_finder *ch,
     if (signature == SIGNATURE_NONE)
         return false;
     is_alone = others == 0 && nominator_count(profile->handle->nominator) == 0;
-    if (is_alone && choose_by_shortlist(ch, profile, c, signature, ret_node))
+    if (is_alone
+        && choose_by_bounded_search(ch, profile, c, signature, ret_node))
         return true;
     node_results = result_cache_get(ch->result_cache, profile, signature);
     if (!node_results_update(node_results, c))
@@ -521,7 +522,7 @@ choose_by_board(struct node_finder *ch,
     mark(ch, STEP_FILTER);
     result_cache_trim(ch->result_cache, node_results);
     if (is_alone)
-        *ret_node = choose_on_board(ch, profile, c, node_results);
+        *ret_node = pick_from_results(ch, profile, c, node_results);
     else
         *ret_node = choose_with_others(ch, profile, c, node_results);
     return true;
@@ -533,13 +534,13 @@ node_finder_find(struct node_finder *ch,
                  struct cycle *c,
                  const struct extender_results *extender_results)
 {
-    struct narrowing narrowing;
+    struct prefilter_result prefilter_result;
     plugin_set narrowers;
     struct answer answer;
     struct node_view *node = NULL;
 
     start_diagnosis(ch, c);
-    answer = profile_prefilter(profile, c, &narrowing, &narrowers);
+    answer = profile_prefilter(profile, c, &prefilter_result, &narrowers);
     mark(ch, STEP_PREFILTER);
     if (ch->settings.trace != NULL)
         cycle_trace_set_verdict(ch->settings.trace,
@@ -555,16 +556,16 @@ node_finder_find(struct node_finder *ch,
             ch->diagnosis.pending = PLUGIN_BIT(answer.plugin);
         else if (answer.verdict != VERDICT_ERROR)
             ch->diagnosis.unschedulable = PLUGIN_BIT(answer.plugin);
-    } else if (extender_results != NULL || narrowing.is_narrow
-               || !choose_by_board(ch, profile, c, &node)) {
-        node = choose_by_search(ch,
-                                profile,
-                                c,
-                                extender_results,
-                                &narrowing,
-                                narrowers);
+    } else if (extender_results != NULL || prefilter_result.has_names
+               || !choose_by_cache(ch, profile, c, &node)) {
+        node = choose_by_linear_search(ch,
+                                       profile,
+                                       c,
+                                       extender_results,
+                                       &prefilter_result,
+                                       narrowers);
     }
-    free((void *)narrowing.names);
+    free((void *)prefilter_result.names);
     return node;
 }
 

@@ -26,14 +26,14 @@ struct extender_results;
 struct node_finder;
 struct cycle;
 struct handle;
-struct names;
+struct string_ids;
 struct node_view;
 struct profile;
 struct cycle_trace;
 
 struct node_finder_settings {
     struct handle *handle;
-    struct names *signatures;
+    struct string_ids *signatures;
     struct cycle_trace *trace; /* where the time goes; or NULL */
     bool is_sharing;           /* keep results */
     size_t result_bytes;       /* of all kept results together; 0: 64 MiB */

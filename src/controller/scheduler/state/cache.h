@@ -26,7 +26,7 @@
 struct cache;
 struct clock;
 struct holding;
-struct names;
+struct string_ids;
 struct node_view;
 struct object;
 struct pod_view;
@@ -34,7 +34,7 @@ struct snapshot;
 
 struct cache_settings {
     struct clock *clock;
-    struct names *resources;
+    struct string_ids *resources;
     int64_t expire_us; /* assumed pods whose binding has ended; 0: never */
 };
 

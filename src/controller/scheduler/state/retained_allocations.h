@@ -11,7 +11,7 @@
 #pragma once
 
 struct cache;
-struct names;
+struct string_ids;
 struct object;
 struct queue;
 
@@ -19,7 +19,7 @@ struct queue;
 struct retained_allocations {
     struct cache *cache;
     struct queue *queue;
-    struct names *resources;
+    struct string_ids *resources;
 };
 
 /* The node says that more is left, or less. Either may be NULL. */

@@ -57,10 +57,10 @@ has_label(const struct meta *meta, const char *label)
 static enum verdict
 quiet_prefilter(void *self,
                 struct cycle *c,
-                struct narrowing *ret_narrowing,
+                struct prefilter_result *ret_result,
                 uint32_t *ret_reason)
 {
-    (void)self, (void)ret_narrowing, (void)ret_reason;
+    (void)self, (void)ret_result, (void)ret_reason;
     if (!has_label(&c->pod->pod->meta, "loud"))
         return VERDICT_SKIP;
     cycle_put(c, &quiet_key, c->pod, NULL, NULL);

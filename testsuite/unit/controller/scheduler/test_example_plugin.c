@@ -170,9 +170,9 @@ START_TEST(a_pod_that_is_allowed_goes_through_prebind_to_its_node)
     struct world *w = world_with_one_in_permit();
     struct handle *h = quiet_hours.handle;
 
-    ck_assert(!h->allow(h->host, quiet_hours.permitted, "NodeName"));
-    ck_assert(!h->allow(h->host, quiet_hours.permitted, "NoSuchPlugin"));
-    ck_assert(h->allow(h->host, quiet_hours.permitted, "QuietHours"));
+    ck_assert(!h->allow(h->owner, quiet_hours.permitted, "NodeName"));
+    ck_assert(!h->allow(h->owner, quiet_hours.permitted, "NoSuchPlugin"));
+    ck_assert(h->allow(h->owner, quiet_hours.permitted, "QuietHours"));
     ck_assert_uint_eq(quiet_hours.prebinds, 1);
     world_settle(w);
     ck_assert_str_eq(world_node_of(w, "a"), "n1");
@@ -186,7 +186,7 @@ START_TEST(a_pod_that_is_rejected_gives_the_node_back)
     struct handle *h = quiet_hours.handle;
     const struct pod_condition *c;
 
-    ck_assert(h->reject(h->host,
+    ck_assert(h->reject(h->owner,
                         quiet_hours.permitted,
                         "QuietHours",
                         handle_reason(h, "the night has come")));
@@ -209,7 +209,7 @@ START_TEST(a_late_answer_does_not_end_the_wait_in_permit)
     struct assignment *a =
         container_of(quiet_hours.permitted_in, struct assignment, cycle);
 
-    h->resume(h->host, a, VERDICT_OK, NAME_NONE);
+    h->resume(h->owner, a, VERDICT_OK, STRING_ID_NONE);
     ck_assert_uint_eq(quiet_hours.prebinds, 0);
     ck_assert_uint_eq(scheduler_count(w->scheduler).assumed, 1);
     world_free(w);
@@ -233,14 +233,16 @@ START_TEST(who_waits_in_permit_can_be_listed_and_allowed_once)
     struct handle *h = quiet_hours.handle;
     unsigned count = 0;
 
-    h->visit_waiting(h->host, count_waiting, &count);
+    h->visit_waiting(h->owner, count_waiting, &count);
     ck_assert_uint_eq(count, 1);
     quiet_hours.prebind_answer = VERDICT_WAIT;
-    ck_assert(h->allow(h->host, quiet_hours.permitted, "QuietHours"));
-    ck_assert(!h->allow(h->host, quiet_hours.permitted, "QuietHours"));
-    ck_assert(
-        !h->reject(h->host, quiet_hours.permitted, "QuietHours", NAME_NONE));
-    h->visit_waiting(h->host, count_waiting, &count);
+    ck_assert(h->allow(h->owner, quiet_hours.permitted, "QuietHours"));
+    ck_assert(!h->allow(h->owner, quiet_hours.permitted, "QuietHours"));
+    ck_assert(!h->reject(h->owner,
+                         quiet_hours.permitted,
+                         "QuietHours",
+                         STRING_ID_NONE));
+    h->visit_waiting(h->owner, count_waiting, &count);
     ck_assert_uint_eq(count, 1);
     world_free(w);
 }
@@ -254,7 +256,7 @@ START_TEST(a_pod_that_is_deleted_waits_no_longer)
 
     fake_client_remove(w->api, &pod_kind, "default", "a");
     world_settle(w);
-    h->visit_waiting(h->host, count_waiting, &count);
+    h->visit_waiting(h->owner, count_waiting, &count);
     ck_assert_uint_eq(count, 0);
     ck_assert_uint_eq(scheduler_count(w->scheduler).assumed, 0);
     ck_assert_uint_eq(quiet_hours.unreserves, 1);
@@ -277,10 +279,10 @@ START_TEST(others_are_placed_while_one_waits_in_prebind)
     world_settle(w);
     ck_assert_str_eq(world_node_of(w, "a"), "");
     ck_assert_str_eq(world_node_of(w, "b"), "n1");
-    quiet_hours.handle->resume(quiet_hours.handle->host,
+    quiet_hours.handle->resume(quiet_hours.handle->owner,
                                first,
                                VERDICT_OK,
-                               NAME_NONE);
+                               STRING_ID_NONE);
     world_settle(w);
 
     ck_assert_str_eq(world_node_of(w, "a"), "n1");

@@ -18,7 +18,7 @@ struct bench {
     struct fake_clock time;
     struct random_source random;
     struct handle handle;
-    struct names *signatures;
+    struct string_ids *signatures;
     struct profile *profile;
     struct queue *queue;
     struct fake_client *api; /* makes objects */
@@ -38,11 +38,11 @@ bench_new(bool is_sharing)
     struct bench *b = xnew(struct bench);
 
     b->time = clock;
-    b->signatures = names_new();
+    b->signatures = string_ids_new();
     b->api = fake_client_new();
     b->handle = (struct handle){
-        .resources = names_new(),
-        .reasons = names_new(),
+        .resources = string_ids_new(),
+        .reasons = string_ids_new(),
         .clock = &b->time.clock,
         .random = &b->random,
         .nominator = nominator_new(),
@@ -74,9 +74,9 @@ bench_free(struct bench *b)
     queue_free(b->queue);
     profile_free(b->profile);
     nominator_free(b->handle.nominator);
-    names_free(b->handle.resources);
-    names_free(b->handle.reasons);
-    names_free(b->signatures);
+    string_ids_free(b->handle.resources);
+    string_ids_free(b->handle.reasons);
+    string_ids_free(b->signatures);
     fake_client_free(b->api);
     free(b);
 }

@@ -25,7 +25,7 @@ struct bench {
     struct random_source dice;
     struct probe probe;
     struct handle handle;
-    struct names *signatures;
+    struct string_ids *signatures;
     struct profile *profile;
     struct queue *queue;
     struct fake_client *api;
@@ -50,11 +50,11 @@ bench_init(struct bench *b, uint64_t seed)
 
     *b = (struct bench){.time = clock, .dice = {seed}};
     b->probe = (struct probe){.hint_took = count_hint, .context = b};
-    b->signatures = names_new();
+    b->signatures = string_ids_new();
     b->api = fake_client_new();
     b->handle = (struct handle){
-        .resources = names_new(),
-        .reasons = names_new(),
+        .resources = string_ids_new(),
+        .reasons = string_ids_new(),
         .clock = &b->time.clock,
         .random = &b->dice,
         .nominator = nominator_new(),
@@ -84,9 +84,9 @@ bench_fini(struct bench *b)
     queue_free(b->queue);
     profile_free(b->profile);
     nominator_free(b->handle.nominator);
-    names_free(b->handle.resources);
-    names_free(b->handle.reasons);
-    names_free(b->signatures);
+    string_ids_free(b->handle.resources);
+    string_ids_free(b->handle.reasons);
+    string_ids_free(b->signatures);
     fake_client_free(b->api);
 }
 

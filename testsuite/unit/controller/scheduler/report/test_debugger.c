@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/report/debugger.h"
 
-#include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/state/cache.h"
@@ -14,8 +14,8 @@
 struct bench {
     struct fake_clock time;
     struct fake_client *api;
-    struct names *resources;
-    struct names *signatures;
+    struct string_ids *resources;
+    struct string_ids *signatures;
     struct nominator *nominator;
     struct cache *cache;
     struct queue *queue;
@@ -52,8 +52,8 @@ bench_init(struct bench *b)
 
     b->time = clock;
     b->api = fake_client_new();
-    b->resources = names_new();
-    b->signatures = names_new();
+    b->resources = string_ids_new();
+    b->signatures = string_ids_new();
     b->nominator = nominator_new();
     b->cache = cache_new(&(struct cache_settings){
         .clock = &b->time.clock,
@@ -79,8 +79,8 @@ bench_fini(struct bench *b)
     queue_free(b->queue);
     cache_free(b->cache);
     nominator_free(b->nominator);
-    names_free(b->resources);
-    names_free(b->signatures);
+    string_ids_free(b->resources);
+    string_ids_free(b->signatures);
     fake_client_free(b->api);
 }
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "controller/scheduler/bind/dispatcher.h"
-#include "controller/scheduler/framework/names.h"
 #include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/string_ids.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -19,7 +19,7 @@
 struct desk {
     struct fake_clock time;
     struct fake_client *api;
-    struct names *resources;
+    struct string_ids *resources;
     struct dispatcher *dispatcher;
     struct recorder *recorder;
 };
@@ -32,7 +32,7 @@ desk_new(void)
 
     d->time = clock;
     d->api = fake_client_new();
-    d->resources = names_new();
+    d->resources = string_ids_new();
     d->dispatcher = dispatcher_new(&(struct dispatcher_settings){
         .client = fake_client_client(d->api),
         .clock = &d->time.clock,
@@ -51,7 +51,7 @@ desk_free(struct desk *d)
 {
     recorder_free(d->recorder);
     dispatcher_free(d->dispatcher);
-    names_free(d->resources);
+    string_ids_free(d->resources);
     fake_client_free(d->api);
     free(d);
 }

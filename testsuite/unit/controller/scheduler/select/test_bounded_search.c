@@ -31,7 +31,7 @@ struct arena_of_nodes {
     struct fake_clock time;
     struct random_source random, dice;
     struct handle handle;
-    struct names *signatures;
+    struct string_ids *signatures;
     struct profile *profile;
     struct cache *cache;
     struct snapshot snapshot;
@@ -45,12 +45,12 @@ struct arena_of_nodes {
 };
 
 static void
-hold(void *host,
+hold(void *owner,
      struct pod_view *pod,
      const struct node_view *node,
      struct holding *holding)
 {
-    struct arena_of_nodes *a = host;
+    struct arena_of_nodes *a = owner;
 
     (void)node;
     cache_hold(a->cache, pod, holding);
@@ -139,14 +139,14 @@ arena_init(struct arena_of_nodes *a,
         .has_soft_taints = seed % 4 == 0,
     };
     a->api = fake_client_new();
-    a->signatures = names_new();
+    a->signatures = string_ids_new();
     a->handle = (struct handle){
-        .resources = names_new(),
-        .reasons = names_new(),
+        .resources = string_ids_new(),
+        .reasons = string_ids_new(),
         .clock = &a->time.clock,
         .random = &a->random,
         .nominator = nominator_new(),
-        .host = a,
+        .owner = a,
         .hold = hold,
     };
     make_profile(a, numa, fit);
@@ -179,9 +179,9 @@ arena_fini(struct arena_of_nodes *a)
     cache_free(a->cache);
     profile_free(a->profile);
     nominator_free(a->handle.nominator);
-    names_free(a->handle.resources);
-    names_free(a->handle.reasons);
-    names_free(a->signatures);
+    string_ids_free(a->handle.resources);
+    string_ids_free(a->handle.reasons);
+    string_ids_free(a->signatures);
     fake_client_free(a->api);
     arena_free(a->args);
 }

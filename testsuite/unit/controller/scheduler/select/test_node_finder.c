@@ -25,7 +25,7 @@ struct bench {
     struct random_source random;
     struct random_source dice;
     struct handle handle;
-    struct names *signatures;
+    struct string_ids *signatures;
     struct profile *profile;
     struct cache *cache;
     struct snapshot snapshot;
@@ -75,10 +75,10 @@ bench_init(struct bench *b, uint64_t seed)
 
     *b = (struct bench){.time = clock, .random = {seed}, .dice = {seed + 1000}};
     b->api = fake_client_new();
-    b->signatures = names_new();
+    b->signatures = string_ids_new();
     b->handle = (struct handle){
-        .resources = names_new(),
-        .reasons = names_new(),
+        .resources = string_ids_new(),
+        .reasons = string_ids_new(),
         .clock = &b->time.clock,
         .random = &b->random,
         .nominator = nominator_new(),
@@ -118,9 +118,9 @@ bench_fini(struct bench *b)
     cache_free(b->cache);
     profile_free(b->profile);
     nominator_free(b->handle.nominator);
-    names_free(b->handle.resources);
-    names_free(b->handle.reasons);
-    names_free(b->signatures);
+    string_ids_free(b->handle.resources);
+    string_ids_free(b->handle.reasons);
+    string_ids_free(b->signatures);
     fake_client_free(b->api);
 }
 

@@ -16,7 +16,7 @@
 struct bench {
     struct fake_clock time;
     struct fake_client *api;
-    struct names *resources;
+    struct string_ids *resources;
     struct cache *cache;
     struct snapshot snapshot;
 };
@@ -28,7 +28,7 @@ bench_init(struct bench *b, int64_t expire_us)
 
     *b = (struct bench){.time = clock};
     b->api = fake_client_new();
-    b->resources = names_new();
+    b->resources = string_ids_new();
     b->cache = cache_new(&(struct cache_settings){
         .clock = &b->time.clock,
         .resources = b->resources,
@@ -40,7 +40,7 @@ static void
 bench_fini(struct bench *b)
 {
     cache_free(b->cache);
-    names_free(b->resources);
+    string_ids_free(b->resources);
     fake_client_free(b->api);
 }
 

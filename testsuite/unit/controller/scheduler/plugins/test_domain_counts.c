@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/scheduler/plugins/headcount.h"
+#include "controller/scheduler/plugins/domain_counts.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 struct town {
     struct fake_clock time;
     struct fake_client *api;
-    struct names *resources;
+    struct string_ids *resources;
     struct cache *cache;
     struct snapshot snapshot;
     unsigned counted; /* nodes that were asked for */
@@ -34,7 +34,7 @@ town_init(struct town *t)
 
     *t = (struct town){.time = clock};
     t->api = fake_client_new();
-    t->resources = names_new();
+    t->resources = string_ids_new();
     t->cache = cache_new(&(struct cache_settings){
         .clock = &t->time.clock,
         .resources = t->resources,
@@ -45,7 +45,7 @@ static void
 town_fini(struct town *t)
 {
     cache_free(t->cache);
-    names_free(t->resources);
+    string_ids_free(t->resources);
     fake_client_free(t->api);
 }
 
@@ -90,26 +90,26 @@ remove_pod(struct town *t, unsigned number)
 
 /* All pods of a node, by zone. */
 static void
-count(struct headcount *h, const struct node_view *node, void *context)
+count(struct domain_counts *h, const struct node_view *node, void *context)
 {
     struct town *t = context;
-    unsigned column = headcount_column(h, 0, "zone");
+    unsigned column = domain_counts_column(h, 0, "zone");
 
     t->counted++;
-    headcount_include(h, column, node);
-    headcount_add(h, column, node, node->pods.count);
+    domain_counts_include(h, column, node);
+    domain_counts_add(h, column, node, node->pods.count);
 }
 
 static void
-update(struct town *t, struct headcount *h)
+update(struct town *t, struct domain_counts *h)
 {
     cache_update_snapshot(t->cache, &t->snapshot);
     t->counted = 0;
-    headcount_update(h, &t->snapshot, 0, count, t);
+    domain_counts_update(h, &t->snapshot, 0, count, t);
 }
 
 static int64_t
-sum_of(const struct headcount_column *c, const char *zone)
+sum_of(const struct domain_column *c, const char *zone)
 {
     for (uint32_t id = 1; id <= c->n_ids; id++)
         if (c->members[id] > 0 && strcmp(c->values[id], zone) == 0)
@@ -119,8 +119,8 @@ sum_of(const struct headcount_column *c, const char *zone)
 
 START_TEST(pods_are_summed_by_the_value_of_the_label)
 {
-    CLEANUP(headcount_freep) struct headcount *h = headcount_new();
-    struct headcount_column *c;
+    CLEANUP(domain_counts_freep) struct domain_counts *h = domain_counts_new();
+    struct domain_column *c;
     struct town t;
 
     town_init(&t);
@@ -131,19 +131,19 @@ START_TEST(pods_are_summed_by_the_value_of_the_label)
     for (unsigned i = 0; i < 4; i++)
         put_pod(&t, i, i);
     update(&t, h);
-    c = headcount_at(h, 0);
+    c = domain_counts_at(h, 0);
 
     ck_assert_int_eq(sum_of(c, "a"), 2);
     ck_assert_int_eq(sum_of(c, "b"), 1);
     ck_assert_uint_eq(c->n_inhabited, 2);
-    ck_assert_int_eq(headcount_least(c), 1);
+    ck_assert_int_eq(domain_counts_least(c), 1);
     town_fini(&t);
 }
 END_TEST
 
 START_TEST(only_nodes_that_changed_are_counted_again)
 {
-    CLEANUP(headcount_freep) struct headcount *h = headcount_new();
+    CLEANUP(domain_counts_freep) struct domain_counts *h = domain_counts_new();
     struct town t;
 
     town_init(&t);
@@ -162,7 +162,7 @@ END_TEST
 
 START_TEST(another_version_counts_all_again)
 {
-    CLEANUP(headcount_freep) struct headcount *h = headcount_new();
+    CLEANUP(domain_counts_freep) struct domain_counts *h = domain_counts_new();
     struct town t;
 
     town_init(&t);
@@ -170,7 +170,7 @@ START_TEST(another_version_counts_all_again)
     put_node(&t, 1, "\"zone\":\"b\"");
     update(&t, h);
     t.counted = 0;
-    headcount_update(h, &t.snapshot, 1, count, &t);
+    domain_counts_update(h, &t.snapshot, 1, count, &t);
 
     ck_assert_uint_eq(t.counted, 2);
     town_fini(&t);
@@ -214,28 +214,30 @@ change(struct town *t, struct random_source *dice)
 START_TEST(whatever_happens_it_is_as_if_all_were_counted_anew)
 {
     static const char *const zones[] = {"a", "b", "c"};
-    CLEANUP(headcount_freep) struct headcount *kept = headcount_new();
+    CLEANUP(domain_counts_freep)
+    struct domain_counts *kept = domain_counts_new();
     struct random_source dice = {5};
     struct town t;
 
     town_init(&t);
     put_node(&t, 0, "\"zone\":\"a\"");
     for (unsigned step = 0; step < 2000; step++) {
-        CLEANUP(headcount_freep) struct headcount *fresh = headcount_new();
-        struct headcount_column *a, *b;
+        CLEANUP(domain_counts_freep)
+        struct domain_counts *fresh = domain_counts_new();
+        struct domain_column *a, *b;
 
         change(&t, &dice);
         update(&t, kept);
         update(&t, fresh);
         if (t.snapshot.n_nodes == 0)
             continue;
-        a = headcount_at(kept, 0);
-        b = headcount_at(fresh, 0);
+        a = domain_counts_at(kept, 0);
+        b = domain_counts_at(fresh, 0);
         for (size_t z = 0; z < ARRAY_SIZE(zones); z++)
             ck_assert_int_eq(sum_of(a, zones[z]), sum_of(b, zones[z]));
         ck_assert_uint_eq(a->n_inhabited, b->n_inhabited);
         ck_assert_uint_eq(a->n_not_zero, b->n_not_zero);
-        ck_assert_int_eq(headcount_least(a), headcount_least(b));
+        ck_assert_int_eq(domain_counts_least(a), domain_counts_least(b));
     }
     town_fini(&t);
 }
@@ -243,19 +245,19 @@ END_TEST
 
 START_TEST(the_shelf_drops_what_was_used_longest_ago)
 {
-    struct headcounts *all = headcounts_new(2);
-    const struct headcount *a = headcounts_get(all, "a");
-    const struct headcount *b = headcounts_get(all, "b");
+    struct domain_counts_cache *all = domain_counts_cache_new(2);
+    const struct domain_counts *a = domain_counts_cache_get(all, "a");
+    const struct domain_counts *b = domain_counts_cache_get(all, "b");
 
-    ck_assert_ptr_eq(headcounts_get(all, "a"), a);
-    ck_assert_ptr_eq(headcounts_get(all, "b"), b);
-    (void)headcounts_get(all, "c");
-    ck_assert_ptr_eq(headcounts_get(all, "b"), b);
-    headcounts_free(all);
+    ck_assert_ptr_eq(domain_counts_cache_get(all, "a"), a);
+    ck_assert_ptr_eq(domain_counts_cache_get(all, "b"), b);
+    (void)domain_counts_cache_get(all, "c");
+    ck_assert_ptr_eq(domain_counts_cache_get(all, "b"), b);
+    domain_counts_cache_free(all);
 }
 END_TEST
 
-SUITE("headcount",
+SUITE("domain_counts",
       pods_are_summed_by_the_value_of_the_label,
       only_nodes_that_changed_are_counted_again,
       another_version_counts_all_again,

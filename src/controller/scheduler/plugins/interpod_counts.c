@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/scheduler/plugins/tally.h"
+#include "controller/scheduler/plugins/interpod_counts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,22 +8,22 @@
 #include "lib/base/map.h"
 #include "lib/json/record.h"
 
-struct tally {
+struct interpod_counts {
     struct map *counts; /* "label\nvalue" to int64_t */
     size_t n_not_zero;
 };
 
-struct tally *
-tally_new(void)
+struct interpod_counts *
+interpod_counts_new(void)
 {
-    struct tally *t = xnew(struct tally);
+    struct interpod_counts *t = xnew(struct interpod_counts);
 
     t->counts = map_new();
     return t;
 }
 
 void
-tally_free(struct tally *t)
+interpod_counts_free(struct interpod_counts *t)
 {
     size_t at = 0;
     void *value;
@@ -36,10 +36,10 @@ tally_free(struct tally *t)
     free(t);
 }
 
-struct tally *
-tally_dup(const struct tally *t)
+struct interpod_counts *
+interpod_counts_dup(const struct interpod_counts *t)
 {
-    struct tally *copy = tally_new();
+    struct interpod_counts *copy = interpod_counts_new();
     size_t at = 0;
     const char *key;
     void *value;
@@ -61,10 +61,10 @@ pair_of(const char *label, const char *value, char out[PAIR_SIZE])
 }
 
 void
-tally_add_pair(struct tally *t,
-               const char *label,
-               const char *value,
-               int64_t by)
+interpod_counts_add_pair(struct interpod_counts *t,
+                         const char *label,
+                         const char *value,
+                         int64_t by)
 {
     char pair[PAIR_SIZE];
     int64_t *count, before;
@@ -81,19 +81,21 @@ tally_add_pair(struct tally *t,
 }
 
 void
-tally_add(struct tally *t,
-          const struct string_map *labels,
-          const char *label,
-          int64_t by)
+interpod_counts_add(struct interpod_counts *t,
+                    const struct string_map *labels,
+                    const char *label,
+                    int64_t by)
 {
     const char *value = string_map_find(labels, label);
 
     if (value != NULL)
-        tally_add_pair(t, label, value, by);
+        interpod_counts_add_pair(t, label, value, by);
 }
 
 int64_t
-tally_of(const struct tally *t, const char *label, const char *value)
+interpod_counts_get(const struct interpod_counts *t,
+                    const char *label,
+                    const char *value)
 {
     char pair[PAIR_SIZE];
     const int64_t *count = map_find(t->counts, pair_of(label, value, pair));
@@ -102,7 +104,7 @@ tally_of(const struct tally *t, const char *label, const char *value)
 }
 
 bool
-tally_is_empty(const struct tally *t)
+interpod_counts_is_empty(const struct interpod_counts *t)
 {
     return t->n_not_zero == 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/scheduler/plugins/headcount.h"
+#include "controller/scheduler/plugins/domain_counts.h"
 
 #include <string.h>
 
@@ -11,8 +11,8 @@
 #include "lib/base/list.h"
 #include "lib/base/map.h"
 
-struct headcount {
-    struct headcount_column **columns;
+struct domain_counts {
+    struct domain_column **columns;
     unsigned n_columns, capacity;
     bool is_counted;
     uint32_t n_slots;
@@ -22,14 +22,14 @@ struct headcount {
     const struct snapshot *snapshot; /* during an update */
 };
 
-struct headcount *
-headcount_new(void)
+struct domain_counts *
+domain_counts_new(void)
 {
-    return xnew(struct headcount);
+    return xnew(struct domain_counts);
 }
 
 static void
-column_clear(struct headcount_column *c)
+column_clear(struct domain_column *c)
 {
     for (uint32_t i = 1; i <= c->n_ids; i++)
         free(c->values[i]);
@@ -43,7 +43,7 @@ column_clear(struct headcount_column *c)
 }
 
 static void
-column_free(struct headcount_column *c)
+column_free(struct domain_column *c)
 {
     column_clear(c);
     free(c->label);
@@ -51,7 +51,7 @@ column_free(struct headcount_column *c)
 }
 
 void
-headcount_free(struct headcount *h)
+domain_counts_free(struct domain_counts *h)
 {
     if (h == NULL)
         return;
@@ -65,7 +65,7 @@ headcount_free(struct headcount *h)
 
 /* Domain 0, of the nodes without the label, has nobody. */
 static void
-make_room(struct headcount_column *c, uint32_t capacity)
+make_room(struct domain_column *c, uint32_t capacity)
 {
     c->capacity = capacity;
     c->sums = xrealloc_array(c->sums, capacity, sizeof(*c->sums));
@@ -77,7 +77,7 @@ make_room(struct headcount_column *c, uint32_t capacity)
 }
 
 static uint32_t
-domain_of(struct headcount_column *c, const struct node_view *node)
+domain_of(struct domain_column *c, const struct node_view *node)
 {
     const char *value = string_map_find(&node->node->meta.labels, c->label);
     uintptr_t id;
@@ -98,7 +98,7 @@ domain_of(struct headcount_column *c, const struct node_view *node)
 }
 
 static void
-change_sum(struct headcount_column *c, uint32_t id, int64_t by)
+change_sum(struct domain_column *c, uint32_t id, int64_t by)
 {
     int64_t before = c->sums[id];
 
@@ -109,7 +109,7 @@ change_sum(struct headcount_column *c, uint32_t id, int64_t by)
 }
 
 static void
-change_members(struct headcount_column *c, uint32_t id, int by)
+change_members(struct domain_column *c, uint32_t id, int by)
 {
     uint32_t before = c->members[id];
 
@@ -120,7 +120,7 @@ change_members(struct headcount_column *c, uint32_t id, int by)
 }
 
 int64_t
-headcount_least(struct headcount_column *c)
+domain_counts_least(struct domain_column *c)
 {
     if (!c->is_least_stale)
         return c->least;
@@ -136,7 +136,7 @@ headcount_least(struct headcount_column *c)
 
 /* All nodes at 0. */
 static void
-column_begin(const struct headcount *h, struct headcount_column *c)
+column_begin(const struct domain_counts *h, struct domain_column *c)
 {
     const struct snapshot *s = h->snapshot;
 
@@ -157,15 +157,15 @@ column_begin(const struct headcount *h, struct headcount_column *c)
 }
 
 unsigned
-headcount_column(struct headcount *h, int purpose, const char *label)
+domain_counts_column(struct domain_counts *h, int purpose, const char *label)
 {
-    struct headcount_column *c;
+    struct domain_column *c;
 
     for (unsigned i = 0; i < h->n_columns; i++)
         if (h->columns[i]->purpose == purpose
             && strcmp(h->columns[i]->label, label) == 0)
             return i;
-    c = xnew(struct headcount_column);
+    c = xnew(struct domain_column);
     c->label = xstrdup(label);
     c->purpose = purpose;
     column_begin(h, c);
@@ -175,24 +175,24 @@ headcount_column(struct headcount *h, int purpose, const char *label)
 }
 
 unsigned
-headcount_columns(const struct headcount *h)
+domain_counts_columns(const struct domain_counts *h)
 {
     return h->n_columns;
 }
 
-struct headcount_column *
-headcount_at(const struct headcount *h, unsigned at)
+struct domain_column *
+domain_counts_at(const struct domain_counts *h, unsigned at)
 {
     return h->columns[at];
 }
 
 void
-headcount_add(struct headcount *h,
-              unsigned column,
-              const struct node_view *node,
-              int64_t by)
+domain_counts_add(struct domain_counts *h,
+                  unsigned column,
+                  const struct node_view *node,
+                  int64_t by)
 {
-    struct headcount_column *c = h->columns[column];
+    struct domain_column *c = h->columns[column];
     uint32_t id = c->ids[node->slot];
 
     if (id == 0 || by == 0)
@@ -202,11 +202,11 @@ headcount_add(struct headcount *h,
 }
 
 void
-headcount_include(struct headcount *h,
-                  unsigned column,
-                  const struct node_view *node)
+domain_counts_include(struct domain_counts *h,
+                      unsigned column,
+                      const struct node_view *node)
 {
-    struct headcount_column *c = h->columns[column];
+    struct domain_column *c = h->columns[column];
     uint32_t id = c->ids[node->slot];
 
     if (id == 0 || c->is_in[node->slot])
@@ -218,10 +218,10 @@ headcount_include(struct headcount *h,
 /* Updating */
 
 static void
-forget_node(struct headcount *h, const struct node_view *node)
+forget_node(struct domain_counts *h, const struct node_view *node)
 {
     for (unsigned i = 0; i < h->n_columns; i++) {
-        struct headcount_column *c = h->columns[i];
+        struct domain_column *c = h->columns[i];
         uint32_t id = c->ids[node->slot];
 
         if (id != 0 && c->counts[node->slot] != 0)
@@ -235,7 +235,7 @@ forget_node(struct headcount *h, const struct node_view *node)
 }
 
 static void
-count_all(struct headcount *h, headcount_fn *count, void *context)
+count_all(struct domain_counts *h, domain_counts_fn *count, void *context)
 {
     const struct snapshot *s = h->snapshot;
 
@@ -248,7 +248,7 @@ count_all(struct headcount *h, headcount_fn *count, void *context)
 }
 
 static void
-count_changed(struct headcount *h, headcount_fn *count, void *context)
+count_changed(struct domain_counts *h, domain_counts_fn *count, void *context)
 {
     list_foreach(link, h->snapshot->recent)
     {
@@ -265,11 +265,11 @@ count_changed(struct headcount *h, headcount_fn *count, void *context)
 }
 
 void
-headcount_update(struct headcount *h,
-                 const struct snapshot *s,
-                 uint64_t version,
-                 headcount_fn *count,
-                 void *context)
+domain_counts_update(struct domain_counts *h,
+                     const struct snapshot *s,
+                     uint64_t version,
+                     domain_counts_fn *count,
+                     void *context)
 {
     h->snapshot = s;
     if (!h->is_counted || h->n_slots != s->n_slots
@@ -289,19 +289,19 @@ headcount_update(struct headcount *h,
 struct shelved {
     struct list link; /* used last, first */
     char *key;
-    struct headcount *headcount;
+    struct domain_counts *domain_counts;
 };
 
-struct headcounts {
+struct domain_counts_cache {
     struct map *by_key;
     struct list shelf;
     unsigned most;
 };
 
-struct headcounts *
-headcounts_new(unsigned most)
+struct domain_counts_cache *
+domain_counts_cache_new(unsigned most)
 {
-    struct headcounts *all = xnew(struct headcounts);
+    struct domain_counts_cache *all = xnew(struct domain_counts_cache);
 
     all->by_key = map_new();
     all->most = most;
@@ -310,17 +310,17 @@ headcounts_new(unsigned most)
 }
 
 static void
-shelved_free(struct headcounts *all, struct shelved *s)
+shelved_free(struct domain_counts_cache *all, struct shelved *s)
 {
     map_remove(all->by_key, s->key);
     list_remove(&s->link);
-    headcount_free(s->headcount);
+    domain_counts_free(s->domain_counts);
     free(s->key);
     free(s);
 }
 
 void
-headcounts_free(struct headcounts *all)
+domain_counts_cache_free(struct domain_counts_cache *all)
 {
     if (all == NULL)
         return;
@@ -330,15 +330,15 @@ headcounts_free(struct headcounts *all)
     free(all);
 }
 
-struct headcount *
-headcounts_get(struct headcounts *all, const char *key)
+struct domain_counts *
+domain_counts_cache_get(struct domain_counts_cache *all, const char *key)
 {
     struct shelved *s = map_find(all->by_key, key);
 
     if (s == NULL) {
         s = xnew(struct shelved);
         s->key = xstrdup(key);
-        s->headcount = headcount_new();
+        s->domain_counts = domain_counts_new();
         list_init(&s->link);
         map_put(all->by_key, key, s);
         if (map_count(all->by_key) > all->most)
@@ -347,5 +347,5 @@ headcounts_get(struct headcounts *all, const char *key)
     }
     list_remove(&s->link);
     list_add_first(&all->shelf, &s->link);
-    return s->headcount;
+    return s->domain_counts;
 }
