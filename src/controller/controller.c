@@ -257,7 +257,7 @@ free_serving_keys(struct controller *c)
 static int
 start_auth(struct controller *c, struct error *err)
 {
-    struct access access;
+    struct token_endpoint access;
 
     (void)err;
     c->credential_backend =
@@ -395,7 +395,7 @@ free_audit(struct controller *c)
 static int
 start_api(struct controller *c, struct error *err)
 {
-    struct access access;
+    struct token_endpoint access;
 
     (void)err;
     write_configz(c);
@@ -411,7 +411,7 @@ start_api(struct controller *c, struct error *err)
         .metrics = c->metrics,
         .audit = c->audit,
         .configz = c->configz.text,
-        .access = access,
+        .token_endpoint = access,
         .is_munge_dead = &c->is_munge_dead,
         .leases = {&c->is_failing[0], &c->is_failing[1]},
     });

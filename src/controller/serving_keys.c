@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "controller/apiserver/access.h"
+#include "controller/apiserver/token_endpoint.h"
 #include "controller/settings.h"
 #include "lib/auth/bearer_tokens.h"
 #include "lib/base/alloc.h"
@@ -176,14 +176,14 @@ serving_keys_rotate_tokens(const struct controller_settings *settings,
 }
 
 void
-serving_keys_access(const struct serving_keys *e,
-                    struct credential_backend *credential_backend,
-                    struct access *ret_access)
+entrance_access(const struct entrance *e,
+                struct credential_backend *credential_backend,
+                struct token_endpoint *ret_access)
 {
     memset(ret_access, 0, sizeof(*ret_access));
     if (e == NULL)
         return;
-    *ret_access = (struct access){
+    *ret_access = (struct token_endpoint){
         .bearer = e->bearer,
         .credential_backend = credential_backend,
         .cluster = e->settings->cluster,

@@ -12,7 +12,7 @@
 
 #include "lib/base/macro.h"
 
-struct access;
+struct token_endpoint;
 struct controller_settings;
 struct serving_keys;
 struct error;
@@ -32,6 +32,6 @@ int serving_keys_rotate_tokens(const struct controller_settings *settings,
 /* Look: for the API server, borrowed. */
 void serving_keys_access(const struct serving_keys *keys,
                          struct credential_backend *credential_backend,
-                         struct access *ret_access);
+                         struct token_endpoint *ret_access);
 void serving_keys_layer(const struct serving_keys *keys,
                         struct http_layer *ret_layer);

@@ -7,8 +7,8 @@
 #include <ctype.h>
 #include <inttypes.h>
 
-#include "controller/apiserver/caller.h"
 #include "controller/apiserver/frame.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/table.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -16,7 +16,7 @@
 #include "lib/json/record.h"
 #include "testsuite/lib/vectors.h"
 
-static const struct caller reader = {.type = CALLER_ADMINISTRATOR};
+static const struct principal reader = {.type = PRINCIPAL_ADMINISTRATOR};
 
 static void
 compare_columns(struct vectors *v,
@@ -161,7 +161,7 @@ check(struct vectors *v, struct arena *arena, const struct json *line)
     const char *path = json_get_text(line, "path");
     const struct kind *kind = find_kind(resource);
     const struct json *body = json_get(line, "body");
-    struct view view = {.caller = &reader};
+    struct view view = {.principal = &reader};
     CLEANUP(frame_unrefp) struct frame *frame = frame_new();
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const struct json *columns;

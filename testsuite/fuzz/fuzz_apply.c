@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/apiserver/managers.h"
+#include "controller/apiserver/managed_fields.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/base/arena.h"
@@ -19,8 +19,8 @@
 
 #define NOW_US 1700000000000000
 
-static const struct manager applier = {"fuzz", "", true};
-static const struct manager writer = {"other", "", false};
+static const struct field_manager applier = {"fuzz", "", true};
+static const struct field_manager writer = {"other", "", false};
 
 static struct json *
 parse(struct arena *arena, const char *from, size_t length)
@@ -38,14 +38,14 @@ apply(struct arena *arena,
       bool force)
 {
     struct manager_conflicts conflicts;
-    struct json *tree = managers_apply(arena,
-                                       kind,
-                                       live,
-                                       configuration,
-                                       &applier,
-                                       force,
-                                       NOW_US,
-                                       &conflicts);
+    struct json *tree = managed_fields_apply(arena,
+                                             kind,
+                                             live,
+                                             configuration,
+                                             &applier,
+                                             force,
+                                             NOW_US,
+                                             &conflicts);
 
     if (tree == NULL && (force || conflicts.count == 0))
         abort();
@@ -97,6 +97,6 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     if (record_normalize(kind->record, arena, tree, NULL, NULL) < 0)
         return 0;
     (void)apply(arena, kind, tree, configuration, true);
-    managers_note(arena, kind, live, tree, &writer, true, NOW_US);
+    managed_fields_note(arena, kind, live, tree, &writer, true, NOW_US);
     return 0;
 }

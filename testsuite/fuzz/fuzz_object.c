@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_object.c - any bytes as an object of the kind it says: read, given defaults
- * and validated as the API does, or refused; what is right is a row of a Table
+/* fuzz_object.c - any bytes as an object of the kind it says: read, given
+ * defaults and validated as the API does, or refused; what is right is a row of
+ * a Table
  */
-#include "controller/apiserver/caller.h"
 #include "controller/apiserver/frame.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/render.h"
 #include "lib/api/object/causes.h"
 #include "lib/api/object/kind.h"
@@ -12,7 +13,7 @@
 #include "lib/json/json.h"
 #include "testsuite/fuzz/fuzz.h"
 
-static const struct caller reader = {.type = CALLER_ADMINISTRATOR};
+static const struct principal reader = {.type = PRINCIPAL_ADMINISTRATOR};
 
 static void
 show(const struct kind *kind, const struct object *object, bool is_kiln)
@@ -21,7 +22,7 @@ show(const struct kind *kind, const struct object *object, bool is_kiln)
     struct view view = {
         .accept = {.form = ACCEPT_TABLE, .is_kiln = is_kiln},
         .kind = kind,
-        .caller = &reader,
+        .principal = &reader,
         .now_us = 1700000000000000,
     };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/apiserver/token.h"
+#include "controller/apiserver/continue_token.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "testsuite/fuzz/fuzz.h"
@@ -15,11 +15,11 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_FREE char *text = xstrndup((const char *)bytes, length);
-    struct token token, again;
+    struct continue_token token, again;
 
-    if (token_parse(text, &token) < 0)
+    if (continue_token_parse(text, &token) < 0)
         return 0;
-    if (token_parse(token_format(arena, &token), &again) < 0
+    if (continue_token_parse(continue_token_format(arena, &token), &again) < 0
         || again.revision != token.revision
         || strcmp(again.after, token.after) != 0)
         abort();

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "controller/apiserver/managers.h"
+#include "controller/apiserver/managed_fields.h"
 #include "lib/api/object/causes.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -136,8 +136,8 @@ validate(struct arena *arena,
 static void
 change(struct arena *arena, const struct kind *kind, const struct json *tree)
 {
-    static const struct manager applier = {"cost", "", true};
-    static const struct manager writer = {"other", "", false};
+    static const struct field_manager applier = {"cost", "", true};
+    static const struct field_manager writer = {"other", "", false};
     struct json *patched = json_dup(arena, tree), *noted;
     struct manager_conflicts conflicts;
 
@@ -148,15 +148,15 @@ change(struct arena *arena, const struct kind *kind, const struct json *tree)
         return;
     validate(arena, kind, patched, tree);
     noted = json_dup(arena, tree);
-    managers_note(arena, kind, NULL, noted, &writer, true, NOW_US);
-    (void)managers_apply(arena,
-                         kind,
-                         noted,
-                         tree,
-                         &applier,
-                         true,
-                         NOW_US,
-                         &conflicts);
+    managed_fields_note(arena, kind, NULL, noted, &writer, true, NOW_US);
+    (void)managed_fields_apply(arena,
+                               kind,
+                               noted,
+                               tree,
+                               &applier,
+                               true,
+                               NOW_US,
+                               &conflicts);
 }
 
 struct growth_cost

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "controller/apiserver/admission.h"
-#include "controller/apiserver/caller.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -71,7 +71,7 @@ affinity_terms_admit(struct request *q,
     uint32_t terms = 0, words = 0;
 
     (void)old_object;
-    if (!caller_is_person(q->caller)
+    if (!principal_is_person(q->principal)
         || q->route.subresource != SUBRESOURCE_NONE)
         return true;
     count_terms(json_get(admission_pod_spec(q, tree), "affinity"),
@@ -125,9 +125,9 @@ repelling_admit(struct request *q,
             ? string_map_find(&old_object->meta->annotations, ANNOTATION_REPELS)
             : NULL;
 
-    if (!caller_is_person(q->caller))
+    if (!principal_is_person(q->principal))
         return true;
-    if (q->caller->type == CALLER_ADMINISTRATOR) {
+    if (q->principal->type == PRINCIPAL_ADMINISTRATOR) {
         if (old_object == NULL && now == NULL)
             json_set_string(q->arena,
                             json_make_object(q->arena, meta, "annotations"),

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "controller/apiserver/admission.h"
-#include "controller/apiserver/caller.h"
 #include "controller/apiserver/membership.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/store/store.h"
@@ -71,7 +71,7 @@ may_use(struct request *q, const struct object *class, int64_t limit)
                     q->route.namespace)
            || membership_has(q->server->class_users,
                              class->meta->name,
-                             q->caller);
+                             q->principal);
 }
 
 struct allowed {
@@ -117,7 +117,7 @@ refuse(struct request *q,
                     "administrator allows it by the class's annotations "
                     "kiln.hpc/allowed-users, -groups and -namespaces)",
                     class,
-                    q->caller->name,
+                    q->principal->name,
                     a.count > 0 ? a.names.text : "no class",
                     a.count == MOST_NAMED ? ", ..." : "",
                     q->route.namespace);
@@ -147,7 +147,7 @@ class_use_admit(struct request *q,
     const struct object *class;
     int64_t limit;
 
-    if (name == NULL || q->caller->type != CALLER_USER
+    if (name == NULL || q->principal->type != PRINCIPAL_USER
         || is_as_before(q, name, old_object))
         return true;
     class = store_find(q->server->store,

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "controller/apiserver/admission.h"
-#include "controller/apiserver/caller.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "lib/api/job/job.h"
@@ -80,7 +80,7 @@ eligible_time_admit(struct request *q,
     int64_t at_us = clock_real_us(q->server->clock);
     char text[TIME_TEXT_SIZE];
 
-    if (old_object == NULL ? q->caller->type == CALLER_LIFECYCLE
+    if (old_object == NULL ? q->principal->type == PRINCIPAL_LIFECYCLE
                            : q->route.subresource != SUBRESOURCE_NONE)
         return true;
     if (old_object != NULL && begins_as_before(tree, old_object)

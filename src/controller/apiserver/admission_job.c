@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "controller/apiserver/admission.h"
-#include "controller/apiserver/caller.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/store/store.h"
@@ -40,8 +40,8 @@ static const char *const tied_labels[] = {
 static bool
 is_bound_by_rules(const struct request *q)
 {
-    return caller_is_person(q->caller)
-           && q->caller->type != CALLER_ADMINISTRATOR;
+    return principal_is_person(q->principal)
+           && q->principal->type != PRINCIPAL_ADMINISTRATOR;
 }
 
 /* How many characters "job-1042" takes up at the start of the name, or 0. */
@@ -103,7 +103,7 @@ find_derived_from(struct request *q, const char *name)
             &job_kind,
             q->route.namespace,
             arena_printf(q->arena, "%.*s", (int)(dash - name), name));
-        if (job != NULL && object_owner(job, &uid) && uid != q->caller->uid)
+        if (job != NULL && object_owner(job, &uid) && uid != q->principal->uid)
             return job;
     }
     return NULL;

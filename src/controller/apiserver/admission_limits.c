@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "controller/apiserver/admission.h"
-#include "controller/apiserver/caller.h"
 #include "controller/apiserver/policy.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/site_limits.h"
@@ -47,7 +47,7 @@ refuse_objects(struct request *q, const struct json *tree, int64_t most)
                      "objects, the most that the site allows "
                      "(limits.perUser.objects); wait until some have finished, "
                      "or cancel or delete some",
-                     q->caller->name,
+                     q->principal->name,
                      most));
 }
 
@@ -63,7 +63,7 @@ refuse_bytes(struct request *q, const struct json *tree, int64_t most)
                      "scripts and environments, fill the %" PRId64
                      " MiB that the site allows (limits.perUser.bytes); "
                      "delete some, finished ones too ('kctl delete job ID')",
-                     q->caller->name,
+                     q->principal->name,
                      most >> 20));
 }
 
@@ -130,7 +130,7 @@ check_pods(struct request *q,
                             "time (spec.parallelism)",
                             wanted,
                             has - before,
-                            q->caller->name,
+                            q->principal->name,
                             most));
 }
 
@@ -145,9 +145,10 @@ user_limits_admit(struct request *q,
 
     if (!user_limits_bind(q)
         || (old_object != NULL
-            && (!object_owner(old_object, &owner) || owner != q->caller->uid)))
+            && (!object_owner(old_object, &owner)
+                || owner != q->principal->uid)))
         return true;
-    has = user_counts_get(q->server->counts, q->caller->uid);
+    has = user_counts_get(q->server->counts, q->principal->uid);
     if (limits->per_user.objects > 0 && old_object == NULL
         && has.objects >= limits->per_user.objects)
         return refuse_objects(q, tree, limits->per_user.objects);
@@ -187,7 +188,7 @@ check_most(struct request *q,
     int64_t wanted = json_get_int(admission_pod_spec(q, tree), field, 0);
     const struct json *old_spec = NULL;
 
-    if (wanted <= most_s || q->caller->type == CALLER_ADMINISTRATOR)
+    if (wanted <= most_s || q->principal->type == PRINCIPAL_ADMINISTRATOR)
         return true;
     if (old_object != NULL)
         old_spec = old_pod_spec(q, old_object);
@@ -210,7 +211,7 @@ check_most(struct request *q,
 static bool
 binds_jobs(const struct request *q)
 {
-    return caller_is_person(q->caller)
+    return principal_is_person(q->principal)
            && q->route.subresource == SUBRESOURCE_NONE;
 }
 
@@ -236,7 +237,7 @@ maximum_time_admit(struct request *q,
                           most_s);
     old_spec = old_object != NULL ? old_pod_spec(q, old_object) : NULL;
     /* What had none before may go on without. */
-    if (q->caller->type != CALLER_ADMINISTRATOR
+    if (q->principal->type != PRINCIPAL_ADMINISTRATOR
         && (old_spec == NULL || json_get(old_spec, field) != NULL))
         json_set_int(q->arena, spec, field, most_s);
     return true;
@@ -335,7 +336,7 @@ pids_admit(struct request *q,
     const char *text = pids_of(q, tree);
     const char *before =
         old_object != NULL ? pids_of(q, request_old_tree(q, old_object)) : "";
-    bool is_bound = q->caller->type != CALLER_ADMINISTRATOR;
+    bool is_bound = q->principal->type != PRINCIPAL_ADMINISTRATOR;
 
     if (most == 0 || !binds_jobs(q))
         return true;
@@ -384,7 +385,7 @@ default_memory_admit(struct request *q,
     const char *text;
 
     main = json_is(containers, JSON_ARRAY) ? json_at(containers, 0) : NULL;
-    if (bytes == 0 || main == NULL || !caller_is_person(q->caller)
+    if (bytes == 0 || main == NULL || !principal_is_person(q->principal)
         || memory_limit(admission_pod_spec(q, tree)) != NULL)
         return true;
     /* What had none before may go on without. */
@@ -416,7 +417,8 @@ delete_grace_admit(struct request *q,
 
     (void)tree;
     (void)old_object;
-    if (most_s == 0 || !binds_jobs(q) || q->caller->type == CALLER_ADMINISTRATOR
+    if (most_s == 0 || !binds_jobs(q)
+        || q->principal->type == PRINCIPAL_ADMINISTRATOR
         || !q->options.has_grace || q->options.grace_s <= most_s)
         return true;
     reply_warn(&q->reply,

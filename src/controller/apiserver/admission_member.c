@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "controller/apiserver/admission.h"
-#include "controller/apiserver/caller.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/store/store.h"
@@ -29,8 +29,8 @@ sign(struct request *q, struct json *tree)
     json_set_string(q->arena,
                     annotations,
                     ANNOTATION_UID,
-                    arena_printf(q->arena, "%u", (unsigned)q->caller->uid));
-    json_set_string(q->arena, annotations, ANNOTATION_USER, q->caller->name);
+                    arena_printf(q->arena, "%u", (unsigned)q->principal->uid));
+    json_set_string(q->arena, annotations, ANNOTATION_USER, q->principal->name);
 }
 
 static void
@@ -59,7 +59,8 @@ member_object_admit(struct request *q,
                     struct json *tree,
                     const struct object *old_object)
 {
-    if (!caller_is_person(q->caller) || q->caller->type == CALLER_ADMINISTRATOR)
+    if (!principal_is_person(q->principal)
+        || q->principal->type == PRINCIPAL_ADMINISTRATOR)
         return true;
     if (old_object == NULL)
         sign(q, tree);
@@ -130,12 +131,13 @@ event_admit(struct request *q,
     uid_t uid;
 
     (void)old_object;
-    if (!caller_is_person(q->caller) || q->caller->type == CALLER_ADMINISTRATOR)
+    if (!principal_is_person(q->principal)
+        || q->principal->type == PRINCIPAL_ADMINISTRATOR)
         return true;
     if (kind != NULL && !(kind->flags & KIND_NAMESPACED))
         return refuse_event(q, tree, kind, reference, "the cluster's");
     object = find_told_of(q, kind, reference);
     return object == NULL || !object_owner(object, &uid)
-           || uid == q->caller->uid
+           || uid == q->principal->uid
            || refuse_event(q, tree, kind, reference, "another user's");
 }

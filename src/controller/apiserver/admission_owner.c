@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "controller/apiserver/admission.h"
-#include "controller/apiserver/caller.h"
 #include "controller/apiserver/policy.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "lib/api/job/job.h"
@@ -25,8 +25,8 @@
 static bool
 may_choose(const struct request *q)
 {
-    return q->caller->type == CALLER_ADMINISTRATOR
-           || !caller_is_person(q->caller);
+    return q->principal->type == PRINCIPAL_ADMINISTRATOR
+           || !principal_is_person(q->principal);
 }
 
 /* Sets the number, or refuses one that is there and differs. */
@@ -52,7 +52,7 @@ stamp(struct request *q,
         arena_printf(q->arena,
                      "jobs of user '%s' run with %s %" PRId64
                      "; only an administrator may choose another",
-                     q->caller->name,
+                     q->principal->name,
                      name,
                      value));
 }
@@ -78,14 +78,14 @@ sign(struct request *q, struct json *tree)
     struct json *annotations = json_make_object(q->arena, meta, "annotations");
     char uid[24];
 
-    snprintf(uid, sizeof(uid), "%u", (unsigned)q->caller->uid);
-    json_set_string(q->arena, annotations, ANNOTATION_USER, q->caller->name);
+    snprintf(uid, sizeof(uid), "%u", (unsigned)q->principal->uid);
+    json_set_string(q->arena, annotations, ANNOTATION_USER, q->principal->name);
     json_set_string(q->arena, annotations, ANNOTATION_UID, uid);
-    if (is_label_value(q->caller->name))
+    if (is_label_value(q->principal->name))
         json_set_string(q->arena,
                         json_make_object(q->arena, meta, "labels"),
                         LABEL_USER,
-                        q->caller->name);
+                        q->principal->name);
 }
 
 /* What says whose it is cannot be changed afterwards. */
@@ -153,7 +153,7 @@ owner_admit(struct request *q,
     struct json *context;
     uid_t old_uid;
 
-    if (!caller_is_person(q->caller) || spec == NULL)
+    if (!principal_is_person(q->principal) || spec == NULL)
         return true;
     context = json_make_object(q->arena, spec, "securityContext");
     if (old_object != NULL) {
@@ -167,10 +167,10 @@ owner_admit(struct request *q,
                                 "Owner",
                                 "whose it is cannot be changed");
     }
-    if (!stamp(q, tree, context, "runAsUser", q->caller->uid)
-        || !stamp(q, tree, context, "runAsGroup", q->caller->gid))
+    if (!stamp(q, tree, context, "runAsUser", q->principal->uid)
+        || !stamp(q, tree, context, "runAsGroup", q->principal->gid))
         return false;
-    if (json_get_int(context, "runAsUser", -1) == (int64_t)q->caller->uid)
+    if (json_get_int(context, "runAsUser", -1) == (int64_t)q->principal->uid)
         sign(q, tree);
     return true;
 }
@@ -271,14 +271,14 @@ sign_hold(struct request *q, struct json *tree, const struct object *old_object)
     struct json *meta = json_get(tree, "metadata");
     uid_t owner;
 
-    if (!caller_is_person(q->caller) || !object_owner(old_object, &owner)
-        || owner == q->caller->uid)
+    if (!principal_is_person(q->principal) || !object_owner(old_object, &owner)
+        || owner == q->principal->uid)
         return;
     if (is_held && (!was_held || (!is_signed && asks_for_hold(q))))
         json_set_string(q->arena,
                         json_make_object(q->arena, meta, "annotations"),
                         ANNOTATION_HELD_BY,
-                        q->caller->name);
+                        q->principal->name);
     else if (!is_held && json_get(meta, "annotations") != NULL)
         json_remove(json_get(meta, "annotations"), ANNOTATION_HELD_BY);
 }
@@ -296,12 +296,12 @@ held_job_admit(struct request *q,
     bool released;
 
     if (old_object == NULL) {
-        if (now != NULL && q->caller->type == CALLER_USER)
+        if (now != NULL && q->principal->type == PRINCIPAL_USER)
             json_remove(annotations, ANNOTATION_HELD_BY);
         return true;
     }
     by = string_map_find(&old_object->meta->annotations, ANNOTATION_HELD_BY);
-    if (q->caller->type != CALLER_USER) {
+    if (q->principal->type != PRINCIPAL_USER) {
         sign_hold(q, tree, old_object);
         return true;
     }
@@ -324,7 +324,7 @@ held_job_admit(struct request *q,
 static bool
 is_own_node(const struct request *q, const char *name)
 {
-    return name != NULL && strcmp(name, q->caller->node) == 0;
+    return name != NULL && strcmp(name, q->principal->node) == 0;
 }
 
 /* Of nodes, and of their leases. */
@@ -334,7 +334,7 @@ own_name_admit(struct request *q,
                const struct object *old_object)
 {
     (void)old_object;
-    return q->caller->type != CALLER_AGENT
+    return q->principal->type != PRINCIPAL_AGENT
            || is_own_node(q, json_path_text(tree, "metadata.name"))
            || admission_refuse(q,
                                tree,
@@ -354,10 +354,11 @@ node_owner_admit(struct request *q,
 
     if (!own_name_admit(q, tree, old_object))
         return false;
-    if (old_object != NULL || q->caller->type == CALLER_ADMINISTRATOR
-        || q->caller->type == CALLER_LIFECYCLE)
+    if (old_object != NULL || q->principal->type == PRINCIPAL_ADMINISTRATOR
+        || q->principal->type == PRINCIPAL_LIFECYCLE)
         return true;
-    if (q->caller->type == CALLER_USER || q->caller->type == CALLER_OPERATOR) {
+    if (q->principal->type == PRINCIPAL_USER
+        || q->principal->type == PRINCIPAL_OPERATOR) {
         if (!q->server->policy->allows_rootless_agents)
             return admission_refuse(
                 q,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "controller/apiserver/admission.h"
-#include "controller/apiserver/caller.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/macro.h"

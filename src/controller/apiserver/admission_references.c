@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "controller/apiserver/admission.h"
-#include "controller/apiserver/caller.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/store/store.h"
@@ -44,7 +44,7 @@ index_references(const struct json *owners)
     return map;
 }
 
-/* Whether the reference names an object that is there, and the caller's. */
+/* Whether the reference names an object that is there, and the principal's. */
 static bool
 is_to_own_object(const struct request *q, const struct json *reference)
 {
@@ -63,7 +63,7 @@ is_to_own_object(const struct request *q, const struct json *reference)
                    text(reference, "name"));
     return owner != NULL
            && strcmp(owner->meta->uid, text(reference, "uid")) == 0
-           && object_owner(owner, &uid) && uid == q->caller->uid;
+           && object_owner(owner, &uid) && uid == q->principal->uid;
 }
 
 static bool
@@ -92,8 +92,8 @@ owner_references_admit(struct request *q,
     struct map *known;
     bool is_right = true;
 
-    if (json_count(owners) == 0 || !caller_is_person(q->caller)
-        || q->caller->type == CALLER_ADMINISTRATOR)
+    if (json_count(owners) == 0 || !principal_is_person(q->principal)
+        || q->principal->type == PRINCIPAL_ADMINISTRATOR)
         return true;
     if (old_object != NULL)
         old_owners = json_get_path(request_old_tree(q, old_object),

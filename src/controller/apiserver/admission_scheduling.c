@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "controller/apiserver/admission.h"
-#include "controller/apiserver/caller.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/store/store.h"
@@ -118,7 +118,7 @@ priority_admit(struct request *q,
                         "priorityClassName",
                         object->meta->name);
     }
-    if (q->caller->type == CALLER_LIFECYCLE)
+    if (q->principal->type == PRINCIPAL_LIFECYCLE)
         value = json_get_int(spec, "priority", value); /* as its Job's */
     if (json_get(spec, "priority") != NULL
         && json_get_int(spec, "priority", 0) != value) {
@@ -135,7 +135,7 @@ priority_admit(struct request *q,
     }
     json_set_int(q->arena, spec, "priority", value);
     given = json_get_text(spec, "preemptionPolicy");
-    if (given == NULL || q->caller->type == CALLER_LIFECYCLE) {
+    if (given == NULL || q->principal->type == PRINCIPAL_LIFECYCLE) {
         if (given == NULL)
             json_set_string(q->arena, spec, "preemptionPolicy", policy);
         return true;
@@ -235,7 +235,7 @@ job_priority_admit(struct request *q,
     if (!find_class(q, tree, spec, &class)
         || !preempts_as_class(q, tree, spec, class))
         return false;
-    if (q->caller->type != CALLER_USER
+    if (q->principal->type != PRINCIPAL_USER
         || is_number_of_users(spec,
                               old,
                               class != NULL ? priority_class_of(class)->value
@@ -293,8 +293,8 @@ system_class_admit(struct request *q,
 
     (void)old_object;
     if (name == NULL || strncmp(name, "system-", 7) != 0
-        || !caller_is_person(q->caller)
-        || q->caller->type == CALLER_ADMINISTRATOR)
+        || !principal_is_person(q->principal)
+        || q->principal->type == PRINCIPAL_ADMINISTRATOR)
         return true;
     reply_forbidden(&q->reply,
                     q->route.kind,

@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "controller/apiserver/admission.h"
-#include "controller/apiserver/caller.h"
 #include "controller/apiserver/policy.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "lib/api/node/node.h"
@@ -137,9 +137,9 @@ sign(struct request *q,
     if (is == NULL) {
         set(q, tree, s->by, NULL);
         set(q, tree, s->at, NULL);
-    } else if (!is_same(was, is) && caller_is_person(q->caller)) {
+    } else if (!is_same(was, is) && principal_is_person(q->principal)) {
         time_format(clock_real_us(q->server->clock), false, now);
-        set(q, tree, s->by, q->caller->name);
+        set(q, tree, s->by, q->principal->name);
         set(q, tree, s->at, now);
     } else {
         set(q, tree, s->by, annotation_of(old_object, s->by));
@@ -157,9 +157,9 @@ sign_cancel(struct request *q,
     const char *now = json_get_text(json_get_path(tree, "metadata.annotations"),
                                     ANNOTATION_CANCEL);
 
-    if (now != NULL && caller_is_person(q->caller)
+    if (now != NULL && principal_is_person(q->principal)
         && (before == NULL || strcmp(before, now) != 0))
-        set(q, tree, ANNOTATION_CANCEL, q->caller->name);
+        set(q, tree, ANNOTATION_CANCEL, q->principal->name);
 }
 
 /* The controller's own rooms sign nothing; what stands there stays. */
@@ -170,8 +170,8 @@ signature_admit(struct request *q,
 {
     const struct json *old_tree = NULL;
 
-    if (q->caller->type == CALLER_SCHEDULER
-        || q->caller->type == CALLER_LIFECYCLE)
+    if (q->principal->type == PRINCIPAL_SCHEDULER
+        || q->principal->type == PRINCIPAL_LIFECYCLE)
         return true;
     if (old_object != NULL)
         old_tree = request_old_tree(q, old_object);
@@ -189,12 +189,12 @@ signature_delete(struct request *q, struct json *meta)
 {
     struct json *annotations;
 
-    if (q->server->policy->is_conformance || !caller_is_person(q->caller))
+    if (q->server->policy->is_conformance || !principal_is_person(q->principal))
         return;
     annotations = json_get(meta, "annotations");
     annotations = json_is(annotations, JSON_OBJECT)
                       ? json_dup(q->arena, annotations)
                       : json_object(q->arena);
     json_set(q->arena, meta, "annotations", annotations);
-    json_set_string(q->arena, annotations, DELETED_BY, q->caller->name);
+    json_set_string(q->arena, annotations, DELETED_BY, q->principal->name);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "controller/apiserver/admission.h"
-#include "controller/apiserver/caller.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/store/store.h"
@@ -131,12 +131,12 @@ sign(struct request *q, struct json *tree)
     json_set_string(q->arena,
                     annotations,
                     ANNOTATION_UID,
-                    arena_printf(q->arena, "%u", (unsigned)q->caller->uid));
+                    arena_printf(q->arena, "%u", (unsigned)q->principal->uid));
     json_set_string(q->arena,
                     annotations,
                     ANNOTATION_GID,
-                    arena_printf(q->arena, "%u", (unsigned)q->caller->gid));
-    json_set_string(q->arena, annotations, ANNOTATION_USER, q->caller->name);
+                    arena_printf(q->arena, "%u", (unsigned)q->principal->gid));
+    json_set_string(q->arena, annotations, ANNOTATION_USER, q->principal->name);
     return true;
 }
 
@@ -192,7 +192,8 @@ claim_owner_admit(struct request *q,
                       tree,
                       "volumeMode: block devices are not mapped; ask for "
                       "Filesystem");
-    if (!caller_is_person(q->caller) || q->caller->type == CALLER_ADMINISTRATOR)
+    if (!principal_is_person(q->principal)
+        || q->principal->type == PRINCIPAL_ADMINISTRATOR)
         return true;
     if (old_object == NULL)
         return sign(q, tree);

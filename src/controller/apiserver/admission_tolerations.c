@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission_tolerations.c - a node that is drained, broken or not approved takes
- * no jobs of users, whatever taints they say that they bear with
+/* admission_tolerations.c - a node that is drained, broken or not approved
+ * takes no jobs of users, whatever taints they say that they bear with
  *
  * Upstream lets everybody tolerate everything. Here the taints below are the
  * only thing between a job and a node that somebody works on.
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "controller/apiserver/admission.h"
-#include "controller/apiserver/caller.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
@@ -79,7 +79,7 @@ tolerations_admit(struct request *q,
         json_get(admission_pod_spec(q, tree), "tolerations");
     const struct json *before = NULL;
 
-    if (q->caller->type != CALLER_USER
+    if (q->principal->type != PRINCIPAL_USER
         || q->route.subresource != SUBRESOURCE_NONE)
         return true;
     if (old_object != NULL)

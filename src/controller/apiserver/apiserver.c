@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/apiserver/apiserver.h"
 
+#include "controller/apiserver/agent_relay.h"
+#include "controller/apiserver/bootstrap.h"
 #include "controller/apiserver/channel.h"
 #include "controller/apiserver/dispatch.h"
-#include "controller/apiserver/door.h"
-#include "controller/apiserver/hub.h"
+#include "controller/apiserver/http_handler.h"
 #include "controller/apiserver/membership.h"
 #include "controller/apiserver/openapi.h"
 #include "controller/apiserver/refusal.h"
-#include "controller/apiserver/relay.h"
 #include "controller/apiserver/request_metrics.h"
-#include "controller/apiserver/seed.h"
 #include "controller/apiserver/server.h"
-#include "controller/apiserver/stint.h"
+#include "controller/apiserver/shared_change.h"
+#include "controller/apiserver/time_slice.h"
 #include "controller/apiserver/usage.h"
 #include "controller/apiserver/user_counts.h"
 #include "controller/apiserver/watch.h"
@@ -37,15 +37,15 @@ apiserver_new(const struct apiserver_settings *settings)
     if (server->metrics != NULL)
         server->request_metrics = request_metrics_new(server->metrics);
     server->configz = settings->configz;
-    server->access = settings->access;
+    server->token_endpoint = settings->token_endpoint;
     server->is_munge_dead = settings->is_munge_dead;
     for (unsigned i = 0; i < ARRAY_SIZE(server->leases); i++)
         server->leases[i] = settings->leases[i];
     list_init(&server->watches);
-    server->hub = hub_new(server->metrics, server->clock);
+    server->shared_change = shared_change_new(server->metrics, server->clock);
     server->dispatch = dispatch_new(server->loop, channel_flush);
-    server->stints = stints_new(server->loop);
-    server->relay = relay_new(server);
+    server->time_slices = time_slices_new(server->loop);
+    server->agent_relay = agent_relay_new(server);
     server->usage = usage_new(server->loop, server->clock);
     server->membership =
         membership_new(server->loop, server->store, server->workers);
@@ -55,10 +55,12 @@ apiserver_new(const struct apiserver_settings *settings)
         server->own_counts = user_counts_new(server->clock);
     server->counts =
         settings->counts != NULL ? settings->counts : server->own_counts;
-    server->http =
-        http_server_new(server->loop, settings->limits, door_handle, server);
+    server->http = http_server_new(server->loop,
+                                   settings->limits,
+                                   http_handler_serve,
+                                   server);
     http_server_set_refusal_text(server->http, refusal_word);
-    seed(server);
+    bootstrap(server);
     return server;
 }
 
@@ -66,9 +68,9 @@ void
 apiserver_stop(struct apiserver *server)
 {
     watch_end_all(server);
-    stints_finish(server->stints);
-    relay_free(server->relay);
-    server->relay = NULL;
+    time_slices_finish(server->time_slices);
+    agent_relay_free(server->agent_relay);
+    server->agent_relay = NULL;
     membership_stop(server->membership);
     membership_stop(server->class_users);
 }
@@ -81,9 +83,9 @@ apiserver_free(struct apiserver *server)
     http_server_free(server->http);
     membership_free(server->membership);
     membership_free(server->class_users);
-    hub_free(server->hub);
+    shared_change_free(server->shared_change);
     dispatch_free(server->dispatch);
-    stints_free(server->stints);
+    time_slices_free(server->time_slices);
     usage_free(server->usage);
     openapi_free(server->openapi);
     request_metrics_free(server->request_metrics);

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "controller/apiserver/access.h"
+#include "controller/apiserver/token_endpoint.h"
 #include "lib/base/macro.h"
 
 struct apiserver;
@@ -48,7 +48,7 @@ struct apiserver_settings {
     struct metric_registry *metrics; /* or NULL */
     struct audit_log *audit;         /* or NULL; outlives the server */
     const char *configz;             /* JSON for /configz, or NULL */
-    struct access access;
+    struct token_endpoint token_endpoint;
 
     atomic_bool *is_munge_dead; /* it does not answer: not ready; or NULL */
 

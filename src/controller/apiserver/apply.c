@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "controller/apiserver/managers.h"
+#include "controller/apiserver/managed_fields.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/update.h"
@@ -17,10 +17,10 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-static struct manager
+static struct field_manager
 sender(const struct request *q, bool applies)
 {
-    struct manager who = {
+    struct field_manager who = {
         .name = q->options.field_manager,
         .subresource = q->route.subresource == SUBRESOURCE_NONE
                            ? ""
@@ -36,16 +36,17 @@ sender(const struct request *q, bool applies)
 void
 apply_note(struct request *q, struct json *tree, const struct json *live)
 {
-    struct manager who = sender(q, false);
+    struct field_manager who = sender(q, false);
 
     if (!q->is_applied)
-        managers_note(q->arena,
-                      q->route.kind,
-                      live,
-                      tree,
-                      &who,
-                      q->options.field_manager != NULL || q->agent != NULL,
-                      clock_real_us(q->server->clock));
+        managed_fields_note(q->arena,
+                            q->route.kind,
+                            live,
+                            tree,
+                            &who,
+                            q->options.field_manager != NULL
+                                || q->agent != NULL,
+                            clock_real_us(q->server->clock));
 }
 
 /* --- the body ------------------------------------------------------------- */
@@ -193,17 +194,17 @@ void
 apply_configuration(struct request *q, const struct object *old_object)
 {
     struct json *live = old_object != NULL ? write_tree(q, old_object) : NULL;
-    struct manager who = sender(q, true);
+    struct field_manager who = sender(q, true);
     struct manager_conflicts conflicts;
     struct error err = {0};
-    struct json *tree = managers_apply(q->arena,
-                                       q->route.kind,
-                                       live,
-                                       q->body,
-                                       &who,
-                                       q->options.is_forced,
-                                       clock_real_us(q->server->clock),
-                                       &conflicts);
+    struct json *tree = managed_fields_apply(q->arena,
+                                             q->route.kind,
+                                             live,
+                                             q->body,
+                                             &who,
+                                             q->options.is_forced,
+                                             clock_real_us(q->server->clock),
+                                             &conflicts);
 
     if (tree == NULL) {
         refuse_conflicts(q, &conflicts);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "controller/apiserver/audit_log.h"
-#include "controller/apiserver/caller.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/store/store.h"
@@ -28,13 +28,13 @@
 #define ADD(out, literal) strbuf_add((out), (literal), sizeof(literal) - 1)
 
 static const char *const ranks[] = {
-    [CALLER_USER] = "user",
-    [CALLER_OPERATOR] = "operator",
-    [CALLER_ADMINISTRATOR] = "administrator",
-    [CALLER_AGENT] = "agent",
-    [CALLER_ENROLLING] = "enrolling",
-    [CALLER_SCHEDULER] = "scheduler",
-    [CALLER_LIFECYCLE] = "lifecycle",
+    [PRINCIPAL_USER] = "user",
+    [PRINCIPAL_OPERATOR] = "operator",
+    [PRINCIPAL_ADMINISTRATOR] = "administrator",
+    [PRINCIPAL_AGENT] = "agent",
+    [PRINCIPAL_ENROLLING] = "enrolling",
+    [PRINCIPAL_SCHEDULER] = "scheduler",
+    [PRINCIPAL_LIFECYCLE] = "lifecycle",
 };
 
 static const char *const proofs[] = {
@@ -59,7 +59,7 @@ is_change(const struct request *q)
 static bool
 is_routine(const struct request *q)
 {
-    if (q->caller->type != CALLER_AGENT)
+    if (q->principal->type != PRINCIPAL_AGENT)
         return false;
     return q->route.kind == &lease_kind || q->route.kind == &event_kind
            || q->route.kind == &events_event_kind
@@ -79,7 +79,7 @@ is_worth_a_line(const struct request *q, const char *path)
     if (!is_change(q) || strcmp(path, PROTOCOL_SESSION_TARGET) == 0)
         return false;
     if (code >= 400)
-        return q->caller->type != CALLER_AGENT;
+        return q->principal->type != PRINCIPAL_AGENT;
     return !is_routine(q) && !q->options.is_dry_run;
 }
 
@@ -120,15 +120,15 @@ add_number(struct strbuf *out, const char *name, uint64_t number)
 }
 
 static void
-add_caller(struct strbuf *out, const struct caller *caller)
+add_principal(struct strbuf *out, const struct principal *principal)
 {
-    add_text(out, "user", caller->name);
-    add_number(out, "uid", caller->uid);
-    add_text(out, "rank", ranks[caller->type]);
-    add_text(out, "node", caller->node);
-    add_text(out, "proof", proofs[caller->proof]);
-    if (caller->impersonator != NULL)
-        add_text(out, "impersonator", caller->impersonator->name);
+    add_text(out, "user", principal->name);
+    add_number(out, "uid", principal->uid);
+    add_text(out, "rank", ranks[principal->type]);
+    add_text(out, "node", principal->node);
+    add_text(out, "proof", proofs[principal->proof]);
+    if (principal->impersonator != NULL)
+        add_text(out, "impersonator", principal->impersonator->name);
 }
 
 /* Where only the server knows the name, its answer has it. */
@@ -222,7 +222,7 @@ audit_note(struct request *q,
     strbuf_add_text(&line, time);
     strbuf_add_char(&line, '"');
     if (is_proven)
-        add_caller(&line, q->caller);
+        add_principal(&line, q->principal);
     add_text(&line, "from", from->address);
     add_object(&line, q, path);
     add_result(&line, q);

@@ -25,7 +25,8 @@
 struct http_peer;
 struct request;
 
-/* The request has its reply. `is_proven`: its caller has proved who he is. */
+/* The request has its reply. `is_proven`: its principal has proved who he is.
+ */
 void audit_note(struct request *q,
                 const struct http_peer *from,
                 const char *path,

@@ -38,119 +38,147 @@
 
 /* Read from the top; the first line that fits decides. */
 static const struct rule {
-    enum caller_type caller;
+    enum principal_type principal;
     unsigned verbs;
     const struct kind *kind;
     enum subresource subresource;
     enum scope scope;
 } rules[] = {
-    {CALLER_ADMINISTRATOR, READ | WRITE, ANY_KIND, ANY_PART, SCOPE_ALL},
+    {PRINCIPAL_ADMINISTRATOR, READ | WRITE, ANY_KIND, ANY_PART, SCOPE_ALL},
 
     /* nodes: cordon, drain, taint, label; jobs: hold, release, cancel */
-    {CALLER_OPERATOR, UPDATE, &node_kind, PLAIN, SCOPE_ALL},
-    {CALLER_OPERATOR, UPDATE | REMOVE, &job_kind, PLAIN, SCOPE_ALL},
-    {CALLER_OPERATOR, UPDATE | REMOVE, &pod_kind, PLAIN, SCOPE_ALL},
-    {CALLER_OPERATOR,
+    {PRINCIPAL_OPERATOR, UPDATE, &node_kind, PLAIN, SCOPE_ALL},
+    {PRINCIPAL_OPERATOR, UPDATE | REMOVE, &job_kind, PLAIN, SCOPE_ALL},
+    {PRINCIPAL_OPERATOR, UPDATE | REMOVE, &pod_kind, PLAIN, SCOPE_ALL},
+    {PRINCIPAL_OPERATOR,
      V(VERB_CREATE),
      &pod_kind,
      SUBRESOURCE_EVICTION,
      SCOPE_ALL},
     /* and what every user may */
-    {CALLER_OPERATOR, READ | WRITE, MAPS, PLAIN, SCOPE_MEMBERS},
-    {CALLER_OPERATOR, WRITE, &lease_kind, PLAIN, SCOPE_MEMBERS},
-    {CALLER_OPERATOR, V(VERB_CREATE), &event_kind, PLAIN, SCOPE_MEMBERS},
-    {CALLER_OPERATOR, V(VERB_CREATE), &events_event_kind, PLAIN, SCOPE_MEMBERS},
-    {CALLER_OPERATOR, UPDATE, &event_kind, PLAIN, SCOPE_OWN},
-    {CALLER_OPERATOR, UPDATE, &events_event_kind, PLAIN, SCOPE_OWN},
-    {CALLER_OPERATOR, READ, ANY_KIND, PLAIN, SCOPE_ALL},
-    {CALLER_OPERATOR, READ, ANY_KIND, STATUS_OF, SCOPE_ALL},
-    {CALLER_OPERATOR, V(VERB_CREATE), &job_kind, PLAIN, SCOPE_MEMBERS},
-    {CALLER_OPERATOR, V(VERB_CREATE), &pod_kind, PLAIN, SCOPE_MEMBERS},
-    {CALLER_OPERATOR, V(VERB_CREATE), CLAIM, PLAIN, SCOPE_MEMBERS},
-    {CALLER_OPERATOR, UPDATE | REMOVE, CLAIM, PLAIN, SCOPE_OWN},
-    {CALLER_OPERATOR, READ, &job_kind, SUBRESOURCE_SCRIPT, SCOPE_OWN},
-    {CALLER_OPERATOR, READ, &job_kind, SUBRESOURCE_ENVIRONMENT, SCOPE_OWN},
-    {CALLER_OPERATOR, READ, &pod_kind, SUBRESOURCE_LOG, SCOPE_OWN},
+    {PRINCIPAL_OPERATOR, READ | WRITE, MAPS, PLAIN, SCOPE_MEMBERS},
+    {PRINCIPAL_OPERATOR, WRITE, &lease_kind, PLAIN, SCOPE_MEMBERS},
+    {PRINCIPAL_OPERATOR, V(VERB_CREATE), &event_kind, PLAIN, SCOPE_MEMBERS},
+    {PRINCIPAL_OPERATOR,
+     V(VERB_CREATE),
+     &events_event_kind,
+     PLAIN,
+     SCOPE_MEMBERS},
+    {PRINCIPAL_OPERATOR, UPDATE, &event_kind, PLAIN, SCOPE_OWN},
+    {PRINCIPAL_OPERATOR, UPDATE, &events_event_kind, PLAIN, SCOPE_OWN},
+    {PRINCIPAL_OPERATOR, READ, ANY_KIND, PLAIN, SCOPE_ALL},
+    {PRINCIPAL_OPERATOR, READ, ANY_KIND, STATUS_OF, SCOPE_ALL},
+    {PRINCIPAL_OPERATOR, V(VERB_CREATE), &job_kind, PLAIN, SCOPE_MEMBERS},
+    {PRINCIPAL_OPERATOR, V(VERB_CREATE), &pod_kind, PLAIN, SCOPE_MEMBERS},
+    {PRINCIPAL_OPERATOR, V(VERB_CREATE), CLAIM, PLAIN, SCOPE_MEMBERS},
+    {PRINCIPAL_OPERATOR, UPDATE | REMOVE, CLAIM, PLAIN, SCOPE_OWN},
+    {PRINCIPAL_OPERATOR, READ, &job_kind, SUBRESOURCE_SCRIPT, SCOPE_OWN},
+    {PRINCIPAL_OPERATOR, READ, &job_kind, SUBRESOURCE_ENVIRONMENT, SCOPE_OWN},
+    {PRINCIPAL_OPERATOR, READ, &pod_kind, SUBRESOURCE_LOG, SCOPE_OWN},
 
     /* their own jobs and pods, in namespaces they belong to; of others the
      * fields that redaction leaves
      */
-    {CALLER_USER, READ | WRITE, MAPS, PLAIN, SCOPE_MEMBERS},
-    {CALLER_USER, WRITE, &lease_kind, PLAIN, SCOPE_MEMBERS},
-    {CALLER_USER, V(VERB_CREATE), &event_kind, PLAIN, SCOPE_MEMBERS},
-    {CALLER_USER, V(VERB_CREATE), &events_event_kind, PLAIN, SCOPE_MEMBERS},
-    {CALLER_USER, UPDATE, &event_kind, PLAIN, SCOPE_OWN},
-    {CALLER_USER, UPDATE, &events_event_kind, PLAIN, SCOPE_OWN},
-    {CALLER_USER, READ, ANY_KIND, PLAIN, SCOPE_ALL},
-    {CALLER_USER, READ, ANY_KIND, STATUS_OF, SCOPE_ALL},
-    {CALLER_USER, V(VERB_CREATE), &job_kind, PLAIN, SCOPE_MEMBERS},
-    {CALLER_USER, V(VERB_CREATE), &pod_kind, PLAIN, SCOPE_MEMBERS},
-    {CALLER_USER, V(VERB_CREATE), CLAIM, PLAIN, SCOPE_MEMBERS},
-    {CALLER_USER, UPDATE | REMOVE, CLAIM, PLAIN, SCOPE_OWN},
-    {CALLER_USER, UPDATE | REMOVE, &job_kind, PLAIN, SCOPE_OWN},
-    {CALLER_USER, UPDATE | REMOVE, &pod_kind, PLAIN, SCOPE_OWN},
-    {CALLER_USER, READ, &job_kind, SUBRESOURCE_SCRIPT, SCOPE_OWN},
-    {CALLER_USER, READ, &job_kind, SUBRESOURCE_ENVIRONMENT, SCOPE_OWN},
-    {CALLER_USER, READ, &pod_kind, SUBRESOURCE_LOG, SCOPE_OWN},
-    {CALLER_USER, V(VERB_CREATE), &pod_kind, SUBRESOURCE_EVICTION, SCOPE_OWN},
+    {PRINCIPAL_USER, READ | WRITE, MAPS, PLAIN, SCOPE_MEMBERS},
+    {PRINCIPAL_USER, WRITE, &lease_kind, PLAIN, SCOPE_MEMBERS},
+    {PRINCIPAL_USER, V(VERB_CREATE), &event_kind, PLAIN, SCOPE_MEMBERS},
+    {PRINCIPAL_USER, V(VERB_CREATE), &events_event_kind, PLAIN, SCOPE_MEMBERS},
+    {PRINCIPAL_USER, UPDATE, &event_kind, PLAIN, SCOPE_OWN},
+    {PRINCIPAL_USER, UPDATE, &events_event_kind, PLAIN, SCOPE_OWN},
+    {PRINCIPAL_USER, READ, ANY_KIND, PLAIN, SCOPE_ALL},
+    {PRINCIPAL_USER, READ, ANY_KIND, STATUS_OF, SCOPE_ALL},
+    {PRINCIPAL_USER, V(VERB_CREATE), &job_kind, PLAIN, SCOPE_MEMBERS},
+    {PRINCIPAL_USER, V(VERB_CREATE), &pod_kind, PLAIN, SCOPE_MEMBERS},
+    {PRINCIPAL_USER, V(VERB_CREATE), CLAIM, PLAIN, SCOPE_MEMBERS},
+    {PRINCIPAL_USER, UPDATE | REMOVE, CLAIM, PLAIN, SCOPE_OWN},
+    {PRINCIPAL_USER, UPDATE | REMOVE, &job_kind, PLAIN, SCOPE_OWN},
+    {PRINCIPAL_USER, UPDATE | REMOVE, &pod_kind, PLAIN, SCOPE_OWN},
+    {PRINCIPAL_USER, READ, &job_kind, SUBRESOURCE_SCRIPT, SCOPE_OWN},
+    {PRINCIPAL_USER, READ, &job_kind, SUBRESOURCE_ENVIRONMENT, SCOPE_OWN},
+    {PRINCIPAL_USER, READ, &pod_kind, SUBRESOURCE_LOG, SCOPE_OWN},
+    {PRINCIPAL_USER,
+     V(VERB_CREATE),
+     &pod_kind,
+     SUBRESOURCE_EVICTION,
+     SCOPE_OWN},
     /* a rootless agent, where the site allows it (admission) */
-    {CALLER_USER, V(VERB_CREATE), &node_kind, PLAIN, SCOPE_ALL},
-    {CALLER_USER, V(VERB_CREATE), &node_kind, SUBRESOURCE_ENROL, SCOPE_ALL},
-    {CALLER_USER, V(VERB_CREATE), &node_kind, SUBRESOURCE_MARK, SCOPE_ALL},
+    {PRINCIPAL_USER, V(VERB_CREATE), &node_kind, PLAIN, SCOPE_ALL},
+    {PRINCIPAL_USER, V(VERB_CREATE), &node_kind, SUBRESOURCE_ENROL, SCOPE_ALL},
+    {PRINCIPAL_USER, V(VERB_CREATE), &node_kind, SUBRESOURCE_MARK, SCOPE_ALL},
 
     /* its own node, lease, and pods bound to it, nothing else */
-    {CALLER_AGENT, READ, &node_kind, PLAIN, SCOPE_NODE},
-    {CALLER_AGENT, READ | UPDATE, &node_kind, STATUS_OF, SCOPE_NODE},
-    {CALLER_AGENT, READ | WRITE, &node_kind, SUBRESOURCE_REQUESTS, SCOPE_NODE},
-    {CALLER_AGENT, V(VERB_CREATE), &node_kind, SUBRESOURCE_USAGE, SCOPE_NODE},
-    {CALLER_AGENT, V(VERB_CREATE), &node_kind, SUBRESOURCE_MARK, SCOPE_NODE},
-    {CALLER_AGENT, V(VERB_CREATE), &node_kind, PLAIN, SCOPE_NODE},
-    {CALLER_AGENT, READ | WRITE, &lease_kind, PLAIN, SCOPE_NODE},
-    {CALLER_AGENT, READ, &pod_kind, PLAIN, SCOPE_NODE},
-    {CALLER_AGENT, V(VERB_DELETE), &pod_kind, PLAIN, SCOPE_NODE},
-    {CALLER_AGENT, READ | UPDATE, &pod_kind, STATUS_OF, SCOPE_NODE},
-    {CALLER_AGENT, READ, &job_kind, SUBRESOURCE_SCRIPT, SCOPE_NODE},
-    {CALLER_AGENT, READ, &job_kind, SUBRESOURCE_ENVIRONMENT, SCOPE_NODE},
-    {CALLER_AGENT, READ, VOLUME, PLAIN, SCOPE_NODE},
-    {CALLER_AGENT, READ | UPDATE, VOLUME, STATUS_OF, SCOPE_NODE},
-    {CALLER_AGENT, V(VERB_GET), CLAIM, PLAIN, SCOPE_NODE},
-    {CALLER_AGENT, V(VERB_CREATE) | UPDATE, &event_kind, PLAIN, SCOPE_ALL},
+    {PRINCIPAL_AGENT, READ, &node_kind, PLAIN, SCOPE_NODE},
+    {PRINCIPAL_AGENT, READ | UPDATE, &node_kind, STATUS_OF, SCOPE_NODE},
+    {PRINCIPAL_AGENT,
+     READ | WRITE,
+     &node_kind,
+     SUBRESOURCE_REQUESTS,
+     SCOPE_NODE},
+    {PRINCIPAL_AGENT,
+     V(VERB_CREATE),
+     &node_kind,
+     SUBRESOURCE_USAGE,
+     SCOPE_NODE},
+    {PRINCIPAL_AGENT, V(VERB_CREATE), &node_kind, SUBRESOURCE_MARK, SCOPE_NODE},
+    {PRINCIPAL_AGENT, V(VERB_CREATE), &node_kind, PLAIN, SCOPE_NODE},
+    {PRINCIPAL_AGENT, READ | WRITE, &lease_kind, PLAIN, SCOPE_NODE},
+    {PRINCIPAL_AGENT, READ, &pod_kind, PLAIN, SCOPE_NODE},
+    {PRINCIPAL_AGENT, V(VERB_DELETE), &pod_kind, PLAIN, SCOPE_NODE},
+    {PRINCIPAL_AGENT, READ | UPDATE, &pod_kind, STATUS_OF, SCOPE_NODE},
+    {PRINCIPAL_AGENT, READ, &job_kind, SUBRESOURCE_SCRIPT, SCOPE_NODE},
+    {PRINCIPAL_AGENT, READ, &job_kind, SUBRESOURCE_ENVIRONMENT, SCOPE_NODE},
+    {PRINCIPAL_AGENT, READ, VOLUME, PLAIN, SCOPE_NODE},
+    {PRINCIPAL_AGENT, READ | UPDATE, VOLUME, STATUS_OF, SCOPE_NODE},
+    {PRINCIPAL_AGENT, V(VERB_GET), CLAIM, PLAIN, SCOPE_NODE},
+    {PRINCIPAL_AGENT, V(VERB_CREATE) | UPDATE, &event_kind, PLAIN, SCOPE_ALL},
 
     /* root of some machine, before its node has a secret */
-    {CALLER_ENROLLING, V(VERB_GET), &node_kind, PLAIN, SCOPE_ALL},
-    {CALLER_ENROLLING, V(VERB_CREATE), &node_kind, PLAIN, SCOPE_ALL},
-    {CALLER_ENROLLING,
+    {PRINCIPAL_ENROLLING, V(VERB_GET), &node_kind, PLAIN, SCOPE_ALL},
+    {PRINCIPAL_ENROLLING, V(VERB_CREATE), &node_kind, PLAIN, SCOPE_ALL},
+    {PRINCIPAL_ENROLLING,
      V(VERB_CREATE),
      &node_kind,
      SUBRESOURCE_ENROL,
      SCOPE_ALL},
-    {CALLER_ENROLLING, V(VERB_CREATE), &node_kind, SUBRESOURCE_MARK, SCOPE_ALL},
+    {PRINCIPAL_ENROLLING,
+     V(VERB_CREATE),
+     &node_kind,
+     SUBRESOURCE_MARK,
+     SCOPE_ALL},
 
-    {CALLER_SCHEDULER, READ, ANY_KIND, ANY_PART, SCOPE_ALL},
-    {CALLER_SCHEDULER,
+    {PRINCIPAL_SCHEDULER, READ, ANY_KIND, ANY_PART, SCOPE_ALL},
+    {PRINCIPAL_SCHEDULER,
      V(VERB_CREATE),
      &pod_kind,
      SUBRESOURCE_BINDING,
      SCOPE_ALL},
-    {CALLER_SCHEDULER, UPDATE, &pod_kind, STATUS_OF, SCOPE_ALL},
-    {CALLER_SCHEDULER, V(VERB_DELETE), &pod_kind, PLAIN, SCOPE_ALL},
-    {CALLER_SCHEDULER,
+    {PRINCIPAL_SCHEDULER, UPDATE, &pod_kind, STATUS_OF, SCOPE_ALL},
+    {PRINCIPAL_SCHEDULER, V(VERB_DELETE), &pod_kind, PLAIN, SCOPE_ALL},
+    {PRINCIPAL_SCHEDULER,
      V(VERB_CREATE),
      &pod_kind,
      SUBRESOURCE_EVICTION,
      SCOPE_ALL},
-    {CALLER_SCHEDULER, UPDATE, VOLUME, PLAIN, SCOPE_ALL},
-    {CALLER_SCHEDULER, UPDATE, CLAIM, PLAIN, SCOPE_ALL},
-    {CALLER_SCHEDULER, V(VERB_CREATE) | UPDATE, &event_kind, PLAIN, SCOPE_ALL},
-    {CALLER_SCHEDULER, V(VERB_CREATE) | UPDATE, &lease_kind, PLAIN, SCOPE_ALL},
+    {PRINCIPAL_SCHEDULER, UPDATE, VOLUME, PLAIN, SCOPE_ALL},
+    {PRINCIPAL_SCHEDULER, UPDATE, CLAIM, PLAIN, SCOPE_ALL},
+    {PRINCIPAL_SCHEDULER,
+     V(VERB_CREATE) | UPDATE,
+     &event_kind,
+     PLAIN,
+     SCOPE_ALL},
+    {PRINCIPAL_SCHEDULER,
+     V(VERB_CREATE) | UPDATE,
+     &lease_kind,
+     PLAIN,
+     SCOPE_ALL},
 
     /* everything but placing */
-    {CALLER_LIFECYCLE,
+    {PRINCIPAL_LIFECYCLE,
      V(VERB_CREATE),
      &pod_kind,
      SUBRESOURCE_BINDING,
      SCOPE_NONE},
-    {CALLER_LIFECYCLE, READ | WRITE, ANY_KIND, ANY_PART, SCOPE_ALL},
+    {PRINCIPAL_LIFECYCLE, READ | WRITE, ANY_KIND, ANY_PART, SCOPE_ALL},
 };
 
 /* What an operator may change of a job or pod that is somebody else's. */
@@ -167,7 +195,7 @@ static const char *const operator_fields[] = {
 };
 
 enum scope
-authorization_scope(enum caller_type caller,
+authorization_scope(enum principal_type principal,
                     enum verb verb,
                     const struct kind *kind,
                     enum subresource subresource)
@@ -178,7 +206,7 @@ authorization_scope(enum caller_type caller,
     for (unsigned i = 0; i < ARRAY_SIZE(rules); i++) {
         const struct rule *rule = &rules[i];
 
-        if (rule->caller == caller && rule->verbs & V(verb)
+        if (rule->principal == principal && rule->verbs & V(verb)
             && (rule->kind == ANY_KIND || rule->kind == kind)
             && (rule->subresource == ANY_PART
                 || rule->subresource == subresource))
@@ -198,7 +226,7 @@ refuse(struct request *q, const char *why)
                     route->kind,
                     route->name,
                     "%s cannot %s %s%s%s%s",
-                    caller_describe(q->caller, who),
+                    principal_describe(q->principal, who),
                     verb_name(route->verb),
                     route->kind->plural,
                     part[0] != '\0' ? "/" : "",
@@ -214,7 +242,7 @@ static bool
 names_own_node(const struct request *q)
 {
     const struct route *route = &q->route;
-    const char *node = q->caller->node;
+    const char *node = q->principal->node;
     const char *wanted;
 
     if (route->kind == &node_kind || route->kind == &lease_kind) {
@@ -244,7 +272,7 @@ authorization_check(struct request *q)
 {
     const struct route *route = &q->route;
 
-    q->scope = authorization_scope(q->caller->type,
+    q->scope = authorization_scope(q->principal->type,
                                    route->verb,
                                    route->kind,
                                    route->subresource);
@@ -263,7 +291,9 @@ authorization_check(struct request *q)
                        route->namespace)
             == NULL)
             return true; /* a 404 from admission tells more */
-        if (!membership_has(q->server->membership, route->namespace, q->caller))
+        if (!membership_has(q->server->membership,
+                            route->namespace,
+                            q->principal))
             return refuse(q,
                           ": they do not belong to the namespace; an "
                           "administrator can add them to its annotation "
@@ -279,12 +309,12 @@ authorization_check(struct request *q)
 }
 
 static bool
-is_owner(const struct caller *caller, const struct object *object)
+is_owner(const struct principal *principal, const struct object *object)
 {
     uid_t uid;
 
-    return caller_is_person(caller) && object_owner(object, &uid)
-           && uid == caller->uid;
+    return principal_is_person(principal) && object_owner(object, &uid)
+           && uid == principal->uid;
 }
 
 struct search {
@@ -340,7 +370,7 @@ is_used_on_node(const struct request *q,
     store_visit_index(q->server->store,
                       INDEX_PODS_BY_NODE,
                       STORE_PUBLISHED,
-                      q->caller->node,
+                      q->principal->node,
                       visit_user,
                       &search);
     return search.found;
@@ -354,7 +384,7 @@ is_volume_on_node(const struct request *q, const struct object *object)
     const char *node = persistent_volume_scratch_node(v);
     const struct object_reference *claim = v->spec.claim;
 
-    if (node != NULL && strcmp(node, q->caller->node) == 0)
+    if (node != NULL && strcmp(node, q->principal->node) == 0)
         return true;
     return q->route.subresource == SUBRESOURCE_NONE && claim != NULL
            && claim->namespace != NULL && claim->name != NULL
@@ -364,7 +394,7 @@ is_volume_on_node(const struct request *q, const struct object *object)
 static bool
 is_on_node(const struct request *q, const struct object *object)
 {
-    const char *node = q->caller->node;
+    const char *node = q->principal->node;
 
     if (object->kind == VOLUME)
         return is_volume_on_node(q, object);
@@ -398,7 +428,7 @@ authorization_covers(struct request *q, const struct object *object)
     case SCOPE_MEMBERS:
         return true;
     case SCOPE_OWN:
-        return is_owner(q->caller, object) || refuse(q, " of other users");
+        return is_owner(q->principal, object) || refuse(q, " of other users");
     case SCOPE_NODE:
         return is_on_node(q, object) || refuse(q, " of other nodes");
     default:
@@ -430,7 +460,8 @@ authorization_check_change(struct request *q,
     CLEANUP(arena_freep) struct arena *arena = NULL;
     struct json *before, *after;
 
-    if (q->caller->type != CALLER_OPERATOR || is_owner(q->caller, old_object)
+    if (q->principal->type != PRINCIPAL_OPERATOR
+        || is_owner(q->principal, old_object)
         || (old_object->kind != &job_kind && old_object->kind != &pod_kind))
         return true;
     arena = arena_new(0);
@@ -447,18 +478,18 @@ authorization_check_change(struct request *q,
 }
 
 bool
-authorization_reads_whole(const struct caller *caller,
+authorization_reads_whole(const struct principal *principal,
                           const struct object *object)
 {
     if (object->kind != &pod_kind && object->kind != &job_kind)
         return true;
-    switch (caller->type) {
-    case CALLER_ADMINISTRATOR:
-    case CALLER_SCHEDULER:
-    case CALLER_LIFECYCLE:
-    case CALLER_AGENT: /* sees the pods of its node alone */
+    switch (principal->type) {
+    case PRINCIPAL_ADMINISTRATOR:
+    case PRINCIPAL_SCHEDULER:
+    case PRINCIPAL_LIFECYCLE:
+    case PRINCIPAL_AGENT: /* sees the pods of its node alone */
         return true;
     default:
-        return is_owner(caller, object);
+        return is_owner(principal, object);
     }
 }

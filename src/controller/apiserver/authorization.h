@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* authorization.h - who may do what: one table, and what each line covers
  *
- * The table (authorization.c) gives a scope to a caller, a verb and a
+ * The table (authorization.c) gives a scope to a principal, a verb and a
  * resource; whether a scope covers one object is asked when the object is at
  * hand. What nobody listed is refused.
  *
@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "controller/apiserver/caller.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/routes.h"
 
 struct json;
@@ -22,13 +22,13 @@ struct request;
 
 enum scope {
     SCOPE_NONE,
-    SCOPE_MEMBERS, /* in namespaces that the caller belongs to */
-    SCOPE_OWN,     /* what runs, or would run, as the caller */
+    SCOPE_MEMBERS, /* in namespaces that the principal belongs to */
+    SCOPE_OWN,     /* what runs, or would run, as the principal */
     SCOPE_NODE,    /* the agent's node, its lease, pods bound to it */
     SCOPE_ALL,
 };
 
-enum scope authorization_scope(enum caller_type caller,
+enum scope authorization_scope(enum principal_type principal,
                                enum verb verb,
                                const struct kind *kind,
                                enum subresource subresource);
@@ -50,6 +50,6 @@ bool authorization_check_change(struct request *request,
                                 const struct object *old_object,
                                 const struct json *tree);
 
-/* Whether the caller may read all fields, or the redacted text alone. */
-bool authorization_reads_whole(const struct caller *caller,
+/* Whether the principal may read all fields, or the redacted text alone. */
+bool authorization_reads_whole(const struct principal *principal,
                                const struct object *object);

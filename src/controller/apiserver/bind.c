@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "controller/apiserver/body.h"
-#include "controller/apiserver/remnants.h"
 #include "controller/apiserver/request.h"
+#include "controller/apiserver/retained_allocations.h"
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/verbs.h"
 #include "controller/apiserver/write.h"
@@ -221,10 +221,10 @@ check_disjoint(struct request *q, const struct binding *binding)
 
     if (binding->allocation == NULL)
         return true;
-    if (remnants_check_disjoint(q,
-                                binding->target.name,
-                                binding->allocation,
-                                &err)
+    if (retained_allocations_check_disjoint(q,
+                                            binding->target.name,
+                                            binding->allocation,
+                                            &err)
         < 0)
         return refuse(q, err.text);
     store_visit_index(q->server->store,

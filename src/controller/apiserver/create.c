@@ -7,8 +7,8 @@
 #include "controller/apiserver/admission.h"
 #include "controller/apiserver/apply.h"
 #include "controller/apiserver/body.h"
-#include "controller/apiserver/caller.h"
 #include "controller/apiserver/policy.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/verbs.h"
@@ -216,7 +216,7 @@ reply_submitted(struct request *q, const char *digest)
     const struct object *object = NULL;
     const char *value = arena_printf(q->arena,
                                      "%u/%s",
-                                     (unsigned)q->caller->uid,
+                                     (unsigned)q->principal->uid,
                                      q->submission_key);
     const char *before;
 
@@ -261,9 +261,9 @@ is_for_another(const struct request *q, struct json *tree)
 {
     const struct json *context =
         json_get_path(tree, "spec.template.spec.securityContext");
-    int64_t uid = json_get_int(context, "runAsUser", q->caller->uid);
+    int64_t uid = json_get_int(context, "runAsUser", q->principal->uid);
 
-    return uid != (int64_t)q->caller->uid;
+    return uid != (int64_t)q->principal->uid;
 }
 
 /* True: go on. */
@@ -291,10 +291,11 @@ check_submission(struct request *q, struct json *tree)
         return false;
     set_annotation(q, tree, ANNOTATION_SUBMISSION, q->submission_key);
     if (is_for_another(q, tree))
-        set_annotation(q,
-                       tree,
-                       ANNOTATION_SUBMITTER,
-                       arena_printf(q->arena, "%u", (unsigned)q->caller->uid));
+        set_annotation(
+            q,
+            tree,
+            ANNOTATION_SUBMITTER,
+            arena_printf(q->arena, "%u", (unsigned)q->principal->uid));
     set_annotation(q, tree, ANNOTATION_DIGEST, digest);
     return true;
 }
@@ -342,7 +343,7 @@ log_node_event(const struct request *q, const struct object *object)
 {
     const struct event *e;
 
-    if (q->caller->type != CALLER_AGENT
+    if (q->principal->type != PRINCIPAL_AGENT
         || (q->route.kind != &event_kind
             && q->route.kind != &events_event_kind))
         return;
@@ -352,11 +353,14 @@ log_node_event(const struct request *q, const struct object *object)
         return;
     if (e->type != NULL && strcmp(e->type, "Warning") == 0)
         log_warning("node '%s': %s: %s",
-                    q->caller->node,
+                    q->principal->node,
                     e->reason,
                     e->message);
     else
-        log_info("node '%s': %s: %s", q->caller->node, e->reason, e->message);
+        log_info("node '%s': %s: %s",
+                 q->principal->node,
+                 e->reason,
+                 e->message);
 }
 
 void

@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "controller/apiserver/admission.h"
-#include "controller/apiserver/remnants.h"
 #include "controller/apiserver/request.h"
+#include "controller/apiserver/retained_allocations.h"
 #include "controller/apiserver/selection.h"
 #include "controller/apiserver/server.h"
-#include "controller/apiserver/stint.h"
+#include "controller/apiserver/time_slice.h"
 #include "controller/apiserver/verbs.h"
 #include "controller/apiserver/write.h"
 #include "controller/store/store.h"
@@ -262,8 +262,9 @@ drop(struct deletion *d)
     struct request *q = d->q;
 
     if (!q->options.is_dry_run) {
-        if (q->route.kind == &pod_kind && remnants_expected(q, d->object))
-            remnants_leave(q, begin(d), d->object);
+        if (q->route.kind == &pod_kind
+            && retained_allocations_expected(q, d->object))
+            retained_allocations_leave(q, begin(d), d->object);
         /* Watchers of a pod that was going see that it has no time left. */
         if (q->route.kind == &pod_kind && d->object->meta->deleted_at_us != 0)
             write_put(q,
@@ -370,7 +371,7 @@ verb_delete(struct request *q)
  * the rest cannot be.
  */
 struct collection {
-    struct stint stint;
+    struct time_slice time_slice;
     struct request *q;
     struct reply chosen;
     size_t n_deleted; /* of those */
@@ -386,9 +387,9 @@ add(const struct object *object, void *context)
     const struct request *q = c->q;
     uid_t uid;
 
-    /* A collection is what the caller may delete of it. */
+    /* A collection is what the principal may delete of it. */
     if (q->scope != SCOPE_OWN
-        || (object_owner(object, &uid) && uid == q->caller->uid))
+        || (object_owner(object, &uid) && uid == q->principal->uid))
         reply_add(&c->chosen, object);
     return true;
 }
@@ -490,9 +491,10 @@ all_stored(int outcome, void *context)
 }
 
 static bool
-go_on(struct stint *stint)
+go_on(struct time_slice *time_slice)
 {
-    struct collection *c = container_of(stint, struct collection, stint);
+    struct collection *c =
+        container_of(time_slice, struct collection, time_slice);
 
     if (!c->is_chosen) {
         choose_some(c);
@@ -514,5 +516,5 @@ verb_delete_collection(struct request *q)
     reply_start_list(&c->chosen, q->route.kind);
     c->chosen.revision = store_revision(q->server->store);
     choose_some(c);
-    stints_add(q->server->stints, &c->stint, go_on);
+    time_slices_add(q->server->time_slices, &c->time_slice, go_on);
 }

@@ -5,7 +5,7 @@
 #include <sys/utsname.h>
 
 #include "controller/apiserver/accept.h"
-#include "controller/apiserver/catalogue.h"
+#include "controller/apiserver/api_resources.h"
 #include "controller/apiserver/discovery_documents.h"
 #include "controller/apiserver/openapi.h"
 #include "controller/apiserver/policy.h"
@@ -160,7 +160,7 @@ reply_metrics(struct request *q)
 static void
 reply_paths(struct request *q)
 {
-    const struct kind *list[CATALOGUE_MAX_KINDS];
+    const struct kind *list[API_RESOURCES_MAX_KINDS];
     struct arena *a = q->arena;
     struct json *tree = json_object(a);
     struct json *paths = json_array(a);
@@ -168,9 +168,9 @@ reply_paths(struct request *q)
     json_append(a, paths, json_string(a, "/api"));
     json_append(a, paths, json_string(a, "/api/v1"));
     json_append(a, paths, json_string(a, "/apis"));
-    for (const char *const *group = catalogue_groups + 1; *group != NULL;
+    for (const char *const *group = api_resources_groups + 1; *group != NULL;
          group++) {
-        if (catalogue_kinds(*group, q->server->policy->is_conformance, list)
+        if (api_resources_kinds(*group, q->server->policy->is_conformance, list)
             == 0)
             continue;
         json_append(a, paths, json_stringf(a, "/apis/%s", *group));

@@ -21,7 +21,7 @@ bool discovery_is_public(const char *path);
 /* False: the path is none of these. Else the reply is made. */
 bool discovery_serve(struct request *q, const struct discovery_question *asked);
 
-/* What every caller may get that is no resource: a list, with "*" at an end,
+/* What every principal may get that is no resource: a list, with "*" at an end,
  * NULL-terminated; whether a path is of it.
  */
 const char *const *discovery_paths(void);

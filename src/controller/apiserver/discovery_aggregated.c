@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "controller/apiserver/catalogue.h"
+#include "controller/apiserver/api_resources.h"
 #include "controller/apiserver/discovery_documents.h"
 #include "controller/apiserver/policy.h"
 #include "controller/apiserver/request.h"
@@ -43,12 +43,12 @@ part_entry(struct arena *a, const struct kind *kind, enum subresource part)
              response_kind(a,
                            evicts ? "policy" : "",
                            evicts ? "v1" : "",
-                           catalogue_part_kind(kind, part)));
+                           api_resources_part_kind(kind, part)));
     for (unsigned i = 0; i < N_VERBS; i++)
-        if (subresource_allows(kind, part, catalogue_verb_order[i]))
+        if (subresource_allows(kind, part, api_resources_verb_order[i]))
             json_append(a,
                         verbs,
-                        json_string(a, verb_name(catalogue_verb_order[i])));
+                        json_string(a, verb_name(api_resources_verb_order[i])));
     json_set(a, entry, "verbs", verbs);
     return entry;
 }
@@ -94,7 +94,7 @@ resource_entry(struct request *q, const struct kind *kind)
     struct arena *a = q->arena;
     enum subresource parts[N_SUBRESOURCES];
     unsigned n_parts =
-        catalogue_parts(kind, q->server->policy->is_conformance, parts);
+        api_resources_parts(kind, q->server->policy->is_conformance, parts);
     struct json *entry = new_entry(a,
                                    kind->plural,
                                    kind->name,
@@ -103,10 +103,10 @@ resource_entry(struct request *q, const struct kind *kind)
     struct json *list = json_array(a);
 
     for (unsigned i = 0; i < N_VERBS; i++)
-        if (kind_allows(kind, catalogue_verb_order[i]))
+        if (kind_allows(kind, api_resources_verb_order[i]))
             json_append(a,
                         json_get(entry, "verbs"),
-                        json_string(a, verb_name(catalogue_verb_order[i])));
+                        json_string(a, verb_name(api_resources_verb_order[i])));
     add_texts(a, entry, "shortNames", kind->short_names);
     add_texts(a, entry, "categories", kind->categories);
     for (unsigned i = 0; i < n_parts; i++)
@@ -153,11 +153,11 @@ group_entry(struct request *q,
 static struct json *
 make(struct request *q, bool is_core, const char *version)
 {
-    const struct kind *list[CATALOGUE_MAX_KINDS];
+    const struct kind *list[API_RESOURCES_MAX_KINDS];
     struct arena *a = q->arena;
     struct json *tree = json_object(a);
     struct json *items = json_array(a);
-    const char *const *group = catalogue_groups + (is_core ? 0 : 1);
+    const char *const *group = api_resources_groups + (is_core ? 0 : 1);
 
     json_set_string(a, tree, "kind", LIST_KIND);
     json_set(a,
@@ -166,8 +166,9 @@ make(struct request *q, bool is_core, const char *version)
              json_stringf(a, "apidiscovery.k8s.io/%s", version));
     json_make_object(a, tree, "metadata");
     for (; *group != NULL; group++) {
-        unsigned n =
-            catalogue_kinds(*group, q->server->policy->is_conformance, list);
+        unsigned n = api_resources_kinds(*group,
+                                         q->server->policy->is_conformance,
+                                         list);
 
         if (n > 0)
             json_append(a, items, group_entry(q, *group, list, n));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "controller/apiserver/catalogue.h"
+#include "controller/apiserver/api_resources.h"
 #include "controller/apiserver/discovery_documents.h"
 #include "controller/apiserver/policy.h"
 #include "controller/apiserver/request.h"
@@ -57,18 +57,18 @@ add_group(struct arena *a, struct json *group, const struct kind *kind)
 void
 discovery_groups(struct request *q)
 {
-    const struct kind *list[CATALOGUE_MAX_KINDS];
+    const struct kind *list[API_RESOURCES_MAX_KINDS];
     struct arena *a = q->arena;
     struct json *tree = json_object(a);
     struct json *groups = json_array(a);
 
     json_set_string(a, tree, "kind", "APIGroupList");
     json_set_string(a, tree, "apiVersion", "v1");
-    for (const char *const *name = catalogue_groups + 1; *name != NULL;
+    for (const char *const *name = api_resources_groups + 1; *name != NULL;
          name++) {
         struct json *group = json_object(a);
 
-        if (catalogue_kinds(*name, q->server->policy->is_conformance, list)
+        if (api_resources_kinds(*name, q->server->policy->is_conformance, list)
             == 0)
             continue;
         add_group(a, group, list[0]);
@@ -81,12 +81,13 @@ discovery_groups(struct request *q)
 bool
 discovery_group(struct request *q, const char *name)
 {
-    const struct kind *list[CATALOGUE_MAX_KINDS];
+    const struct kind *list[API_RESOURCES_MAX_KINDS];
     struct arena *a = q->arena;
     struct json *tree = json_object(a);
 
     if (name[0] == '\0'
-        || catalogue_kinds(name, q->server->policy->is_conformance, list) == 0)
+        || api_resources_kinds(name, q->server->policy->is_conformance, list)
+               == 0)
         return false;
     json_set_string(a, tree, "kind", "APIGroup");
     json_set_string(a, tree, "apiVersion", "v1");
@@ -136,10 +137,10 @@ add_whole(struct arena *a, struct json *entry, const struct kind *kind)
     json_set_bool(a, entry, "namespaced", kind->flags & KIND_NAMESPACED);
     json_set_string(a, entry, "kind", kind->name);
     for (unsigned i = 0; i < N_VERBS; i++)
-        if (kind_allows(kind, catalogue_verb_order[i]))
+        if (kind_allows(kind, api_resources_verb_order[i]))
             json_append(a,
                         verbs,
-                        json_string(a, verb_name(catalogue_verb_order[i])));
+                        json_string(a, verb_name(api_resources_verb_order[i])));
     json_set(a, entry, "verbs", verbs);
     if (kind->short_names != NULL)
         json_set(a, entry, "shortNames", text_list(a, kind->short_names));
@@ -167,12 +168,12 @@ add_part(struct arena *a,
         json_set_string(a, entry, "group", "policy");
         json_set_string(a, entry, "version", "v1");
     }
-    json_set_string(a, entry, "kind", catalogue_part_kind(kind, part));
+    json_set_string(a, entry, "kind", api_resources_part_kind(kind, part));
     for (unsigned i = 0; i < N_VERBS; i++)
-        if (subresource_allows(kind, part, catalogue_verb_order[i]))
+        if (subresource_allows(kind, part, api_resources_verb_order[i]))
             json_append(a,
                         verbs,
-                        json_string(a, verb_name(catalogue_verb_order[i])));
+                        json_string(a, verb_name(api_resources_verb_order[i])));
     json_set(a, entry, "verbs", verbs);
 }
 
@@ -195,13 +196,13 @@ bindings_entry(struct arena *a)
 bool
 discovery_resources(struct request *q, const char *group, const char *version)
 {
-    const struct kind *list[CATALOGUE_MAX_KINDS];
+    const struct kind *list[API_RESOURCES_MAX_KINDS];
     enum subresource parts[N_SUBRESOURCES];
     struct arena *a = q->arena;
     struct json *tree = json_object(a);
     struct json *rows = json_array(a);
     unsigned n =
-        catalogue_kinds(group, q->server->policy->is_conformance, list);
+        api_resources_kinds(group, q->server->policy->is_conformance, list);
 
     if (n == 0 || strcmp(list[0]->version, version) != 0)
         return false;
@@ -213,7 +214,9 @@ discovery_resources(struct request *q, const char *group, const char *version)
         json_append(a, rows, bindings_entry(a));
     for (unsigned i = 0; i < n; i++) {
         unsigned n_parts =
-            catalogue_parts(list[i], q->server->policy->is_conformance, parts);
+            api_resources_parts(list[i],
+                                q->server->policy->is_conformance,
+                                parts);
         struct json *entry = json_object(a);
 
         add_whole(a, entry, list[i]);

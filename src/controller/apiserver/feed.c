@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/apiserver/hub.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/selection.h"
 #include "controller/apiserver/server.h"
-#include "controller/apiserver/stint.h"
+#include "controller/apiserver/shared_change.h"
+#include "controller/apiserver/time_slice.h"
 #include "controller/store/store.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -29,7 +29,7 @@ struct untold {
 };
 
 struct feed {
-    struct stint stint;
+    struct time_slice time_slice;
     struct request *q;
     feed_fn *fn;
     void *context;
@@ -38,7 +38,7 @@ struct feed {
     struct untold *untold;
     size_t first, count, capacity; /* of those */
     bool is_behind;                /* what comes waits behind the untold */
-    bool is_added;                 /* to the stints */
+    bool is_added;                 /* to the time slices */
     bool is_telling;
     bool is_closed;
 };
@@ -85,7 +85,9 @@ tell_change(struct feed *feed, const struct store_change *change)
     if (!did && !does)
         return;
     event.type = !did ? CLIENT_ADDED : does ? CLIENT_MODIFIED : CLIENT_DELETED;
-    event.object = does ? is : hub_last_state(feed->q->server->hub, change);
+    event.object =
+        does ? is
+             : shared_change_last_state(feed->q->server->shared_change, change);
     feed->fn(&event, feed->context);
 }
 
@@ -176,9 +178,9 @@ tell_some(struct feed *feed, size_t most)
 }
 
 static bool
-go_on(struct stint *stint)
+go_on(struct time_slice *time_slice)
 {
-    struct feed *feed = container_of(stint, struct feed, stint);
+    struct feed *feed = container_of(time_slice, struct feed, time_slice);
     bool more;
 
     feed->is_added = false;
@@ -230,7 +232,7 @@ feed_open(struct request *q,
     *ret_feed = feed;
     if (feed->count > AT_ONCE) {
         feed->is_added = true;
-        stints_add(q->server->stints, &feed->stint, go_on);
+        time_slices_add(q->server->time_slices, &feed->time_slice, go_on);
     } else
         tell_some(feed, SIZE_MAX);
     return 0;
@@ -243,7 +245,7 @@ feed_close(struct feed *feed)
         return;
     store_unwatch(feed->watch);
     if (feed->is_added)
-        stints_remove(feed->q->server->stints, &feed->stint);
+        time_slices_remove(feed->q->server->time_slices, &feed->time_slice);
     if (feed->is_telling)
         feed->is_closed = true;
     else

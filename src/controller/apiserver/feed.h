@@ -5,7 +5,7 @@
  * was asked for, then each change as it is published. An object that enters
  * the selection is added, one that leaves it is deleted.
  *
- * Called by:  watch (HTTP) and inprocess.
+ * Called by:  watch (HTTP) and local_client.
  * Thread:     the loop's.
  */
 #pragma once
@@ -33,8 +33,9 @@ typedef void feed_fn(const struct feed_event *event, void *context);
 /* Life. Open: the request's route and options say what is selected, and from
  * which revision; it must outlive the feed. The state and the changes that the
  * log has come a little at a time when they are many, and then an event without
- * an object, which may be before this returns; `ret_revision` is the state's. -ESTALE: the log does not
- * reach back that far. Close may be called from inside an event.
+ * an object, which may be before this returns; `ret_revision` is the state's.
+ * -ESTALE: the log does not reach back that far. Close may be called from
+ * inside an event.
  */
 void feed_close(struct feed *feed);
 int feed_open(struct request *q,

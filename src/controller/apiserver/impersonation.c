@@ -8,8 +8,8 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "controller/apiserver/caller.h"
 #include "controller/apiserver/policy.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "lib/auth/identity.h"
@@ -25,7 +25,7 @@
 /* What a worker finds out. */
 struct look_up {
     struct request *q;
-    struct caller *caller;
+    struct principal *principal;
     const char *name;
     const char *uid; /* as asked for, or NULL */
     const char **groups;
@@ -69,14 +69,14 @@ static bool PRINTF(2, 3) refuse(struct request *q, const char *format, ...)
 static bool
 may_impersonate(struct request *q)
 {
-    const struct caller *c = q->caller;
+    const struct principal *c = q->principal;
     char who[320];
 
-    if (c->type != CALLER_ADMINISTRATOR)
+    if (c->type != PRINCIPAL_ADMINISTRATOR)
         return refuse(q,
                       "%s cannot impersonate: that is for administrators "
                       "(Impersonate-User, kubectl --as)",
-                      caller_describe(c, who));
+                      principal_describe(c, who));
     if (!c->seals_headers)
         return refuse(q,
                       HEAD "User: the client is of an earlier release, whose "
@@ -193,20 +193,20 @@ become(const struct look_up *l)
 {
     struct arena *arena = l->q->arena;
     const struct user *u = l->user;
-    struct caller *before = arena_alloc(arena, sizeof(*before));
+    struct principal *before = arena_alloc(arena, sizeof(*before));
     const struct identity identity = {
         .uid = u->uid,
         .gid = u->gid,
-        .proof = l->caller->proof,
+        .proof = l->principal->proof,
         .user = u,
     };
 
-    *before = *l->caller;
-    caller_of_identity(&identity, l->q->server->policy, l->caller);
-    l->caller->name = arena_strdup(arena, u->name);
-    l->caller->groups =
+    *before = *l->principal;
+    principal_of_identity(&identity, l->q->server->policy, l->principal);
+    l->principal->name = arena_strdup(arena, u->name);
+    l->principal->groups =
         arena_memdup(arena, u->groups, u->n_groups * sizeof(u->groups[0]));
-    l->caller->impersonator = before;
+    l->principal->impersonator = before;
 }
 
 static void
@@ -226,14 +226,14 @@ looked_up(void *arg)
 void
 impersonation_start(struct request *q,
                     const struct http_request *http,
-                    struct caller *caller,
+                    struct principal *principal,
                     impersonation_fn done,
                     void *arg)
 {
     struct look_up *l = xnew(struct look_up);
 
     l->q = q;
-    l->caller = caller;
+    l->principal = principal;
     l->done = done;
     l->arg = arg;
     if (may_impersonate(q) && take_headers(l, http)) {

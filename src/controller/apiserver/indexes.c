@@ -33,7 +33,7 @@ pod_job(const struct object *object, char buffer[64])
     return owner != NULL ? owner->uid : NULL;
 }
 
-/* Keys are the caller's. The Job names him when he submitted it for somebody
+/* Keys are the principal's. The Job names him when he submitted it for somebody
  * else; otherwise he is its owner.
  */
 static const char *

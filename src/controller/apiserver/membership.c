@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "controller/apiserver/caller.h"
 #include "controller/apiserver/policy.h"
+#include "controller/apiserver/principal.h"
 #include "controller/store/store.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -267,7 +267,7 @@ membership_free(struct membership *m)
 bool
 membership_has(const struct membership *m,
                const char *name,
-               const struct caller *caller)
+               const struct principal *principal)
 {
     const struct place *place = name != NULL ? map_find(m->places, name) : NULL;
 
@@ -276,7 +276,7 @@ membership_has(const struct membership *m,
                && strcmp(name, "default") == 0;
     return (place->has_everybody
             || policy_people_has(&place->people,
-                                 caller->uid,
-                                 caller->groups,
-                                 caller->n_groups));
+                                 principal->uid,
+                                 principal->groups,
+                                 principal->n_groups));
 }

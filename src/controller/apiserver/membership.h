@@ -18,7 +18,7 @@
 
 #include "lib/base/macro.h"
 
-struct caller;
+struct principal;
 struct loop;
 struct membership;
 struct store;
@@ -46,4 +46,4 @@ struct membership *membership_new_of_classes(struct loop *loop,
  */
 bool membership_has(const struct membership *membership,
                     const char *place,
-                    const struct caller *caller);
+                    const struct principal *principal);

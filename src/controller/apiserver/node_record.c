@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "controller/apiserver/admission.h"
-#include "controller/apiserver/caller.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/store/store.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/apiserver/catalogue.h"
+#include "controller/apiserver/api_resources.h"
 #include "controller/apiserver/openapi_paths.h"
 #include "controller/apiserver/policy.h"
 #include "controller/apiserver/request.h"
@@ -81,8 +81,8 @@ static void
 make_group(struct openapi *openapi, const char *group, bool upstream_alone)
 {
     CLEANUP(arena_freep) struct arena *a = arena_new(0);
-    const struct kind *list[CATALOGUE_MAX_KINDS];
-    unsigned n = catalogue_kinds(group, upstream_alone, list);
+    const struct kind *list[API_RESOURCES_MAX_KINDS];
+    unsigned n = api_resources_kinds(group, upstream_alone, list);
     struct json *paths = json_object(a);
     struct json *schemas = json_object(a);
 
@@ -126,7 +126,7 @@ find(struct apiserver *server, const char *path)
 
     if (openapi == NULL) {
         openapi = server->openapi = xnew(struct openapi);
-        for (const char *const *group = catalogue_groups; *group != NULL;
+        for (const char *const *group = api_resources_groups; *group != NULL;
              group++)
             make_group(openapi, *group, server->policy->is_conformance);
         make_index(openapi);

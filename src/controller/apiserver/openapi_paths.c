@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "controller/apiserver/catalogue.h"
+#include "controller/apiserver/api_resources.h"
 #include "controller/apiserver/routes.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
@@ -124,7 +124,7 @@ is_of_kind(const struct kind *kind, enum subresource part)
 {
     return part == SUBRESOURCE_NONE
            || (part != SUBRESOURCE_LOG
-               && strcmp(catalogue_part_kind(kind, part), kind->name) == 0);
+               && strcmp(api_resources_part_kind(kind, part), kind->name) == 0);
 }
 
 static void
@@ -142,12 +142,13 @@ add_operation(struct arena *a,
         schema = operation->verb == VERB_LIST
                      ? json_schema_reference_list(a, kind)
                      : json_schema_reference(a, kind->record->name);
-    json_set(a,
-             entry,
-             "x-kubernetes-group-version-kind",
-             json_schema_group_version_kind(a,
-                                            kind,
-                                            catalogue_part_kind(kind, part)));
+    json_set(
+        a,
+        entry,
+        "x-kubernetes-group-version-kind",
+        json_schema_group_version_kind(a,
+                                       kind,
+                                       api_resources_part_kind(kind, part)));
     json_set_string(a, entry, "x-kubernetes-action", operation->action);
     json_set(a, entry, "parameters", query_parameters(a, operation->verb));
     if (operation->verb == VERB_PATCH)
@@ -220,7 +221,7 @@ openapi_add_paths(struct arena *arena,
         kind->flags & KIND_NAMESPACED ? "namespaces/{namespace}/" : "",
         kind->plural);
     enum subresource parts[N_SUBRESOURCES];
-    unsigned n_parts = catalogue_parts(kind, upstream_alone, parts);
+    unsigned n_parts = api_resources_parts(kind, upstream_alone, parts);
 
     if (kind->flags & KIND_NAMESPACED)
         add_path(arena,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* refusal.h - the Status of a request that HTTP itself refused
  *
- * No caller is known and no session signs it: the request could not be read,
+ * No principal is known and no session signs it: the request could not be read,
  * or was too much to take in.
  */
 #pragma once

@@ -6,9 +6,9 @@
 
 #include "controller/apiserver/authorization.h"
 #include "controller/apiserver/frame.h"
+#include "controller/apiserver/object_slice.h"
 #include "controller/apiserver/redaction.h"
 #include "controller/apiserver/reply.h"
-#include "controller/apiserver/slice.h"
 #include "controller/apiserver/table.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -46,7 +46,9 @@ add_tree(struct frame *out, const struct json *tree)
 
 /* By reference where the object has that text itself. */
 static void
-add_slice(struct frame *out, const struct object *object, struct slice slice)
+add_slice(struct frame *out,
+          const struct object *object,
+          struct object_slice slice)
 {
     if (object_is_whole(object))
         frame_add_slice(out, object, slice.from, slice.length);
@@ -62,11 +64,11 @@ add_whole(struct frame *out, const struct object *object, bool with_kind)
     const char *text = object_text(object, arena);
 
     if (with_kind) {
-        add_slice(out, object, (struct slice){text, object->length});
+        add_slice(out, object, (struct object_slice){text, object->length});
         return;
     }
     frame_add(out, "{");
-    add_slice(out, object, slice_rest(text, object->length));
+    add_slice(out, object, object_slice_rest(text, object->length));
 }
 
 static void
@@ -100,9 +102,10 @@ add_metadata(struct frame *out,
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
     begin_partial(out, view);
-    add_slice(out,
-              object,
-              slice_metadata(object_text(object, arena), object->length));
+    add_slice(
+        out,
+        object,
+        object_slice_metadata(object_text(object, arena), object->length));
     frame_add(out, "}");
 }
 
@@ -117,7 +120,7 @@ add_object(struct frame *out,
     const struct object *object =
         object_as(stored, view->kind != NULL ? view->kind : stored->kind);
 
-    if (!authorization_reads_whole(view->caller, object))
+    if (!authorization_reads_whole(view->principal, object))
         add_redacted(out, view, object, metadata_alone, with_kind);
     else if (metadata_alone)
         add_metadata(out, view, object);

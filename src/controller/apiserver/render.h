@@ -14,7 +14,7 @@
 
 #include "controller/apiserver/accept.h"
 
-struct caller;
+struct principal;
 struct frame;
 struct kind;
 struct object;
@@ -24,7 +24,7 @@ struct store;
 struct view {
     struct accept accept;
     const struct kind *kind; /* in whose words objects are shown, or NULL */
-    const struct caller *caller;
+    const struct principal *principal;
     struct store *store; /* what the cells of Kiln's columns look up */
     int64_t now_us;
 };

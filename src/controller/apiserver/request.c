@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "controller/apiserver/agent_relay.h"
 #include "controller/apiserver/body.h"
-#include "controller/apiserver/relay.h"
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/verbs.h"
 #include "controller/store/store.h"
@@ -15,7 +15,9 @@
 
 typedef void verb_fn(struct request *q);
 
-/* Watches, logs and the requests of agents are streams: the door has them. */
+/* Watches, logs and the requests of agents are streams: the HTTP handler has
+ * them.
+ */
 static verb_fn *const plain[N_VERBS] = {
     [VERB_GET] = verb_get,
     [VERB_LIST] = verb_list,
@@ -131,7 +133,7 @@ find_verb(const struct route *route)
     case SUBRESOURCE_FINALIZE:
         return verb_replace;
     case SUBRESOURCE_REQUESTS:
-        return route->verb == VERB_CREATE ? relay_take_piece : NULL;
+        return route->verb == VERB_CREATE ? agent_relay_take_piece : NULL;
     case SUBRESOURCE_BINDING:
         return verb_bind;
     case SUBRESOURCE_EVICTION:

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* request.h - one thing asked of the API, however it came
  *
- * The door fills it in from HTTP, the in-process client from a client_request;
- * from there both go one way: authorization, admission, validation, store,
- * reply. `done` runs once, on the loop, perhaps before request_start returns.
+ * The HTTP handler fills it in from HTTP, the in-process client from a
+ * client_request; from there both go one way: authorization, admission,
+ * validation, store, reply. `done` runs once, on the loop, perhaps before
+ * request_start returns.
  *
  * Owns:    its arena, and the references of its reply.
  * Thread:  the loop's.
@@ -26,7 +27,7 @@
 
 struct apiserver;
 struct arena;
-struct caller;
+struct principal;
 struct quota_change;
 struct request;
 
@@ -49,7 +50,7 @@ struct request {
     struct apiserver *server;
     struct arena *arena;
     struct arena_mark mark; /* before it was started */
-    const struct caller *caller;
+    const struct principal *principal;
     struct route route;
     enum scope scope;
     struct options options;

@@ -153,7 +153,7 @@ told(void *arg)
     for (size_t i = 0; i < t->n_pods; i++)
         object_unref(t->pods[i]);
     free(t->pods);
-    q->server->is_stocktaking = false;
+    q->server->is_counting_resources = false;
     reply_text(&q->reply,
                200,
                METRIC_CONTENT_TYPE,
@@ -198,14 +198,14 @@ resource_metrics_serve(struct request *q, const char *path)
         refuse(q, 405, "MethodNotAllowed", "it is read by GET");
         return true;
     }
-    if (q->server->is_stocktaking) {
+    if (q->server->is_counting_resources) {
         refuse(q,
                429,
                "TooManyRequests",
                "somebody else is being told just now, ask again");
         return true;
     }
-    q->server->is_stocktaking = true;
+    q->server->is_counting_resources = true;
     t = xnew(struct stocktaking);
     t->q = q;
     strbuf_init(&t->text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* self_review.c - who the caller is, and what they may, from the real table
+/* self_review.c - who the principal is, and what they may, from the real table
  *
  * SelfSubjectReview, SelfSubjectAccessReview and SelfSubjectRulesReview: the
  * questions behind `kubectl auth whoami` and `kubectl auth can-i`.
@@ -57,7 +57,7 @@ judge_own(struct request *q, const struct question *what)
     uid_t uid;
 
     if (object != NULL
-        && (!object_owner(object, &uid) || uid != q->caller->uid))
+        && (!object_owner(object, &uid) || uid != q->principal->uid))
         return (struct verdict){false, "it is another user's"};
     return (struct verdict){true, "of what runs as the user"};
 }
@@ -66,7 +66,7 @@ static struct verdict
 judge(struct request *q, const struct question *what, enum verb verb)
 {
     switch (
-        authorization_scope(q->caller->type, verb, what->kind, what->part)) {
+        authorization_scope(q->principal->type, verb, what->kind, what->part)) {
     case SCOPE_ALL:
         return (struct verdict){.is_allowed = true};
     case SCOPE_OWN:
@@ -75,7 +75,7 @@ judge(struct request *q, const struct question *what, enum verb verb)
         if (what->namespace != NULL
             && membership_has(q->server->membership,
                               what->namespace,
-                              q->caller))
+                              q->principal))
             return (struct verdict){.is_allowed = true};
         return (struct verdict){false,
                                 "only in namespaces that the user belongs to"};
@@ -123,7 +123,7 @@ judge_resource(struct request *q, const struct json *attributes)
     struct verdict verdict = {false, "there is no such resource"};
 
     /* Whoever may everything may also what is not there. */
-    if (q->caller->type == CALLER_ADMINISTRATOR)
+    if (q->principal->type == PRINCIPAL_ADMINISTRATOR)
         return (struct verdict){.is_allowed = true};
     if (resource == NULL || verb == NULL || what.part == N_SUBRESOURCES)
         return verdict;
@@ -146,7 +146,7 @@ judge_path(struct request *q, const struct json *attributes)
     const char *path = given(attributes, "path");
     const char *verb = given(attributes, "verb");
 
-    if (q->caller->type == CALLER_ADMINISTRATOR)
+    if (q->principal->type == PRINCIPAL_ADMINISTRATOR)
         return (struct verdict){.is_allowed = true};
     if (path != NULL && verb != NULL && strcmp(verb, "get") == 0
         && discovery_knows(path))
@@ -225,7 +225,7 @@ add_rules(struct request *q, struct json *rules, const char *namespace)
 {
     struct question what = {.namespace = namespace};
 
-    if (q->caller->type == CALLER_ADMINISTRATOR) {
+    if (q->principal->type == PRINCIPAL_ADMINISTRATOR) {
         json_append(q->arena, rules, rule_of(q, list_of(q, "*"), "*", "*"));
         return;
     }
@@ -251,7 +251,7 @@ path_rule(struct request *q)
 {
     struct json *rule = json_object(q->arena);
     struct json *paths = json_array(q->arena);
-    bool is_all = q->caller->type == CALLER_ADMINISTRATOR;
+    bool is_all = q->principal->type == PRINCIPAL_ADMINISTRATOR;
     const char *const *known = discovery_paths();
 
     json_set(q->arena, rule, "verbs", list_of(q, is_all ? "*" : "get"));
@@ -289,20 +289,21 @@ answer_rules(struct request *q, struct json *tree)
 static void
 add_groups(struct request *q, struct json *groups)
 {
-    const struct caller *caller = q->caller;
+    const struct principal *principal = q->principal;
 
-    if (caller->type == CALLER_ADMINISTRATOR)
+    if (principal->type == PRINCIPAL_ADMINISTRATOR)
         json_append(q->arena, groups, json_string(q->arena, "system:masters"));
-    if (caller->type == CALLER_OPERATOR)
+    if (principal->type == PRINCIPAL_OPERATOR)
         json_append(q->arena, groups, json_string(q->arena, "kiln:operators"));
-    if (caller->type == CALLER_AGENT)
+    if (principal->type == PRINCIPAL_AGENT)
         json_append(q->arena, groups, json_string(q->arena, "system:nodes"));
     if (!q->server->policy->is_conformance)
-        for (size_t i = 0; i < caller->n_groups; i++)
-            json_append(
-                q->arena,
-                groups,
-                json_stringf(q->arena, "gid:%u", (unsigned)caller->groups[i]));
+        for (size_t i = 0; i < principal->n_groups; i++)
+            json_append(q->arena,
+                        groups,
+                        json_stringf(q->arena,
+                                     "gid:%u",
+                                     (unsigned)principal->groups[i]));
     json_append(q->arena,
                 groups,
                 json_string(q->arena, "system:authenticated"));
@@ -311,7 +312,7 @@ add_groups(struct request *q, struct json *groups)
 static void
 answer_subject(struct request *q, struct json *tree)
 {
-    const struct caller *caller = q->caller;
+    const struct principal *principal = q->principal;
     struct json *status = json_object(q->arena);
     struct json *user = json_object(q->arena);
     struct json *groups = json_array(q->arena);
@@ -325,15 +326,15 @@ answer_subject(struct request *q, struct json *tree)
     json_set(q->arena,
              user,
              "username",
-             caller->node != NULL
-                 ? json_stringf(q->arena, "system:node:%s", caller->node)
-                 : json_string(q->arena, caller->name));
+             principal->node != NULL
+                 ? json_stringf(q->arena, "system:node:%s", principal->node)
+                 : json_string(q->arena, principal->name));
     json_set(q->arena,
              user,
              "uid",
              q->server->policy->is_conformance
                  ? json_string(q->arena, "u1")
-                 : json_stringf(q->arena, "%u", (unsigned)caller->uid));
+                 : json_stringf(q->arena, "%u", (unsigned)principal->uid));
     add_groups(q, groups);
     json_set(q->arena, user, "groups", groups);
     json_set(q->arena, status, "userInfo", user);

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "controller/apiserver/access.h"
 #include "controller/apiserver/indexes.h"
+#include "controller/apiserver/token_endpoint.h"
 #include "lib/base/list.h"
 
 struct audit_log;
@@ -24,13 +24,13 @@ struct membership;
 struct metric_registry;
 struct openapi;
 struct policy;
-struct relay;
+struct agent_relay;
 struct request_metrics;
-struct stints;
+struct time_slices;
 struct store;
 struct usage;
 struct user_counts;
-struct hub;
+struct shared_change;
 struct workers;
 
 struct apiserver {
@@ -47,24 +47,25 @@ struct apiserver {
     int64_t unproven_second; /* of audit.c: refusals of strangers, in this */
     unsigned unproven_told;  /* second */
     uint64_t unproven_hidden;
-    int64_t refusals_quiet_until_us; /* of the log, in door.c; monotonic */
+    int64_t
+        refusals_quiet_until_us; /* of the log, in http_handler.c; monotonic */
     unsigned refusals_unsaid;
     const char *configz;        /* or NULL */
     atomic_bool *is_munge_dead; /* or NULL */
     atomic_bool *leases[2];     /* or NULL; see apiserver.h */
     struct membership *membership;
     struct membership *class_users; /* of priority classes */
-    struct hub *hub;
+    struct shared_change *shared_change;
     struct dispatch *dispatch; /* to the channels */
-    struct stints *stints;
-    struct list watches;            /* over HTTP */
-    struct relay *relay;            /* of logs, from the agents */
-    struct usage *usage;            /* of nodes and pods, by their agents */
-    struct user_counts *counts;     /* of the store's objects and of streams */
+    struct time_slices *time_slices;
+    struct list watches;             /* over HTTP */
+    struct agent_relay *agent_relay; /* of logs, from the agents */
+    struct usage *usage;             /* of nodes and pods, by their agents */
+    struct user_counts *counts;      /* of the store's objects and of streams */
     struct user_counts *own_counts; /* the same where none was given, or NULL */
     struct http_server *http;
-    struct access access;
-    struct openapi *openapi; /* NULL until somebody asks for it */
-    bool is_stocktaking;     /* see resource_metrics.h */
+    struct token_endpoint token_endpoint;
+    struct openapi *openapi;    /* NULL until somebody asks for it */
+    bool is_counting_resources; /* see resource_metrics.h */
     bool is_closing;
 };

@@ -349,7 +349,7 @@ add_cells(struct table_row *row, const struct object *object)
     const struct pod_spec *spec = job->spec.template_.spec;
     struct sight sight = {
         .job = job,
-        .is_whole = authorization_reads_whole(row->view->caller, object),
+        .is_whole = authorization_reads_whole(row->view->principal, object),
     };
     struct run run;
     CLEANUP_STRBUF struct strbuf reason = STRBUF_INIT;

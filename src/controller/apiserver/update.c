@@ -9,7 +9,7 @@
 #include "controller/apiserver/admission.h"
 #include "controller/apiserver/apply.h"
 #include "controller/apiserver/body.h"
-#include "controller/apiserver/managers.h"
+#include "controller/apiserver/managed_fields.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/verbs.h"
@@ -289,7 +289,7 @@ put(struct request *q,
 
     if (json_equals(tree, old_tree)
         || (q->is_applied
-            && managers_same_but_times(q->arena, tree, old_tree))) {
+            && managed_fields_same_but_times(q->arena, tree, old_tree))) {
         reply_object(&q->reply, 200, old_object);
         request_finish_durably(q);
         return;

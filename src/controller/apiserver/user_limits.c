@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "controller/apiserver/caller.h"
 #include "controller/apiserver/policy.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/site_limits.h"
@@ -17,9 +17,9 @@
 bool
 user_limits_bind(const struct request *q)
 {
-    const struct caller *c = q->caller;
+    const struct principal *c = q->principal;
 
-    return !q->server->policy->is_conformance && caller_is_person(c)
+    return !q->server->policy->is_conformance && principal_is_person(c)
            && !(c->uid == 0 && c->proof == IDENTITY_LOCAL);
 }
 
@@ -42,7 +42,7 @@ user_limits_take_request(struct request *q)
     int64_t most = q->server->policy->limits.per_user.requests_per_second;
 
     if (most == 0 || !user_limits_bind(q)
-        || user_counts_take_request(q->server->counts, q->caller->uid, most))
+        || user_counts_take_request(q->server->counts, q->principal->uid, most))
         return true;
     return refuse(q,
                   1,
@@ -51,7 +51,7 @@ user_limits_take_request(struct request *q)
                                " requests a second, the most that the site "
                                "allows (limits.perUser.requestsPerSecond); "
                                "wait a second",
-                               q->caller->name,
+                               q->principal->name,
                                most));
 }
 
@@ -66,7 +66,7 @@ user_limits_begin_stream(struct request *q, enum user_stream stream)
 
     if (!user_limits_bind(q))
         return true;
-    has = user_counts_get(q->server->counts, q->caller->uid);
+    has = user_counts_get(q->server->counts, q->principal->uid);
     if (most > 0 && has.streams[stream] >= most)
         return refuse(
             q,
@@ -75,11 +75,11 @@ user_limits_begin_stream(struct request *q, enum user_stream stream)
                          "user '%s' has %" PRId64 " %s, the most "
                          "that the site allows (limits.perUser.%s); "
                          "end some",
-                         q->caller->name,
+                         q->principal->name,
                          has.streams[stream],
                          is_watch ? "watches" : "readers of jobs' output",
                          is_watch ? "watches" : "logReaders"));
-    user_counts_begin_stream(q->server->counts, q->caller->uid, stream);
+    user_counts_begin_stream(q->server->counts, q->principal->uid, stream);
     return true;
 }
 
@@ -87,17 +87,17 @@ void
 user_limits_end_stream(struct request *q, enum user_stream stream)
 {
     if (user_limits_bind(q))
-        user_counts_end_stream(q->server->counts, q->caller->uid, stream);
+        user_counts_end_stream(q->server->counts, q->principal->uid, stream);
 }
 
 bool
 user_limits_take_connection(struct request *q, struct http_request *http)
 {
-    const struct caller *c = q->caller;
+    const struct principal *c = q->principal;
     int64_t most = q->server->policy->limits.per_user.connections;
     char account[320];
 
-    if (c->type == CALLER_AGENT)
+    if (c->type == PRINCIPAL_AGENT)
         snprintf(account, sizeof(account), "node %s", c->node);
     else
         snprintf(account, sizeof(account), "user %u", (unsigned)c->uid);

@@ -14,7 +14,7 @@
 
 #include "controller/apiserver/user_counts.h"
 
-struct caller;
+struct principal;
 struct http_request;
 struct policy;
 struct request;
@@ -30,7 +30,7 @@ bool user_limits_take_request(struct request *q);
 bool user_limits_begin_stream(struct request *q, enum user_stream stream);
 void user_limits_end_stream(struct request *q, enum user_stream stream);
 
-/* The connection is the caller's from now on: false, and a 429, when the
- * caller has too many. An agent's counts for its node, without a limit.
+/* The connection is the principal's from now on: false, and a 429, when the
+ * principal has too many. An agent's counts for its node, without a limit.
  */
 bool user_limits_take_connection(struct request *q, struct http_request *http);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verbs.h - what can be done to resources, one function each
  *
- * Called by:  request.c, when the caller may. Each makes the reply and ends
+ * Called by:  request.c, when the principal may. Each makes the reply and ends
  *             with request_finish or request_finish_durably.
  */
 #pragma once
@@ -11,7 +11,7 @@
 struct object;
 struct request;
 
-/* get.c, page.c */
+/* get.c, list_objects.c */
 void verb_get(struct request *q);
 void verb_list(struct request *q);
 
@@ -27,19 +27,19 @@ void verb_delete(struct request *q);
 bool delete_is_meant(struct request *q, const struct object *object);
 void verb_delete_collection(struct request *q);
 
-/* self_review.c: who the caller is, and what they may */
+/* self_review.c: who the principal is, and what they may */
 void verb_review(struct request *q);
 
 /* bind.c */
 void verb_bind(struct request *q);
 
-/* eviction.c */
+/* evict.c */
 void verb_evict(struct request *q);
 
 /* cluster_mark.c */
 void verb_mark(struct request *q);
 
-/* nodes.c: enrolment */
+/* node_enrolment.c: enrolment */
 void verb_enrol(struct request *q);
 void verb_approve(struct request *q);
 void verb_reset(struct request *q);

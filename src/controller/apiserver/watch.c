@@ -6,10 +6,10 @@
 #include "controller/apiserver/channel.h"
 #include "controller/apiserver/feed.h"
 #include "controller/apiserver/frame.h"
-#include "controller/apiserver/hub.h"
 #include "controller/apiserver/render.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
+#include "controller/apiserver/shared_change.h"
 #include "controller/apiserver/user_limits.h"
 #include "controller/store/store.h"
 #include "lib/api/object/kind.h"
@@ -138,11 +138,11 @@ tell(const struct feed_event *event, void *context)
         frame_unref(frame);
         w->allowed++;
     } else {
-        frame = hub_frame(w->q->server->hub,
-                          &w->view,
-                          type,
-                          event->object,
-                          !w->has_columns);
+        frame = shared_change_frame(w->q->server->shared_change,
+                                    &w->view,
+                                    type,
+                                    event->object,
+                                    !w->has_columns);
         channel_send(w->channel, frame);
     }
     w->has_columns = true;

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "controller/apiserver/caller.h"
-#include "controller/apiserver/nodes.h"
+#include "controller/apiserver/node_enrolment.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/store/store.h"
@@ -85,7 +85,7 @@ write_warn(struct request *q,
 {
     struct causes causes;
 
-    if (q->route.kind->warn == NULL || q->caller->type == CALLER_LIFECYCLE
+    if (q->route.kind->warn == NULL || q->principal->type == PRINCIPAL_LIFECYCLE
         || q->route.subresource != SUBRESOURCE_NONE)
         return;
     causes_init(&causes, q->arena);
@@ -184,7 +184,7 @@ write_remove(struct request *q,
     if (old_object->kind == &job_kind)
         release_content(txn, job_of(old_object));
     if (old_object->kind == &node_kind)
-        nodes_forget(q, txn, old_object);
+        node_enrolment_forget(q, txn, old_object);
     store_txn_remove(txn, make_object(q, txn, tree, NULL));
 }
 

@@ -43,7 +43,7 @@ int write_normalize(struct request *q,
                     const struct json *old_tree,
                     struct error *err);
 
-/* Tells the caller what is accepted and hardly meant. */
+/* Tells the principal what is accepted and hardly meant. */
 void write_warn(struct request *q,
                 const struct json *tree,
                 const struct json *old_tree);

@@ -9,11 +9,11 @@
     "\"Never\"," spec "\"containers\":[{\"name\":\"main\",\"command\":[" \
     "\"/bin/true\"]}]}}"
 
-static const struct caller anna = PERSON(ADMINISTRATOR, 1600, "anna");
+static const struct principal anna = PERSON(ADMINISTRATOR, 1600, "anna");
 
 static void
 refused(struct world *w,
-        const struct caller *who,
+        const struct principal *who,
         const char *body,
         const char *words)
 {
@@ -26,7 +26,7 @@ refused(struct world *w,
 }
 
 static void
-taken(struct world *w, const struct caller *who, const char *body)
+taken(struct world *w, const struct principal *who, const char *body)
 {
     ck_assert_int_eq(world_code(w, who, HTTP_POST, PODS, body), 201);
 }

@@ -366,17 +366,17 @@ END_TEST
 
 START_TEST(the_scheduler_binds_and_the_lifecycle_does_not)
 {
-    ck_assert_int_eq(authorization_scope(CALLER_SCHEDULER,
+    ck_assert_int_eq(authorization_scope(PRINCIPAL_SCHEDULER,
                                          VERB_CREATE,
                                          &pod_kind,
                                          SUBRESOURCE_BINDING),
                      SCOPE_ALL);
-    ck_assert_int_eq(authorization_scope(CALLER_LIFECYCLE,
+    ck_assert_int_eq(authorization_scope(PRINCIPAL_LIFECYCLE,
                                          VERB_CREATE,
                                          &pod_kind,
                                          SUBRESOURCE_BINDING),
                      SCOPE_NONE);
-    ck_assert_int_eq(authorization_scope(CALLER_SCHEDULER,
+    ck_assert_int_eq(authorization_scope(PRINCIPAL_SCHEDULER,
                                          VERB_CREATE,
                                          &job_kind,
                                          SUBRESOURCE_NONE),
@@ -387,7 +387,7 @@ END_TEST
 START_TEST(jobs_of_root_and_of_system_users_are_refused)
 {
     CLEANUP_WORLD struct world w;
-    const struct caller daemon = PERSON(USER, 2, "daemon");
+    const struct principal daemon = PERSON(USER, 2, "daemon");
 
     world_init(&w);
 

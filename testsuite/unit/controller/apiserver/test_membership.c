@@ -10,8 +10,8 @@
 #define PHYSICS "/api/v1/namespaces/physics"
 
 /* Of the names that every system has. */
-static const struct caller daemon_ = PERSON(USER, 1, "daemon");
-static const struct caller bin = PERSON(USER, 2, "bin");
+static const struct principal daemon_ = PERSON(USER, 1, "daemon");
+static const struct principal bin = PERSON(USER, 2, "bin");
 
 static sem_t go_on;
 
@@ -41,7 +41,9 @@ set_members(struct world *w, const char *members)
 
 /* Until what a worker looked up is known. */
 static bool
-will_have(struct world *w, const struct membership *m, const struct caller *who)
+will_have(struct world *w,
+          const struct membership *m,
+          const struct principal *who)
 {
     for (int i = 0; i < 5000 && !membership_has(m, "physics", who); i++) {
         loop_drain(w->loop);

@@ -4,8 +4,8 @@
 #include <check.h>
 #include <stdint.h>
 
-#include "controller/apiserver/caller.h"
 #include "controller/apiserver/frame.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/reply.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -14,7 +14,7 @@
 #include "lib/json/json.h"
 #include "testsuite/lib/suite.h"
 
-static const struct caller reader = {.type = CALLER_ADMINISTRATOR};
+static const struct principal reader = {.type = PRINCIPAL_ADMINISTRATOR};
 
 static void
 make_list(struct reply *reply, struct arena *arena, unsigned n)
@@ -62,7 +62,7 @@ START_TEST(a_list_in_slices_is_the_list_at_once)
                        .is_yaml = i % 2 == 0,
                        .is_pretty = i % 2 == 1},
             .kind = &config_map_kind,
-            .caller = &reader,
+            .principal = &reader,
         };
         struct reply reply;
         size_t at = 0;

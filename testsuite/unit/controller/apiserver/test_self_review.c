@@ -14,7 +14,7 @@
     "\",\"verb\":\"get\"}}}"
 
 static const struct {
-    const struct caller *who;
+    const struct principal *who;
     const char *body;
     bool is_allowed;
 } questions[] = {

@@ -51,7 +51,7 @@ begin(struct world *w)
 }
 
 static int
-tell(struct world *w, const struct caller *who, const char *pod)
+tell(struct world *w, const struct principal *who, const char *pod)
 {
     CLEANUP_FREE char *report = report_of(w, pod);
 
@@ -124,11 +124,11 @@ END_TEST
 START_TEST(an_agent_speaks_for_its_own_pods_alone)
 {
     CLEANUP_WORLD struct world w;
-    const struct caller other = {.type = CALLER_AGENT,
-                                 .name = "root",
-                                 .groups = no_groups,
-                                 .n_groups = 1,
-                                 .node = "n2"};
+    const struct principal other = {.type = PRINCIPAL_AGENT,
+                                    .name = "root",
+                                    .groups = no_groups,
+                                    .n_groups = 1,
+                                    .node = "n2"};
 
     begin(&w);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* world.h - the API over a real store, asked by whoever a test likes
  *
- * world_ask() sends one request the way the door does, waits until it is
- * answered, and gives back code and body as that caller gets to see it.
+ * world_ask() sends one request the way the HTTP handler does, waits until it
+ * is
+ * answered, and gives back code and body as that principal gets to see it.
  */
 #pragma once
 
@@ -10,10 +11,10 @@
 #include <string.h>
 
 #include "controller/apiserver/apiserver.h"
-#include "controller/apiserver/caller.h"
 #include "controller/apiserver/frame.h"
 #include "controller/apiserver/indexes.h"
 #include "controller/apiserver/policy.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/render.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/user_counts.h"
@@ -52,23 +53,25 @@ struct answer {
 
 static const gid_t no_groups[1] UNUSED = {65534};
 
-#define PERSON(t, id, n)                                           \
-    {                                                              \
-        .type = CALLER_##t, .uid = (id), .gid = (id), .name = (n), \
-        .groups = no_groups, .n_groups = 1                         \
+#define PERSON(t, id, n)                                              \
+    {                                                                 \
+        .type = PRINCIPAL_##t, .uid = (id), .gid = (id), .name = (n), \
+        .groups = no_groups, .n_groups = 1                            \
     }
-static const struct caller admin UNUSED = PERSON(ADMINISTRATOR, 0, "root");
-static const struct caller operator_ UNUSED = PERSON(OPERATOR, 1500, "olga");
-static const struct caller alice UNUSED = PERSON(USER, 2001, "alice");
-static const struct caller bob UNUSED = PERSON(USER, 2002, "bob");
-static const struct caller machine_root UNUSED = PERSON(ENROLLING, 0, "root");
-static const struct caller agent_n1 UNUSED = {.type = CALLER_AGENT,
-                                              .name = "root",
-                                              .groups = no_groups,
-                                              .n_groups = 1,
-                                              .node = "n1"};
-static const struct caller scheduler_room UNUSED = {.type = CALLER_SCHEDULER,
-                                                    .name = "scheduler"};
+static const struct principal admin UNUSED = PERSON(ADMINISTRATOR, 0, "root");
+static const struct principal operator_ UNUSED = PERSON(OPERATOR, 1500, "olga");
+static const struct principal alice UNUSED = PERSON(USER, 2001, "alice");
+static const struct principal bob UNUSED = PERSON(USER, 2002, "bob");
+static const struct principal machine_root UNUSED =
+    PERSON(ENROLLING, 0, "root");
+static const struct principal agent_n1 UNUSED = {.type = PRINCIPAL_AGENT,
+                                                 .name = "root",
+                                                 .groups = no_groups,
+                                                 .n_groups = 1,
+                                                 .node = "n1"};
+static const struct principal scheduler_room UNUSED = {.type =
+                                                           PRINCIPAL_SCHEDULER,
+                                                       .name = "scheduler"};
 
 static inline void
 world_failed(const struct error *err, void *context)
@@ -176,7 +179,7 @@ world_parameters(struct arena *arena, const struct target *target)
 
 /* Everything that world_ask() asks. */
 struct question {
-    const struct caller *who;
+    const struct principal *who;
     enum http_method method;
     const char *target;
     enum body_format format;
@@ -221,7 +224,7 @@ world_begin(struct world *w,
     ck_assert_int_eq(
         route_find(q->arena, question->method, target->path, false, &q->route),
         ROUTE_FOUND);
-    q->caller = question->who;
+    q->principal = question->who;
     q->format = question->format;
     q->text = question->body;
     q->length = question->body != NULL ? strlen(question->body) : 0;
@@ -234,7 +237,7 @@ world_begin(struct world *w,
 static inline struct answer
 world_wait(struct world *w, struct asked *asked)
 {
-    struct view view = {.caller = asked->q->caller,
+    struct view view = {.principal = asked->q->principal,
                         .store = w->store,
                         .now_us = w->time.real_us};
     struct answer answer = {0};
@@ -258,7 +261,7 @@ world_put(struct world *w, const struct question *question)
 
 static inline struct answer
 world_ask(struct world *w,
-          const struct caller *who,
+          const struct principal *who,
           enum http_method method,
           const char *target,
           const char *body)
@@ -276,7 +279,7 @@ world_ask(struct world *w,
 /* Only the code, for what is asked in passing. */
 static inline int
 world_code(struct world *w,
-           const struct caller *who,
+           const struct principal *who,
            enum http_method method,
            const char *target,
            const char *body)

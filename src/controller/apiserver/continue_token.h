@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* continue_token.h - where a page of a list ended: `continue`
+ *
+ * Says at which revision the list is being read and behind which key it goes
+ * on. Opaque to clients; one that was tampered with is refused, not trusted
+ * (it can only name a place in a list the principal may read anyway).
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/api/object/object.h"
+
+struct arena;
+
+struct continue_token {
+    int64_t revision; /* 0: whatever is now, after the old one expired */
+    char after[OBJECT_KEY_SIZE];
+};
+
+const char *continue_token_format(struct arena *arena,
+                                  const struct continue_token *token);
+
+/* -EINVAL: never came from here. */
+int continue_token_parse(const char *text, struct continue_token *ret_token);

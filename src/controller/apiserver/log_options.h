@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log_options.h - the options of a request for pods/NAME/log, as its agent gets
+ * them
+ *
+ * The words of kubectl logs (follow, tailLines, sinceTime, ...), checked as
+ * upstream checks them.
+ */
+#pragma once
+
+struct json;
+struct pod;
+struct request;
+
+/* The pod whose output is meant, and the words to its agent; NULL, and the
+ * reply is made. With `previous` it is the pod of the attempt before.
+ */
+const struct pod *log_options_read(struct request *q, struct json *words);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mailbox.h - the way from the API's thread to that of a client in this process
+ *
+ * News are told at the end of the API's turn, all together: a thread that is
+ * woken for each of them costs more than they do.
+ *
+ * Thread: told on the API's; opened and closed on the client's; references
+ *         on both.
+ */
+#pragma once
+
+#include "lib/base/macro.h"
+#include "lib/loop/loop.h"
+
+struct mailbox;
+
+/* Life. Close lets go as well; what is told from then on is abandoned. */
+void mailbox_unref(struct mailbox *mailbox);
+struct mailbox *mailbox_ref(struct mailbox *mailbox);
+struct mailbox *mailbox_open(struct loop *server_loop, struct loop *client_loop)
+    OWNED_BY(mailbox_unref);
+void mailbox_close(struct mailbox *mailbox);
+
+/* Runs `fn` on the client's thread, in order; or, when there is no client any
+ * more, `abandoned` on the API's.
+ */
+void
+mailbox_post(struct mailbox *mailbox, loop_fn fn, loop_fn abandoned, void *arg);

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Over HTTP: who is let in, what comes back, and watches as they stream. */
+#include "controller/apiserver/http_handler.h"
+
+#include <unistd.h>
+
+#include "lib/auth/auth_server.h"
+#include "lib/auth/credential_backend.h"
+#include "lib/http/http_client.h"
+#include "testsuite/lib/fake_credential_backend.h"
+#include "testsuite/lib/suite.h"
+#include "testsuite/unit/controller/apiserver/world.h"
+
+/* The world with listeners, and a client of one of them. */
+struct house {
+    struct world w;
+    struct fake_realm realm;
+    struct credential_backend *credential_backend;
+    struct auth_server *auth;
+    struct http_client *local;
+    struct http_client *remote;
+    char *socket;
+};
+
+static void
+house_init(struct house *h)
+{
+    CLEANUP_FREE char *url = NULL;
+    char *remote;
+
+    world_init(&h->w);
+    apiserver_stop(h->w.server);
+    apiserver_free(h->w.server);
+    h->w.policy.allows_root_jobs = true;
+    h->w.policy.minimum_uid = 0;
+    fake_realm_init(&h->realm);
+    h->credential_backend =
+        fake_credential_backend_new(&h->realm, getuid(), getgid());
+    h->auth = auth_server_new(&(struct auth_server_settings){
+        .loop = h->w.loop,
+        .workers = h->w.workers,
+        .credential_backend = h->credential_backend,
+        .cluster = "test"});
+    h->w.server =
+        apiserver_new(&(struct apiserver_settings){.loop = h->w.loop,
+                                                   .clock = &h->w.time.clock,
+                                                   .store = h->w.store,
+                                                   .workers = h->w.workers,
+                                                   .auth = h->auth,
+                                                   .policy = &h->w.policy});
+    h->socket = xasprintf("%s/socket", h->w.directory);
+    ck_assert_int_eq(apiserver_listen_unix(h->w.server, h->socket, 0600, NULL),
+                     0);
+    ck_assert_int_eq(apiserver_listen(h->w.server, "127.0.0.1:0", NULL), 0);
+    url = xasprintf("http+unix://%s", h->socket);
+    ck_assert_int_eq(http_client_new(h->w.loop, url, NULL, &h->local, NULL), 0);
+    remote = xasprintf("http://127.0.0.1:%d", apiserver_port(h->w.server));
+    ck_assert_int_eq(http_client_new(h->w.loop, remote, NULL, &h->remote, NULL),
+                     0);
+    free(remote);
+}
+
+static void
+house_fini(struct house *h)
+{
+    http_client_free(h->local);
+    http_client_free(h->remote);
+    loop_drain(h->w.loop);
+    apiserver_stop(h->w.server);
+    store_close(h->w.store);
+    workers_free(h->w.workers);
+    loop_drain(h->w.loop);
+    apiserver_free(h->w.server);
+    user_counts_free(h->w.counts);
+    auth_server_free(h->auth);
+    credential_backend_free(h->credential_backend);
+    fake_realm_fini(&h->realm);
+    loop_drain(h->w.loop);
+    loop_free(h->w.loop);
+    scratch_freep(&h->w.directory);
+    free(h->socket);
+}
+#define CLEANUP_HOUSE CLEANUP(house_fini)
+
+/* One exchange, waited for. */
+struct exchange {
+    struct loop *loop;
+    int status; /* 0: no answer yet */
+    char type[64];
+    char *text;
+};
+
+static void
+exchange_fini(struct exchange *e)
+{
+    free(e->text);
+}
+#define CLEANUP_EXCHANGE CLEANUP(exchange_fini)
+
+static void
+answered(const struct http_response *answer, const struct error *err, void *arg)
+{
+    struct exchange *e = arg;
+
+    ck_assert_msg(answer != NULL, "%s", err != NULL ? err->text : "?");
+    e->status = answer->status;
+    snprintf(e->type, sizeof(e->type), "%s", answer->content_type);
+    e->text = xstrndup(answer->body, answer->length);
+    loop_stop(e->loop);
+}
+
+static struct exchange
+send(struct house *h,
+     struct http_client *client,
+     enum http_method method,
+     const char *target,
+     const char *body)
+{
+    struct exchange e = {.loop = h->w.loop};
+
+    http_client_call(
+        client,
+        &(struct http_client_request){
+            .method = method,
+            .target = target,
+            .content_type = body != NULL ? "application/json" : NULL,
+            .body = body,
+            .length = body != NULL ? strlen(body) : 0,
+            .done = answered,
+            .arg = &e});
+    while (e.status == 0)
+        loop_run(h->w.loop);
+    return e;
+}
+
+START_TEST(health_and_version_are_told_to_anybody)
+{
+    CLEANUP_HOUSE struct house h;
+
+    house_init(&h);
+    {
+        CLEANUP_EXCHANGE struct exchange health =
+            send(&h, h.remote, HTTP_GET, "/healthz", NULL);
+        CLEANUP_EXCHANGE struct exchange version =
+            send(&h, h.remote, HTTP_GET, "/version", NULL);
+
+        ck_assert_int_eq(health.status, 200);
+        ck_assert_str_eq(health.text, "ok");
+        ck_assert_int_eq(version.status, 200);
+        ck_assert_ptr_nonnull(strstr(version.text, "\"minor\":\"32\""));
+    }
+}
+END_TEST
+
+START_TEST(nobody_else_is_let_in_without_proof)
+{
+    CLEANUP_HOUSE struct house h;
+
+    house_init(&h);
+    {
+        CLEANUP_EXCHANGE struct exchange e =
+            send(&h, h.remote, HTTP_GET, "/api/v1/namespaces", NULL);
+
+        ck_assert_int_eq(e.status, 401);
+        ck_assert_ptr_nonnull(strstr(e.text, "\"Unauthorized\""));
+    }
+}
+END_TEST
+
+START_TEST(a_local_peer_is_who_the_kernel_says)
+{
+    CLEANUP_HOUSE struct house h;
+
+    house_init(&h);
+    {
+        CLEANUP_EXCHANGE struct exchange made =
+            send(&h, h.local, HTTP_POST, PODS, POD("a"));
+        CLEANUP_EXCHANGE struct exchange got =
+            send(&h, h.local, HTTP_GET, PODS "/a", NULL);
+        CLEANUP_FREE char *uid =
+            xasprintf("\"runAsUser\":%u", (unsigned)getuid());
+
+        ck_assert_int_eq(made.status, 201);
+        ck_assert_str_eq(made.type, "application/json");
+        ck_assert_str_eq(got.text, made.text);
+        ck_assert_ptr_nonnull(strstr(got.text, uid));
+    }
+}
+END_TEST
+
+START_TEST(paths_that_are_none_are_404)
+{
+    CLEANUP_HOUSE struct house h;
+
+    house_init(&h);
+    {
+        CLEANUP_EXCHANGE struct exchange text =
+            send(&h, h.local, HTTP_GET, "/nonsense", NULL);
+        CLEANUP_EXCHANGE struct exchange status =
+            send(&h, h.local, HTTP_GET, "/api/v1/widgets", NULL);
+        CLEANUP_EXCHANGE struct exchange method =
+            send(&h, h.local, HTTP_PUT, PODS, "{}");
+
+        ck_assert_int_eq(text.status, 404);
+        ck_assert_str_eq(text.text, "404 page not found\n");
+        ck_assert_int_eq(status.status, 404);
+        ck_assert_ptr_nonnull(strstr(status.text, "\"NotFound\""));
+        ck_assert_int_eq(method.status, 405);
+    }
+}
+END_TEST
+
+/* What a watch has told. It stops the loop at each line. */
+struct listener {
+    struct loop *loop;
+    struct strbuf text;
+    unsigned lines;
+};
+
+static void
+heard(const void *bytes, size_t length, void *arg)
+{
+    struct listener *l = arg;
+
+    strbuf_add(&l->text, bytes, length);
+    l->lines = 0;
+    for (size_t i = 0; i < l->text.length; i++)
+        l->lines += l->text.text[i] == '\n';
+    loop_stop(l->loop);
+}
+
+static void
+ended(const struct http_response *answer, const struct error *err, void *arg)
+{
+    (void)answer;
+    (void)err;
+    (void)arg;
+}
+
+static struct http_call *
+listen_to(struct house *h, struct listener *l, const char *target)
+{
+    return http_client_call(h->local,
+                            &(struct http_client_request){.method = HTTP_GET,
+                                                          .target = target,
+                                                          .data = heard,
+                                                          .done = ended,
+                                                          .arg = l});
+}
+
+START_TEST(a_watch_tells_the_state_and_then_what_changes)
+{
+    CLEANUP_HOUSE struct house h;
+    struct listener l = {0};
+    struct http_call *call;
+
+    house_init(&h);
+    l.loop = h.w.loop;
+    strbuf_init(&l.text);
+    world_code(&h.w, &alice, HTTP_POST, PODS, POD("a"));
+
+    call = listen_to(&h, &l, PODS "?watch=1");
+    while (l.lines < 1)
+        loop_run(h.w.loop);
+    ck_assert_ptr_nonnull(
+        strstr(l.text.text, "{\"type\":\"ADDED\",\"object\":{\"kind\":"));
+    world_code(&h.w, &alice, HTTP_DELETE, PODS "/a", NULL);
+    while (l.lines < 2)
+        loop_run(h.w.loop);
+    ck_assert_ptr_nonnull(strstr(l.text.text, "{\"type\":\"DELETED\""));
+    http_call_cancel(call);
+    strbuf_fini(&l.text);
+}
+END_TEST
+
+START_TEST(what_leaves_a_selection_is_deleted_and_what_comes_back_added)
+{
+    CLEANUP_HOUSE struct house h;
+    struct listener l = {0};
+    struct http_call *call;
+    const char *first, *second, *third;
+
+    house_init(&h);
+    l.loop = h.w.loop;
+    strbuf_init(&l.text);
+    world_code(&h.w, &alice, HTTP_POST, PODS, POD("a"));
+    call = listen_to(&h, &l, PODS "?watch=1&labelSelector=kiln.hpc/user,!gone");
+    while (l.lines < 1)
+        loop_run(h.w.loop);
+    for (unsigned i = 0; i < 2; i++)
+        world_code(&h.w,
+                   &alice,
+                   HTTP_PATCH,
+                   PODS "/a",
+                   i == 0 ? "{\"metadata\":{\"labels\":{\"gone\":\"1\"}}}"
+                          : "{\"metadata\":{\"labels\":{\"gone\":null}}}");
+
+    while (l.lines < 3)
+        loop_run(h.w.loop);
+
+    first = strstr(l.text.text, "\"type\":\"ADDED\"");
+    ck_assert_ptr_nonnull(first);
+    second = strstr(first, "\"type\":\"DELETED\"");
+    ck_assert_ptr_nonnull(second);
+    third = strstr(second, "\"type\":\"ADDED\"");
+    ck_assert_ptr_nonnull(third);
+    http_call_cancel(call);
+    strbuf_fini(&l.text);
+}
+END_TEST
+
+START_TEST(a_watch_of_what_is_forgotten_ends_with_410)
+{
+    CLEANUP_HOUSE struct house h;
+
+    house_init(&h);
+    world_code(&h.w, &alice, HTTP_POST, PODS, POD("a"));
+    world_code(&h.w, &alice, HTTP_POST, PODS, POD("b"));
+    store_compact(h.w.store, store_revision(h.w.store));
+    {
+        CLEANUP_EXCHANGE struct exchange e =
+            send(&h,
+                 h.local,
+                 HTTP_GET,
+                 PODS "?watch=1&resourceVersion=1",
+                 NULL);
+
+        ck_assert_int_eq(e.status, 200);
+        ck_assert_ptr_nonnull(strstr(e.text, "\"type\":\"ERROR\""));
+        ck_assert_ptr_nonnull(strstr(e.text, "\"code\":410"));
+    }
+}
+END_TEST
+
+SUITE("http_handler",
+      health_and_version_are_told_to_anybody,
+      nobody_else_is_let_in_without_proof,
+      a_local_peer_is_who_the_kernel_says,
+      paths_that_are_none_are_404,
+      a_watch_tells_the_state_and_then_what_changes,
+      what_leaves_a_selection_is_deleted_and_what_comes_back_added,
+      a_watch_of_what_is_forgotten_ends_with_410)
