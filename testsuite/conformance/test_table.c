@@ -10,6 +10,7 @@
 #include "controller/apiserver/frame.h"
 #include "controller/apiserver/principal.h"
 #include "controller/apiserver/table.h"
+#include "controller/apiserver/view.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/base/strbuf.h"

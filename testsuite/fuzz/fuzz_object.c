@@ -6,6 +6,7 @@
 #include "controller/apiserver/frame.h"
 #include "controller/apiserver/principal.h"
 #include "controller/apiserver/render.h"
+#include "controller/apiserver/view.h"
 #include "lib/api/object/causes.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"

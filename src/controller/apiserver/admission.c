@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "controller/apiserver/content.h"
+#include "controller/apiserver/node_record.h"
 #include "controller/apiserver/policy.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"

@@ -57,9 +57,8 @@ admission_rule_fn claim_in_use_admit;
 admission_rule_fn default_storage_admit;
 admission_rule_fn claim_owner_admit;
 
-/* admission_node.c, node_record.c */
+/* admission_node.c */
 admission_rule_fn node_in_use_admit;
-admission_rule_fn node_record_admit;
 
 /* admission_owner.c */
 admission_rule_fn owner_admit;
@@ -113,9 +112,6 @@ admission_rule_fn event_admit;
 
 /* admission_process.c */
 admission_rule_fn process_admit;
-
-/* content.c */
-admission_rule_fn content_admit;
 
 /* The pod spec of a pod's or job's tree, or NULL. */
 struct json *admission_pod_spec(const struct request *q, struct json *tree);

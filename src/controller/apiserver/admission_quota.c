@@ -6,6 +6,7 @@
  * share what is left; what goes is counted anew by lifecycle.
  */
 #include "controller/apiserver/admission.h"
+#include "controller/apiserver/indexes.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/write.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "controller/apiserver/admission.h"
+#include "controller/apiserver/indexes.h"
 #include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"

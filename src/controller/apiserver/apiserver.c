@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/apiserver/apiserver.h"
 
+#include <string.h>
+
 #include "controller/apiserver/agent_relay.h"
 #include "controller/apiserver/bootstrap.h"
 #include "controller/apiserver/channel.h"
 #include "controller/apiserver/dispatch.h"
 #include "controller/apiserver/http_handler.h"
+#include "controller/apiserver/local_client.h"
 #include "controller/apiserver/membership.h"
 #include "controller/apiserver/openapi.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/refusal.h"
 #include "controller/apiserver/request_metrics.h"
 #include "controller/apiserver/server.h"
@@ -16,9 +20,16 @@
 #include "controller/apiserver/usage.h"
 #include "controller/apiserver/user_counts.h"
 #include "controller/apiserver/watch.h"
+#include "controller/store/store.h"
+#include "lib/auth/digest.h"
 #include "lib/base/alloc.h"
 #include "lib/base/random.h"
 #include "lib/http/http_server.h"
+
+static const struct principal component_principals[] = {
+    [APISERVER_SCHEDULER] = {.type = PRINCIPAL_SCHEDULER, .name = "scheduler"},
+    [APISERVER_LIFECYCLE] = {.type = PRINCIPAL_LIFECYCLE, .name = "lifecycle"},
+};
 
 struct apiserver *
 apiserver_new(const struct apiserver_settings *settings)
@@ -37,7 +48,8 @@ apiserver_new(const struct apiserver_settings *settings)
     if (server->metrics != NULL)
         server->request_metrics = request_metrics_new(server->metrics);
     server->configz = settings->configz;
-    server->token_endpoint = settings->token_endpoint;
+    server->token_endpoint = xnew(struct token_endpoint);
+    *server->token_endpoint = settings->token_endpoint;
     server->is_munge_dead = settings->is_munge_dead;
     for (unsigned i = 0; i < ARRAY_SIZE(server->leases); i++)
         server->leases[i] = settings->leases[i];
@@ -90,6 +102,7 @@ apiserver_free(struct apiserver *server)
     openapi_free(server->openapi);
     request_metrics_free(server->request_metrics);
     user_counts_free(server->own_counts);
+    free(server->token_endpoint);
     free(server);
 }
 
@@ -142,4 +155,28 @@ int
 apiserver_port(const struct apiserver *server)
 {
     return http_server_port(server->http);
+}
+
+bool
+apiserver_find_verifier(const char *node_name,
+                        struct digest *ret_verifier,
+                        void *context)
+{
+    struct store *store = context;
+    char name[5 + 253 + 1] = "node/";
+    const char *hex;
+
+    if (strlen(node_name) >= sizeof(name) - 5)
+        return false;
+    strcat(name, node_name);
+    hex = store_find_secret(store, name);
+    return hex != NULL && digest_parse(hex, ret_verifier) == 0;
+}
+
+struct client *
+apiserver_client_new(struct apiserver *server,
+                     struct loop *loop,
+                     enum apiserver_room room)
+{
+    return local_client_new(server, loop, &component_principals[room]);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/apiserver/indexes.h"
 #include "controller/apiserver/membership.h"
 #include "controller/apiserver/options.h"
 #include "controller/apiserver/reply.h"

@@ -13,20 +13,12 @@
 #include <stdbool.h>
 
 #include "controller/apiserver/principal.h"
-#include "controller/apiserver/routes.h"
+#include "controller/apiserver/request.h"
 
 struct json;
 struct kind;
 struct object;
 struct request;
-
-enum scope {
-    SCOPE_NONE,
-    SCOPE_MEMBERS, /* in namespaces that the principal belongs to */
-    SCOPE_OWN,     /* what runs, or would run, as the principal */
-    SCOPE_NODE,    /* the agent's node, its lease, pods bound to it */
-    SCOPE_ALL,
-};
 
 enum scope authorization_scope(enum principal_type principal,
                                enum verb verb,

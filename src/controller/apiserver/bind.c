@@ -7,7 +7,9 @@
  */
 #include <string.h>
 
+#include "controller/apiserver/authorization.h"
 #include "controller/apiserver/body.h"
+#include "controller/apiserver/indexes.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/retained_allocations.h"
 #include "controller/apiserver/server.h"
@@ -340,5 +342,5 @@ verb_bind(struct request *q)
     old_tree = object_tree(object, q->arena);
     txn = store_begin(q->server->store);
     write_put(q, txn, bind(q, old_tree, &binding), old_tree);
-    write_commit_success(q, txn, 201);
+    request_commit_success(q, txn, 201);
 }

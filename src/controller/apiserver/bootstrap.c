@@ -7,6 +7,7 @@
 #include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
+#include "controller/apiserver/verbs.h"
 #include "controller/store/store.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/storage/storage_class.h"
@@ -92,6 +93,6 @@ bootstrap(struct apiserver *server)
         q->text = objects[i].body;
         q->length = strlen(objects[i].body);
         q->done = done;
-        request_start(q, NULL, 0);
+        verbs_start(q, NULL, 0);
     }
 }

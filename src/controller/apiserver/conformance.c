@@ -96,7 +96,7 @@ serve_load(struct request *q)
 
     if (load_all(q, txn)) {
         reply_success(&q->reply, 200);
-        write_commit(q, txn);
+        request_commit(q, txn);
     } else {
         store_rollback(txn);
         request_finish_durably(q);

@@ -3,10 +3,9 @@
 
 #include <string.h>
 
-#include "controller/apiserver/admission.h"
+#include "controller/apiserver/authorization.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
-#include "controller/apiserver/verbs.h"
 #include "controller/apiserver/write.h"
 #include "controller/store/store.h"
 #include "lib/api/job/job.h"

@@ -7,6 +7,8 @@
 #include "controller/apiserver/admission.h"
 #include "controller/apiserver/apply.h"
 #include "controller/apiserver/body.h"
+#include "controller/apiserver/content.h"
+#include "controller/apiserver/indexes.h"
 #include "controller/apiserver/policy.h"
 #include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
@@ -393,6 +395,6 @@ verb_create(struct request *q)
         log_node_event(q, object);
         content_put(q, txn);
         reply_object(&q->reply, 201, object);
-        write_commit(q, txn);
+        request_commit(q, txn);
     }
 }

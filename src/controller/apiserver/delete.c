@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "controller/apiserver/admission.h"
+#include "controller/apiserver/authorization.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/retained_allocations.h"
 #include "controller/apiserver/selection.h"
@@ -344,7 +346,7 @@ static void
 finish(struct deletion *d)
 {
     if (d->txn != NULL)
-        write_commit(d->q, d->txn);
+        request_commit(d->q, d->txn);
     else
         request_finish_durably(d->q);
 }

@@ -11,6 +11,7 @@
 #include "controller/apiserver/policy.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
+#include "controller/store/store.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "controller/apiserver/authorization.h"
 #include "controller/apiserver/body.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"

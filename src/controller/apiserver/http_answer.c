@@ -10,6 +10,7 @@
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/time_slice.h"
+#include "controller/apiserver/view.h"
 #include "lib/auth/auth_server.h"
 #include "lib/auth/digest.h"
 #include "lib/base/alloc.h"

@@ -11,6 +11,7 @@
 #include "controller/apiserver/accept.h"
 #include "controller/apiserver/agent_relay.h"
 #include "controller/apiserver/audit.h"
+#include "controller/apiserver/authorization.h"
 #include "controller/apiserver/body.h"
 #include "controller/apiserver/conformance.h"
 #include "controller/apiserver/discovery.h"
@@ -26,6 +27,8 @@
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/token_endpoint.h"
 #include "controller/apiserver/user_limits.h"
+#include "controller/apiserver/verbs.h"
+#include "controller/apiserver/view.h"
 #include "controller/apiserver/watch.h"
 #include "controller/store/store.h"
 #include "lib/api/object/kind.h"
@@ -351,7 +354,7 @@ serve_api(struct http_exchange *v)
                  && q->route.verb == VERB_GET))
         start_stream(v, parameters, n_parameters);
     else
-        request_start(q, parameters, n_parameters);
+        verbs_start(q, parameters, n_parameters);
 }
 
 static void

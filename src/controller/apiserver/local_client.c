@@ -10,6 +10,8 @@
  * Thread: each struct says which. What both touch is under a lock, or handed
  *         over whole.
  */
+#include "controller/apiserver/local_client.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -17,7 +19,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "controller/apiserver/apiserver.h"
+#include "controller/apiserver/accept.h"
+#include "controller/apiserver/authorization.h"
 #include "controller/apiserver/feed.h"
 #include "controller/apiserver/frame.h"
 #include "controller/apiserver/mailbox.h"
@@ -25,6 +28,8 @@
 #include "controller/apiserver/render.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
+#include "controller/apiserver/verbs.h"
+#include "controller/apiserver/view.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object/status.h"
@@ -41,11 +46,6 @@
 #include "lib/loop/loop.h"
 
 #define EVENTS_MAX 65536
-
-static const struct principal component_principals[] = {
-    [APISERVER_SCHEDULER] = {.type = PRINCIPAL_SCHEDULER, .name = "scheduler"},
-    [APISERVER_LIFECYCLE] = {.type = PRINCIPAL_LIFECYCLE, .name = "lifecycle"},
-};
 
 /* The client's thread. */
 struct local_client {
@@ -193,7 +193,7 @@ start_call(void *arg)
 {
     struct call *call = arg;
 
-    request_start(call->q, call->parameters, call->n_parameters);
+    verbs_start(call->q, call->parameters, call->n_parameters);
 }
 
 static enum verb
@@ -596,16 +596,16 @@ static const struct client_ops ops = {
 };
 
 struct client *
-apiserver_client_new(struct apiserver *server,
-                     struct loop *loop,
-                     enum apiserver_room room)
+local_client_new(struct apiserver *server,
+                 struct loop *loop,
+                 const struct principal *principal)
 {
     struct local_client *p = xnew(struct local_client);
 
     p->client.ops = &ops;
     p->client.loop = loop;
     p->server = server;
-    p->principal = &component_principals[room];
+    p->principal = principal;
     p->mailbox = mailbox_open(server->loop, loop);
     list_init(&p->calls);
     list_init(&p->watches);

@@ -8,7 +8,6 @@
 #include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
-#include "controller/apiserver/write.h"
 #include "controller/store/store.h"
 #include "lib/auth/digest.h"
 #include "lib/base/arena.h"
@@ -130,7 +129,7 @@ make_token(struct request *q, const char *name)
     json_set_string(q->arena, tree, "name", name);
     json_set_string(q->arena, tree, "token", token);
     reply_tree(&q->reply, 201, tree);
-    write_commit(q, txn);
+    request_commit(q, txn);
 }
 
 static void
@@ -155,7 +154,7 @@ end_token(struct request *q, const char *name)
     txn = store_begin(q->server->store);
     store_txn_remove_secret(txn, secret_name);
     reply_success(&q->reply, 200);
-    write_commit(q, txn);
+    request_commit(q, txn);
 }
 
 bool

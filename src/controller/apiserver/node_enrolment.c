@@ -4,13 +4,9 @@
  *
  * See: doc/decisions.md 16.
  */
-#include "controller/apiserver/node_enrolment.h"
-
 #include <string.h>
 
-#include "controller/apiserver/apiserver.h"
 #include "controller/apiserver/node_record.h"
-#include "controller/apiserver/policy.h"
 #include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
@@ -24,41 +20,6 @@
 #include "lib/base/arena.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
-
-static const char *
-secret_name(struct arena *arena, const char *node)
-{
-    return arena_printf(arena, "node/%s", node);
-}
-
-bool
-apiserver_find_verifier(const char *node_name,
-                        struct digest *ret_verifier,
-                        void *context)
-{
-    struct store *store = context;
-    char name[5 + 253 + 1] = "node/";
-    const char *hex;
-
-    if (strlen(node_name) >= sizeof(name) - 5)
-        return false;
-    strcat(name, node_name);
-    hex = store_find_secret(store, name);
-    return hex != NULL && digest_parse(hex, ret_verifier) == 0;
-}
-
-void
-node_enrolment_forget(struct request *q,
-                      struct store_txn *txn,
-                      const struct object *node)
-{
-    const char *secret = secret_name(q->arena, node->meta->name);
-
-    if (!q->server->policy->is_conformance)
-        node_record_keep(q, txn, node);
-    if (store_find_secret(q->server->store, secret) != NULL)
-        store_txn_remove_secret(txn, secret);
-}
 
 /* Root enrols any machine, an ordinary user the one they made. */
 static bool
@@ -86,7 +47,7 @@ void
 verb_enrol(struct request *q)
 {
     const struct object *object = write_find(q);
-    const char *name = secret_name(q->arena, q->route.name);
+    const char *name = node_secret_name(q->arena, q->route.name);
     struct json *tree;
     struct store_txn *txn;
     struct node_secret secret;
@@ -126,7 +87,7 @@ verb_enrol(struct request *q)
     json_set_string(q->arena, tree, "apiVersion", "kiln.hpc/v1");
     json_set_string(q->arena, tree, "secret", hex);
     reply_tree(&q->reply, 201, tree);
-    write_commit(q, txn);
+    request_commit(q, txn);
 }
 
 void
@@ -160,26 +121,26 @@ verb_approve(struct request *q)
     reply_object(&q->reply,
                  200,
                  write_put(q, txn, tree, object_tree(object, q->arena)));
-    write_commit(q, txn);
+    request_commit(q, txn);
 }
 
 /* Of a node that is deleted, or was; with its secret, if it has one. */
 static void
 forget_record(struct request *q)
 {
-    const char *name = secret_name(q->arena, q->route.name);
+    const char *name = node_secret_name(q->arena, q->route.name);
     struct store_txn *txn = store_begin(q->server->store);
 
     node_record_forget(q, txn, q->route.name);
     store_txn_remove_secret(txn, name);
     reply_success(&q->reply, 200);
-    write_commit(q, txn);
+    request_commit(q, txn);
 }
 
 void
 verb_reset(struct request *q)
 {
-    const char *name = secret_name(q->arena, q->route.name);
+    const char *name = node_secret_name(q->arena, q->route.name);
     struct store_txn *txn;
 
     if (node_record_has(q, q->route.name)) {
@@ -197,5 +158,5 @@ verb_reset(struct request *q)
     }
     txn = store_begin(q->server->store);
     store_txn_remove_secret(txn, name);
-    write_commit(q, txn);
+    request_commit(q, txn);
 }

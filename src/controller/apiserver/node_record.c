@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#include "controller/apiserver/admission.h"
-#include "controller/apiserver/principal.h"
+#include "controller/apiserver/policy.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/store/store.h"
@@ -66,10 +65,8 @@ owner_of(const struct json *tree)
     return uid != NULL ? uid : "";
 }
 
-void
-node_record_keep(struct request *q,
-                 struct store_txn *txn,
-                 const struct object *node)
+static void
+keep_record(struct request *q, struct store_txn *txn, const struct object *node)
 {
     struct json *tree = object_tree(node, q->arena);
     struct json *labels = json_get_path(tree, "metadata.labels");
@@ -88,6 +85,25 @@ node_record_keep(struct request *q,
     json_set_string(q->arena, record, "owner", owner_of(tree));
     json_print(record, &text);
     store_txn_put_secret(txn, name_of_record(q, node->meta->name), text.text);
+}
+
+const char *
+node_secret_name(struct arena *arena, const char *node)
+{
+    return arena_printf(arena, "node/%s", node);
+}
+
+void
+node_record_leave(struct request *q,
+                  struct store_txn *txn,
+                  const struct object *node)
+{
+    const char *secret = node_secret_name(q->arena, node->meta->name);
+
+    if (!q->server->policy->is_conformance)
+        keep_record(q, txn, node);
+    if (store_find_secret(q->server->store, secret) != NULL)
+        store_txn_remove_secret(txn, secret);
 }
 
 bool

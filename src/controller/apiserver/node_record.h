@@ -12,13 +12,28 @@
 
 #include <stdbool.h>
 
+struct arena;
+struct json;
 struct object;
 struct request;
 struct store_txn;
 
-void node_record_keep(struct request *q,
-                      struct store_txn *txn,
-                      const struct object *node);
+/* In the transaction that removes the node: keeps what administrators said of
+ * it and forgets its secret, so that another machine of that name can enrol.
+ */
+void node_record_leave(struct request *q,
+                       struct store_txn *txn,
+                       const struct object *node);
+
+/* The rule of admission that gives a new node what was kept. Tree and
+ * old_object are as in admission.h.
+ */
+bool node_record_admit(struct request *q,
+                       struct json *tree,
+                       const struct object *old_object);
+
+/* Where the store keeps the verifier of a node's secret. */
+const char *node_secret_name(struct arena *arena, const char *node);
 
 /* False when there is none. */
 bool

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "controller/apiserver/apply.h"
+#include "controller/apiserver/authorization.h"
 #include "controller/apiserver/body.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/update.h"

@@ -10,6 +10,7 @@
 #include "controller/apiserver/redaction.h"
 #include "controller/apiserver/reply.h"
 #include "controller/apiserver/table.h"
+#include "controller/apiserver/view.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/base/arena.h"

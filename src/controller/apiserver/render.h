@@ -12,22 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "controller/apiserver/accept.h"
-
-struct principal;
 struct frame;
 struct kind;
 struct object;
 struct reply;
-struct store;
-
-struct view {
-    struct accept accept;
-    const struct kind *kind; /* in whose words objects are shown, or NULL */
-    const struct principal *principal;
-    struct store *store; /* what the cells of Kiln's columns look up */
-    int64_t now_us;
-};
+struct view;
 
 /* False: the form does not go with this reply, which is a 406 now. */
 bool render_check(const struct view *view, struct reply *reply);

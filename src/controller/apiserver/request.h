@@ -15,8 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "controller/apiserver/authorization.h"
-#include "controller/apiserver/content.h"
 #include "controller/apiserver/options.h"
 #include "controller/apiserver/reply.h"
 #include "controller/apiserver/routes.h"
@@ -30,6 +28,7 @@ struct arena;
 struct principal;
 struct quota_change;
 struct request;
+struct store_txn;
 
 enum body_format {
     BODY_NONE,
@@ -42,6 +41,24 @@ enum body_format {
     BODY_APPLY,
     BODY_BYTES,
     BODY_UNKNOWN,
+};
+
+/* How much of a resource the principal may see or change. */
+enum scope {
+    SCOPE_NONE,
+    SCOPE_MEMBERS, /* in namespaces that the principal belongs to */
+    SCOPE_OWN,     /* what runs, or would run, as the principal */
+    SCOPE_NODE,    /* the agent's node, its lease, pods bound to it */
+    SCOPE_ALL,
+};
+
+/* A job's script or environment that admission took out of the tree, in the
+ * request's arena.
+ */
+struct content {
+    const char *digest; /* NULL: none */
+    const void *bytes;
+    size_t length;
 };
 
 typedef void request_done_fn(struct request *request);
@@ -79,11 +96,6 @@ void request_free(struct request *q);
 struct request *request_new(struct apiserver *server, struct arena *arena TAKES)
     OWNED_BY(request_free);
 
-/* Start: everything but `reply` is filled in; the options not yet parsed. */
-void request_start(struct request *q,
-                   const struct parameter *parameters,
-                   size_t n_parameters);
-
 /* The tree of the object that the request changes, parsed once; not to be
  * edited.
  */
@@ -101,3 +113,11 @@ void request_forget(struct request *q);
  */
 void request_finish(struct request *q);
 void request_finish_durably(struct request *q);
+
+/* The reply is made, or is made of success; it goes out when the transaction
+ * is on disk.
+ */
+void request_commit(struct request *q, struct store_txn *txn TAKES);
+void request_commit_success(struct request *q,
+                            struct store_txn *txn TAKES,
+                            int code);

@@ -6,10 +6,12 @@
  */
 #include <string.h>
 
+#include "controller/apiserver/authorization.h"
 #include "controller/apiserver/body.h"
 #include "controller/apiserver/discovery.h"
 #include "controller/apiserver/membership.h"
 #include "controller/apiserver/policy.h"
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/verbs.h"

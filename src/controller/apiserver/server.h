@@ -10,8 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "controller/apiserver/indexes.h"
-#include "controller/apiserver/token_endpoint.h"
 #include "lib/base/list.h"
 
 struct audit_log;
@@ -27,6 +25,7 @@ struct policy;
 struct agent_relay;
 struct request_metrics;
 struct time_slices;
+struct token_endpoint;
 struct store;
 struct usage;
 struct user_counts;
@@ -64,7 +63,7 @@ struct apiserver {
     struct user_counts *counts;      /* of the store's objects and of streams */
     struct user_counts *own_counts; /* the same where none was given, or NULL */
     struct http_server *http;
-    struct token_endpoint token_endpoint;
+    struct token_endpoint *token_endpoint;
     struct openapi *openapi;    /* NULL until somebody asks for it */
     bool is_counting_resources; /* see resource_metrics.h */
     bool is_closing;

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "controller/apiserver/accept.h"
 #include "controller/apiserver/authorization.h"
 #include "controller/apiserver/frame.h"
 #include "controller/apiserver/render.h"
+#include "controller/apiserver/view.h"
 #include "controller/store/store.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"

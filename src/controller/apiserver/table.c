@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "controller/apiserver/frame.h"
+#include "controller/apiserver/view.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "controller/apiserver/render.h"
+#include "controller/apiserver/view.h"
 
 struct frame;
 struct kind;

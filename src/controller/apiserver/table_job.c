@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "controller/apiserver/table.h"
+#include "controller/apiserver/view.h"
 #include "lib/api/job/job.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"

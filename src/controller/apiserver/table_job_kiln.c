@@ -9,6 +9,7 @@
 #include "controller/apiserver/authorization.h"
 #include "controller/apiserver/indexes.h"
 #include "controller/apiserver/table.h"
+#include "controller/apiserver/view.h"
 #include "controller/store/store.h"
 #include "lib/api/job/job.h"
 #include "lib/api/object/kind.h"

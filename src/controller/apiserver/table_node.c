@@ -7,6 +7,7 @@
 
 #include "controller/apiserver/indexes.h"
 #include "controller/apiserver/table.h"
+#include "controller/apiserver/view.h"
 #include "controller/store/store.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"

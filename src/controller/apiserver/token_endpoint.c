@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
 #include "lib/auth/bearer_tokens.h"
@@ -42,7 +43,7 @@ refuse(struct request *q, int code, const char *reason, const char *message)
 static void
 serve_access(struct request *q)
 {
-    const struct token_endpoint *a = &q->server->token_endpoint;
+    const struct token_endpoint *a = q->server->token_endpoint;
     struct json *tree = json_object(q->arena);
 
     json_set_string(q->arena, tree, "cluster", a->cluster);
@@ -83,7 +84,7 @@ wrap(void *arg)
 {
     struct handout *h = arg;
 
-    credential_backend_encode(h->q->server->token_endpoint.credential_backend,
+    credential_backend_encode(h->q->server->token_endpoint->credential_backend,
                               h->token,
                               strlen(h->token),
                               h->q->principal->uid,
@@ -139,7 +140,7 @@ may_have_token(struct request *q)
 static void
 serve_token(struct request *q)
 {
-    const struct token_endpoint *a = &q->server->token_endpoint;
+    const struct token_endpoint *a = q->server->token_endpoint;
     struct handout *h;
     char name[BEARER_TOKEN_NAME_SIZE];
 
@@ -170,7 +171,7 @@ token_endpoint_serve(struct request *q, const char *path)
 
     if (!is_token && strcmp(path, "/kiln/v1/access") != 0)
         return false;
-    if (q->server->token_endpoint.bearer == NULL)
+    if (q->server->token_endpoint->bearer == NULL)
         refuse(q,
                404,
                "NotFound",

@@ -8,6 +8,7 @@
 
 #include "controller/apiserver/admission.h"
 #include "controller/apiserver/apply.h"
+#include "controller/apiserver/authorization.h"
 #include "controller/apiserver/body.h"
 #include "controller/apiserver/managed_fields.h"
 #include "controller/apiserver/request.h"
@@ -305,7 +306,7 @@ put(struct request *q,
         write_remove(q, txn, old_object, tree);
     } else
         reply_object(&q->reply, 200, write_put(q, txn, tree, old_tree));
-    write_commit(q, txn);
+    request_commit(q, txn);
 }
 
 static bool

@@ -1,15 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verbs.h - what can be done to resources, one function each
  *
- * Called by:  request.c, when the principal may. Each makes the reply and ends
- *             with request_finish or request_finish_durably.
+ * Each verb makes the reply and ends the request: with request_finish,
+ * request_finish_durably or request_commit.
+ *
+ * Thread:  the loop's.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct object;
+struct parameter;
 struct request;
+
+/* Checks the body, the options and the principal's rights, and runs the verb of
+ * the route. Everything but `reply` is filled in; the options not yet parsed.
+ */
+void verbs_start(struct request *q,
+                 const struct parameter *parameters,
+                 size_t n_parameters);
 
 /* get.c, list_objects.c */
 void verb_get(struct request *q);
@@ -48,6 +59,3 @@ void verb_reset(struct request *q);
 void verb_report_usage(struct request *q);
 void verb_get_usage(struct request *q);
 void verb_list_usage(struct request *q);
-
-/* content.c: jobs/NAME/script and jobs/NAME/environment */
-void verb_get_content(struct request *q);

@@ -11,6 +11,7 @@
 #include "controller/apiserver/server.h"
 #include "controller/apiserver/shared_change.h"
 #include "controller/apiserver/user_limits.h"
+#include "controller/apiserver/view.h"
 #include "controller/store/store.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"

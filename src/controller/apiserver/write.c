@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "controller/apiserver/node_enrolment.h"
+#include "controller/apiserver/node_record.h"
 #include "controller/apiserver/principal.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/server.h"
@@ -184,39 +184,6 @@ write_remove(struct request *q,
     if (old_object->kind == &job_kind)
         release_content(txn, job_of(old_object));
     if (old_object->kind == &node_kind)
-        node_enrolment_forget(q, txn, old_object);
+        node_record_leave(q, txn, old_object);
     store_txn_remove(txn, make_object(q, txn, tree, NULL));
-}
-
-static void
-committed(int outcome, void *context)
-{
-    struct request *q = context;
-
-    if (outcome < 0)
-        reply_not_stored(&q->reply, outcome);
-    request_finish(q);
-}
-
-/* An object alone stands outside the arena. */
-static bool
-is_object_alone(const struct reply *r)
-{
-    return r->form == REPLY_OBJECT && r->n_warnings == 0 && r->n_headers == 0;
-}
-
-void
-write_commit(struct request *q, struct store_txn *txn TAKES)
-{
-    if (is_object_alone(&q->reply))
-        request_forget(q);
-    store_commit(txn, committed, q);
-}
-
-void
-write_commit_success(struct request *q, struct store_txn *txn TAKES, int code)
-{
-    request_forget(q);
-    reply_success(&q->reply, code);
-    store_commit(txn, committed, q);
 }

@@ -62,9 +62,3 @@ void write_remove(struct request *q,
                   struct store_txn *txn,
                   const struct object *old_object,
                   struct json *tree);
-
-/* The reply is made, or is made of success; it goes out when this is on disk.
- */
-void write_commit(struct request *q, struct store_txn *txn TAKES);
-void
-write_commit_success(struct request *q, struct store_txn *txn TAKES, int code);

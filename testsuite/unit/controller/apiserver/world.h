@@ -2,8 +2,7 @@
 /* world.h - the API over a real store, asked by whoever a test likes
  *
  * world_ask() sends one request the way the HTTP handler does, waits until it
- * is
- * answered, and gives back code and body as that principal gets to see it.
+ * is answered, and gives back code and body as that principal gets to see it.
  */
 #pragma once
 
@@ -18,6 +17,8 @@
 #include "controller/apiserver/render.h"
 #include "controller/apiserver/request.h"
 #include "controller/apiserver/user_counts.h"
+#include "controller/apiserver/verbs.h"
+#include "controller/apiserver/view.h"
 #include "controller/store/store.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/alloc.h"
@@ -231,7 +232,7 @@ world_begin(struct world *w,
     q->submission_key = question->key;
     q->done = world_done;
     q->context = &asked->awaited;
-    request_start(q, world_parameters(q->arena, target), target->n_parameters);
+    verbs_start(q, world_parameters(q->arena, target), target->n_parameters);
 }
 
 static inline struct answer
