@@ -6,11 +6,11 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "controller/apiserver/access/audit_log.h"
+#include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/access/user_counts.h"
 #include "controller/apiserver/apiserver.h"
-#include "controller/apiserver/audit_log.h"
-#include "controller/apiserver/indexes.h"
-#include "controller/apiserver/policy.h"
-#include "controller/apiserver/user_counts.h"
+#include "controller/apiserver/request/indexes.h"
 #include "controller/component_thread.h"
 #include "controller/component_threads.h"
 #include "controller/munge_check.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/apiserver/policy.h"
+#include "controller/apiserver/access/policy.h"
 #include "controller/settings.h"
 #include "controller/site_policy.h"
 #include "lib/base/alloc.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "controller/apiserver/token_endpoint.h"
+#include "controller/apiserver/access/token_endpoint.h"
 #include "controller/settings.h"
 #include "lib/auth/bearer_tokens.h"
 #include "lib/base/alloc.h"
@@ -176,9 +176,9 @@ serving_keys_rotate_tokens(const struct controller_settings *settings,
 }
 
 void
-entrance_access(const struct entrance *e,
-                struct credential_backend *credential_backend,
-                struct token_endpoint *ret_access)
+serving_keys_access(const struct serving_keys *e,
+                    struct credential_backend *credential_backend,
+                    struct token_endpoint *ret_access)
 {
     memset(ret_access, 0, sizeof(*ret_access));
     if (e == NULL)

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/apiserver.h"
-#include "controller/apiserver/policy.h"
 #include "controller/scheduler/config/kube_configuration.h"
 #include "controller/serving_keys.h"
 #include "controller/store/directory/backup.h"

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "controller/apiserver/site_limits.h"
+#include "controller/apiserver/access/site_limits.h"
 #include "controller/scheduler/config/feature_gate.h"
 #include "lib/program/setting.h"
 

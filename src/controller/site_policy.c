@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "controller/apiserver/policy.h"
+#include "controller/apiserver/access/policy.h"
 #include "controller/settings.h"
 #include "lib/base/error.h"
 

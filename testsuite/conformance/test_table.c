@@ -7,10 +7,10 @@
 #include <ctype.h>
 #include <inttypes.h>
 
-#include "controller/apiserver/frame.h"
-#include "controller/apiserver/principal.h"
-#include "controller/apiserver/table.h"
-#include "controller/apiserver/view.h"
+#include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/request/frame.h"
+#include "controller/apiserver/request/view.h"
+#include "controller/apiserver/table/table.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/base/strbuf.h"

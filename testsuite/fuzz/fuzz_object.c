@@ -3,10 +3,10 @@
  * defaults and validated as the API does, or refused; what is right is a row of
  * a Table
  */
-#include "controller/apiserver/frame.h"
-#include "controller/apiserver/principal.h"
-#include "controller/apiserver/render.h"
-#include "controller/apiserver/view.h"
+#include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/http/render.h"
+#include "controller/apiserver/request/frame.h"
+#include "controller/apiserver/request/view.h"
 #include "lib/api/object/causes.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"

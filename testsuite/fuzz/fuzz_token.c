@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/apiserver/continue_token.h"
+#include "controller/apiserver/request/continue_token.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "testsuite/fuzz/fuzz.h"

@@ -3,7 +3,7 @@
  * come
  *
  * The file `cluster` in the state directory holds the cluster's uid and the
- * latest mark (see controller/apiserver/cluster_mark.c). An agent without the
+ * latest mark (see controller/apiserver/verbs/cluster_mark.c). An agent without the
  * file learns both from the first controller that it asks. The agent obeys a
  * controller only after it knows that the controller serves this cluster, so
  * that a foreign or an empty store ends no job here.

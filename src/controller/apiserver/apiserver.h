@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "controller/apiserver/token_endpoint.h"
+#include "controller/apiserver/access/token_endpoint.h"
 #include "lib/base/macro.h"
 
 struct apiserver;

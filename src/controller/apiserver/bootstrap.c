@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "controller/apiserver/policy.h"
-#include "controller/apiserver/principal.h"
-#include "controller/apiserver/request.h"
-#include "controller/apiserver/server.h"
-#include "controller/apiserver/verbs.h"
+#include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/apiserver/verbs/verbs.h"
 #include "controller/store/store.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/storage/storage_class.h"

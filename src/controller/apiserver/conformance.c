@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "controller/apiserver/policy.h"
-#include "controller/apiserver/request.h"
-#include "controller/apiserver/server.h"
-#include "controller/apiserver/write.h"
+#include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/objects/write.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"

@@ -14,9 +14,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/apiserver.h"
-#include "controller/apiserver/indexes.h"
-#include "controller/apiserver/policy.h"
+#include "controller/apiserver/request/indexes.h"
 #include "controller/scheduler/informers.h"
 #include "controller/scheduler/scheduler.h"
 #include "controller/store/store.h"

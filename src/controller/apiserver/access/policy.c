@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/access/policy.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+
+#define FIRST_BYTES 16 /* grown by nearly every look-up, so that is tried */
+#define MOST_BYTES  (64u << 20) /* of a group with very many members */
+
+/* What the system says of a name; both kinds of look-up in one. */
+struct entry {
+    const char *kind;
+    const char *name;
+    bool is_group;
+    bool is_found;
+    unsigned id;
+};
+
+static int
+ask(struct entry *e, char *buffer, size_t size)
+{
+    struct group group, *as_group = NULL;
+    struct passwd user, *as_user = NULL;
+    int r = e->is_group ? getgrnam_r(e->name, &group, buffer, size, &as_group)
+                        : getpwnam_r(e->name, &user, buffer, size, &as_user);
+
+    e->is_found = as_group != NULL || as_user != NULL;
+    if (as_group != NULL)
+        e->id = as_group->gr_gid;
+    else if (as_user != NULL)
+        e->id = as_user->pw_uid;
+    return r;
+}
+
+static int
+look_up(struct entry *e, struct error *err)
+{
+    CLEANUP_FREE char *buffer = NULL;
+    int r = ERANGE;
+
+    for (size_t size = FIRST_BYTES; r == ERANGE && size <= MOST_BYTES;
+         size *= 4) {
+        buffer = xrealloc(buffer, size);
+        r = ask(e, buffer, size);
+    }
+    if (e->is_found)
+        return 0;
+    /* POSIX lets a system say in several ways that it knows no such name. */
+    if (r == 0 || r == ENOENT || r == ESRCH || r == EBADF || r == EPERM)
+        return error_set(err, -ENOENT, "no %s '%s'", e->kind, e->name);
+    return error_set(err,
+                     -r,
+                     "cannot look up the %s '%s': %s",
+                     e->kind,
+                     e->name,
+                     strerror(r));
+}
+
+static int
+add_group(struct policy_people *people, const char *name, struct error *err)
+{
+    struct entry e = {.kind = "group", .name = name, .is_group = true};
+    int r = look_up(&e, err);
+
+    if (r < 0)
+        return r;
+    people->gids =
+        xrealloc_array(people->gids, people->n_gids + 1, sizeof(*people->gids));
+    people->gids[people->n_gids++] = e.id;
+    return 0;
+}
+
+static int
+add_user(struct policy_people *people, const char *name, struct error *err)
+{
+    struct entry e = {.kind = "user", .name = name};
+    int r = look_up(&e, err);
+
+    if (r < 0)
+        return r;
+    people->uids =
+        xrealloc_array(people->uids, people->n_uids + 1, sizeof(*people->uids));
+    people->uids[people->n_uids++] = e.id;
+    return 0;
+}
+
+int
+policy_people_add(struct policy_people *people,
+                  const char *names,
+                  struct error *err)
+{
+    CLEANUP_FREE char *copy = xstrdup(names);
+    char *rest = copy;
+    char *name;
+    int first = 0;
+
+    while ((name = strsep(&rest, ", ")) != NULL) {
+        struct error *words = first == 0 ? err : NULL;
+        int r = 0;
+
+        if (name[0] == '@')
+            r = add_group(people, name + 1, words);
+        else if (name[0] != '\0')
+            r = add_user(people, name, words);
+        if (first == 0)
+            first = r;
+    }
+    return first;
+}
+
+void
+policy_people_fini(struct policy_people *people)
+{
+    free(people->uids);
+    free(people->gids);
+    memset(people, 0, sizeof(*people));
+}
+
+bool
+policy_people_has(const struct policy_people *people,
+                  uid_t uid,
+                  const gid_t *groups,
+                  size_t n_groups)
+{
+    for (size_t i = 0; i < people->n_uids; i++)
+        if (people->uids[i] == uid)
+            return true;
+    for (size_t i = 0; i < people->n_gids; i++)
+        for (size_t k = 0; k < n_groups; k++)
+            if (people->gids[i] == groups[k])
+                return true;
+    return false;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy.h - what the site decides: who administers, who may run as whom
+ *
+ * Plain data from the configuration, const while the controller runs. Names
+ * are resolved to ids once, at start.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "controller/apiserver/access/site_limits.h"
+
+struct error;
+
+struct policy_people {
+    uid_t *uids;
+    size_t n_uids;
+    gid_t *gids;
+    size_t n_gids;
+};
+
+struct policy {
+    struct policy_people administrators;
+    struct policy_people operators;
+    bool allows_root_jobs;
+    uid_t minimum_uid; /* of jobs; 0: only root is refused */
+    bool allows_rootless_agents;
+    bool must_approve_nodes;
+    struct limits limits;
+    bool is_conformance; /* one test identity, no rules of Kiln's own */
+};
+
+/* Adds everybody of a comma-separated list of user names and "@group" names:
+ * -ENOENT for one the system does not know. Blocks on NSS.
+ */
+int policy_people_add(struct policy_people *people,
+                      const char *names,
+                      struct error *err);
+void policy_people_fini(struct policy_people *people);
+
+bool policy_people_has(const struct policy_people *people,
+                       uid_t uid,
+                       const gid_t *groups,
+                       size_t n_groups);

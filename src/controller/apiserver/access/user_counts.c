@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/access/user_counts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/object_owner.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/map.h"
+
+#define BURST_S    2    /* of requests, after a rest */
+#define KEPT_USERS 4096 /* more are looked through for those who have left */
+#define SECOND_US  1000000
+
+struct entry {
+    uid_t uid;
+    struct user_count count;
+    int64_t spent_us; /* of the allowance for requests */
+    int64_t at_us;    /* when that was right */
+};
+
+struct user_counts {
+    struct clock *clock;
+    struct map *users;
+    size_t n_kept; /* sweep when there are more */
+};
+
+/* Its digits as letters, so that none is a NUL. */
+static void
+format_key(uid_t uid, char out[9])
+{
+    for (unsigned i = 0; i < 8; i++)
+        out[i] = (char)('a' + (uid >> 4 * i & 15));
+    out[8] = '\0';
+}
+
+void
+user_counts_free(struct user_counts *counts)
+{
+    size_t at = 0;
+    void *entry;
+
+    if (counts == NULL)
+        return;
+    while (map_next(counts->users, &at, NULL, &entry))
+        free(entry);
+    map_free(counts->users);
+    free(counts);
+}
+
+struct user_counts *
+user_counts_new(struct clock *clock)
+{
+    struct user_counts *counts = xnew(struct user_counts);
+
+    counts->clock = clock;
+    counts->users = map_new();
+    counts->n_kept = KEPT_USERS;
+    return counts;
+}
+
+static bool
+has_nothing(const struct entry *e)
+{
+    static const struct user_count nothing;
+
+    return memcmp(&e->count, &nothing, sizeof(nothing)) == 0;
+}
+
+/* Forgets users who have nothing, and whose last request is long ago. As many
+ * again may come before the next time, so this costs each of them little.
+ */
+static void
+sweep(struct user_counts *counts)
+{
+    int64_t before_us = clock_monotonic_us(counts->clock) - 60 * SECOND_US;
+    size_t at = 0;
+    const char *key;
+    void *value;
+
+    while (map_next(counts->users, &at, &key, &value)) {
+        struct entry *e = value;
+
+        if (!has_nothing(e) || e->at_us > before_us)
+            continue;
+        (void)map_remove(counts->users, key);
+        free(e);
+    }
+    counts->n_kept = 2 * map_count(counts->users) + KEPT_USERS;
+}
+
+static struct entry *
+entry_of(struct user_counts *counts, uid_t uid)
+{
+    char key[9];
+    struct entry *e;
+
+    format_key(uid, key);
+    e = map_find(counts->users, key);
+    if (e != NULL)
+        return e;
+    if (map_count(counts->users) >= counts->n_kept)
+        sweep(counts);
+    e = xnew(struct entry);
+    e->uid = uid;
+    (void)map_put(counts->users, key, e);
+    return e;
+}
+
+static int64_t
+content_bytes(const struct job *job)
+{
+    const struct job_blob *const blobs[] = {
+        job->spec.script,
+        job->spec.environment,
+    };
+    int64_t bytes = 0;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(blobs); i++)
+        if (blobs[i] != NULL)
+            bytes += blobs[i]->size_bytes;
+    return bytes;
+}
+
+/* Kiln has made it for another object; users may not write such references
+ * (rules JobPod and OwnerReferences).
+ */
+static bool
+is_derived(const struct object *object)
+{
+    const struct kind *kind = NULL;
+
+    if (object->kind == &pod_kind)
+        kind = &job_kind;
+    else if (object->kind == &persistent_volume_claim_kind)
+        kind = &pod_kind;
+    return kind != NULL && meta_controller_of(object->meta, kind) != NULL;
+}
+
+static bool
+is_limited(const struct object *object)
+{
+    if (object->kind == &job_kind)
+        return !job_is_finished(job_of(object));
+    if (object->kind == &pod_kind && pod_is_finished(pod_of(object)))
+        return false;
+    return !is_derived(object);
+}
+
+/* A Job's are made one by one, but may all be there in the end. */
+static int64_t
+pods_at_once(const struct object *object)
+{
+    const struct job_spec *spec;
+    int64_t most;
+
+    if (object->kind != &job_kind)
+        return object->kind == &pod_kind && is_limited(object);
+    if (job_is_finished(job_of(object)))
+        return 0;
+    spec = &job_of(object)->spec;
+    most = spec->parallelism != NULL ? *spec->parallelism : 1;
+    return spec->completions != NULL && *spec->completions < most
+               ? *spec->completions
+               : most;
+}
+
+bool
+user_counts_measure(const struct object *object,
+                    uid_t *ret_uid,
+                    struct user_count *ret_count)
+{
+    memset(ret_count, 0, sizeof(*ret_count));
+    if (object == NULL || !object_owner(object, ret_uid))
+        return false;
+    ret_count->objects = is_limited(object);
+    ret_count->pods = pods_at_once(object);
+    /* What is like another object is small in memory, and not on disk; but of
+     * what Kiln makes, nobody could tell how much it will be.
+     */
+    ret_count->bytes =
+        (int64_t)(is_derived(object) ? object_bytes(object) : object->length);
+    if (object->kind == &job_kind)
+        ret_count->bytes += content_bytes(job_of(object));
+    return true;
+}
+
+static void
+add(struct user_counts *counts, const struct object *object, int sign)
+{
+    struct user_count own;
+    struct entry *e;
+    uid_t uid;
+
+    if (!user_counts_measure(object, &uid, &own))
+        return;
+    e = entry_of(counts, uid);
+    e->count.objects += sign * own.objects;
+    e->count.bytes += sign * own.bytes;
+    e->count.pods += sign * own.pods;
+}
+
+void
+user_counts_moved(struct user_counts *counts,
+                  const struct object *before,
+                  const struct object *after)
+{
+    add(counts, after, 1);
+    add(counts, before, -1);
+}
+
+void
+user_counts_begin_stream(struct user_counts *counts,
+                         uid_t uid,
+                         enum user_stream stream)
+{
+    entry_of(counts, uid)->count.streams[stream]++;
+}
+
+void
+user_counts_end_stream(struct user_counts *counts,
+                       uid_t uid,
+                       enum user_stream stream)
+{
+    entry_of(counts, uid)->count.streams[stream]--;
+}
+
+/* What was spent grows by a request's worth of time with each, and shrinks
+ * with the clock.
+ */
+bool
+user_counts_take_request(struct user_counts *counts,
+                         uid_t uid,
+                         int64_t per_second)
+{
+    struct entry *e = entry_of(counts, uid);
+    int64_t now_us = clock_monotonic_us(counts->clock);
+    int64_t rested_us = now_us - e->at_us;
+
+    e->spent_us = e->spent_us > rested_us ? e->spent_us - rested_us : 0;
+    e->at_us = now_us;
+    if (e->spent_us + SECOND_US / per_second > BURST_S * SECOND_US)
+        return false;
+    e->spent_us += SECOND_US / per_second;
+    return true;
+}
+
+struct user_count
+user_counts_get(const struct user_counts *counts, uid_t uid)
+{
+    static const struct user_count nothing;
+    const struct entry *e;
+    char key[9];
+
+    format_key(uid, key);
+    e = map_find(counts->users, key);
+    return e != NULL ? e->count : nothing;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/access/user_limits.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/access/site_limits.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "lib/base/arena.h"
+#include "lib/http/http_request.h"
+
+#define WAIT_FOR_STREAM_S 5 /* until one of the user's own may have ended */
+
+bool
+user_limits_bind(const struct request *q)
+{
+    const struct principal *c = q->principal;
+
+    return !q->server->policy->is_conformance && principal_is_person(c)
+           && !(c->uid == 0 && c->proof == IDENTITY_LOCAL);
+}
+
+static bool
+refuse(struct request *q, int64_t retry_after_s, const char *why)
+{
+    reply_fail(&q->reply,
+               &(struct reply_failure){
+                   .code = 429,
+                   .reason = "TooManyRequests",
+                   .message = why,
+                   .retry_after_s = retry_after_s,
+               });
+    return false;
+}
+
+bool
+user_limits_take_request(struct request *q)
+{
+    int64_t most = q->server->policy->limits.per_user.requests_per_second;
+
+    if (most == 0 || !user_limits_bind(q)
+        || user_counts_take_request(q->server->counts, q->principal->uid, most))
+        return true;
+    return refuse(q,
+                  1,
+                  arena_printf(q->arena,
+                               "user '%s' makes more than %" PRId64
+                               " requests a second, the most that the site "
+                               "allows (limits.perUser.requestsPerSecond); "
+                               "wait a second",
+                               q->principal->name,
+                               most));
+}
+
+bool
+user_limits_begin_stream(struct request *q, enum user_stream stream)
+{
+    const struct limits *limits = &q->server->policy->limits;
+    bool is_watch = stream == USER_WATCH;
+    int64_t most =
+        is_watch ? limits->per_user.watches : limits->per_user.log_readers;
+    struct user_count has;
+
+    if (!user_limits_bind(q))
+        return true;
+    has = user_counts_get(q->server->counts, q->principal->uid);
+    if (most > 0 && has.streams[stream] >= most)
+        return refuse(
+            q,
+            WAIT_FOR_STREAM_S,
+            arena_printf(q->arena,
+                         "user '%s' has %" PRId64 " %s, the most "
+                         "that the site allows (limits.perUser.%s); "
+                         "end some",
+                         q->principal->name,
+                         has.streams[stream],
+                         is_watch ? "watches" : "readers of jobs' output",
+                         is_watch ? "watches" : "logReaders"));
+    user_counts_begin_stream(q->server->counts, q->principal->uid, stream);
+    return true;
+}
+
+void
+user_limits_end_stream(struct request *q, enum user_stream stream)
+{
+    if (user_limits_bind(q))
+        user_counts_end_stream(q->server->counts, q->principal->uid, stream);
+}
+
+bool
+user_limits_take_connection(struct request *q, struct http_request *http)
+{
+    const struct principal *c = q->principal;
+    int64_t most = q->server->policy->limits.per_user.connections;
+    char account[320];
+
+    if (c->type == PRINCIPAL_AGENT)
+        snprintf(account, sizeof(account), "node %s", c->node);
+    else
+        snprintf(account, sizeof(account), "user %u", (unsigned)c->uid);
+    if (http_request_charge(http,
+                            account,
+                            user_limits_bind(q) ? (unsigned)most : 0))
+        return true;
+    http_request_close_after(http);
+    return refuse(q,
+                  WAIT_FOR_STREAM_S,
+                  arena_printf(q->arena,
+                               "user '%s' has %" PRId64 " connections, the "
+                               "most that the site allows "
+                               "(limits.perUser.connections); end some of what "
+                               "waits, watches or follows output",
+                               c->name,
+                               most));
+}

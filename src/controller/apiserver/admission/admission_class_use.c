@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission_class_use.c - a priority class that goes before others is for those
+ * whom it names
+ *
+ * Classes at or below the value that pods without a class have are everybody's.
+ * Any other says by annotations who may use it: users, groups, or everybody in
+ * some namespaces. Only who names a class is asked, so that what is there stays
+ * as it is, and a Job's pods go by the Job.
+ */
+#include <string.h>
+
+#include "controller/apiserver/access/membership.h"
+#include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/request/indexes.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/store/store.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/policy/priority_class.h"
+#include "lib/base/alloc.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+
+#define ANNOTATION_ALLOWED_NAMESPACES "kiln.hpc/allowed-namespaces"
+#define MOST_NAMED                    20u
+
+static bool
+first(const struct object *object, void *context)
+{
+    *(const struct object **)context = object;
+    return false;
+}
+
+/* What a pod without a class has. */
+static int64_t
+default_value(struct request *q)
+{
+    const struct object *class = NULL;
+
+    store_visit_index(q->server->store,
+                      INDEX_CLASS_BY_DEFAULT,
+                      STORE_PENDING,
+                      "default",
+                      first,
+                      &class);
+    return class != NULL ? priority_class_of(class)->value : 0;
+}
+
+static bool
+lists(const char *names, const char *wanted)
+{
+    CLEANUP_FREE char *copy = xstrdup(names != NULL ? names : "");
+    char *rest = copy;
+    char *name;
+
+    while ((name = strsep(&rest, ", ")) != NULL)
+        if (strcmp(name, "*") == 0
+            || (wanted != NULL && name[0] != '\0' && strcmp(name, wanted) == 0))
+            return true;
+    return false;
+}
+
+static bool
+may_use(struct request *q, const struct object *class, int64_t limit)
+{
+    return priority_class_of(class)->value <= limit
+           || lists(string_map_find(&class->meta->annotations,
+                                    ANNOTATION_ALLOWED_NAMESPACES),
+                    q->route.namespace)
+           || membership_has(q->server->class_users,
+                             class->meta->name,
+                             q->principal);
+}
+
+struct allowed {
+    struct request *q;
+    int64_t limit;
+    unsigned count;
+    struct strbuf names;
+};
+
+static bool
+add_allowed(const struct object *class, void *context)
+{
+    struct allowed *a = context;
+
+    if (may_use(a->q, class, a->limit))
+        strbuf_printf(&a->names,
+                      "%s%s",
+                      a->count++ > 0 ? ", " : "",
+                      class->meta->name);
+    return a->count < MOST_NAMED;
+}
+
+static bool
+refuse(struct request *q,
+       const struct json *tree,
+       const char *class,
+       int64_t limit)
+{
+    struct allowed a = {.q = q, .limit = limit, .names = STRBUF_INIT};
+
+    store_list(q->server->store,
+               &priority_class_kind,
+               NULL,
+               NULL,
+               0,
+               add_allowed,
+               &a);
+    reply_forbidden(&q->reply,
+                    q->route.kind,
+                    json_path_text(tree, "metadata.name"),
+                    "PriorityClassUse: the priority class '%s' is for others; "
+                    "%s may use %s%s in namespace '%s', or none (an "
+                    "administrator allows it by the class's annotations "
+                    "kiln.hpc/allowed-users, -groups and -namespaces)",
+                    class,
+                    q->principal->name,
+                    a.count > 0 ? a.names.text : "no class",
+                    a.count == MOST_NAMED ? ", ..." : "",
+                    q->route.namespace);
+    strbuf_fini(&a.names);
+    return false;
+}
+
+static bool
+is_as_before(struct request *q, const char *name, const struct object *old)
+{
+    const char *path = q->route.kind == &job_kind
+                           ? "spec.template.spec.priorityClassName"
+                           : "spec.priorityClassName";
+    const char *before =
+        old != NULL ? json_path_text(request_old_tree(q, old), path) : NULL;
+
+    return before != NULL && strcmp(name, before) == 0;
+}
+
+bool
+class_use_admit(struct request *q,
+                struct json *tree,
+                const struct object *old_object)
+{
+    const char *name =
+        json_get_text(admission_pod_spec(q, tree), "priorityClassName");
+    const struct object *class;
+    int64_t limit;
+
+    if (name == NULL || q->principal->type != PRINCIPAL_USER
+        || is_as_before(q, name, old_object))
+        return true;
+    class = store_find(q->server->store,
+                       STORE_PENDING,
+                       &priority_class_kind,
+                       NULL,
+                       name);
+    limit = default_value(q);
+    return class == NULL /* the rule Priority says so */
+           || may_use(q, class, limit) || refuse(q, tree, name, limit);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission_lengths.c - how long the lists of an object may be
+ *
+ * Upstream bounds most of them by the size of a request alone. Scheduler and
+ * agents go through those of a pod again and again, for each node and in each
+ * report, so that one pod with ten thousand tolerations is everybody's cost.
+ */
+#include <inttypes.h>
+#include <stdint.h>
+
+#include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/request/request.h"
+#include "lib/base/arena.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
+
+struct length {
+    const char *path;
+    uint32_t most;
+};
+
+static const struct length of_metadata[] = {
+    {"annotations", 4096},
+    {"finalizers", 64},
+    {"labels", 1024},
+    {"ownerReferences", 64},
+};
+
+static const struct length of_spec[] = {
+    {"containers", 128},
+    {"hostAliases", 1024},
+    {"imagePullSecrets", 256},
+    {"initContainers", 128},
+    {"nodeSelector", 256},
+    {"overhead", 64},
+    {"readinessGates", 64},
+    {"resourceClaims", 256},
+    {"schedulingGates", 64},
+    {"tolerations", 256},
+    {"topologySpreadConstraints", 64},
+    {"volumes", 1024},
+};
+
+static const struct length of_container[] = {
+    {"env", 4096},
+    {"envFrom", 256},
+    {"ports", 1024},
+    {"resources.claims", 256},
+    {"resources.limits", 64},
+    {"resources.requests", 64},
+    {"volumeDevices", 1024},
+    {"volumeMounts", 1024},
+};
+
+/* What an object has, and what it had before. */
+struct lists {
+    struct request *q;
+    const struct json *tree, *old_tree;
+    const struct json *spec, *old_spec;
+    bool tells; /* of what is too long, in the reply */
+};
+
+/* Longer ones that are there already, of an earlier release, may stay. */
+static bool
+check(const struct lists *l,
+      const struct length *lengths,
+      size_t n,
+      const char *where,
+      const struct json *is,
+      const struct json *was)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t count = json_count(json_get_path(is, lengths[i].path));
+
+        if (count <= lengths[i].most
+            || count <= json_count(json_get_path(was, lengths[i].path)))
+            continue;
+        if (l->tells)
+            reply_forbidden(&l->q->reply,
+                            l->q->route.kind,
+                            json_path_text(l->tree, "metadata.name"),
+                            "ListLengths: %s.%s has %" PRIu32
+                            " items, and %" PRIu32 " are the limit",
+                            where,
+                            lengths[i].path,
+                            count,
+                            lengths[i].most);
+        return false;
+    }
+    return true;
+}
+
+static bool
+check_containers(const struct lists *l, const char *name)
+{
+    const struct json *is = json_get(l->spec, name);
+    const struct json *was = json_get(l->old_spec, name);
+
+    for (uint32_t i = 0; i < json_count(is); i++)
+        if (!check(l,
+                   of_container,
+                   ARRAY_SIZE(of_container),
+                   l->tells
+                       ? arena_printf(l->q->arena, "%s[%" PRIu32 "]", name, i)
+                       : name,
+                   json_at(is, i),
+                   json_at(was, i)))
+            return false;
+    return true;
+}
+
+static bool
+check_all(const struct lists *l)
+{
+    return check(l,
+                 of_metadata,
+                 ARRAY_SIZE(of_metadata),
+                 "metadata",
+                 json_get(l->tree, "metadata"),
+                 json_get(l->old_tree, "metadata"))
+           && check(l,
+                    of_spec,
+                    ARRAY_SIZE(of_spec),
+                    "spec",
+                    l->spec,
+                    l->old_spec)
+           && check_containers(l, "containers")
+           && check_containers(l, "initContainers");
+}
+
+bool
+list_lengths_admit(struct request *q,
+                   struct json *tree,
+                   const struct object *old_object)
+{
+    struct lists l = {
+        .q = q,
+        .tree = tree,
+        .spec = admission_pod_spec(q, tree),
+    };
+    struct json *old_tree;
+
+    if (check_all(&l))
+        return true;
+    l.tells = true;
+    if (old_object != NULL) {
+        /* Only looked at. */
+        old_tree = (struct json *)(uintptr_t)request_old_tree(q, old_object);
+        l.old_tree = old_tree;
+        l.old_spec = admission_pod_spec(q, old_tree);
+    }
+    return check_all(&l);
+}

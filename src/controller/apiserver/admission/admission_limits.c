@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission_limits.c - what the site's `limits:` say of objects: how many a
+ * user may hold, the most that a job may ask for, and what it gets that asks
+ * for nothing
+ *
+ * Administrators may exceed what is said of jobs. What is there already keeps
+ * what it has, until somebody changes it.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/access/site_limits.h"
+#include "controller/apiserver/access/user_counts.h"
+#include "controller/apiserver/access/user_limits.h"
+#include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/object_owner.h"
+#include "lib/api/value/quantity.h"
+#include "lib/base/arena.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+
+#define SECOND_US 1000000
+
+/* Who is at the limit may still release, cancel and annotate: changes that
+ * add this little, up to so much over it (the last object may be over it, too).
+ */
+#define SMALL_CHANGE  1024
+#define SMALL_CHANGES (16u << 20)
+
+static bool
+refuse_objects(struct request *q, const struct json *tree, int64_t most)
+{
+    return admission_refuse(
+        q,
+        tree,
+        "UserLimits",
+        arena_printf(q->arena,
+                     "user '%s' has %" PRId64 " unfinished jobs and other "
+                     "objects, the most that the site allows "
+                     "(limits.perUser.objects); wait until some have finished, "
+                     "or cancel or delete some",
+                     q->principal->name,
+                     most));
+}
+
+static bool
+refuse_bytes(struct request *q, const struct json *tree, int64_t most)
+{
+    return admission_refuse(
+        q,
+        tree,
+        "UserLimits",
+        arena_printf(q->arena,
+                     "the jobs and other objects of user '%s', with their "
+                     "scripts and environments, fill the %" PRId64
+                     " MiB that the site allows (limits.perUser.bytes); "
+                     "delete some, finished ones too ('kctl delete job ID')",
+                     q->principal->name,
+                     most >> 20));
+}
+
+static int64_t
+growth(const struct json *tree, const struct object *old_object)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    json_print(tree, &text);
+    return (int64_t)text.length - (int64_t)old_object->length;
+}
+
+static bool
+may_change(const struct json *tree,
+           const struct object *old_object,
+           int64_t bytes,
+           int64_t most)
+{
+    int64_t more;
+
+    if (bytes < most)
+        return true;
+    more = growth(tree, old_object);
+    return more <= 0 || (more <= SMALL_CHANGE && bytes < most + SMALL_CHANGES);
+}
+
+static int64_t
+pods_at_once(const struct request *q, const struct json *tree)
+{
+    const struct json *spec = json_get(tree, "spec");
+    int64_t most, completions;
+
+    if (q->route.kind != &job_kind)
+        return q->route.kind == &pod_kind;
+    most = json_get_int(spec, "parallelism", 1);
+    completions = json_get_int(spec, "completions", most);
+    return completions < most ? completions : most;
+}
+
+/* One small Job may ask for any number of them. */
+static bool
+check_pods(struct request *q,
+           const struct json *tree,
+           const struct object *old_object,
+           int64_t has)
+{
+    int64_t most = q->server->policy->limits.per_user.pods;
+    int64_t wanted = pods_at_once(q, tree);
+    int64_t before = old_object != NULL
+                         ? pods_at_once(q, request_old_tree(q, old_object))
+                         : 0;
+
+    return most == 0 || wanted <= before || has - before + wanted <= most
+           || admission_refuse(
+               q,
+               tree,
+               "UserLimits",
+               arena_printf(q->arena,
+                            "this asks for %" PRId64
+                            " pods at once, with %" PRId64
+                            " of other jobs of user '%s' more than the "
+                            "%" PRId64 " that the site allows "
+                            "(limits.perUser.pods); ask for fewer at a "
+                            "time (spec.parallelism)",
+                            wanted,
+                            has - before,
+                            q->principal->name,
+                            most));
+}
+
+bool
+user_limits_admit(struct request *q,
+                  struct json *tree,
+                  const struct object *old_object)
+{
+    const struct limits *limits = &q->server->policy->limits;
+    struct user_count has;
+    uid_t owner;
+
+    if (!user_limits_bind(q)
+        || (old_object != NULL
+            && (!object_owner(old_object, &owner)
+                || owner != q->principal->uid)))
+        return true;
+    has = user_counts_get(q->server->counts, q->principal->uid);
+    if (limits->per_user.objects > 0 && old_object == NULL
+        && has.objects >= limits->per_user.objects)
+        return refuse_objects(q, tree, limits->per_user.objects);
+    if (!check_pods(q, tree, old_object, has.pods))
+        return false;
+    if (limits->per_user.bytes == 0)
+        return true;
+    if (old_object == NULL
+            ? has.bytes + (int64_t)q->length <= limits->per_user.bytes
+            : may_change(tree, old_object, has.bytes, limits->per_user.bytes))
+        return true;
+    return refuse_bytes(q, tree, limits->per_user.bytes);
+}
+
+static const struct json *
+old_pod_spec(struct request *q, const struct object *old_object)
+{
+    const struct json *tree = request_old_tree(q, old_object);
+
+    return q->route.kind == &pod_kind
+               ? json_get(tree, "spec")
+               : json_get_path(tree, "spec.template.spec");
+}
+
+/* A number of seconds in a pod's spec that must not be above the site's most.
+ * What stood there before may stay.
+ */
+static bool
+check_most(struct request *q,
+           struct json *tree,
+           const struct object *old_object,
+           const char *rule,
+           const char *field,
+           const char *setting,
+           int64_t most_s)
+{
+    int64_t wanted = json_get_int(admission_pod_spec(q, tree), field, 0);
+    const struct json *old_spec = NULL;
+
+    if (wanted <= most_s || q->principal->type == PRINCIPAL_ADMINISTRATOR)
+        return true;
+    if (old_object != NULL)
+        old_spec = old_pod_spec(q, old_object);
+    if (old_spec != NULL && json_get_int(old_spec, field, 0) == wanted)
+        return true;
+    return admission_refuse(
+        q,
+        tree,
+        rule,
+        arena_printf(q->arena,
+                     "%s of %" PRId64 " seconds is more than the "
+                     "%" PRId64 " that the site allows (limits.%s); "
+                     "ask for less",
+                     field,
+                     wanted,
+                     most_s,
+                     setting));
+}
+
+static bool
+binds_jobs(const struct request *q)
+{
+    return principal_is_person(q->principal)
+           && q->route.subresource == SUBRESOURCE_NONE;
+}
+
+bool
+maximum_time_admit(struct request *q,
+                   struct json *tree,
+                   const struct object *old_object)
+{
+    static const char field[] = "activeDeadlineSeconds";
+    int64_t most_s = q->server->policy->limits.maximum_time_us / SECOND_US;
+    struct json *spec = admission_pod_spec(q, tree);
+    const struct json *old_spec;
+
+    if (most_s == 0 || !binds_jobs(q) || spec == NULL)
+        return true;
+    if (json_get(spec, field) != NULL)
+        return check_most(q,
+                          tree,
+                          old_object,
+                          "MaximumTime",
+                          field,
+                          "maximumTime",
+                          most_s);
+    old_spec = old_object != NULL ? old_pod_spec(q, old_object) : NULL;
+    /* What had none before may go on without. */
+    if (q->principal->type != PRINCIPAL_ADMINISTRATOR
+        && (old_spec == NULL || json_get(old_spec, field) != NULL))
+        json_set_int(q->arena, spec, field, most_s);
+    return true;
+}
+
+bool
+maximum_grace_admit(struct request *q,
+                    struct json *tree,
+                    const struct object *old_object)
+{
+    int64_t most_s = q->server->policy->limits.maximum_grace_us / SECOND_US;
+
+    return most_s == 0 || !binds_jobs(q)
+           || check_most(q,
+                         tree,
+                         old_object,
+                         "MaximumGrace",
+                         "terminationGracePeriodSeconds",
+                         "maximumGrace",
+                         most_s);
+}
+
+static const char *
+pids_of(const struct request *q, const struct json *tree)
+{
+    const struct json *annotations = json_get_path(
+        tree,
+        q->route.kind == &job_kind ? "spec.template.metadata.annotations"
+                                   : "metadata.annotations");
+    const char *text = json_get_text(annotations, ANNOTATION_PIDS);
+
+    return text != NULL ? text : "";
+}
+
+static void
+set_pids(struct request *q, struct json *tree, const char *text)
+{
+    struct json *pod = q->route.kind == &job_kind
+                           ? json_get_path(tree, "spec.template")
+                           : tree;
+    struct json *meta;
+
+    if (pod == NULL)
+        return;
+    meta = json_make_object(q->arena, pod, "metadata");
+    json_set_string(q->arena,
+                    json_make_object(q->arena, meta, "annotations"),
+                    ANNOTATION_PIDS,
+                    text);
+}
+
+/* What an agent would not understand would be no limit of the site's. */
+static bool
+check_pids(struct request *q,
+           const struct json *tree,
+           const char *text,
+           int64_t most)
+{
+    size_t digits = strspn(text, "0123456789");
+
+    if (text[digits] != '\0' || strtoll(text, NULL, 10) < 1)
+        return admission_refuse(
+            q,
+            tree,
+            "PidsPerPod",
+            arena_printf(q->arena,
+                         "the annotation " ANNOTATION_PIDS
+                         ", '%.40s', is no number of processes; ask "
+                         "for 1 to %" PRId64
+                         " (limits.pidsPerPod), or leave it out",
+                         text,
+                         most));
+    return strtoll(text, NULL, 10) <= most
+           || admission_refuse(
+               q,
+               tree,
+               "PidsPerPod",
+               arena_printf(q->arena,
+                            "%.40s processes (" ANNOTATION_PIDS
+                            ") are more than the %" PRId64
+                            " that the site allows (limits.pidsPerPod); "
+                            "ask for less",
+                            text,
+                            most));
+}
+
+/* The agent reads it from the pod's annotations. Nobody but an administrator
+ * may ask for more than the site's number, or be without one.
+ */
+bool
+pids_admit(struct request *q,
+           struct json *tree,
+           const struct object *old_object)
+{
+    int64_t most = q->server->policy->limits.pids_per_pod;
+    const char *text = pids_of(q, tree);
+    const char *before =
+        old_object != NULL ? pids_of(q, request_old_tree(q, old_object)) : "";
+    bool is_bound = q->principal->type != PRINCIPAL_ADMINISTRATOR;
+
+    if (most == 0 || !binds_jobs(q))
+        return true;
+    if (text[0] != '\0')
+        return !is_bound || strcmp(before, text) == 0
+               || check_pids(q, tree, text, most);
+    if (old_object == NULL)
+        set_pids(q, tree, arena_printf(q->arena, "%" PRId64, most));
+    else if (is_bound && before[0] != '\0')
+        set_pids(q, tree, before);
+    return true;
+}
+
+static void
+set_memory(struct request *q,
+           struct json *resources,
+           const char *map,
+           const struct json *value)
+{
+    json_set(q->arena,
+             json_make_object(q->arena, resources, map),
+             "memory",
+             json_dup(q->arena, value));
+}
+
+static const struct json *
+memory_limit(const struct json *spec)
+{
+    return json_get_path(json_at(json_get(spec, "containers"), 0),
+                         "resources.limits.memory");
+}
+
+/* What asks for some gets no more than that, or than the default. A job
+ * without a limit could take all that its neighbours on the node have.
+ */
+bool
+default_memory_admit(struct request *q,
+                     struct json *tree,
+                     const struct object *old_object)
+{
+    int64_t bytes = q->server->policy->limits.default_memory;
+    struct json *containers =
+        json_get(admission_pod_spec(q, tree), "containers");
+    struct json *resources, *main, *limit;
+    const struct json *asked;
+    const char *text;
+
+    main = json_is(containers, JSON_ARRAY) ? json_at(containers, 0) : NULL;
+    if (bytes == 0 || main == NULL || !principal_is_person(q->principal)
+        || memory_limit(admission_pod_spec(q, tree)) != NULL)
+        return true;
+    /* What had none before may go on without. */
+    if (old_object != NULL && memory_limit(old_pod_spec(q, old_object)) == NULL)
+        return true;
+    resources = json_make_object(q->arena, main, "resources");
+    asked = json_get(json_get(resources, "requests"), "memory");
+    text = json_text(asked);
+    limit = json_stringf(q->arena, "%" PRId64, bytes);
+    if (asked == NULL)
+        set_memory(q, resources, "requests", limit);
+    set_memory(q,
+               resources,
+               "limits",
+               text != NULL && quantity_text_value(text) > bytes ? asked
+                                                                 : limit);
+    return true;
+}
+
+/* Who deletes a pod may give it longer than it has, and hold its node by that:
+ * no longer than the site allows.
+ */
+bool
+delete_grace_admit(struct request *q,
+                   struct json *tree,
+                   const struct object *old_object)
+{
+    int64_t most_s = q->server->policy->limits.maximum_grace_us / SECOND_US;
+
+    (void)tree;
+    (void)old_object;
+    if (most_s == 0 || !binds_jobs(q)
+        || q->principal->type == PRINCIPAL_ADMINISTRATOR
+        || !q->options.has_grace || q->options.grace_s <= most_s)
+        return true;
+    reply_warn(&q->reply,
+               "gracePeriodSeconds of %" PRId64 " is more than the %" PRId64
+               " that the site allows (limits.maximumGrace), which the pod "
+               "gets",
+               q->options.grace_s,
+               most_s);
+    q->options.grace_s = most_s;
+    return true;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission_namespace.c - objects live in namespaces that are there and not
+ * on their way out; the ones everything rests on stay
+ */
+#include <string.h>
+
+#include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/objects/write.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/store/store.h"
+#include "lib/api/cluster/namespace.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/base/arena.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
+
+static const char *const kept[] = {"default", "kube-public", "kube-system"};
+
+static bool
+admit_deletion(struct request *q)
+{
+    if (q->route.kind != &namespace_kind)
+        return true;
+    for (unsigned i = 0; i < ARRAY_SIZE(kept); i++)
+        if (strcmp(kept[i], q->route.name) == 0) {
+            reply_forbidden(&q->reply,
+                            q->route.kind,
+                            q->route.name,
+                            "this namespace may not be deleted");
+            return false;
+        }
+    return true;
+}
+
+static void
+refuse_terminating(struct request *q, const char *name, const char *namespace)
+{
+    struct json *cause = json_object(q->arena);
+    struct json *causes = json_array(q->arena);
+
+    reply_forbidden(&q->reply,
+                    q->route.kind,
+                    name != NULL ? name : "",
+                    "unable to create new content in namespace %s because it "
+                    "is being terminated",
+                    namespace);
+    json_set_string(q->arena, cause, "reason", "NamespaceTerminating");
+    json_set_string(
+        q->arena,
+        cause,
+        "message",
+        arena_printf(q->arena, "namespace %s is being terminated", namespace));
+    json_set_string(q->arena, cause, "field", "metadata.namespace");
+    json_append(q->arena, causes, cause);
+    json_set(q->arena, json_get(q->reply.tree, "details"), "causes", causes);
+}
+
+bool
+namespace_lifecycle_admit(struct request *q,
+                          struct json *tree,
+                          const struct object *old_object)
+{
+    const char *namespace = q->route.namespace;
+    const struct object *object;
+
+    (void)old_object;
+    if (tree == NULL)
+        return admit_deletion(q);
+    if (!(q->route.kind->flags & KIND_NAMESPACED))
+        return true;
+    object = store_find(q->server->store,
+                        STORE_PENDING,
+                        &namespace_kind,
+                        NULL,
+                        namespace);
+    if (object == NULL) {
+        if (!write_is_damaged(q, 500, &namespace_kind, NULL, namespace))
+            reply_not_found(&q->reply, &namespace_kind, namespace);
+        return false;
+    }
+    if (object->meta->deleted_at_us == 0)
+        return true;
+    refuse_terminating(q, json_path_text(tree, "metadata.name"), namespace);
+    return false;
+}

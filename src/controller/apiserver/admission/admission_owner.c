@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission_owner.c - a job runs as the uid that submitted it, whatever the
+ * body says, and where the scheduler puts it
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/object_owner.h"
+#include "lib/base/arena.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
+
+#define ANNOTATION_HELD_BY "kiln.hpc/held-by"
+
+static bool
+may_choose(const struct request *q)
+{
+    return q->principal->type == PRINCIPAL_ADMINISTRATOR
+           || !principal_is_person(q->principal);
+}
+
+/* Sets the number, or refuses one that is there and differs. */
+static bool
+stamp(struct request *q,
+      struct json *tree,
+      struct json *context,
+      const char *name,
+      int64_t value)
+{
+    const struct json *given = json_get(context, name);
+
+    if (given == NULL) {
+        json_set_int(q->arena, context, name, value);
+        return true;
+    }
+    if (may_choose(q) || json_get_int(context, name, -1) == value)
+        return true;
+    return admission_refuse(
+        q,
+        tree,
+        "Owner",
+        arena_printf(q->arena,
+                     "jobs of user '%s' run with %s %" PRId64
+                     "; only an administrator may choose another",
+                     q->principal->name,
+                     name,
+                     value));
+}
+
+/* As upstream wants the values of labels. */
+static bool
+is_label_value(const char *text)
+{
+    size_t n = strlen(text);
+    static const char inner[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+
+    return n > 0 && n <= 63 && strspn(text, inner) == n
+           && strchr("-_.", text[0]) == NULL
+           && strchr("-_.", text[n - 1]) == NULL;
+}
+
+/* Name and uid as people look for them. */
+static void
+sign(struct request *q, struct json *tree)
+{
+    struct json *meta = json_make_object(q->arena, tree, "metadata");
+    struct json *annotations = json_make_object(q->arena, meta, "annotations");
+    char uid[24];
+
+    snprintf(uid, sizeof(uid), "%u", (unsigned)q->principal->uid);
+    json_set_string(q->arena, annotations, ANNOTATION_USER, q->principal->name);
+    json_set_string(q->arena, annotations, ANNOTATION_UID, uid);
+    if (is_label_value(q->principal->name))
+        json_set_string(q->arena,
+                        json_make_object(q->arena, meta, "labels"),
+                        LABEL_USER,
+                        q->principal->name);
+}
+
+/* What says whose it is cannot be changed afterwards. */
+static void
+keep_signature(struct request *q,
+               struct json *tree,
+               const struct object *old_object)
+{
+    static const char *const names[] = {
+        ANNOTATION_USER,
+        ANNOTATION_UID,
+        ANNOTATION_SUBMISSION,
+        ANNOTATION_SUBMITTER,
+        "kiln.hpc/submission-digest",
+    };
+    struct json *meta = json_make_object(q->arena, tree, "metadata");
+    const char *label = string_map_find(&old_object->meta->labels, LABEL_USER);
+
+    for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
+        const char *value =
+            string_map_find(&old_object->meta->annotations, names[i]);
+
+        if (value != NULL)
+            json_set_string(q->arena,
+                            json_make_object(q->arena, meta, "annotations"),
+                            names[i],
+                            value);
+        else if (json_get(meta, "annotations") != NULL)
+            json_remove(json_get(meta, "annotations"), names[i]);
+    }
+    if (label != NULL)
+        json_set_string(q->arena,
+                        json_make_object(q->arena, meta, "labels"),
+                        LABEL_USER,
+                        label);
+}
+
+/* What an update does not say stays. */
+static void
+keep_owner(struct request *q,
+           struct json *context,
+           const struct object *old_object)
+{
+    static const char *const names[] = {"runAsUser", "runAsGroup"};
+    const struct json *old;
+
+    if (json_get(context, "runAsUser") != NULL)
+        return;
+    old = json_get(admission_pod_spec(q, object_tree(old_object, q->arena)),
+                   "securityContext");
+    for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
+        struct json *value = json_get(old, names[i]);
+
+        if (json_get(context, names[i]) == NULL && value != NULL)
+            json_set(q->arena, context, names[i], value);
+    }
+}
+
+bool
+owner_admit(struct request *q,
+            struct json *tree,
+            const struct object *old_object)
+{
+    struct json *spec = admission_pod_spec(q, tree);
+    struct json *context;
+    uid_t old_uid;
+
+    if (!principal_is_person(q->principal) || spec == NULL)
+        return true;
+    context = json_make_object(q->arena, spec, "securityContext");
+    if (old_object != NULL) {
+        keep_signature(q, tree, old_object);
+        keep_owner(q, context, old_object);
+        if (!object_owner(old_object, &old_uid) || may_choose(q)
+            || json_get_int(context, "runAsUser", -1) == (int64_t)old_uid)
+            return true;
+        return admission_refuse(q,
+                                tree,
+                                "Owner",
+                                "whose it is cannot be changed");
+    }
+    if (!stamp(q, tree, context, "runAsUser", q->principal->uid)
+        || !stamp(q, tree, context, "runAsGroup", q->principal->gid))
+        return false;
+    if (json_get_int(context, "runAsUser", -1) == (int64_t)q->principal->uid)
+        sign(q, tree);
+    return true;
+}
+
+bool
+root_jobs_admit(struct request *q,
+                struct json *tree,
+                const struct object *old_object)
+{
+    const struct policy *policy = q->server->policy;
+    const struct json *context =
+        json_get(admission_pod_spec(q, tree), "securityContext");
+    int64_t uid = json_get_int(context, "runAsUser", -1);
+
+    (void)old_object;
+    if (uid == 0 && !policy->allows_root_jobs)
+        return admission_refuse(
+            q,
+            tree,
+            "RootJobs",
+            "jobs of root are refused here (allowRootJobs: false); "
+            "submit as an ordinary user");
+    if (uid > 0 && uid < (int64_t)policy->minimum_uid)
+        return admission_refuse(
+            q,
+            tree,
+            "RootJobs",
+            arena_printf(q->arena,
+                         "uid %" PRId64 " is below minimumUid %u: system users "
+                         "run no jobs here",
+                         uid,
+                         (unsigned)policy->minimum_uid));
+    return true;
+}
+
+/* `-w` becomes node affinity; nodeName would go past the scheduler. */
+bool
+placing_admit(struct request *q,
+              struct json *tree,
+              const struct object *old_object)
+{
+    const char *node = json_get_text(admission_pod_spec(q, tree), "nodeName");
+
+    if (node == NULL || node[0] == '\0' || may_choose(q))
+        return true;
+    if (old_object != NULL && q->route.kind == &pod_kind)
+        return true; /* validation keeps it as it is */
+    return admission_refuse(
+        q,
+        tree,
+        "Placing",
+        "spec.nodeName is the scheduler's; ask for nodes by "
+        "affinity (ksub -w)");
+}
+
+static bool
+sets_suspend(const struct json *operations)
+{
+    for (uint32_t i = 0; i < json_count(operations); i++) {
+        const char *path = json_get_text(json_at(operations, i), "path");
+
+        if (path != NULL && strcmp(path, "/spec/suspend") == 0
+            && json_is_true(json_get(json_at(operations, i), "value")))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the request says so itself: not every change of a job that is held
+ * already is a hold.
+ */
+static bool
+asks_for_hold(const struct request *q)
+{
+    switch (q->format) {
+    case BODY_MERGE_PATCH:
+    case BODY_STRATEGIC_PATCH:
+    case BODY_APPLY:
+        return json_is_true(json_get_path(q->body, "spec.suspend"));
+    case BODY_JSON_PATCH:
+        return sets_suspend(q->body);
+    default:
+        return false;
+    }
+}
+
+/* Who holds another's job signs for it, also when its owner holds it already,
+ * and takes that away with the hold.
+ */
+static void
+sign_hold(struct request *q, struct json *tree, const struct object *old_object)
+{
+    bool was_held = job_of(old_object)->spec.suspend;
+    bool is_held = json_is_true(json_get_path(tree, "spec.suspend"));
+    bool is_signed =
+        string_map_find(&old_object->meta->annotations, ANNOTATION_HELD_BY)
+        != NULL;
+    struct json *meta = json_get(tree, "metadata");
+    uid_t owner;
+
+    if (!principal_is_person(q->principal) || !object_owner(old_object, &owner)
+        || owner == q->principal->uid)
+        return;
+    if (is_held && (!was_held || (!is_signed && asks_for_hold(q))))
+        json_set_string(q->arena,
+                        json_make_object(q->arena, meta, "annotations"),
+                        ANNOTATION_HELD_BY,
+                        q->principal->name);
+    else if (!is_held && json_get(meta, "annotations") != NULL)
+        json_remove(json_get(meta, "annotations"), ANNOTATION_HELD_BY);
+}
+
+/* Held by an operator: its owner cannot release it. */
+bool
+held_job_admit(struct request *q,
+               struct json *tree,
+               const struct object *old_object)
+{
+    struct json *meta = json_make_object(q->arena, tree, "metadata");
+    struct json *annotations = json_get(meta, "annotations");
+    const char *now = json_get_text(annotations, ANNOTATION_HELD_BY);
+    const char *by;
+    bool released;
+
+    if (old_object == NULL) {
+        if (now != NULL && q->principal->type == PRINCIPAL_USER)
+            json_remove(annotations, ANNOTATION_HELD_BY);
+        return true;
+    }
+    by = string_map_find(&old_object->meta->annotations, ANNOTATION_HELD_BY);
+    if (q->principal->type != PRINCIPAL_USER) {
+        sign_hold(q, tree, old_object);
+        return true;
+    }
+    released = !json_is_true(json_get_path(tree, "spec.suspend"));
+    if (by == NULL && now == NULL)
+        return true;
+    if (by != NULL && now != NULL && strcmp(by, now) == 0 && !released)
+        return true;
+    return admission_refuse(
+        q,
+        tree,
+        "HeldJob",
+        by != NULL ? arena_printf(
+            q->arena,
+            "it is held by '%s'; only an operator can release it",
+            by)
+                   : "only operators sign a hold");
+}
+
+static bool
+is_own_node(const struct request *q, const char *name)
+{
+    return name != NULL && strcmp(name, q->principal->node) == 0;
+}
+
+/* Of nodes, and of their leases. */
+bool
+own_name_admit(struct request *q,
+               struct json *tree,
+               const struct object *old_object)
+{
+    (void)old_object;
+    return q->principal->type != PRINCIPAL_AGENT
+           || is_own_node(q, json_path_text(tree, "metadata.name"))
+           || admission_refuse(q,
+                               tree,
+                               "NodeOwner",
+                               "an agent has one node, its own");
+}
+
+/* An agent makes and changes its own node alone; a rootless one says whose
+ * it is; one to be approved takes no pods before.
+ */
+bool
+node_owner_admit(struct request *q,
+                 struct json *tree,
+                 const struct object *old_object)
+{
+    struct json *taints, *taint;
+
+    if (!own_name_admit(q, tree, old_object))
+        return false;
+    if (old_object != NULL || q->principal->type == PRINCIPAL_ADMINISTRATOR
+        || q->principal->type == PRINCIPAL_LIFECYCLE)
+        return true;
+    if (q->principal->type == PRINCIPAL_USER
+        || q->principal->type == PRINCIPAL_OPERATOR) {
+        if (!q->server->policy->allows_rootless_agents)
+            return admission_refuse(
+                q,
+                tree,
+                "NodeOwner",
+                "agents of ordinary users are not allowed here "
+                "(allowRootlessAgents: false)");
+        sign(q, tree);
+    }
+    if (!q->server->policy->must_approve_nodes)
+        return true;
+    taints = json_get_path(tree, "spec.taints");
+    if (!json_is(taints, JSON_ARRAY)) {
+        taints = json_array(q->arena);
+        json_set(q->arena,
+                 json_make_object(q->arena, tree, "spec"),
+                 "taints",
+                 taints);
+    }
+    taint = json_object(q->arena);
+    json_set_string(q->arena, taint, "key", TAINT_NOT_APPROVED);
+    json_set_string(q->arena, taint, "effect", "NoSchedule");
+    json_append(q->arena, taints, taint);
+    return true;
+}

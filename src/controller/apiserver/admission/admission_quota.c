@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission_quota.c - what a namespace may have, as its ResourceQuotas say
+ *
+ * Last of the rules, since what others fill in counts too. The quotas are
+ * charged in the transaction that makes the object, so no two objects ever
+ * share what is left; what goes is counted anew by lifecycle.
+ */
+#include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/objects/write.h"
+#include "controller/apiserver/request/indexes.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/store/store.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/policy/quota.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+struct quota_change {
+    struct json *was;
+    struct json *is;
+    struct quota_change *next;
+};
+
+static bool
+add_change(struct request *q, const struct object *quota, struct json *object)
+{
+    struct json *tree = object_tree(quota, q->arena);
+    const char *why = NULL;
+    const struct json *used = quota_charge(q->arena,
+                                           tree,
+                                           q->route.kind,
+                                           object,
+                                           clock_real_us(q->server->clock),
+                                           &why);
+    struct quota_change *change;
+
+    if (why != NULL) {
+        reply_forbidden(&q->reply,
+                        q->route.kind,
+                        json_path_text(object, "metadata.name"),
+                        "%s",
+                        why);
+        return false;
+    }
+    if (used == NULL || json_equals(used, json_get_path(tree, "status.used")))
+        return true;
+    change = arena_alloc(q->arena, sizeof(*change));
+    change->was = tree;
+    change->is = json_dup(q->arena, tree);
+    json_set(q->arena,
+             json_make_object(q->arena, change->is, "status"),
+             "used",
+             json_dup(q->arena, used));
+    change->next = q->quota_changes;
+    q->quota_changes = change;
+    return true;
+}
+
+struct visit_quotas {
+    struct request *q;
+    struct json *object;
+    bool is_fine;
+};
+
+static bool
+visit(const struct object *quota, void *context)
+{
+    struct visit_quotas *v = context;
+
+    v->is_fine = add_change(v->q, quota, v->object);
+    return v->is_fine;
+}
+
+bool
+quota_admit(struct request *q,
+            struct json *tree,
+            const struct object *old_object)
+{
+    struct visit_quotas v = {.q = q, .object = tree, .is_fine = true};
+
+    (void)old_object;
+    if (!(q->route.kind->flags & KIND_NAMESPACED) || q->route.namespace == NULL
+        || q->route.kind->flags & (KIND_TRANSIENT | KIND_VOLATILE))
+        return true;
+    store_visit_index(q->server->store,
+                      INDEX_QUOTAS_BY_NAMESPACE,
+                      STORE_PENDING,
+                      q->route.namespace,
+                      visit,
+                      &v);
+    return v.is_fine;
+}
+
+void
+quota_put(struct request *q, struct store_txn *txn)
+{
+    const struct kind *kind = q->route.kind;
+
+    q->route.kind = &resource_quota_kind;
+    for (struct quota_change *c = q->quota_changes; c != NULL; c = c->next)
+        write_put(q, txn, c->is, c->was);
+    q->route.kind = kind;
+}

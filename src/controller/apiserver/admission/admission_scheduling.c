@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission_scheduling.c - what the scheduler relies on in pods and nodes:
+ * priorities from classes, tolerations and taints of upstream's defaults
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/request/indexes.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/store/store.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/policy/priority_class.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
+
+#define TOLERATION_SECONDS 300
+
+static bool
+first(const struct object *object, void *context)
+{
+    *(const struct object **)context = object;
+    return false;
+}
+
+static const struct object *
+find_default_class(struct request *q)
+{
+    const struct object *object = NULL;
+
+    store_visit_index(q->server->store,
+                      INDEX_CLASS_BY_DEFAULT,
+                      STORE_PENDING,
+                      "default",
+                      first,
+                      &object);
+    return object;
+}
+
+static bool
+find_class(struct request *q,
+           const struct json *tree,
+           struct json *spec,
+           const struct object **ret_class)
+{
+    const char *name = json_get_text(spec, "priorityClassName");
+
+    if (name == NULL) {
+        *ret_class = find_default_class(q);
+        return true;
+    }
+    *ret_class = store_find(q->server->store,
+                            STORE_PENDING,
+                            &priority_class_kind,
+                            NULL,
+                            name);
+    if (*ret_class != NULL)
+        return true;
+    reply_forbidden(&q->reply,
+                    q->route.kind,
+                    json_path_text(tree, "metadata.name"),
+                    "no PriorityClass with name %s was found",
+                    name);
+    return false;
+}
+
+/* What was decided at the creation stays when an update does not name it. */
+static void
+keep_decided(struct request *q,
+             struct json *tree,
+             const struct object *old_object)
+{
+    static const char *const names[] = {"priority", "preemptionPolicy"};
+    struct json *spec = json_make_object(q->arena, tree, "spec");
+    const struct json *old = json_get(request_old_tree(q, old_object), "spec");
+
+    for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
+        const struct json *before = json_get(old, names[i]);
+        const struct json *given = json_get(spec, names[i]);
+
+        if (before != NULL && (given == NULL || json_is(given, JSON_NULL)))
+            json_set(q->arena, spec, names[i], json_dup(q->arena, before));
+    }
+}
+
+bool
+priority_admit(struct request *q,
+               struct json *tree,
+               const struct object *old_object)
+{
+    struct json *spec = json_make_object(q->arena, tree, "spec");
+    const struct object *object;
+    const char *policy = "PreemptLowerPriority";
+    const char *given;
+    int64_t value = 0;
+
+    if (old_object != NULL) {
+        if (q->route.subresource == SUBRESOURCE_NONE)
+            keep_decided(q, tree, old_object);
+        return true;
+    }
+    if (!find_class(q, tree, spec, &object))
+        return false;
+    if (object != NULL) {
+        const struct priority_class *class = priority_class_of(object);
+
+        value = class->value;
+        if (class->preemption_policy != NULL)
+            policy = class->preemption_policy;
+        json_set_string(q->arena,
+                        spec,
+                        "priorityClassName",
+                        object->meta->name);
+    }
+    if (q->principal->type == PRINCIPAL_LIFECYCLE)
+        value = json_get_int(spec, "priority", value); /* as its Job's */
+    if (json_get(spec, "priority") != NULL
+        && json_get_int(spec, "priority", 0) != value) {
+        reply_forbidden(&q->reply,
+                        q->route.kind,
+                        json_path_text(tree, "metadata.name"),
+                        "the integer value of priority (%" PRId64
+                        ") must not be provided in pod spec; priority "
+                        "admission controller computed %" PRId64
+                        " from the given PriorityClass name",
+                        json_get_int(spec, "priority", 0),
+                        value);
+        return false;
+    }
+    json_set_int(q->arena, spec, "priority", value);
+    given = json_get_text(spec, "preemptionPolicy");
+    if (given == NULL || q->principal->type == PRINCIPAL_LIFECYCLE) {
+        if (given == NULL)
+            json_set_string(q->arena, spec, "preemptionPolicy", policy);
+        return true;
+    }
+    if (strcmp(given, policy) == 0)
+        return true;
+    reply_forbidden(&q->reply,
+                    q->route.kind,
+                    json_path_text(tree, "metadata.name"),
+                    "the string value of PreemptionPolicy (%s) must not be "
+                    "provided in pod spec; priority admission controller "
+                    "computed %s from the given PriorityClass name",
+                    given,
+                    policy);
+    return false;
+}
+
+static bool
+is_same(const struct json *a, const struct json *b)
+{
+    return a == b || (a != NULL && b != NULL && json_equals(a, b));
+}
+
+static bool
+refuse_job(struct request *q, const struct json *tree, const char *why)
+{
+    reply_forbidden(&q->reply,
+                    q->route.kind,
+                    json_path_text(tree, "metadata.name"),
+                    "Priority: %s",
+                    why);
+    return false;
+}
+
+/* A user's number is that of the class, or what an operator gave and the class
+ * does not fall short of: a number that came with a class goes with it.
+ */
+static bool
+is_number_of_users(const struct json *spec,
+                   const struct json *old,
+                   int64_t value)
+{
+    const struct json *before = json_get(old, "priority");
+    int64_t number = json_get_int(spec, "priority", value);
+
+    if (json_get(spec, "priority") == NULL)
+        return before == NULL || value <= json_get_int(old, "priority", value);
+    return number == value
+           || (is_same(json_get(spec, "priority"), before) && number <= value);
+}
+
+/* Whom a pod displaces is the class's to say, as in pods without a Job. */
+static bool
+preempts_as_class(struct request *q,
+                  const struct json *tree,
+                  const struct json *spec,
+                  const struct object *class)
+{
+    const char *given = json_get_text(spec, "preemptionPolicy");
+    const char *policy =
+        class != NULL ? priority_class_of(class)->preemption_policy : NULL;
+
+    if (policy == NULL)
+        policy = "PreemptLowerPriority";
+    return given == NULL || strcmp(given, policy) == 0
+           || refuse_job(q,
+                         tree,
+                         arena_printf(q->arena,
+                                      "preemptionPolicy '%s' is not that of "
+                                      "the priority class, '%s'; leave it out",
+                                      given,
+                                      policy));
+}
+
+/* A number of its own is for operators to give; users have the classes, and may
+ * do without a number that raises them. A class that is not there is told at
+ * once: the Job's pods could never be made.
+ */
+bool
+job_priority_admit(struct request *q,
+                   struct json *tree,
+                   const struct object *old_object)
+{
+    struct json *spec = admission_pod_spec(q, tree);
+    const struct json *old =
+        old_object != NULL ? json_get_path(request_old_tree(q, old_object),
+                                           "spec.template.spec")
+                           : NULL;
+    const struct object *class;
+
+    if (is_same(json_get(spec, "priority"), json_get(old, "priority"))
+        && is_same(json_get(spec, "priorityClassName"),
+                   json_get(old, "priorityClassName"))
+        && is_same(json_get(spec, "preemptionPolicy"),
+                   json_get(old, "preemptionPolicy")))
+        return true;
+    if (!find_class(q, tree, spec, &class)
+        || !preempts_as_class(q, tree, spec, class))
+        return false;
+    if (q->principal->type != PRINCIPAL_USER
+        || is_number_of_users(spec,
+                              old,
+                              class != NULL ? priority_class_of(class)->value
+                                            : 0))
+        return true;
+    return refuse_job(q,
+                      tree,
+                      "a number is for operators to give, or the class's, "
+                      "with which it goes; choose a class (kctl get "
+                      "priorityclasses), or none");
+}
+
+/* One default at most; the classes of the system stay. */
+bool
+default_class_admit(struct request *q,
+                    struct json *tree,
+                    const struct object *old_object)
+{
+    const struct object *other;
+
+    if (tree == NULL) {
+        if (strncmp(old_object->meta->name, "system-", 7) != 0)
+            return true;
+        reply_forbidden(&q->reply,
+                        q->route.kind,
+                        q->route.name,
+                        "this is a system priority class and cannot be "
+                        "deleted");
+        return false;
+    }
+    if (!json_is_true(json_get(tree, "globalDefault")))
+        return true;
+    other = find_default_class(q);
+    if (other == NULL
+        || (old_object != NULL
+            && strcmp(other->meta->name, old_object->meta->name) == 0))
+        return true;
+    reply_forbidden(&q->reply,
+                    q->route.kind,
+                    json_path_text(tree, "metadata.name"),
+                    "PriorityClass %s is already marked as default. Only one "
+                    "default can exist",
+                    other->meta->name);
+    return false;
+}
+
+/* The classes that keep the system alive are not for users' jobs. */
+bool
+system_class_admit(struct request *q,
+                   struct json *tree,
+                   const struct object *old_object)
+{
+    const char *name =
+        json_get_text(admission_pod_spec(q, tree), "priorityClassName");
+
+    (void)old_object;
+    if (name == NULL || strncmp(name, "system-", 7) != 0
+        || !principal_is_person(q->principal)
+        || q->principal->type == PRINCIPAL_ADMINISTRATOR)
+        return true;
+    reply_forbidden(&q->reply,
+                    q->route.kind,
+                    json_path_text(tree, "metadata.name"),
+                    "SystemPriority: the priority class '%s' is for "
+                    "administrators",
+                    name);
+    return false;
+}
+
+static bool
+tolerates(const struct json *tolerations, const char *key)
+{
+    for (uint32_t i = 0; i < json_count(tolerations); i++) {
+        const struct json *t = json_at(tolerations, i);
+        const char *k = json_get_text(t, "key");
+        const char *effect = json_get_text(t, "effect");
+
+        if ((k == NULL || k[0] == '\0' || strcmp(k, key) == 0)
+            && (effect == NULL || effect[0] == '\0'
+                || strcmp(effect, "NoExecute") == 0))
+            return true;
+    }
+    return false;
+}
+
+bool
+default_tolerations_admit(struct request *q,
+                          struct json *tree,
+                          const struct object *old_object)
+{
+    static const char *const keys[] = {TAINT_NOT_READY, TAINT_UNREACHABLE};
+    struct json *spec = json_make_object(q->arena, tree, "spec");
+    struct json *list = json_get(spec, "tolerations");
+
+    if (old_object != NULL && q->route.subresource != SUBRESOURCE_NONE)
+        return true;
+    for (unsigned i = 0; i < ARRAY_SIZE(keys); i++) {
+        struct json *t;
+
+        if (tolerates(list, keys[i]))
+            continue;
+        if (!json_is(list, JSON_ARRAY)) {
+            list = json_array(q->arena);
+            json_set(q->arena, spec, "tolerations", list);
+        }
+        t = json_object(q->arena);
+        json_set_string(q->arena, t, "key", keys[i]);
+        json_set_string(q->arena, t, "operator", "Exists");
+        json_set_string(q->arena, t, "effect", "NoExecute");
+        json_set_int(q->arena, t, "tolerationSeconds", TOLERATION_SECONDS);
+        json_append(q->arena, list, t);
+    }
+    return true;
+}
+
+/* A node takes nothing before it says that it is ready. */
+bool
+taint_new_node_admit(struct request *q,
+                     struct json *tree,
+                     const struct object *old_object)
+{
+    struct json *spec = json_make_object(q->arena, tree, "spec");
+    struct json *taints = json_get(spec, "taints");
+    struct json *taint;
+
+    (void)old_object;
+    for (uint32_t i = 0; i < json_count(taints); i++) {
+        const struct json *t = json_at(taints, i);
+        const char *key = json_get_text(t, "key");
+        const char *effect = json_get_text(t, "effect");
+
+        if (key != NULL && strcmp(key, TAINT_NOT_READY) == 0 && effect != NULL
+            && strcmp(effect, "NoSchedule") == 0)
+            return true;
+    }
+    if (!json_is(taints, JSON_ARRAY)) {
+        taints = json_array(q->arena);
+        json_set(q->arena, spec, "taints", taints);
+    }
+    taint = json_object(q->arena);
+    json_set_string(q->arena, taint, "key", TAINT_NOT_READY);
+    json_set_string(q->arena, taint, "effect", "NoSchedule");
+    json_append(q->arena, taints, taint);
+    return true;
+}
+
+/* The allocation is the binding's alone: a status that lacks it keeps it,
+ * one that says something else is refused.
+ */
+bool
+allocation_admit(struct request *q,
+                 struct json *tree,
+                 const struct object *old_object)
+{
+    struct json *status = json_get(tree, "status");
+    struct json *given = json_get(status, "allocation");
+    const struct json *kept;
+
+    if (q->route.subresource != SUBRESOURCE_STATUS)
+        return true;
+    kept = json_get_path(request_old_tree(q, old_object), "status.allocation");
+    if (given == NULL && kept != NULL)
+        json_set(q->arena,
+                 json_make_object(q->arena, tree, "status"),
+                 "allocation",
+                 json_dup(q->arena, kept));
+    if (given == NULL || (kept != NULL && json_equals(given, kept)))
+        return true;
+    reply_forbidden(&q->reply,
+                    q->route.kind,
+                    q->route.name,
+                    "status.allocation is set by the binding alone");
+    return false;
+}
+
+/* How a pod ended is said once: a node that comes back after it was fenced has
+ * nothing to say of a pod that was given up, and may run elsewhere by now.
+ */
+bool
+finished_pod_admit(struct request *q,
+                   struct json *tree,
+                   const struct object *old_object)
+{
+    const struct pod *pod = pod_of(old_object);
+    const char *phase = json_path_text(tree, "status.phase");
+
+    if (q->route.subresource != SUBRESOURCE_STATUS || !pod_is_finished(pod)
+        || (phase != NULL && strcmp(phase, pod->status.phase) == 0))
+        return true;
+    reply_conflict(&q->reply,
+                   q->route.kind,
+                   "",
+                   q->route.name,
+                   "the pod has ended as %s%s%s, which stays so",
+                   pod->status.phase,
+                   pod->status.reason != NULL ? ": " : "",
+                   pod->status.reason != NULL ? pod->status.reason : "");
+    return false;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission_signature.c - who changed what an administrator asks about later,
+ * and when: annotations that nobody else can write
+ *
+ *   kiln.hpc/cordoned-by, -at   a Node that takes no more pods
+ *   kiln.hpc/fenced-by, -at     one whose pods were given up
+ *   kiln.hpc/tainted-by, -at    one whose other taints somebody set
+ *   kiln.hpc/suspended-by, -at  a Job that is held
+ *   kiln.hpc/cancel             a Job that is cancelled, which this does
+ *   kiln.hpc/deleted-by         what is to be gone by its deletionTimestamp
+ *
+ * They come with the change and go when it is taken back.
+ */
+#include <string.h>
+
+#include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+#define PREFIX     "kiln.hpc/"
+#define DELETED_BY PREFIX "deleted-by"
+
+static const struct json *
+unschedulable(const struct json *tree, struct arena *arena)
+{
+    struct json *value = json_get_path(tree, "spec.unschedulable");
+
+    (void)arena;
+    return json_is_true(value) ? value : NULL;
+}
+
+static const struct json *
+suspended(const struct json *tree, struct arena *arena)
+{
+    struct json *value = json_get_path(tree, "spec.suspend");
+
+    (void)arena;
+    return json_is_true(value) ? value : NULL;
+}
+
+/* The node's taints of that key, or all but those; NULL: none. */
+static const struct json *
+pick_taints(const struct json *tree, bool is_fence, struct arena *arena)
+{
+    const struct json *taints = json_get_path(tree, "spec.taints");
+    struct json *picked = json_array(arena);
+
+    for (uint32_t i = 0; i < json_count(taints); i++) {
+        struct json *taint = json_at(taints, i);
+        const char *key = json_get_text(taint, "key");
+
+        if (key != NULL && (strcmp(key, TAINT_OUT_OF_SERVICE) == 0) == is_fence)
+            json_append(arena, picked, taint);
+    }
+    return json_count(picked) > 0 ? picked : NULL;
+}
+
+static const struct json *
+fenced(const struct json *tree, struct arena *arena)
+{
+    return pick_taints(tree, true, arena);
+}
+
+static const struct json *
+tainted(const struct json *tree, struct arena *arena)
+{
+    return pick_taints(tree, false, arena);
+}
+
+/* State: what the annotations speak of, or NULL when it is as usual. */
+static const struct signature {
+    const struct kind *kind;
+    const char *by;
+    const char *at;
+    const struct json *(*state)(const struct json *tree, struct arena *arena);
+} signatures[] = {
+    {&node_kind, PREFIX "cordoned-by", PREFIX "cordoned-at", unschedulable},
+    {&node_kind, PREFIX "fenced-by", PREFIX "fenced-at", fenced},
+    {&node_kind, PREFIX "tainted-by", PREFIX "tainted-at", tainted},
+    {&job_kind, PREFIX "suspended-by", PREFIX "suspended-at", suspended},
+};
+
+/* As it was, whatever the request says; NULL: away with it. */
+static void
+set(struct request *q, struct json *tree, const char *name, const char *value)
+{
+    struct json *meta = json_make_object(q->arena, tree, "metadata");
+    const char *is = json_get_text(json_get(meta, "annotations"), name);
+
+    if (is == NULL ? value == NULL : value != NULL && strcmp(is, value) == 0)
+        return; /* parts of the tree may be shared with the old one */
+    if (value != NULL)
+        json_set_string(q->arena,
+                        json_make_object(q->arena, meta, "annotations"),
+                        name,
+                        value);
+    else if (json_is(json_get(meta, "annotations"), JSON_OBJECT))
+        json_remove(json_get(meta, "annotations"), name);
+}
+
+static const char *
+annotation_of(const struct object *old_object, const char *name)
+{
+    return old_object != NULL
+               ? string_map_find(&old_object->meta->annotations, name)
+               : NULL;
+}
+
+static bool
+is_same(const struct json *a, const struct json *b)
+{
+    return a == NULL || b == NULL ? a == b : json_equals(a, b);
+}
+
+static void
+sign(struct request *q,
+     struct json *tree,
+     const struct object *old_object,
+     const struct json *old_tree,
+     const struct signature *s)
+{
+    const struct json *was =
+        old_tree != NULL ? s->state(old_tree, q->arena) : NULL;
+    const struct json *is = s->state(tree, q->arena);
+    char now[TIME_TEXT_SIZE];
+
+    if (is == NULL) {
+        set(q, tree, s->by, NULL);
+        set(q, tree, s->at, NULL);
+    } else if (!is_same(was, is) && principal_is_person(q->principal)) {
+        time_format(clock_real_us(q->server->clock), false, now);
+        set(q, tree, s->by, q->principal->name);
+        set(q, tree, s->at, now);
+    } else {
+        set(q, tree, s->by, annotation_of(old_object, s->by));
+        set(q, tree, s->at, annotation_of(old_object, s->at));
+    }
+}
+
+/* Whoever asks for it is who did it. */
+static void
+sign_cancel(struct request *q,
+            struct json *tree,
+            const struct object *old_object)
+{
+    const char *before = annotation_of(old_object, ANNOTATION_CANCEL);
+    const char *now = json_get_text(json_get_path(tree, "metadata.annotations"),
+                                    ANNOTATION_CANCEL);
+
+    if (now != NULL && principal_is_person(q->principal)
+        && (before == NULL || strcmp(before, now) != 0))
+        set(q, tree, ANNOTATION_CANCEL, q->principal->name);
+}
+
+/* The controller's own rooms sign nothing; what stands there stays. */
+bool
+signature_admit(struct request *q,
+                struct json *tree,
+                const struct object *old_object)
+{
+    const struct json *old_tree = NULL;
+
+    if (q->principal->type == PRINCIPAL_SCHEDULER
+        || q->principal->type == PRINCIPAL_LIFECYCLE)
+        return true;
+    if (old_object != NULL)
+        old_tree = request_old_tree(q, old_object);
+    for (unsigned i = 0; i < ARRAY_SIZE(signatures); i++)
+        if (signatures[i].kind == q->route.kind)
+            sign(q, tree, old_object, old_tree, &signatures[i]);
+    if (q->route.kind == &job_kind)
+        sign_cancel(q, tree, old_object);
+    set(q, tree, DELETED_BY, annotation_of(old_object, DELETED_BY));
+    return true;
+}
+
+void
+signature_delete(struct request *q, struct json *meta)
+{
+    struct json *annotations;
+
+    if (q->server->policy->is_conformance || !principal_is_person(q->principal))
+        return;
+    annotations = json_get(meta, "annotations");
+    annotations = json_is(annotations, JSON_OBJECT)
+                      ? json_dup(q->arena, annotations)
+                      : json_object(q->arena);
+    json_set(q->arena, meta, "annotations", annotations);
+    json_set_string(q->arena, annotations, DELETED_BY, q->principal->name);
+}

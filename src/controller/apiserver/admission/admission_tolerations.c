@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission_tolerations.c - a node that is drained, broken or not approved
+ * takes no jobs of users, whatever taints they say that they bear with
+ *
+ * Upstream lets everybody tolerate everything. Here the taints below are the
+ * only thing between a job and a node that somebody works on.
+ */
+#include <string.h>
+
+#include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/request/request.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/base/arena.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
+
+static const char *const reserved[] = {
+    TAINT_UNSCHEDULABLE,
+    TAINT_OUT_OF_SERVICE,
+    TAINT_NOT_APPROVED,
+    TAINT_HARDWARE_MISSING,
+    TAINT_HOOK_FAILED,
+    TAINT_CHECK_FAILED,
+};
+
+/* The key that is not a user's to tolerate; "" for a toleration of all keys,
+ * NULL for one that may be.
+ */
+static const char *
+reserved_key(const struct json *toleration)
+{
+    const char *key = json_get_text(toleration, "key");
+    const char *effect = json_get_text(toleration, "effect");
+
+    if (effect != NULL && strcmp(effect, "PreferNoSchedule") == 0)
+        return NULL; /* which none of them has */
+    if (key == NULL || key[0] == '\0')
+        return "";
+    for (unsigned i = 0; i < ARRAY_SIZE(reserved); i++)
+        if (strcmp(key, reserved[i]) == 0)
+            return reserved[i];
+    return NULL;
+}
+
+static bool
+contains(const struct json *list, const struct json *item)
+{
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (json_equals(json_at(list, i), item))
+            return true;
+    return false;
+}
+
+static bool
+refuse(struct request *q, const struct json *tree, const char *key)
+{
+    reply_forbidden(
+        &q->reply,
+        q->route.kind,
+        json_path_text(tree, "metadata.name"),
+        "Tolerations: %s is for operators: nodes with that taint are being "
+        "worked on; name the keys of the taints that are meant",
+        key[0] != '\0'
+            ? arena_printf(q->arena, "a toleration of the taint '%s'", key)
+            : "a toleration of every taint (without a key)");
+    return false;
+}
+
+bool
+tolerations_admit(struct request *q,
+                  struct json *tree,
+                  const struct object *old_object)
+{
+    const struct json *list =
+        json_get(admission_pod_spec(q, tree), "tolerations");
+    const struct json *before = NULL;
+
+    if (q->principal->type != PRINCIPAL_USER
+        || q->route.subresource != SUBRESOURCE_NONE)
+        return true;
+    if (old_object != NULL)
+        before = json_get_path(request_old_tree(q, old_object),
+                               q->route.kind == &job_kind
+                                   ? "spec.template.spec.tolerations"
+                                   : "spec.tolerations");
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        const char *key = reserved_key(json_at(list, i));
+
+        if (key != NULL && !contains(before, json_at(list, i)))
+            return refuse(q, tree, key);
+    }
+    return true;
+}

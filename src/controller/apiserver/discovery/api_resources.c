@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/discovery/api_resources.h"
+
+#include <string.h>
+
+#include "lib/api/object/kind.h"
+
+/* As kube-apiserver orders them; the unit test holds it against the kinds. */
+const char *const api_resources_groups[] = {
+    "",
+    "events.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "batch",
+    "policy",
+    "storage.k8s.io",
+    "scheduling.k8s.io",
+    "coordination.k8s.io",
+    "kiln.hpc",
+    "metrics.k8s.io",
+    NULL,
+};
+
+const enum verb api_resources_verb_order[N_VERBS] = {
+    VERB_CREATE,
+    VERB_DELETE,
+    VERB_DELETE_COLLECTION,
+    VERB_GET,
+    VERB_LIST,
+    VERB_PATCH,
+    VERB_REPLACE,
+    VERB_WATCH,
+};
+
+/* Small lists: put each where its name belongs. */
+static unsigned
+add_sorted(const struct kind **list, unsigned n, const struct kind *kind)
+{
+    unsigned at = n;
+
+    if (n == API_RESOURCES_MAX_KINDS)
+        return n;
+    for (; at > 0 && strcmp(list[at - 1]->plural, kind->plural) > 0; at--)
+        list[at] = list[at - 1];
+    list[at] = kind;
+    return n + 1;
+}
+
+unsigned
+api_resources_kinds(const char *group,
+                    bool upstream_alone,
+                    const struct kind *ret_kinds[API_RESOURCES_MAX_KINDS])
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < n_kinds; i++)
+        if (strcmp(kinds[i]->group, group) == 0)
+            n = add_sorted(ret_kinds, n, kinds[i]);
+    for (unsigned i = 0; i < n_answered_kinds; i++)
+        if (strcmp(answered_kinds[i]->group, group) == 0)
+            n = add_sorted(ret_kinds, n, answered_kinds[i]);
+    for (unsigned i = 0; i < n_measured_kinds && !upstream_alone; i++)
+        if (strcmp(measured_kinds[i]->group, group) == 0)
+            n = add_sorted(ret_kinds, n, measured_kinds[i]);
+    return n;
+}
+
+static bool
+is_upstream(enum subresource part)
+{
+    switch (part) {
+    case SUBRESOURCE_STATUS:
+    case SUBRESOURCE_BINDING:
+    case SUBRESOURCE_EVICTION:
+    case SUBRESOURCE_FINALIZE:
+    case SUBRESOURCE_LOG:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool
+has_part(const struct kind *kind, enum subresource part)
+{
+    for (unsigned verb = 0; verb < N_VERBS; verb++)
+        if (subresource_allows(kind, part, verb))
+            return true;
+    return false;
+}
+
+unsigned
+api_resources_parts(const struct kind *kind,
+                    bool upstream_alone,
+                    enum subresource ret_parts[N_SUBRESOURCES])
+{
+    unsigned n = 0;
+
+    for (unsigned part = SUBRESOURCE_NONE + 1; part < N_SUBRESOURCES; part++) {
+        unsigned at = n;
+
+        if (!has_part(kind, part) || (upstream_alone && !is_upstream(part)))
+            continue;
+        for (; at > 0
+               && strcmp(subresource_name(ret_parts[at - 1]),
+                         subresource_name(part))
+                      > 0;
+             at--)
+            ret_parts[at] = ret_parts[at - 1];
+        ret_parts[at] = part;
+        n++;
+    }
+    return n;
+}
+
+const char *
+api_resources_part_kind(const struct kind *kind, enum subresource part)
+{
+    switch (part) {
+    case SUBRESOURCE_BINDING:
+        return "Binding";
+    case SUBRESOURCE_EVICTION:
+        return "Eviction";
+    case SUBRESOURCE_EXEC:
+        return "PodExecOptions";
+    default:
+        return kind->name;
+    }
+}

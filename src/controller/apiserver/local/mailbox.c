@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/local/mailbox.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+
+/* One thing that is told. */
+struct news {
+    loop_fn fn;
+    loop_fn abandoned;
+    void *arg;
+};
+
+struct mailbox {
+    atomic_uint references;
+    pthread_mutex_t lock;     /* for what both threads touch: */
+    struct loop *loop;        /* the client's; NULL: nobody is there */
+    struct loop *server_loop; /* the API's thread, as is what follows */
+    struct news *news;
+    size_t count, capacity;
+};
+
+/* On its way from one to the other. */
+struct bundle {
+    struct news *news;
+    size_t count;
+};
+
+void
+mailbox_unref(struct mailbox *mailbox)
+{
+    if (mailbox == NULL || atomic_fetch_sub(&mailbox->references, 1) > 1)
+        return;
+    pthread_mutex_destroy(&mailbox->lock);
+    free(mailbox->news);
+    free(mailbox);
+}
+
+struct mailbox *
+mailbox_ref(struct mailbox *mailbox)
+{
+    atomic_fetch_add(&mailbox->references, 1);
+    return mailbox;
+}
+
+struct mailbox *
+mailbox_open(struct loop *server_loop, struct loop *client_loop)
+{
+    struct mailbox *mailbox = xnew(struct mailbox);
+
+    atomic_init(&mailbox->references, 1);
+    pthread_mutex_init(&mailbox->lock, NULL);
+    mailbox->loop = client_loop;
+    mailbox->server_loop = server_loop;
+    return mailbox;
+}
+
+void
+mailbox_close(struct mailbox *mailbox)
+{
+    pthread_mutex_lock(&mailbox->lock);
+    mailbox->loop = NULL;
+    pthread_mutex_unlock(&mailbox->lock);
+    mailbox_unref(mailbox);
+}
+
+static void
+bundle_free(struct bundle *bundle)
+{
+    free(bundle->news);
+    free(bundle);
+}
+
+/* On the client's thread. */
+static void
+deliver_all(void *arg)
+{
+    struct bundle *bundle = arg;
+
+    for (size_t i = 0; i < bundle->count; i++)
+        bundle->news[i].fn(bundle->news[i].arg);
+    bundle_free(bundle);
+}
+
+static void
+abandon_all(struct bundle *bundle)
+{
+    for (size_t i = 0; i < bundle->count; i++)
+        bundle->news[i].abandoned(bundle->news[i].arg);
+    bundle_free(bundle);
+}
+
+static void
+end_turn(void *arg)
+{
+    struct mailbox *mailbox = arg;
+    struct bundle *bundle = xnew(struct bundle);
+    bool is_open;
+
+    *bundle = (struct bundle){mailbox->news, mailbox->count};
+    mailbox->news = NULL;
+    mailbox->count = mailbox->capacity = 0;
+    pthread_mutex_lock(&mailbox->lock);
+    is_open = mailbox->loop != NULL;
+    if (is_open)
+        loop_post(mailbox->loop, deliver_all, bundle);
+    pthread_mutex_unlock(&mailbox->lock);
+    if (!is_open)
+        abandon_all(bundle);
+    mailbox_unref(mailbox);
+}
+
+void
+mailbox_post(struct mailbox *mailbox, loop_fn fn, loop_fn abandoned, void *arg)
+{
+    if (mailbox->count == 0)
+        loop_defer(mailbox->server_loop, end_turn, mailbox_ref(mailbox));
+    xgrow(mailbox->news, mailbox->count, mailbox->capacity);
+    mailbox->news[mailbox->count++] = (struct news){fn, abandoned, arg};
+}

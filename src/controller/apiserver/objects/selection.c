@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/objects/selection.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/apiserver/request/indexes.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/store/store.h"
+#include "lib/api/object/field_query.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/value/selector.h"
+#include "lib/base/alloc.h"
+
+static const struct {
+    const struct kind *kind;
+    const char *field;
+    enum index index;
+} fields[] = {
+    {&pod_kind, "spec.nodeName", INDEX_PODS_BY_NODE},
+    {&event_kind, "involvedObject.name", INDEX_EVENTS_BY_NAME},
+    {&node_kind, "metadata.name", INDEX_NODES_BY_NAME},
+    {&persistent_volume_kind, "spec.nodeName", INDEX_VOLUMES_BY_NODE},
+    {&event_kind, "regarding.name", INDEX_EVENTS_BY_NAME},
+};
+
+struct walk {
+    const struct request *q;
+    const char *after;
+    selection_visit_fn *visit;
+    void *context;
+    bool takes_all;
+    size_t left; /* to be looked at */
+    char *reached;
+    const struct object **found; /* by an index: to be sorted */
+    size_t n_found, capacity;
+};
+
+bool
+selection_has(const struct request *q, const struct object *object)
+{
+    const struct options *o = &q->options;
+
+    if (q->route.namespace != NULL
+        && (object->meta->namespace == NULL
+            || strcmp(object->meta->namespace, q->route.namespace) != 0))
+        return false;
+    return (o->labels == NULL
+            || label_query_matches(o->labels, &object->meta->labels))
+           && (o->fields == NULL || field_query_matches(o->fields, object));
+}
+
+static bool
+visit_selected(const struct object *object, void *context)
+{
+    struct walk *walk = context;
+
+    if ((walk->takes_all || selection_has(walk->q, object))
+        && !walk->visit(object, walk->context))
+        return false;
+    if (--walk->left > 0)
+        return true;
+    object_key(object, walk->reached);
+    return false;
+}
+
+static bool
+collect(const struct object *object, void *context)
+{
+    struct walk *walk = context;
+
+    if (walk->takes_all || selection_has(walk->q, object)) {
+        xgrow(walk->found, walk->n_found, walk->capacity);
+        walk->found[walk->n_found++] = object;
+    }
+    return true;
+}
+
+static int
+compare_keys(const void *a, const void *b)
+{
+    const struct meta *x = (*(const struct object *const *)a)->meta;
+    const struct meta *y = (*(const struct object *const *)b)->meta;
+    int order = x->namespace != NULL ? strcmp(x->namespace, y->namespace) : 0;
+
+    return order != 0 ? order : strcmp(x->name, y->name);
+}
+
+int
+selection_find_index(const struct request *q, const char **ret_value)
+{
+    if (q->options.fields == NULL)
+        return -1;
+    for (unsigned i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        const char *value;
+
+        if (fields[i].kind != kind_stored(q->route.kind))
+            continue;
+        value = field_query_demands(q->options.fields, fields[i].field);
+        if (value == NULL)
+            continue;
+        *ret_value = value;
+        return fields[i].index;
+    }
+    return -1;
+}
+
+static void
+visit_index(struct walk *walk, int index, const char *value)
+{
+    char key[OBJECT_KEY_SIZE];
+
+    store_visit_index(walk->q->server->store,
+                      (unsigned)index,
+                      STORE_PUBLISHED,
+                      value,
+                      collect,
+                      walk);
+    if (walk->n_found > 0)
+        qsort(walk->found, walk->n_found, sizeof(*walk->found), compare_keys);
+    for (size_t i = 0; i < walk->n_found; i++) {
+        object_key(walk->found[i], key);
+        if (walk->after != NULL && strcmp(key, walk->after) <= 0)
+            continue;
+        if (!walk->visit(walk->found[i], walk->context))
+            break;
+    }
+    free(walk->found);
+}
+
+/* The one object that the selector names, when its key is known. */
+static bool
+visit_named(struct walk *walk)
+{
+    const struct request *q = walk->q;
+    const struct object *object;
+    const char *name;
+
+    if (q->options.fields == NULL
+        || (q->route.kind->flags & KIND_NAMESPACED
+            && q->route.namespace == NULL))
+        return false;
+    name = field_query_demands(q->options.fields, "metadata.name");
+    if (name == NULL)
+        return false;
+    object = store_find(q->server->store,
+                        STORE_PUBLISHED,
+                        kind_stored(q->route.kind),
+                        q->route.namespace,
+                        name);
+    if (object != NULL && walk->after == NULL)
+        visit_selected(object, walk);
+    return true;
+}
+
+int
+selection_visit(const struct request *q,
+                const char *after,
+                int64_t revision,
+                selection_visit_fn *visit,
+                void *context)
+{
+    char reached[OBJECT_KEY_SIZE];
+
+    return selection_visit_some(q,
+                                after,
+                                revision,
+                                SIZE_MAX,
+                                visit,
+                                context,
+                                reached);
+}
+
+static int
+visit(struct walk *walk, int64_t revision)
+{
+    const struct request *q = walk->q;
+    const char *value;
+    int index = selection_find_index(q, &value);
+
+    walk->reached[0] = '\0';
+    if (revision == 0 || revision == store_revision(q->server->store)) {
+        if (index >= 0) {
+            visit_index(walk, index, value);
+            return 0;
+        }
+        if (visit_named(walk))
+            return 0;
+    }
+    return store_list(q->server->store,
+                      kind_stored(q->route.kind),
+                      q->route.namespace,
+                      walk->after,
+                      revision,
+                      visit_selected,
+                      walk);
+}
+
+int
+selection_visit_some(const struct request *q,
+                     const char *after,
+                     int64_t revision,
+                     size_t most,
+                     selection_visit_fn *fn,
+                     void *context,
+                     char ret_reached[OBJECT_KEY_SIZE])
+{
+    struct walk walk = {
+        .q = q,
+        .after = after,
+        .visit = fn,
+        .context = context,
+        .left = most,
+        .reached = ret_reached,
+    };
+
+    return visit(&walk, revision);
+}
+
+void
+selection_visit_candidates(const struct request *q,
+                           selection_visit_fn *fn,
+                           void *context)
+{
+    char reached[OBJECT_KEY_SIZE];
+    struct walk walk = {
+        .q = q,
+        .visit = fn,
+        .context = context,
+        .takes_all = true,
+        .left = SIZE_MAX,
+        .reached = reached,
+    };
+
+    (void)visit(&walk, 0);
+}

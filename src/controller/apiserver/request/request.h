@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* request.h - one thing asked of the API, however it came
+ *
+ * The HTTP handler fills it in from HTTP, the in-process client from a
+ * client_request; from there both go one way: authorization, admission,
+ * validation, store, reply. `done` runs once, on the loop, perhaps before
+ * request_start returns.
+ *
+ * Owns:    its arena, and the references of its reply.
+ * Thread:  the loop's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller/apiserver/request/options.h"
+#include "controller/apiserver/request/reply.h"
+#include "controller/apiserver/request/routes.h"
+#include "lib/base/arena.h"
+#include "lib/base/macro.h"
+#include "lib/http/http.h"
+#include "lib/json/json.h"
+
+struct apiserver;
+struct arena;
+struct principal;
+struct quota_change;
+struct request;
+struct store_txn;
+
+enum body_format {
+    BODY_NONE,
+    BODY_JSON,
+    BODY_YAML,
+    BODY_PROTOBUF,
+    BODY_MERGE_PATCH,
+    BODY_STRATEGIC_PATCH,
+    BODY_JSON_PATCH,
+    BODY_APPLY,
+    BODY_BYTES,
+    BODY_UNKNOWN,
+};
+
+/* How much of a resource the principal may see or change. */
+enum scope {
+    SCOPE_NONE,
+    SCOPE_MEMBERS, /* in namespaces that the principal belongs to */
+    SCOPE_OWN,     /* what runs, or would run, as the principal */
+    SCOPE_NODE,    /* the agent's node, its lease, pods bound to it */
+    SCOPE_ALL,
+};
+
+/* A job's script or environment that admission took out of the tree, in the
+ * request's arena.
+ */
+struct content {
+    const char *digest; /* NULL: none */
+    const void *bytes;
+    size_t length;
+};
+
+typedef void request_done_fn(struct request *request);
+
+struct request {
+    struct apiserver *server;
+    struct arena *arena;
+    struct arena_mark mark; /* before it was started */
+    const struct principal *principal;
+    struct route route;
+    enum scope scope;
+    struct options options;
+    enum http_method method; /* of what came over HTTP */
+    enum body_format format;
+    const char *text; /* of the body, as it came; NULL when it is a tree */
+    size_t length;
+    struct json *body;       /* parsed; of a create, replace or patch */
+    struct json_notes notes; /* what the parser noticed */
+    struct json *old_tree;   /* of what is changed, once it was parsed */
+    const char *agent;       /* of the User-Agent, or NULL */
+    struct quota_change *quota_changes; /* that admission charged */
+    bool is_applied;                    /* its managedFields are made */
+    const char *submission_key;         /* of the create of a Job, or NULL */
+    struct content contents[2];         /* that admission took out */
+    int64_t job_id;                     /* of a Job being created */
+    bool is_verbose;                    /* of /readyz */
+    struct reply reply;
+    request_done_fn *done;
+    request_done_fn *outer_done; /* of an eviction, around its deletion */
+    void *context;
+};
+
+/* Life. New is zeroed but for the server and the arena. Free in `done`. */
+void request_free(struct request *q);
+struct request *request_new(struct apiserver *server, struct arena *arena TAKES)
+    OWNED_BY(request_free);
+
+/* The tree of the object that the request changes, parsed once; not to be
+ * edited.
+ */
+const struct json *request_old_tree(struct request *q,
+                                    const struct object *old_object);
+
+/* What it was made of, body, trees and texts of options, is not needed any
+ * more. Its reply may refer to none of it. While it waits for the disk, the
+ * next request has the memory.
+ */
+void request_forget(struct request *q);
+
+/* For the verbs: the reply is made. Durably: it tells of the pending head, so
+ * it waits until that is on disk.
+ */
+void request_finish(struct request *q);
+void request_finish_durably(struct request *q);
+
+/* The reply is made, or is made of success; it goes out when the transaction
+ * is on disk.
+ */
+void request_commit(struct request *q, struct store_txn *txn TAKES);
+void request_commit_success(struct request *q,
+                            struct store_txn *txn TAKES,
+                            int code);

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/verbs/agent_relay.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/apiserver/access/user_limits.h"
+#include "controller/apiserver/http/channel.h"
+#include "controller/apiserver/request/frame.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/apiserver/verbs/log_options.h"
+#include "controller/store/store.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/auth/auth_server.h"
+#include "lib/auth/digest.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/list.h"
+#include "lib/base/map.h"
+#include "lib/base/random.h"
+#include "lib/base/strbuf.h"
+#include "lib/http/http_request.h"
+#include "lib/json/json.h"
+#include "lib/loop/timer.h"
+
+#define READERS_MAX 256   /* of one node at a time; limits.perUser is first */
+#define FIRST_MS    30000 /* for an agent's first word */
+#define ID_SIZE     33
+
+struct agent_relay {
+    struct apiserver *server;
+    struct map *agents;  /* by node */
+    struct map *readers; /* by id */
+};
+
+/* The stream on which an agent is asked. */
+struct agent {
+    struct agent_relay *agent_relay;
+    struct request *q;
+    struct channel *channel;
+    struct list readers;
+    unsigned n_readers;
+};
+
+/* One who reads: waiting for the first word, or being served. */
+struct reader {
+    struct list link; /* of its agent */
+    struct agent *agent;
+    char id[ID_SIZE];
+    struct request *q;
+    struct http_request *http; /* NULL once it was answered */
+    struct auth_grant *grant;  /* NULL once the channel has it */
+    struct channel *channel;   /* NULL before the first piece */
+    struct request *piece;     /* the agent's, not yet acknowledged */
+    struct timer *timer;
+};
+
+static void
+acknowledge(struct reader *reader)
+{
+    struct request *piece = reader->piece;
+
+    reader->piece = NULL;
+    if (piece == NULL)
+        return;
+    reply_success(&piece->reply, 200);
+    request_finish(piece);
+}
+
+static void
+tell_agent(struct agent *agent, const struct json *words)
+{
+    CLEANUP(frame_unrefp) struct frame *frame = frame_new();
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    json_print(words, &text);
+    strbuf_add_char(&text, '\n');
+    frame_add_bytes(frame, text.text, text.length);
+    channel_send(agent->channel, frame);
+}
+
+/* The reader went before the agent was done. */
+static void
+stop_agent(struct reader *reader)
+{
+    struct arena *arena = reader->q->arena;
+    struct json *words = json_object(arena);
+
+    json_set_string(arena, words, "id", reader->id);
+    json_set_string(arena, words, "type", "stop");
+    tell_agent(reader->agent, words);
+}
+
+static void
+reader_free(struct reader *reader)
+{
+    map_remove(reader->agent->agent_relay->readers, reader->id);
+    list_remove(&reader->link);
+    reader->agent->n_readers--;
+    user_limits_end_stream(reader->q, USER_LOG_READER);
+    timer_free(reader->timer);
+    acknowledge(reader);
+    channel_free(reader->channel);
+    if (reader->grant != NULL)
+        auth_grant_free(reader->grant);
+    request_free(reader->q);
+    free(reader);
+}
+
+static void
+add_seal(const char *name,
+         const char *value,
+         const struct error *err,
+         void *arg)
+{
+    (void)err;
+    if (name != NULL)
+        http_request_add_header(arg, name, value);
+}
+
+/* Those who may stream have sessions, whose seals are made at once. */
+static void
+answer_reader(struct reader *reader, int code, const struct strbuf *text)
+{
+    static const char type[] = "application/json";
+    struct digest digest;
+
+    if (reader->grant != NULL) {
+        digest_of(text->text, text->length, &digest);
+        auth_grant_seal(reader->grant,
+                        code,
+                        type,
+                        &digest,
+                        add_seal,
+                        reader->http);
+    }
+    http_request_reply(reader->http, code, type, text->text, text->length);
+    reader->http = NULL;
+}
+
+/* A failure in words, before anything was read. */
+static void
+fail_reader(struct reader *reader, int code, const char *message)
+{
+    struct reply *reply = &reader->q->reply;
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (reader->http == NULL)
+        return;
+    reply_fail(reply,
+               &(struct reply_failure){
+                   .code = code,
+                   .reason = code == 404   ? "NotFound"
+                             : code == 504 ? "Timeout"
+                             : code == 403 ? "Forbidden"
+                             : code == 400 ? "BadRequest"
+                                           : "InternalError",
+                   .message = message,
+               });
+    json_print(reply->tree, &text);
+    http_request_on_close(reader->http, NULL, NULL);
+    answer_reader(reader, code, &text);
+}
+
+static void
+reader_gone(struct http_request *http, void *arg)
+{
+    struct reader *reader = arg;
+
+    stop_agent(reader);
+    /* It must be answered all the same: to nobody. */
+    http_request_reply(http, 499, NULL, NULL, 0);
+    reader->http = NULL;
+    reader_free(reader);
+}
+
+static void
+reader_closed(void *context)
+{
+    struct reader *reader = context;
+
+    stop_agent(reader);
+    reader_free(reader);
+}
+
+static void
+reader_drained(void *context)
+{
+    acknowledge(context);
+}
+
+static void
+reader_late(void *arg)
+{
+    struct reader *reader = arg;
+
+    fail_reader(reader,
+                504,
+                arena_printf(reader->q->arena,
+                             "the agent of the node did not answer within %d "
+                             "seconds",
+                             FIRST_MS / 1000));
+    stop_agent(reader);
+    reader_free(reader);
+}
+
+static void
+agent_free(struct agent *agent)
+{
+    struct map *agents = agent->agent_relay->agents;
+
+    if (map_find(agents, agent->q->route.name) == agent)
+        map_remove(agents, agent->q->route.name);
+    while (!list_is_empty(&agent->readers)) {
+        struct reader *reader =
+            container_of(agent->readers.next, struct reader, link);
+
+        fail_reader(reader, 500, "the agent of the node went away");
+        channel_cut(reader->channel);
+        reader->channel = NULL;
+        reader_free(reader);
+    }
+    channel_free(agent->channel);
+    request_free(agent->q);
+    free(agent);
+}
+
+static void
+agent_closed(void *context)
+{
+    agent_free(context);
+}
+
+struct agent_relay *
+agent_relay_new(struct apiserver *server)
+{
+    struct agent_relay *agent_relay = xnew(struct agent_relay);
+
+    agent_relay->server = server;
+    agent_relay->agents = map_new();
+    agent_relay->readers = map_new();
+    return agent_relay;
+}
+
+void
+agent_relay_free(struct agent_relay *agent_relay)
+{
+    size_t at;
+    void *agent;
+
+    if (agent_relay == NULL)
+        return;
+    for (at = 0; map_next(agent_relay->agents, &at, NULL, &agent); at = 0)
+        agent_free(agent);
+    map_free(agent_relay->agents);
+    map_free(agent_relay->readers);
+    free(agent_relay);
+}
+
+static void
+start_agent(struct request *q,
+            struct http_request *http,
+            struct auth_grant *grant)
+{
+    struct agent_relay *agent_relay = q->server->agent_relay;
+    struct agent *agent = map_find(agent_relay->agents, q->route.name);
+    struct channel_callbacks callbacks = {.closed = agent_closed};
+
+    if (agent != NULL) /* it has started again */
+        agent_free(agent);
+    agent = xnew(struct agent);
+    agent->agent_relay = agent_relay;
+    agent->q = q;
+    list_init(&agent->readers);
+    callbacks.context = agent;
+    agent->channel = channel_open(q->server->dispatch,
+                                  http,
+                                  grant,
+                                  "application/json",
+                                  &callbacks);
+    map_put(agent_relay->agents, q->route.name, agent);
+}
+
+static const char *
+find_option(const struct request *q, const char *name)
+{
+    const char *value =
+        parameter_find(q->options.parameters, q->options.n_parameters, name);
+
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+static struct agent *
+find_agent(struct request *q, const char *node)
+{
+    struct agent *agent = map_find(q->server->agent_relay->agents, node);
+
+    if (store_find(q->server->store, STORE_PUBLISHED, &node_kind, NULL, node)
+        == NULL)
+        reply_not_found(&q->reply, &pod_kind, node);
+    else if (agent == NULL)
+        reply_fail(
+            &q->reply,
+            &(struct reply_failure){
+                .code = 503,
+                .reason = "ServiceUnavailable",
+                .message = arena_printf(q->arena,
+                                        "the agent of node '%s' is not "
+                                        "connected, and the output is there",
+                                        node),
+                .retry_after_s = 1,
+            });
+    else if (agent->n_readers >= READERS_MAX) {
+        reply_fail(&q->reply,
+                   &(struct reply_failure){
+                       .code = 429,
+                       .reason = "TooManyRequests",
+                       .message = "too many read from that node; try again",
+                       .retry_after_s = 1,
+                   });
+        return NULL;
+    }
+    return q->reply.form == REPLY_NONE ? agent : NULL;
+}
+
+static void
+start_reader(struct agent *agent,
+             struct request *q,
+             struct json *words,
+             struct http_request *http,
+             struct auth_grant *grant)
+{
+    struct reader *reader = xnew(struct reader);
+    unsigned char bytes[(ID_SIZE - 1) / 2];
+
+    random_bytes(bytes, sizeof(bytes));
+    for (unsigned i = 0; i < sizeof(bytes); i++)
+        snprintf(reader->id + 2 * i, 3, "%02x", bytes[i]);
+    reader->agent = agent;
+    reader->q = q;
+    reader->http = http;
+    reader->grant = grant;
+    reader->timer = timer_new(q->server->loop, reader_late, reader);
+    list_add_last(&agent->readers, &reader->link);
+    agent->n_readers++;
+    map_put(agent->agent_relay->readers, reader->id, reader);
+    timer_start(reader->timer, FIRST_MS);
+    http_request_on_close(http, reader_gone, reader);
+    json_set_string(q->arena, words, "id", reader->id);
+    tell_agent(agent, words);
+}
+
+static bool
+ask_for_log(struct request *q,
+            struct http_request *http,
+            struct auth_grant *grant)
+{
+    struct json *words = json_object(q->arena);
+    const struct pod *pod = log_options_read(q, words);
+    struct agent *agent;
+
+    if (pod == NULL)
+        return false;
+    if (pod->spec.node_name == NULL || pod->spec.node_name[0] == '\0') {
+        q->reply.code = 204; /* there is no output yet */
+        return false;
+    }
+    agent = find_agent(q, pod->spec.node_name);
+    if (agent == NULL || !user_limits_begin_stream(q, USER_LOG_READER))
+        return false;
+    start_reader(agent, q, words, http, grant);
+    return true;
+}
+
+bool
+agent_relay_start(struct request *q,
+                  struct http_request *http,
+                  struct auth_grant *grant)
+{
+    if (q->route.subresource == SUBRESOURCE_LOG)
+        return ask_for_log(q, http, grant);
+    start_agent(q, http, grant);
+    return true;
+}
+
+static void
+refuse_piece(struct request *q)
+{
+    reply_fail(&q->reply,
+               &(struct reply_failure){
+                   .code = 404,
+                   .reason = "NotFound",
+                   .message = "nobody reads that any more",
+               });
+    request_finish(q);
+}
+
+static void
+pass_on(struct reader *reader, const struct request *q)
+{
+    struct channel_callbacks callbacks = {
+        .closed = reader_closed,
+        .drained = reader_drained,
+        .context = reader,
+    };
+    struct frame *frame;
+
+    if (reader->channel == NULL) {
+        timer_stop(reader->timer);
+        http_request_on_close(reader->http, NULL, NULL);
+        reader->channel = channel_open(q->server->dispatch,
+                                       reader->http,
+                                       reader->grant,
+                                       "text/plain; charset=utf-8",
+                                       &callbacks);
+        reader->http = NULL;
+        reader->grant = NULL;
+    }
+    if (q->length == 0)
+        return;
+    frame = frame_new();
+    frame_add_bytes(frame, q->text, q->length);
+    channel_send(reader->channel, frame);
+    frame_unref(frame);
+}
+
+void
+agent_relay_take_piece(struct request *q)
+{
+    struct reader *reader =
+        q->route.extra != NULL
+            ? map_find(q->server->agent_relay->readers, q->route.extra)
+            : NULL;
+    const char *status = find_option(q, "status");
+    const char *message = find_option(q, "message");
+
+    if (reader == NULL
+        || strcmp(reader->agent->q->route.name, q->route.name) != 0) {
+        refuse_piece(q);
+        return;
+    }
+    acknowledge(reader); /* an agent that did not wait for the last */
+    reader->piece = q;
+    if (status != NULL && reader->channel == NULL) {
+        fail_reader(reader,
+                    atoi(status) >= 400 && atoi(status) < 600 ? atoi(status)
+                                                              : 500,
+                    message != NULL ? message : "the agent failed");
+        reader_free(reader);
+        return;
+    }
+    pass_on(reader, q);
+    if (find_option(q, "end") != NULL)
+        reader_free(reader);
+    else if (q->length == 0)
+        acknowledge(reader);
+}

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* delete.c - DELETE: at once, or by mark, when somebody has to finish first
+ *
+ * A pod on a node goes when its agent says so; an object with finalizers when
+ * the last of them has gone; a namespace when it is empty. Until then it
+ * carries a deletionTimestamp.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "controller/apiserver/access/authorization.h"
+#include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/objects/retained_on_node.h"
+#include "controller/apiserver/objects/selection.h"
+#include "controller/apiserver/objects/write.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/apiserver/request/time_slice.h"
+#include "controller/apiserver/verbs/verbs.h"
+#include "controller/store/store.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/object_owner.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+#define US              1000000
+#define GRACE_DEFAULT_S 30
+
+#define FINALIZER_FOREGROUND "foregroundDeletion"
+#define FINALIZER_ORPHAN     "orphan"
+
+/* Their deletion answers the object, also when it is gone. */
+static const char *const answers_object[] = {
+    "persistentvolumeclaims",
+    "persistentvolumes",
+    "pods",
+    "resourcequotas",
+    "storageclasses",
+};
+
+/* One deletion on its way. */
+struct deletion {
+    struct request *q;
+    struct store_txn *txn; /* begun when there is something to write */
+    const struct object *object;
+    struct json *tree;
+    struct json *meta;
+};
+
+static bool
+refuse_precondition(struct request *q,
+                    const char *what,
+                    const char *given,
+                    const char *is,
+                    const char *hint)
+{
+    struct json *tree;
+
+    reply_conflict(&q->reply,
+                   q->route.kind,
+                   "",
+                   q->route.name,
+                   "the %s in the precondition (%s) does not match the %s in "
+                   "record (%s). The object might have been %s",
+                   what,
+                   given,
+                   what,
+                   is,
+                   hint);
+    /* Upstream names the kind here, not the resource. */
+    tree = q->reply.tree;
+    json_set(q->arena,
+             tree,
+             "message",
+             json_stringf(q->arena,
+                          "Operation cannot be fulfilled on %s \"%s\": the %s "
+                          "in the precondition (%s) does not match the %s in "
+                          "record (%s). The object might have been %s",
+                          q->route.kind->name,
+                          q->route.name,
+                          what,
+                          given,
+                          what,
+                          is,
+                          hint));
+    json_set_string(q->arena,
+                    json_get(tree, "details"),
+                    "kind",
+                    q->route.kind->name);
+    return false;
+}
+
+bool
+delete_is_meant(struct request *q, const struct object *object)
+{
+    const struct options *o = &q->options;
+
+    if (o->precondition_uid != NULL
+        && strcmp(o->precondition_uid, object->meta->uid) != 0)
+        return refuse_precondition(q,
+                                   "UID",
+                                   o->precondition_uid,
+                                   object->meta->uid,
+                                   "deleted and then recreated");
+    if (o->precondition_version != NULL
+        && strcmp(o->precondition_version, object->meta->resource_version) != 0)
+        return refuse_precondition(q,
+                                   "ResourceVersion",
+                                   o->precondition_version,
+                                   object->meta->resource_version,
+                                   "modified");
+    return true;
+}
+
+static void
+remove_finalizer(struct json *list, const char *name)
+{
+    for (uint32_t i = json_count(list); i-- > 0;) {
+        const char *text = json_text(json_at(list, i));
+
+        if (text != NULL && strcmp(text, name) == 0)
+            json_remove_at(list, i);
+    }
+}
+
+static bool
+has_finalizer(const struct json *list, const char *name)
+{
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        const char *text = json_text(json_at(list, i));
+
+        if (text != NULL && strcmp(text, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What becomes of dependents is a finalizer that the collector works off. */
+static void
+set_propagation(struct deletion *d)
+{
+    struct request *q = d->q;
+    const char *policy = q->options.propagation;
+    struct json *list = json_get(d->meta, "finalizers");
+    const char *wanted = NULL;
+
+    if (policy == NULL && q->route.kind == &job_kind
+        && !has_finalizer(list, FINALIZER_FOREGROUND)) {
+        policy = "Orphan";
+        reply_warn(&q->reply,
+                   "child pods are preserved by default when jobs are "
+                   "deleted; set propagationPolicy=Background to remove them "
+                   "or set propagationPolicy=Orphan to suppress this warning");
+    }
+    if (policy == NULL)
+        return;
+    if (strcmp(policy, "Foreground") == 0)
+        wanted = FINALIZER_FOREGROUND;
+    else if (strcmp(policy, "Orphan") == 0)
+        wanted = FINALIZER_ORPHAN;
+    if (list != NULL) {
+        if (wanted == NULL || strcmp(wanted, FINALIZER_ORPHAN) != 0)
+            remove_finalizer(list, FINALIZER_ORPHAN);
+        if (wanted == NULL || strcmp(wanted, FINALIZER_FOREGROUND) != 0)
+            remove_finalizer(list, FINALIZER_FOREGROUND);
+    }
+    if (wanted == NULL || has_finalizer(list, wanted))
+        return;
+    if (!json_is(list, JSON_ARRAY)) {
+        list = json_array(q->arena);
+        json_set(q->arena, d->meta, "finalizers", list);
+    }
+    json_append(q->arena, list, json_string(q->arena, wanted));
+}
+
+/* Seconds that a pod is given; 0: nobody needs any. */
+static int64_t
+grace_of(const struct deletion *d)
+{
+    const struct options *o = &d->q->options;
+    const struct pod *pod = pod_of(d->object);
+    int64_t grace_s = GRACE_DEFAULT_S;
+
+    if (o->has_grace)
+        grace_s = o->grace_s;
+    else if (pod->spec.termination_grace_seconds != NULL)
+        grace_s = *pod->spec.termination_grace_seconds;
+    if (grace_s < 0)
+        grace_s = 1;
+    if (pod->spec.node_name == NULL || pod->spec.node_name[0] == '\0'
+        || pod_is_finished(pod))
+        grace_s = 0;
+    return grace_s;
+}
+
+static void
+mark(struct deletion *d, int64_t at_us, int64_t grace_s)
+{
+    struct request *q = d->q;
+    char text[TIME_TEXT_SIZE];
+
+    time_format(at_us, false, text);
+    json_set_string(q->arena, d->meta, "deletionTimestamp", text);
+    json_set_int(q->arena, d->meta, "deletionGracePeriodSeconds", grace_s);
+    if (d->object->meta->deleted_at_us == 0)
+        signature_delete(q, d->meta);
+    if (q->route.kind->flags & KIND_GENERATION
+        && d->object->meta->deleted_at_us == 0)
+        json_set_int(q->arena,
+                     d->meta,
+                     "generation",
+                     json_get_int(d->meta, "generation", 0) + 1);
+}
+
+static struct store_txn *
+begin(struct deletion *d)
+{
+    if (d->txn == NULL)
+        d->txn = store_begin(d->q->server->store);
+    return d->txn;
+}
+
+/* The object stays: with what was changed, or as it was. */
+static void
+keep(struct deletion *d)
+{
+    struct request *q = d->q;
+    struct json *old_tree = write_tree(q, d->object);
+
+    if (json_equals(old_tree, d->tree))
+        reply_object(&q->reply, 200, d->object);
+    else if (q->options.is_dry_run)
+        reply_tree(&q->reply, 200, d->tree);
+    else
+        reply_object(&q->reply, 200, write_put(q, begin(d), d->tree, old_tree));
+}
+
+static void
+reply_gone(struct deletion *d)
+{
+    struct request *q = d->q;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(answers_object); i++)
+        if (strcmp(answers_object[i], q->route.kind->plural) == 0) {
+            reply_tree(&q->reply, 200, d->tree);
+            return;
+        }
+    reply_deleted(&q->reply,
+                  q->route.kind,
+                  d->object->meta->name,
+                  d->object->meta->uid);
+}
+
+static void
+drop(struct deletion *d)
+{
+    struct request *q = d->q;
+
+    if (!q->options.is_dry_run) {
+        if (q->route.kind == &pod_kind
+            && retained_on_node_expected(q, d->object))
+            retained_on_node_leave(q, begin(d), d->object);
+        /* Watchers of a pod that was going see that it has no time left. */
+        if (q->route.kind == &pod_kind && d->object->meta->deleted_at_us != 0)
+            write_put(q,
+                      begin(d),
+                      json_dup(q->arena, d->tree),
+                      write_tree(q, d->object));
+        write_remove(q, begin(d), d->object, d->tree);
+    }
+    reply_gone(d);
+}
+
+static void
+delete_pod(struct deletion *d, int64_t now_us)
+{
+    const struct meta *meta = d->object->meta;
+    int64_t grace_s = grace_of(d);
+
+    if (meta->deleted_at_us != 0) {
+        int64_t left_s =
+            meta->deletion_grace_s != NULL ? *meta->deletion_grace_s : 0;
+
+        /* Never longer than it was once told. */
+        if (grace_s < left_s)
+            mark(d, meta->deleted_at_us + (grace_s - left_s) * US, grace_s);
+        else
+            grace_s = left_s;
+    } else
+        mark(d, now_us + grace_s * US, grace_s);
+    if (grace_s > 0 || json_count(json_get(d->meta, "finalizers")) > 0)
+        keep(d);
+    else
+        drop(d);
+}
+
+static void
+delete_namespace(struct deletion *d, int64_t now_us)
+{
+    char text[TIME_TEXT_SIZE];
+    struct request *q = d->q;
+
+    if (d->object->meta->deleted_at_us == 0) {
+        time_format(now_us, false, text);
+        json_set_string(q->arena, d->meta, "deletionTimestamp", text);
+        json_set_string(q->arena,
+                        json_make_object(q->arena, d->tree, "status"),
+                        "phase",
+                        "Terminating");
+    }
+    if (json_count(json_get_path(d->tree, "spec.finalizers")) > 0
+        || json_count(json_get(d->meta, "finalizers")) > 0)
+        keep(d);
+    else
+        drop(d);
+}
+
+static void
+delete_object(struct deletion *d)
+{
+    int64_t now_us = clock_real_us(d->q->server->clock);
+
+    d->tree = write_tree(d->q, d->object);
+    d->meta = json_get(d->tree, "metadata");
+    set_propagation(d);
+    if (d->q->route.kind == &pod_kind)
+        delete_pod(d, now_us);
+    else if (d->q->route.kind == &namespace_kind)
+        delete_namespace(d, now_us);
+    else if (json_count(json_get(d->meta, "finalizers")) > 0) {
+        if (d->object->meta->deleted_at_us == 0)
+            mark(d, now_us, 0);
+        keep(d);
+    } else
+        drop(d);
+}
+
+static void
+finish(struct deletion *d)
+{
+    if (d->txn != NULL)
+        request_commit(d->q, d->txn);
+    else
+        request_finish_durably(d->q);
+}
+
+void
+verb_delete(struct request *q)
+{
+    struct deletion d = {.q = q, .object = write_find(q)};
+
+    if (d.object != NULL && authorization_covers(q, d.object)
+        && delete_is_meant(q, d.object) && admission_delete(q, d.object))
+        delete_object(&d);
+    finish(&d);
+}
+
+/* --- a collection --------------------------------------------------------- */
+
+/* What one go looks at, and what it deletes: each some hundred microseconds. */
+#define LOOKED_AT 64
+#define DELETED   4
+
+/* A collection on its way, a little at a time: it may be all there is. Each few
+ * deletions are a transaction of their own, so what is deleted stays so when
+ * the rest cannot be.
+ */
+struct collection {
+    struct time_slice time_slice;
+    struct request *q;
+    struct reply chosen;
+    size_t n_deleted; /* of those */
+    bool is_chosen;
+    int outcome;
+    char after[OBJECT_KEY_SIZE];
+};
+
+static bool
+add(const struct object *object, void *context)
+{
+    struct collection *c = context;
+    const struct request *q = c->q;
+    uid_t uid;
+
+    /* A collection is what the principal may delete of it. */
+    if (q->scope != SCOPE_OWN
+        || (object_owner(object, &uid) && uid == q->principal->uid))
+        reply_add(&c->chosen, object);
+    return true;
+}
+
+static void
+choose_some(struct collection *c)
+{
+    char after[OBJECT_KEY_SIZE];
+
+    memcpy(after, c->after, sizeof(after));
+    selection_visit_some(c->q,
+                         after[0] != '\0' ? after : NULL,
+                         0,
+                         LOOKED_AT,
+                         add,
+                         c,
+                         c->after);
+    c->is_chosen = c->after[0] == '\0';
+}
+
+static void
+some_stored(int outcome, void *context)
+{
+    struct collection *c = context;
+
+    if (outcome < 0)
+        c->outcome = outcome;
+}
+
+/* Of nodes all go or none, so that nobody misses which are in use. */
+static bool
+are_all_or_none(const struct request *q)
+{
+    return q->route.kind == &node_kind;
+}
+
+static void
+refuse_all(struct collection *c, struct store_txn *txn)
+{
+    if (txn != NULL)
+        store_rollback(txn);
+    reply_fini(&c->chosen);
+    request_finish_durably(c->q);
+}
+
+/* Each as a request of its own would. The memory is that of the next few.
+ * False: one is refused, and so is the request.
+ */
+static bool
+delete_some(struct collection *c)
+{
+    struct request *q = c->q;
+    struct deletion d = {.q = q};
+    struct arena_mark mark = arena_mark(q->arena);
+    size_t end = c->chosen.n_objects;
+
+    if (end - c->n_deleted > DELETED && !are_all_or_none(q))
+        end = c->n_deleted + DELETED;
+    for (; c->n_deleted < end; c->n_deleted++) {
+        const struct meta *meta = c->chosen.objects[c->n_deleted]->meta;
+
+        d.object = store_find(q->server->store,
+                              STORE_PENDING,
+                              kind_stored(q->route.kind),
+                              meta->namespace,
+                              meta->name);
+        q->route.name = meta->name;
+        /* One that came by that name since may be another's. */
+        if (d.object == NULL || strcmp(d.object->meta->uid, meta->uid) != 0)
+            continue;
+        if (admission_delete(q, d.object))
+            delete_object(&d);
+        else if (are_all_or_none(q)) {
+            refuse_all(c, d.txn);
+            return false;
+        }
+        q->old_tree = NULL;
+    }
+    reply_fini(&q->reply);
+    reply_init(&q->reply, q->arena);
+    arena_rewind(q->arena, &mark);
+    if (d.txn != NULL)
+        store_commit(d.txn, some_stored, c);
+    return true;
+}
+
+static void
+all_stored(int outcome, void *context)
+{
+    struct collection *c = context;
+    struct request *q = c->q;
+
+    q->reply = c->chosen;
+    if (outcome == 0)
+        outcome = c->outcome;
+    if (outcome < 0)
+        reply_not_stored(&q->reply, outcome);
+    request_finish(q);
+}
+
+static bool
+go_on(struct time_slice *time_slice)
+{
+    struct collection *c =
+        container_of(time_slice, struct collection, time_slice);
+
+    if (!c->is_chosen) {
+        choose_some(c);
+        return true;
+    }
+    if (c->n_deleted < c->chosen.n_objects)
+        return delete_some(c);
+    store_when_durable(c->q->server->store, all_stored, c);
+    return false;
+}
+
+void
+verb_delete_collection(struct request *q)
+{
+    struct collection *c = arena_alloc(q->arena, sizeof(*c));
+
+    c->q = q;
+    reply_init(&c->chosen, q->arena);
+    reply_start_list(&c->chosen, q->route.kind);
+    c->chosen.revision = store_revision(q->server->store);
+    choose_some(c);
+    time_slices_add(q->server->time_slices, &c->time_slice, go_on);
+}

@@ -1,0 +1,662 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/verbs/managed_fields.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/api/object/kind.h"
+#include "lib/base/arena.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+#include "lib/json/typed_tree.h"
+
+#define UPDATERS_MAX 10
+#define ANCIENT      "ancient-changes"
+#define BEFORE_APPLY "before-first-apply"
+#define KUBECTL      "kubectl"
+#define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
+
+struct entry {
+    const char *name;
+    const char *api_version;
+    const char *subresource;
+    const char *time; /* NULL: not known */
+    bool applies;
+    struct field_set *set;
+};
+
+struct entries {
+    struct entry *items;
+    unsigned count, capacity;
+};
+
+/* Everything about one write. */
+struct write {
+    struct arena *arena;
+    const struct kind *kind;
+    const struct field_manager *who;
+    struct field_set *unowned; /* by anybody, exactly these */
+    struct field_set *ignored; /* with what is below, in this write */
+    char now[TIME_TEXT_SIZE];
+};
+
+static const char *const unowned_fields[] = {
+    "creationTimestamp",
+    "generation",
+    "managedFields",
+    "name",
+    "namespace",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+};
+
+static void
+insert(struct arena *arena,
+       struct field_set *set,
+       const char *first,
+       const char *second)
+{
+    const char *const path[] = {
+        arena_printf(arena, "f:%s", first),
+        second != NULL ? arena_printf(arena, "f:%s", second) : NULL,
+    };
+
+    field_set_insert(arena, set, path, second != NULL ? 2 : 1);
+}
+
+static struct write
+begin(struct arena *arena,
+      const struct kind *kind,
+      const struct field_manager *who,
+      int64_t now_us)
+{
+    struct write w = {.arena = arena, .kind = kind, .who = who};
+
+    w.unowned = field_set_new(arena);
+    w.ignored = field_set_new(arena);
+    insert(arena, w.unowned, "apiVersion", NULL);
+    insert(arena, w.unowned, "kind", NULL);
+    insert(arena, w.unowned, "metadata", NULL);
+    for (unsigned i = 0; i < ARRAY_SIZE(unowned_fields); i++)
+        insert(arena, w.unowned, "metadata", unowned_fields[i]);
+    if (strcmp(who->subresource, "status") == 0) {
+        insert(arena, w.ignored, "spec", NULL);
+        insert(arena, w.ignored, "metadata", "deletionTimestamp");
+        insert(arena, w.ignored, "metadata", "ownerReferences");
+    } else if (kind->flags & KIND_HAS_STATUS)
+        insert(arena, w.ignored, "status", NULL);
+    time_format(now_us, false, w.now);
+    return w;
+}
+
+/* --- the list ------------------------------------------------------------- */
+
+static struct entry *
+add_entry(struct arena *arena, struct entries *entries, const struct entry *e)
+{
+    if (entries->count == entries->capacity) {
+        unsigned capacity = entries->capacity ? entries->capacity * 2 : 8;
+        struct entry *longer = arena_new_array(arena, struct entry, capacity);
+
+        if (entries->count > 0)
+            memcpy(longer, entries->items, entries->count * sizeof(*longer));
+        entries->items = longer;
+        entries->capacity = capacity;
+    }
+    entries->items[entries->count] = *e;
+    return &entries->items[entries->count++];
+}
+
+static const char *
+text_or_empty(const struct json *object, const char *name)
+{
+    const char *text = json_get_text(object, name);
+
+    return text != NULL ? text : "";
+}
+
+/* False: it is no such list. */
+static bool
+decode(struct arena *arena, const struct json *list, struct entries *entries)
+{
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        const struct json *item = json_at(list, i);
+        const char *operation = text_or_empty(item, "operation");
+        struct entry e = {
+            .name = text_or_empty(item, "manager"),
+            .api_version = text_or_empty(item, "apiVersion"),
+            .subresource = text_or_empty(item, "subresource"),
+            .time = json_get_text(item, "time"),
+            .applies = strcmp(operation, "Apply") == 0,
+        };
+
+        if ((!e.applies && strcmp(operation, "Update") != 0)
+            || field_set_decode(arena, json_get(item, "fieldsV1"), &e.set, NULL)
+                   < 0)
+            return false;
+        add_entry(arena, entries, &e);
+    }
+    return true;
+}
+
+static int
+compare_texts(const char *a, const char *b)
+{
+    return strcmp(a != NULL ? a : "", b != NULL ? b : "");
+}
+
+/* Who applies first, then by time. */
+static int
+compare_entries(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    int order = (int)y->applies - (int)x->applies;
+
+    if (order == 0)
+        order = compare_texts(x->time, y->time);
+    if (order == 0)
+        order = strcmp(x->name, y->name);
+    if (order == 0)
+        order = strcmp(x->api_version, y->api_version);
+    if (order == 0)
+        order = strcmp(x->subresource, y->subresource);
+    return order;
+}
+
+static struct json *
+encode(struct arena *arena, struct entries *entries)
+{
+    struct json *list = json_array(arena);
+
+    if (entries->count > 1)
+        qsort(entries->items,
+              entries->count,
+              sizeof(*entries->items),
+              compare_entries);
+    for (unsigned i = 0; i < entries->count; i++) {
+        const struct entry *e = &entries->items[i];
+        struct json *item = json_object(arena);
+
+        json_set_string(arena, item, "manager", e->name);
+        json_set_string(arena,
+                        item,
+                        "operation",
+                        e->applies ? "Apply" : "Update");
+        json_set_string(arena, item, "apiVersion", e->api_version);
+        if (e->time != NULL)
+            json_set_string(arena, item, "time", e->time);
+        json_set_string(arena, item, "fieldsType", "FieldsV1");
+        json_set(arena, item, "fieldsV1", field_set_encode(arena, e->set));
+        if (e->subresource[0] != '\0')
+            json_set_string(arena, item, "subresource", e->subresource);
+        json_append(arena, list, item);
+    }
+    return list;
+}
+
+static void
+drop_empty(struct entries *entries)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < entries->count; i++)
+        if (!field_set_is_empty(entries->items[i].set))
+            entries->items[n++] = entries->items[i];
+    entries->count = n;
+}
+
+/* An applier is the same whatever version it speaks. */
+static struct entry *
+find_entry(const struct write *w, struct entries *entries)
+{
+    for (unsigned i = 0; i < entries->count; i++) {
+        struct entry *e = &entries->items[i];
+
+        if (strcmp(e->name, w->who->name) == 0 && e->applies == w->who->applies
+            && strcmp(e->subresource, w->who->subresource) == 0
+            && (e->applies
+                || strcmp(e->api_version, w->kind->api_version) == 0))
+            return e;
+    }
+    return NULL;
+}
+
+static struct entry *
+make_entry(const struct write *w, struct entries *entries)
+{
+    struct entry *e = find_entry(w, entries);
+
+    if (e != NULL)
+        return e;
+    return add_entry(w->arena,
+                     entries,
+                     &(struct entry){
+                         .name = w->who->name,
+                         .api_version = w->kind->api_version,
+                         .subresource = w->who->subresource,
+                         .applies = w->who->applies,
+                         .set = field_set_new(w->arena),
+                     });
+}
+
+static struct entry *
+oldest_updater(struct entries *entries, unsigned *ret_count)
+{
+    struct entry *oldest = NULL;
+
+    *ret_count = 0;
+    for (unsigned i = 0; i < entries->count; i++) {
+        struct entry *e = &entries->items[i];
+
+        if (e->applies)
+            continue;
+        (*ret_count)++;
+        if (strcmp(e->name, ANCIENT) != 0
+            && (oldest == NULL || compare_texts(e->time, oldest->time) < 0))
+            oldest = e;
+    }
+    return oldest;
+}
+
+/* Of too many the oldest become one. */
+static void
+limit_updaters(const struct write *w, struct entries *entries)
+{
+    unsigned count;
+    struct entry *oldest = oldest_updater(entries, &count);
+
+    while (count > UPDATERS_MAX && oldest != NULL) {
+        struct field_set *set = oldest->set;
+        const char *time = oldest->time;
+        const struct field_manager ancient = {ANCIENT, "", false};
+        struct write as_ancient = *w;
+        struct entry *e;
+
+        oldest->set = field_set_new(w->arena);
+        drop_empty(entries);
+        as_ancient.who = &ancient;
+        e = make_entry(&as_ancient, entries);
+        e->set = field_set_union(w->arena, e->set, set);
+        if (compare_texts(e->time, time) < 0)
+            e->time = time;
+        oldest = oldest_updater(entries, &count);
+    }
+}
+
+/* --- what a change does to the sets --------------------------------------- */
+
+static struct field_set *
+owned(const struct write *w, const struct field_set *set)
+{
+    return field_set_without(w->arena,
+                             field_set_difference(w->arena, set, w->unowned),
+                             w->ignored);
+}
+
+static struct json *
+bare(struct arena *arena, const struct json *tree)
+{
+    struct json *copy = json_dup(arena, tree);
+
+    json_remove(json_get(copy, "metadata"), "managedFields");
+    return copy;
+}
+
+static struct json *
+empty_tree(struct arena *arena, const struct kind *kind)
+{
+    struct json *tree = json_object(arena);
+
+    json_set_string(arena, tree, "kind", kind->name);
+    json_set_string(arena, tree, "apiVersion", kind->api_version);
+    record_normalize(kind->record, arena, tree, NULL, NULL);
+    return tree;
+}
+
+/* What changed is taken from everybody but `keeper`; what went, too. */
+static void
+take_from_others(const struct write *w,
+                 struct entries *entries,
+                 const struct entry *keeper,
+                 const struct field_set *changed,
+                 const struct field_set *removed)
+{
+    for (unsigned i = 0; i < entries->count; i++) {
+        struct entry *e = &entries->items[i];
+
+        if (e == keeper)
+            continue;
+        e->set = field_set_difference(w->arena, e->set, changed);
+        e->set = field_set_difference(w->arena, e->set, removed);
+    }
+}
+
+static void
+update(struct write *w,
+       struct entries *entries,
+       const struct json *live,
+       const struct json *tree)
+{
+    struct typed_difference d;
+    struct field_set *changed, *taken;
+    struct entry *e;
+
+    typed_tree_compare(w->arena, w->kind->record, live, tree, &d);
+    changed = field_set_union(w->arena, d.modified, d.added);
+    take_from_others(w, entries, NULL, changed, d.removed);
+    taken = owned(w, changed);
+    if (!field_set_is_empty(taken)) {
+        e = make_entry(w, entries);
+        e->set = field_set_union(w->arena, e->set, taken);
+        e->time = arena_strdup(w->arena, w->now);
+    }
+    drop_empty(entries);
+    limit_updaters(w, entries);
+}
+
+static bool
+is_reset(const struct json *list)
+{
+    return json_count(list) == 1 && json_count(json_at(list, 0)) == 0;
+}
+
+/* From the write where it says any, else from what is there. */
+static void
+read_entries(const struct write *w,
+             const struct json *live,
+             const struct json *tree,
+             struct entries *entries)
+{
+    const struct json *given = json_get_path(tree, "metadata.managedFields");
+
+    if (is_reset(given))
+        return;
+    if (w->who->subresource[0] == '\0' && json_count(given) > 0
+        && decode(w->arena, given, entries))
+        return;
+    *entries = (struct entries){0};
+    if (!decode(w->arena,
+                json_get_path(live, "metadata.managedFields"),
+                entries))
+        *entries = (struct entries){0};
+}
+
+static void
+write_entries(struct arena *arena, struct json *tree, struct entries *entries)
+{
+    struct json *meta = json_make_object(arena, tree, "metadata");
+
+    if (entries->count == 0)
+        json_remove(meta, "managedFields");
+    else
+        json_set(arena, meta, "managedFields", encode(arena, entries));
+}
+
+void
+managed_fields_note(struct arena *arena,
+                    const struct kind *kind,
+                    const struct json *live,
+                    struct json *tree,
+                    const struct field_manager *who,
+                    bool is_followed,
+                    int64_t now_us)
+{
+    struct write w;
+    struct entries entries = {0};
+
+    if ((live != NULL || !is_followed)
+        && json_get_path(tree, "metadata.managedFields") == NULL
+        && json_get_path(live, "metadata.managedFields") == NULL)
+        return;
+    w = begin(arena, kind, who, now_us);
+    read_entries(&w, live, tree, &entries);
+    if (entries.count > 0 || (live == NULL && is_followed))
+        update(&w,
+               &entries,
+               live != NULL ? bare(arena, live) : empty_tree(arena, kind),
+               bare(arena, tree));
+    write_entries(arena, tree, &entries);
+}
+
+/* --- apply ---------------------------------------------------------------- */
+
+static void
+add_conflict(struct arena *arena,
+             struct manager_conflicts *conflicts,
+             const char *manager,
+             const char *path)
+{
+    if (conflicts->count == conflicts->capacity) {
+        unsigned capacity = conflicts->capacity ? conflicts->capacity * 2 : 8;
+        struct manager_conflict *longer =
+            arena_new_array(arena, struct manager_conflict, capacity);
+
+        if (conflicts->count > 0)
+            memcpy(longer,
+                   conflicts->items,
+                   conflicts->count * sizeof(*longer));
+        conflicts->items = longer;
+        conflicts->capacity = capacity;
+    }
+    conflicts->items[conflicts->count++] =
+        (struct manager_conflict){manager, arena_strdup(arena, path)};
+}
+
+struct telling {
+    struct arena *arena;
+    struct manager_conflicts *conflicts;
+    const char *manager;
+};
+
+static void
+tell_conflict(const char *path, void *context)
+{
+    struct telling *t = context;
+
+    add_conflict(t->arena, t->conflicts, t->manager, path);
+}
+
+/* `"me"`, `"kubectl-edit" with subresource "status" using v1`. */
+static const char *
+name_for_people(struct arena *arena, const struct entry *e)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    json_print_string(e->name, strlen(e->name), &text);
+    if (e->subresource[0] != '\0')
+        strbuf_printf(&text, " with subresource \"%s\"", e->subresource);
+    if (!e->applies)
+        strbuf_printf(&text, " using %s", e->api_version);
+    return arena_strndup(arena, text.text, text.length);
+}
+
+/* What others own of the changes; `allowed` may be taken all the same. */
+static void
+find_conflicts(const struct write *w,
+               const struct entries *entries,
+               const struct entry *own,
+               const struct field_set *changed,
+               const struct field_set *allowed,
+               struct manager_conflicts *conflicts)
+{
+    for (unsigned i = 0; i < entries->count; i++) {
+        const struct entry *e = &entries->items[i];
+        struct telling t = {.arena = w->arena, .conflicts = conflicts};
+
+        if (e == own)
+            continue;
+        t.manager = name_for_people(w->arena, e);
+        field_set_visit(field_set_difference(
+                            w->arena,
+                            field_set_intersection(w->arena, e->set, changed),
+                            allowed),
+                        tell_conflict,
+                        &t);
+    }
+}
+
+/* Takes out what the manager listed before and nobody lists now. */
+static struct json *
+prune(const struct write *w,
+      const struct json *merged,
+      const struct entries *entries,
+      const struct field_set *last)
+{
+    const struct record *record = w->kind->record;
+    struct arena *a = w->arena;
+    const struct field_set *had, *all, *left, *wanted;
+    struct field_set *kept = field_set_new(a);
+    struct json *result;
+
+    if (field_set_is_empty(last))
+        return json_dup(a, merged);
+    had = typed_tree_complete(a, record, last);
+    all = typed_tree_complete(a, record, typed_tree_places(a, record, merged));
+    result = typed_tree_remove(a, record, merged, had);
+    /* What others own comes back, */
+    for (unsigned i = 0; i < entries->count; i++)
+        kept = field_set_union(a, kept, entries->items[i].set);
+    left = typed_tree_complete(a, record, typed_tree_places(a, record, result));
+    wanted = field_set_union(a, left, typed_tree_complete(a, record, kept));
+    result = typed_tree_remove(a,
+                               record,
+                               merged,
+                               field_set_difference(a, all, wanted));
+    /* and with it what stands there and nobody owns. */
+    left = typed_tree_complete(a, record, typed_tree_places(a, record, result));
+    return typed_tree_remove(
+        a,
+        record,
+        merged,
+        field_set_intersection(a, field_set_difference(a, all, left), had));
+}
+
+/* What kubectl applied from the client's side and nobody has changed since is
+ * its own.
+ */
+static struct field_set *
+client_applied(const struct write *w, const struct json *live)
+{
+    const struct json *annotations =
+        json_get_path(live, "metadata.annotations");
+    const char *text = json_get_text(annotations, LAST_APPLIED);
+    struct typed_difference d;
+    struct field_set *set;
+    const struct json *applied;
+
+    if (strcmp(w->who->name, KUBECTL) != 0 || text == NULL)
+        return field_set_new(w->arena);
+    applied = json_parse(w->arena, text, strlen(text), NULL, NULL);
+    if (!json_is(applied, JSON_OBJECT))
+        return field_set_new(w->arena);
+    typed_tree_compare(w->arena, w->kind->record, applied, live, &d);
+    set = typed_tree_places(w->arena, w->kind->record, applied);
+    set = field_set_difference(w->arena, set, d.modified);
+    set = field_set_difference(w->arena, set, d.added);
+    return field_set_difference(w->arena, set, d.removed);
+}
+
+/* kubectl's annotation goes along, so that it can go back to its own ways. */
+static void
+renew_last_applied(const struct write *w,
+                   struct json *tree,
+                   const struct json *configuration)
+{
+    struct json *annotations = json_get_path(tree, "metadata.annotations");
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (strcmp(w->who->name, KUBECTL) != 0
+        || json_get(annotations, LAST_APPLIED) == NULL)
+        return;
+    json_print(configuration, &text);
+    strbuf_add_char(&text, '\n');
+    json_set_string(w->arena, annotations, LAST_APPLIED, text.text);
+}
+
+/* An object that nobody followed has been made by somebody before. */
+static void
+begin_following(struct write *w,
+                struct entries *entries,
+                const struct json *live)
+{
+    const struct field_manager before = {BEFORE_APPLY, "", false};
+    struct write as_before = *w;
+
+    as_before.who = &before;
+    as_before.ignored = field_set_new(w->arena);
+    update(&as_before, entries, empty_tree(w->arena, w->kind), live);
+}
+
+struct json *
+managed_fields_apply(struct arena *arena,
+                     const struct kind *kind,
+                     const struct json *live,
+                     const struct json *configuration,
+                     const struct field_manager *who,
+                     bool force,
+                     int64_t now_us,
+                     struct manager_conflicts *ret_conflicts)
+{
+    struct write w = begin(arena, kind, who, now_us);
+    struct json *is =
+        live != NULL ? bare(arena, live) : empty_tree(arena, kind);
+    struct entries entries = {0};
+    struct typed_difference d;
+    struct field_set *changed, *last;
+    struct entry *own;
+    struct json *tree;
+
+    memset(ret_conflicts, 0, sizeof(*ret_conflicts));
+    read_entries(&w, live, NULL, &entries);
+    if (entries.count == 0 && live != NULL)
+        begin_following(&w, &entries, is);
+    own = make_entry(&w, &entries);
+    last = own->set;
+    own->api_version = kind->api_version;
+    own->set = owned(&w, typed_tree_places(arena, kind->record, configuration));
+    tree = typed_tree_merge(arena, kind->record, is, configuration);
+    tree = prune(&w, tree, &entries, last);
+    typed_tree_compare(arena, kind->record, is, tree, &d);
+    changed = field_set_union(arena, d.modified, d.added);
+    if (!force)
+        find_conflicts(&w,
+                       &entries,
+                       own,
+                       changed,
+                       client_applied(&w, is),
+                       ret_conflicts);
+    if (ret_conflicts->count > 0)
+        return NULL;
+    take_from_others(&w, &entries, own, changed, d.removed);
+    if (!json_equals(is, tree))
+        own->time = arena_strdup(arena, w.now);
+    drop_empty(&entries);
+    renew_last_applied(&w, tree, configuration);
+    write_entries(arena, tree, &entries);
+    return tree;
+}
+
+static void
+drop_times(struct json *tree)
+{
+    struct json *list = json_get_path(tree, "metadata.managedFields");
+
+    for (uint32_t i = 0; i < json_count(list); i++)
+        json_remove(json_at(list, i), "time");
+}
+
+bool
+managed_fields_same_but_times(struct arena *arena,
+                              const struct json *a,
+                              const struct json *b)
+{
+    struct json *x = json_dup(arena, a);
+    struct json *y = json_dup(arena, b);
+
+    drop_times(x);
+    drop_times(y);
+    return json_equals(x, y);
+}

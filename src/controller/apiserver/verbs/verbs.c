@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/verbs/verbs.h"
+
+#include "controller/apiserver/access/authorization.h"
+#include "controller/apiserver/admission/content.h"
+#include "controller/apiserver/request/body.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/verbs/agent_relay.h"
+#include "lib/api/object/kind.h"
+#include "lib/base/arena.h"
+
+typedef void verb_fn(struct request *q);
+
+/* Watches, logs and the requests of agents are streams: the HTTP handler has
+ * them.
+ */
+static verb_fn *const plain[N_VERBS] = {
+    [VERB_GET] = verb_get,
+    [VERB_LIST] = verb_list,
+    [VERB_CREATE] = verb_create,
+    [VERB_REPLACE] = verb_replace,
+    [VERB_PATCH] = verb_patch,
+    [VERB_DELETE] = verb_delete,
+    [VERB_DELETE_COLLECTION] = verb_delete_collection,
+};
+
+static verb_fn *const of_measured[N_VERBS] = {
+    [VERB_GET] = verb_get_usage,
+    [VERB_LIST] = verb_list_usage,
+};
+
+static verb_fn *const of_status[N_VERBS] = {
+    [VERB_GET] = verb_get,
+    [VERB_REPLACE] = verb_replace,
+    [VERB_PATCH] = verb_patch,
+};
+
+/* There is no terminal to reach: jobs are not interactive here. */
+static void
+refuse_exec(struct request *q)
+{
+    reply_bad_request(&q->reply, "Upgrade request required");
+    request_finish(q);
+}
+
+static verb_fn *
+find_verb(const struct route *route)
+{
+    switch (route->subresource) {
+    case SUBRESOURCE_NONE:
+        if (route->kind->flags & KIND_ANSWERED)
+            return verb_review;
+        if (route->kind->flags & KIND_MEASURED)
+            return of_measured[route->verb];
+        return plain[route->verb];
+    case SUBRESOURCE_STATUS:
+        return of_status[route->verb];
+    case SUBRESOURCE_EXEC:
+        return refuse_exec;
+    case SUBRESOURCE_FINALIZE:
+        return verb_replace;
+    case SUBRESOURCE_REQUESTS:
+        return route->verb == VERB_CREATE ? agent_relay_take_piece : NULL;
+    case SUBRESOURCE_BINDING:
+        return verb_bind;
+    case SUBRESOURCE_EVICTION:
+        return verb_evict;
+    case SUBRESOURCE_ENROL:
+        return verb_enrol;
+    case SUBRESOURCE_APPROVE:
+        return verb_approve;
+    case SUBRESOURCE_MARK:
+        return verb_mark;
+    case SUBRESOURCE_RESET:
+        return verb_reset;
+    case SUBRESOURCE_USAGE:
+        return verb_report_usage;
+    case SUBRESOURCE_SCRIPT:
+    case SUBRESOURCE_ENVIRONMENT:
+        return verb_get_content;
+    default:
+        return NULL;
+    }
+}
+
+static void
+refuse_verb(struct request *q)
+{
+    reply_fail(&q->reply,
+               &(struct reply_failure){
+                   .code = 405,
+                   .reason = "MethodNotAllowed",
+                   .message = "the server does not allow this method on the "
+                              "requested resource",
+                   .empty_details = true,
+               });
+}
+
+void
+verbs_start(struct request *q,
+            const struct parameter *parameters,
+            size_t n_parameters)
+{
+    verb_fn *verb = find_verb(&q->route);
+
+    q->mark = arena_mark(q->arena);
+    if (verb == NULL)
+        refuse_verb(q);
+    else if (body_parse(q)
+             && options_parse(&q->options,
+                              q->arena,
+                              &q->route,
+                              parameters,
+                              n_parameters,
+                              q->body,
+                              &q->reply)
+             && authorization_check(q)) {
+        verb(q);
+        return;
+    }
+    request_finish(q);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/watch/feed.h"
+
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "controller/apiserver/objects/selection.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/apiserver/request/time_slice.h"
+#include "controller/apiserver/watch/shared_change.h"
+#include "controller/store/store.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/json/json.h"
+
+/* More events than this are told a few at a time. */
+#define AT_ONCE 200
+#define PER_GO  16
+
+/* What is yet to be told: an object of the state, or a change. */
+struct untold {
+    bool is_initial;
+    struct store_change change;
+};
+
+struct feed {
+    struct time_slice time_slice;
+    struct request *q;
+    feed_fn *fn;
+    void *context;
+    struct store_watch *watch;
+    int64_t after; /* changes up to this one are not told */
+    struct untold *untold;
+    size_t first, count, capacity; /* of those */
+    bool is_behind;                /* what comes waits behind the untold */
+    bool is_added;                 /* to the time slices */
+    bool is_telling;
+    bool is_closed;
+};
+
+const char *
+feed_type_name(enum client_event_type type)
+{
+    switch (type) {
+    case CLIENT_ADDED:
+        return "ADDED";
+    case CLIENT_MODIFIED:
+        return "MODIFIED";
+    case CLIENT_DELETED:
+        return "DELETED";
+    case CLIENT_BOOKMARK:
+        return "BOOKMARK";
+    default:
+        return "ERROR";
+    }
+}
+
+static void
+tell_state(struct feed *feed, const struct object *object)
+{
+    struct feed_event event = {
+        .type = CLIENT_ADDED,
+        .object = object,
+        .is_initial = true,
+    };
+
+    if (selection_has(feed->q, object))
+        feed->fn(&event, feed->context);
+}
+
+static void
+tell_change(struct feed *feed, const struct store_change *change)
+{
+    const struct object *was = change->old_object;
+    const struct object *is = change->new_object;
+    bool did = was != NULL && selection_has(feed->q, was);
+    bool does = is != NULL && selection_has(feed->q, is);
+    struct feed_event event = {0};
+
+    if (!did && !does)
+        return;
+    event.type = !did ? CLIENT_ADDED : does ? CLIENT_MODIFIED : CLIENT_DELETED;
+    event.object =
+        does ? is
+             : shared_change_last_state(feed->q->server->shared_change, change);
+    feed->fn(&event, feed->context);
+}
+
+/* --- what waits ----------------------------------------------------------- */
+
+static void
+keep(struct feed *feed, bool is_initial, const struct store_change *change)
+{
+    struct untold *u;
+
+    xgrow(feed->untold, feed->count, feed->capacity);
+    u = &feed->untold[feed->count++];
+    u->is_initial = is_initial;
+    u->change = *change;
+    if (change->old_object != NULL)
+        object_ref(change->old_object);
+    if (change->new_object != NULL)
+        object_ref(change->new_object);
+}
+
+static void
+let_go(struct untold *u)
+{
+    object_unref(u->change.old_object);
+    object_unref(u->change.new_object);
+}
+
+static bool
+keep_state(const struct object *object, void *context)
+{
+    struct store_change change = {.new_object = object};
+
+    keep(context, true, &change);
+    return true;
+}
+
+static void
+changed(const struct store_change *change, void *context)
+{
+    struct feed *feed = context;
+
+    if (change->revision <= feed->after)
+        return;
+    if (feed->is_behind)
+        keep(feed, false, change);
+    else
+        tell_change(feed, change);
+}
+
+static void
+feed_free(struct feed *feed)
+{
+    for (; feed->first < feed->count; feed->first++)
+        let_go(&feed->untold[feed->first]);
+    free(feed->untold);
+    free(feed);
+}
+
+/* True: there is more. */
+static bool
+tell_some(struct feed *feed, size_t most)
+{
+    struct feed_event told = {.type = CLIENT_BOOKMARK};
+    bool is_closed;
+
+    feed->is_telling = true;
+    for (; most > 0 && feed->first < feed->count && !feed->is_closed; most--) {
+        struct untold u = feed->untold[feed->first++];
+
+        if (u.is_initial)
+            tell_state(feed, u.change.new_object);
+        else
+            tell_change(feed, &u.change);
+        let_go(&u);
+    }
+    if (!feed->is_closed && feed->first == feed->count) {
+        feed->is_behind = false;
+        free(feed->untold);
+        feed->untold = NULL;
+        feed->first = feed->count = feed->capacity = 0;
+        feed->fn(&told, feed->context);
+    }
+    feed->is_telling = false;
+    is_closed = feed->is_closed;
+    if (is_closed)
+        feed_free(feed);
+    return !is_closed && feed->is_behind;
+}
+
+static bool
+go_on(struct time_slice *time_slice)
+{
+    struct feed *feed = container_of(time_slice, struct feed, time_slice);
+    bool more;
+
+    feed->is_added = false;
+    more = tell_some(feed, PER_GO);
+    if (more)
+        feed->is_added = true;
+    return more;
+}
+
+int
+feed_open(struct request *q,
+          feed_fn *fn,
+          void *context,
+          int64_t *ret_revision,
+          struct feed **ret_feed)
+{
+    struct store *store = q->server->store;
+    struct feed *feed = xnew(struct feed);
+    int64_t since = q->options.resource_version;
+    const char *value = NULL;
+    int index = selection_find_index(q, &value);
+    int r;
+
+    feed->q = q;
+    feed->fn = fn;
+    feed->context = context;
+    feed->is_behind = true;
+    if (since <= 0 || q->options.wants_initial_events) {
+        since = store_revision(store);
+        selection_visit_candidates(q, keep_state, feed);
+    }
+    /* One that is yet to come is waited for. */
+    feed->after = since;
+    if (since > store_revision(store))
+        since = store_revision(store);
+    r = store_watch(store,
+                    kind_stored(q->route.kind),
+                    since,
+                    index,
+                    value,
+                    changed,
+                    feed,
+                    &feed->watch);
+    if (r < 0) {
+        feed_free(feed);
+        return r;
+    }
+    *ret_revision = since;
+    *ret_feed = feed;
+    if (feed->count > AT_ONCE) {
+        feed->is_added = true;
+        time_slices_add(q->server->time_slices, &feed->time_slice, go_on);
+    } else
+        tell_some(feed, SIZE_MAX);
+    return 0;
+}
+
+void
+feed_close(struct feed *feed)
+{
+    if (feed == NULL)
+        return;
+    store_unwatch(feed->watch);
+    if (feed->is_added)
+        time_slices_remove(feed->q->server->time_slices, &feed->time_slice);
+    if (feed->is_telling)
+        feed->is_closed = true;
+    else
+        feed_free(feed);
+}

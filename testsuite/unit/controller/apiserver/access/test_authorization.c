@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who may do what: each line of the table, with a second user. */
+#include "controller/apiserver/access/authorization.h"
+
+#include "lib/api/cluster/lease.h"
+#include "lib/api/job/job.h"
+#include "testsuite/lib/suite.h"
+#include "testsuite/unit/controller/apiserver/world.h"
+
+#define NODES  "/api/v1/nodes"
+#define LEASES "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+#define PIPE   "/api/v1/namespaces"
+
+static void
+bind_to(struct world *w, const char *pod, const char *node)
+{
+    CLEANUP_FREE char *target = xasprintf(PODS "/%s/binding", pod);
+    CLEANUP_FREE char *body = xasprintf("{\"target\":{\"name\":\"%s\"}}", node);
+
+    ck_assert_int_eq(world_code(w, &scheduler_room, HTTP_POST, target, body),
+                     201);
+}
+
+START_TEST(a_user_changes_and_deletes_only_what_is_theirs)
+{
+    CLEANUP_WORLD struct world w;
+    const char *patch = "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}";
+
+    world_init(&w);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, PODS, POD("a")), 201);
+
+    ck_assert_int_eq(world_code(&w, &bob, HTTP_PATCH, PODS "/a", patch), 403);
+    ck_assert_int_eq(world_code(&w, &bob, HTTP_DELETE, PODS "/a", NULL), 403);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, PODS "/a", patch), 200);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_DELETE, PODS "/a", NULL), 200);
+}
+END_TEST
+
+START_TEST(a_user_deletes_of_a_collection_only_what_is_theirs)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    world_code(&w, &alice, HTTP_POST, PODS, POD("a"));
+    world_code(&w, &bob, HTTP_POST, PODS, POD("b"));
+
+    ck_assert_int_eq(world_code(&w, &bob, HTTP_DELETE, PODS, NULL), 200);
+
+    ck_assert_int_eq(world_code(&w, &bob, HTTP_GET, PODS "/a", NULL), 200);
+    ck_assert_int_eq(world_code(&w, &bob, HTTP_GET, PODS "/b", NULL), 404);
+}
+END_TEST
+
+START_TEST(a_user_submits_only_where_they_belong)
+{
+    CLEANUP_WORLD struct world w;
+    const char *target = "/api/v1/namespaces/physics/pods";
+
+    world_init(&w);
+    world_code(&w,
+               &admin,
+               HTTP_POST,
+               PIPE,
+               "{\"metadata\":{\"name\":\"physics\"}}");
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, target, POD("a")), 403);
+
+    world_code(&w,
+               &admin,
+               HTTP_PATCH,
+               PIPE "/physics",
+               "{\"metadata\":{\"annotations\":{\"kiln.hpc/members\":\"*\"}}}");
+
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, target, POD("a")), 201);
+}
+END_TEST
+
+START_TEST(others_see_shape_and_owner_but_not_what_is_run)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    world_code(&w, &alice, HTTP_POST, PODS, POD("a"));
+    {
+        CLEANUP_ANSWER struct answer mine =
+            world_ask(&w, &alice, HTTP_GET, PODS "/a", NULL);
+        CLEANUP_ANSWER struct answer theirs =
+            world_ask(&w, &bob, HTTP_GET, PODS "/a", NULL);
+        CLEANUP_ANSWER struct answer list =
+            world_ask(&w, &bob, HTTP_GET, PODS, NULL);
+
+        ck_assert_ptr_nonnull(strstr(mine.text, "secret"));
+        ck_assert_ptr_null(strstr(theirs.text, "secret"));
+        ck_assert_ptr_null(strstr(list.text, "secret"));
+        ck_assert_ptr_nonnull(strstr(theirs.text, "\"alice\""));
+        ck_assert_str_eq(answer_get(&theirs, "status.phase"), "Pending");
+    }
+}
+END_TEST
+
+START_TEST(a_script_is_read_by_its_owner_and_administrators_alone)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    ck_assert_int_eq(
+        world_code(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"j\"")),
+        201);
+
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_GET, JOBS "/j/script", NULL),
+                     200);
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_GET, JOBS "/j/script", NULL),
+                     200);
+    ck_assert_int_eq(world_code(&w, &bob, HTTP_GET, JOBS "/j/script", NULL),
+                     403);
+    ck_assert_int_eq(
+        world_code(&w, &operator_, HTTP_GET, JOBS "/j/script", NULL),
+        403);
+    ck_assert_int_eq(
+        world_code(&w, &agent_n1, HTTP_GET, JOBS "/j/script", NULL),
+        403);
+}
+END_TEST
+
+START_TEST(a_user_neither_places_nor_reports)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    world_code(&w, &alice, HTTP_POST, PODS, POD("a"));
+
+    ck_assert_int_eq(world_code(&w,
+                                &alice,
+                                HTTP_POST,
+                                PODS "/a/binding",
+                                "{\"target\":{\"name\":\"n1\"}}"),
+                     403);
+    ck_assert_int_eq(world_code(&w,
+                                &alice,
+                                HTTP_PATCH,
+                                PODS "/a/status",
+                                "{\"status\":{\"phase\":\"Running\"}}"),
+                     403);
+    ck_assert_int_eq(
+        world_code(&w,
+                   &alice,
+                   HTTP_POST,
+                   PODS,
+                   "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"nodeName\":"
+                   "\"n1\",\"containers\":[{\"name\":\"main\"}]}}"),
+        403);
+    ck_assert_int_eq(
+        world_code(&w,
+                   &alice,
+                   HTTP_POST,
+                   PODS,
+                   "{\"metadata\":{\"name\":\"b\"},\"spec\":{"
+                   "\"priorityClassName\":\"system-node-critical\","
+                   "\"containers\":[{\"name\":\"main\"}]}}"),
+        403);
+}
+END_TEST
+
+START_TEST(nobody_but_an_administrator_chooses_whose_a_job_is)
+{
+    CLEANUP_WORLD struct world w;
+    const char *body =
+        "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"securityContext\":{"
+        "\"runAsUser\":2002},\"containers\":[{\"name\":\"main\"}]}}";
+
+    world_init(&w);
+
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, PODS, body), 403);
+    ck_assert_int_eq(world_code(&w, &operator_, HTTP_POST, PODS, body), 403);
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_POST, PODS, body), 201);
+    ck_assert_int_eq(world_code(&w, &bob, HTTP_DELETE, PODS "/x", NULL), 200);
+}
+END_TEST
+
+START_TEST(an_operator_holds_and_cancels_but_does_not_rewrite)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    world_code(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"j\""));
+
+    ck_assert_int_eq(
+        world_code(&w,
+                   &operator_,
+                   HTTP_PATCH,
+                   JOBS "/j",
+                   "{\"metadata\":{\"annotations\":{\"kiln.hpc/held-by\":"
+                   "\"olga\"}},\"spec\":{\"suspend\":true}}"),
+        200);
+    ck_assert_int_eq(world_code(&w,
+                                &operator_,
+                                HTTP_PATCH,
+                                JOBS "/j",
+                                "{\"spec\":{\"backoffLimit\":9}}"),
+                     403);
+    /* and what an operator holds, its owner does not release */
+    ck_assert_int_eq(world_code(&w,
+                                &alice,
+                                HTTP_PATCH,
+                                JOBS "/j",
+                                "{\"spec\":{\"suspend\":false}}"),
+                     403);
+    ck_assert_int_eq(
+        world_code(&w,
+                   &operator_,
+                   HTTP_PATCH,
+                   JOBS "/j",
+                   "{\"metadata\":{\"annotations\":{\"kiln.hpc/held-by\":"
+                   "null}},\"spec\":{\"suspend\":false}}"),
+        200);
+    ck_assert_int_eq(world_code(&w, &operator_, HTTP_DELETE, JOBS "/j", NULL),
+                     200);
+}
+END_TEST
+
+START_TEST(an_operator_takes_over_the_hold_of_the_owner)
+{
+    CLEANUP_WORLD struct world w;
+    const char *hold = "{\"spec\":{\"suspend\":true}}";
+    const char *release = "{\"spec\":{\"suspend\":false}}";
+
+    world_init(&w);
+    world_code(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"j\""));
+    world_code(&w, &alice, HTTP_PATCH, JOBS "/j", hold);
+
+    /* no hold is asked for: the owner's stays the owner's */
+    ck_assert_int_eq(world_code(&w,
+                                &operator_,
+                                HTTP_PATCH,
+                                JOBS "/j",
+                                "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}"),
+                     200);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, JOBS "/j", release),
+                     200);
+
+    world_code(&w, &alice, HTTP_PATCH, JOBS "/j", hold);
+    ck_assert_int_eq(world_code(&w, &operator_, HTTP_PATCH, JOBS "/j", hold),
+                     200);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, JOBS "/j", release),
+                     403);
+    ck_assert_int_eq(world_code(&w, &operator_, HTTP_PATCH, JOBS "/j", release),
+                     200);
+}
+END_TEST
+
+START_TEST(an_operator_cordons_nodes_and_a_user_does_not)
+{
+    CLEANUP_WORLD struct world w;
+    const char *cordon = "{\"spec\":{\"unschedulable\":true}}";
+
+    world_init(&w);
+    world_code(&w,
+               &machine_root,
+               HTTP_POST,
+               NODES,
+               "{\"metadata\":{\"name\":\"n1\"}}");
+
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, NODES "/n1", cordon),
+                     403);
+    ck_assert_int_eq(
+        world_code(&w, &operator_, HTTP_PATCH, NODES "/n1", cordon),
+        200);
+    ck_assert_int_eq(world_code(&w, &operator_, HTTP_DELETE, NODES "/n1", NULL),
+                     403);
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_DELETE, NODES "/n1", NULL),
+                     200);
+}
+END_TEST
+
+START_TEST(an_agent_has_its_own_node_and_lease_and_nothing_else)
+{
+    CLEANUP_WORLD struct world w;
+    const char *status = "{\"status\":{\"phase\":\"Running\"}}";
+
+    world_init(&w);
+    world_code(&w,
+               &machine_root,
+               HTTP_POST,
+               NODES,
+               "{\"metadata\":{\"name\":\"n1\"}}");
+    world_code(&w,
+               &machine_root,
+               HTTP_POST,
+               NODES,
+               "{\"metadata\":{\"name\":\"n2\"}}");
+    world_code(&w, &alice, HTTP_POST, PODS, POD("a"));
+    world_code(&w, &alice, HTTP_POST, PODS, POD("b"));
+    bind_to(&w, "a", "n1");
+    bind_to(&w, "b", "n2");
+
+    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_GET, NODES "/n1", NULL),
+                     200);
+    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_GET, NODES "/n2", NULL),
+                     403);
+    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_GET, NODES, NULL), 403);
+    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_GET, PODS "/a", NULL), 200);
+    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_GET, PODS "/b", NULL), 403);
+    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_GET, PODS, NULL), 403);
+    ck_assert_int_eq(world_code(&w,
+                                &agent_n1,
+                                HTTP_GET,
+                                "/api/v1/pods?fieldSelector=spec.nodeName%3Dn1",
+                                NULL),
+                     200);
+    ck_assert_int_eq(world_code(&w,
+                                &agent_n1,
+                                HTTP_GET,
+                                "/api/v1/pods?fieldSelector=spec.nodeName%3Dn2",
+                                NULL),
+                     403);
+    ck_assert_int_eq(
+        world_code(&w, &agent_n1, HTTP_PATCH, PODS "/a/status", status),
+        200);
+    ck_assert_int_eq(
+        world_code(&w, &agent_n1, HTTP_PATCH, PODS "/b/status", status),
+        403);
+    ck_assert_int_eq(world_code(&w,
+                                &agent_n1,
+                                HTTP_POST,
+                                LEASES,
+                                "{\"metadata\":{\"name\":\"n1\"}}"),
+                     201);
+    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_GET, LEASES "/n2", NULL),
+                     403);
+    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_POST, PODS, POD("c")), 403);
+    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_DELETE, PODS "/b", NULL),
+                     403);
+}
+END_TEST
+
+START_TEST(an_agent_renews_only_its_own_lease)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+
+    ck_assert_int_eq(world_code(&w,
+                                &agent_n1,
+                                HTTP_POST,
+                                LEASES,
+                                "{\"metadata\":{\"name\":\"n2\"}}"),
+                     403);
+}
+END_TEST
+
+START_TEST(root_of_a_machine_is_not_root_of_the_cluster)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    world_code(&w, &alice, HTTP_POST, PODS, POD("a"));
+
+    ck_assert_int_eq(
+        world_code(&w, &machine_root, HTTP_DELETE, PODS "/a", NULL),
+        403);
+    ck_assert_int_eq(world_code(&w, &machine_root, HTTP_GET, PODS "/a", NULL),
+                     403);
+    ck_assert_int_eq(world_code(&w, &machine_root, HTTP_POST, PODS, POD("b")),
+                     403);
+}
+END_TEST
+
+START_TEST(the_scheduler_binds_and_the_lifecycle_does_not)
+{
+    ck_assert_int_eq(authorization_scope(PRINCIPAL_SCHEDULER,
+                                         VERB_CREATE,
+                                         &pod_kind,
+                                         SUBRESOURCE_BINDING),
+                     SCOPE_ALL);
+    ck_assert_int_eq(authorization_scope(PRINCIPAL_LIFECYCLE,
+                                         VERB_CREATE,
+                                         &pod_kind,
+                                         SUBRESOURCE_BINDING),
+                     SCOPE_NONE);
+    ck_assert_int_eq(authorization_scope(PRINCIPAL_SCHEDULER,
+                                         VERB_CREATE,
+                                         &job_kind,
+                                         SUBRESOURCE_NONE),
+                     SCOPE_NONE);
+}
+END_TEST
+
+START_TEST(jobs_of_root_and_of_system_users_are_refused)
+{
+    CLEANUP_WORLD struct world w;
+    const struct principal daemon = PERSON(USER, 2, "daemon");
+
+    world_init(&w);
+
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_POST, PODS, POD("a")), 403);
+    ck_assert_int_eq(world_code(&w, &daemon, HTTP_POST, PODS, POD("a")), 403);
+    w.policy.allows_root_jobs = true;
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_POST, PODS, POD("a")), 201);
+}
+END_TEST
+
+SUITE("authorization",
+      a_user_changes_and_deletes_only_what_is_theirs,
+      a_user_deletes_of_a_collection_only_what_is_theirs,
+      a_user_submits_only_where_they_belong,
+      others_see_shape_and_owner_but_not_what_is_run,
+      a_script_is_read_by_its_owner_and_administrators_alone,
+      a_user_neither_places_nor_reports,
+      nobody_but_an_administrator_chooses_whose_a_job_is,
+      an_operator_holds_and_cancels_but_does_not_rewrite,
+      an_operator_takes_over_the_hold_of_the_owner,
+      an_operator_cordons_nodes_and_a_user_does_not,
+      an_agent_has_its_own_node_and_lease_and_nothing_else,
+      an_agent_renews_only_its_own_lease,
+      root_of_a_machine_is_not_root_of_the_cluster,
+      the_scheduler_binds_and_the_lifecycle_does_not,
+      jobs_of_root_and_of_system_users_are_refused)
