@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/agent.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "agent/api_connection.h"
-#include "agent/cgroup/cgpool.h"
 #include "agent/cgroup/cgroot.h"
 #include "agent/hardware/machine.h"
 #include "agent/inventory.h"
@@ -19,33 +15,29 @@
 #include "agent/node/hardware_watch.h"
 #include "agent/node/heartbeat.h"
 #include "agent/node/metrics_file.h"
-#include "agent/node/node_status.h"
 #include "agent/node/node_watch.h"
 #include "agent/node/registration.h"
 #include "agent/node/self_check.h"
 #include "agent/node/usage_reporter.h"
+#include "agent/node_description.h"
+#include "agent/node_resources.h"
 #include "agent/output/requests.h"
 #include "agent/pods/agent_context.h"
 #include "agent/pods/leftovers.h"
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pods.h"
-#include "agent/pods/spare_dirs.h"
 #include "agent/settings.h"
-#include "agent/shepherd/nursery.h"
-#include "agent/volumes/scratch.h"
 #include "agent/volumes/tmp_dirs.h"
 #include "agent/volumes/volumes.h"
 #include "lib/api/node/node.h"
 #include "lib/api/node/node_hardware.h"
 #include "lib/api/node/topology.h"
-#include "lib/api/value/cpuset.h"
 #include "lib/api/value/quantity.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/log.h"
-#include "lib/base/random.h"
 #include "lib/base/strbuf.h"
 #include "lib/client/event_recorder.h"
 #include "lib/loop/loop.h"
@@ -68,24 +60,14 @@ struct agent {
     const struct agent_settings *settings;
     struct loop *loop;
     struct workers *workers;
-    int lock_fd;
 
     struct inventory inventory;
-    struct node_facts facts;
-    char *hook_failure;
-    char *missing; /* of the hardware; NULL: nothing */
-    char *node_name;
+    struct node_resources resources;
+    struct node_description description;
     char *output_program; /* stands beside the shepherd */
-    struct cgroot *cgroups;
-    struct cgpool *pool;
-    char cgroup_prefix[UUID_SIZE]; /* of its cgroups' names */
-    struct scratch *scratch;       /* NULL: none is offered */
     struct volumes *volumes;
-    struct nursery *nursery;
-    struct spare_dirs *spare_dirs;
 
     struct api_connection connection;
-    char *secret_path;
 
     struct agent_context context;
     struct registration *registration;
@@ -108,160 +90,19 @@ struct agent {
     enum agent_next next;
 };
 
-/* ---- The steps of a start, in their order; each undone by agent_free ---- */
+/* ---- Answers and failures that change what the agent does ---- */
 
-/* One agent a state directory: two would start every pod twice. */
-static int
-open_state(struct agent *a, struct error *err)
-{
-    const char *dir = a->settings->state_dir;
-    CLEANUP_FREE char *pods = xasprintf("%s/pods", dir);
-    CLEANUP_FREE char *run = xasprintf("%s/pods", a->settings->run_dir);
-    CLEANUP_FREE char *lock = xasprintf("%s/lock", dir);
-    int r = dir_make(pods, 0711, err);
-
-    if (r == 0)
-        r = dir_make(run, 0700, err);
-    if (r < 0)
-        return r;
-    a->lock_fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (a->lock_fd < 0)
-        return error_set(err, -errno, "'%s': %s", lock, strerror(errno));
-    if (flock(a->lock_fd, LOCK_EX | LOCK_NB) < 0)
-        return error_set(err,
-                         -EBUSY,
-                         "another kiln-agent runs with the state directory "
-                         "'%s'",
-                         dir);
-    a->secret_path = xasprintf("%s/node-secret", dir);
-    a->spare_dirs = spare_dirs_new(dir);
-    return 0;
-}
-
-/* Root's agent wants cgroups; without any it goes on, and says so. */
-static void
-open_cgroups(struct agent *a)
-{
-    CLEANUP_STRBUF struct strbuf cpus = STRBUF_INIT;
-    struct cgroot_site site = {.base = a->settings->cgroup_base};
-    const struct cgroot_ability *can;
-    struct error err = {0};
-
-    if (geteuid() != 0)
-        return;
-    if (a->settings->cpu_partition != CPU_PARTITION_NONE
-        && !a->inventory.topology->is_virtual) {
-        cpuset_format(&a->inventory.topology->pus, &cpus);
-        site.partition_cpus = cpus.text;
-    }
-    if (cgroot_open(&site, &a->cgroups, &err) < 0) {
-        log_warning("no cgroups: %s; jobs are bound by affinity alone, and "
-                    "their memory is not limited",
-                    err.text);
-        return;
-    }
-    can = cgroot_ability(a->cgroups);
-    if (can->lacking != NULL)
-        log_warning("%s", can->lacking);
-    if (can->partitions_lacking != NULL)
-        log_warning("no CPU partitions: %s; are CPUs reserved for the rest of "
-                    "the system?",
-                    can->partitions_lacking);
-    random_uuid(a->cgroup_prefix);
-    a->cgroup_prefix[8] = '-';
-    a->cgroup_prefix[9] = '\0';
-    a->pool = cgpool_new(a->cgroups, a->cgroup_prefix);
-}
-
-/* Shepherds can be started without. */
-static void
-open_nursery(struct agent *a)
-{
-    struct error err = {0};
-
-    if (nursery_open(a->settings->shepherd, &a->nursery, &err) < 0)
-        log_warning("%s; jobs cannot run before that is mended", err.text);
-}
-
-/* Names in the API have no capitals; host names may. */
-static char *
-name_after_host(const char *hostname)
-{
-    char *name = xstrdup(hostname);
-
-    for (char *c = name; *c != '\0'; c++)
-        if (*c >= 'A' && *c <= 'Z')
-            *c = (char)(*c - 'A' + 'a');
-    return name;
-}
-
-/* A disk that is missing keeps nobody from the jobs that run. */
-static void
-open_scratch(struct agent *a)
-{
-    const struct agent_settings *s = a->settings;
-    int64_t bytes = s->scratch_capacity != NULL
-                        ? quantity_text_value(s->scratch_capacity)
-                        : 0;
-    struct error err = {0};
-
-    if (s->scratch_dir != NULL
-        && scratch_open(s->scratch_dir, bytes, &a->scratch, &err) < 0)
-        log_warning("no scratch is offered: %s", err.text);
-}
-
-static void
-gather_facts(struct agent *a)
-{
-    const struct agent_settings *s = a->settings;
-
-    a->node_name = s->node_name != NULL
-                       ? xstrdup(s->node_name)
-                       : name_after_host(a->inventory.machine->hostname);
-    a->facts.name = a->node_name;
-    a->facts.machine = a->inventory.machine;
-    a->facts.topology = a->inventory.topology;
-    a->facts.reserved_memory_bytes = a->inventory.wish.reserved_memory_bytes;
-    a->facts.address = s->address;
-    a->facts.labels = s->labels.items;
-    a->facts.n_labels = s->labels.count;
-    a->facts.max_pods = s->max_pods;
-    a->facts.has_hooks = s->prolog != NULL || s->epilog != NULL;
-    a->facts.rootless = geteuid() != 0;
-    a->facts.uid = geteuid();
-    a->facts.can_limit_memory =
-        a->cgroups != NULL && cgroot_ability(a->cgroups)->memory;
-    a->facts.can_limit_hugepages =
-        a->cgroups != NULL && cgroot_ability(a->cgroups)->hugepages;
-    a->facts.can_guard_devices =
-        a->cgroups != NULL && cgroot_ability(a->cgroups)->devices;
-    a->facts.devices_lacking =
-        a->cgroups != NULL ? cgroot_ability(a->cgroups)->devices_lacking : NULL;
-    a->facts.can_bind_cpus =
-        a->cgroups != NULL && cgroot_ability(a->cgroups)->cpuset;
-    if (a->scratch == NULL)
-        return;
-    a->facts.scratch_dir = scratch_dir(a->scratch);
-    a->facts.scratch_bytes = scratch_capacity(a->scratch);
-    a->facts.has_scratch_quota = scratch_has_quota(a->scratch);
-}
-
-/* The lifecycle taints a node that says so. The first one stands: it is what
- * the administrator has to look at.
- */
+/* The lifecycle controller taints a node whose hook has failed. */
 static void
 on_hook_failed(const char *what, void *context)
 {
     struct agent *a = context;
 
-    if (a->hook_failure != NULL)
-        return;
-    a->hook_failure = xstrdup(what);
-    a->facts.hook_failure = a->hook_failure;
-    registration_update(a->registration);
+    if (node_description_set_hook_failure(&a->description, what))
+        registration_update(a->registration);
 }
 
-/* The lifecycle taints a node that says so. */
+/* The lifecycle controller taints a node whose check has failed. */
 static void
 on_checked(void *context)
 {
@@ -270,14 +111,14 @@ on_checked(void *context)
         a->node_watch != NULL ? node_watch_node(a->node_watch) : NULL;
 
     if (self_check_has_failed(a->self_check,
-                              &a->facts.check_reason,
-                              &a->facts.check_words)
+                              &a->description.facts.check_reason,
+                              &a->description.facts.check_words)
         && node != NULL)
         event_recorder_record(a->connection.event_recorder,
                               node,
                               RECORD_WARNING,
                               NODE_CHECK_FAILED,
-                              a->facts.check_words);
+                              a->description.facts.check_words);
     if (a->has_joined)
         registration_update(a->registration);
     else if (!a->has_begun)
@@ -363,8 +204,8 @@ open_self_check(struct agent *a)
         .run_dir = s->run_dir,
         .shepherd = s->shepherd,
         .tmp_dirs = a->tmp_dirs,
-        .cgroups = a->cgroups,
-        .pool = a->pool,
+        .cgroups = a->resources.cgroups,
+        .pool = a->resources.pool,
         .changed = on_checked,
         .context = a,
     });
@@ -411,7 +252,7 @@ fill_context(struct agent *a)
         .workers = a->workers,
         .client = a->connection.client,
         .clock = &clock_system,
-        .node = a->node_name,
+        .node = a->description.name,
         .address = s->address,
         .boot_id = a->inventory.machine->boot_id,
         .topology = a->inventory.topology,
@@ -419,7 +260,7 @@ fill_context(struct agent *a)
         .event_recorder = a->connection.event_recorder,
         .observe_ms = s->observe_us / 1000,
         .state_dir = s->state_dir,
-        .spare_dirs = a->spare_dirs,
+        .spare_dirs = a->resources.spare_dirs,
         .run_dir = s->run_dir,
         .tmp_dir = s->tmp_dir,
         .tmp_dirs = a->tmp_dirs,
@@ -432,12 +273,12 @@ fill_context(struct agent *a)
         .hook_timeout_ms = s->hook_timeout_us / 1000,
         .hook_failed = on_hook_failed,
         .hook_context = a,
-        .nursery = a->nursery,
-        .cgroups = a->cgroups,
+        .nursery = a->resources.nursery,
+        .cgroups = a->resources.cgroups,
         .partition = s->cpu_partition == CPU_PARTITION_ROOT       ? "root"
                      : s->cpu_partition == CPU_PARTITION_ISOLATED ? "isolated"
                                                                   : NULL,
-        .pool = a->pool,
+        .pool = a->resources.pool,
         .pids_per_pod = count_pids(s),
         .default_memory = s->default_memory != NULL
                               ? (uint64_t)quantity_text_value(s->default_memory)
@@ -493,7 +334,7 @@ on_changed(struct topology *is TAKES,
 
     log_warning("this machine has changed: %s", words);
     inventory_change(&a->inventory, is);
-    a->facts.topology = is;
+    a->description.facts.topology = is;
     a->context.topology = is;
     if (node != NULL)
         event_recorder_record(a->connection.event_recorder,
@@ -501,8 +342,8 @@ on_changed(struct topology *is TAKES,
                               is_less ? RECORD_WARNING : RECORD_NORMAL,
                               "TopologyChanged",
                               words);
-    if (a->cgroups != NULL)
-        cgroot_refill(a->cgroups);
+    if (a->resources.cgroups != NULL)
+        cgroot_refill(a->resources.cgroups);
     registration_update(a->registration);
     pods_note_topology(a->pods);
 }
@@ -553,20 +394,18 @@ on_seen(const struct object *node, void *context)
         strbuf_printf(&words,
                       "; mend it, or accept what there is: kctl annotate node "
                       "%s " ANNOTATION_EXPECTED_HARDWARE "-",
-                      a->node_name);
-    if (is_missing == (a->missing != NULL)
-        && (!is_missing || strcmp(words.text, a->missing) == 0))
+                      a->description.name);
+    if (!node_description_set_missing(&a->description,
+                                      is_missing ? words.text : NULL))
         return;
-    free(a->missing);
-    a->missing = is_missing ? xstrdup(words.text) : NULL;
-    a->facts.missing = a->missing;
     if (is_missing) {
-        log_warning("this node has less than it had: %s", a->missing);
+        log_warning("this node has less than it had: %s",
+                    a->description.missing);
         event_recorder_record(a->connection.event_recorder,
                               node,
                               RECORD_WARNING,
                               NODE_HARDWARE_MISSING,
-                              a->missing);
+                              a->description.missing);
     } else
         log_info("this node has all that is expected of it again");
     registration_update(a->registration);
@@ -587,26 +426,26 @@ on_ready(void *context)
 {
     struct agent *a = context;
 
-    readiness_status("node %s registered", a->node_name);
+    readiness_status("node %s registered", a->description.name);
     heartbeat_start(a->heartbeat);
     a->node_watch = node_watch_new(&(struct node_watch_settings){
         .seen = on_seen,
         .loop = a->loop,
         .client = a->connection.client,
-        .node = a->node_name,
+        .node = a->description.name,
         .outdated = on_doubt,
         .confirm_gone = confirm_gone,
         .end_orphans = end_orphans,
         .visit_retained = visit_retained,
         .context = a,
     });
-    if (a->scratch != NULL)
+    if (a->resources.scratch != NULL)
         a->volumes = volumes_new(&(struct volumes_settings){
             .loop = a->loop,
             .workers = a->workers,
             .client = a->connection.client,
-            .scratch = a->scratch,
-            .node = a->node_name,
+            .scratch = a->resources.scratch,
+            .node = a->description.name,
             .rootless = a->context.rootless,
             .uid = a->context.uid,
         });
@@ -641,21 +480,22 @@ agent_new(const struct agent_settings *settings,
 
     a->settings = settings;
     a->proves = mode == AGENT_PROVEN;
-    a->lock_fd = -1;
+    a->resources.lock_fd = -1;
     a->loop = loop_new();
     a->on_term = sigwatch_new(a->loop, SIGTERM, on_stop, a);
     a->on_int = sigwatch_new(a->loop, SIGINT, on_stop, a);
     a->on_hup = sigwatch_new(a->loop, SIGHUP, on_hangup, a);
     a->workers = workers_new(WORKERS);
-    r = open_state(a, err);
+    r = node_resources_lock(&a->resources, settings, err);
     if (r == 0)
         r = inventory_take(&a->inventory, settings, err);
     if (r < 0)
         return r;
-    open_cgroups(a);
-    open_nursery(a);
-    open_scratch(a);
-    gather_facts(a);
+    node_resources_open(&a->resources, settings, a->inventory.topology);
+    node_description_init(&a->description,
+                          settings,
+                          &a->inventory,
+                          &a->resources);
     open_self_check(a);
     r = api_connection_open(
         &a->connection,
@@ -663,8 +503,8 @@ agent_new(const struct agent_settings *settings,
             .loop = a->loop,
             .workers = a->workers,
             .agent = settings,
-            .node = a->node_name,
-            .secret_path = a->proves ? a->secret_path : NULL,
+            .node = a->description.name,
+            .secret_path = a->proves ? a->resources.secret_path : NULL,
         },
         err);
     if (r < 0)
@@ -674,8 +514,8 @@ agent_new(const struct agent_settings *settings,
         .loop = a->loop,
         .client = a->connection.client,
         .clock = &clock_system,
-        .facts = &a->facts,
-        .secret_path = a->secret_path,
+        .facts = &a->description.facts,
+        .secret_path = a->resources.secret_path,
         .mode = a->proves ? REGISTRATION_PROVEN : REGISTRATION_UNPROVEN,
         .reconnect = on_reconnect,
         .ready = on_ready,
@@ -685,7 +525,7 @@ agent_new(const struct agent_settings *settings,
     a->cluster = cluster_identity_new(&(struct cluster_identity_settings){
         .loop = a->loop,
         .client = a->connection.client,
-        .node = a->node_name,
+        .node = a->description.name,
         .state_dir = settings->state_dir,
         .every_ms = settings->heartbeat_us / 1000 * CLUSTER_CHECK_BEATS,
         .answered = on_cluster_answer,
@@ -695,7 +535,7 @@ agent_new(const struct agent_settings *settings,
         .loop = a->loop,
         .client = a->connection.client,
         .clock = &clock_system,
-        .node = a->node_name,
+        .node = a->description.name,
         .every_ms = settings->heartbeat_us / 1000,
         .lost = on_doubt,
         .renewed = on_renewed,
@@ -728,12 +568,12 @@ agent_new(const struct agent_settings *settings,
 enum agent_next
 agent_run(struct agent *a)
 {
-    leftovers_collect(&a->context, a->cgroup_prefix);
+    leftovers_collect(&a->context, a->resources.cgroup_prefix);
     pods_resume(a->pods);
     pod_host_collect_tmp_dirs(&a->context);
     /* Ready, with or without a controller: jobs are looked after. */
     readiness_ready();
-    readiness_status("node %s looks for its controller", a->node_name);
+    readiness_status("node %s looks for its controller", a->description.name);
     self_check_start(a->self_check); /* and then registers */
     loop_run(a->loop);
     return a->next;
@@ -768,23 +608,14 @@ agent_free(struct agent *a)
         loop_drain(a->loop);
     }
     metrics_file_free(a->metrics);
-    scratch_close(a->scratch);
     api_connection_fini(&a->connection);
-    nursery_close(a->nursery);
-    spare_dirs_free(a->spare_dirs);
-    cgpool_free(a->pool);
-    cgroot_close(a->cgroups);
+    node_resources_fini(&a->resources);
+    node_description_fini(&a->description);
     inventory_fini(&a->inventory);
     sigwatch_free(a->on_term);
     sigwatch_free(a->on_int);
     sigwatch_free(a->on_hup);
     loop_free(a->loop);
-    if (a->lock_fd >= 0)
-        close(a->lock_fd);
-    free(a->hook_failure);
-    free(a->missing);
-    free(a->node_name);
     free(a->output_program);
-    free(a->secret_path);
     free(a);
 }
