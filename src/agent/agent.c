@@ -21,7 +21,7 @@
 #include "agent/node/usage_reporter.h"
 #include "agent/node_description.h"
 #include "agent/node_resources.h"
-#include "agent/output/requests.h"
+#include "agent/output/log_requests.h"
 #include "agent/pods/agent_context.h"
 #include "agent/pods/leftovers.h"
 #include "agent/pods/pod_host.h"
@@ -76,7 +76,7 @@ struct agent {
     struct usage_reporter *usage_reporter; /* NULL: nothing is reported */
     struct metrics_file *metrics;          /* NULL: none is written */
     struct pods *pods;
-    struct requests *requests;
+    struct log_requests *requests;
     struct hardware_watch *hardware_watch;
     struct tmp_dirs *tmp_dirs;
     struct self_check *self_check;
@@ -273,7 +273,7 @@ fill_context(struct agent *a)
         .hook_timeout_ms = s->hook_timeout_us / 1000,
         .hook_failed = on_hook_failed,
         .hook_context = a,
-        .nursery = a->resources.nursery,
+        .fork_server = a->resources.fork_server,
         .cgroups = a->resources.cgroups,
         .partition = s->cpu_partition == CPU_PARTITION_ROOT       ? "root"
                      : s->cpu_partition == CPU_PARTITION_ISOLATED ? "isolated"
@@ -318,7 +318,7 @@ on_controller_back(void *context)
     if (a->node_watch != NULL)
         node_watch_retry_soon(a->node_watch, RETRY_WITHIN_MS);
     if (a->volumes != NULL)
-        volumes_hurry(a->volumes, RETRY_WITHIN_MS);
+        volumes_retry_soon(a->volumes, RETRY_WITHIN_MS);
 }
 
 /* The machine is another one now, or has less of itself. */
@@ -452,10 +452,10 @@ on_ready(void *context)
     pods_start(a->pods);
     if (a->usage_reporter != NULL)
         usage_reporter_start(a->usage_reporter);
-    a->requests = requests_new(&a->context,
-                               a->connection.http,
-                               a->pods,
-                               a->output_program);
+    a->requests = log_requests_new(&a->context,
+                                   a->connection.http,
+                                   a->pods,
+                                   a->output_program);
 }
 
 static void
@@ -554,7 +554,7 @@ agent_new(const struct agent_settings *settings,
     a->hardware_watch = hardware_watch_new(&(struct hardware_watch_settings){
         .loop = a->loop,
         .workers = a->workers,
-        .wish = &a->inventory.wish,
+        .request = &a->inventory.request,
         .topology = a->inventory.topology,
         .every_ms = HARDWARE_WATCH_MS,
         .changed = on_changed,
@@ -590,7 +590,7 @@ agent_free(struct agent *a)
      * those who only let go of it.
      */
     hardware_watch_free(a->hardware_watch);
-    requests_free(a->requests);
+    log_requests_free(a->requests);
     usage_reporter_free(a->usage_reporter);
     metrics_file_stop(a->metrics);
     is_idle = a->pods == NULL || pods_count_running(a->pods) == 0;

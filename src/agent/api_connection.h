@@ -8,13 +8,13 @@
 #pragma once
 
 struct agent_settings;
-struct event_recorder;
 struct client;
+struct credential_backend;
 struct error;
+struct event_recorder;
 struct http_client;
 struct http_login;
 struct loop;
-struct credential_backend;
 struct workers;
 
 struct api_connection {

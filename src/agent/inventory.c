@@ -15,7 +15,7 @@
 #include "lib/base/strbuf.h"
 
 static int
-read_reserved(struct hardware_wish *wish,
+read_reserved(struct hardware_request *request,
               const struct agent_settings *s,
               struct error *err)
 {
@@ -23,7 +23,7 @@ read_reserved(struct hardware_wish *wish,
     int r;
 
     if (s->reserved_cpus != NULL) {
-        r = cpuset_parse(s->reserved_cpus, &wish->reserved, err);
+        r = cpuset_parse(s->reserved_cpus, &request->reserved, err);
         if (r < 0)
             return error_wrap(err, r, "--reserved-cpus");
     }
@@ -35,7 +35,7 @@ read_reserved(struct hardware_wish *wish,
                              "--reserved-memory: '%s' is not a quantity such "
                              "as 4Gi",
                              s->reserved_memory);
-        wish->reserved_memory_bytes = (uint64_t)quantity_value(&memory);
+        request->reserved_memory_bytes = (uint64_t)quantity_value(&memory);
     }
     return 0;
 }
@@ -51,7 +51,7 @@ tell_disagreements(const struct inventory *i)
 
     if (memory_facts_read(facts) == 0
         && memory_check(i->topology,
-                        i->wish.reserved_memory_bytes,
+                        i->request.reserved_memory_bytes,
                         facts,
                         &words)
                > 0)
@@ -68,7 +68,7 @@ inventory_take(struct inventory *i,
 {
     int r;
 
-    i->wish = (struct hardware_wish){
+    i->request = (struct hardware_request){
         .given = s->topology,
         .with_devices = s->devices,
         .offers_isolated = s->isolated_cpus == ISOLATED_CPUS_OFFER,
@@ -78,10 +78,10 @@ inventory_take(struct inventory *i,
     };
     r = machine_read("", &i->machine, err);
     if (r == 0)
-        r = read_reserved(&i->wish, s, err);
+        r = read_reserved(&i->request, s, err);
     if (r == 0)
-        r = hardware_discover(&i->wish, &i->topology, err);
-    if (r == 0 && i->wish.given == NULL)
+        r = hardware_discover(&i->request, &i->topology, err);
+    if (r == 0 && i->request.given == NULL)
         tell_disagreements(i);
     return r;
 }

@@ -21,7 +21,7 @@ struct topology;
 
 struct inventory {
     struct machine *machine;
-    struct hardware_wish wish; /* for looking again */
+    struct hardware_request request; /* for looking again */
     struct topology *topology;
     struct topology **former;
     size_t n_former, former_capacity;

@@ -40,7 +40,7 @@ node_description_init(struct node_description *d,
     d->facts.name = d->name;
     d->facts.machine = inventory->machine;
     d->facts.topology = inventory->topology;
-    d->facts.reserved_memory_bytes = inventory->wish.reserved_memory_bytes;
+    d->facts.reserved_memory_bytes = inventory->request.reserved_memory_bytes;
     d->facts.address = s->address;
     d->facts.labels = s->labels.items;
     d->facts.n_labels = s->labels.count;

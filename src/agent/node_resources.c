@@ -12,7 +12,7 @@
 #include "agent/cgroup/cgroot.h"
 #include "agent/pods/spare_dirs.h"
 #include "agent/settings.h"
-#include "agent/shepherd/nursery.h"
+#include "agent/shepherd/fork_server.h"
 #include "agent/volumes/scratch.h"
 #include "lib/api/node/topology.h"
 #include "lib/api/value/cpuset.h"
@@ -60,7 +60,7 @@ open_cgroups(struct node_resources *r,
              const struct topology *topology)
 {
     CLEANUP_STRBUF struct strbuf cpus = STRBUF_INIT;
-    struct cgroot_site site = {.base = settings->cgroup_base};
+    struct cgroot_settings wanted = {.base = settings->cgroup_base};
     const struct cgroot_ability *can;
     struct error err = {0};
 
@@ -69,9 +69,9 @@ open_cgroups(struct node_resources *r,
     if (settings->cpu_partition != CPU_PARTITION_NONE
         && !topology->is_virtual) {
         cpuset_format(&topology->pus, &cpus);
-        site.partition_cpus = cpus.text;
+        wanted.partition_cpus = cpus.text;
     }
-    if (cgroot_open(&site, &r->cgroups, &err) < 0) {
+    if (cgroot_open(&wanted, &r->cgroups, &err) < 0) {
         log_warning("no cgroups: %s; jobs are bound by affinity alone, and "
                     "their memory is not limited",
                     err.text);
@@ -92,11 +92,12 @@ open_cgroups(struct node_resources *r,
 
 /* Without the fork server, launch.c starts the program for each pod. */
 static void
-open_nursery(struct node_resources *r, const struct agent_settings *settings)
+open_fork_server(struct node_resources *r,
+                 const struct agent_settings *settings)
 {
     struct error err = {0};
 
-    if (nursery_open(settings->shepherd, &r->nursery, &err) < 0)
+    if (fork_server_open(settings->shepherd, &r->fork_server, &err) < 0)
         log_warning("%s; jobs cannot run before that is mended", err.text);
 }
 
@@ -120,7 +121,7 @@ node_resources_open(struct node_resources *r,
                     const struct topology *topology)
 {
     open_cgroups(r, settings, topology);
-    open_nursery(r, settings);
+    open_fork_server(r, settings);
     open_scratch(r, settings);
 }
 
@@ -128,7 +129,7 @@ void
 node_resources_fini(struct node_resources *r)
 {
     scratch_close(r->scratch);
-    nursery_close(r->nursery);
+    fork_server_close(r->fork_server);
     spare_dirs_free(r->spare_dirs);
     cgpool_free(r->pool);
     cgroot_close(r->cgroups);

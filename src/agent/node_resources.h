@@ -13,7 +13,7 @@ struct agent_settings;
 struct cgpool;
 struct cgroot;
 struct error;
-struct nursery;
+struct fork_server;
 struct scratch;
 struct spare_dirs;
 struct topology;
@@ -25,7 +25,7 @@ struct node_resources {
     struct cgroot *cgroups; /* NULL: none are used; as the pool */
     struct cgpool *pool;
     char cgroup_prefix[UUID_SIZE]; /* of its cgroups' names */
-    struct nursery *nursery;
+    struct fork_server *fork_server;
     struct scratch *scratch; /* NULL: none is offered */
 };
 

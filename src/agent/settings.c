@@ -105,10 +105,10 @@ check_program(const char *path, struct error *err)
 static int
 check_topology(const char *given, struct error *err)
 {
-    const struct hardware_wish wish = {.given = given};
+    const struct hardware_request request = {.given = given};
     struct topology *topology = NULL;
 
-    if (hardware_discover(&wish, &topology, err) < 0)
+    if (hardware_discover(&request, &topology, err) < 0)
         return -EINVAL;
     topology_free(topology);
     return 0;

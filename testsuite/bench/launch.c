@@ -25,7 +25,7 @@
 #include "agent/cgroup/cgpool.h"
 #include "agent/cgroup/cgroot.h"
 #include "agent/cgroup/cgroup.h"
-#include "agent/shepherd/ending.h"
+#include "agent/shepherd/exit_record.h"
 #include "agent/shepherd/launch.h"
 #include "agent/shepherd/order.h"
 #include "lib/base/alloc.h"
@@ -147,10 +147,10 @@ static void
 check_record(const struct bench *b, const struct pod_run *r)
 {
     CLEANUP_FREE char *state = xasprintf("%s/%lu", state_parent(b), r->number);
-    CLEANUP(ending_freep) struct ending *e = NULL;
+    CLEANUP(exit_record_freep) struct exit_record *e = NULL;
     struct error err = {0};
 
-    if (ending_read(state, state, &e, &err) < 0)
+    if (exit_record_read(state, state, &e, &err) < 0)
         die(err.text);
     if (e->failed_step != NULL || e->exit_code != 0)
         die(e->message == NULL ? "the job failed" : e->message);
@@ -242,7 +242,7 @@ static void
 open_cgroups(struct bench *b)
 {
     char base[64];
-    const struct cgroot_site site = {.base = base};
+    const struct cgroot_settings site = {.base = base};
     struct error err = {0};
 
     snprintf(base, sizeof(base), "/kiln-bench-%ld", (long)getpid());

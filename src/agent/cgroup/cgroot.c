@@ -21,7 +21,7 @@
 #define SHEPHERDS             "shepherds"
 
 struct cgroot {
-    struct cgbase bases[CGROUP_MAX_PLACES]; /* tracking first */
+    struct cgbase bases[CGROUP_MAX_DIRS]; /* tracking first */
     unsigned n_bases;
     struct cgroup *shepherds;
     struct cgroot_ability ability;
@@ -37,12 +37,12 @@ struct cgroot {
      | CONTROLLER_HUGETLB)
 
 static void
-use(struct cgroot *r,
-    const struct hierarchy *h,
-    unsigned controllers,
-    const char *base)
+use_hierarchy(struct cgroot *r,
+              const struct hierarchy *h,
+              unsigned controllers,
+              const char *base)
 {
-    if (r->n_bases == CGROUP_MAX_PLACES)
+    if (r->n_bases == CGROUP_MAX_DIRS)
         return;
     r->bases[r->n_bases++] = (struct cgbase){
         .version = h->version,
@@ -73,7 +73,7 @@ choose_v1(struct cgroot *r,
         const struct hierarchy *h = &all->items[i];
 
         if (h->version == 1 && (h->controllers & wanted) != 0)
-            use(r, h, h->controllers & wanted, base);
+            use_hierarchy(r, h, h->controllers & wanted, base);
     }
 }
 
@@ -81,20 +81,22 @@ choose_v1(struct cgroot *r,
  * or stopping the agent's unit would reach the jobs.
  */
 static void
-choose(struct cgroot *r, const struct hierarchies *all, const char *base)
+choose_hierarchy(struct cgroot *r,
+                 const struct hierarchies *all,
+                 const char *base)
 {
     const struct hierarchy *v2 = find_v2(all);
     unsigned wanted = WANTED;
 
     if (v2 != NULL) {
-        use(r, v2, v2->controllers & WANTED, base);
+        use_hierarchy(r, v2, v2->controllers & WANTED, base);
         wanted &= ~v2->controllers;
     } else {
         choose_v1(r, all, base, CONTROLLER_FREEZER);
         choose_v1(r, all, base, CONTROLLER_CPUACCT | wanted);
         for (unsigned i = 0; i < all->count; i++)
             if (all->items[i].is_systemd)
-                use(r, &all->items[i], 0, base);
+                use_hierarchy(r, &all->items[i], 0, base);
         r->ability.mode = CGROOT_V1;
         return;
     }
@@ -125,7 +127,7 @@ leaf_has(const struct cgbase *b, const char *v2_file, const char *v1_file)
 }
 
 static void
-say_lacking(struct cgroot_ability *a)
+describe_lacking(struct cgroot_ability *a)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     const struct {
@@ -169,7 +171,7 @@ try_device_programs(struct cgroot_ability *a, unsigned version)
 }
 
 static void
-look_at_ability(struct cgroot *r)
+read_ability(struct cgroot *r)
 {
     struct cgroot_ability *a = &r->ability;
     const struct cgbase *memory = find_base(r, CONTROLLER_MEMORY);
@@ -192,7 +194,7 @@ look_at_ability(struct cgroot *r)
     a->atomic_kill = leaf_has(tracking, "cgroup.kill", "");
     a->populated_events = tracking->version == 2;
     a->clone_into = tracking->version == 2;
-    say_lacking(a);
+    describe_lacking(a);
 }
 
 /* Life */
@@ -203,11 +205,11 @@ name_cgroup(const struct cgroot *r, const char *name)
     struct cgroup *c = cgroup_new(name);
 
     for (unsigned i = 0; i < r->n_bases; i++)
-        cgroup_place(c,
-                     r->bases[i].version,
-                     r->bases[i].controllers,
-                     r->bases[i].is_lazy,
-                     xasprintf("%s/%s", r->bases[i].directory, name));
+        cgroup_add_directory(c,
+                             r->bases[i].version,
+                             r->bases[i].controllers,
+                             r->bases[i].is_lazy,
+                             xasprintf("%s/%s", r->bases[i].directory, name));
     return c;
 }
 
@@ -228,7 +230,7 @@ make_shepherds(struct cgroot *r, struct error *err)
             return made;
         }
         if (i == 0 || b->controllers == 0)
-            cgroup_place(r->shepherds, b->version, 0, false, leaf);
+            cgroup_add_directory(r->shepherds, b->version, 0, false, leaf);
         else
             free(leaf);
     }
@@ -265,7 +267,7 @@ open_bases(struct cgroot *r,
            const char *base,
            struct error *err)
 {
-    choose(r, all, base);
+    choose_hierarchy(r, all, base);
     if (r->n_bases == 0)
         return error_set(err,
                          -EOPNOTSUPP,
@@ -292,7 +294,7 @@ is_whole(const struct cgbase *b)
  * it while this runs.
  */
 int
-cgroot_mend(struct cgroot *r, struct error *err)
+cgroot_repair(struct cgroot *r, struct error *err)
 {
     int mended = 0;
 
@@ -337,15 +339,15 @@ check_base(const char *base, struct error *err)
 }
 
 int
-cgroot_open(const struct cgroot_site *site,
+cgroot_open(const struct cgroot_settings *settings,
             struct cgroot **ret_root,
             struct error *err)
 {
     CLEANUP(cgroot_closep) struct cgroot *root = xnew(struct cgroot);
     CLEANUP_STRBUF struct strbuf mounts = STRBUF_INIT;
-    const char *path = site->mountinfo;
+    const char *path = settings->mountinfo;
     struct hierarchies all;
-    int r = check_base(site->base, err);
+    int r = check_base(settings->base, err);
 
     if (r == 0)
         r = file_read(path == NULL ? "/proc/self/mountinfo" : path,
@@ -355,12 +357,12 @@ cgroot_open(const struct cgroot_site *site,
     if (r < 0)
         return r;
     hierarchies_parse(mounts.text, &all);
-    r = open_bases(root, &all, site->base, err);
+    r = open_bases(root, &all, settings->base, err);
     hierarchies_fini(&all);
     if (r < 0)
         return r;
-    look_at_ability(root);
-    make_partitions(root, site->partition_cpus);
+    read_ability(root);
+    make_partitions(root, settings->partition_cpus);
     *ret_root = root;
     root = NULL;
     return 0;
@@ -428,11 +430,11 @@ cgroot_find(struct cgroot *r,
         return error_set(err, -ENOENT, "cgroup '%s' is not there", name);
     c = cgroup_new(name);
     for (unsigned i = 0; i < r->n_bases; i++)
-        cgroup_place(c,
-                     r->bases[i].version,
-                     r->bases[i].controllers,
-                     !control_exists(r->bases[i].directory, name),
-                     xasprintf("%s/%s", r->bases[i].directory, name));
+        cgroup_add_directory(c,
+                             r->bases[i].version,
+                             r->bases[i].controllers,
+                             !control_exists(r->bases[i].directory, name),
+                             xasprintf("%s/%s", r->bases[i].directory, name));
     *ret_c = c;
     return 0;
 }

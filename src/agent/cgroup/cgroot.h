@@ -43,7 +43,7 @@ struct cgroot_ability {
     char *lacking; /* a sentence on what this machine cannot do, or NULL */
 };
 
-struct cgroot_site {
+struct cgroot_settings {
     const char *base;           /* "/kiln-jobs", below every mount */
     const char *mountinfo;      /* NULL: /proc/self/mountinfo */
     const char *partition_cpus; /* to be taken from the rest of the system, as
@@ -55,7 +55,7 @@ struct cgroot_site {
  * merely lacks is in the ability.
  */
 void cgroot_close(struct cgroot *r);
-int cgroot_open(const struct cgroot_site *site,
+int cgroot_open(const struct cgroot_settings *settings,
                 struct cgroot **ret_root,
                 struct error *err);
 DEFINE_CLEANUP(struct cgroot, cgroot_close)
@@ -63,7 +63,7 @@ DEFINE_CLEANUP(struct cgroot, cgroot_close)
 /* Makes the base again where it is gone, or was made anew by others: 1 when it
  * had to, 0 when it stands as it was. On a worker.
  */
-int cgroot_mend(struct cgroot *r, struct error *err);
+int cgroot_repair(struct cgroot *r, struct error *err);
 
 /* Hardware has come back: v1's cpusets forget CPUs that go offline. */
 void cgroot_refill(struct cgroot *r);

@@ -33,24 +33,24 @@ cgroup_free(struct cgroup *c)
 {
     if (c == NULL)
         return;
-    for (unsigned i = 0; i < c->n_places; i++)
-        free(c->places[i].directory);
+    for (unsigned i = 0; i < c->n_directories; i++)
+        free(c->directories[i].directory);
     free(c->name);
     free(c);
 }
 
 void
-cgroup_place(struct cgroup *c,
-             unsigned version,
-             unsigned controllers,
-             bool is_lazy,
-             char *directory TAKES)
+cgroup_add_directory(struct cgroup *c,
+                     unsigned version,
+                     unsigned controllers,
+                     bool is_lazy,
+                     char *directory TAKES)
 {
-    if (c->n_places == CGROUP_MAX_PLACES) {
+    if (c->n_directories == CGROUP_MAX_DIRS) {
         free(directory);
         return;
     }
-    c->places[c->n_places++] = (struct place){
+    c->directories[c->n_directories++] = (struct cgroup_directory){
         .version = version,
         .controllers = controllers,
         .is_lazy = is_lazy,
@@ -63,12 +63,12 @@ cgroup_dup(const struct cgroup *c)
 {
     struct cgroup *copy = cgroup_new(c->name);
 
-    for (unsigned i = 0; i < c->n_places; i++)
-        cgroup_place(copy,
-                     c->places[i].version,
-                     c->places[i].controllers,
-                     c->places[i].is_lazy,
-                     xstrdup(c->places[i].directory));
+    for (unsigned i = 0; i < c->n_directories; i++)
+        cgroup_add_directory(copy,
+                             c->directories[i].version,
+                             c->directories[i].controllers,
+                             c->directories[i].is_lazy,
+                             xstrdup(c->directories[i].directory));
     return copy;
 }
 
@@ -79,17 +79,17 @@ void
 cgroup_format(const struct cgroup *c, struct strbuf *out)
 {
     strbuf_printf(out, "%s\n", c->name);
-    for (unsigned i = 0; i < c->n_places; i++)
-        if (!c->places[i].is_lazy)
+    for (unsigned i = 0; i < c->n_directories; i++)
+        if (!c->directories[i].is_lazy)
             strbuf_printf(out,
                           "%u %u %s\n",
-                          c->places[i].version,
-                          c->places[i].controllers,
-                          c->places[i].directory);
+                          c->directories[i].version,
+                          c->directories[i].controllers,
+                          c->directories[i].directory);
 }
 
 static int
-parse_place(struct cgroup *c, const char *line, size_t length)
+parse_directory(struct cgroup *c, const char *line, size_t length)
 {
     CLEANUP_FREE char *copy = xstrndup(line, length);
     unsigned version, controllers;
@@ -98,9 +98,9 @@ parse_place(struct cgroup *c, const char *line, size_t length)
     if (sscanf(copy, "%u %u %n", &version, &controllers, &at) != 2 || at == 0
         || copy[at] != '/' || (version != 1 && version != 2))
         return -EINVAL;
-    if (c->n_places == CGROUP_MAX_PLACES)
+    if (c->n_directories == CGROUP_MAX_DIRS)
         return -E2BIG;
-    cgroup_place(c, version, controllers, false, xstrdup(copy + at));
+    cgroup_add_directory(c, version, controllers, false, xstrdup(copy + at));
     return 0;
 }
 
@@ -115,14 +115,14 @@ cgroup_parse(const char *text, struct cgroup **ret_c, struct error *err)
          line += length) {
         line++;
         length = strcspn(line, "\n");
-        if (parse_place(c, line, length) < 0)
+        if (parse_directory(c, line, length) < 0)
             return error_set(err,
                              -EINVAL,
                              "'%.*s' is no place of a cgroup",
                              (int)length,
                              line);
     }
-    if (c->n_places == 0)
+    if (c->n_directories == 0)
         return error_set(err, -EINVAL, "cgroup '%s' stands nowhere", name);
     *ret_c = c;
     c = NULL;
@@ -132,7 +132,7 @@ cgroup_parse(const char *text, struct cgroup **ret_c, struct error *err)
 /* Directories */
 
 int
-cgroup_make_place(struct place *p, struct error *err)
+cgroup_make_directory(struct cgroup_directory *p, struct error *err)
 {
     if (mkdir(p->directory, 0755) < 0)
         return error_set(err,
@@ -147,14 +147,15 @@ cgroup_make_place(struct place *p, struct error *err)
 int
 cgroup_make(struct cgroup *c, struct error *err)
 {
-    for (unsigned i = 0; i < c->n_places; i++) {
-        int r =
-            c->places[i].is_lazy ? 0 : cgroup_make_place(&c->places[i], err);
+    for (unsigned i = 0; i < c->n_directories; i++) {
+        int r = c->directories[i].is_lazy
+                    ? 0
+                    : cgroup_make_directory(&c->directories[i], err);
 
         if (r < 0) {
             while (i-- > 0)
-                if (!c->places[i].is_lazy)
-                    rmdir(c->places[i].directory);
+                if (!c->directories[i].is_lazy)
+                    rmdir(c->directories[i].directory);
             return r;
         }
     }
@@ -167,17 +168,17 @@ cgroup_remove(struct cgroup *c, struct error *err)
     /* Backwards: the tracking place, which says whether the cgroup exists,
      * goes last.
      */
-    for (unsigned i = c->n_places; i-- > 0;) {
+    for (unsigned i = c->n_directories; i-- > 0;) {
         int r;
 
-        if (c->places[i].is_lazy)
+        if (c->directories[i].is_lazy)
             continue;
-        r = control_remove_tree(c->places[i].directory);
+        r = control_remove_tree(c->directories[i].directory);
         if (r < 0)
             return error_set(err,
                              r,
                              "removing cgroup '%s': %s",
-                             c->places[i].directory,
+                             c->directories[i].directory,
                              strerror(-r));
     }
     return 0;
@@ -188,12 +189,12 @@ cgroup_remove(struct cgroup *c, struct error *err)
 int
 cgroup_add(struct cgroup *c, pid_t pid, struct error *err)
 {
-    for (unsigned i = 0; i < c->n_places; i++) {
+    for (unsigned i = 0; i < c->n_directories; i++) {
         int r;
 
-        if (c->places[i].is_lazy)
+        if (c->directories[i].is_lazy)
             continue;
-        r = control_write_number(c->places[i].directory,
+        r = control_write_number(c->directories[i].directory,
                                  "cgroup.procs",
                                  (uint64_t)pid,
                                  err);
@@ -208,7 +209,7 @@ cgroup_add(struct cgroup *c, pid_t pid, struct error *err)
  * on an idle machine (Linux, cgroup_procs_write_start).
  */
 static int
-open_door(const struct place *p, struct error *err)
+open_join_file(const struct cgroup_directory *p, struct error *err)
 {
     CLEANUP_FREE char *path =
         xasprintf("%s/%s",
@@ -226,19 +227,20 @@ open_door(const struct place *p, struct error *err)
 }
 
 int
-cgroup_open_doors(const struct cgroup *c,
-                  bool with_v2,
-                  int fds[CGROUP_MAX_PLACES],
-                  struct error *err)
+cgroup_open_join_files(const struct cgroup *c,
+                       bool with_v2,
+                       int fds[CGROUP_MAX_DIRS],
+                       struct error *err)
 {
     int count = 0;
 
-    for (unsigned i = 0; i < c->n_places; i++) {
+    for (unsigned i = 0; i < c->n_directories; i++) {
         int fd;
 
-        if (c->places[i].is_lazy || (c->places[i].version == 2 && !with_v2))
+        if (c->directories[i].is_lazy
+            || (c->directories[i].version == 2 && !with_v2))
             continue;
-        fd = open_door(&c->places[i], err);
+        fd = open_join_file(&c->directories[i], err);
         if (fd < 0) {
             while (count > 0)
                 close(fds[--count]);
@@ -252,18 +254,19 @@ cgroup_open_doors(const struct cgroup *c,
 int
 cgroup_open_clone(const struct cgroup *c)
 {
-    for (unsigned i = 0; i < c->n_places; i++) {
+    for (unsigned i = 0; i < c->n_directories; i++) {
         int fd;
 
-        if (c->places[i].version != 2)
+        if (c->directories[i].version != 2)
             continue;
-        fd = open(c->places[i].directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        fd =
+            open(c->directories[i].directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
         return fd < 0 ? -errno : fd;
     }
     return -EOPNOTSUPP;
 }
 
-struct roll_call {
+struct process_visit {
     cgroup_process_fn *visit;
     void *context;
 };
@@ -271,7 +274,7 @@ struct roll_call {
 static int
 call_listed(const char *directory, void *context)
 {
-    const struct roll_call *call = context;
+    const struct process_visit *call = context;
     CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
     int r = control_read(directory, "cgroup.procs", &list, NULL);
 
@@ -295,9 +298,9 @@ cgroup_visit_processes(const struct cgroup *c,
                        cgroup_process_fn *visit,
                        void *context)
 {
-    struct roll_call call = {visit, context};
+    struct process_visit call = {visit, context};
 
-    return control_visit_tree(c->places[0].directory, call_listed, &call);
+    return control_visit_tree(c->directories[0].directory, call_listed, &call);
 }
 
 static int
@@ -316,15 +319,15 @@ cgroup_signal(const struct cgroup *c, int signal_number)
 
 /* Held still while it is read, a cgroup cannot fork away from the list. */
 static void
-hold_still(const struct cgroup *c, bool still)
+freeze(const struct cgroup *c, bool still)
 {
-    const struct place *p = &c->places[0];
+    const struct cgroup_directory *p = &c->directories[0];
 
     if (p->version == 2)
         control_write(p->directory, "cgroup.freeze", still ? "1" : "0", NULL);
-    for (unsigned i = 0; i < c->n_places; i++)
-        if (c->places[i].controllers & CONTROLLER_FREEZER)
-            control_write(c->places[i].directory,
+    for (unsigned i = 0; i < c->n_directories; i++)
+        if (c->directories[i].controllers & CONTROLLER_FREEZER)
+            control_write(c->directories[i].directory,
                           "freezer.state",
                           still ? "FROZEN" : "THAWED",
                           NULL);
@@ -333,16 +336,16 @@ hold_still(const struct cgroup *c, bool still)
 int
 cgroup_kill(const struct cgroup *c, struct error *err)
 {
-    const struct place *p = &c->places[0];
+    const struct cgroup_directory *p = &c->directories[0];
     int r = -ENOENT;
 
     if (p->version == 2)
         r = control_write(p->directory, "cgroup.kill", "1", NULL);
     if (r == 0)
         return 0;
-    hold_still(c, true);
+    freeze(c, true);
     r = cgroup_signal(c, SIGKILL);
-    hold_still(c, false);
+    freeze(c, false);
     if (r < 0)
         return error_set(err,
                          r,
@@ -361,7 +364,7 @@ find_one(UNUSED pid_t pid, UNUSED void *context)
 int
 cgroup_is_empty(const struct cgroup *c)
 {
-    const struct place *p = &c->places[0];
+    const struct cgroup_directory *p = &c->directories[0];
     uint64_t populated;
     int r = -ENODATA;
 
@@ -383,9 +386,9 @@ cgroup_is_empty(const struct cgroup *c)
 char *
 cgroup_dup_events_path(const struct cgroup *c)
 {
-    if (c->places[0].version != 2)
+    if (c->directories[0].version != 2)
         return NULL;
-    return xasprintf("%s/cgroup.events", c->places[0].directory);
+    return xasprintf("%s/cgroup.events", c->directories[0].directory);
 }
 
 /* Look */
@@ -399,14 +402,14 @@ cgroup_name(const struct cgroup *c)
 bool
 cgroup_has(const struct cgroup *c, unsigned controller)
 {
-    for (unsigned i = 0; i < c->n_places; i++)
-        if (c->places[i].controllers & controller)
+    for (unsigned i = 0; i < c->n_directories; i++)
+        if (c->directories[i].controllers & controller)
             return true;
     return false;
 }
 
 static void
-read_memory(const struct place *p, struct cgroup_usage *u)
+read_memory(const struct cgroup_directory *p, struct cgroup_usage *u)
 {
     const char *d = p->directory;
     int r;
@@ -427,7 +430,7 @@ read_memory(const struct place *p, struct cgroup_usage *u)
 }
 
 static void
-read_cpu(const struct place *p, struct cgroup_usage *u)
+read_cpu(const struct cgroup_directory *p, struct cgroup_usage *u)
 {
     const char *d = p->directory;
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -452,8 +455,8 @@ cgroup_read_usage(const struct cgroup *c, struct cgroup_usage *ret_usage)
 {
     struct cgroup_usage u = {0};
 
-    for (unsigned i = 0; i < c->n_places; i++) {
-        const struct place *p = &c->places[i];
+    for (unsigned i = 0; i < c->n_directories; i++) {
+        const struct cgroup_directory *p = &c->directories[i];
 
         if (p->is_lazy)
             continue;
@@ -505,8 +508,8 @@ cgroup_read_memory_nodes(const struct cgroup *c,
 {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 
-    for (unsigned i = 0; i < c->n_places; i++) {
-        const struct place *p = &c->places[i];
+    for (unsigned i = 0; i < c->n_directories; i++) {
+        const struct cgroup_directory *p = &c->directories[i];
         CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
         if (!(p->controllers & CONTROLLER_MEMORY)
@@ -529,20 +532,20 @@ cgroup_read_memory_nodes(const struct cgroup *c,
     return -EOPNOTSUPP;
 }
 
-static const struct place *
+static const struct cgroup_directory *
 find_memory(const struct cgroup *c)
 {
-    for (unsigned i = 0; i < c->n_places; i++)
-        if (!c->places[i].is_lazy
-            && c->places[i].controllers & CONTROLLER_MEMORY)
-            return &c->places[i];
+    for (unsigned i = 0; i < c->n_directories; i++)
+        if (!c->directories[i].is_lazy
+            && c->directories[i].controllers & CONTROLLER_MEMORY)
+            return &c->directories[i];
     return NULL;
 }
 
 bool
 cgroup_read_working_set(const struct cgroup *c, uint64_t *ret_bytes)
 {
-    const struct place *p = find_memory(c);
+    const struct cgroup_directory *p = find_memory(c);
     uint64_t bytes, idle = 0;
     int r;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgroup.h - the box one pod's processes are in
+/* cgroup.h - the cgroup that one pod's processes are in
  *
  * One directory per hierarchy that is used: one on v2, several on v1. Made by
  * cgroot.h and used for one pod only, because peak memory and OOM counts
@@ -22,7 +22,7 @@ struct error;
 struct strbuf;
 
 /* Joins a process to v1 hierarchies and to v2: at most this many files. */
-#define CGROUP_MAX_PLACES 8u
+#define CGROUP_MAX_DIRS 8u
 
 struct cgroup_usage {
     uint64_t peak_memory_bytes; /* 0 where the kernel does not say */
@@ -34,17 +34,17 @@ struct cgroup_usage {
 };
 
 /* Life. New makes the struct alone; place says where it stands in one
- * hierarchy, the one used for tracking first. A lazy place is made when it is
- * first written to. Parse takes what format wrote.
+ * hierarchy, the one used for tracking first. A lazy directory is made when it
+ * is first written to. Parse takes what format wrote.
  */
 void cgroup_free(struct cgroup *c);
 struct cgroup *cgroup_new(const char *name) OWNED_BY(cgroup_free);
 struct cgroup *cgroup_dup(const struct cgroup *c) OWNED_BY(cgroup_free);
-void cgroup_place(struct cgroup *c,
-                  unsigned version,
-                  unsigned controllers,
-                  bool is_lazy,
-                  char *directory TAKES);
+void cgroup_add_directory(struct cgroup *c,
+                          unsigned version,
+                          unsigned controllers,
+                          bool is_lazy,
+                          char *directory TAKES);
 int cgroup_parse(const char *text, struct cgroup **ret_c, struct error *err);
 void cgroup_format(const struct cgroup *c, struct strbuf *out);
 DEFINE_CLEANUP(struct cgroup, cgroup_free)
@@ -96,25 +96,25 @@ int cgroup_deny_devices(struct cgroup *c,
                         struct error *err);
 int cgroup_try_device_program(void);
 
-/* Processes. Open_doors opens one file per hierarchy that has to be joined by
- * writing "0" to it, which a child may do between fork and exec; returns how
+/* Processes. Open_join_files opens one file per hierarchy that has to be joined
+ * by writing "0" to it, which a child may do between fork and exec; returns how
  * many. Open_clone opens the v2 directory for CLONE_INTO_CGROUP, -EOPNOTSUPP
- * without v2; with it, doors are needed for v1 only (`with_v2` false).
+ * without v2; with it, they are needed for v1 only (`with_v2` false).
  */
 int cgroup_add(struct cgroup *c, pid_t pid, struct error *err);
-int cgroup_open_doors(const struct cgroup *c,
-                      bool with_v2,
-                      int fds[CGROUP_MAX_PLACES],
-                      struct error *err);
+int cgroup_open_join_files(const struct cgroup *c,
+                           bool with_v2,
+                           int fds[CGROUP_MAX_DIRS],
+                           struct error *err);
 int cgroup_open_clone(const struct cgroup *c);
 
 /* Visit calls for each process, those in cgroups inside too, and stops at the
- * first result that is not 0. Signal sends one to each process once. Kill ends them all: at once on v2, and
- * elsewhere those found now, frozen meanwhile where possible: repeat it, with
- * a pause, until the cgroup is empty. Neither waits. Is_empty answers 1, 0 or
- * a negative errno. The events path is that of a file whose change (inotify
- * IN_MODIFY, or poll's POLLPRI) says that is_empty may have changed; NULL
- * where one has to ask again. Owned by the caller.
+ * first result that is not 0. Signal sends one to each process once. Kill ends
+ * them all: at once on v2, and elsewhere those found now, frozen meanwhile
+ * where possible: repeat it, with a pause, until the cgroup is empty. Neither
+ * waits. Is_empty answers 1, 0 or a negative errno. The events path is that of
+ * a file whose change (inotify IN_MODIFY, or poll's POLLPRI) says that is_empty
+ * may have changed; NULL where one has to ask again. Owned by the caller.
  */
 typedef int cgroup_process_fn(pid_t pid, void *context);
 int cgroup_visit_processes(const struct cgroup *c,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgroup_state.h - what the files of a cgroup share: its places
+/* cgroup_state.h - what the files of a cgroup share: its directories
  *
  * cgroup.c has the directories, the processes and what they used; limits.c
- * what they may have; denial.c which devices they may open.
+ * what they may have; device_denial.c which devices they may open.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 #include "agent/cgroup/cgroup.h"
 
-struct place {
+struct cgroup_directory {
     unsigned version;
     unsigned controllers;
     bool is_lazy; /* not made yet; made when it is first needed */
@@ -19,15 +19,15 @@ struct place {
 
 struct cgroup {
     char *name;
-    struct place places[CGROUP_MAX_PLACES]; /* tracking first */
-    unsigned n_places;
+    struct cgroup_directory directories[CGROUP_MAX_DIRS]; /* tracking first */
+    unsigned n_directories;
 };
 
-/* Makes a lazy place. Need finds the place with a controller, and makes it;
- * -EOPNOTSUPP where there is none.
+/* Makes a lazy directory. Need finds the directory with a controller, and makes
+ * it; -EOPNOTSUPP where there is none.
  */
-int cgroup_make_place(struct place *p, struct error *err);
-int cgroup_need_place(struct cgroup *c,
-                      unsigned controller,
-                      struct place **ret_place,
-                      struct error *err);
+int cgroup_make_directory(struct cgroup_directory *p, struct error *err);
+int cgroup_need_directory(struct cgroup *c,
+                          unsigned controller,
+                          struct cgroup_directory **ret_directory,
+                          struct error *err);

@@ -10,12 +10,12 @@
 #include "agent/cgroup/hierarchy.h"
 #include "lib/base/error.h"
 
-static struct place *
-find_place(struct cgroup *c, unsigned controller, struct error *err)
+static struct cgroup_directory *
+find_directory(struct cgroup *c, unsigned controller, struct error *err)
 {
-    for (unsigned i = 0; i < c->n_places; i++)
-        if (c->places[i].controllers & controller)
-            return &c->places[i];
+    for (unsigned i = 0; i < c->n_directories; i++)
+        if (c->directories[i].controllers & controller)
+            return &c->directories[i];
     error_set(err,
               -EOPNOTSUPP,
               "cgroup '%s' has no %s controller",
@@ -25,17 +25,17 @@ find_place(struct cgroup *c, unsigned controller, struct error *err)
 }
 
 int
-cgroup_need_place(struct cgroup *c,
-                  unsigned controller,
-                  struct place **ret_place,
-                  struct error *err)
+cgroup_need_directory(struct cgroup *c,
+                      unsigned controller,
+                      struct cgroup_directory **ret_directory,
+                      struct error *err)
 {
-    struct place *p = find_place(c, controller, err);
+    struct cgroup_directory *p = find_directory(c, controller, err);
 
     if (p == NULL)
         return -EOPNOTSUPP;
-    *ret_place = p;
-    return p->is_lazy ? cgroup_make_place(p, err) : 0;
+    *ret_directory = p;
+    return p->is_lazy ? cgroup_make_directory(p, err) : 0;
 }
 
 int
@@ -44,8 +44,8 @@ cgroup_set_cpus(struct cgroup *c,
                 const char *memory_nodes,
                 struct error *err)
 {
-    struct place *p;
-    int r = cgroup_need_place(c, CONTROLLER_CPUSET, &p, err);
+    struct cgroup_directory *p;
+    int r = cgroup_need_directory(c, CONTROLLER_CPUSET, &p, err);
 
     if (r < 0)
         return r;
@@ -58,8 +58,8 @@ cgroup_set_cpus(struct cgroup *c,
 int
 cgroup_set_partition(struct cgroup *c, const char *kind, struct error *err)
 {
-    struct place *p;
-    int r = cgroup_need_place(c, CONTROLLER_CPUSET, &p, err);
+    struct cgroup_directory *p;
+    int r = cgroup_need_directory(c, CONTROLLER_CPUSET, &p, err);
 
     if (r < 0)
         return r;
@@ -70,7 +70,9 @@ cgroup_set_partition(struct cgroup *c, const char *kind, struct error *err)
 
 /* v1 keeps limit <= memsw at every moment, so raising needs memsw first. */
 static int
-set_memory_v1(const struct place *p, uint64_t bytes, struct error *err)
+set_memory_v1(const struct cgroup_directory *p,
+              uint64_t bytes,
+              struct error *err)
 {
     static const char limit[] = "memory.limit_in_bytes";
     static const char with_swap[] = "memory.memsw.limit_in_bytes";
@@ -86,7 +88,9 @@ set_memory_v1(const struct place *p, uint64_t bytes, struct error *err)
 }
 
 static int
-set_memory_v2(const struct place *p, uint64_t bytes, struct error *err)
+set_memory_v2(const struct cgroup_directory *p,
+              uint64_t bytes,
+              struct error *err)
 {
     const char *d = p->directory;
     int r = control_write_number(d, "memory.max", bytes, err);
@@ -102,8 +106,8 @@ set_memory_v2(const struct place *p, uint64_t bytes, struct error *err)
 int
 cgroup_set_memory(struct cgroup *c, uint64_t bytes, struct error *err)
 {
-    struct place *p;
-    int r = cgroup_need_place(c, CONTROLLER_MEMORY, &p, err);
+    struct cgroup_directory *p;
+    int r = cgroup_need_directory(c, CONTROLLER_MEMORY, &p, err);
 
     if (r < 0)
         return r;
@@ -115,7 +119,7 @@ int
 cgroup_set_weight(struct cgroup *c, unsigned weight, struct error *err)
 {
     uint64_t shares = (uint64_t)weight * 1024 / 100;
-    struct place *p;
+    struct cgroup_directory *p;
     int r;
 
     if (weight < 1 || weight > 10000)
@@ -123,7 +127,7 @@ cgroup_set_weight(struct cgroup *c, unsigned weight, struct error *err)
                          -ERANGE,
                          "CPU weight %u is not between 1 and 10000",
                          weight);
-    r = cgroup_need_place(c, CONTROLLER_CPU, &p, err);
+    r = cgroup_need_directory(c, CONTROLLER_CPU, &p, err);
     if (r < 0)
         return r;
     if (p->version == 2)
@@ -137,15 +141,15 @@ cgroup_set_weight(struct cgroup *c, unsigned weight, struct error *err)
 int
 cgroup_set_max_processes(struct cgroup *c, uint64_t n, struct error *err)
 {
-    struct place *p;
-    int r = cgroup_need_place(c, CONTROLLER_PIDS, &p, err);
+    struct cgroup_directory *p;
+    int r = cgroup_need_directory(c, CONTROLLER_PIDS, &p, err);
 
     return r < 0 ? r : control_write_number(p->directory, "pids.max", n, err);
 }
 
 /* "hugetlb.2MB.max" */
 static int
-write_hugepages(const struct place *p,
+write_hugepages(const struct cgroup_directory *p,
                 uint64_t page_bytes,
                 const char *file,
                 uint64_t bytes,
@@ -175,8 +179,8 @@ cgroup_set_hugepages(struct cgroup *c,
 {
     static const char *const used[] = {"limit_in_bytes", "max"};
     static const char *const mapped[] = {"rsvd.limit_in_bytes", "rsvd.max"};
-    struct place *p;
-    int r = cgroup_need_place(c, CONTROLLER_HUGETLB, &p, err);
+    struct cgroup_directory *p;
+    int r = cgroup_need_directory(c, CONTROLLER_HUGETLB, &p, err);
 
     if (r < 0)
         return r;

@@ -106,7 +106,7 @@ read_about(const struct hwloc_pcidev_attr_s *pci,
 
 /* NVIDIA's driver numbers its device files in an order of its own. */
 static void
-ask_nvidia(const struct hwloc_pcidev_attr_s *pci, struct gpu *g)
+read_nvidia(const struct hwloc_pcidev_attr_s *pci, struct gpu *g)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     CLEANUP_FREE char *minor = NULL;
@@ -126,9 +126,9 @@ ask_nvidia(const struct hwloc_pcidev_attr_s *pci, struct gpu *g)
 
 /* What the driver of a described machine would call it. */
 static void
-suppose_nvidia(const struct topology *t,
-               const struct hwloc_pcidev_attr_s *pci,
-               struct gpu *g)
+guess_nvidia(const struct topology *t,
+             const struct hwloc_pcidev_attr_s *pci,
+             struct gpu *g)
 {
     unsigned before = 0;
 
@@ -144,7 +144,7 @@ suppose_nvidia(const struct topology *t,
 
 /* AMD's says what the board is called, in sysfs. */
 static void
-ask_sysfs(const struct hwloc_pcidev_attr_s *pci, struct gpu *g)
+read_sysfs(const struct hwloc_pcidev_attr_s *pci, struct gpu *g)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
@@ -165,7 +165,7 @@ is_of_a_runtime(hwloc_obj_t os)
 
 /* Looks through the OS devices below a PCI display controller. */
 static void
-ask_hwloc(hwloc_obj_t pci, struct gpu *g)
+read_hwloc(hwloc_obj_t pci, struct gpu *g)
 {
     const char *model = hwloc_obj_get_info_by_name(pci, "PCIDevice");
 
@@ -202,12 +202,12 @@ add_gpu(hwloc_topology_t machine,
 
     if (attr->class_id >> 8 != PCI_CLASS_DISPLAY)
         return;
-    ask_hwloc(pci, &g);
+    read_hwloc(pci, &g);
     if (t->is_virtual) {
-        suppose_nvidia(t, attr, &g);
+        guess_nvidia(t, attr, &g);
     } else {
-        ask_nvidia(attr, &g);
-        ask_sysfs(attr, &g);
+        read_nvidia(attr, &g);
+        read_sysfs(attr, &g);
     }
     if (g.model == NULL)
         g.model = xasprintf("%04x:%04x", attr->vendor_id, attr->device_id);

@@ -83,15 +83,16 @@ reserve_memory(struct topology *t, uint64_t bytes, struct error *err)
  * none.
  */
 static struct bitset
-read_cpus(const struct hardware_wish *wish, const char *file)
+read_cpus(const struct hardware_request *request, const char *file)
 {
-    CLEANUP_FREE char *path = xasprintf("%s/sys/devices/system/cpu/%s",
-                                        wish->root != NULL ? wish->root : "",
-                                        file);
+    CLEANUP_FREE char *path =
+        xasprintf("%s/sys/devices/system/cpu/%s",
+                  request->root != NULL ? request->root : "",
+                  file);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct bitset cpus;
 
-    if (wish->given != NULL
+    if (request->given != NULL
         || file_read(path, LIST_LIMIT_BYTES, &text, NULL) < 0)
         return (struct bitset){0};
     strbuf_truncate(&text, strcspn(text.text, "\n"));
@@ -104,15 +105,15 @@ read_cpus(const struct hardware_wish *wish, const char *file)
  * and does not show.
  */
 static struct bitset
-find_offline(hwloc_topology_t machine, const struct hardware_wish *wish)
+find_offline(hwloc_topology_t machine, const struct hardware_request *request)
 {
     hwloc_const_cpuset_t all = hwloc_topology_get_complete_cpuset(machine);
     hwloc_const_cpuset_t shown = hwloc_topology_get_topology_cpuset(machine);
-    struct bitset offline = read_cpus(wish, "present");
-    const struct bitset online = read_cpus(wish, "online");
+    struct bitset offline = read_cpus(request, "present");
+    const struct bitset online = read_cpus(request, "online");
 
     bitset_and_not(&offline, &online);
-    for (unsigned i = 0; wish->given != NULL && i < BITSET_BITS; i++)
+    for (unsigned i = 0; request->given != NULL && i < BITSET_BITS; i++)
         if (hwloc_bitmap_isset(all, i) && !hwloc_bitmap_isset(shown, i))
             bitset_add(&offline, i);
     return offline;
@@ -120,49 +121,49 @@ find_offline(hwloc_topology_t machine, const struct hardware_wish *wish)
 
 static int
 fill(hwloc_topology_t machine,
-     const struct hardware_wish *wish,
+     const struct hardware_request *request,
      struct topology *t,
      struct error *err)
 {
     struct bitset allowed;
-    bool restricted =
-        wish->given == NULL && !wish->whole_machine && read_affinity(&allowed);
-    const struct bitset isolated = read_cpus(wish, "isolated");
+    bool restricted = request->given == NULL && !request->whole_machine
+                      && read_affinity(&allowed);
+    const struct bitset isolated = read_cpus(request, "isolated");
     int r = layout_fill(machine,
-                        &(struct layout_share){
+                        &(struct layout_limits){
                             .allowed = restricted ? &allowed : NULL,
-                            .reserved = &wish->reserved,
+                            .reserved = &request->reserved,
                             .isolated = &isolated,
-                            .offers_isolated = wish->offers_isolated,
+                            .offers_isolated = request->offers_isolated,
                         },
                         t,
                         err);
 
     if (r < 0)
         return r;
-    t->offline = find_offline(machine, wish);
-    t->is_virtual = wish->given != NULL;
-    if (wish->given == NULL && t->n_numa == 1)
+    t->offline = find_offline(machine, request);
+    t->is_virtual = request->given != NULL;
+    if (request->given == NULL && t->n_numa == 1)
         count_all_memory(&t->numa[0]);
-    if (wish->with_devices)
+    if (request->with_devices)
         devices_fill(machine, t);
-    device_files_fill(wish->patterns, wish->n_patterns, t);
-    return reserve_memory(t, wish->reserved_memory_bytes, err);
+    device_files_fill(request->patterns, request->n_patterns, t);
+    return reserve_memory(t, request->reserved_memory_bytes, err);
 }
 
 int
-hardware_discover(const struct hardware_wish *wish,
+hardware_discover(const struct hardware_request *request,
                   struct topology **ret_topology,
                   struct error *err)
 {
     struct topology *t;
     hwloc_topology_t machine;
-    int r = source_load(wish, &machine, err);
+    int r = source_load(request, &machine, err);
 
     if (r < 0)
         return r;
     t = topology_new();
-    r = fill(machine, wish, t, err);
+    r = fill(machine, request, t, err);
     hwloc_topology_destroy(machine);
     if (r < 0) {
         topology_free(t);

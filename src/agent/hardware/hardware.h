@@ -16,7 +16,7 @@
 struct error;
 struct topology;
 
-struct hardware_wish {
+struct hardware_request {
     /* NULL for this machine; a path (it has a '/' or ends in ".xml") to an
      * XML export; or a synthetic string. A given topology is_virtual.
      */
@@ -32,10 +32,11 @@ struct hardware_wish {
 };
 
 /* Leaves out CPUs that are offline, isolated (unless they are offered) or that
- * the agent may not use (cpuset, affinity), and GPU memory that the kernel shows as NUMA nodes. Refuses a description
- * that cannot be read, more than 1,024 PUs or 64 NUMA nodes, reserved CPUs
- * that are not there, and a reservation that leaves nothing.
+ * the agent may not use (cpuset, affinity), and GPU memory that the kernel
+ * shows as NUMA nodes. Refuses a description that cannot be read, more than
+ * 1,024 PUs or 64 NUMA nodes, reserved CPUs that are not there, and a
+ * reservation that leaves nothing.
  */
-int hardware_discover(const struct hardware_wish *wish,
+int hardware_discover(const struct hardware_request *request,
                       struct topology **ret_topology,
                       struct error *err);

@@ -62,10 +62,10 @@ whole_cores(hwloc_topology_t machine,
 }
 
 static int
-keep_back(hwloc_topology_t machine,
-          struct topology *t,
-          const struct layout_share *s,
-          struct error *err)
+remove_reserved(hwloc_topology_t machine,
+                struct topology *t,
+                const struct layout_limits *s,
+                struct error *err)
 {
     struct bitset missing = *s->reserved;
     CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
@@ -95,7 +95,7 @@ keep_back(hwloc_topology_t machine,
 
 static int
 fill_pus(hwloc_topology_t machine,
-         const struct layout_share *share,
+         const struct layout_limits *limits,
          struct topology *t,
          struct error *err)
 {
@@ -103,10 +103,10 @@ fill_pus(hwloc_topology_t machine,
     int r;
 
     while ((pu = hwloc_get_next_obj_by_type(machine, HWLOC_OBJ_PU, pu)))
-        if (share->allowed == NULL || bitset_has(share->allowed, pu->os_index)
-            || bitset_has(share->isolated, pu->os_index))
+        if (limits->allowed == NULL || bitset_has(limits->allowed, pu->os_index)
+            || bitset_has(limits->isolated, pu->os_index))
             bitset_add(&t->pus, pu->os_index);
-    r = keep_back(machine, t, share, err);
+    r = remove_reserved(machine, t, limits, err);
     if (r < 0)
         return r;
     for (unsigned i = bitset_next(&t->pus, 0); i < BITSET_BITS;
@@ -462,7 +462,7 @@ fill_numa(hwloc_topology_t machine, struct topology *t, struct error *err)
 
 int
 layout_fill(hwloc_topology_t machine,
-            const struct layout_share *share,
+            const struct layout_limits *limits,
             struct topology *t,
             struct error *err)
 {
@@ -470,7 +470,7 @@ layout_fill(hwloc_topology_t machine,
 
     if (r < 0)
         return r;
-    r = fill_pus(machine, share, t, err);
+    r = fill_pus(machine, limits, t, err);
     if (r < 0)
         return r;
     fill_packages(machine, t);

@@ -15,7 +15,7 @@ struct bitset;
 struct error;
 struct topology;
 
-struct layout_share {
+struct layout_limits {
     const struct bitset *allowed; /* beyond what hwloc allows; NULL: all */
     const struct bitset *reserved;
     const struct bitset *isolated; /* which nobody is allowed by default, so
@@ -24,6 +24,6 @@ struct layout_share {
 };
 
 int layout_fill(hwloc_topology_t machine,
-                const struct layout_share *share,
+                const struct layout_limits *limits,
                 struct topology *t,
                 struct error *err);

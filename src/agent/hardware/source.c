@@ -51,7 +51,7 @@ multiplies_too_far(const char *synthetic)
 }
 
 static int
-give_synthetic(hwloc_topology_t machine, const char *text, struct error *err)
+load_synthetic(hwloc_topology_t machine, const char *text, struct error *err)
 {
     if (multiplies_too_far(text))
         return error_set(err,
@@ -81,7 +81,7 @@ refuse_xml(const char *path, struct error *err)
 }
 
 static int
-give_xml(hwloc_topology_t machine, const char *path, struct error *err)
+load_xml(hwloc_topology_t machine, const char *path, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf xml = STRBUF_INIT;
     int r = file_read(path, XML_LIMIT_BYTES, &xml, err);
@@ -95,13 +95,13 @@ give_xml(hwloc_topology_t machine, const char *path, struct error *err)
 }
 
 static int
-give(hwloc_topology_t machine, const char *given, struct error *err)
+load_given(hwloc_topology_t machine, const char *given, struct error *err)
 {
     if (given == NULL)
         return 0;
     if (is_path(given))
-        return give_xml(machine, given, err);
-    return give_synthetic(machine, given, err);
+        return load_xml(machine, given, err);
+    return load_synthetic(machine, given, err);
 }
 
 /* Discovery by other libraries is left out: one looks for X displays, one
@@ -175,7 +175,7 @@ load(hwloc_topology_t machine, const char *given, struct error *err)
 }
 
 int
-source_load(const struct hardware_wish *wish,
+source_load(const struct hardware_request *request,
             hwloc_topology_t *ret_machine,
             struct error *err)
 {
@@ -185,13 +185,13 @@ source_load(const struct hardware_wish *wish,
     if (hwloc_topology_init(&machine) < 0)
         return error_set(err, -ENOMEM, "hwloc cannot start");
     leave_out_plugins(machine);
-    filter(machine, wish->with_devices);
-    if (wish->whole_machine)
+    filter(machine, request->with_devices);
+    if (request->whole_machine)
         hwloc_topology_set_flags(machine,
                                  HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-    r = give(machine, wish->given, err);
+    r = load_given(machine, request->given, err);
     if (r == 0)
-        r = load(machine, wish->given, err);
+        r = load(machine, request->given, err);
     if (r < 0) {
         hwloc_topology_destroy(machine);
         return r;

@@ -5,9 +5,9 @@
 #include <hwloc.h>
 
 struct error;
-struct hardware_wish;
+struct hardware_request;
 
 /* Destroy what is returned with hwloc_topology_destroy. */
-int source_load(const struct hardware_wish *wish,
+int source_load(const struct hardware_request *request,
                 hwloc_topology_t *ret_machine,
                 struct error *err);

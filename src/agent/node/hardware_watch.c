@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "agent/hardware/difference.h"
+#include "agent/hardware/fingerprint.h"
 #include "agent/hardware/hardware.h"
-#include "agent/hardware/traces.h"
 #include "lib/api/node/topology.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
@@ -27,8 +27,8 @@ struct hardware_watch {
     struct timer *timer;
     struct fdwatch *watch;
     int fd;
-    char *traces;  /* of the last look; NULL: none */
-    bool is_asked; /* to look whatever the traces say */
+    char *fingerprint; /* of the last look; NULL: none */
+    bool is_asked;     /* to look whatever the fingerprint says */
     bool is_busy;
     bool is_freed;
     bool is_quiet; /* the failure that goes on has been logged */
@@ -37,11 +37,11 @@ struct hardware_watch {
 /* On a worker. */
 struct hardware_check {
     struct hardware_watch *hardware_watch;
-    struct hardware_wish wish;
+    struct hardware_request request;
     const struct topology *was;
-    char *traces_before;
+    char *fingerprint_before;
     bool is_asked;
-    struct strbuf traces;
+    struct strbuf fingerprint;
     struct topology *is;
     struct strbuf words;
     struct error err;
@@ -52,11 +52,11 @@ run_check(void *arg)
 {
     struct hardware_check *l = arg;
 
-    traces_take("", &l->wish, l->was, &l->traces);
-    if (!l->is_asked && l->traces_before != NULL
-        && strcmp(l->traces_before, l->traces.text) == 0)
+    fingerprint_read("", &l->request, l->was, &l->fingerprint);
+    if (!l->is_asked && l->fingerprint_before != NULL
+        && strcmp(l->fingerprint_before, l->fingerprint.text) == 0)
         return;
-    if (hardware_discover(&l->wish, &l->is, &l->err) < 0)
+    if (hardware_discover(&l->request, &l->is, &l->err) < 0)
         return;
     if (!difference_find(l->was, l->is, &l->words)) {
         topology_free(l->is);
@@ -71,7 +71,7 @@ destroy(struct hardware_watch *s)
     fdwatch_free(s->watch);
     if (s->fd >= 0)
         close(s->fd);
-    free(s->traces);
+    free(s->fingerprint);
     free(s);
 }
 
@@ -100,8 +100,8 @@ take_result(struct hardware_watch *s, struct hardware_check *l)
         return;
     }
     s->is_quiet = false;
-    free(s->traces);
-    s->traces = strbuf_take(&l->traces);
+    free(s->fingerprint);
+    s->fingerprint = strbuf_take(&l->fingerprint);
     if (l->is != NULL) {
         bool is_less = has_less(l->was, l->is);
 
@@ -111,8 +111,8 @@ take_result(struct hardware_watch *s, struct hardware_check *l)
                      is_less,
                      s->s.context);
         l->is = NULL;
-        free(s->traces); /* taken with the devices that it had */
-        s->traces = NULL;
+        free(s->fingerprint); /* taken with the devices that it had */
+        s->fingerprint = NULL;
     }
 }
 
@@ -130,8 +130,8 @@ on_checked(void *arg)
         timer_start(s->timer, s->is_asked ? 0 : s->s.every_ms);
     }
     topology_free(l->is);
-    free(l->traces_before);
-    strbuf_fini(&l->traces);
+    free(l->fingerprint_before);
+    strbuf_fini(&l->fingerprint);
     strbuf_fini(&l->words);
     free(l);
 }
@@ -146,11 +146,12 @@ start_check(void *context)
         return;
     l = xnew(struct hardware_check);
     l->hardware_watch = s;
-    l->wish = *s->s.wish;
+    l->request = *s->s.request;
     l->was = s->s.topology;
     l->is_asked = s->is_asked;
-    l->traces_before = s->traces != NULL ? xstrdup(s->traces) : NULL;
-    l->traces = (struct strbuf)STRBUF_INIT;
+    l->fingerprint_before =
+        s->fingerprint != NULL ? xstrdup(s->fingerprint) : NULL;
+    l->fingerprint = (struct strbuf)STRBUF_INIT;
     l->words = (struct strbuf)STRBUF_INIT;
     s->is_asked = false;
     s->is_busy = true;
@@ -243,7 +244,7 @@ hardware_watch_new(const struct hardware_watch_settings *settings)
     s->s = *settings;
     s->fd = -1;
     s->timer = timer_new(settings->loop, start_check, s);
-    if (settings->wish->given == NULL)
+    if (settings->request->given == NULL)
         listen_to_kernel(s);
     timer_start(s->timer, settings->every_ms);
     return s;

@@ -3,7 +3,7 @@
  *
  * CPUs go offline, memory is removed, a device is lost while the agent runs.
  * The kernel's announcements (uevents), a cheap look every few seconds
- * (hardware/traces.h) and a request (SIGHUP) lead to a new discovery, on a
+ * (hardware/fingerprint.h) and a request (SIGHUP) lead to a new discovery, on a
  * worker; when that finds another topology its owner is told.
  *
  * Owns:    the timer, the socket of the announcements.
@@ -16,17 +16,17 @@
 
 #include "lib/base/macro.h"
 
-struct hardware_wish;
-struct loop;
+struct hardware_request;
 struct hardware_watch;
+struct loop;
 struct topology;
 struct workers;
 
 struct hardware_watch_settings {
     struct loop *loop;
     struct workers *workers;
-    const struct hardware_wish *wish; /* borrowed */
-    const struct topology *topology;  /* as discovered; borrowed */
+    const struct hardware_request *request; /* borrowed */
+    const struct topology *topology;        /* as discovered; borrowed */
     int64_t every_ms;
     /* What was `topology` until now must last as long as anybody has it. */
     void (*changed)(struct topology *is TAKES,

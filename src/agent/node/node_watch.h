@@ -21,8 +21,8 @@
 
 struct client;
 struct loop;
-struct object;
 struct node_watch;
+struct object;
 
 struct node_watch_settings {
     struct loop *loop;

@@ -24,8 +24,8 @@ struct client;
 struct clock;
 struct loop;
 struct node_facts;
-struct registration;
 struct node_secret;
+struct registration;
 
 /* Whether the node is proven by its secret, where there is one. */
 enum registration_mode { REGISTRATION_PROVEN, REGISTRATION_UNPROVEN };

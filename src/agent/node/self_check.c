@@ -154,7 +154,7 @@ check_shepherd(struct self_check *c, struct error *err)
 static int
 check_cgroups(struct self_check *c, struct error *err)
 {
-    int r = c->s.cgroups != NULL ? cgroot_mend(c->s.cgroups, err) : 0;
+    int r = c->s.cgroups != NULL ? cgroot_repair(c->s.cgroups, err) : 0;
 
     if (r < 0)
         return error_wrap(err,

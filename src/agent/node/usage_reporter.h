@@ -16,8 +16,8 @@
 #include "lib/base/macro.h"
 
 struct agent_context;
-struct usage_reporter;
 struct pods;
+struct usage_reporter;
 
 /* Life. Reports from usage_reporter_start on; the agent's workers are drained
  * before it is freed.

@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/output/times.h"
+#include "agent/output/line_times.h"
 #include "lib/base/fd.h"
 
 #define PIECE       65536
@@ -29,7 +29,7 @@
 #define GIVE_UP_S   30 /* a directory of users that does not answer */
 #define TAIL_BLOCKS 65536
 
-struct wish {
+struct request {
     uid_t uid;
     gid_t gid;
     bool follow;
@@ -38,7 +38,7 @@ struct wish {
     bool timestamps;
     int64_t since_us; /* real time; 0: all */
     const char *path;
-    struct times times;
+    struct line_times times;
 };
 
 static void __attribute__((noreturn, format(printf, 2, 3)))
@@ -61,7 +61,7 @@ fail(int status, const char *format, ...)
 #define FAILED    100
 
 static void
-become_user(const struct wish *w)
+become_user(const struct request *w)
 {
     const struct passwd *p;
 
@@ -120,7 +120,7 @@ find_tail(int fd, int64_t lines)
 
 /* False when the limit is reached. */
 static bool
-copy_on(int fd, int64_t *limit)
+copy_rest(int fd, int64_t *limit)
 {
     static char piece[PIECE];
 
@@ -177,13 +177,13 @@ find_line(int fd, off_t at)
 }
 
 static void
-go_to_begin(struct wish *w, int fd)
+go_to_begin(struct request *w, int fd)
 {
     off_t size = lseek(fd, 0, SEEK_END);
     off_t at = w->tail >= 0 ? find_tail(fd, w->tail) : 0;
 
     if (w->since_us > 0) {
-        off_t since = times_offset(&w->times, w->since_us, size);
+        off_t since = line_times_offset(&w->times, w->since_us, size);
 
         /* A line that has begun before it and ends behind it is of then. */
         since = since > size ? 0 : find_line(fd, since);
@@ -213,24 +213,29 @@ put(const char *text, size_t length, int64_t *limit)
 }
 
 static bool
-put_line(struct wish *w, struct line *line, bool is_live, int64_t *limit)
+put_line(struct request *w, struct line *line, bool is_live, int64_t *limit)
 {
-    char time[TIMES_TEXT_SIZE];
+    char time[LINE_TIMES_TEXT_SIZE];
     size_t length = line->length;
 
     if (length == 0)
         return true;
     line->length = 0;
     return put(time,
-               (size_t)times_format(times_of(&w->times, line->end, is_live),
-                                    time),
+               (size_t)line_times_format(
+                   line_times_get(&w->times, line->end, is_live),
+                   time),
                limit)
            && put(line->text, length, limit);
 }
 
 /* All lines that are whole; what is longer than a piece is cut. */
 static bool
-copy_lines(struct wish *w, int fd, struct line *line, bool live, int64_t *limit)
+copy_lines(struct request *w,
+           int fd,
+           struct line *line,
+           bool live,
+           int64_t *limit)
 {
     static char piece[PIECE];
     ssize_t got;
@@ -249,7 +254,7 @@ copy_lines(struct wish *w, int fd, struct line *line, bool live, int64_t *limit)
 }
 
 static void
-show_lines(struct wish *w, int fd)
+show_lines(struct request *w, int fd)
 {
     static struct line line;
     int64_t limit = w->limit;
@@ -263,23 +268,24 @@ show_lines(struct wish *w, int fd)
 }
 
 static void
-show_bytes(const struct wish *w, int fd)
+show_bytes(const struct request *w, int fd)
 {
     int64_t limit = w->limit;
     bool goes_on = w->follow;
 
-    while (copy_on(fd, &limit) && goes_on)
+    while (copy_rest(fd, &limit) && goes_on)
         goes_on = wait_for_more();
     if (w->follow && limit != 0)
-        copy_on(fd, &limit); /* what came before the end */
+        copy_rest(fd, &limit); /* what came before the end */
 }
 
 static void
-show(struct wish *w)
+show(struct request *w)
 {
     int fd = open_output(w->path);
 
-    if ((w->timestamps || w->since_us > 0) && times_find(&w->times, fd) < 0)
+    if ((w->timestamps || w->since_us > 0)
+        && line_times_find(&w->times, fd) < 0)
         fail(BAD,
              "no times were kept of the output '%s': ask for it without "
              "since and timestamps",
@@ -294,7 +300,7 @@ show(struct wish *w)
 int
 main(int argc, char **argv)
 {
-    struct wish w;
+    struct request w;
 
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
         puts(
@@ -318,7 +324,7 @@ main(int argc, char **argv)
     w.limit = strtoll(argv[5], NULL, 10);
     w.timestamps = strcmp(argv[6], "1") == 0;
     w.since_us = strtoll(argv[7], NULL, 10);
-    times_begin(&w.times, argv[9], strtoll(argv[8], NULL, 10));
+    line_times_begin(&w.times, argv[9], strtoll(argv[8], NULL, 10));
     w.path = argv[10];
     become_user(&w);
     show(&w);

@@ -9,13 +9,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct event_recorder;
 struct cgpool;
 struct cgroot;
 struct client;
 struct clock;
+struct event_recorder;
+struct fork_server;
 struct loop;
-struct nursery;
 struct tmp_dirs;
 struct topology;
 struct workers;
@@ -54,8 +54,8 @@ struct agent_context {
     const char *(*broken)(void *context);
     void (*note_start)(const char *failure, void *context);
     void *start_context;
-    const char *shepherd;    /* the program */
-    struct nursery *nursery; /* of it; or NULL */
+    const char *shepherd;            /* the program */
+    struct fork_server *fork_server; /* of it; or NULL */
 
     /* Programs of the site, run before and after each job; or NULL. Failed: one
      * did, and the node should get no more jobs; on the loop.

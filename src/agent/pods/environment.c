@@ -10,7 +10,7 @@
 #include "agent/pods/agent_context.h"
 #include "agent/pods/pod_order.h"
 #include "agent/shepherd/order.h"
-#include "agent/volumes/mountings.h"
+#include "agent/volumes/pod_mounts.h"
 #include "lib/api/job/job.h"
 #include "lib/api/node/allocation.h"
 #include "lib/api/node/topology.h"

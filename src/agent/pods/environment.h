@@ -15,10 +15,10 @@
 #define VOLUME_OF_TMPDIR "tmp"
 
 struct arena;
-struct pod_order_input;
 struct error;
 struct object;
 struct order;
+struct pod_order_input;
 
 int environment_compose(const struct pod_order_input *input,
                         struct arena *arena,

@@ -10,7 +10,7 @@
 #include "agent/cgroup/cgroup.h"
 #include "agent/pods/agent_context.h"
 #include "agent/pods/pod_host.h"
-#include "agent/shepherd/live.h"
+#include "agent/shepherd/live_record.h"
 #include "agent/volumes/removal.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
@@ -32,11 +32,12 @@
 static bool
 keep_running(const struct agent_context *g, const char *uid, const char *state)
 {
-    struct live *live = pod_host_read_live(g, uid);
-    CLEANUP_FD int pidfd = live != NULL ? live_open(live, g->boot_id) : -1;
+    struct live_record *live = pod_host_read_live(g, uid);
+    CLEANUP_FD int pidfd =
+        live != NULL ? live_record_open(live, g->boot_id) : -1;
     struct error err = {0};
 
-    live_free(live);
+    live_record_free(live);
     if (pidfd < 0)
         return false;
     if (dir_make(state, 0711, &err) < 0)

@@ -10,7 +10,7 @@
 
 #include "agent/cgroup/cgroup.h"
 #include "agent/numa/page_nodes.h"
-#include "agent/shepherd/live.h"
+#include "agent/shepherd/live_record.h"
 #include "lib/api/node/topology.h"
 #include "lib/api/value/cpuset.h"
 #include "lib/base/alloc.h"
@@ -93,7 +93,8 @@ is_main_alive(const struct observation_request *w)
     if (w->main <= 0)
         return false;
     return strcmp(w->proc, "/proc") != 0
-           || (live_read_start(w->main, &start) == 0 && start == w->main_start);
+           || (live_record_read_start(w->main, &start) == 0
+               && start == w->main_start);
 }
 
 static void

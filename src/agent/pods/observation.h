@@ -36,7 +36,7 @@ struct observation_request {
     const char *proc;           /* "/proc" */
     const char *cgroup;         /* cgroup_format's text; NULL: there is none */
     pid_t main;                 /* the pod's first process, 0: unknown */
-    int64_t main_start;         /* ticks, as live.h has it */
+    int64_t main_start;         /* ticks, as live_record.h has it */
     struct bitset memory_nodes; /* of the allocation; empty: none is given */
 };
 

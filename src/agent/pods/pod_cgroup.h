@@ -5,9 +5,9 @@
  */
 #pragma once
 
+struct agent_context;
 struct cgroup;
 struct error;
-struct agent_context;
 struct object;
 struct topology;
 

@@ -8,7 +8,7 @@
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_run_state.h"
 #include "agent/pods/stray_processes.h"
-#include "agent/shepherd/ending.h"
+#include "agent/shepherd/exit_record.h"
 #include "agent/volumes/tmp_dirs.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -26,7 +26,7 @@ struct pod_cleanup {
     const struct agent_context *agent;
     char *uid;
     struct cgroup *cgroup; /* lent */
-    struct ending *ending;
+    struct exit_record *exit_record;
     bool read_ending;
     bool is_clean;
     bool tmp_left; /* of its TMPDIR, put away */
@@ -53,7 +53,7 @@ clean_work(void *arg)
     int r;
 
     if (c->read_ending)
-        c->ending = pod_host_read_ending(c->agent, c->uid);
+        c->exit_record = pod_host_read_ending(c->agent, c->uid);
     if (c->cgroup != NULL) {
         r = cgroup_is_empty(c->cgroup);
         if (r == 0) {
@@ -62,7 +62,7 @@ clean_work(void *arg)
             return; /* looked at again */
         }
     }
-    if (c->cgroup == NULL && c->ending == NULL && c->read_ending
+    if (c->cgroup == NULL && c->exit_record == NULL && c->read_ending
         && stray_processes_kill(c->uid) > 0)
         return;
     r = pod_host_clean_up(c->agent, c->uid, &c->tmp_left, &err);
@@ -92,11 +92,12 @@ announce_hook_failure(const struct pod_run *s, const char *words)
 static void
 check_hooks(struct pod_run *s)
 {
-    const struct ending *e = s->ending;
+    const struct exit_record *e = s->exit_record;
 
     if (e == NULL)
         return;
-    if (e->failed_step != NULL && strcmp(e->failed_step, ENDING_PROLOG) == 0) {
+    if (e->failed_step != NULL
+        && strcmp(e->failed_step, EXIT_RECORD_PROLOG) == 0) {
         if (s->end_reason == NULL)
             pod_run_set_end(s, "PrologFailed", e->message);
         s->is_disruption = true;
@@ -110,7 +111,7 @@ check_hooks(struct pod_run *s)
 static void
 check_start(struct pod_run *s)
 {
-    const struct ending *e = s->ending;
+    const struct exit_record *e = s->exit_record;
 
     if (e == NULL)
         return;
@@ -118,7 +119,7 @@ check_start(struct pod_run *s)
         pod_start_note(s, NULL);
         return;
     }
-    if (!ending_is_nodes_fault(e))
+    if (!exit_record_is_nodes_fault(e))
         return;
     if (s->ended_before) {
         pod_run_set_end(s, "StartError", e->message);
@@ -137,11 +138,11 @@ clean_done(void *arg)
         log_warning("cleaning up after pod '%s': %s", c->uid, c->trouble);
     if (c->tmp_left)
         tmp_dirs_sweep_soon(c->agent->tmp_dirs);
-    if (c->ending != NULL && s->ending == NULL) {
-        s->ending = c->ending;
-        c->ending = NULL;
+    if (c->exit_record != NULL && s->exit_record == NULL) {
+        s->exit_record = c->exit_record;
+        c->exit_record = NULL;
     }
-    ending_free(c->ending);
+    exit_record_free(c->exit_record);
     free(c->trouble);
     free(c->uid);
     bool is_clean = c->is_clean;
@@ -166,14 +167,14 @@ clean_done(void *arg)
     }
     check_hooks(s);
     check_start(s);
-    if (s->ending == NULL && s->end_reason == NULL) {
+    if (s->exit_record == NULL && s->end_reason == NULL) {
         pod_run_set_end(
             s,
             "ShepherdLost",
             "the process that watched over this pod was killed, and with "
             "it the record of how the pod ended");
         s->is_disruption = true;
-    } else if (s->ending != NULL && s->ending->was_fenced
+    } else if (s->exit_record != NULL && s->exit_record->was_fenced
                && s->end_reason == NULL) {
         pod_run_set_end(
             s,
@@ -182,7 +183,7 @@ clean_done(void *arg)
             "fenceAfterSeconds, and ended it");
         s->is_disruption = true;
     } else if ((s->deadline_exceeded
-                || (s->ending != NULL && s->ending->was_late))
+                || (s->exit_record != NULL && s->exit_record->was_late))
                && s->end_reason == NULL) {
         pod_run_set_end(s,
                         "DeadlineExceeded",
@@ -204,7 +205,7 @@ pod_cleanup_begin(struct pod_run *s)
     c->agent = s->s.agent;
     c->uid = xstrdup(s->uid);
     c->cgroup = s->cgroup;
-    c->read_ending = s->ending == NULL;
+    c->read_ending = s->exit_record == NULL;
     s->busy++;
     workers_submit(s->s.agent->workers,
                    s->s.agent->loop,

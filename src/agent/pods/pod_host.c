@@ -19,11 +19,11 @@
 #include "agent/pods/pod_cgroup.h"
 #include "agent/pods/pod_order.h"
 #include "agent/pods/spare_dirs.h"
-#include "agent/shepherd/ending.h"
+#include "agent/shepherd/exit_record.h"
 #include "agent/shepherd/launch.h"
-#include "agent/shepherd/live.h"
+#include "agent/shepherd/live_record.h"
 #include "agent/shepherd/order.h"
-#include "agent/volumes/mountings.h"
+#include "agent/volumes/pod_mounts.h"
 #include "agent/volumes/removal.h"
 #include "agent/volumes/tmp_dirs.h"
 #include "lib/api/object/object.h"
@@ -263,7 +263,7 @@ pod_host_start(struct pod_host_start *st, struct error *err)
     struct launch launch = {
         .program = g->shepherd,
         .order = &order,
-        .nursery = g->nursery,
+        .fork_server = g->fork_server,
     };
     struct pod_order_input input = {
         .agent = g,
@@ -470,23 +470,24 @@ site_has_run_dir(const struct agent_context *g, const char *uid)
     return access(run, F_OK) == 0;
 }
 
-struct live *
+struct live_record *
 pod_host_read_live(const struct agent_context *g, const char *uid)
 {
     CLEANUP_FREE char *dir = run_path(g, uid, "");
-    struct live *live = NULL;
+    struct live_record *live = NULL;
 
-    return live_read(dir, &live, NULL) == 0 ? live : NULL;
+    return live_record_read(dir, &live, NULL) == 0 ? live : NULL;
 }
 
-struct ending *
+struct exit_record *
 pod_host_read_ending(const struct agent_context *g, const char *uid)
 {
     CLEANUP_FREE char *state = state_path(g, uid, "");
     CLEANUP_FREE char *run = run_path(g, uid, "");
-    struct ending *ending = NULL;
+    struct exit_record *exit_record = NULL;
 
-    return ending_read(state, run, &ending, NULL) == 0 ? ending : NULL;
+    return exit_record_read(state, run, &exit_record, NULL) == 0 ? exit_record
+                                                                 : NULL;
 }
 
 struct cgroup *

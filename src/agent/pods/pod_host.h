@@ -15,11 +15,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct cgroup;
-struct ending;
-struct error;
 struct agent_context;
-struct live;
+struct cgroup;
+struct error;
+struct exit_record;
+struct live_record;
 struct mount_list;
 struct object;
 struct topology;
@@ -72,10 +72,10 @@ void pod_host_sweep_cgroups(const struct agent_context *agent);
  */
 bool pod_host_exists(const struct agent_context *agent, const char *uid);
 bool site_has_run_dir(const struct agent_context *agent, const char *uid);
-struct live *pod_host_read_live(const struct agent_context *agent,
-                                const char *uid);
-struct ending *pod_host_read_ending(const struct agent_context *agent,
-                                    const char *uid);
+struct live_record *pod_host_read_live(const struct agent_context *agent,
+                                       const char *uid);
+struct exit_record *pod_host_read_ending(const struct agent_context *agent,
+                                         const char *uid);
 struct cgroup *pod_host_find_cgroup(const struct agent_context *agent,
                                     const char *uid);
 

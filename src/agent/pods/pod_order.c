@@ -11,7 +11,7 @@
 #include "agent/pods/filename_pattern.h"
 #include "agent/pods/pod_host.h"
 #include "agent/shepherd/order.h"
-#include "agent/volumes/mountings.h"
+#include "agent/volumes/pod_mounts.h"
 #include "lib/api/job/job.h"
 #include "lib/api/node/allocation.h"
 #include "lib/api/node/topology.h"

@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct agent_context;
 struct arena;
 struct error;
-struct agent_context;
 struct mount_list;
 struct object;
 struct order;

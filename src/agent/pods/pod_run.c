@@ -12,8 +12,8 @@
 #include "agent/pods/pod_order.h"
 #include "agent/pods/pod_run_state.h"
 #include "agent/pods/shared_pool.h"
-#include "agent/shepherd/ending.h"
-#include "agent/shepherd/live.h"
+#include "agent/shepherd/exit_record.h"
+#include "agent/shepherd/live_record.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
@@ -79,8 +79,8 @@ destroy(struct pod_run *s)
     free(s->misplaced);
     free(s->lost);
     cgroup_free(s->cgroup);
-    live_free(s->live);
-    ending_free(s->ending);
+    live_record_free(s->live);
+    exit_record_free(s->exit_record);
     free(s->end_reason);
     free(s->end_message);
     free(s->uid);
@@ -321,16 +321,16 @@ pod_run_resume(struct pod_run *s)
         return;
     }
     s->live = pod_host_read_live(g, s->uid);
-    s->ending = pod_host_read_ending(g, s->uid);
+    s->exit_record = pod_host_read_ending(g, s->uid);
     s->cgroup = pod_host_find_cgroup(g, s->uid);
-    if (s->ending != NULL) {
+    if (s->exit_record != NULL) {
         s->ended_before = true;
         pod_run_set_phase(s, POD_RUN_ENDED);
         pod_cleanup_begin(s);
         return;
     }
     if (s->live != NULL)
-        s->pidfd = live_open(s->live, g->boot_id);
+        s->pidfd = live_record_open(s->live, g->boot_id);
     boot = find_boot(s);
     if (s->pidfd >= 0) {
         log_info("pod '%s/%s' still runs, following it",

@@ -27,14 +27,14 @@
 #include "lib/api/node/allocation.h"
 #include "lib/base/macro.h"
 
+struct agent_context;
 struct blobs;
-struct shared_pool;
 struct cgroup;
 struct error;
-struct agent_context;
-struct mountings;
 struct object;
+struct pod_mounts;
 struct pod_run;
+struct shared_pool;
 struct strbuf;
 
 enum pod_run_phase {
@@ -61,7 +61,7 @@ typedef void pod_run_over_fn(struct pod_run *run, void *context);
 struct pod_run_settings {
     const struct agent_context *agent;
     struct blobs *blobs;
-    struct mountings *mountings;
+    struct pod_mounts *pod_mounts;
     struct shared_pool *shared_pool;
     pod_run_over_fn *over;
     pod_run_over_fn *holding_changed; /* it holds nothing any more, to be told

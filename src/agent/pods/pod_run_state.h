@@ -18,9 +18,9 @@
 
 struct cgroup;
 struct client_call;
-struct ending;
+struct exit_record;
 struct fdwatch;
-struct live;
+struct live_record;
 struct object;
 struct observation;
 struct timer;
@@ -46,7 +46,7 @@ struct pod_run {
     struct cgroup *cgroup;
     struct timer *poll_timer; /* for the first sign that the job runs */
     int64_t poll_ms;
-    struct live *live;
+    struct live_record *live;
     struct deadline deadline;
     struct timer *deadline_timer;
     bool deadline_exceeded;
@@ -65,7 +65,7 @@ struct pod_run {
         *hold_timer; /* before it is refused by a node that is broken */
 
     /* The end. */
-    struct ending *ending;
+    struct exit_record *exit_record;
     bool ended_before; /* this agent was there */
     char *end_reason;
     char *end_message;

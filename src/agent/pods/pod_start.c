@@ -7,7 +7,7 @@
 #include "agent/pods/pod_order.h"
 #include "agent/pods/pod_run_state.h"
 #include "agent/pods/shared_pool.h"
-#include "agent/volumes/mountings.h"
+#include "agent/volumes/pod_mounts.h"
 #include "agent/volumes/tmp_dirs.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -193,7 +193,7 @@ look_up_volumes(struct pod_start *st)
 {
     struct pod_run *s = st->run;
 
-    mountings_get(s->s.mountings, s->pod, on_volumes, st);
+    pod_mounts_get(s->s.pod_mounts, s->pod, on_volumes, st);
 }
 
 static void

@@ -10,7 +10,7 @@
 #include "agent/pods/pod_run.h"
 #include "agent/pods/shared_pool.h"
 #include "agent/shepherd/fence.h"
-#include "agent/volumes/mountings.h"
+#include "agent/volumes/pod_mounts.h"
 #include "lib/api/node/allocation.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -26,7 +26,7 @@
 struct pods {
     const struct agent_context *agent;
     struct blobs *blobs;
-    struct mountings *mountings;
+    struct pod_mounts *pod_mounts;
     struct shared_pool *shared_pool;
     struct informer *informer;
     struct map *runs; /* by uid of the pod */
@@ -131,7 +131,7 @@ add_run(struct pods *p, const struct object *pod)
     struct pod_run_settings settings = {
         .agent = p->agent,
         .blobs = p->blobs,
-        .mountings = p->mountings,
+        .pod_mounts = p->pod_mounts,
         .shared_pool = p->shared_pool,
         .over = on_over,
         .holding_changed = on_holding_changed,
@@ -557,7 +557,7 @@ pods_new(const struct agent_context *agent,
 
     p->agent = agent;
     p->blobs = blobs_new(agent->client);
-    p->mountings = mountings_new(agent->client);
+    p->pod_mounts = pod_mounts_new(agent->client);
     p->shared_pool = shared_pool_new(agent, visit_runs, p);
     p->runs = map_new();
     p->over = map_new();
@@ -610,7 +610,7 @@ pods_free(struct pods *p)
     timer_free(p->arrival_timer);
     shared_pool_free(p->shared_pool);
     blobs_free(p->blobs);
-    mountings_free(p->mountings);
+    pod_mounts_free(p->pod_mounts);
     free(p);
 }
 

@@ -15,9 +15,9 @@
 #include "lib/base/bitset.h"
 #include "lib/base/macro.h"
 
-struct shared_pool;
 struct agent_context;
 struct pod_run;
+struct shared_pool;
 
 /* Life. Visit calls `each` for every run of the node. */
 typedef void shared_pool_visit_fn(void (*each)(const struct pod_run *run,

@@ -11,7 +11,7 @@
 #include "agent/pods/pod_run_state.h"
 #include "agent/pods/status_patch.h"
 #include "agent/shepherd/launch.h"
-#include "agent/shepherd/live.h"
+#include "agent/shepherd/live_record.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -162,7 +162,7 @@ shepherd_watch_poll(void *context)
 {
     struct pod_run *s = context;
 
-    live_free(s->live);
+    live_record_free(s->live);
     s->live = pod_host_read_live(s->s.agent, s->uid);
     if (s->live == NULL || s->live->phase < LIVE_RUNNING) {
         if (s->live != NULL && s->live->waits_for != NULL)

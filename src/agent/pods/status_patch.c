@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "agent/pods/observation.h"
-#include "agent/shepherd/ending.h"
+#include "agent/shepherd/exit_record.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/value/cpuset.h"
@@ -313,16 +313,17 @@ status_patch_make_waiting(struct arena *arena,
 /* ---- The end ---- */
 
 static const char *
-find_reason(const struct ending *e)
+find_reason(const struct exit_record *e)
 {
     if (e == NULL)
         return "Error";
     if (e->was_oom)
         return "OOMKilled";
-    if (e->failed_step != NULL && strcmp(e->failed_step, ENDING_PROLOG) == 0)
+    if (e->failed_step != NULL
+        && strcmp(e->failed_step, EXIT_RECORD_PROLOG) == 0)
         return "PrologFailed";
     if (e->failed_step != NULL
-        && strcmp(e->failed_step, ENDING_CALLED_OFF) == 0)
+        && strcmp(e->failed_step, EXIT_RECORD_CALLED_OFF) == 0)
         return "CalledOff";
     if (e->failed_step != NULL)
         return "StartError";
@@ -333,7 +334,7 @@ static struct json *
 make_terminated(struct arena *arena, const struct status_patch_end *end)
 {
     struct json *t = json_object(arena);
-    const struct ending *e = end->ending;
+    const struct exit_record *e = end->exit_record;
     const char *message = end->message;
 
     json_set_int(arena, t, "exitCode", e != NULL ? e->exit_code : 137);
@@ -358,7 +359,7 @@ make_terminated(struct arena *arena, const struct status_patch_end *end)
 }
 
 static void
-set_usage(struct arena *arena, struct json *status, const struct ending *e)
+set_usage(struct arena *arena, struct json *status, const struct exit_record *e)
 {
     struct json *u = json_make_object(arena, status, "usage");
 
@@ -370,9 +371,10 @@ set_usage(struct arena *arena, struct json *status, const struct ending *e)
 static bool
 has_succeeded(const struct status_patch_end *end)
 {
-    return end->ending != NULL && end->reason == NULL
-           && end->ending->exit_code == 0 && end->ending->signal == 0
-           && end->ending->failed_step == NULL && !end->ending->was_oom;
+    return end->exit_record != NULL && end->reason == NULL
+           && end->exit_record->exit_code == 0 && end->exit_record->signal == 0
+           && end->exit_record->failed_step == NULL
+           && !end->exit_record->was_oom;
 }
 
 struct json *
@@ -381,7 +383,7 @@ status_patch_make_end(struct arena *arena,
                       const struct status_patch_end *end)
 {
     const struct pod *pod = pod_of(object);
-    const struct ending *e = end->ending;
+    const struct exit_record *e = end->exit_record;
     struct json *status;
     struct json *body = begin(arena, object, &status);
     bool succeeded = has_succeeded(end);

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct arena;
-struct ending;
+struct exit_record;
 struct json;
 struct object;
 struct observation;
@@ -49,7 +49,7 @@ status_patch_make_running(struct arena *arena,
  * or NULL. `is_disruption`: not the pod's own fault (its node was restarted).
  */
 struct status_patch_end {
-    const struct ending *ending; /* NULL: it never got that far */
+    const struct exit_record *exit_record; /* NULL: it never got that far */
     const char *reason;
     const char *message;
     bool is_disruption;

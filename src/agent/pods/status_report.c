@@ -3,8 +3,8 @@
 #include "agent/pods/agent_context.h"
 #include "agent/pods/pod_run_state.h"
 #include "agent/pods/status_patch.h"
-#include "agent/shepherd/ending.h"
-#include "agent/shepherd/live.h"
+#include "agent/shepherd/exit_record.h"
+#include "agent/shepherd/live_record.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -140,7 +140,7 @@ make_patch(struct pod_run *s, struct arena *arena)
     return status_patch_make_end(arena,
                                  s->pod,
                                  &(struct status_patch_end){
-                                     .ending = s->ending,
+                                     .exit_record = s->exit_record,
                                      .reason = s->end_reason,
                                      .message = s->end_message,
                                      .is_disruption = s->is_disruption,

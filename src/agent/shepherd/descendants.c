@@ -22,7 +22,7 @@ struct process {
     bool is_ours;
 };
 
-struct census {
+struct process_table {
     struct process *items;
     size_t count;
     size_t capacity;
@@ -51,7 +51,7 @@ read_parent(pid_t pid, pid_t *ret_parent)
 }
 
 static int
-take_census(struct census *c)
+read_process_table(struct process_table *c)
 {
     DIR *proc = opendir("/proc");
     struct dirent *entry;
@@ -83,7 +83,7 @@ compare(const void *a, const void *b)
 }
 
 static bool
-is_ours(const struct census *c, pid_t pid)
+is_ours(const struct process_table *c, pid_t pid)
 {
     const struct process key = {.pid = pid};
     const struct process *found;
@@ -94,9 +94,9 @@ is_ours(const struct census *c, pid_t pid)
     return found != NULL && found->is_ours;
 }
 
-/* Pids are not in order of birth, so look until nothing new is found. */
+/* Pids are not in order of creation, so look until nothing new is found. */
 static int
-mark(struct census *c)
+mark(struct process_table *c)
 {
     bool found = true;
     int count = 0;
@@ -116,8 +116,8 @@ mark(struct census *c)
 int
 descendants_signal(int signal_number)
 {
-    struct census c = {0};
-    int r = take_census(&c);
+    struct process_table c = {0};
+    int r = read_process_table(&c);
 
     if (r < 0)
         return r;

@@ -13,16 +13,16 @@
 #define HANDOVER_ORDER_FD  3
 #define HANDOVER_SCRIPT_FD 4
 
-/* Where the order would be, a socket instead says that this is to be a nurse
- * (nursery.h): each message on it asks for a birth, with the descriptors of
- * order, script and home cgroup, those of them that there are, and is answered
- * with the pidfd of what was born.
+/* Where the order would be, a socket instead says that this is to be a fork
+ * server (fork_server.h): each message on it asks for a fork, with the
+ * descriptors of order, script and home cgroup, those of them that there are,
+ * and is answered with the pidfd of the new process.
  */
-#define HANDOVER_BIRTH_FDS 3
-struct handover_birth {
+#define HANDOVER_FORK_FDS 3
+struct handover_fork {
     uint32_t has_script, has_home;
 };
-struct handover_born {
+struct handover_forked {
     int32_t result; /* 0, or a negative errno */
     int32_t pid;
 };

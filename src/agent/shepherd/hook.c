@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/shepherd/vigil.h"
+#include "agent/shepherd/supervisor.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
@@ -25,7 +25,7 @@ struct hook {
     pid_t pid;
     int pidfd;
     int output;
-    struct vigil *calls; /* or NULL */
+    struct supervisor *calls; /* or NULL */
 };
 
 /* What it printed last. */
@@ -65,7 +65,7 @@ last_line(struct words *w)
 
 /* False at the end of it. */
 static bool
-listen(int fd, struct words *w)
+read_output(int fd, struct words *w)
 {
     char piece[1024];
     ssize_t n = read(fd, piece, sizeof(piece));
@@ -77,7 +77,7 @@ listen(int fd, struct words *w)
 
 /* Not shielded from the OOM killer as the shepherd is. */
 static void
-lower_shield(void)
+reset_oom_score(void)
 {
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
@@ -90,14 +90,14 @@ lower_shield(void)
 }
 
 static _Noreturn void
-become(const char *program, const char *const *environment, int output)
+exec_program(const char *program, const char *const *environment, int output)
 {
     char *const arguments[] = {(char *)(uintptr_t)program, NULL};
     int nothing = open("/dev/null", O_RDONLY);
     sigset_t none;
 
     setsid();
-    lower_shield();
+    reset_oom_score();
     for (int signo = 1; signo <= SIGRTMAX; signo++)
         signal(signo, SIG_DFL);
     sigemptyset(&none);
@@ -112,27 +112,27 @@ become(const char *program, const char *const *environment, int output)
 
 /* Its session; itself alone as long as it has not made one. */
 static void
-tell(pid_t pid, int signo)
+signal_session(pid_t pid, int signo)
 {
     if (kill(-pid, signo) < 0)
         kill(pid, signo);
 }
 
 static void
-pass_on(pid_t pid, struct vigil *calls)
+forward_signals(pid_t pid, struct supervisor *calls)
 {
-    int before = calls->called_off;
-    int signo = vigil_hear_call(calls);
+    int before = calls->cancelled_by;
+    int signo = supervisor_check_cancelled(calls);
 
     if (signo != before)
-        tell(pid, signo);
+        signal_session(pid, signo);
 }
 
 /* Until it ends, or its time does: whether it did. What its children may still
  * print is not waited for.
  */
 static bool
-await(const struct hook *h, int64_t limit_ms, struct words *w)
+wait_for_exit(const struct hook *h, int64_t limit_ms, struct words *w)
 {
     struct pollfd fds[] = {
         {.fd = h->pidfd, .events = POLLIN},
@@ -148,25 +148,25 @@ await(const struct hook *h, int64_t limit_ms, struct words *w)
             return false;
         if (poll(fds, 3, (int)(left > 60000 ? 60000 : left)) < 0)
             continue;
-        if (fds[1].revents != 0 && !listen(h->output, w))
+        if (fds[1].revents != 0 && !read_output(h->output, w))
             fds[1].fd = -1;
         if (fds[2].revents != 0)
-            pass_on(h->pid, h->calls);
+            forward_signals(h->pid, h->calls);
         if (fds[0].revents == 0)
             continue;
         (void)fd_set_nonblocking(h->output, true);
-        while (fds[1].fd >= 0 && listen(h->output, w))
+        while (fds[1].fd >= 0 && read_output(h->output, w))
             ;
         return true;
     }
 }
 
 static int
-judge(const char *what,
-      const char *program,
-      int status,
-      struct words *w,
-      struct error *err)
+check_status(const char *what,
+             const char *program,
+             int status,
+             struct words *w,
+             struct error *err)
 {
     const char *line = last_line(w);
     const char *colon = *line != '\0' ? ": " : "";
@@ -197,7 +197,7 @@ hook_run(const char *what,
          const char *program,
          const char *const *environment,
          int64_t limit_ms,
-         struct vigil *calls,
+         struct supervisor *calls,
          struct error *err)
 {
     struct words words = {0};
@@ -212,19 +212,19 @@ hook_run(const char *what,
     h.output = output;
     h.pid = fork();
     if (h.pid == 0)
-        become(program, environment, ends[1]);
+        exec_program(program, environment, ends[1]);
     close(ends[1]);
     if (h.pid < 0)
         return error_set(err, -errno, "%s: fork: %s", what, strerror(errno));
     CLEANUP_FD int pidfd = (int)syscall(SYS_pidfd_open, h.pid, 0);
     h.pidfd = pidfd;
-    has_ended = await(&h, limit_ms, &words);
+    has_ended = wait_for_exit(&h, limit_ms, &words);
     if (!has_ended)
-        tell(h.pid, SIGKILL);
+        signal_session(h.pid, SIGKILL);
     while (waitpid(h.pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (has_ended)
-        return judge(what, program, status, &words, err);
+        return check_status(what, program, status, &words, err);
     return error_set(err,
                      -ETIMEDOUT,
                      "the %s '%s' took longer than %lld s and was killed",

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct error;
-struct vigil;
+struct supervisor;
 
 /* 0 when it exits with 0. -EIO for another status or a signal, -ETIMEDOUT when
  * it was killed, with its session, after the limit; -errno where it cannot be
@@ -21,5 +21,5 @@ int hook_run(const char *what,
              const char *program,
              const char *const *environment,
              int64_t limit_ms,
-             struct vigil *calls,
+             struct supervisor *calls,
              struct error *err);

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "agent/cgroup/cgroup.h"
+#include "agent/shepherd/fork_server.h"
 #include "agent/shepherd/handover.h"
-#include "agent/shepherd/nursery.h"
 #include "agent/shepherd/order.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
@@ -99,7 +99,7 @@ spawn(const char *program, int order_fd, int script_fd, pid_t *ret_pid)
 }
 
 /* What the child needs to become a shepherd. */
-struct newborn {
+struct new_process {
     const char *program;
     int order_fd;
     int script_fd; /* or -1 */
@@ -111,7 +111,7 @@ struct newborn {
  * C library cannot do it, so this forks, and reports a failed exec as it does.
  */
 static NORETURN __attribute__((noinline)) void
-become(const struct newborn *n)
+exec_program(const struct new_process *n)
 {
     char name[] = "kiln-shepherd";
     char *const arguments[] = {name, NULL};
@@ -141,7 +141,7 @@ become(const struct newborn *n)
 #endif
 
 static __attribute__((noinline)) pid_t
-fork_into(int cgroup_fd, const struct newborn *newborn)
+fork_into(int cgroup_fd, const struct new_process *new_process)
 {
     struct clone_args args = {
         .flags =
@@ -169,7 +169,7 @@ fork_into(int cgroup_fd, const struct newborn *newborn)
         result = -errno;
 #endif
     if (result == 0)
-        become(newborn);
+        exec_program(new_process);
     return (pid_t)result;
 }
 
@@ -212,8 +212,9 @@ spawn_into(int cgroup_fd,
         return lifted;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid = fork_into(cgroup_fd,
-                    &(struct newborn){program, order_fd, script_fd, lifted});
+    pid =
+        fork_into(cgroup_fd,
+                  &(struct new_process){program, order_fd, script_fd, lifted});
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(lifted);
     close(low);
@@ -232,15 +233,15 @@ static int
 open_home(const struct order *order)
 {
     CLEANUP(cgroup_freep) struct cgroup *home = NULL;
-    int doors[CGROUP_MAX_PLACES];
+    int join_fds[CGROUP_MAX_DIRS];
     int n;
 
     if (order->shepherd_cgroup == NULL
         || cgroup_parse(order->shepherd_cgroup, &home, NULL) < 0)
         return -1;
-    n = cgroup_open_doors(home, false, doors, NULL);
+    n = cgroup_open_join_files(home, false, join_fds, NULL);
     for (int i = 0; i < n; i++)
-        close(doors[i]);
+        close(join_fds[i]);
     return n == 0 ? cgroup_open_clone(home) : -1;
 }
 
@@ -285,7 +286,10 @@ hand_over(const struct order *order, int fd)
 
 /* After a failure nothing has happened. */
 static int
-bear(const struct launch *l, int home_fd, pid_t *ret_pid, int *ret_pidfd)
+fork_by_server(const struct launch *l,
+               int home_fd,
+               pid_t *ret_pid,
+               int *ret_pidfd)
 {
     struct order order = *l->order;
     int ends[2];
@@ -295,12 +299,12 @@ bear(const struct launch *l, int home_fd, pid_t *ret_pid, int *ret_pidfd)
         return -errno;
     if (home_fd >= 0)
         order.shepherd_cgroup = NULL;
-    r = nursery_bear(l->nursery,
-                     ends[0],
-                     l->script_fd,
-                     home_fd,
-                     ret_pid,
-                     ret_pidfd);
+    r = fork_server_fork(l->fork_server,
+                         ends[0],
+                         l->script_fd,
+                         home_fd,
+                         ret_pid,
+                         ret_pidfd);
     close(ends[0]);
     if (r == 0)
         hand_over(&order, ends[1]);
@@ -319,7 +323,8 @@ launch_start(const struct launch *l,
     int pidfd;
     int r;
 
-    if (l->nursery != NULL && bear(l, home_fd, ret_pid, ret_pidfd) == 0)
+    if (l->fork_server != NULL
+        && fork_by_server(l, home_fd, ret_pid, ret_pidfd) == 0)
         return 0;
     r = start(l, home_fd, &pid, err);
     if (r < 0)

@@ -2,28 +2,28 @@
 /* launch.h - starts a shepherd and speaks to one
  *
  * The agent's side. A shepherd is spoken to by one queued signal that carries
- * what to send on to whom; the descriptor (of launch_start, or of live_open
- * after a restart) makes sure that nobody else gets it. Follow it by waiting
- * for the descriptor to become readable, then read the ending; one that left
- * none was killed itself: see live_phase for what that means.
+ * what to send on to whom; the descriptor (of launch_start, or of
+ * live_record_open after a restart) makes sure that nobody else gets it. Follow
+ * it by waiting for the descriptor to become readable, then read the ending;
+ * one that left none was killed itself: see live_phase for what that means.
  */
 #pragma once
 
 #include <sys/types.h>
 
 struct error;
-struct nursery;
+struct fork_server;
 struct order;
 
 struct launch {
     const char *program; /* ".../kiln-shepherd" */
     const struct order *order;
     int script_fd; /* of order->script_bytes bytes at its start, or -1 */
-    struct nursery *nursery; /* of that program; or NULL */
+    struct fork_server *fork_server; /* of that program; or NULL */
 };
 
 /* Returns once the program runs; the order and the script it reads on its own.
- * With a nursery, that gives birth to it; the program is started where it does
+ * With a fork server, that forks it; the program is started where it does
  * not. The caller closes the descriptor and, while it is the parent, reaps with
  * waitid(P_PIDFD).
  */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/shepherd/sheet.h"
+#include "agent/shepherd/key_values.h"
 #include "lib/api/value/cpuset.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
@@ -149,7 +149,7 @@ static void
 put_list(struct strbuf *out, const char *name, const struct order_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
-        sheet_put_text(out, name, list->items[i]);
+        key_values_put_text(out, name, list->items[i]);
 }
 
 static void
@@ -160,13 +160,13 @@ put_field(struct strbuf *out, const struct order *o, const struct field *f)
     switch (f->kind) {
     case TEXT:
     case PATH:
-        sheet_put_text(out, f->name, *(const char *const *)value);
+        key_values_put_text(out, f->name, *(const char *const *)value);
         break;
     case NUMBER:
-        sheet_put_number(out, f->name, *(const int64_t *)value);
+        key_values_put_number(out, f->name, *(const int64_t *)value);
         break;
     case SWITCH:
-        sheet_put_number(out, f->name, *(const bool *)value);
+        key_values_put_number(out, f->name, *(const bool *)value);
         break;
     case LIST:
         put_list(out, f->name, value);
@@ -183,18 +183,18 @@ put_limit(struct strbuf *out, const struct rlimit_setting *l)
     rlimit_format_value(l->soft, &text);
     strbuf_add_char(&text, ' ');
     rlimit_format_value(l->hard, &text);
-    sheet_put_text(out, "limit", text.text);
+    key_values_put_text(out, "limit", text.text);
 }
 
 void
 order_encode(const struct order *o, struct strbuf *out)
 {
-    sheet_begin(out, title);
+    key_values_begin(out, title);
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
         put_field(out, o, &fields[i]);
     for (unsigned i = 0; i < o->n_limits; i++)
         put_limit(out, &o->limits[i]);
-    sheet_end(out);
+    key_values_end(out);
 }
 
 /* Decode */
@@ -214,7 +214,7 @@ add_item(struct order_list *list, const char *item)
 static int
 take_number(const char *value, int64_t *number)
 {
-    return sheet_parse_number(value, number);
+    return key_values_parse_number(value, number);
 }
 
 static int
@@ -370,12 +370,12 @@ check_lists(const struct order *o, struct error *err)
 static int
 take_all(struct order *o, size_t length, struct error *err)
 {
-    struct sheet sheet;
+    struct key_values key_values;
     const char *name;
     char *value;
-    int r = sheet_open(&sheet, o->bytes, length, title, err);
+    int r = key_values_open(&key_values, o->bytes, length, title, err);
 
-    while (r == 0 && sheet_next(&sheet, &name, &value))
+    while (r == 0 && key_values_next(&key_values, &name, &value))
         r = take_entry(o, name, value, err);
     if (r == 0)
         r = check_required(o, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* order.h - everything a shepherd has to know to run one pod
  *
- * Filled by the agent, encoded to a sheet, handed over as a descriptor, and
+ * Filled by the agent, encoded to a record, handed over as a descriptor, and
  * decoded by the shepherd. Never on a command line: environments are private.
  * Unknown entries are refused: agent and shepherd are installed together, and
  * an order that is half understood is not safe to run.
@@ -74,8 +74,9 @@ struct order {
     struct rlimit_setting limits[RLIMIT_SETTINGS_MAX];
     unsigned n_limits;
 
-    /* The time limit, from the start of the job or, of one that cannot start, from
-     * the attempt: the warning, SIGTERM, the grace period, SIGKILL (deadline.h).
+    /* The time limit, from the start of the job or, of one that cannot start,
+     * from the attempt: the warning, SIGTERM, the grace period, SIGKILL
+     * (deadline.h).
      */
     int64_t time_limit_ms; /* 0: none */
     int64_t warn_before_ms;

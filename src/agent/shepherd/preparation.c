@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include "agent/cgroup/cgroup.h"
-#include "agent/shepherd/fuse.h"
+#include "agent/shepherd/call_timeout.h"
 #include "agent/shepherd/handover.h"
 #include "agent/shepherd/hook.h"
-#include "agent/shepherd/person.h"
-#include "agent/shepherd/roster.h"
 #include "agent/shepherd/shepherd_state.h"
 #include "agent/shepherd/spool.h"
+#include "agent/shepherd/user_account.h"
+#include "agent/shepherd/user_cache.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -34,24 +34,24 @@ preparation_shield(void)
 }
 
 static int
-stand_alone(struct shepherd *s, struct error *err)
+detach(struct shepherd *s, struct error *err)
 {
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
     umask(077);
-    if (!s->upbringing->is_apart)
+    if (!s->inherited_state->is_apart)
         setsid();
     if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0
         || dup2(nothing, STDOUT_FILENO) < 0 || chdir("/") < 0)
         return error_set(err, -errno, "detaching: %s", strerror(errno));
     close(nothing);
-    if (!s->upbringing->is_shielded)
+    if (!s->inherited_state->is_shielded)
         preparation_shield();
-    return live_write(&s->live, s->order.run_dir, err);
+    return live_record_write(&s->live, s->order.run_dir, err);
 }
 
 static int
-take_cgroups(struct shepherd *s, struct error *err)
+find_cgroups(struct shepherd *s, struct error *err)
 {
     const struct order *o = &s->order;
     int r = 0;
@@ -62,7 +62,7 @@ take_cgroups(struct shepherd *s, struct error *err)
         r = cgroup_add(s->own, 0, err);
     if (r == 0 && o->job_cgroup != NULL)
         r = cgroup_parse(o->job_cgroup, &s->cgroup, err);
-    s->vigil.cgroup = s->cgroup;
+    s->supervisor.cgroup = s->cgroup;
     return r;
 }
 
@@ -86,11 +86,13 @@ check_user(struct shepherd *s, struct error *err)
     return 0;
 }
 
-/* What the fuse leaves if the directory of users never answers. */
+/* The exit record that the timeout leaves if the directory of users never
+ * answers.
+ */
 static void
-foresee_silence(struct shepherd *s, struct strbuf *text)
+format_timeout_record(struct shepherd *s, struct strbuf *text)
 {
-    struct ending e = s->ending;
+    struct exit_record e = s->exit_record;
     CLEANUP_FREE char *message =
         xasprintf("looking up uid %lld took longer than %lld ms; does the "
                   "node's directory of users answer? ('getent passwd %lld')",
@@ -105,7 +107,7 @@ foresee_silence(struct shepherd *s, struct strbuf *text)
     e.exit_code = 125;
     e.ended_at_us =
         clock_real_us(&clock_system) + s->order.groups_timeout_ms * 1000;
-    ending_format(&e, text);
+    exit_record_format(&e, text);
 }
 
 static int
@@ -115,7 +117,7 @@ find_user(struct shepherd *s, struct error *err)
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     CLEANUP_FREE char *final = xasprintf("%s/exit", o->state_dir);
     CLEANUP_FREE char *temporary = xasprintf("%s/exit.late", o->state_dir);
-    struct fuse late = {
+    struct call_timeout late = {
         .directory = o->state_dir,
         .temporary = temporary,
         .final = final,
@@ -123,28 +125,28 @@ find_user(struct shepherd *s, struct error *err)
     int r;
 
     if (o->users_dir != NULL
-        && roster_find(o->users_dir, (uid_t)o->uid, (gid_t)o->gid, &s->person)
+        && user_cache_find(o->users_dir, (uid_t)o->uid, (gid_t)o->gid, &s->user)
                == 0)
         return 0;
-    foresee_silence(s, &text);
+    format_timeout_record(s, &text);
     late.bytes = text.text;
     late.length = text.length;
-    r = fuse_light(&late, o->groups_timeout_ms);
+    r = call_timeout_start(&late, o->groups_timeout_ms);
     if (r < 0)
         return error_set(err, r, "setting a timer: %s", strerror(-r));
-    r = person_find((uid_t)o->uid, (gid_t)o->gid, &s->person, err);
-    fuse_cut();
+    r = user_account_find((uid_t)o->uid, (gid_t)o->gid, &s->user, err);
+    call_timeout_stop();
     if (r == 0 && o->users_dir != NULL)
-        roster_keep(o->users_dir, (gid_t)o->gid, s->person);
+        user_cache_put(o->users_dir, (gid_t)o->gid, s->user);
     return r;
 }
 
 static int
-spool(struct shepherd *s, struct error *err)
+spool_files(struct shepherd *s, struct error *err)
 {
     const struct order *o = &s->order;
-    uid_t uid = s->person->uid;
-    gid_t gid = s->person->gid;
+    uid_t uid = s->user->uid;
+    gid_t gid = s->user->gid;
     int r = 0;
 
     if (o->script_bytes >= 0) {
@@ -184,40 +186,44 @@ preparation_hook(struct shepherd *s, const char *what, struct error *err)
     environment[n++] = xasprintf("KILN_HOOK=%s", what);
     if (is_epilog) {
         environment[n++] = xasprintf("KILN_JOB_EXIT_CODE=%lld",
-                                     (long long)s->ending.exit_code);
+                                     (long long)s->exit_record.exit_code);
         environment[n++] =
-            xasprintf("KILN_JOB_SIGNAL=%lld", (long long)s->ending.signal);
+            xasprintf("KILN_JOB_SIGNAL=%lld", (long long)s->exit_record.signal);
     }
     return hook_run(what,
                     program,
                     environment,
                     o->hook_timeout_ms,
-                    is_epilog ? NULL : &s->vigil,
+                    is_epilog ? NULL : &s->supervisor,
                     err);
 }
 
 static int
-prolog(struct shepherd *s, struct error *err)
+run_prolog(struct shepherd *s, struct error *err)
 {
     s->has_begun_hooks = true;
     return preparation_hook(s, "prolog", err);
 }
 
 static int
-outfit(struct shepherd *s, struct error *err)
+prepare_job(struct shepherd *s, struct error *err)
 {
-    return outfit_prepare(&s->outfit, &s->order, s->person, s->script, err);
+    return prepared_job_prepare(&s->prepared,
+                                &s->order,
+                                s->user,
+                                s->script,
+                                err);
 }
 
 static int
-watch(struct shepherd *s, struct error *err)
+begin_supervision(struct shepherd *s, struct error *err)
 {
-    s->vigil.fence = (struct fence){
+    s->supervisor.fence = (struct fence){
         .path = s->order.heard_path,
         .after_us = s->order.fence_after_ms * 1000,
         .began_us = clock_boottime_us(),
     };
-    s->vigil.deadline = (struct deadline){
+    s->supervisor.deadline = (struct deadline){
         .limit_us = s->order.time_limit_ms > 0 ? s->order.time_limit_ms * 1000
                                                : DEADLINE_NEVER,
         .warn_us = s->order.warn_before_ms * 1000,
@@ -225,58 +231,59 @@ watch(struct shepherd *s, struct error *err)
         .delete_us = DEADLINE_NEVER,
         .delete_grace_us = DEADLINE_NEVER,
     };
-    s->vigil.warn_signal = (int)s->order.warn_signal;
-    s->vigil.warn_main = s->order.warn_main;
+    s->supervisor.warn_signal = (int)s->order.warn_signal;
+    s->supervisor.warn_main = s->order.warn_main;
     s->live.keeps_limit = 1;
-    return vigil_begin(&s->vigil, err);
+    return supervisor_begin(&s->supervisor, err);
 }
 
 /* From here on an agent must not launch the pod again on its own. */
 static int
-announce(struct shepherd *s, struct error *err)
+write_starting(struct shepherd *s, struct error *err)
 {
     s->live.phase = LIVE_STARTING;
-    return live_write(&s->live, s->order.run_dir, err);
+    return live_record_write(&s->live, s->order.run_dir, err);
 }
 
 static const struct step {
     const char *name;
     int (*take)(struct shepherd *s, struct error *err);
 } steps[] = {
-    {"shepherd", stand_alone},
-    {"shepherd cgroup", take_cgroups},
+    {"shepherd", detach},
+    {"shepherd cgroup", find_cgroups},
     {"user allowed", check_user},
-    {"signals", watch},
+    {"signals", begin_supervision},
     {"user", find_user},
-    {"spool", spool},
-    {ENDING_PROLOG, prolog},
-    {"outfit", outfit},
-    {"live state", announce},
+    {"spool", spool_files},
+    {EXIT_RECORD_PROLOG, run_prolog},
+    {"outfit", prepare_job},
+    {"live state", write_starting},
 };
 
 /* A pod that is deleted meanwhile does not run. */
 static int
-be_called_off(struct shepherd *s)
+record_cancelled(struct shepherd *s)
 {
     int r = shepherd_fail(s,
-                          ENDING_CALLED_OFF,
+                          EXIT_RECORD_CALLED_OFF,
                           -ECANCELED,
                           xstrdup("it was told to end before it had begun"));
 
-    s->ending.signal = s->vigil.called_off;
-    s->ending.exit_code = 128 + s->vigil.called_off;
+    s->exit_record.signal = s->supervisor.cancelled_by;
+    s->exit_record.exit_code = 128 + s->supervisor.cancelled_by;
     return r;
 }
 
 int
-preparation_make(struct shepherd *s)
+preparation_run(struct shepherd *s)
 {
     for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
         struct error err = {0};
         int r = steps[i].take(s, &err);
 
-        if (s->vigil.signal_fd >= 0 && vigil_hear_call(&s->vigil) != 0)
-            return be_called_off(s);
+        if (s->supervisor.signal_fd >= 0
+            && supervisor_check_cancelled(&s->supervisor) != 0)
+            return record_cancelled(s);
         if (r < 0)
             return shepherd_fail(s, steps[i].name, r, xstrdup(err.text));
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kiln-shepherd - runs one pod's process as its user and records how it ended
  *
- * Started by the agent, or forked by the nurse that the agent keeps, with an
- * order on descriptor 3 and the script, if any, on descriptor 4. Reads like its
- * story: claim the pod, take the steps, keep the vigil, clear up, record.
+ * Started by the agent, or forked by the fork server that the agent keeps, with
+ * an order on descriptor 3 and the script, if any, on descriptor 4. In order:
+ * it claims the pod, prepares and starts the job, supervises it, kills what is
+ * left, and writes the exit record.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +20,8 @@
 #include "agent/cgroup/cgroup.h"
 #include "agent/cgroup/hierarchy.h"
 #include "agent/shepherd/descendants.h"
+#include "agent/shepherd/fork_server_process.h"
 #include "agent/shepherd/handover.h"
-#include "agent/shepherd/nurse.h"
 #include "agent/shepherd/shepherd_state.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
@@ -74,12 +75,12 @@ lock_pod(struct shepherd *s, struct error *err)
 static int
 refuse_finished(struct shepherd *s, struct error *err)
 {
-    struct ending *e = NULL;
-    int r = ending_read(s->order.state_dir, s->order.run_dir, &e, err);
+    struct exit_record *e = NULL;
+    int r = exit_record_read(s->order.state_dir, s->order.run_dir, &e, err);
 
     if (r == -ENOENT)
         return 0;
-    ending_free(e);
+    exit_record_free(e);
     return error_set(err, -EEXIST, "it has an exit record already");
 }
 
@@ -97,17 +98,17 @@ read_boot_id(char **ret_boot_id, struct error *err)
 }
 
 static int
-name_pod(struct shepherd *s, struct error *err)
+fill_identity(struct shepherd *s, struct error *err)
 {
-    char *boot_id = s->upbringing->boot_id;
+    char *boot_id = s->inherited_state->boot_id;
     int r = boot_id != NULL ? 0 : read_boot_id(&boot_id, err);
 
     if (r < 0)
         return r;
-    s->live.boot_id = s->ending.boot_id = boot_id;
-    s->live.pod_uid = s->ending.pod_uid = xstrdup(s->order.pod_uid);
+    s->live.boot_id = s->exit_record.boot_id = boot_id;
+    s->live.pod_uid = s->exit_record.pod_uid = xstrdup(s->order.pod_uid);
     s->live.shepherd_pid = getpid();
-    return live_read_start(getpid(), &s->live.shepherd_start);
+    return live_record_read_start(getpid(), &s->live.shepherd_start);
 }
 
 static int
@@ -118,7 +119,7 @@ claim(struct shepherd *s, struct error *err)
     if (r == 0)
         r = refuse_finished(s, err);
     if (r == 0)
-        r = name_pod(s, err);
+        r = fill_identity(s, err);
     return r;
 }
 
@@ -130,7 +131,7 @@ shepherd_fail(struct shepherd *s,
               int code,
               char *message TAKES)
 {
-    struct ending *e = &s->ending;
+    struct exit_record *e = &s->exit_record;
 
     e->failed_step = xstrdup(step);
     e->message = message;
@@ -139,7 +140,7 @@ shepherd_fail(struct shepherd *s,
     return code;
 }
 
-/* The vigil */
+/* Supervision */
 
 static char *
 find_line(const char *text, const char *key)
@@ -154,20 +155,21 @@ find_line(const char *text, const char *key)
 
 /* The job is not reaped yet, so this is it, even if it is over already. */
 static void
-observe(struct shepherd *s)
+read_placement(struct shepherd *s)
 {
-    CLEANUP_FREE char *path = xasprintf("/proc/%ld/status", (long)s->vigil.job);
+    CLEANUP_FREE char *path =
+        xasprintf("/proc/%ld/status", (long)s->supervisor.job);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
     if (file_read(path, 65536, &text, NULL) < 0)
         return;
     s->live.cpus_allowed = find_line(text.text, "Cpus_allowed_list:\t");
     s->live.memory_allowed = find_line(text.text, "Mems_allowed_list:\t");
-    live_read_start(s->vigil.job, &s->live.job_start);
+    live_record_read_start(s->supervisor.job, &s->live.job_start);
 }
 
 static void
-complain(const struct shepherd *s, const struct error *err)
+print_error(const struct shepherd *s, const struct error *err)
 {
     fprintf(stderr,
             "kiln-shepherd: pod '%s': %s\n",
@@ -177,24 +179,26 @@ complain(const struct shepherd *s, const struct error *err)
 
 /* The agent can follow by the descriptor without it; so the job goes on. */
 static void
-say_phase(struct shepherd *s, enum live_phase phase)
+write_phase(struct shepherd *s, enum live_phase phase)
 {
     struct error err = {0};
 
     s->live.phase = phase;
-    if (live_write(&s->live, s->order.run_dir, &err) < 0)
-        complain(s, &err);
+    if (live_record_write(&s->live, s->order.run_dir, &err) < 0)
+        print_error(s, &err);
 }
 
 static void
-follow(struct shepherd *s)
+supervise(struct shepherd *s)
 {
     s->began_us = clock_monotonic_us(&clock_system);
     s->live.started_at_us = clock_real_us(&clock_system);
-    observe(s);
-    chronicle_begin(&s->vigil.chronicle, s->order.state_dir, s->vigil.job);
-    say_phase(s, LIVE_RUNNING);
-    vigil_wait_end(&s->vigil);
+    read_placement(s);
+    output_index_begin(&s->supervisor.output_index,
+                       s->order.state_dir,
+                       s->supervisor.job);
+    write_phase(s, LIVE_RUNNING);
+    supervisor_wait_end(&s->supervisor);
 }
 
 /* The end */
@@ -202,7 +206,7 @@ follow(struct shepherd *s)
 static void
 take_usage(struct shepherd *s)
 {
-    struct ending *e = &s->ending;
+    struct exit_record *e = &s->exit_record;
     struct cgroup_usage usage = {0};
     struct rusage own;
 
@@ -227,13 +231,13 @@ take_usage(struct shepherd *s)
 static void
 take_status(struct shepherd *s)
 {
-    struct ending *e = &s->ending;
-    int status = s->vigil.status;
+    struct exit_record *e = &s->exit_record;
+    int status = s->supervisor.status;
 
     e->started_at_us = s->live.started_at_us;
     e->ended_at_us = clock_real_us(&clock_system);
-    e->was_fenced = s->vigil.is_fenced;
-    e->was_late = s->vigil.is_late;
+    e->was_fenced = s->supervisor.is_fenced;
+    e->was_late = s->supervisor.is_late;
     e->elapsed_us = clock_monotonic_us(&clock_system) - s->began_us;
     if (WIFSIGNALED(status)) {
         e->signal = WTERMSIG(status);
@@ -247,16 +251,16 @@ take_status(struct shepherd *s)
 }
 
 static void
-clear_up(struct shepherd *s)
+kill_rest(struct shepherd *s)
 {
-    struct vigil *v = &s->vigil;
+    struct supervisor *v = &s->supervisor;
 
     if (v->job == 0)
         return;
     if (s->live.started_at_us != 0)
         take_status(s);
-    if (!vigil_clear(v, s->order.kill_wait_ms))
-        s->ending.has_left_behind = true;
+    if (!supervisor_kill_rest(v, s->order.kill_wait_ms))
+        s->exit_record.has_left_behind = true;
     take_usage(s);
 }
 
@@ -270,26 +274,29 @@ run_epilog(struct shepherd *s)
     if (!s->has_begun_hooks || (o->prolog == NULL && o->epilog == NULL))
         return;
     if (preparation_hook(s, "epilog", &err) < 0)
-        s->ending.epilog_failure = xstrdup(err.text);
+        s->exit_record.epilog_failure = xstrdup(err.text);
     descendants_signal(SIGKILL);
 }
 
 static enum exit_status
-record(struct shepherd *s)
+write_exit_record(struct shepherd *s)
 {
     struct error err = {0};
 
-    if (s->ending.ended_at_us == 0)
-        s->ending.ended_at_us = clock_real_us(&clock_system);
-    if (ending_write(&s->ending, s->order.state_dir, s->order.run_dir, &err)
+    if (s->exit_record.ended_at_us == 0)
+        s->exit_record.ended_at_us = clock_real_us(&clock_system);
+    if (exit_record_write(&s->exit_record,
+                          s->order.state_dir,
+                          s->order.run_dir,
+                          &err)
         == 0)
         return EXIT_RECORDED;
-    complain(s, &err);
+    print_error(s, &err);
     return EXIT_UNRECORDED;
 }
 
 static int
-explain(const char *option)
+print_usage(const char *option)
 {
     if (strcmp(option, "--version") == 0) {
         printf("kiln-shepherd %s\n", VERSION);
@@ -313,38 +320,39 @@ explain(const char *option)
 
 /* Leaves by _exit, without tidying memory that goes away anyway. */
 static void
-live(const struct upbringing *upbringing)
+run_shepherd(const struct inherited_state *inherited_state)
 {
-    struct shepherd s = {.upbringing = upbringing, .vigil = {.signal_fd = -1}};
+    struct shepherd s = {.inherited_state = inherited_state,
+                         .supervisor = {.signal_fd = -1}};
     struct error err = {0};
 
     if (read_order(&s, &err) < 0) {
-        complain(&s, &err);
+        print_error(&s, &err);
         _exit(EXIT_NO_ORDER);
     }
     if (claim(&s, &err) < 0) {
-        complain(&s, &err);
+        print_error(&s, &err);
         _exit(EXIT_NOT_OURS);
     }
-    if (preparation_make(&s) == 0 && birth_give(&s) == 0)
-        follow(&s);
-    clear_up(&s);
+    if (preparation_run(&s) == 0 && start_job(&s) == 0)
+        supervise(&s);
+    kill_rest(&s);
     run_epilog(&s);
-    _exit(record(&s));
+    _exit(write_exit_record(&s));
 }
 
 int
 main(int argc, char **argv)
 {
-    struct upbringing upbringing = {0};
+    struct inherited_state inherited_state = {0};
 
     if (argc > 1)
-        return explain(argv[1]);
-    if (nurse_is_wanted()) {
-        (void)read_boot_id(&upbringing.boot_id, NULL);
-        upbringing.is_shielded = preparation_shield();
-        upbringing.is_apart = true;
-        nurse_serve(live, &upbringing);
+        return print_usage(argv[1]);
+    if (fork_server_process_is_wanted()) {
+        (void)read_boot_id(&inherited_state.boot_id, NULL);
+        inherited_state.is_shielded = preparation_shield();
+        inherited_state.is_apart = true;
+        fork_server_process_serve(run_shepherd, &inherited_state);
     }
-    live(&upbringing);
+    run_shepherd(&inherited_state);
 }

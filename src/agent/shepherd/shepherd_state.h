@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shepherd_state.h - what the files of the program share
  *
- * shepherd.c claims the pod, keeps the vigil and records the end;
- * preparation.c takes the steps before there is a job, birth.c makes it.
+ * shepherd.c claims the pod, supervises the job and records the end;
+ * preparation.c takes the steps before there is a job, start.c makes it.
  */
 #pragma once
 
 #include <stdint.h>
 
-#include "agent/shepherd/ending.h"
-#include "agent/shepherd/ladder.h"
-#include "agent/shepherd/live.h"
+#include "agent/shepherd/become_user.h"
+#include "agent/shepherd/exit_record.h"
+#include "agent/shepherd/live_record.h"
 #include "agent/shepherd/order.h"
-#include "agent/shepherd/outfit.h"
-#include "agent/shepherd/vigil.h"
+#include "agent/shepherd/prepared_job.h"
+#include "agent/shepherd/supervisor.h"
 #include "lib/base/macro.h"
 
 struct cgroup;
 struct error;
-struct person;
+struct user_account;
 
-/* What is the same for all of them, and found out once by a nurse. */
-struct upbringing {
+/* What is the same for all of them, and found out once by a fork server. */
+struct inherited_state {
     char *boot_id;
     bool is_apart;    /* in a session without the agent */
     bool is_shielded; /* from the OOM killer */
 };
 
 struct shepherd {
-    const struct upbringing *upbringing;
+    const struct inherited_state *inherited_state;
     struct order order;
     struct cgroup *own;
     struct cgroup *cgroup;
-    struct person *person;
-    struct outfit outfit;
-    struct vigil vigil;
-    struct live live;
-    struct ending ending;
-    struct ladder_report report;
+    struct user_account *user;
+    struct prepared_job prepared;
+    struct supervisor supervisor;
+    struct live_record live;
+    struct exit_record exit_record;
+    struct become_user_report report;
     char *script;
     bool has_begun_hooks;
     int64_t began_us; /* monotonic, when the program did */
@@ -52,7 +52,7 @@ int shepherd_fail(struct shepherd *s,
 /* All steps up to the fork. Shield: from the OOM killer, for oneself and what
  * one forks; false where that is not allowed.
  */
-int preparation_make(struct shepherd *s);
+int preparation_run(struct shepherd *s);
 bool preparation_shield(void);
 
 /* What the site wants done, as which step: "prolog" or "epilog". Nothing where
@@ -61,4 +61,4 @@ bool preparation_shield(void);
 int preparation_hook(struct shepherd *s, const char *what, struct error *err);
 
 /* The job, until its program runs. */
-int birth_give(struct shepherd *s);
+int start_job(struct shepherd *s);

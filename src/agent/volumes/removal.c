@@ -47,7 +47,7 @@ open_directory(int parent, const char *name)
 
 /* Its owner may have kept himself out, and a rootless agent is its owner. */
 static void
-let_in(int parent, const char *name)
+allow_entry(int parent, const char *name)
 {
     char path[64];
     int fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -84,7 +84,7 @@ move_up(struct removal *r, int from, const char *name)
         if (errno == EEXIST || errno == ENOTEMPTY)
             continue;
         if (tries == 0)
-            let_in(from, name);
+            allow_entry(from, name);
         else
             detach(from, name);
         tries++;
@@ -97,7 +97,7 @@ move_up(struct removal *r, int from, const char *name)
  * agent is the owner itself.
  */
 static int
-take_over(int fd)
+own_directory(int fd)
 {
     if (geteuid() != 0)
         return 0;
@@ -140,7 +140,7 @@ remove_directory(struct removal *r, const char *name)
     int result;
 
     if (fd < 0 && errno == EACCES) {
-        let_in(r->top, name);
+        allow_entry(r->top, name);
         fd = open_directory(r->top, name);
     }
     if (fd < 0 && (errno == ENOTCONN || errno == EIO)) {
@@ -149,7 +149,7 @@ remove_directory(struct removal *r, const char *name)
     }
     if (fd < 0)
         return errno == ENOENT ? 0 : -errno;
-    result = take_over(fd);
+    result = own_directory(fd);
     if (result == 0 || result == -EROFS)
         result = empty(r, fd);
     close(fd);
@@ -202,7 +202,7 @@ run(int parent, const char *name, int64_t until_us)
 
     if (r.top < 0)
         return errno == ENOENT ? 0 : -errno;
-    (void)take_over(r.top);
+    (void)own_directory(r.top);
     while ((result = next_name(&r, next)) > 0) {
         result = remove_directory(&r, next);
         if (result < 0)

@@ -66,7 +66,7 @@ check_directory(const struct scratch *s, struct error *err)
 
 /* All of a file system, where it is one of its own. */
 static int
-take_file_system(struct scratch *s, struct error *err)
+use_file_system(struct scratch *s, struct error *err)
 {
     CLEANUP_FREE char *above = xasprintf("%s/..", s->dir);
     struct statvfs fs;
@@ -152,7 +152,7 @@ scratch_open(const char *dir,
         return error_set(err, -errno, "'%s': %s", dir, strerror(errno));
     r = check_directory(s, err);
     if (r == 0 && capacity_bytes == 0)
-        r = take_file_system(s, err);
+        r = use_file_system(s, err);
     if (r < 0)
         return r;
     s->has_quota = s->is_root && project_quota_is_kept(s->fd);
@@ -218,10 +218,10 @@ check_room(const struct scratch *s, int64_t bytes, struct error *err)
 
 /* Owner first: from then on it is as large as it may be. */
 static int
-furnish(struct scratch *s,
-        int fd,
-        const struct scratch_volume *v,
-        struct error *err)
+set_up_volume(struct scratch *s,
+              int fd,
+              const struct scratch_volume *v,
+              struct error *err)
 {
     uint32_t project = s->has_quota ? project_quota_of(fd) : 0;
 
@@ -242,7 +242,9 @@ furnish(struct scratch *s,
 }
 
 static int
-make_anew(struct scratch *s, const struct scratch_volume *v, struct error *err)
+make_volume(struct scratch *s,
+            const struct scratch_volume *v,
+            struct error *err)
 {
     CLEANUP_FREE char *name = xasprintf(NEW_PREFIX "%s", v->name);
     CLEANUP_FD int fd = -1;
@@ -265,7 +267,7 @@ make_anew(struct scratch *s, const struct scratch_volume *v, struct error *err)
                          s->dir,
                          name,
                          strerror(errno));
-    r = furnish(s, fd, v, err);
+    r = set_up_volume(s, fd, v, err);
     if (r < 0)
         return r;
     if (renameat2(s->fd, name, s->fd, v->name, RENAME_NOREPLACE) < 0
@@ -290,14 +292,14 @@ scratch_make(struct scratch *s,
     if (r < 0)
         return r;
     fd = open_volume(s, v->name);
-    return fd >= 0 ? 0 : make_anew(s, v, err);
+    return fd >= 0 ? 0 : make_volume(s, v, err);
 }
 
 /* --- removing ------------------------------------------------------------- */
 
 /* Out of sight at once; a directory of ours around it keeps its owner out. */
 static int
-take_away(struct scratch *s, const char *name, const char *gone)
+rename_gone(struct scratch *s, const char *name, const char *gone)
 {
     CLEANUP_FD int around = -1;
     CLEANUP_FD int volume = open_volume(s, name);
@@ -327,7 +329,7 @@ scratch_remove(struct scratch *s, const char *name, struct error *err)
 
     if (r < 0)
         return r;
-    r = take_away(s, name, gone);
+    r = rename_gone(s, name, gone);
     if (r == 0)
         r = removal_run(s->fd, gone);
     if (r == 0 && unlinkat(s->fd, unfinished, AT_REMOVEDIR) < 0

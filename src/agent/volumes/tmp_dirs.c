@@ -230,7 +230,7 @@ sweep_work(void *arg)
 }
 
 static void
-really_free(struct tmp_dirs *t)
+destroy(struct tmp_dirs *t)
 {
     pthread_mutex_destroy(&t->lock);
     free(t->tmp_dir);
@@ -247,7 +247,7 @@ sweep_done(void *arg)
 
     t->is_sweeping = false;
     if (t->is_freed) {
-        really_free(t);
+        destroy(t);
         return;
     }
     if (t->left == 0) {
@@ -345,5 +345,5 @@ tmp_dirs_free(struct tmp_dirs *t, bool is_idle)
     }
     t->is_freed = true;
     if (!t->is_sweeping)
-        really_free(t);
+        destroy(t);
 }

@@ -27,13 +27,13 @@
 #define TELL_AGAIN_MS 2000
 #define DO_AGAIN_MS   30000
 
-enum deed { NOTHING, MAKE, REMOVE };
+enum action { NOTHING, MAKE, REMOVE };
 
 /* One volume that something is done to. */
 struct work {
     struct volumes *all;
     char *name;
-    enum deed deed;
+    enum action action;
     bool keeps_data; /* a removal that leaves the directory */
     struct scratch_volume volume;
     struct client_call *call;  /* while the API is told */
@@ -51,13 +51,13 @@ struct volumes {
     bool freed;
 };
 
-static void consider(struct volumes *v, const struct object *volume);
+static void check_volume(struct volumes *v, const struct object *volume);
 static void end_work(struct work *w);
 
 /* --- life ----------------------------------------------------------------- */
 
 static void
-really_free(struct volumes *v)
+destroy(struct volumes *v)
 {
     map_free(v->busy);
     free(v);
@@ -65,7 +65,7 @@ really_free(struct volumes *v)
 
 /* What is with the workers comes back later. */
 void
-volumes_hurry(struct volumes *v, int64_t within_ms)
+volumes_retry_soon(struct volumes *v, int64_t within_ms)
 {
     informer_retry_now(v->informer, within_ms);
 }
@@ -91,7 +91,7 @@ volumes_free(struct volumes *v)
         end_work(w);
     }
     if (--v->under_way == 0)
-        really_free(v);
+        destroy(v);
 }
 
 /* The answer to a word of ours may be here before the watch has it; what the
@@ -117,12 +117,12 @@ end_work(struct work *w)
     v->under_way--;
     if (v->freed) {
         if (v->under_way == 0)
-            really_free(v);
+            destroy(v);
     } else {
         volume = find_newest(w);
         /* It may be another one by now, or want the next thing. */
         if (volume != NULL && w->result == 0)
-            consider(v, volume);
+            check_volume(v, volume);
         else if (w->result < 0 && !timer_is_running(v->again))
             timer_start(v->again,
                         w->result == -EAGAIN ? TELL_AGAIN_MS : DO_AGAIN_MS);
@@ -135,7 +135,7 @@ end_work(struct work *w)
 /* --- telling -------------------------------------------------------------- */
 
 static void
-on_told(const struct client_reply *reply, void *context)
+on_reported(const struct client_reply *reply, void *context)
 {
     struct work *w = context;
     struct error err = {0};
@@ -155,7 +155,10 @@ on_told(const struct client_reply *reply, void *context)
 }
 
 static void
-tell(struct work *w, const char *phase, const char *reason, const char *message)
+report(struct work *w,
+       const char *phase,
+       const char *reason,
+       const char *message)
 {
     struct arena *arena = arena_new(0);
     struct json *body = json_object(arena);
@@ -179,7 +182,7 @@ tell(struct work *w, const char *phase, const char *reason, const char *message)
                               .subresource = "status",
                               .body = body,
                           },
-                          on_told,
+                          on_reported,
                           w);
 }
 
@@ -191,7 +194,7 @@ do_work(void *arg)
     struct work *w = arg;
     struct scratch *scratch = w->all->s.scratch;
 
-    if (w->deed == MAKE)
+    if (w->action == MAKE)
         w->result = scratch_make(scratch, &w->volume, &w->err);
     else if (!w->keeps_data)
         w->result = scratch_remove(scratch, w->name, &w->err);
@@ -208,20 +211,20 @@ work_done(void *arg)
     }
     if (w->result < 0)
         log_warning("volume '%s': %s", w->name, w->err.text);
-    if (w->deed == MAKE && w->result == 0)
-        tell(w, "Available", NULL, NULL);
-    else if (w->deed == MAKE)
-        tell(w, "Failed", "ProvisioningFailed", w->err.text);
+    if (w->action == MAKE && w->result == 0)
+        report(w, "Available", NULL, NULL);
+    else if (w->action == MAKE)
+        report(w, "Failed", "ProvisioningFailed", w->err.text);
     else if (w->result == 0)
-        tell(w, "Released", VOLUME_REMOVED, NULL);
+        report(w, "Released", VOLUME_REMOVED, NULL);
     else
         end_work(w); /* and once more, later */
 }
 
 /* --- what is wanted ------------------------------------------------------- */
 
-static enum deed
-deed_for(const struct object *object)
+static enum action
+find_action(const struct object *object)
 {
     const struct persistent_volume *v = persistent_volume_of(object);
 
@@ -275,7 +278,7 @@ check(const struct volumes *v, const struct object *object, struct error *err)
 }
 
 static void
-begin(struct volumes *v, const struct object *object, enum deed deed)
+begin(struct volumes *v, const struct object *object, enum action action)
 {
     const struct persistent_volume *p = persistent_volume_of(object);
     struct work *w = xnew(struct work);
@@ -284,7 +287,7 @@ begin(struct volumes *v, const struct object *object, enum deed deed)
 
     w->all = v;
     w->name = xstrdup(object->meta->name);
-    w->deed = deed;
+    w->action = action;
     w->keeps_data = p->spec.reclaim_policy == NULL
                     || strcmp(p->spec.reclaim_policy, "Delete") != 0;
     w->volume = (struct scratch_volume){
@@ -299,7 +302,7 @@ begin(struct volumes *v, const struct object *object, enum deed deed)
     v->under_way++;
     w->result = check(v, object, &w->err);
     /* What never was, elsewhere least of all, needs no removing. */
-    if (w->result < 0 && deed == REMOVE
+    if (w->result < 0 && action == REMOVE
         && persistent_volume_is_in_phase(p, "Failed")) {
         w->keeps_data = true;
         w->result = 0;
@@ -311,12 +314,12 @@ begin(struct volumes *v, const struct object *object, enum deed deed)
 }
 
 static void
-consider(struct volumes *v, const struct object *object)
+check_volume(struct volumes *v, const struct object *object)
 {
-    enum deed deed = deed_for(object);
+    enum action action = find_action(object);
 
-    if (deed != NOTHING && map_find(v->busy, object->meta->name) == NULL)
-        begin(v, object, deed);
+    if (action != NOTHING && map_find(v->busy, object->meta->name) == NULL)
+        begin(v, object, action);
 }
 
 static void
@@ -326,13 +329,13 @@ on_change(const struct object *old_object,
 {
     (void)old_object;
     if (new_object != NULL)
-        consider(context, new_object);
+        check_volume(context, new_object);
 }
 
 static void
 visit(const struct object *object, void *context)
 {
-    consider(context, object);
+    check_volume(context, object);
 }
 
 static void

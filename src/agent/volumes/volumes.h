@@ -40,4 +40,4 @@ struct volumes *volumes_new(const struct volumes_settings *settings)
 DEFINE_CLEANUP(struct volumes, volumes_free)
 
 /* The controller answers again: what it wants is asked for within so long. */
-void volumes_hurry(struct volumes *v, int64_t within_ms);
+void volumes_retry_soon(struct volumes *v, int64_t within_ms);

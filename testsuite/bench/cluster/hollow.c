@@ -20,7 +20,7 @@
 #include "agent/node/node_status.h"
 #include "agent/node/registration.h"
 #include "agent/pods/status_patch.h"
-#include "agent/shepherd/ending.h"
+#include "agent/shepherd/exit_record.h"
 #include "lib/api/node/topology.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -149,11 +149,12 @@ end(void *context)
     struct running *r = context;
     struct arena *arena = arena_new(0);
     int64_t now = clock_real_us(&clock_system);
-    struct ending ending = {
+    struct exit_record exit_record = {
         .started_at_us = r->started_at_us,
         .ended_at_us = now,
     };
-    struct status_patch_end report = {.ending = &ending, .now_us = now};
+    struct status_patch_end report = {.exit_record = &exit_record,
+                                      .now_us = now};
 
     patch_status(r,
                  arena,
@@ -452,7 +453,7 @@ main(int argc, char **argv)
                 .nodes = 100,
             },
     };
-    struct hardware_wish wish = {0};
+    struct hardware_request request = {0};
     struct error err = {0};
     struct sigwatch *term, *interrupt;
     int r;
@@ -463,12 +464,12 @@ main(int argc, char **argv)
                        "--controller and --state-dir are needed");
     raise_file_limit();
     log_set_level(LOG_LEVEL_WARNING);
-    wish.given = p.options.topology;
+    request.given = p.options.topology;
     r = dir_make(p.options.state_dir, 0700, &err);
     if (r == 0)
         r = machine_read("", &p.machine, &err);
     if (r == 0)
-        r = hardware_discover(&wish, &p.topology, &err);
+        r = hardware_discover(&request, &p.topology, &err);
     if (r < 0)
         return program_end("kiln-hollow", r, &err);
     p.loop = loop_new();

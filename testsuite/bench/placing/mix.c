@@ -295,13 +295,13 @@ simulate(struct pod_run *r)
     double next = exponential(r, gap);
 
     while (r->now < HORIZON) {
-        struct job *ending =
+        struct job *exit_record =
             heap_count(r->running) > 0 ? heap_top(r->running) : NULL;
 
-        if (ending != NULL && ending->end <= next) {
+        if (exit_record != NULL && exit_record->end <= next) {
             heap_pop(r->running);
-            r->now = ending->end;
-            end_job(r, ending);
+            r->now = exit_record->end;
+            end_job(r, exit_record);
             start_waiting(r);
         } else {
             struct job *j = draw_job(r);

@@ -163,7 +163,7 @@ stream_run(struct stream_result *ret_result, struct error *err)
         .numa_policy = NUMA_SINGLE,
         .memory_bytes = INT64_C(3) * DOUBLES * sizeof(double),
     };
-    int r = hardware_discover(&(struct hardware_wish){0}, &t, err);
+    int r = hardware_discover(&(struct hardware_request){0}, &t, err);
 
     if (r < 0)
         return r;

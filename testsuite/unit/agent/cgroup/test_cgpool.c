@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "testsuite/lib/suite.h"
-#include "testsuite/unit/agent/cgroup/box.h"
+#include "testsuite/unit/agent/cgroup/test_cgroups.h"
 
 START_TEST(cgroups_are_ready_before_they_are_asked_for)
 {
-    struct cgroot *root = box_open();
+    struct cgroot *root = test_cgroups_open();
     struct cgpool *pool;
     struct cgroup *a, *b;
 
@@ -24,16 +24,16 @@ START_TEST(cgroups_are_ready_before_they_are_asked_for)
 
     ck_assert_uint_eq(cgpool_ready(pool), 1);
     ck_assert_str_ne(cgroup_name(a), cgroup_name(b));
-    box_empty(a);
-    box_empty(b);
+    test_cgroups_empty(a);
+    test_cgroups_empty(b);
     cgpool_free(pool);
-    box_close(root);
+    test_cgroups_close(root);
 }
 END_TEST
 
 START_TEST(a_retired_cgroup_stays_until_its_last_process_is_gone)
 {
-    struct cgroot *root = box_open();
+    struct cgroot *root = test_cgroups_open();
     struct cgpool *pool;
     struct cgroup *c, *other;
     pid_t pid;
@@ -55,11 +55,11 @@ START_TEST(a_retired_cgroup_stays_until_its_last_process_is_gone)
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     for (int i = 0; i < 100 && cgpool_sweep(pool) > 0; i++)
-        box_pause(10);
+        test_cgroups_pause(10);
 
     ck_assert_uint_eq(cgpool_retired(pool), 0);
     cgpool_free(pool);
-    box_close(root);
+    test_cgroups_close(root);
 }
 END_TEST
 

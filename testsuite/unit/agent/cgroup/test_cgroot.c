@@ -8,7 +8,7 @@
 
 #include "lib/base/fd.h"
 #include "testsuite/lib/suite.h"
-#include "testsuite/unit/agent/cgroup/box.h"
+#include "testsuite/unit/agent/cgroup/test_cgroups.h"
 
 static int
 count_visit(const char *name, void *context)
@@ -20,14 +20,14 @@ count_visit(const char *name, void *context)
 
 START_TEST(cgroups_are_listed_and_found_again)
 {
-    struct cgroot *root = box_open();
+    struct cgroot *root = test_cgroups_open();
     struct cgroup *a, *b, *again = NULL;
     int count = 0;
 
     if (root == NULL)
         SKIP("no cgroup may be made here");
-    a = box_make(root, "a");
-    b = box_make(root, "b");
+    a = test_cgroups_make(root, "a");
+    b = test_cgroups_make(root, "b");
 
     ck_assert_int_eq(cgroot_list(root, count_visit, &count), 0);
     ck_assert_int_eq(cgroot_find(root, "a", &again, NULL), 0);
@@ -36,27 +36,27 @@ START_TEST(cgroups_are_listed_and_found_again)
     ck_assert_int_eq(cgroup_is_empty(again), 1);
     ck_assert_int_eq(cgroot_find(root, "c", &again, NULL), -ENOENT);
     cgroup_free(again);
-    box_empty(a);
-    box_empty(b);
-    box_close(root);
+    test_cgroups_empty(a);
+    test_cgroups_empty(b);
+    test_cgroups_close(root);
 }
 END_TEST
 
 START_TEST(a_name_is_used_once)
 {
-    struct cgroot *root = box_open();
+    struct cgroot *root = test_cgroups_open();
     struct cgroup *c, *twin = NULL;
 
     if (root == NULL)
         SKIP("no cgroup may be made here");
-    c = box_make(root, "p");
+    c = test_cgroups_make(root, "p");
 
     ck_assert_int_eq(cgroot_make(root, "p", &twin, NULL), -EEXIST);
 
     ck_assert_ptr_null(twin);
     ck_assert_int_eq(cgroup_is_empty(c), 1);
-    box_empty(c);
-    box_close(root);
+    test_cgroups_empty(c);
+    test_cgroups_close(root);
 }
 END_TEST
 
@@ -64,7 +64,7 @@ START_TEST(names_that_would_leave_the_base_are_refused)
 {
     static const char *const names[] =
         {"", ".", "..", "a/b", "/", "shepherds", "keeper", "a\nb"};
-    struct cgroot *root = box_open();
+    struct cgroot *root = test_cgroups_open();
     struct cgroup *c = NULL;
 
     if (root == NULL)
@@ -74,7 +74,7 @@ START_TEST(names_that_would_leave_the_base_are_refused)
         ck_assert_int_eq(cgroot_make(root, names[i], &c, NULL), -EINVAL);
         ck_assert_int_eq(cgroot_find(root, names[i], &c, NULL), -EINVAL);
     }
-    box_close(root);
+    test_cgroups_close(root);
 }
 END_TEST
 
@@ -84,11 +84,11 @@ START_TEST(a_base_that_is_no_path_is_refused)
         {"", "/", "kiln", "/a/", "/a//b", "/../x", "/a/./b", "/a\nb"};
 
     for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++) {
-        struct cgroot_site site = {.base = bases[i]};
+        struct cgroot_settings settings = {.base = bases[i]};
         struct cgroot *root = NULL;
         struct error err = {0};
 
-        ck_assert_int_eq(cgroot_open(&site, &root, &err), -EINVAL);
+        ck_assert_int_eq(cgroot_open(&settings, &root, &err), -EINVAL);
         ck_assert_ptr_nonnull(strstr(err.text, "is not the path"));
     }
 }
@@ -98,7 +98,7 @@ START_TEST(a_machine_without_cgroups_says_so)
 {
     static const char mounts[] = "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n";
     char path[] = "/tmp/kiln-mounts-XXXXXX";
-    struct cgroot_site site = {.base = "/kiln", .mountinfo = path};
+    struct cgroot_settings settings = {.base = "/kiln", .mountinfo = path};
     struct cgroot *root = NULL;
     struct error err = {0};
     int fd = mkstemp(path);
@@ -106,7 +106,7 @@ START_TEST(a_machine_without_cgroups_says_so)
     ck_assert_int_eq(fd_write_all(fd, mounts, strlen(mounts)), 0);
     close(fd);
 
-    ck_assert_int_eq(cgroot_open(&site, &root, &err), -EOPNOTSUPP);
+    ck_assert_int_eq(cgroot_open(&settings, &root, &err), -EOPNOTSUPP);
 
     unlink(path);
     ck_assert_ptr_null(root);
@@ -117,25 +117,25 @@ END_TEST
 START_TEST(a_nested_base_is_made_all_the_way_down)
 {
     char base[64];
-    struct cgroot_site site = {.base = base};
+    struct cgroot_settings settings = {.base = base};
     struct cgroot *root = NULL;
-    struct cgroot *outer = box_open();
+    struct cgroot *outer = test_cgroups_open();
     struct error err = {0};
 
     if (outer == NULL)
         SKIP("no cgroup may be made here");
     snprintf(base, sizeof(base), "/kiln-test-%ld/x/jobs", (long)getpid());
 
-    ck_assert_msg(cgroot_open(&site, &root, &err) == 0, "%s", err.text);
+    ck_assert_msg(cgroot_open(&settings, &root, &err) == 0, "%s", err.text);
 
     ck_assert_int_eq(cgroot_ability(root)->cpuset,
                      cgroot_ability(outer)->cpuset);
-    box_empty(box_make(root, "p"));
-    box_close(root);
+    test_cgroups_empty(test_cgroups_make(root, "p"));
+    test_cgroups_close(root);
     snprintf(base, sizeof(base), "/kiln-test-%ld/x", (long)getpid());
-    ck_assert_int_eq(cgroot_open(&site, &root, NULL), 0);
-    box_close(root);
-    box_close(outer);
+    ck_assert_int_eq(cgroot_open(&settings, &root, NULL), 0);
+    test_cgroups_close(root);
+    test_cgroups_close(outer);
 }
 END_TEST
 
@@ -143,9 +143,9 @@ END_TEST
 START_TEST(who_keeps_a_delegated_base_alive_makes_room)
 {
     char base[64], inner[96], home[160], seen[512] = "";
-    struct cgroot_site site = {.base = inner};
+    struct cgroot_settings settings = {.base = inner};
     struct cgroot *root = NULL;
-    struct cgroot *outer = box_open();
+    struct cgroot *outer = test_cgroups_open();
     struct cgroup *unit;
     struct error err = {0};
     pid_t keeper;
@@ -155,14 +155,14 @@ START_TEST(who_keeps_a_delegated_base_alive_makes_room)
         SKIP("no cgroup may be made here");
     snprintf(base, sizeof(base), "/kiln-test-%ld", (long)getpid());
     snprintf(inner, sizeof(inner), "%s/unit", base);
-    unit = box_make(outer, "unit");
+    unit = test_cgroups_make(outer, "unit");
     keeper = fork();
     if (keeper == 0)
         for (;;)
             pause();
     ck_assert_int_eq(cgroup_add(unit, keeper, NULL), 0);
 
-    ck_assert_msg(cgroot_open(&site, &root, &err) == 0, "%s", err.text);
+    ck_assert_msg(cgroot_open(&settings, &root, &err) == 0, "%s", err.text);
 
     snprintf(home, sizeof(home), "/proc/%ld/cgroup", (long)keeper);
     fd = open(home, O_RDONLY);
@@ -172,13 +172,13 @@ START_TEST(who_keeps_a_delegated_base_alive_makes_room)
         ck_assert_ptr_nonnull(strstr(seen, "/unit/keeper\n"));
     ck_assert_int_eq(cgroot_ability(root)->memory,
                      cgroot_ability(outer)->memory);
-    box_empty(box_make(root, "p"));
+    test_cgroups_empty(test_cgroups_make(root, "p"));
     kill(keeper, SIGKILL);
     waitpid(keeper, NULL, 0);
-    box_pause(50);
-    box_close(root);
+    test_cgroups_pause(50);
+    test_cgroups_close(root);
     cgroup_free(unit);
-    box_close(outer);
+    test_cgroups_close(outer);
 }
 END_TEST
 

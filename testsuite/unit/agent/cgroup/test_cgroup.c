@@ -14,15 +14,15 @@
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 #include "testsuite/lib/suite.h"
-#include "testsuite/unit/agent/cgroup/box.h"
+#include "testsuite/unit/agent/cgroup/test_cgroups.h"
 
 /* A child that joins through its doors, as the shepherd's does. */
 static pid_t
 start_inside(struct cgroup *c, void (*run)(void))
 {
-    int doors[CGROUP_MAX_PLACES];
+    int doors[CGROUP_MAX_DIRS];
     struct error err = {0};
-    int n = cgroup_open_doors(c, true, doors, &err);
+    int n = cgroup_open_join_files(c, true, doors, &err);
     pid_t pid;
 
     ck_assert_msg(n > 0, "%s", err.text);
@@ -137,38 +137,38 @@ END_TEST
 
 START_TEST(a_process_inside_sees_its_cpus_and_no_other)
 {
-    struct cgroot *root = box_open();
+    struct cgroot *root = test_cgroups_open();
     char seen[64];
     struct cgroup *c;
     pid_t pid;
 
     if (root == NULL)
         SKIP("no cgroup may be made here");
-    c = box_make(root, "p");
+    c = test_cgroups_make(root, "p");
     if (cgroot_ability(root)->cpuset) {
         ck_assert_int_eq(cgroup_set_cpus(c, "0", "0", NULL), 0);
         pid = start_inside(c, wait_forever);
-        box_pause(100);
+        test_cgroups_pause(100);
 
         read_status(pid, "Cpus_allowed_list:", seen, sizeof(seen));
 
         ck_assert_str_eq(seen, "0");
         ck_assert_int_eq(cgroup_is_empty(c), 0);
     }
-    box_empty(c);
-    box_close(root);
+    test_cgroups_empty(c);
+    test_cgroups_close(root);
 }
 END_TEST
 
 START_TEST(an_impossible_value_names_the_file_and_the_value)
 {
-    struct cgroot *root = box_open();
+    struct cgroot *root = test_cgroups_open();
     struct error err = {0};
     struct cgroup *c;
 
     if (root == NULL)
         SKIP("no cgroup may be made here");
-    c = box_make(root, "p");
+    c = test_cgroups_make(root, "p");
     if (cgroot_ability(root)->cpuset) {
         ck_assert_int_lt(cgroup_set_cpus(c, "5000", "0", &err), 0);
 
@@ -176,23 +176,23 @@ START_TEST(an_impossible_value_names_the_file_and_the_value)
         ck_assert_ptr_nonnull(strstr(err.text, "'5000'"));
     }
     ck_assert_int_eq(cgroup_set_weight(c, 0, NULL), -ERANGE);
-    box_empty(c);
-    box_close(root);
+    test_cgroups_empty(c);
+    test_cgroups_close(root);
 }
 END_TEST
 
 START_TEST(killing_reaches_every_process_and_the_cgroup_becomes_empty)
 {
-    struct cgroot *root = box_open();
+    struct cgroot *root = test_cgroups_open();
     struct error err = {0};
     struct cgroup *c;
     int tries = 0;
 
     if (root == NULL)
         SKIP("no cgroup may be made here");
-    c = box_make(root, "p");
+    c = test_cgroups_make(root, "p");
     start_inside(c, fork_and_wait);
-    box_pause(100);
+    test_cgroups_pause(100);
     ck_assert_int_eq(cgroup_remove(c, &err), -EBUSY);
 
     while (cgroup_is_empty(c) == 0 && tries++ < 100) {
@@ -200,18 +200,18 @@ START_TEST(killing_reaches_every_process_and_the_cgroup_becomes_empty)
             ck_assert_msg(cgroup_kill(c, &err) == 0, "%s", err.text);
         while (waitpid(-1, NULL, WNOHANG) > 0)
             ;
-        box_pause(10);
+        test_cgroups_pause(10);
     }
 
     ck_assert_int_eq(cgroup_is_empty(c), 1);
-    box_empty(c);
-    box_close(root);
+    test_cgroups_empty(c);
+    test_cgroups_close(root);
 }
 END_TEST
 
 START_TEST(usage_tells_cpu_time_peak_memory_and_oom_kills)
 {
-    struct cgroot *root = box_open();
+    struct cgroot *root = test_cgroups_open();
     const struct cgroot_ability *can;
     struct cgroup_usage usage;
     uint64_t working_set = 0;
@@ -221,7 +221,7 @@ START_TEST(usage_tells_cpu_time_peak_memory_and_oom_kills)
     if (root == NULL)
         SKIP("no cgroup may be made here");
     can = cgroot_ability(root);
-    c = box_make(root, "p");
+    c = test_cgroups_make(root, "p");
     waitpid(start_inside(c, burn_cpu), NULL, 0);
     cgroup_read_usage(c, &usage);
     ck_assert(usage.has_cpu == can->cpu_time);
@@ -240,20 +240,20 @@ START_TEST(usage_tells_cpu_time_peak_memory_and_oom_kills)
         if (can->peak_memory)
             ck_assert_uint_ge(usage.peak_memory_bytes, 60u << 20);
     }
-    box_empty(c);
-    box_close(root);
+    test_cgroups_empty(c);
+    test_cgroups_close(root);
 }
 END_TEST
 
 START_TEST(a_memory_limit_can_be_raised_and_lowered)
 {
     static const uint64_t limits[] = {64u << 20, 128u << 20, 32u << 20};
-    struct cgroot *root = box_open();
+    struct cgroot *root = test_cgroups_open();
     struct cgroup *c;
 
     if (root == NULL)
         SKIP("no cgroup may be made here");
-    c = box_make(root, "p");
+    c = test_cgroups_make(root, "p");
     for (size_t i = 0; i < 3 && cgroot_ability(root)->memory; i++) {
         struct error err = {0};
 
@@ -261,8 +261,8 @@ START_TEST(a_memory_limit_can_be_raised_and_lowered)
                       "%s",
                       err.text);
     }
-    box_empty(c);
-    box_close(root);
+    test_cgroups_empty(c);
+    test_cgroups_close(root);
 }
 END_TEST
 
@@ -270,11 +270,11 @@ END_TEST
 static long long
 value_of(const struct cgroup *c, const char *v1_file, const char *v2_file)
 {
-    CLEANUP_STRBUF struct strbuf places = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf directories = STRBUF_INIT;
     char *at = NULL;
 
-    cgroup_format(c, &places);
-    for (char *line = strtok_r(places.text, "\n", &at); line != NULL;
+    cgroup_format(c, &directories);
+    for (char *line = strtok_r(directories.text, "\n", &at); line != NULL;
          line = strtok_r(NULL, "\n", &at)) {
         const char *directory = strchr(line, '/');
         uint64_t value;
@@ -291,12 +291,12 @@ value_of(const struct cgroup *c, const char *v1_file, const char *v2_file)
 
 START_TEST(huge_pages_are_limited_by_their_size)
 {
-    struct cgroot *root = box_open();
+    struct cgroot *root = test_cgroups_open();
     struct cgroup *c;
 
     if (root == NULL)
         SKIP("no cgroup may be made here");
-    c = box_make(root, "p");
+    c = test_cgroups_make(root, "p");
     if (!cgroot_ability(root)->hugepages) {
         ck_assert_int_eq(cgroup_set_hugepages(c, 2 << 20, 0, NULL),
                          -EOPNOTSUPP);
@@ -310,26 +310,26 @@ START_TEST(huge_pages_are_limited_by_their_size)
             value_of(c, "hugetlb.2MB.limit_in_bytes", "hugetlb.2MB.max"),
             0);
     }
-    box_empty(c);
-    box_close(root);
+    test_cgroups_empty(c);
+    test_cgroups_close(root);
 }
 END_TEST
 
 START_TEST(weight_and_process_limit_are_set_where_they_can_be)
 {
-    struct cgroot *root = box_open();
+    struct cgroot *root = test_cgroups_open();
     struct cgroup *c;
 
     if (root == NULL)
         SKIP("no cgroup may be made here");
-    c = box_make(root, "p");
+    c = test_cgroups_make(root, "p");
 
     ck_assert_int_eq(cgroup_set_weight(c, 50, NULL),
                      cgroot_ability(root)->weight ? 0 : -EOPNOTSUPP);
     ck_assert_int_eq(cgroup_set_max_processes(c, 100, NULL),
                      cgroot_ability(root)->max_processes ? 0 : -EOPNOTSUPP);
-    box_empty(c);
-    box_close(root);
+    test_cgroups_empty(c);
+    test_cgroups_close(root);
 }
 END_TEST
 

@@ -13,11 +13,11 @@
 static struct topology *
 discover(const char *given, const char *reserved)
 {
-    struct hardware_wish wish = {.given = given};
+    struct hardware_request request = {.given = given};
     struct topology *t = NULL;
 
-    ck_assert_int_eq(cpuset_parse(reserved, &wish.reserved, NULL), 0);
-    ck_assert_int_eq(hardware_discover(&wish, &t, NULL), 0);
+    ck_assert_int_eq(cpuset_parse(reserved, &request.reserved, NULL), 0);
+    ck_assert_int_eq(hardware_discover(&request, &t, NULL), 0);
     return t;
 }
 
@@ -54,10 +54,11 @@ START_TEST(the_same_machine_looked_at_twice_is_the_same)
 {
     struct topology *was = NULL;
     struct topology *is = NULL;
-    struct hardware_wish wish = {.given = "pack:2 [numa] l3:2 core:2 pu:2"};
+    struct hardware_request request = {.given =
+                                           "pack:2 [numa] l3:2 core:2 pu:2"};
 
-    ck_assert_int_eq(hardware_discover(&wish, &was, NULL), 0);
-    ck_assert_int_eq(hardware_discover(&wish, &is, NULL), 0);
+    ck_assert_int_eq(hardware_discover(&request, &was, NULL), 0);
+    ck_assert_int_eq(hardware_discover(&request, &is, NULL), 0);
 
     ck_assert(!difference_find(was, is, NULL));
     topology_free(was);

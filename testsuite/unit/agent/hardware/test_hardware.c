@@ -18,19 +18,19 @@
 #include "testsuite/lib/suite.h"
 
 static struct topology *
-discover(const struct hardware_wish *wish)
+discover(const struct hardware_request *request)
 {
     struct topology *t = NULL;
     struct error err = {0};
 
-    ck_assert_msg(hardware_discover(wish, &t, &err) == 0, "%s", err.text);
+    ck_assert_msg(hardware_discover(request, &t, &err) == 0, "%s", err.text);
     return t;
 }
 
 static struct topology *
 discover_given(const char *given)
 {
-    return discover(&(struct hardware_wish){.given = given});
+    return discover(&(struct hardware_request){.given = given});
 }
 
 static struct topology *
@@ -41,7 +41,7 @@ discover_data(const char *name, bool with_devices)
                                         top == NULL ? "." : top,
                                         name);
 
-    return discover(&(struct hardware_wish){
+    return discover(&(struct hardware_request){
         .given = path,
         .with_devices = with_devices,
     });
@@ -182,10 +182,10 @@ START_TEST(nonsense_is_refused_with_the_reason)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct hardware_wish wish = {.given = cases[i].given};
+        struct hardware_request request = {.given = cases[i].given};
         struct topology *t = NULL;
         struct error err = {0};
-        int r = hardware_discover(&wish, &t, &err);
+        int r = hardware_discover(&request, &t, &err);
 
         ck_assert_msg(r == cases[i].code,
                       "'%s' gave %d: %s",
@@ -203,12 +203,12 @@ END_TEST
 
 START_TEST(reserved_cpus_are_in_no_group)
 {
-    struct hardware_wish wish = {
+    struct hardware_request request = {
         .given = "pack:2 [numa(memory=8GB)] l3:1 core:2 pu:2",
         .reserved = set_of("0-1,4-5"),
         .reserved_memory_bytes = UINT64_C(1000000000),
     };
-    struct topology *t = discover(&wish);
+    struct topology *t = discover(&request);
 
     assert_pus(&t->pus, "2-3,6-7");
     assert_pus(&t->reserved, "0-1,4-5");
@@ -223,11 +223,11 @@ END_TEST
 
 START_TEST(a_core_is_reserved_with_all_its_threads)
 {
-    struct hardware_wish wish = {
+    struct hardware_request request = {
         .given = "[numa(memory=8GB)] core:4 pu:2",
         .reserved = set_of("0,5"),
     };
-    struct topology *t = discover(&wish);
+    struct topology *t = discover(&request);
 
     assert_pus(&t->pus, "2-3,6-7");
     assert_pus(&t->reserved, "0-1,4-5");
@@ -250,7 +250,7 @@ START_TEST(a_reservation_that_cannot_be_is_refused)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct hardware_wish wish = {
+        struct hardware_request request = {
             .given = "core:4 pu:1",
             .reserved = set_of(cases[i].reserved),
             .reserved_memory_bytes = cases[i].memory,
@@ -258,7 +258,7 @@ START_TEST(a_reservation_that_cannot_be_is_refused)
         struct topology *t = NULL;
         struct error err = {0};
 
-        ck_assert_int_lt(hardware_discover(&wish, &t, &err), 0);
+        ck_assert_int_lt(hardware_discover(&request, &t, &err), 0);
         ck_assert_msg(strstr(err.text, cases[i].says), "%s", err.text);
     }
 }
@@ -365,7 +365,7 @@ START_TEST(isolated_cpus_are_left_to_whoever_isolated_them)
     CLEANUP(scratch_freep) char *root = scratch_new();
     CLEANUP_FREE char *folder = xasprintf("%s/sys/devices/system/cpu", root);
     CLEANUP_FREE char *list = NULL;
-    struct hardware_wish wish = {.root = root};
+    struct hardware_request request = {.root = root};
     cpu_set_t before, others;
     unsigned last = CPU_SETSIZE - 1;
     struct topology *t;
@@ -381,7 +381,7 @@ START_TEST(isolated_cpus_are_left_to_whoever_isolated_them)
     say(folder, "present", "0-63\n");
     say(folder, "online", "0-61\n");
 
-    t = discover(&wish);
+    t = discover(&request);
     ck_assert(!bitset_has(&t->pus, last));
     ck_assert(bitset_has(&t->isolated, last));
     ck_assert_uint_eq(bitset_count(&t->isolated), 1);
@@ -393,13 +393,13 @@ START_TEST(isolated_cpus_are_left_to_whoever_isolated_them)
     others = before;
     CPU_CLR(last, &others);
     ck_assert_int_eq(sched_setaffinity(0, sizeof(others), &others), 0);
-    t = discover(&wish);
+    t = discover(&request);
     ck_assert(!bitset_has(&t->pus, last));
     ck_assert(bitset_has(&t->isolated, last));
     topology_free(t);
 
-    wish.offers_isolated = true;
-    t = discover(&wish);
+    request.offers_isolated = true;
+    t = discover(&request);
     ck_assert_int_eq(sched_setaffinity(0, sizeof(before), &before), 0);
     ck_assert_int_eq((int)bitset_count(&t->pus), CPU_COUNT(&before));
     ck_assert(bitset_has(&t->pus, last));
@@ -503,7 +503,7 @@ END_TEST
 START_TEST(this_machine_is_sound_and_not_virtual)
 {
     struct topology *t =
-        discover(&(struct hardware_wish){.with_devices = true});
+        discover(&(struct hardware_request){.with_devices = true});
 
     ck_assert(!t->is_virtual);
     ck_assert_uint_ge(t->n_numa, 1);
@@ -515,7 +515,7 @@ END_TEST
 
 START_TEST(one_numa_node_has_all_the_memory_of_the_machine)
 {
-    struct topology *t = discover(&(struct hardware_wish){0});
+    struct topology *t = discover(&(struct hardware_request){0});
     struct sysinfo machine;
     uint64_t bytes = t->numa[0].memory_bytes;
 
@@ -542,7 +542,7 @@ START_TEST(an_agent_bound_to_one_cpu_offers_that_one)
     CPU_SET(cpu, &one);
     ck_assert_int_eq(sched_setaffinity(0, sizeof(one), &one), 0);
 
-    t = discover(&(struct hardware_wish){0});
+    t = discover(&(struct hardware_request){0});
 
     sched_setaffinity(0, sizeof(before), &before);
     ck_assert_uint_eq(bitset_count(&t->pus), 1);
@@ -555,11 +555,11 @@ END_TEST
 START_TEST(a_variable_of_hwloc_cannot_pass_for_this_machine)
 {
     struct topology *t = NULL;
-    struct hardware_wish wish = {0};
+    struct hardware_request request = {0};
     struct error err = {0};
 
     setenv("HWLOC_SYNTHETIC", "core:64 pu:2", 1);
-    ck_assert_int_eq(hardware_discover(&wish, &t, &err), -EINVAL);
+    ck_assert_int_eq(hardware_discover(&request, &t, &err), -EINVAL);
     unsetenv("HWLOC_SYNTHETIC");
 
     ck_assert_ptr_nonnull(strstr(err.text, "HWLOC_"));

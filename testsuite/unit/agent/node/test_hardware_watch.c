@@ -62,16 +62,16 @@ START_TEST(a_machine_that_changes_is_noticed_whether_asked_or_not)
 {
     CLEANUP(scratch_freep) char *dir = scratch_new();
     CLEANUP_FREE char *path = xasprintf("%s/machine.xml", dir);
-    const struct hardware_wish wish = {.given = path};
+    const struct hardware_request request = {.given = path};
     CLEANUP(hardware_watch_freep) struct hardware_watch *hardware_watch = NULL;
     struct hardware_watch_settings settings = {
-        .wish = &wish,
+        .request = &request,
         .every_ms = 20,
         .changed = changed,
     };
 
     put_machine(path, "epyc-2s-nps1");
-    ck_assert_int_eq(hardware_discover(&wish, &world.topology, NULL), 0);
+    ck_assert_int_eq(hardware_discover(&request, &world.topology, NULL), 0);
     world.loop = settings.loop = loop_new();
     world.workers = settings.workers = workers_new(1);
     settings.topology = world.topology;

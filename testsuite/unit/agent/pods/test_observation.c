@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "agent/numa/page_nodes.h"
-#include "agent/shepherd/live.h"
+#include "agent/shepherd/live_record.h"
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 #include "testsuite/lib/scratch.h"
@@ -108,7 +108,7 @@ START_TEST(this_process_is_where_the_kernel_says_it_is)
     };
     struct observation seen;
 
-    ck_assert_int_eq(live_read_start(getpid(), &request.main_start), 0);
+    ck_assert_int_eq(live_record_read_start(getpid(), &request.main_start), 0);
     ck_assert(observation_take(&request, &seen));
     ck_assert_uint_ge(bitset_count(&seen.cpus), 1);
     if (access("/proc/self/numa_maps", R_OK) == 0)
@@ -142,7 +142,7 @@ START_TEST(much_memory_is_asked_for_page_by_page)
                   -1,
                   0);
     ck_assert_ptr_ne(memory, MAP_FAILED);
-    ck_assert_int_eq(live_read_start(getpid(), &request.main_start), 0);
+    ck_assert_int_eq(live_record_read_start(getpid(), &request.main_start), 0);
     ck_assert(observation_take(&request, &seen));
     ck_assert(seen.has_memory);
     ck_assert_uint_ge(seen.bytes, bytes);

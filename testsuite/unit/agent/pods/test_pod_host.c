@@ -12,7 +12,7 @@
 #include "agent/pods/agent_context.h"
 #include "agent/pods/leftovers.h"
 #include "agent/pods/spare_dirs.h"
-#include "agent/volumes/mountings.h"
+#include "agent/volumes/pod_mounts.h"
 #include "agent/volumes/tmp_dirs.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"

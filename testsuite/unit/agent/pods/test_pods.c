@@ -6,7 +6,7 @@
 
 #include "agent/pods/agent_context.h"
 #include "agent/pods/spare_dirs.h"
-#include "agent/shepherd/ending.h"
+#include "agent/shepherd/exit_record.h"
 #include "lib/api/node/topology.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -176,13 +176,15 @@ START_TEST(a_pod_that_is_over_holds_nothing_when_it_is_heard_of_again)
 {
     CLEANUP_FREE char *there = NULL;
     struct error err = {0};
-    struct ending e = {.pod_uid = (char[]){"uid-gone"},
-                       .boot_id = (char[]){"boot"}};
+    struct exit_record e = {.pod_uid = (char[]){"uid-gone"},
+                            .boot_id = (char[]){"boot"}};
 
     begin();
     make_directory(world.place, "pods/uid-gone");
     there = xasprintf("%s/pods/uid-gone", world.place);
-    ck_assert_msg(ending_write(&e, there, there, &err) == 0, "%s", err.text);
+    ck_assert_msg(exit_record_write(&e, there, there, &err) == 0,
+                  "%s",
+                  err.text);
     fake_client_put(world.api,
                     &pod_kind,
                     "{\"metadata\":{\"name\":\"gone\",\"namespace\":"
@@ -211,13 +213,15 @@ leave_behind(const char *uid, const char *pod)
     CLEANUP_FREE char *state = xasprintf("%s/%s", world.place, name);
     CLEANUP_FREE char *file = xasprintf("%s/%s/pod", world.run, name);
     CLEANUP_FREE char *text = xasprintf("boot\n%s", pod);
-    struct ending e = {.pod_uid = (char *)(uintptr_t)uid,
-                       .boot_id = (char[]){"boot"}};
+    struct exit_record e = {.pod_uid = (char *)(uintptr_t)uid,
+                            .boot_id = (char[]){"boot"}};
     struct error err = {0};
 
     make_directory(world.place, name);
     make_directory(world.run, name);
-    ck_assert_msg(ending_write(&e, state, state, &err) == 0, "%s", err.text);
+    ck_assert_msg(exit_record_write(&e, state, state, &err) == 0,
+                  "%s",
+                  err.text);
     ck_assert_int_eq(file_write_atomic(file, 0600, text, strlen(text), &err),
                      0);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "agent/pods/observation.h"
-#include "agent/shepherd/ending.h"
+#include "agent/shepherd/exit_record.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -82,7 +82,7 @@ END_TEST
 START_TEST(an_end_is_told_with_its_phase_reason_and_exit_code)
 {
     static const struct {
-        struct ending ending;
+        struct exit_record exit_record;
         const char *reason; /* of the report */
         const char *phase, *state_reason;
         int64_t code, signal;
@@ -119,14 +119,15 @@ START_TEST(an_end_is_told_with_its_phase_reason_and_exit_code)
         const struct object *now;
 
         begin();
-        now = applied(status_patch_make_end(arena,
-                                            pod,
-                                            &(struct status_patch_end){
-                                                .ending = &cases[i].ending,
-                                                .reason = cases[i].reason,
-                                                .now_us = 5000000,
-                                                .boot_id = "b",
-                                            }));
+        now = applied(
+            status_patch_make_end(arena,
+                                  pod,
+                                  &(struct status_patch_end){
+                                      .exit_record = &cases[i].exit_record,
+                                      .reason = cases[i].reason,
+                                      .now_us = 5000000,
+                                      .boot_id = "b",
+                                  }));
         ck_assert(pod_main_state(pod_of(now), &state));
         ck_assert(state.terminated);
         ck_assert_str_eq(pod_of(now)->status.phase, cases[i].phase);
@@ -144,7 +145,7 @@ START_TEST(a_pod_that_could_not_start_says_why)
     const struct object *now;
     char step[] = "working directory";
     char message[] = "'/nope' is not there";
-    struct ending e = {
+    struct exit_record e = {
         .failed_step = step,
         .message = message,
         .exit_code = 125,
@@ -154,7 +155,7 @@ START_TEST(a_pod_that_could_not_start_says_why)
     now = applied(
         status_patch_make_end(arena,
                               pod,
-                              &(struct status_patch_end){.ending = &e}));
+                              &(struct status_patch_end){.exit_record = &e}));
 
     ck_assert_str_eq(pod_of(now)->status.phase, "Failed");
     ck_assert_str_eq(pod_of(now)->status.message, message);
@@ -187,7 +188,7 @@ END_TEST
 /* The controller said so while the agent could not hear it. */
 START_TEST(what_was_said_of_a_silent_node_is_taken_back_unseen)
 {
-    struct ending e = {.exit_code = 69, .started_at_us = 1};
+    struct exit_record e = {.exit_code = 69, .started_at_us = 1};
     struct json *patches[2];
 
     begin();
@@ -197,7 +198,7 @@ START_TEST(what_was_said_of_a_silent_node_is_taken_back_unseen)
     patches[1] =
         status_patch_make_end(arena,
                               pod,
-                              &(struct status_patch_end){.ending = &e});
+                              &(struct status_patch_end){.exit_record = &e});
     for (size_t i = 0; i < ARRAY_SIZE(patches); i++) {
         struct json *tree = json_dup(arena, object_tree(pod, arena));
         struct json *status = json_make_object(arena, tree, "status");

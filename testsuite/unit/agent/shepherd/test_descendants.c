@@ -5,7 +5,7 @@
 #include <sys/prctl.h>
 
 #include "testsuite/lib/suite.h"
-#include "testsuite/unit/agent/shepherd/pasture.h"
+#include "testsuite/unit/agent/shepherd/test_pod.h"
 
 START_TEST(grandchildren_in_other_sessions_are_found)
 {

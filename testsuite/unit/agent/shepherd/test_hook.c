@@ -2,7 +2,7 @@
 #include "agent/shepherd/hook.h"
 
 #include "testsuite/lib/suite.h"
-#include "testsuite/unit/agent/shepherd/pasture.h"
+#include "testsuite/unit/agent/shepherd/test_pod.h"
 
 static const char *const variables[] = {"PATH=/usr/bin:/bin",
                                         "KILN_JOB_ID=7",
@@ -10,7 +10,7 @@ static const char *const variables[] = {"PATH=/usr/bin:/bin",
 
 /* A program of the site that runs these commands. */
 static char *
-make_hook(const struct pasture *p, const char *name, const char *commands)
+make_hook(const struct test_pod *p, const char *name, const char *commands)
 {
     char *path = xasprintf("%s/%s", p->directory, name);
     CLEANUP_FREE char *text = xasprintf("#!/bin/sh\n%s\n", commands);
@@ -25,14 +25,14 @@ make_hook(const struct pasture *p, const char *name, const char *commands)
 static int
 run(const char *commands, int64_t limit_ms, struct error *err)
 {
-    struct pasture p;
+    struct test_pod p;
     CLEANUP_FREE char *hook = NULL;
     int r;
 
-    pasture_init(&p);
+    test_pod_init(&p);
     hook = make_hook(&p, "hook", commands);
     r = hook_run("prolog", hook, variables, limit_ms, NULL, err);
-    pasture_fini(&p);
+    test_pod_fini(&p);
     return r;
 }
 
@@ -107,16 +107,16 @@ END_TEST
 
 START_TEST(they_run_around_the_job_as_the_agents_user)
 {
-    struct pasture p;
+    struct test_pod p;
     CLEANUP_FREE char *prolog = NULL;
     CLEANUP_FREE char *epilog = NULL;
     CLEANUP_FREE char *told = NULL;
     CLEANUP_FREE char *expected = NULL;
     CLEANUP_FREE char *output = NULL;
     const char *hook_variables[] = {"PATH=/usr/bin:/bin", NULL, NULL};
-    struct ending *e;
+    struct exit_record *e;
 
-    pasture_init(&p);
+    test_pod_init(&p);
     output = xasprintf("OUT=%s", p.out);
     hook_variables[1] = output;
     prolog = make_hook(&p, "prolog", "echo $KILN_HOOK $(id -u) >>$OUT");
@@ -127,7 +127,7 @@ START_TEST(they_run_around_the_job_as_the_agents_user)
     p.order.epilog = epilog;
     p.order.append = true;
     p.order.hook_environment = (struct order_list){hook_variables, 2};
-    pasture_shell(&p, "echo job; exit 5");
+    test_pod_shell(&p, "echo job; exit 5");
     {
         CLEANUP_FD int fd = open(p.out, O_WRONLY | O_CREAT, 0666);
 
@@ -135,40 +135,40 @@ START_TEST(they_run_around_the_job_as_the_agents_user)
         ck_assert_int_eq(fchmod(fd, 0666), 0);
     }
 
-    e = pasture_run(&p);
+    e = test_pod_run(&p);
 
     ck_assert_int_eq(e->exit_code, 5);
     ck_assert_ptr_null(e->epilog_failure);
-    told = pasture_read(p.out);
+    told = test_pod_read(p.out);
     expected = xasprintf("prolog %u\njob\nepilog %u 5\n", geteuid(), geteuid());
     ck_assert_str_eq(told, expected);
-    ending_free(e);
-    pasture_fini(&p);
+    exit_record_free(e);
+    test_pod_fini(&p);
 }
 END_TEST
 
 START_TEST(a_job_whose_prolog_fails_does_not_run_and_its_epilog_does)
 {
-    struct pasture p;
+    struct test_pod p;
     CLEANUP_FREE char *prolog = NULL;
     CLEANUP_FREE char *epilog = NULL;
-    struct ending *e;
+    struct exit_record *e;
 
-    pasture_init(&p);
+    test_pod_init(&p);
     prolog = make_hook(&p, "prolog", "echo 'no licence'; exit 9");
     epilog = make_hook(&p, "epilog", "exit 4");
     p.order.prolog = prolog;
     p.order.epilog = epilog;
-    pasture_shell(&p, "echo ran");
+    test_pod_shell(&p, "echo ran");
 
-    e = pasture_run(&p);
+    e = test_pod_run(&p);
 
     ck_assert_str_eq(e->failed_step, "prolog");
     ck_assert_ptr_nonnull(strstr(e->message, "no licence"));
     ck_assert_ptr_nonnull(strstr(e->epilog_failure, "exit code 4"));
     ck_assert_int_ne(access(p.out, F_OK), 0);
-    ending_free(e);
-    pasture_fini(&p);
+    exit_record_free(e);
+    test_pod_fini(&p);
 }
 END_TEST
 
@@ -185,11 +185,11 @@ START_TEST(a_job_that_is_told_to_end_during_its_prolog_does_not_run)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct pasture p;
-        struct ending *e;
+        struct test_pod p;
+        struct exit_record *e;
         int last = cases[i].signals[1] != 0 ? SIGKILL : SIGTERM;
 
-        pasture_init(&p);
+        test_pod_init(&p);
         CLEANUP_FREE char *note = xasprintf("%s/note", p.directory);
         CLEANUP_FREE char *commands =
             xasprintf("cd %s; %s", p.directory, cases[i].commands);
@@ -200,24 +200,24 @@ START_TEST(a_job_that_is_told_to_end_during_its_prolog_does_not_run)
         p.order.prolog = prolog;
         p.order.epilog = epilog;
         p.order.hook_timeout_ms = 300000;
-        pasture_shell(&p, "echo ran");
-        pasture_start(&p);
-        pasture_wait_for(note);
+        test_pod_shell(&p, "echo ran");
+        test_pod_start(&p);
+        test_pod_wait_for(note);
 
         for (size_t k = 0; k < 2 && cases[i].signals[k] != 0; k++)
             ck_assert_int_eq(
                 launch_signal(p.pidfd, LAUNCH_ALL, cases[i].signals[k], NULL),
                 0);
-        ck_assert_int_eq(pasture_wait(&p), 0);
+        ck_assert_int_eq(test_pod_wait(&p), 0);
 
-        e = pasture_ending(&p);
-        ck_assert_str_eq(e->failed_step, ENDING_CALLED_OFF);
+        e = test_pod_ending(&p);
+        ck_assert_str_eq(e->failed_step, EXIT_RECORD_CALLED_OFF);
         ck_assert_int_eq(e->signal, last);
         ck_assert_int_eq(e->started_at_us, 0);
         ck_assert_ptr_null(e->epilog_failure);
         ck_assert_int_ne(access(p.out, F_OK), 0);
-        ending_free(e);
-        pasture_fini(&p);
+        exit_record_free(e);
+        test_pod_fini(&p);
     }
 }
 END_TEST
@@ -230,27 +230,27 @@ has_gone(const char *pid)
 
 START_TEST(what_they_leave_behind_is_ended)
 {
-    struct pasture p;
+    struct test_pod p;
     CLEANUP_FREE char *note = NULL;
     CLEANUP_FREE char *prolog = NULL;
     CLEANUP_FREE char *commands = NULL;
     CLEANUP_FREE char *pid = NULL;
 
-    pasture_init(&p);
+    test_pod_init(&p);
     note = xasprintf("%s/note", p.directory);
     commands =
         xasprintf("/bin/sleep 100 >/dev/null 2>&1 & echo $! >%s; exit 1", note);
     prolog = make_hook(&p, "prolog", commands);
     p.order.prolog = prolog;
-    pasture_shell(&p, "exit 0");
+    test_pod_shell(&p, "exit 0");
 
-    ending_free(pasture_run(&p));
+    exit_record_free(test_pod_run(&p));
 
-    pid = pasture_read(note);
+    pid = test_pod_read(note);
     for (int i = 0; i < 1000 && !has_gone(pid); i++)
-        pasture_pause(10);
+        test_pod_pause(10);
     ck_assert(has_gone(pid));
-    pasture_fini(&p);
+    test_pod_fini(&p);
 }
 END_TEST
 

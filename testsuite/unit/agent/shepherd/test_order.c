@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/shepherd/sheet.h"
+#include "agent/shepherd/key_values.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
@@ -229,9 +229,9 @@ START_TEST(an_entry_that_is_not_known_is_refused)
         struct strbuf text = STRBUF_INIT;
         size_t length;
 
-        sheet_begin(&text, "kiln-order 1");
-        sheet_put_text(&text, entries[i][0], entries[i][1]);
-        sheet_end(&text);
+        key_values_begin(&text, "kiln-order 1");
+        key_values_put_text(&text, entries[i][0], entries[i][1]);
+        key_values_end(&text);
         length = text.length;
         ck_assert_int_eq(order_decode(strbuf_take(&text), length, &o, NULL),
                          -EINVAL);

@@ -9,7 +9,7 @@
 #include "agent/shepherd/fence.h"
 #include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
-#include "testsuite/unit/agent/shepherd/pasture.h"
+#include "testsuite/unit/agent/shepherd/test_pod.h"
 
 START_TEST(exit_codes_and_signals_are_recorded)
 {
@@ -26,13 +26,13 @@ START_TEST(exit_codes_and_signals_are_recorded)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct pasture p;
-        struct ending *e;
+        struct test_pod p;
+        struct exit_record *e;
 
-        pasture_init(&p);
-        pasture_shell(&p, cases[i].commands);
+        test_pod_init(&p);
+        test_pod_shell(&p, cases[i].commands);
 
-        e = pasture_run(&p);
+        e = test_pod_run(&p);
 
         ck_assert_ptr_null(e->failed_step);
         ck_assert_str_eq(e->pod_uid, "uid-1");
@@ -41,37 +41,37 @@ START_TEST(exit_codes_and_signals_are_recorded)
         ck_assert_int_gt(e->started_at_us, 0);
         ck_assert_int_ge(e->ended_at_us, e->started_at_us);
         ck_assert(!e->has_left_behind);
-        ending_free(e);
-        pasture_fini(&p);
+        exit_record_free(e);
+        test_pod_fini(&p);
     }
 }
 END_TEST
 
 START_TEST(elapsed_and_cpu_time_are_measured)
 {
-    struct pasture p;
-    struct ending *e;
+    struct test_pod p;
+    struct exit_record *e;
 
-    pasture_init(&p);
-    pasture_shell(&p,
-                  "sleep 0.2; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); "
-                  "done");
+    test_pod_init(&p);
+    test_pod_shell(&p,
+                   "sleep 0.2; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); "
+                   "done");
 
-    e = pasture_run(&p);
+    e = test_pod_run(&p);
 
     ck_assert_int_ge(e->elapsed_us, 200000);
     ck_assert_int_gt(e->cpu_user_us + e->cpu_system_us, 5000);
     ck_assert_int_gt(e->peak_memory_bytes, 100000);
     ck_assert(!e->is_memory_enforced);
-    ending_free(e);
-    pasture_fini(&p);
+    exit_record_free(e);
+    test_pod_fini(&p);
 }
 END_TEST
 
 /* What cannot be started. Paths are below the work directory. */
 struct failure {
     const char *name; /* of the case */
-    void (*spoil)(struct pasture *p);
+    void (*spoil)(struct test_pod *p);
     const char *step;
     int error_number, code;
     bool needs_root;
@@ -80,80 +80,80 @@ struct failure {
 static char spoiled_path[128];
 
 static const char *
-below(const struct pasture *p, const char *name)
+below(const struct test_pod *p, const char *name)
 {
     snprintf(spoiled_path, sizeof(spoiled_path), "%s/%s", p->work_dir, name);
     return spoiled_path;
 }
 
 static void
-lose_work_dir(struct pasture *p)
+lose_work_dir(struct test_pod *p)
 {
     p->order.work_dir = below(p, "missing");
 }
 
 static void
-lose_output_directory(struct pasture *p)
+lose_output_directory(struct test_pod *p)
 {
     p->order.stdout_path = below(p, "missing/out");
 }
 
 static void
-close_output_directory(struct pasture *p)
+close_output_directory(struct test_pod *p)
 {
     ck_assert_int_eq(mkdir(below(p, "closed"), 0500), 0);
     p->order.stdout_path = below(p, "closed/out");
 }
 
 static void
-make_output_a_directory(struct pasture *p)
+make_output_a_directory(struct test_pod *p)
 {
     ck_assert_int_eq(mkdir(below(p, "dir"), 0777), 0);
     p->order.stdout_path = below(p, "dir");
 }
 
 static void
-close_errors(struct pasture *p)
+close_errors(struct test_pod *p)
 {
     p->order.stderr_path = "/proc/kiln-err";
 }
 
 static void
-lose_input(struct pasture *p)
+lose_input(struct test_pod *p)
 {
     p->order.stdin_path = below(p, "missing");
 }
 
 static void
-name_no_command(struct pasture *p)
+name_no_command(struct test_pod *p)
 {
     p->arguments[0] = "kiln-no-such-command";
     p->order.arguments.count = 1;
 }
 
 static void
-name_no_path(struct pasture *p)
+name_no_path(struct test_pod *p)
 {
     p->arguments[0] = "/nonexistent/program";
     p->order.arguments.count = 1;
 }
 
 static void
-name_nothing(struct pasture *p)
+name_nothing(struct test_pod *p)
 {
     p->arguments[0] = "";
     p->order.arguments.count = 1;
 }
 
 static void
-run_data(struct pasture *p)
+run_data(struct test_pod *p)
 {
     p->arguments[0] = "/etc/passwd";
     p->order.arguments.count = 1;
 }
 
 static void
-run_nonsense(struct pasture *p)
+run_nonsense(struct test_pod *p)
 {
     p->arguments[0] = below(p, "nonsense");
     p->order.arguments.count = 1;
@@ -163,62 +163,62 @@ run_nonsense(struct pasture *p)
 }
 
 static void
-use_far_cpus(struct pasture *p)
+use_far_cpus(struct test_pod *p)
 {
     p->order.cpus = "1000-1001";
 }
 
 static void
-use_far_memory(struct pasture *p)
+use_far_memory(struct test_pod *p)
 {
     p->order.memory_nodes = "900";
     p->order.memory_policy = "bind";
 }
 
 static void
-be_nobody_known(struct pasture *p)
+be_nobody_known(struct test_pod *p)
 {
     p->order.uid = 3999999999;
 }
 
 static void
-be_in_a_foreign_group(struct pasture *p)
+be_in_a_foreign_group(struct test_pod *p)
 {
     p->order.gid = 3;
 }
 
 static void
-be_root(struct pasture *p)
+be_root(struct test_pod *p)
 {
     p->order.uid = p->order.gid = 0;
 }
 
 static void
-be_another(struct pasture *p)
+be_another(struct test_pod *p)
 {
     p->order.uid = geteuid() + 1;
 }
 
 static void
-lose_cgroup(struct pasture *p)
+lose_cgroup(struct test_pod *p)
 {
     p->order.job_cgroup = "gone\n2 0 /sys/fs/cgroup/kiln-gone\n";
 }
 
 static void
-lose_interpreter(struct pasture *p)
+lose_interpreter(struct test_pod *p)
 {
     static const char text[] = "#!/nonexistent/interpreter\n";
 
     p->order.arguments.count = 0;
-    pasture_script(p, text, sizeof(text) - 1);
+    test_pod_script(p, text, sizeof(text) - 1);
 }
 
 static void
-cut_script_short(struct pasture *p)
+cut_script_short(struct test_pod *p)
 {
     p->order.arguments.count = 0;
-    pasture_script(p, "#!/bin/sh\n", 10);
+    test_pod_script(p, "#!/bin/sh\n", 10);
     p->order.script_bytes = 100;
 }
 
@@ -252,14 +252,14 @@ static const struct failure failures[] = {
 static void
 assert_fails(const struct failure *f)
 {
-    struct pasture p;
-    struct ending *e;
+    struct test_pod p;
+    struct exit_record *e;
 
-    pasture_init(&p);
-    pasture_shell(&p, "touch ran");
+    test_pod_init(&p);
+    test_pod_shell(&p, "touch ran");
     f->spoil(&p);
 
-    e = pasture_run(&p);
+    e = test_pod_run(&p);
 
     ck_assert_msg(e->failed_step != NULL
                       && strcmp(e->failed_step, f->step) == 0,
@@ -274,42 +274,42 @@ assert_fails(const struct failure *f)
     ck_assert_int_eq(e->exit_code, f->code);
     ck_assert_int_eq(e->started_at_us, 0);
     ck_assert_int_ne(access(below(&p, "ran"), F_OK), 0);
-    ending_free(e);
-    pasture_fini(&p);
+    exit_record_free(e);
+    test_pod_fini(&p);
 }
 
 START_TEST(what_cannot_be_started_says_at_which_step_and_why)
 {
     for (size_t i = 0; i < ARRAY_SIZE(failures); i++)
-        if (!failures[i].needs_root || pasture_is_root())
+        if (!failures[i].needs_root || test_pod_is_root())
             assert_fails(&failures[i]);
 }
 END_TEST
 
 START_TEST(a_symlink_to_roots_file_is_not_written_through)
 {
-    struct pasture p;
+    struct test_pod p;
     CLEANUP_FREE char *target = NULL;
     CLEANUP_FREE char *kept = NULL;
-    struct ending *e;
+    struct exit_record *e;
 
-    if (!pasture_is_root())
+    if (!test_pod_is_root())
         SKIP("only root can become another user");
-    pasture_init(&p);
+    test_pod_init(&p);
     target = xasprintf("%s/roots", p.directory);
     ck_assert_int_eq(file_write_atomic(target, 0644, "root's\n", 7, NULL), 0);
     ck_assert_int_eq(symlink(target, p.out), 0);
-    pasture_shell(&p, "echo overwritten");
+    test_pod_shell(&p, "echo overwritten");
 
-    e = pasture_run(&p);
+    e = test_pod_run(&p);
 
-    kept = pasture_read(target);
+    kept = test_pod_read(target);
     ck_assert_str_eq(kept, "root's\n");
     ck_assert_str_eq(e->failed_step, "standard output");
     ck_assert_int_eq(e->error_number, EACCES);
     ck_assert_ptr_nonnull(strstr(e->message, p.out));
-    ending_free(e);
-    pasture_fini(&p);
+    exit_record_free(e);
+    test_pod_fini(&p);
 }
 END_TEST
 
@@ -317,21 +317,21 @@ START_TEST(a_script_runs_from_its_own_file_with_its_arguments)
 {
     static const char text[] = "#!/bin/sh\n"
                                "stat -c '%a %u' \"$0\"; echo \"$@\"\n";
-    struct pasture p;
+    struct test_pod p;
     CLEANUP_FREE char *printed = NULL;
     CLEANUP_FREE char *wanted = NULL;
 
-    pasture_init(&p);
-    pasture_script(&p, text, sizeof(text) - 1);
-    pasture_argument(&p, "a b");
-    pasture_argument(&p, "c");
+    test_pod_init(&p);
+    test_pod_script(&p, text, sizeof(text) - 1);
+    test_pod_argument(&p, "a b");
+    test_pod_argument(&p, "c");
     wanted = xasprintf("500 %u\na b c\n", (unsigned)p.order.uid);
 
-    pasture_succeed(&p);
+    test_pod_succeed(&p);
 
-    printed = pasture_read(p.out);
+    printed = test_pod_read(p.out);
     ck_assert_str_eq(printed, wanted);
-    pasture_fini(&p);
+    test_pod_fini(&p);
 }
 END_TEST
 
@@ -341,41 +341,41 @@ START_TEST(a_script_of_four_mebibytes_runs)
     static const char tail[] = "\necho end\n";
     size_t length = ORDER_SCRIPT_BYTES;
     CLEANUP_FREE char *text = xmalloc(length);
-    struct pasture p;
+    struct test_pod p;
 
     memset(text, '#', length);
     memcpy(text, head, sizeof(head) - 1);
     memcpy(text + length - sizeof(tail) + 1, tail, sizeof(tail) - 1);
-    pasture_init(&p);
-    pasture_script(&p, text, length);
+    test_pod_init(&p);
+    test_pod_script(&p, text, length);
 
-    pasture_succeed(&p);
+    test_pod_succeed(&p);
 
-    CLEANUP_FREE char *printed = pasture_read(p.out);
+    CLEANUP_FREE char *printed = test_pod_read(p.out);
     ck_assert_str_eq(printed, "begin\nend\n");
-    pasture_fini(&p);
+    test_pod_fini(&p);
 }
 END_TEST
 
 START_TEST(a_megabyte_of_environment_arrives)
 {
     size_t length = 1u << 17;
-    struct pasture p;
+    struct test_pod p;
     CLEANUP_FREE char *variable = xmalloc(length);
 
     memset(variable, 'x', length);
     memcpy(variable, "BIG=", 4);
     variable[length - 1] = '\0';
-    pasture_init(&p);
+    test_pod_init(&p);
     for (int i = 0; i < 8; i++)
-        pasture_variable(&p, variable);
-    pasture_shell(&p, "echo ${#BIG}");
+        test_pod_variable(&p, variable);
+    test_pod_shell(&p, "echo ${#BIG}");
 
-    pasture_succeed(&p);
+    test_pod_succeed(&p);
 
-    CLEANUP_FREE char *printed = pasture_read(p.out);
+    CLEANUP_FREE char *printed = test_pod_read(p.out);
     ck_assert_int_eq(atoi(printed), (int)length - 5);
-    pasture_fini(&p);
+    test_pod_fini(&p);
 }
 END_TEST
 
@@ -383,7 +383,7 @@ END_TEST
 static bool
 is_alive(const char *path)
 {
-    CLEANUP_FREE char *text = pasture_read(path);
+    CLEANUP_FREE char *text = test_pod_read(path);
     pid_t pid = atoi(text);
 
     ck_assert_int_gt(pid, 1);
@@ -397,41 +397,41 @@ static const char leave_daemons[] =
 
 START_TEST(daemons_do_not_outlive_the_job)
 {
-    struct pasture p;
-    struct ending *e;
+    struct test_pod p;
+    struct exit_record *e;
 
-    pasture_init(&p);
-    pasture_shell(&p, leave_daemons);
+    test_pod_init(&p);
+    test_pod_shell(&p, leave_daemons);
 
-    e = pasture_run(&p);
+    e = test_pod_run(&p);
 
     ck_assert_int_eq(e->exit_code, 0);
     ck_assert(!e->has_left_behind);
     ck_assert(!is_alive(below(&p, "daemon")));
-    ending_free(e);
-    pasture_fini(&p);
+    exit_record_free(e);
+    test_pod_fini(&p);
 }
 END_TEST
 
 START_TEST(a_job_that_asked_for_it_ends_when_its_node_is_cut_off)
 {
-    struct pasture p;
+    struct test_pod p;
     CLEANUP_FREE char *note = NULL;
-    struct ending *e;
+    struct exit_record *e;
 
-    pasture_init(&p);
+    test_pod_init(&p);
     note = xasprintf("%s/heard", p.order.run_dir);
     ck_assert_int_eq(fence_note(note, 1, NULL), 0);
     p.order.fence_after_ms = 1;
     p.order.heard_path = note;
-    pasture_shell(&p, "sleep 1000");
+    test_pod_shell(&p, "sleep 1000");
 
-    e = pasture_run(&p);
+    e = test_pod_run(&p);
 
     ck_assert(e->was_fenced);
     ck_assert_int_eq(e->signal, SIGKILL);
-    ending_free(e);
-    pasture_fini(&p);
+    exit_record_free(e);
+    test_pod_fini(&p);
 }
 END_TEST
 
@@ -446,231 +446,231 @@ START_TEST(a_signal_goes_to_whom_it_is_meant_for)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct pasture p;
+        struct test_pod p;
         CLEANUP_FREE char *ready = NULL;
         CLEANUP_FREE char *printed = NULL;
 
-        pasture_init(&p);
+        test_pod_init(&p);
         ready = xstrdup(below(&p, "ready"));
         p.order.stderr_path = "/dev/null";
-        pasture_shell(&p,
-                      "trap 'sleep 0.3; echo main; exit 0' USR1; "
-                      "sh -c 'trap \"echo child; exit\" USR1; echo x > ready; "
-                      "while :; do sleep 0.01; done' & "
-                      "while :; do sleep 0.01; done");
-        pasture_start(&p);
-        pasture_wait_for(ready);
+        test_pod_shell(&p,
+                       "trap 'sleep 0.3; echo main; exit 0' USR1; "
+                       "sh -c 'trap \"echo child; exit\" USR1; echo x > ready; "
+                       "while :; do sleep 0.01; done' & "
+                       "while :; do sleep 0.01; done");
+        test_pod_start(&p);
+        test_pod_wait_for(ready);
         ck_assert_int_eq(launch_signal(p.pidfd, cases[i].scope, SIGUSR1, NULL),
                          0);
-        ck_assert_int_eq(pasture_wait(&p), 0);
+        ck_assert_int_eq(test_pod_wait(&p), 0);
 
-        printed = pasture_read(p.out);
+        printed = test_pod_read(p.out);
         ck_assert_str_eq(printed, cases[i].wanted);
-        pasture_fini(&p);
+        test_pod_fini(&p);
     }
 }
 END_TEST
 
 START_TEST(a_job_that_hangs_in_opening_its_output_can_be_killed)
 {
-    struct pasture p;
-    struct ending *e;
+    struct test_pod p;
+    struct exit_record *e;
 
-    pasture_init(&p);
+    test_pod_init(&p);
     ck_assert_int_eq(mkfifo(p.out, 0666), 0);
     ck_assert_int_eq(chmod(p.out, 0666), 0);
-    pasture_shell(&p, "echo never");
-    pasture_start(&p);
-    pasture_pause(300);
+    test_pod_shell(&p, "echo never");
+    test_pod_start(&p);
+    test_pod_pause(300);
 
     ck_assert_int_eq(launch_signal(p.pidfd, LAUNCH_ALL, SIGKILL, NULL), 0);
-    ck_assert_int_eq(pasture_wait(&p), 0);
+    ck_assert_int_eq(test_pod_wait(&p), 0);
 
-    e = pasture_ending(&p);
+    e = test_pod_ending(&p);
     ck_assert_int_eq(e->signal, SIGKILL);
-    ending_free(e);
-    pasture_fini(&p);
+    exit_record_free(e);
+    test_pod_fini(&p);
 }
 END_TEST
 
 START_TEST(a_signal_sent_at_once_is_not_lost_on_the_shepherd)
 {
-    struct pasture p;
+    struct test_pod p;
 
-    pasture_init(&p);
-    pasture_shell(&p, "exit 0");
-    pasture_start(&p);
+    test_pod_init(&p);
+    test_pod_shell(&p, "exit 0");
+    test_pod_start(&p);
 
     ck_assert_int_eq(launch_signal(p.pidfd, LAUNCH_MAIN, SIGCONT, NULL), 0);
 
-    ck_assert_int_eq(pasture_wait(&p), 0);
-    pasture_fini(&p);
+    ck_assert_int_eq(test_pod_wait(&p), 0);
+    test_pod_fini(&p);
 }
 END_TEST
 
 START_TEST(what_ends_daemons_does_not_end_a_shepherd)
 {
     static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGUSR1};
-    struct pasture p;
-    struct ending *e;
+    struct test_pod p;
+    struct exit_record *e;
     CLEANUP_FREE char *ready = NULL;
 
-    pasture_init(&p);
+    test_pod_init(&p);
     ready = xstrdup(below(&p, "ready"));
-    pasture_shell(&p, "echo x > ready; sleep 0.5; exit 7");
-    pasture_start(&p);
-    pasture_wait_for(ready);
+    test_pod_shell(&p, "echo x > ready; sleep 0.5; exit 7");
+    test_pod_start(&p);
+    test_pod_wait_for(ready);
 
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
         ck_assert_int_eq(kill(p.pid, signals[i]), 0);
 
-    ck_assert_int_eq(pasture_wait(&p), 0);
-    e = pasture_ending(&p);
+    ck_assert_int_eq(test_pod_wait(&p), 0);
+    e = test_pod_ending(&p);
     ck_assert_int_eq(e->exit_code, 7);
-    ending_free(e);
-    pasture_fini(&p);
+    exit_record_free(e);
+    test_pod_fini(&p);
 }
 END_TEST
 
 START_TEST(the_job_and_its_record_outlive_a_launcher_killed_meanwhile)
 {
-    struct pasture p;
-    struct ending *e = NULL;
+    struct test_pod p;
+    struct exit_record *e = NULL;
     CLEANUP_FREE char *ready = NULL;
     pid_t launcher;
 
-    pasture_init(&p);
+    test_pod_init(&p);
     ready = xstrdup(below(&p, "ready"));
-    pasture_shell(&p, "echo x > ready; sleep 0.5; exit 9");
+    test_pod_shell(&p, "echo x > ready; sleep 0.5; exit 9");
     launcher = fork();
     if (launcher == 0) {
-        pasture_start(&p);
+        test_pod_start(&p);
         for (;;)
             pause();
     }
-    pasture_wait_for(ready);
+    test_pod_wait_for(ready);
     ck_assert_int_eq(kill(launcher, SIGKILL), 0);
     ck_assert_int_eq(waitpid(launcher, NULL, 0), launcher);
 
     for (int i = 0; i < 1000 && e == NULL; i++) {
-        pasture_pause(10);
-        ending_read(p.state_dir, p.run_dir, &e, NULL);
+        test_pod_pause(10);
+        exit_record_read(p.state_dir, p.run_dir, &e, NULL);
     }
 
     ck_assert_ptr_nonnull(e);
     ck_assert_int_eq(e->exit_code, 9);
-    ending_free(e);
-    pasture_fini(&p);
+    exit_record_free(e);
+    test_pod_fini(&p);
 }
 END_TEST
 
 START_TEST(a_second_shepherd_leaves_the_pod_to_the_first)
 {
-    struct pasture p;
-    struct ending *e;
+    struct test_pod p;
+    struct exit_record *e;
     CLEANUP_FREE char *ready = NULL;
     pid_t first;
     int first_fd;
 
-    pasture_init(&p);
+    test_pod_init(&p);
     ready = xstrdup(below(&p, "ready"));
-    pasture_shell(&p, "echo x >> ready; sleep 0.7; exit 5");
-    pasture_start(&p);
-    pasture_wait_for(ready);
+    test_pod_shell(&p, "echo x >> ready; sleep 0.7; exit 5");
+    test_pod_start(&p);
+    test_pod_wait_for(ready);
     first = p.pid;
     first_fd = p.pidfd;
 
-    pasture_start(&p);
-    ck_assert_int_eq(pasture_wait(&p), 65);
+    test_pod_start(&p);
+    ck_assert_int_eq(test_pod_wait(&p), 65);
     p.pid = first;
     p.pidfd = first_fd;
-    ck_assert_int_eq(pasture_wait(&p), 0);
+    ck_assert_int_eq(test_pod_wait(&p), 0);
 
-    e = pasture_ending(&p);
+    e = test_pod_ending(&p);
     ck_assert_int_eq(e->exit_code, 5);
-    CLEANUP_FREE char *ran = pasture_read(ready);
+    CLEANUP_FREE char *ran = test_pod_read(ready);
     ck_assert_str_eq(ran, "x\n");
-    ending_free(e);
-    pasture_fini(&p);
+    exit_record_free(e);
+    test_pod_fini(&p);
 }
 END_TEST
 
 START_TEST(a_finished_pod_is_never_run_again)
 {
-    struct pasture p;
+    struct test_pod p;
     CLEANUP_FREE char *ran = NULL;
 
-    pasture_init(&p);
-    pasture_shell(&p, "echo x >> ran");
-    pasture_succeed(&p);
+    test_pod_init(&p);
+    test_pod_shell(&p, "echo x >> ran");
+    test_pod_succeed(&p);
 
-    pasture_start(&p);
-    ck_assert_int_eq(pasture_wait(&p), 65);
+    test_pod_start(&p);
+    ck_assert_int_eq(test_pod_wait(&p), 65);
 
-    ran = pasture_read(below(&p, "ran"));
+    ran = test_pod_read(below(&p, "ran"));
     ck_assert_str_eq(ran, "x\n");
-    pasture_fini(&p);
+    test_pod_fini(&p);
 }
 END_TEST
 
 START_TEST(an_order_that_is_no_order_touches_nothing)
 {
-    struct pasture p;
+    struct test_pod p;
 
-    pasture_init(&p);
+    test_pod_init(&p);
     p.order.cpus = "everywhere";
-    pasture_shell(&p, "exit 0");
+    test_pod_shell(&p, "exit 0");
 
-    pasture_start(&p);
+    test_pod_start(&p);
 
-    ck_assert_int_eq(pasture_wait(&p), 64);
+    ck_assert_int_eq(test_pod_wait(&p), 64);
     ck_assert_int_eq(rmdir(p.state_dir), 0);
     ck_assert_int_eq(mkdir(p.state_dir, 0711), 0);
-    pasture_fini(&p);
+    test_pod_fini(&p);
 }
 END_TEST
 
 START_TEST(a_record_the_disk_refuses_is_kept_in_run)
 {
-    struct pasture p;
-    struct ending *e;
+    struct test_pod p;
+    struct exit_record *e;
     CLEANUP_FREE char *ready = NULL;
 
-    pasture_init(&p);
+    test_pod_init(&p);
     ready = xstrdup(below(&p, "ready"));
-    pasture_shell(&p, "echo x > ready; sleep 0.3; exit 4");
-    pasture_start(&p);
-    pasture_wait_for(ready);
+    test_pod_shell(&p, "echo x > ready; sleep 0.3; exit 4");
+    test_pod_start(&p);
+    test_pod_wait_for(ready);
 
     ck_assert_int_eq(rmdir(p.state_dir), 0);
 
-    ck_assert_int_eq(pasture_wait(&p), 0);
-    e = pasture_ending(&p);
+    ck_assert_int_eq(test_pod_wait(&p), 0);
+    e = test_pod_ending(&p);
     ck_assert_int_eq(e->exit_code, 4);
-    ending_free(e);
-    pasture_fini(&p);
+    exit_record_free(e);
+    test_pod_fini(&p);
 }
 END_TEST
 
 START_TEST(tmpdir_is_the_users_alone)
 {
-    struct pasture p;
+    struct test_pod p;
     CLEANUP_FREE char *printed = NULL;
     CLEANUP_FREE char *wanted = NULL;
     CLEANUP_FREE char *tmp = NULL;
 
-    pasture_init(&p);
+    test_pod_init(&p);
     tmp = xasprintf("%s/tmp", p.state_dir);
     p.order.tmp_dir = tmp;
-    pasture_shell(&p,
-                  "stat -c '%a %u' $TMPDIR; touch $TMPDIR/x && echo $TMPDIR");
+    test_pod_shell(&p,
+                   "stat -c '%a %u' $TMPDIR; touch $TMPDIR/x && echo $TMPDIR");
     wanted = xasprintf("700 %u\n%s\n", (unsigned)p.order.uid, tmp);
 
-    pasture_succeed(&p);
+    test_pod_succeed(&p);
 
-    printed = pasture_read(p.out);
+    printed = test_pod_read(p.out);
     ck_assert_str_eq(printed, wanted);
-    pasture_fini(&p);
+    test_pod_fini(&p);
 }
 END_TEST
 
@@ -678,11 +678,11 @@ END_TEST
 static char *
 program_for_others(const char *directory)
 {
-    CLEANUP_FREE char *program = pasture_program_dup();
+    CLEANUP_FREE char *program = test_pod_program_dup();
     CLEANUP_FREE char *command = xasprintf("cp '%s' '%s/'", program, directory);
 
     ck_assert_int_eq(system(command), 0);
-    ck_assert_int_eq(chown(directory, PASTURE_UID, PASTURE_UID), 0);
+    ck_assert_int_eq(chown(directory, TEST_POD_UID, TEST_POD_UID), 0);
     return xasprintf("%s/kiln-shepherd", directory);
 }
 
@@ -691,27 +691,27 @@ START_TEST(rootless_it_runs_its_own_users_jobs_alone)
 {
     CLEANUP(scratch_freep) char *directory = scratch_new();
     CLEANUP_FREE char *program = NULL;
-    struct pasture p;
-    struct ending *e;
+    struct test_pod p;
+    struct exit_record *e;
 
-    if (pasture_is_root()) {
+    if (test_pod_is_root()) {
         program = program_for_others(directory);
-        pasture_program = program;
-        ck_assert_int_eq(setgid(PASTURE_UID), 0);
-        ck_assert_int_eq(setuid(PASTURE_UID), 0);
+        test_pod_program = program;
+        ck_assert_int_eq(setgid(TEST_POD_UID), 0);
+        ck_assert_int_eq(setuid(TEST_POD_UID), 0);
     }
-    pasture_init(&p);
+    test_pod_init(&p);
     p.order.cpus = "0";
-    pasture_shell(&p, leave_daemons);
-    e = pasture_run(&p);
+    test_pod_shell(&p, leave_daemons);
+    e = test_pod_run(&p);
 
     ck_assert_ptr_null(e->failed_step);
     ck_assert_int_eq(e->exit_code, 0);
     ck_assert_str_eq(e->cpus_allowed, "0");
     ck_assert(!e->is_memory_enforced);
     ck_assert(!is_alive(below(&p, "daemon")));
-    ending_free(e);
-    pasture_fini(&p);
+    exit_record_free(e);
+    test_pod_fini(&p);
     assert_fails(&(struct failure){"another",
                                    be_another,
                                    "user allowed",
@@ -723,7 +723,7 @@ END_TEST
 
 /* In cgroups, where this machine has them. */
 struct fold {
-    struct pasture p;
+    struct test_pod p;
     struct cgroot *root;
     struct cgroup *c;
     struct strbuf own, job;
@@ -733,30 +733,30 @@ static bool
 fold_open(struct fold *f)
 {
     char base[64];
-    struct cgroot_site site = {.base = base};
+    struct cgroot_settings site = {.base = base};
     struct error err = {0};
 
     *f = (struct fold){.own = STRBUF_INIT, .job = STRBUF_INIT};
     snprintf(base, sizeof(base), "/kiln-test-%ld", (long)getpid());
-    if (!pasture_is_root())
+    if (!test_pod_is_root())
         return false;
     if (cgroot_open(&site, &f->root, &err) < 0
         || cgroot_make(f->root, "p", &f->c, &err) < 0) {
         printf("# not shown: %s\n", err.text);
         return false;
     }
-    pasture_init(&f->p);
+    test_pod_init(&f->p);
     return true;
 }
 
-static struct ending *
+static struct exit_record *
 fold_run(struct fold *f)
 {
     cgroup_format(cgroot_shepherds(f->root), &f->own);
     cgroup_format(f->c, &f->job);
     f->p.order.shepherd_cgroup = f->own.text;
     f->p.order.job_cgroup = f->job.text;
-    return pasture_run(&f->p);
+    return test_pod_run(&f->p);
 }
 
 static void
@@ -766,7 +766,7 @@ fold_close(struct fold *f)
     int r = cgroup_remove(f->c, &err);
 
     for (int i = 0; i < 100 && r == -EBUSY; i++) {
-        pasture_pause(20);
+        test_pod_pause(20);
         r = cgroup_remove(f->c, &err);
     }
     ck_assert_msg(r == 0, "%s", err.text);
@@ -775,33 +775,33 @@ fold_close(struct fold *f)
     cgroot_close(f->root);
     strbuf_fini(&f->own);
     strbuf_fini(&f->job);
-    pasture_fini(&f->p);
+    test_pod_fini(&f->p);
 }
 
 START_TEST(in_a_cgroup_the_job_is_confined_and_the_shepherd_stays_outside)
 {
     struct fold f;
-    struct ending *e;
+    struct exit_record *e;
     CLEANUP_FREE char *printed = NULL;
 
     if (!fold_open(&f))
         SKIP("no cgroup may be made here");
     if (cgroot_ability(f.root)->cpuset)
         ck_assert_int_eq(cgroup_set_cpus(f.c, "0", "0", NULL), 0);
-    pasture_shell(&f.p,
-                  "grep -c /kiln-test.*/p$ /proc/self/cgroup; "
-                  "grep -l /kiln-test.*/shepherds$ /proc/$PPID/cgroup");
+    test_pod_shell(&f.p,
+                   "grep -c /kiln-test.*/p$ /proc/self/cgroup; "
+                   "grep -l /kiln-test.*/shepherds$ /proc/$PPID/cgroup");
 
     e = fold_run(&f);
 
-    printed = pasture_read(f.p.out);
+    printed = test_pod_read(f.p.out);
     ck_assert_msg(e->failed_step == NULL, "%s", e->message);
     ck_assert_int_ge(atoi(printed), 1);
     ck_assert_ptr_nonnull(strstr(printed, "/cgroup\n"));
     if (cgroot_ability(f.root)->cpuset)
         ck_assert_str_eq(e->cpus_allowed, "0");
     ck_assert(e->is_memory_enforced == cgroot_ability(f.root)->memory);
-    ending_free(e);
+    exit_record_free(e);
     fold_close(&f);
 }
 END_TEST
@@ -809,14 +809,14 @@ END_TEST
 START_TEST(a_job_that_eats_too_much_memory_is_told_apart)
 {
     struct fold f;
-    struct ending *e;
+    struct exit_record *e;
 
     if (!fold_open(&f))
         SKIP("no cgroup may be made here");
     if (cgroot_ability(f.root)->memory) {
         ck_assert_int_eq(cgroup_set_memory(f.c, 32u << 20, NULL), 0);
-        pasture_shell(&f.p,
-                      "exec awk 'BEGIN { s = \"x\"; while (1) s = s s }'");
+        test_pod_shell(&f.p,
+                       "exec awk 'BEGIN { s = \"x\"; while (1) s = s s }'");
 
         e = fold_run(&f);
 
@@ -825,7 +825,7 @@ START_TEST(a_job_that_eats_too_much_memory_is_told_apart)
         ck_assert_int_ge(e->oom_kills, 1);
         ck_assert_int_ge(e->peak_memory_bytes, 30 << 20);
         ck_assert(e->is_memory_enforced);
-        ending_free(e);
+        exit_record_free(e);
     }
     fold_close(&f);
 }
@@ -834,18 +834,18 @@ END_TEST
 START_TEST(in_a_cgroup_daemons_do_not_outlive_the_job_either)
 {
     struct fold f;
-    struct ending *e;
+    struct exit_record *e;
 
     if (!fold_open(&f))
         SKIP("no cgroup may be made here");
-    pasture_shell(&f.p, leave_daemons);
+    test_pod_shell(&f.p, leave_daemons);
 
     e = fold_run(&f);
 
     ck_assert(!e->has_left_behind);
     ck_assert(!is_alive(below(&f.p, "daemon")));
     ck_assert_int_eq(cgroup_is_empty(f.c), 1);
-    ending_free(e);
+    exit_record_free(e);
     fold_close(&f);
 }
 END_TEST

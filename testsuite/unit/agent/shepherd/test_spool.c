@@ -4,17 +4,17 @@
 #include <check.h>
 
 #include "testsuite/lib/suite.h"
-#include "testsuite/unit/agent/shepherd/pasture.h"
+#include "testsuite/unit/agent/shepherd/test_pod.h"
 
 START_TEST(what_stood_at_the_place_is_replaced_and_not_followed)
 {
-    struct pasture p;
+    struct test_pod p;
     CLEANUP_FREE char *target = NULL;
     CLEANUP_FREE char *path = NULL;
     struct stat st;
 
-    pasture_init(&p);
-    pasture_script(&p, "#!/bin/sh\n", 10);
+    test_pod_init(&p);
+    test_pod_script(&p, "#!/bin/sh\n", 10);
     target = xasprintf("%s/target", p.work_dir);
     path = xasprintf("%s/script", p.state_dir);
     ck_assert_int_eq(file_write_atomic(target, 0644, "kept", 4, NULL), 0);
@@ -28,23 +28,23 @@ START_TEST(what_stood_at_the_place_is_replaced_and_not_followed)
                                   NULL),
                      0);
 
-    CLEANUP_FREE char *kept = pasture_read(target);
+    CLEANUP_FREE char *kept = test_pod_read(target);
     ck_assert_str_eq(kept, "kept");
     ck_assert_int_eq(lstat(path, &st), 0);
     ck_assert(S_ISREG(st.st_mode));
     ck_assert_uint_eq(st.st_mode & 07777, 0500);
     ck_assert_uint_eq(st.st_uid, p.order.uid);
     ck_assert_int_eq(st.st_size, 10);
-    pasture_fini(&p);
+    test_pod_fini(&p);
 }
 END_TEST
 
 START_TEST(an_existing_directory_is_nobodys_tmpdir)
 {
-    struct pasture p;
+    struct test_pod p;
     struct error err = {0};
 
-    pasture_init(&p);
+    test_pod_init(&p);
 
     ck_assert_int_eq(spool_directory(p.work_dir,
                                      (uid_t)p.order.uid,
@@ -53,7 +53,7 @@ START_TEST(an_existing_directory_is_nobodys_tmpdir)
                      -EEXIST);
 
     ck_assert_ptr_nonnull(strstr(err.text, p.work_dir));
-    pasture_fini(&p);
+    test_pod_fini(&p);
 }
 END_TEST
 

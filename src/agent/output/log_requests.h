@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log_requests.h - what the controller asks of this node: the output of its
+ * pods
+ *
+ * Keeps a stream to nodes/NAME/requests open, on which readers are announced
+ * and taken back; opens it again, for as long as it takes, when it ends.
+ *
+ * Owns:    the streams under way.
+ * Thread:  the loop's.
+ */
+#pragma once
+
+#include "lib/base/macro.h"
+
+struct agent_context;
+struct http_client;
+struct log_requests;
+struct pods;
+
+/* Life. Starts at once; `program` is kiln-output. */
+void log_requests_free(struct log_requests *requests);
+struct log_requests *log_requests_new(const struct agent_context *agent,
+                                      struct http_client *http,
+                                      const struct pods *pods,
+                                      const char *program)
+    OWNED_BY(log_requests_free);
+DEFINE_CLEANUP(struct log_requests, log_requests_free)

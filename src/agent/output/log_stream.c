@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/output/log_stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/strbuf.h"
+#include "lib/http/http_client.h"
+#include "lib/http/target.h"
+#include "lib/loop/child.h"
+#include "lib/loop/fdwatch.h"
+#include "lib/loop/loop.h"
+
+#define PIECE     65536u
+#define WORDS_MAX 1024u
+
+/* kiln-output ends with HTTP statuses less 400; 400 itself would be success. */
+#define BAD_REQUEST 99
+
+struct log_stream {
+    struct log_stream_settings s;
+    char *id;
+    struct child *child;
+    int in_fd;  /* the child's standard input: closed when the job is over */
+    int out_fd; /* its output */
+    int err_fd;
+    struct fdwatch *out;
+    struct http_call *call;
+    bool has_exited;
+    bool at_end; /* of the pipe */
+    bool last_sent;
+    bool has_sent; /* some output */
+    int exit_status;
+    char words[WORDS_MAX];
+};
+
+static void
+close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+void
+log_stream_free(struct log_stream *p)
+{
+    if (p == NULL)
+        return;
+    if (p->call != NULL)
+        http_call_cancel(p->call);
+    fdwatch_free(p->out);
+    if (p->child != NULL && !p->has_exited) {
+        (void)child_kill(p->child, SIGKILL);
+        (void)waitpid(child_pid(p->child), NULL, 0);
+    }
+    child_free(p->child);
+    close_fd(&p->in_fd);
+    close_fd(&p->out_fd);
+    close_fd(&p->err_fd);
+    free(p->id);
+    free(p);
+}
+
+static void
+finish(void *context)
+{
+    struct log_stream *p = context;
+
+    p->s.over(p, p->s.context);
+}
+
+static void
+on_posted(const struct http_response *answer,
+          const struct error *err,
+          void *arg)
+{
+    struct log_stream *p = arg;
+
+    (void)err;
+    p->call = NULL;
+    /* Whoever read has gone, or the controller has: the reader asks again. */
+    if (answer == NULL || answer->status != 200 || p->last_sent)
+        loop_defer(p->s.loop, finish, p);
+    else
+        fdwatch_want(p->out, FDWATCH_READ);
+}
+
+static void
+send_piece(struct log_stream *p,
+           const char *query,
+           const void *bytes,
+           size_t length)
+{
+    CLEANUP_FREE char *target =
+        xasprintf("/api/v1/nodes/%s/requests/%s%s", p->s.node, p->id, query);
+    struct http_client_request question = {
+        .method = HTTP_POST,
+        .target = target,
+        .content_type = "application/octet-stream",
+        .body = bytes,
+        .length = length,
+        .done = on_posted,
+        .arg = p,
+    };
+
+    p->call = http_client_call(p->s.http, &question);
+}
+
+static void
+send_failure(struct log_stream *p, int status, const char *words)
+{
+    CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
+
+    strbuf_printf(&query, "?end=1&status=%d&message=", status);
+    target_escape(&query, words);
+    p->last_sent = true;
+    send_piece(p, query.text, NULL, 0);
+}
+
+/* When the pipe has ended and so has the child. */
+static void
+send_end(struct log_stream *p)
+{
+    if (!p->at_end || !p->has_exited || p->call != NULL || p->last_sent)
+        return;
+    if (p->exit_status != 0 && !p->has_sent) {
+        send_failure(p,
+                     p->exit_status == BAD_REQUEST ? 400
+                     : p->exit_status < 100        ? 400 + p->exit_status
+                                                   : 500,
+                     p->words[0] != '\0' ? p->words : "kiln-output failed");
+        return;
+    }
+    p->last_sent = true;
+    send_piece(p, "?end=1", NULL, 0);
+}
+
+static void
+on_output(int fd, unsigned ready, void *arg)
+{
+    struct log_stream *p = arg;
+    static char piece[PIECE];
+    ssize_t n = read(fd, piece, sizeof(piece));
+
+    (void)ready;
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    fdwatch_want(p->out, 0);
+    if (n > 0) {
+        p->has_sent = true;
+        send_piece(p, "", piece, (size_t)n);
+        return;
+    }
+    p->at_end = true;
+    send_end(p);
+}
+
+static void
+on_child_exit(const struct child_exit *end, void *arg)
+{
+    struct log_stream *p = arg;
+    ssize_t n = read(p->err_fd, p->words, sizeof(p->words) - 1);
+
+    if (n > 0)
+        p->words[n] = '\0';
+    p->has_exited = true;
+    p->exit_status = end->is_known && WIFEXITED(end->status)
+                         ? WEXITSTATUS(end->status)
+                         : 100;
+    send_end(p);
+}
+
+/* `here` is the end that stays; it does not block where it is read. */
+static int
+make_pipe(int *here, int *there, bool is_read_here)
+{
+    int fds[2];
+
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return -errno;
+    *here = fds[is_read_here ? 0 : 1];
+    *there = fds[is_read_here ? 1 : 0];
+    return is_read_here ? fd_set_nonblocking(*here, true) : 0;
+}
+
+static int
+start_child(struct log_stream *p,
+            const struct log_stream_wish *w,
+            struct error *err)
+{
+    CLEANUP_FREE char *uid = xasprintf("%u", w->uid);
+    CLEANUP_FREE char *gid = xasprintf("%u", w->gid);
+    CLEANUP_FREE char *tail = xasprintf("%" PRId64, w->tail);
+    CLEANUP_FREE char *limit = xasprintf("%" PRId64, w->limit);
+    CLEANUP_FREE char *path = xstrdup(w->path);
+    CLEANUP_FREE char *program = xstrdup(p->s.program);
+    CLEANUP_FREE char *since = xasprintf("%" PRId64, w->since_us);
+    CLEANUP_FREE char *started = xasprintf("%" PRId64, w->started_us);
+    CLEANUP_FREE char *state = xstrdup(w->state_dir);
+    char follow[] = {w->follow ? '1' : '0', '\0'};
+    char timestamps[] = {w->timestamps ? '1' : '0', '\0'};
+    char *argv[] = {program,
+                    uid,
+                    gid,
+                    follow,
+                    tail,
+                    limit,
+                    timestamps,
+                    since,
+                    started,
+                    state,
+                    path,
+                    NULL};
+    CLEANUP_FD int in = -1;
+    CLEANUP_FD int out = -1;
+    CLEANUP_FD int errors = -1;
+    struct child_plan plan = {.path = program, .argv = argv};
+    int r = make_pipe(&p->in_fd, &in, false);
+
+    if (r == 0)
+        r = make_pipe(&p->out_fd, &out, true);
+    if (r == 0)
+        r = make_pipe(&p->err_fd, &errors, true);
+    if (r < 0)
+        return error_set(err, r, "pipe: %s", strerror(-r));
+    plan.fds[0] = in;
+    plan.fds[1] = out;
+    plan.fds[2] = errors;
+    r = child_spawn(p->s.loop, &plan, on_child_exit, p, &p->child, err);
+    if (r < 0)
+        return r;
+    p->out = fdwatch_new(p->s.loop, p->out_fd, FDWATCH_READ, on_output, p);
+    return 0;
+}
+
+struct log_stream *
+log_stream_new(const struct log_stream_settings *settings,
+               const struct log_stream_wish *request)
+{
+    struct log_stream *p = xnew(struct log_stream);
+    struct error err = {0};
+
+    p->s = *settings;
+    p->id = xstrdup(request->id);
+    p->in_fd = p->out_fd = p->err_fd = -1;
+    if (request->path == NULL)
+        send_failure(p, request->status, request->refusal);
+    else if (start_child(p, request, &err) < 0)
+        send_failure(p, 500, err.text);
+    return p;
+}
+
+void
+log_stream_finish(struct log_stream *p)
+{
+    close_fd(&p->in_fd);
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/shepherd/become_user.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/close_range.h>
+#include <numaif.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/shepherd/order.h"
+#include "agent/shepherd/prepared_job.h"
+#include "lib/base/macro.h"
+
+/* The steps. Between fork and exec: system calls, and nothing that allocates,
+ * locks or asks a directory. Each returns 0 or a negative errno.
+ */
+
+static int
+join_cgroup(const struct prepared_job *o)
+{
+    for (int i = 0; i < o->n_join_fds; i++)
+        if (write(o->join_fds[i], "0", 1) < 0)
+            return -errno;
+    return 0;
+}
+
+static int
+begin_session(const struct prepared_job *o)
+{
+    (void)o;
+    return setsid() < 0 ? -errno : 0;
+}
+
+static int
+set_oom_score(const struct prepared_job *o)
+{
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    ssize_t n;
+
+    if (fd < 0)
+        return -errno;
+    n = write(fd, o->oom_score_adj, strlen(o->oom_score_adj));
+    return n < 0 ? -errno : 0;
+}
+
+/* A user's wish lowers a hard limit and never raises one: root's shepherd
+ * could, and with it go priorities that keep the kernel itself waiting. What
+ * the agent has (its unit says) is what jobs may have. The soft ones follow as
+ * the user, because a small one may keep the steps between from succeeding.
+ * What this node cannot give (the limits may come from a login node) stays as
+ * it is: a job is not refused for a limit it may never reach.
+ */
+static int
+set_hard_limits(const struct prepared_job *o)
+{
+    for (unsigned i = 0; i < o->n_limits; i++) {
+        struct rlimit now;
+        int resource = o->limits[i].resource;
+
+        if (getrlimit(resource, &now) < 0)
+            return -errno;
+        if (o->limits[i].hard < now.rlim_max)
+            now.rlim_max = o->limits[i].hard;
+        if (now.rlim_cur > now.rlim_max)
+            now.rlim_cur = now.rlim_max;
+        if (setrlimit(resource, &now) < 0 && errno != EPERM)
+            return -errno;
+    }
+    return 0;
+}
+
+static int
+bind_cpus(const struct prepared_job *o)
+{
+    if (!o->has_cpus)
+        return 0;
+    return sched_setaffinity(0, sizeof(o->cpus), &o->cpus) < 0 ? -errno : 0;
+}
+
+/* A kernel that cannot prefer several nodes prefers the one that each thread
+ * runs on, and then the nearest: most of the time it is one of them.
+ */
+static int
+set_memory_policy(const struct prepared_job *o)
+{
+    long r;
+
+    if (o->memory_mode < 0)
+        return 0;
+    r = set_mempolicy(o->memory_mode,
+                      o->memory_nodes,
+                      sizeof(o->memory_nodes) * 8);
+    if (r < 0 && errno == EINVAL && o->memory_mode == MPOL_PREFERRED_MANY)
+        r = set_mempolicy(MPOL_PREFERRED, NULL, 0);
+    return r < 0 ? -errno : 0;
+}
+
+static int
+bind_mount(const struct order_mount *m)
+{
+    unsigned long how = MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV
+                        | (m->read_only ? MS_RDONLY : 0);
+
+    if (mount(m->source, m->target, NULL, MS_BIND, NULL) < 0
+        || mount(NULL, m->target, NULL, how, NULL) < 0)
+        return -errno;
+    return 0;
+}
+
+/* In a mount namespace of its own: what the host mounts later is seen, what is
+ * mounted here is not.
+ */
+static int
+mount_volumes(const struct prepared_job *o)
+{
+    int r = 0;
+
+    if (o->n_mounts == 0)
+        return 0;
+    if (unshare(CLONE_NEWNS) < 0
+        || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+        return -errno;
+    for (unsigned i = 0; i < o->n_mounts && r == 0; i++)
+        r = bind_mount(&o->mounts[i]);
+    return r;
+}
+
+/* As asked for (allowPrivilegeEscalation: false); and because who chooses what
+ * stands at a path could lend a setuid program his own /etc/sudoers: with
+ * volumes mounted, such programs gain nothing.
+ */
+static int
+renounce_privileges(const struct prepared_job *o)
+{
+    if (!o->no_new_privileges)
+        return 0;
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
+}
+
+static int
+set_groups(const struct prepared_job *o)
+{
+    return setgroups((size_t)o->n_groups, o->groups) < 0 ? -errno : 0;
+}
+
+static int
+set_gid(const struct prepared_job *o)
+{
+    return setresgid(o->gid, o->gid, o->gid) < 0 ? -errno : 0;
+}
+
+static int
+set_uid(const struct prepared_job *o)
+{
+    return setresuid(o->uid, o->uid, o->uid) < 0 ? -errno : 0;
+}
+
+static bool
+has_capabilities(void)
+{
+    struct __user_cap_header_struct header = {
+        .version = _LINUX_CAPABILITY_VERSION_3,
+    };
+    struct __user_cap_data_struct data[2] = {0};
+
+    if (syscall(SYS_capget, &header, data) < 0)
+        return true;
+    return (data[0].effective | data[0].permitted | data[1].effective
+            | data[1].permitted)
+           != 0;
+}
+
+/* There must be no way back, whatever the kernel and its security modules made
+ * of the three calls above.
+ */
+static int
+verify_identity(const struct prepared_job *o)
+{
+    uid_t real, effective, saved;
+    gid_t real_gid, effective_gid, saved_gid;
+    int n = getgroups(o->n_groups, o->groups_seen);
+
+    if (getresuid(&real, &effective, &saved) < 0
+        || getresgid(&real_gid, &effective_gid, &saved_gid) < 0)
+        return -errno;
+    if (real != o->uid || effective != o->uid || saved != o->uid
+        || real_gid != o->gid || effective_gid != o->gid || saved_gid != o->gid)
+        return -ENOTRECOVERABLE;
+    if (o->is_root
+        && (n != o->n_groups
+            || memcmp(o->groups,
+                      o->groups_seen,
+                      sizeof(gid_t) * (size_t)o->n_groups)
+                   != 0))
+        return -ENOTRECOVERABLE;
+    if (o->uid == 0)
+        return 0;
+    if (setresuid((uid_t)-1, 0, (uid_t)-1) == 0 || setuid(0) == 0)
+        return -ENOTRECOVERABLE;
+    return o->is_root && has_capabilities() ? -ENOTRECOVERABLE : 0;
+}
+
+static int
+set_umask(const struct prepared_job *o)
+{
+    umask(o->umask);
+    return 0;
+}
+
+static int
+enter_work_dir(const struct prepared_job *o)
+{
+    return chdir(o->work_dir) < 0 ? -errno : 0;
+}
+
+static int
+move_fd(int fd, int place)
+{
+    int r = 0;
+
+    if (fd < 0)
+        return -errno;
+    if (fd == place)
+        return 0;
+    if (dup2(fd, place) < 0)
+        r = -errno;
+    close(fd);
+    return r;
+}
+
+static int
+open_stdin(const struct prepared_job *o)
+{
+    return move_fd(open(o->stdin_path, O_RDONLY | O_NOCTTY), STDIN_FILENO);
+}
+
+static int
+open_output(const struct prepared_job *o, const char *path, int place)
+{
+    int mode = O_WRONLY | O_CREAT | O_NOCTTY | o->output_mode;
+
+    return move_fd(open(path, mode, 0666), place);
+}
+
+static int
+open_stdout(const struct prepared_job *o)
+{
+    return open_output(o, o->stdout_path, STDOUT_FILENO);
+}
+
+/* The same file is opened once: two offsets would overwrite one another. */
+static int
+open_stderr(const struct prepared_job *o)
+{
+    if (o->stderr_path == NULL)
+        return dup2(STDOUT_FILENO, STDERR_FILENO) < 0 ? -errno : 0;
+    return open_output(o, o->stderr_path, STDERR_FILENO);
+}
+
+static int
+reset_signals(const struct prepared_job *o)
+{
+    sigset_t none;
+
+    for (int signo = 1; signo <= SIGRTMAX; signo++) {
+        bool ignored = (o->ignored_signals >> (signo - 1) & 1) != 0;
+
+        if (signo == SIGKILL || signo == SIGSTOP
+            || (o->has_no_handlers && !ignored))
+            continue;
+        signal(signo, ignored ? SIG_IGN : SIG_DFL);
+    }
+    sigemptyset(&none);
+    return sigprocmask(SIG_SETMASK, &none, NULL) < 0 ? -errno : 0;
+}
+
+/* Closed by exec, all of them; the report has to last until then. Kernels
+ * before 5.11 do not know the call, and there what came down is CLOEXEC too.
+ */
+static int
+close_descriptors(const struct prepared_job *o)
+{
+    (void)o;
+    if (syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC) < 0
+        && errno != ENOSYS && errno != EINVAL)
+        return -errno;
+    return 0;
+}
+
+static int
+set_soft_limits(const struct prepared_job *o)
+{
+    for (unsigned i = 0; i < o->n_limits; i++) {
+        struct rlimit now;
+        int resource = o->limits[i].resource;
+
+        if (getrlimit(resource, &now) < 0)
+            return -errno;
+        if (o->limits[i].hard < now.rlim_max)
+            now.rlim_max = o->limits[i].hard;
+        now.rlim_cur = o->limits[i].soft;
+        if (now.rlim_cur > now.rlim_max)
+            now.rlim_cur = now.rlim_max;
+        if (setrlimit(resource, &now) < 0)
+            return -errno;
+    }
+    return 0;
+}
+
+/* As execvp does: on from what is not there or not allowed, and "not allowed"
+ * is the better answer of the two.
+ */
+static int
+execute(const struct prepared_job *o)
+{
+    int r = -ENOENT;
+
+    for (char *const *path = o->program_paths; *path != NULL; path++) {
+        execve(*path,
+               (char *const *)(uintptr_t)o->arguments,
+               (char *const *)(uintptr_t)o->environment);
+        if (errno == EACCES)
+            r = -EACCES;
+        else if (errno != ENOENT && errno != ENOTDIR)
+            return -errno;
+    }
+    return r;
+}
+
+enum need { ANYBODY, ROOT };
+
+static const struct step {
+    const char *name;
+    int (*take)(const struct prepared_job *o);
+    enum need need;
+} steps[] = {
+    {"cgroup", join_cgroup, ANYBODY},
+    {"session", begin_session, ANYBODY},
+    {"oom score", set_oom_score, ROOT},
+    {"hard limits", set_hard_limits, ROOT},
+    {"cpu affinity", bind_cpus, ANYBODY},
+    {"memory policy", set_memory_policy, ANYBODY},
+    {"volumes", mount_volumes, ROOT},
+    {"new privileges", renounce_privileges, ANYBODY},
+    {"groups", set_groups, ROOT},
+    {"gid", set_gid, ROOT},
+    {"uid", set_uid, ROOT},
+    {"identity", verify_identity, ANYBODY},
+    {"umask", set_umask, ANYBODY},
+    {"working directory", enter_work_dir, ANYBODY},
+    {"standard input", open_stdin, ANYBODY},
+    {"standard output", open_stdout, ANYBODY},
+    {"standard error", open_stderr, ANYBODY},
+    {"signals", reset_signals, ANYBODY},
+    {"descriptors", close_descriptors, ANYBODY},
+    {"soft limits", set_soft_limits, ANYBODY},
+    {"program", execute, ANYBODY},
+};
+
+void
+become_user_and_run(const struct prepared_job *o)
+{
+    struct become_user_report report = {0};
+    ssize_t written;
+
+    for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+        int r = 0;
+
+        if (o->step != NULL)
+            *(volatile int *)o->step = (int)i;
+        if (steps[i].need == ANYBODY || o->is_root)
+            r = steps[i].take(o);
+        report = (struct become_user_report){(int)i, -r};
+        if (r < 0)
+            break;
+    }
+    written = write(o->report_fd, &report, sizeof(report));
+    _exit(written == sizeof(report) ? 125 : 124);
+}
+
+const char *
+become_user_step_name(const struct become_user_report *report)
+{
+    if (report->step < 0 || report->step >= (int)ARRAY_SIZE(steps))
+        return "?";
+    return steps[report->step].name;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* become_user.h - what a new process does to become the user's job
+ *
+ * A new process goes from root with the agent's environment to the user's
+ * program in steps: `steps` in become_user.c has their order, which matters.
+ * Everything is prepared before the fork (prepared_job.h), because between fork
+ * and exec only system calls are safe.
+ *
+ * Without root, the steps that need root are left out.
+ */
+#pragma once
+
+#include "lib/base/macro.h"
+
+struct prepared_job;
+
+/* In the child. Never returns: the program runs, or a report is written. */
+void become_user_and_run(const struct prepared_job *o) NORETURN;
+
+/* What the parent then reads. */
+struct become_user_report {
+    int step;
+    int error_number;
+};
+const char *become_user_step_name(const struct become_user_report *report);

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/shepherd/fork_server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/shepherd/handover.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+
+/* `lock` guards pid and fd; both are 0 and -1 while there is no process. */
+struct fork_server {
+    char *program;
+    pthread_mutex_t lock;
+    pid_t pid;
+    int fd;
+};
+
+/* Signals stay blocked: what ends daemons is not for shepherds, which inherit
+ * that.
+ */
+static int
+spawn(const char *program, int fd, pid_t *ret_pid)
+{
+    char name[] = "kiln-shepherd";
+    char *const arguments[] = {name, NULL};
+    char *const environment[] = {NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t all;
+    int r;
+
+    sigfillset(&all);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &all);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    posix_spawn_file_actions_init(&actions);
+    r = posix_spawn_file_actions_adddup2(&actions, fd, HANDOVER_ORDER_FD);
+    if (r == 0)
+        r = posix_spawn(ret_pid,
+                        program,
+                        &actions,
+                        &attributes,
+                        arguments,
+                        environment);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    return -r;
+}
+
+static int
+start(struct fork_server *n)
+{
+    int ends[2], lifted;
+    int r;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return -errno;
+    /* Not where it is put: that would leave it closed on exec. */
+    lifted = fcntl(ends[1], F_DUPFD_CLOEXEC, 16);
+    r = lifted < 0 ? -errno : spawn(n->program, lifted, &n->pid);
+    close(ends[1]);
+    if (lifted >= 0)
+        close(lifted);
+    if (r < 0) {
+        close(ends[0]);
+        n->pid = 0;
+        return r;
+    }
+    n->fd = ends[0];
+    return 0;
+}
+
+static void
+stop(struct fork_server *n)
+{
+    if (n->fd >= 0)
+        close(n->fd);
+    n->fd = -1;
+    if (n->pid > 0) {
+        kill(n->pid, SIGKILL);
+        waitpid(n->pid, NULL, 0);
+    }
+    n->pid = 0;
+}
+
+void
+fork_server_close(struct fork_server *n)
+{
+    if (n == NULL)
+        return;
+    stop(n);
+    pthread_mutex_destroy(&n->lock);
+    free(n->program);
+    free(n);
+}
+
+int
+fork_server_open(const char *program,
+                 struct fork_server **ret_server,
+                 struct error *err)
+{
+    struct fork_server *n = xnew(struct fork_server);
+    int r;
+
+    n->program = xstrdup(program);
+    n->fd = -1;
+    pthread_mutex_init(&n->lock, NULL);
+    r = start(n);
+    if (r < 0) {
+        error_set(err, r, "starting '%s': %s", program, strerror(-r));
+        fork_server_close(n);
+        return r;
+    }
+    *ret_server = n;
+    return 0;
+}
+
+static int
+send_call(int fd,
+          const struct handover_fork *request,
+          const int *fds,
+          int count)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int) * HANDOVER_FORK_FDS)];
+    } control = {0};
+    struct iovec text = {
+        .iov_base = (void *)(uintptr_t)request,
+        .iov_len = sizeof(*request),
+    };
+    struct msghdr message = {
+        .msg_iov = &text,
+        .msg_iovlen = 1,
+        .msg_control = &control,
+        .msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)count),
+    };
+    struct cmsghdr *c = &control.header;
+    ssize_t n;
+
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof(int) * (size_t)count);
+    memcpy(CMSG_DATA(c), fds, sizeof(int) * (size_t)count);
+    do
+        n = sendmsg(fd, &message, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? -errno : 0;
+}
+
+static int
+receive_answer(int fd, struct handover_forked *ret_forked, int *ret_pidfd)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct handover_forked forked;
+    struct iovec text = {.iov_base = &forked, .iov_len = sizeof(forked)};
+    struct msghdr message = {
+        .msg_iov = &text,
+        .msg_iovlen = 1,
+        .msg_control = &control,
+        .msg_controllen = sizeof(control),
+    };
+    struct cmsghdr *c;
+    ssize_t n;
+
+    do
+        n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return -errno;
+    if (n != (ssize_t)sizeof(forked))
+        return -EPIPE;
+    c = CMSG_FIRSTHDR(&message);
+    if (forked.result == 0) {
+        if (c == NULL || c->cmsg_type != SCM_RIGHTS)
+            return -EPIPE;
+        memcpy(ret_pidfd, CMSG_DATA(c), sizeof(int));
+    }
+    *ret_forked = forked;
+    return 0;
+}
+
+/* -EPIPE and the like when it has ended. What it may have borne before it
+ * could tell gets no order, and ends.
+ */
+static int
+ask(struct fork_server *n,
+    const struct handover_fork *request,
+    const int *fds,
+    int count,
+    struct handover_forked *ret_forked,
+    int *ret_pidfd)
+{
+    int r = n->fd < 0 ? start(n) : 0;
+
+    if (r == 0)
+        r = send_call(n->fd, request, fds, count);
+    if (r == 0)
+        r = receive_answer(n->fd, ret_forked, ret_pidfd);
+    if (r < 0)
+        stop(n);
+    return r;
+}
+
+int
+fork_server_fork(struct fork_server *n,
+                 int order_fd,
+                 int script_fd,
+                 int home_fd,
+                 pid_t *ret_pid,
+                 int *ret_pidfd)
+{
+    struct handover_fork request = {
+        .has_script = script_fd >= 0,
+        .has_home = home_fd >= 0,
+    };
+    int fds[HANDOVER_FORK_FDS] = {order_fd};
+    int count = 1;
+    struct handover_forked forked;
+    int pidfd = -1;
+    int r;
+
+    if (script_fd >= 0)
+        fds[count++] = script_fd;
+    if (home_fd >= 0)
+        fds[count++] = home_fd;
+    pthread_mutex_lock(&n->lock);
+    r = ask(n, &request, fds, count, &forked, &pidfd);
+    if (r < 0)
+        r = ask(n, &request, fds, count, &forked, &pidfd);
+    pthread_mutex_unlock(&n->lock);
+    if (r == 0)
+        r = forked.result;
+    if (r < 0)
+        return r;
+    *ret_pid = forked.pid;
+    *ret_pidfd = pidfd;
+    return 0;
+}

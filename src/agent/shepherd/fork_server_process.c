@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/shepherd/fork_server_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/shepherd/handover.h"
+
+/* Above the places that children get their descriptors in. */
+#define SOCKET_FD 10
+
+struct call {
+    struct handover_fork request;
+    int fds[HANDOVER_FORK_FDS];
+    int n_fds;
+};
+
+bool
+fork_server_process_is_wanted(void)
+{
+    struct stat st;
+
+    return fstat(HANDOVER_ORDER_FD, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+/* False when nobody is there any more. */
+static bool
+receive_request(struct call *call)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int) * HANDOVER_FORK_FDS)];
+    } control;
+    struct iovec text = {&call->request, sizeof(call->request)};
+    struct msghdr message = {
+        .msg_iov = &text,
+        .msg_iovlen = 1,
+        .msg_control = &control,
+        .msg_controllen = sizeof(control),
+    };
+    struct cmsghdr *c;
+    ssize_t n;
+
+    do
+        n = recvmsg(SOCKET_FD, &message, MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    if (n != (ssize_t)sizeof(call->request))
+        return false;
+    c = CMSG_FIRSTHDR(&message);
+    if (c == NULL || c->cmsg_type != SCM_RIGHTS)
+        return false;
+    call->n_fds = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+    memcpy(call->fds, CMSG_DATA(c), sizeof(int) * (size_t)call->n_fds);
+    return call->n_fds
+           == 1 + (call->request.has_script != 0)
+                  + (call->request.has_home != 0);
+}
+
+static void
+send_reply(const struct handover_forked *forked, int pidfd)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec text = {(void *)(uintptr_t)forked, sizeof(*forked)};
+    struct msghdr message = {.msg_iov = &text, .msg_iovlen = 1};
+
+    if (pidfd >= 0) {
+        message.msg_control = &control;
+        message.msg_controllen = sizeof(control);
+        control.header.cmsg_level = SOL_SOCKET;
+        control.header.cmsg_type = SCM_RIGHTS;
+        control.header.cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(&control.header), &pidfd, sizeof(int));
+    }
+    if (sendmsg(SOCKET_FD, &message, MSG_NOSIGNAL) < 0)
+        _exit(EXIT_SUCCESS); /* the new process gets no order */
+}
+
+static void
+close_all(const struct call *call)
+{
+    for (int i = 0; i < call->n_fds; i++)
+        close(call->fds[i]);
+}
+
+/* Two steps, as the places may be taken by those that go there. */
+static void
+place_descriptors(struct call *call)
+{
+    int n = 1 + (call->request.has_script != 0);
+
+    close(SOCKET_FD);
+    for (int i = 0; i < call->n_fds; i++) {
+        int lifted = fcntl(call->fds[i], F_DUPFD, SOCKET_FD);
+
+        close(call->fds[i]);
+        call->fds[i] = lifted;
+    }
+    for (int i = 0; i < n; i++)
+        if (dup2(call->fds[i], HANDOVER_ORDER_FD + i) < 0)
+            _exit(EXIT_FAILURE);
+    close_all(call);
+}
+
+static pid_t
+fork_shepherd(const struct call *call, int *ret_pidfd)
+{
+    struct clone_args args = {
+        .flags = CLONE_PIDFD | (call->request.has_home ? CLONE_INTO_CGROUP : 0),
+        .pidfd = (uint64_t)(uintptr_t)ret_pidfd,
+        .exit_signal = SIGCHLD,
+        .cgroup =
+            call->request.has_home ? (uint64_t)call->fds[call->n_fds - 1] : 0,
+    };
+    long pid = syscall(SYS_clone3, &args, sizeof(args));
+
+    return pid < 0 ? -errno : (pid_t)pid;
+}
+
+/* Children that end are nobody's business here: the agent has their pidfds. */
+static void
+prepare_process(void)
+{
+    struct sigaction forget = {
+        .sa_handler = SIG_DFL,
+        .sa_flags = SA_NOCLDWAIT,
+    };
+
+    if (dup2(HANDOVER_ORDER_FD, SOCKET_FD) < 0
+        || fcntl(SOCKET_FD, F_SETFD, FD_CLOEXEC) < 0
+        || sigaction(SIGCHLD, &forget, NULL) < 0)
+        _exit(EXIT_FAILURE);
+    close(HANDOVER_ORDER_FD);
+    setsid();
+    prctl(PR_SET_NAME, "kiln-nursery");
+}
+
+void
+fork_server_process_serve(fork_server_child_fn *run_child,
+                          const struct inherited_state *inherited_state)
+{
+    struct call call;
+
+    prepare_process();
+    while (receive_request(&call)) {
+        int pidfd = -1;
+        pid_t pid = fork_shepherd(&call, &pidfd);
+
+        if (pid == 0) {
+            prctl(PR_SET_NAME, "kiln-shepherd");
+            place_descriptors(&call);
+            run_child(inherited_state);
+            abort();
+        }
+        send_reply(
+            &(struct handover_forked){pid < 0 ? pid : 0, pid < 0 ? 0 : pid},
+            pidfd);
+        if (pidfd >= 0)
+            close(pidfd);
+        close_all(&call);
+    }
+    _exit(EXIT_SUCCESS);
+}

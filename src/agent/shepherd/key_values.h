@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* key_values.h - named values, one after the other, that any byte can be in
+ *
+ *     kiln-exit 1
+ *     code=1:0
+ *     message=11:two words
+ *     .
+ *     end=0:
+ *
+ * A title with a version, entries NAME=LENGTH:BYTES, a name as often as there
+ * are values, and an end, so that a torn file is not taken for a whole one.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct strbuf;
+
+/* Write. Text that is NULL is left out. */
+void key_values_begin(struct strbuf *out, const char *title);
+void key_values_put(struct strbuf *out,
+                    const char *name,
+                    const char *bytes,
+                    size_t length);
+void
+key_values_put_text(struct strbuf *out, const char *name, const char *text);
+void
+key_values_put_number(struct strbuf *out, const char *name, int64_t number);
+void key_values_end(struct strbuf *out);
+
+/* Read. Open changes the bytes: names and values come out terminated by NUL,
+ * and are borrowed from them. It checks the whole record: -EPROTO for another
+ * title, -EBADMSG for one that is torn or malformed, or whose values hold NUL
+ * bytes. Next is false at the end.
+ */
+struct key_values {
+    char *at;
+};
+int key_values_open(struct key_values *s,
+                    char *bytes,
+                    size_t length,
+                    const char *title,
+                    struct error *err);
+bool
+key_values_next(struct key_values *s, const char **ret_name, char **ret_value);
+int key_values_parse_number(const char *value, int64_t *ret_number);

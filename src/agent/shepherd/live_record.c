@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/shepherd/live_record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/shepherd/key_values.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/strbuf.h"
+
+#define LIVE_LIMIT_BYTES 65536u
+
+static const char title[] = "kiln-live 1";
+
+static const char *const phases[] = {
+    [LIVE_PREPARING] = "preparing",
+    [LIVE_STARTING] = "starting",
+    [LIVE_RUNNING] = "running",
+    [LIVE_ENDING] = "ending",
+};
+
+void
+live_record_free(struct live_record *l)
+{
+    if (l == NULL)
+        return;
+    free(l->pod_uid);
+    free(l->boot_id);
+    free(l->cpus_allowed);
+    free(l->memory_allowed);
+    free(l->waits_for);
+    free(l);
+}
+
+/* Memory is all that /run is: nothing is synced, but a reader sees the old
+ * file or the new.
+ */
+static int
+replace(const char *path, const struct strbuf *text)
+{
+    CLEANUP_FREE char *temporary = xasprintf("%s.new", path);
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int r = fd < 0 ? -errno : fd_write_all(fd, text->text, text->length);
+
+    if (fd >= 0)
+        close(fd);
+    if (r == 0 && rename(temporary, path) < 0)
+        r = -errno;
+    return r;
+}
+
+int
+live_record_write(const struct live_record *l,
+                  const char *run_dir,
+                  struct error *err)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/live", run_dir);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    int r;
+
+    key_values_begin(&text, title);
+    key_values_put_text(&text, "pod_uid", l->pod_uid);
+    key_values_put_text(&text, "boot_id", l->boot_id);
+    key_values_put_text(&text, "phase", phases[l->phase]);
+    key_values_put_number(&text, "shepherd_pid", l->shepherd_pid);
+    key_values_put_number(&text, "shepherd_start", l->shepherd_start);
+    key_values_put_number(&text, "job_pid", l->job_pid);
+    key_values_put_number(&text, "job_start", l->job_start);
+    key_values_put_number(&text, "started_at_us", l->started_at_us);
+    key_values_put_text(&text, "cpus_allowed", l->cpus_allowed);
+    key_values_put_text(&text, "memory_allowed", l->memory_allowed);
+    key_values_put_text(&text, "waits_for", l->waits_for);
+    key_values_put_number(&text, "keeps_limit", l->keeps_limit);
+    key_values_end(&text);
+    r = replace(path, &text);
+    if (r < 0)
+        return error_set(err, r, "writing '%s': %s", path, strerror(-r));
+    return 0;
+}
+
+static int
+take_phase(const char *value, enum live_phase *ret_phase)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(phases); i++) {
+        if (strcmp(value, phases[i]) == 0) {
+            *ret_phase = (enum live_phase)i;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+static void
+take_text(char **text, const char *value)
+{
+    free(*text);
+    *text = xstrdup(value);
+}
+
+/* What a newer shepherd says beyond this is not needed here. */
+static int
+take(struct live_record *l, const char *name, const char *value)
+{
+    if (strcmp(name, "pod_uid") == 0)
+        take_text(&l->pod_uid, value);
+    else if (strcmp(name, "boot_id") == 0)
+        take_text(&l->boot_id, value);
+    else if (strcmp(name, "cpus_allowed") == 0)
+        take_text(&l->cpus_allowed, value);
+    else if (strcmp(name, "memory_allowed") == 0)
+        take_text(&l->memory_allowed, value);
+    else if (strcmp(name, "waits_for") == 0)
+        take_text(&l->waits_for, value);
+    else if (strcmp(name, "keeps_limit") == 0)
+        return key_values_parse_number(value, &l->keeps_limit);
+    else if (strcmp(name, "phase") == 0)
+        return take_phase(value, &l->phase);
+    else if (strcmp(name, "shepherd_pid") == 0)
+        return key_values_parse_number(value, &l->shepherd_pid);
+    else if (strcmp(name, "shepherd_start") == 0)
+        return key_values_parse_number(value, &l->shepherd_start);
+    else if (strcmp(name, "job_pid") == 0)
+        return key_values_parse_number(value, &l->job_pid);
+    else if (strcmp(name, "job_start") == 0)
+        return key_values_parse_number(value, &l->job_start);
+    else if (strcmp(name, "started_at_us") == 0)
+        return key_values_parse_number(value, &l->started_at_us);
+    return 0;
+}
+
+int
+live_record_read(const char *run_dir,
+                 struct live_record **ret_live,
+                 struct error *err)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/live", run_dir);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    CLEANUP(live_record_freep) struct live_record *l = xnew(struct live_record);
+    struct key_values key_values;
+    const char *name;
+    char *value;
+    int r = file_read(path, LIVE_LIMIT_BYTES, &text, err);
+
+    if (r < 0)
+        return r;
+    r = key_values_open(&key_values, text.text, text.length, title, err);
+    while (r == 0 && key_values_next(&key_values, &name, &value))
+        r = take(l, name, value);
+    if (r == 0 && (l->pod_uid == NULL || l->boot_id == NULL))
+        r = -EBADMSG;
+    if (r < 0)
+        return error_wrap(err, r, "reading '%s'", path);
+    *ret_live = l;
+    l = NULL;
+    return 0;
+}
+
+/* The fields behind the name, which may hold anything but ends at the last
+ * parenthesis; start time is the 22nd of all (proc(5)).
+ */
+int
+live_record_read_start(pid_t pid, int64_t *ret_ticks)
+{
+    char path[64];
+    char text[1024];
+    unsigned long long ticks;
+    const char *at;
+    ssize_t n;
+
+    snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+    CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? -ESRCH : -errno;
+    n = read(fd, text, sizeof(text) - 1);
+    if (n < 0)
+        return -errno;
+    text[n] = '\0';
+    at = strrchr(text, ')');
+    if (at == NULL
+        || sscanf(at + 1,
+                  " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                  "%*s %*s %*s %*s %*s %llu",
+                  &ticks)
+               != 1)
+        return -EBADMSG;
+    *ret_ticks = (int64_t)ticks;
+    return 0;
+}
+
+/* The descriptor first, the check after: whatever the check saw is what the
+ * descriptor holds.
+ */
+int
+live_record_open(const struct live_record *l, const char *boot_id)
+{
+    int64_t start = 0;
+    int fd;
+    int r;
+
+    if (strcmp(l->boot_id, boot_id) != 0 || l->shepherd_pid <= 0)
+        return -ESRCH;
+    fd = (int)syscall(SYS_pidfd_open, (pid_t)l->shepherd_pid, 0);
+    if (fd < 0)
+        return -errno;
+    r = live_record_read_start((pid_t)l->shepherd_pid, &start);
+    if (r == 0 && start == l->shepherd_start)
+        return fd;
+    close(fd);
+    return r < 0 ? r : -ESRCH;
+}

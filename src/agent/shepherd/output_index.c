@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/shepherd/output_index.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/macro.h"
+
+static const char magic[8] = {'k', 'i', 'l', 'n', 't', 'm', 's', '1'};
+
+static off_t
+place_of(size_t entry)
+{
+    return (off_t)(sizeof(struct output_index_head)
+                   + entry * sizeof(struct output_index_entry));
+}
+
+static void
+close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* ---- Writing ---- */
+
+/* What cannot be watched has no output index, and whoever asks is told so. */
+void
+output_index_begin(struct output_index *c, const char *state_dir, pid_t job)
+{
+    char path[64];
+    struct stat st;
+
+    *c = (struct output_index){
+        .directory = state_dir,
+        .watch_fd = -1,
+        .fd = -1,
+        .pause_us = OUTPUT_INDEX_MS * 1000,
+        .next_us = clock_monotonic_us(&clock_system) + OUTPUT_INDEX_MS * 1000,
+    };
+    snprintf(path, sizeof(path), "/proc/%ld/fd/1", (long)job);
+    c->output_fd = open(path, O_PATH | O_CLOEXEC);
+    if (c->output_fd >= 0
+        && (fstat(c->output_fd, &st) < 0 || !S_ISREG(st.st_mode)))
+        close_fd(&c->output_fd);
+}
+
+static bool
+is_resting(const struct output_index *c, int64_t now_us)
+{
+    return c->watch_fd < 0 || now_us < c->next_us;
+}
+
+int
+output_index_watch(const struct output_index *c,
+                   int64_t now_us,
+                   int *ret_wait_ms)
+{
+    *ret_wait_ms = -1;
+    if (c->output_fd < 0)
+        return -1;
+    if (!is_resting(c, now_us))
+        return c->watch_fd;
+    *ret_wait_ms =
+        now_us < c->next_us ? (int)((c->next_us - now_us) / 1000) + 1 : 0;
+    return -1;
+}
+
+/* The file, and a watch on the output, of a job that is older than most. */
+static void
+open_file(struct output_index *c)
+{
+    struct output_index_head head = {.generation = 0};
+    CLEANUP_FREE char *path = xasprintf("%s/" OUTPUT_INDEX_NAME, c->directory);
+    char output[64];
+    struct stat st;
+
+    memcpy(head.magic, magic, sizeof(magic));
+    snprintf(output, sizeof(output), "/proc/self/fd/%d", c->output_fd);
+    c->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    c->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    /* The job's user is to read it, whatever our umask is. */
+    if (c->watch_fd < 0 || c->fd < 0 || fchmod(c->fd, 0644) < 0
+        || fstat(c->output_fd, &st) < 0
+        || inotify_add_watch(c->watch_fd, output, IN_MODIFY) < 0)
+        goto give_up;
+    head.device = st.st_dev;
+    head.inode = st.st_ino;
+    if (write(c->fd, &head, sizeof(head)) == (ssize_t)sizeof(head))
+        return;
+give_up:
+    if (c->fd >= 0)
+        unlink(path);
+    close_fd(&c->fd);
+    close_fd(&c->watch_fd);
+    close_fd(&c->output_fd);
+}
+
+static void
+set_generation(struct output_index *c)
+{
+    c->generation++;
+    (void)!pwrite(c->fd,
+                  &c->generation,
+                  sizeof(c->generation),
+                  offsetof(struct output_index_head, generation));
+}
+
+/* Every second entry goes, the last stays. */
+static void
+thin_out(struct output_index *c)
+{
+    const size_t bytes = c->count * sizeof(struct output_index_entry);
+    struct output_index_entry *entries = malloc(bytes);
+    uint32_t kept = 0;
+
+    if (entries == NULL)
+        return;
+    set_generation(c);
+    if (pread(c->fd, entries, bytes, place_of(0)) == (ssize_t)bytes) {
+        for (uint32_t i = 1; i < c->count; i += 2)
+            entries[kept++] = entries[i];
+        (void)!pwrite(c->fd, entries, kept * sizeof(*entries), place_of(0));
+        (void)!ftruncate(c->fd, place_of(kept));
+        c->count = kept;
+        c->pause_us *= 2;
+    }
+    set_generation(c);
+    free(entries);
+}
+
+static void
+add_entry(struct output_index *c, int64_t size)
+{
+    const struct output_index_entry entry = {
+        .at_us = clock_real_us(&clock_system),
+        .size = size,
+    };
+
+    if (size < c->size) { /* emptied, and begun anew */
+        set_generation(c);
+        (void)!ftruncate(c->fd, place_of(0));
+        c->count = 0;
+        set_generation(c);
+    } else if (c->count == OUTPUT_INDEX_MAX)
+        thin_out(c);
+    if (c->count < OUTPUT_INDEX_MAX
+        && pwrite(c->fd, &entry, sizeof(entry), place_of(c->count))
+               == (ssize_t)sizeof(entry))
+        c->count++;
+    c->size = size;
+}
+
+static void
+take_note(struct output_index *c)
+{
+    struct stat st;
+
+    if (c->fd >= 0 && fstat(c->output_fd, &st) == 0 && st.st_size != c->size)
+        add_entry(c, st.st_size);
+}
+
+void
+output_index_note(struct output_index *c, int64_t now_us)
+{
+    char events[4096];
+    bool has_news = c->watch_fd < 0;
+
+    if (c->output_fd < 0 || now_us < c->next_us)
+        return;
+    if (c->watch_fd < 0)
+        open_file(c);
+    while (c->watch_fd >= 0 && read(c->watch_fd, events, sizeof(events)) > 0)
+        has_news = true;
+    take_note(c);
+    if (has_news)
+        c->next_us = now_us + c->pause_us;
+}
+
+void
+output_index_end(struct output_index *c)
+{
+    if (c->output_fd >= 0)
+        take_note(c);
+}
+
+/* ---- Reading ---- */
+
+static int
+read_head(int fd, struct output_index_head *head)
+{
+    ssize_t n = pread(fd, head, sizeof(*head), 0);
+
+    if (n < 0)
+        return -errno;
+    if (n != (ssize_t)sizeof(*head)
+        || memcmp(head->magic, magic, sizeof(magic)) != 0)
+        return -EBADMSG;
+    return head->generation % 2 != 0 ? -EAGAIN : 0;
+}
+
+int
+output_index_read(int fd, struct output_index_copy *copy)
+{
+    const size_t most = OUTPUT_INDEX_MAX * sizeof(struct output_index_entry);
+    struct output_index_head after;
+    ssize_t n;
+    int r = read_head(fd, &copy->head);
+
+    if (r < 0)
+        return r;
+    if (copy->entries == NULL)
+        copy->entries = xmalloc(most);
+    n = pread(fd, copy->entries, most, place_of(0));
+    if (n < 0)
+        return -errno;
+    copy->count = (size_t)n / sizeof(struct output_index_entry);
+    r = read_head(fd, &after);
+    return r == 0 && after.generation != copy->head.generation ? -EAGAIN : r;
+}
+
+void
+output_index_copy_fini(struct output_index_copy *copy)
+{
+    free(copy->entries);
+    *copy = (struct output_index_copy){0};
+}
+
+size_t
+output_index_find_size(const struct output_index_copy *copy, int64_t size)
+{
+    size_t low = 0, high = copy->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (copy->entries[middle].size < size)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+size_t
+output_index_find_time(const struct output_index_copy *copy, int64_t at_us)
+{
+    size_t low = 0, high = copy->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (copy->entries[middle].at_us < at_us)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}

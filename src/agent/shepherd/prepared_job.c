@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/shepherd/prepared_job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <numaif.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/shepherd/order.h"
+#include "agent/shepherd/user_account.h"
+#include "lib/api/value/cpuset.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/strbuf.h"
+
+static const char default_path[] = "/usr/local/bin:/usr/bin:/bin";
+
+void
+prepared_job_fini(struct prepared_job *t)
+{
+    for (size_t i = 0; i < t->n_made; i++)
+        free(t->made[i]);
+    free(t->made);
+    free(t->groups_seen);
+    free(t->program_paths);
+    free(t->arguments);
+    free(t->environment);
+    free(t->mounts);
+    *t = (struct prepared_job){0};
+}
+
+static char *
+keep(struct prepared_job *t, char *text TAKES)
+{
+    t->made = xrealloc_array(t->made, t->n_made + 1, sizeof(*t->made));
+    return t->made[t->n_made++] = text;
+}
+
+/* Placement */
+
+static int
+prepare_cpus(struct prepared_job *t, const char *list, struct error *err)
+{
+    struct bitset set;
+    int r;
+
+    if (list == NULL)
+        return 0;
+    r = cpuset_parse(list, &set, err);
+    if (r < 0)
+        return r;
+    CPU_ZERO(&t->cpus);
+    bitset_foreach(cpu, &set) CPU_SET(cpu, &t->cpus);
+    t->has_cpus = true;
+    return 0;
+}
+
+static int
+mode_of(const char *policy)
+{
+    if (strcmp(policy, "interleave") == 0)
+        return MPOL_INTERLEAVE;
+    return strcmp(policy, "preferred") == 0 ? MPOL_PREFERRED : MPOL_BIND;
+}
+
+static int
+prepare_memory(struct prepared_job *t,
+               const char *policy,
+               const char *list,
+               struct error *err)
+{
+    struct bitset set;
+    int r;
+
+    t->memory_mode = -1;
+    if (policy == NULL || list == NULL)
+        return 0;
+    r = cpuset_parse(list, &set, err);
+    if (r < 0)
+        return r;
+    t->memory_mode = mode_of(policy);
+    if (t->memory_mode == MPOL_PREFERRED && bitset_count(&set) > 1)
+        t->memory_mode = MPOL_PREFERRED_MANY;
+    bitset_foreach(node, &set) t->memory_nodes[node / (8 * sizeof(long))] |=
+        1ul << (node % (8 * sizeof(long)));
+    return 0;
+}
+
+/* Limits. The kernel has a ceiling of its own for descriptors, which a limit
+ * from another machine may be above.
+ */
+
+static rlim_t
+read_descriptor_ceiling(void)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (file_read("/proc/sys/fs/nr_open", 64, &text, NULL) < 0)
+        return 1u << 20;
+    return strtoull(text.text, NULL, 10);
+}
+
+static void
+prepare_limits(struct prepared_job *t, const struct order *o)
+{
+    for (unsigned i = 0; i < o->n_limits; i++) {
+        struct rlimit_setting s = o->limits[i];
+
+        if (s.resource == RLIMIT_NOFILE && s.hard > 65536) {
+            rlim_t ceiling = read_descriptor_ceiling();
+
+            s.hard = s.hard < ceiling ? s.hard : ceiling;
+            s.soft = s.soft < s.hard ? s.soft : s.hard;
+        }
+        t->limits[t->n_limits++] = s;
+    }
+}
+
+/* Environment */
+
+static const char *
+find_variable(const char **environment, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (; *environment != NULL; environment++)
+        if (strncmp(*environment, name, length) == 0
+            && (*environment)[length] == '=')
+            return *environment + length + 1;
+    return NULL;
+}
+
+static void
+prepare_environment(struct prepared_job *t,
+                    const struct order *o,
+                    const struct user_account *p)
+{
+    const struct {
+        const char *name;
+        const char *value;
+    } defaults[] = {
+        {"HOME", p->home},
+        {"USER", p->name},
+        {"LOGNAME", p->name},
+        {"SHELL", p->shell},
+        {"PATH", default_path},
+        {"TMPDIR", o->tmp_dir},
+    };
+    size_t n = o->environment.count;
+
+    t->environment = xnew_array(const char *, n + ARRAY_SIZE(defaults) + 1);
+    if (n > 0)
+        memcpy(t->environment, o->environment.items, n * sizeof(char *));
+    for (size_t i = 0; i < ARRAY_SIZE(defaults); i++)
+        if (defaults[i].value != NULL
+            && find_variable(t->environment, defaults[i].name) == NULL)
+            t->environment[n++] =
+                keep(t,
+                     xasprintf("%s=%s", defaults[i].name, defaults[i].value));
+}
+
+/* Program: the script, a path, or a name to be looked for along the user's
+ * PATH (an empty part of which is the working directory).
+ */
+
+static void
+prepare_arguments(struct prepared_job *t,
+                  const struct order *o,
+                  const char *script)
+{
+    size_t shift = script == NULL ? 0 : 1;
+    size_t n = o->arguments.count;
+
+    t->arguments = xnew_array(const char *, n + shift + 1);
+    if (script != NULL)
+        t->arguments[0] = script;
+    if (n > 0)
+        memcpy(t->arguments + shift, o->arguments.items, n * sizeof(char *));
+}
+
+static void
+prepare_candidates(struct prepared_job *t)
+{
+    const char *program = t->arguments[0];
+    const char *path = find_variable(t->environment, "PATH");
+    size_t n = 0;
+
+    if (strchr(program, '/') != NULL || *program == '\0') {
+        t->program_paths = xnew_array(char *, 2);
+        t->program_paths[0] = keep(t, xstrdup(program));
+        return;
+    }
+    for (;;) {
+        size_t length = strcspn(path, ":");
+
+        t->program_paths =
+            xrealloc_array(t->program_paths, n + 2, sizeof(*t->program_paths));
+        t->program_paths[n++] = keep(t,
+                                     xasprintf("%.*s%s%s",
+                                               (int)length,
+                                               path,
+                                               length == 0 ? "" : "/",
+                                               program));
+        t->program_paths[n] = NULL;
+        if (path[length] == '\0')
+            return;
+        path += length + 1;
+    }
+}
+
+static bool
+is_same_file(const char *a, const char *b)
+{
+    return b == NULL || (a != NULL && strcmp(a, b) == 0);
+}
+
+static void
+prepare_files(struct prepared_job *t, const struct order *o)
+{
+    static const char nothing[] = "/dev/null";
+    bool one = is_same_file(o->stdout_path, o->stderr_path);
+
+    t->work_dir = o->work_dir;
+    t->stdin_path = o->stdin_path == NULL ? nothing : o->stdin_path;
+    t->stdout_path = o->stdout_path == NULL ? nothing : o->stdout_path;
+    t->stderr_path = one ? NULL : o->stderr_path;
+    t->output_mode = o->append ? O_APPEND : O_TRUNC;
+}
+
+static int
+prepare_mounts(struct prepared_job *t, const struct order *o, struct error *err)
+{
+    if (o->mounts.count == 0)
+        return 0;
+    t->mounts = xnew_array(struct order_mount, o->mounts.count);
+    for (size_t i = 0; i < o->mounts.count; i++) {
+        struct order_mount *m = &t->mounts[t->n_mounts];
+        struct stat st;
+
+        if (order_mount_parse(o->mounts.items[i], m) < 0)
+            return error_set(err, -EBADMSG, "a mount of the order is torn");
+        if (stat(m->target, &st) < 0 || !S_ISDIR(st.st_mode))
+            return error_set(err,
+                             -ENOENT,
+                             "mountPath '%s' is no directory of this node: "
+                             "name one that is, or none, and find the volume "
+                             "by its variable KILN_VOLUME_NAME",
+                             m->target);
+        t->n_mounts++;
+    }
+    return 0;
+}
+
+int
+prepared_job_prepare(struct prepared_job *t,
+                     const struct order *o,
+                     const struct user_account *p,
+                     const char *script,
+                     struct error *err)
+{
+    int r;
+
+    *t = (struct prepared_job){
+        .is_root = geteuid() == 0,
+        .uid = p->uid,
+        .gid = geteuid() == 0 ? p->gid : getegid(),
+        .groups = p->groups,
+        .n_groups = p->n_groups,
+        .no_new_privileges = o->no_new_privileges || o->mounts.count > 0,
+        .umask = (mode_t)o->umask,
+        .ignored_signals = (uint64_t)o->ignored_signals,
+        .report_fd = -1,
+    };
+    t->groups_seen = xnew_array(gid_t, (size_t)p->n_groups + 1);
+    snprintf(t->oom_score_adj,
+             sizeof(t->oom_score_adj),
+             "%d",
+             (int)o->oom_score_adj);
+    prepare_limits(t, o);
+    prepare_environment(t, o, p);
+    prepare_arguments(t, o, script);
+    prepare_candidates(t);
+    prepare_files(t, o);
+    r = prepare_cpus(t, o->cpus, err);
+    if (r == 0)
+        r = prepare_memory(t, o->memory_policy, o->memory_nodes, err);
+    if (r == 0)
+        r = prepare_mounts(t, o, err);
+    if (r < 0)
+        prepared_job_fini(t);
+    return r;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* start.c - forks the job into its cgroup and waits until its program runs */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/cgroup/cgroup.h"
+#include "agent/shepherd/shepherd_state.h"
+#include "agent/shepherd/start_error.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+
+static pid_t
+fork_into(int cgroup_fd)
+{
+    struct clone_args args = {
+        .flags = CLONE_INTO_CGROUP | CLONE_CLEAR_SIGHAND,
+        .exit_signal = SIGCHLD,
+        .cgroup = (uint64_t)cgroup_fd,
+    };
+
+    return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+}
+
+static int
+open_join_files(struct shepherd *s, bool with_v2, struct error *err)
+{
+    int n;
+
+    if (s->cgroup == NULL)
+        return 0;
+    n = cgroup_open_join_files(s->cgroup, with_v2, s->prepared.join_fds, err);
+    if (n < 0)
+        return n;
+    s->prepared.n_join_fds = n;
+    return 0;
+}
+
+static void
+close_join_files(struct shepherd *s)
+{
+    while (s->prepared.n_join_fds > 0)
+        close(s->prepared.join_fds[--s->prepared.n_join_fds]);
+}
+
+/* Into the cgroup at the fork where the kernel can (v2, 5.7), and by writing to
+ * a join file otherwise. Returns as fork does.
+ */
+static pid_t
+fork_job(struct shepherd *s, struct error *err)
+{
+    CLEANUP_FD int cgroup_fd =
+        s->cgroup == NULL ? -1 : cgroup_open_clone(s->cgroup);
+    pid_t pid = -1;
+    int r;
+
+    if (cgroup_fd >= 0) {
+        r = open_join_files(s, false, err);
+        if (r < 0)
+            return r;
+        s->prepared.has_no_handlers = true;
+        pid = fork_into(cgroup_fd);
+        if (pid >= 0)
+            return pid;
+        close_join_files(s);
+        s->prepared.has_no_handlers = false;
+    }
+    r = open_join_files(s, true, err);
+    if (r < 0)
+        return r;
+    pid = fork();
+    return pid < 0 ? error_set(err, -errno, "fork: %s", strerror(errno)) : pid;
+}
+
+/* A page that the job writes until it is another program. */
+static int *
+share_step(void)
+{
+    void *page = mmap(NULL,
+                      sizeof(int),
+                      PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS,
+                      -1,
+                      0);
+
+    return page == MAP_FAILED ? NULL : page;
+}
+
+static int
+fork_job_process(struct shepherd *s, int *ret_report_fd, struct error *err)
+{
+    int ends[2];
+    pid_t pid;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return error_set(err, -errno, "pipe: %s", strerror(errno));
+    s->prepared.report_fd = ends[1];
+    s->prepared.step = share_step();
+    pid = fork_job(s, err);
+    if (pid == 0)
+        become_user_and_run(&s->prepared);
+    close(ends[1]);
+    close_join_files(s);
+    if (pid < 0) {
+        close(ends[0]);
+        return pid;
+    }
+    s->supervisor.job = pid;
+    s->live.job_pid = pid;
+    *ret_report_fd = ends[0];
+    return 0;
+}
+
+static int
+exit_code_for(const char *step, int error_number)
+{
+    if (strcmp(step, "program") != 0)
+        return 125;
+    return error_number == ENOENT ? 127 : 126;
+}
+
+static const char *
+find_path(const struct shepherd *s, const char *step)
+{
+    const struct prepared_job *o = &s->prepared;
+
+    return strcmp(step, "working directory") == 0 ? o->work_dir
+           : strcmp(step, "standard input") == 0  ? o->stdin_path
+           : strcmp(step, "standard output") == 0 ? o->stdout_path
+           : strcmp(step, "standard error") == 0  ? o->stderr_path
+           : strcmp(step, "program") == 0         ? o->arguments[0]
+                                                  : NULL;
+}
+
+/* Another process writes it: as it was just now. */
+static char *
+dup_wait(const struct shepherd *s)
+{
+    struct become_user_report at = {0};
+    const char *step, *path;
+
+    if (s->prepared.step != NULL)
+        at.step = *(volatile int *)s->prepared.step;
+    step = become_user_step_name(&at);
+    path = find_path(s, step);
+    return path != NULL ? xasprintf("%s '%s'", step, path) : xstrdup(step);
+}
+
+/* A FIFO that nobody reads, a file server that does not answer. */
+static void
+write_waiting(void *context)
+{
+    struct shepherd *s = context;
+
+    free(s->live.waits_for);
+    s->live.waits_for = dup_wait(s);
+    (void)live_record_write(&s->live, s->order.run_dir, NULL);
+}
+
+/* Ended before its program ran. */
+static int
+record_stopped(struct shepherd *s)
+{
+    CLEANUP_FREE char *wait = dup_wait(s);
+    int r = shepherd_fail(s,
+                          EXIT_RECORD_CALLED_OFF,
+                          -ECANCELED,
+                          xasprintf("it was ended while it waited for its %s; "
+                                    "does a file system hang, or nobody read "
+                                    "a FIFO?",
+                                    wait));
+
+    s->exit_record.was_late =
+        s->supervisor.is_late && s->supervisor.cancelled_by == 0;
+    s->exit_record.signal = SIGKILL;
+    s->exit_record.exit_code = 128 + SIGKILL;
+    return r;
+}
+
+int
+start_job(struct shepherd *s)
+{
+    CLEANUP_FD int report_fd = -1;
+    struct error err = {0};
+    int r = fork_job_process(s, &report_fd, &err);
+
+    if (r < 0)
+        return shepherd_fail(s, "fork", r, xstrdup(err.text));
+    if (supervisor_wait_start(&s->supervisor,
+                              report_fd,
+                              write_waiting,
+                              s,
+                              &s->report)) {
+        free(s->live.waits_for);
+        s->live.waits_for = NULL;
+        return 0;
+    }
+    if (s->supervisor.cancelled_by != 0 || s->supervisor.is_late)
+        return record_stopped(s);
+    r = shepherd_fail(s,
+                      become_user_step_name(&s->report),
+                      -s->report.error_number,
+                      start_error_dup(&s->prepared, &s->report));
+    s->exit_record.exit_code =
+        exit_code_for(s->exit_record.failed_step, s->report.error_number);
+    return r;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/shepherd/start_error.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "agent/shepherd/become_user.h"
+#include "agent/shepherd/prepared_job.h"
+#include "lib/base/alloc.h"
+#include "lib/base/macro.h"
+#include "lib/base/path_access.h"
+
+static const char *
+explain_program(int error_number)
+{
+    switch (error_number) {
+    case ENOENT:
+        return "it, or the interpreter its '#!' line names, does not exist on "
+               "this node";
+    case EACCES:
+        return "it is not executable for this user, or on a file system "
+               "mounted noexec";
+    case ENOEXEC:
+        return "it is neither a program for this machine nor a script that "
+               "begins with '#!'";
+    case E2BIG:
+        return "its arguments and environment are too large together";
+    case EAGAIN:
+        return "the user has as many processes on this node as the 'nproc' "
+               "limit allows";
+    case ENOMEM:
+        return "the memory limits leave no room for it";
+    default:
+        return NULL;
+    }
+}
+
+static const char *
+explain_file(int error_number)
+{
+    switch (error_number) {
+    case EACCES:
+    case EPERM:
+        return "it is opened with the user's rights, and those do not suffice";
+    case ENOENT:
+        return "a directory on the way there does not exist on this node";
+    case ENOTDIR:
+        return "something on the way there is not a directory";
+    case EISDIR:
+        return "it is a directory; name a file in it";
+    case EROFS:
+        return "that file system is read-only on this node";
+    case ENOSPC:
+    case EDQUOT:
+        return "there is no space left for the user";
+    case ELOOP:
+        return "symbolic links lead around in a circle";
+    default:
+        return NULL;
+    }
+}
+
+static const struct {
+    const char *step;
+    const char *advice;
+} others[] = {
+    {"cgroup",
+     "the node's cgroups are not as the agent made them; see its "
+     "log"},
+    {"cpu affinity",
+     "the allocated CPUs are not online or not in the agent's "
+     "cpuset"},
+    {"memory policy",
+     "the allocated NUMA nodes are not online or not in the "
+     "agent's cpuset"},
+    {"volumes",
+     "a volume could not be mounted where the pod wants it; the agent's unit "
+     "needs CAP_SYS_ADMIN for it"},
+    {"groups", "the agent's unit needs CAP_SETGID"},
+    {"gid", "the agent's unit needs CAP_SETGID"},
+    {"uid",
+     "the agent's unit needs CAP_SETUID, or the user has too many "
+     "processes"},
+    {"identity", "the process could have become root again; nothing was run"},
+};
+
+static const char *
+explain_step(const char *step)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+        if (strcmp(step, others[i].step) == 0)
+            return others[i].advice;
+    return NULL;
+}
+
+static const char *
+path_of(const struct prepared_job *t, const char *step)
+{
+    if (strcmp(step, "working directory") == 0)
+        return t->work_dir;
+    if (strcmp(step, "standard input") == 0)
+        return t->stdin_path;
+    if (strcmp(step, "standard output") == 0)
+        return t->stdout_path;
+    if (strcmp(step, "standard error") == 0)
+        return t->stderr_path;
+    return NULL;
+}
+
+/* What keeps the user from a path; NULL when that is not a directory's mode. */
+static char *
+obstacle_dup(const struct prepared_job *t, const char *path, int error_number)
+{
+    if (error_number != EACCES)
+        return NULL;
+    return path_obstacle_dup(path, t->uid, t->gid);
+}
+
+static char *
+sentence(const char *what, int error_number, const char *advice)
+{
+    return xasprintf("%s: %s%s%s",
+                     what,
+                     strerror(error_number),
+                     advice == NULL ? "" : "; ",
+                     advice == NULL ? "" : advice);
+}
+
+char *
+start_error_dup(const struct prepared_job *t,
+                const struct become_user_report *report)
+{
+    const char *step = become_user_step_name(report);
+    const char *path = path_of(t, step);
+    int error_number = report->error_number;
+    CLEANUP_FREE char *what = NULL;
+    CLEANUP_FREE char *obstacle = NULL;
+
+    if (path != NULL) {
+        what = xasprintf("%s '%s' as uid %u", step, path, t->uid);
+        obstacle = obstacle_dup(t, path, error_number);
+        return sentence(what,
+                        error_number,
+                        obstacle != NULL ? obstacle
+                                         : explain_file(error_number));
+    }
+    if (strcmp(step, "program") == 0) {
+        what = xasprintf("running '%s'", t->arguments[0]);
+        obstacle = obstacle_dup(t, t->arguments[0], error_number);
+        return sentence(what,
+                        error_number,
+                        obstacle != NULL ? obstacle
+                                         : explain_program(error_number));
+    }
+    return sentence(step, error_number, explain_step(step));
+}

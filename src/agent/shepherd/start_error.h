@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* start_error.h - why a job could not be started, and what to do about it */
+#pragma once
+
+struct become_user_report;
+struct prepared_job;
+
+/* Owned by the caller: "opening '/home/u/out': permission denied as uid 1000;
+ * ...".
+ */
+char *start_error_dup(const struct prepared_job *t,
+                      const struct become_user_report *report);

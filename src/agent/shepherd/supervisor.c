@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/shepherd/supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/cgroup/cgroup.h"
+#include "agent/shepherd/become_user.h"
+#include "agent/shepherd/descendants.h"
+#include "agent/shepherd/handover.h"
+#include "agent/shepherd/launch.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+
+/* Killed processes are gone in microseconds, or hang on a device. */
+#define FIRST_PAUSE_MS 1
+#define LAST_PAUSE_MS  200
+
+#define SLOW_START_MS   2000
+#define LONGEST_WAIT_MS 3600000
+
+int
+supervisor_begin(struct supervisor *v, struct error *err)
+{
+    sigset_t all, heard;
+
+    sigfillset(&all);
+    sigemptyset(&heard);
+    sigaddset(&heard, SIGCHLD);
+    sigaddset(&heard, HANDOVER_SIGNAL);
+    if (sigprocmask(SIG_SETMASK, &all, NULL) < 0
+        || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+        return error_set(err, -errno, "watching: %s", strerror(errno));
+    signal(SIGCHLD, SIG_DFL); /* ignored, children would leave no status */
+    v->signal_fd = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (v->signal_fd < 0)
+        return error_set(err, -errno, "signalfd: %s", strerror(errno));
+    return 0;
+}
+
+static void
+signal_all(const struct supervisor *v, int signo)
+{
+    if (v->cgroup != NULL && signo == SIGKILL)
+        cgroup_kill(v->cgroup, NULL);
+    else if (v->cgroup != NULL)
+        cgroup_signal(v->cgroup, signo);
+    else
+        descendants_signal(signo);
+}
+
+/* The job's pid is its own until it is reaped here, so this cannot hit a
+ * stranger.
+ */
+static void
+forward_signal(struct supervisor *v, int value)
+{
+    int signo = HANDOVER_SIGNO(value);
+
+    if (signo < 1 || signo > SIGRTMAX)
+        return;
+    if (v->job == 0) {
+        if (signo == SIGKILL || (signo == SIGTERM && v->cancelled_by == 0))
+            v->cancelled_by = signo;
+        return;
+    }
+    /* What is not running cannot hear it: opening its output, say, it waits for
+     * whoever reads that, with all signals blocked.
+     */
+    if (v->is_starting && HANDOVER_SCOPE(value) == LAUNCH_ALL
+        && (signo == SIGTERM || signo == SIGKILL)) {
+        v->cancelled_by = signo;
+        signal_all(v, SIGKILL);
+        return;
+    }
+    switch (HANDOVER_SCOPE(value)) {
+    case LAUNCH_MAIN:
+        if (!v->is_over)
+            kill(v->job, signo);
+        break;
+    case LAUNCH_GROUP:
+        if (!v->is_over)
+            kill(-v->job, signo);
+        break;
+    case LAUNCH_ALL:
+        signal_all(v, signo);
+        break;
+    }
+}
+
+static void
+reap(struct supervisor *v)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid != v->job)
+            continue;
+        v->status = status;
+        v->is_over = true;
+    }
+    v->is_childless = pid < 0 && errno == ECHILD;
+}
+
+static void
+read_signals(struct supervisor *v)
+{
+    struct signalfd_siginfo received;
+
+    while (read(v->signal_fd, &received, sizeof(received))
+           == (ssize_t)sizeof(received))
+        if (received.ssi_signo == (uint32_t)HANDOVER_SIGNAL)
+            forward_signal(v, received.ssi_int);
+}
+
+static void
+read_events(struct supervisor *v)
+{
+    read_signals(v);
+    reap(v);
+}
+
+int
+supervisor_check_cancelled(struct supervisor *v)
+{
+    read_signals(v);
+    return v->cancelled_by;
+}
+
+static int
+earlier_ms(int a, int b)
+{
+    return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+/* What is due by the time limit is done; for how long nothing is. A job that
+ * has not started cannot hear a signal: it is ended.
+ */
+static int
+enforce_limit(struct supervisor *v)
+{
+    struct deadline *d = &v->deadline;
+    int64_t now = clock_monotonic_us(&clock_system);
+    int64_t next = DEADLINE_NEVER;
+
+    for (;;) {
+        switch (deadline_next(d, now, &next)) {
+        case DEADLINE_WARN:
+            d->warned = true;
+            if (v->is_starting || v->warn_signal == 0)
+                break;
+            if (!v->warn_main)
+                signal_all(v, v->warn_signal);
+            else if (!v->is_over)
+                kill(v->job, v->warn_signal);
+            break;
+        case DEADLINE_TERMINATE:
+            d->terminated = v->is_late = true;
+            signal_all(v, v->is_starting ? SIGKILL : SIGTERM);
+            break;
+        case DEADLINE_KILL:
+            d->terminated = d->killed = v->is_late = true;
+            signal_all(v, SIGKILL);
+            return -1;
+        case DEADLINE_WAIT:
+            if (next == DEADLINE_NEVER)
+                return -1;
+            next = (next - now) / 1000 + 1;
+            return next < LONGEST_WAIT_MS ? (int)next : LONGEST_WAIT_MS;
+        }
+    }
+}
+
+/* Nothing is reaped here: a job that ends at once is still to be looked at. */
+bool
+supervisor_wait_start(struct supervisor *v,
+                      int report_fd,
+                      void (*slow)(void *context),
+                      void *context,
+                      struct become_user_report *ret_report)
+{
+    struct pollfd fds[] = {
+        {.fd = v->signal_fd, .events = POLLIN},
+        {.fd = report_fd, .events = POLLIN},
+    };
+    bool is_slow = false;
+    ssize_t n;
+
+    v->is_starting = true;
+    v->deadline.started_us = clock_monotonic_us(&clock_system);
+    while (fds[1].revents == 0) {
+        int wait_ms = enforce_limit(v);
+        int ready =
+            poll(fds,
+                 2,
+                 is_slow ? wait_ms : earlier_ms(wait_ms, SLOW_START_MS));
+
+        if (ready > 0 && fds[0].revents != 0)
+            read_signals(v);
+        if (ready == 0 && !is_slow) {
+            is_slow = true;
+            slow(context);
+        }
+    }
+    v->is_starting = false;
+    n = read(report_fd, ret_report, sizeof(*ret_report));
+    return n != (ssize_t)sizeof(*ret_report) && v->cancelled_by == 0
+           && !v->is_late;
+}
+
+/* For news, output, or as long: what else is due by then is for the caller. */
+static void
+wait_for_event(struct supervisor *v, int until_ms)
+{
+    int note_ms;
+    int64_t now_us = clock_monotonic_us(&clock_system);
+    struct pollfd fds[] = {
+        {.fd = v->signal_fd, .events = POLLIN},
+        {.fd = output_index_watch(&v->output_index, now_us, &note_ms),
+         .events = POLLIN},
+    };
+    int n = poll(fds, 2, earlier_ms(until_ms, note_ms));
+
+    if (fds[0].revents != 0)
+        read_events(v);
+    else if (fds[1].revents != 0 || (n == 0 && note_ms >= 0))
+        output_index_note(&v->output_index, clock_monotonic_us(&clock_system));
+}
+
+void
+supervisor_wait_end(struct supervisor *v)
+{
+    read_events(v);
+    v->deadline.started_us = clock_monotonic_us(&clock_system);
+    while (!v->is_over) {
+        int limit_ms = enforce_limit(v);
+        int wait_ms = v->is_fenced ? -1 : fence_wait_ms(&v->fence);
+
+        if (wait_ms == 0) {
+            v->is_fenced = true;
+            signal_all(v, SIGKILL);
+        } else
+            wait_for_event(v, earlier_ms(wait_ms, limit_ms));
+    }
+    output_index_end(&v->output_index);
+}
+
+static bool
+has_no_processes(const struct supervisor *v)
+{
+    return v->is_childless
+           && (v->cgroup == NULL || cgroup_is_empty(v->cgroup) == 1);
+}
+
+/* Woken by a child's end or, on v2, by the cgroup's becoming empty. */
+static void
+pause_for(struct supervisor *v, int events_fd, int ms)
+{
+    struct pollfd fds[] = {
+        {.fd = v->signal_fd, .events = POLLIN},
+        {.fd = events_fd, .events = POLLPRI},
+    };
+
+    poll(fds, 2, ms);
+    read_events(v);
+}
+
+static int
+open_events(const struct supervisor *v)
+{
+    CLEANUP_FREE char *path =
+        v->cgroup == NULL ? NULL : cgroup_dup_events_path(v->cgroup);
+
+    return path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+}
+
+bool
+supervisor_kill_rest(struct supervisor *v, int64_t wait_ms)
+{
+    int64_t until = clock_monotonic_us(&clock_system) + wait_ms * 1000;
+    int pause_ms = FIRST_PAUSE_MS;
+    int events_fd;
+
+    reap(v);
+    if (has_no_processes(v))
+        return true;
+    events_fd = open_events(v);
+    do {
+        signal_all(v, SIGKILL);
+        if (v->cgroup != NULL)
+            descendants_signal(SIGKILL);
+        pause_for(v, events_fd, pause_ms);
+        pause_ms = pause_ms * 2 < LAST_PAUSE_MS ? pause_ms * 2 : LAST_PAUSE_MS;
+    } while (!has_no_processes(v) && clock_monotonic_us(&clock_system) < until);
+    if (events_fd >= 0)
+        close(events_fd);
+    return has_no_processes(v);
+}

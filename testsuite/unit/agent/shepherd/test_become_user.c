@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a job finds itself to be: each rung seen from the top. */
+#include "agent/shepherd/become_user.h"
+
+#include <check.h>
+#include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pwd.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "testsuite/lib/suite.h"
+#include "testsuite/unit/agent/shepherd/test_pod.h"
+
+/* Runs shell commands and compares all they print. */
+static void
+assert_prints(struct test_pod *p, const char *commands, const char *wanted)
+{
+    CLEANUP_FREE char *printed = NULL;
+
+    test_pod_shell(p, commands);
+    test_pod_succeed(p);
+    printed = test_pod_read(p->out);
+    ck_assert_str_eq(printed, wanted);
+}
+
+START_TEST(the_job_is_the_user_in_every_sense)
+{
+    struct test_pod p;
+
+    if (!test_pod_is_root())
+        SKIP("only root can become another user");
+    test_pod_init(&p);
+
+    assert_prints(&p,
+                  "grep -E '^(Uid|Gid|Groups|CapInh|CapPrm|CapEff|CapAmb):' "
+                  "/proc/self/status | tr -s '\\t ' ' '",
+                  "Uid: 65534 65534 65534 65534\n"
+                  "Gid: 65534 65534 65534 65534\n"
+                  "Groups: 65534 \n"
+                  "CapInh: 0000000000000000\n"
+                  "CapPrm: 0000000000000000\n"
+                  "CapEff: 0000000000000000\n"
+                  "CapAmb: 0000000000000000\n");
+    test_pod_fini(&p);
+}
+END_TEST
+
+START_TEST(the_job_has_the_users_supplementary_groups)
+{
+    struct passwd *user = getpwnam("backup");
+    CLEANUP_FREE char *wanted = NULL;
+    struct test_pod p;
+
+    if (!test_pod_is_root() || user == NULL)
+        SKIP("only root can become another user");
+    test_pod_init(&p);
+    p.order.uid = user->pw_uid;
+    p.order.gid = user->pw_gid;
+    wanted = xasprintf("%u\n", user->pw_gid);
+
+    assert_prints(&p, "id -G", wanted);
+    test_pod_fini(&p);
+}
+END_TEST
+
+START_TEST(what_only_root_may_read_stays_closed)
+{
+    struct test_pod p;
+
+    if (!test_pod_is_root())
+        SKIP("only root can become another user");
+    test_pod_init(&p);
+
+    assert_prints(&p, "cat /etc/shadow 2>/dev/null || echo closed", "closed\n");
+    test_pod_fini(&p);
+}
+END_TEST
+
+START_TEST(limits_umask_and_directory_are_as_ordered)
+{
+    struct test_pod p;
+    CLEANUP_FREE char *wanted = NULL;
+
+    test_pod_init(&p);
+    p.order.umask = 027;
+    p.order.limits[0] = (struct rlimit_setting){RLIMIT_NOFILE, 64, 128};
+    p.order.limits[1] = (struct rlimit_setting){RLIMIT_CORE, 0, 0};
+    p.order.n_limits = 2;
+    wanted = xasprintf("0027\n64\n128\n0\n%s\n-rw-r-----\n", p.work_dir);
+
+    assert_prints(&p,
+                  "umask; ulimit -Sn; ulimit -Hn; ulimit -Hc; pwd; "
+                  "ls -l out | cut -c1-10",
+                  wanted);
+    test_pod_fini(&p);
+}
+END_TEST
+
+/* By the kernel's ceiling, or where the agent may not raise it, by its own. */
+START_TEST(a_limit_that_this_node_cannot_give_is_cut_to_what_it_can)
+{
+    struct test_pod p;
+    struct rlimit own;
+    unsigned long long given;
+
+    test_pod_init(&p);
+    getrlimit(RLIMIT_NOFILE, &own);
+    p.order.limits[0] =
+        (struct rlimit_setting){RLIMIT_NOFILE, RLIM_INFINITY, RLIM_INFINITY};
+    p.order.n_limits = 1;
+    test_pod_shell(&p, "ulimit -Sn");
+
+    test_pod_succeed(&p);
+
+    CLEANUP_FREE char *printed = test_pod_read(p.out);
+    given = strtoull(printed, NULL, 10);
+    ck_assert_uint_ge(given, own.rlim_max);
+    test_pod_fini(&p);
+}
+END_TEST
+
+START_TEST(the_environment_is_the_orders_with_the_gaps_filled)
+{
+    struct test_pod p;
+    CLEANUP_FREE char *printed = NULL;
+    static const char *const wanted[] = {"EMPTY=\n",
+                                         "HOME=/elsewhere\n",
+                                         "LOGNAME=",
+                                         "SHELL=",
+                                         "USER=",
+                                         "PATH=/usr/local/bin:/usr/bin:/bin\n",
+                                         "TWO LINES=a\nb\n"};
+
+    setenv("LEAKED", "from the agent", 1);
+    test_pod_init(&p);
+    test_pod_variable(&p, "EMPTY=");
+    test_pod_variable(&p, "HOME=/elsewhere");
+    test_pod_variable(&p, "TWO LINES=a\nb");
+    test_pod_argument(&p, "env");
+
+    test_pod_succeed(&p);
+
+    printed = test_pod_read(p.out);
+    for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
+        ck_assert_msg(strstr(printed, wanted[i]), "no '%s'", wanted[i]);
+    ck_assert_ptr_null(strstr(printed, "LEAKED"));
+    test_pod_fini(&p);
+}
+END_TEST
+
+START_TEST(three_descriptors_come_down_and_no_other)
+{
+    struct test_pod p;
+
+    test_pod_init(&p);
+
+    assert_prints(&p,
+                  "for fd in 0 1 2 3 4 5 6 7 8 9; do "
+                  "[ -e /proc/$$/fd/$fd ] && echo $fd; done; "
+                  "readlink /proc/$$/fd/0",
+                  "0\n1\n2\n/dev/null\n");
+    test_pod_fini(&p);
+}
+END_TEST
+
+START_TEST(the_job_leads_a_session_of_its_own)
+{
+    struct test_pod p;
+
+    test_pod_init(&p);
+
+    assert_prints(&p,
+                  "set -- $(cat /proc/$$/stat); "
+                  "[ $5 = $$ ] && [ $6 = $$ ] && echo leads",
+                  "leads\n");
+    test_pod_fini(&p);
+}
+END_TEST
+
+/* 32 and 33 are the C library's, and as the test's own parent left them. */
+START_TEST(no_signal_is_blocked_and_only_those_ordered_are_ignored)
+{
+    struct test_pod p;
+    unsigned long long blocked, ignored;
+
+    signal(SIGPIPE, SIG_IGN);
+    test_pod_init(&p);
+    p.order.ignored_signals = INT64_C(1) << (SIGUSR2 - 1);
+    test_pod_argument(&p, "grep");
+    test_pod_argument(&p, "-E");
+    test_pod_argument(&p, "^Sig(Blk|Ign):");
+    test_pod_argument(&p, "/proc/self/status");
+
+    test_pod_succeed(&p);
+
+    CLEANUP_FREE char *printed = test_pod_read(p.out);
+    ck_assert_int_eq(
+        sscanf(printed, "SigBlk: %llx SigIgn: %llx", &blocked, &ignored),
+        2);
+    ck_assert_uint_eq(blocked, 0);
+    ck_assert_uint_eq(ignored & ~0x180000000ull, 1u << (SIGUSR2 - 1));
+    test_pod_fini(&p);
+}
+END_TEST
+
+START_TEST(the_job_is_bound_to_its_cpus_and_memory_nodes)
+{
+    struct test_pod p;
+    struct exit_record *e;
+    CLEANUP_FREE char *printed = NULL;
+
+    test_pod_init(&p);
+    p.order.cpus = "0";
+    p.order.memory_nodes = "0";
+    p.order.memory_policy = "bind";
+    test_pod_shell(&p,
+                   "grep Cpus_allowed_list: /proc/self/status; "
+                   "head -n 1 /proc/self/numa_maps");
+
+    e = test_pod_run(&p);
+
+    printed = test_pod_read(p.out);
+    ck_assert_ptr_nonnull(strstr(printed, "Cpus_allowed_list:\t0\n"));
+    ck_assert_ptr_nonnull(strstr(printed, " bind:0 "));
+    ck_assert_str_eq(e->cpus_allowed, "0");
+    ck_assert_ptr_nonnull(e->memory_allowed);
+    exit_record_free(e);
+    test_pod_fini(&p);
+}
+END_TEST
+
+/* What the kernel says of the policy of a job's first mapping. */
+static char *
+policy_of(const char *policy, const char *nodes)
+{
+    struct test_pod p;
+    char *printed;
+
+    test_pod_init(&p);
+    p.order.memory_nodes = nodes;
+    p.order.memory_policy = policy;
+    test_pod_shell(&p, "head -n 1 /proc/self/numa_maps | cut -d ' ' -f 2-3");
+    test_pod_succeed(&p);
+    printed = test_pod_read(p.out);
+    test_pod_fini(&p);
+    return printed;
+}
+
+/* NUMA nodes that the machine lacks are no mistake while it has one of them. */
+START_TEST(memory_is_interleaved_or_preferred_as_ordered)
+{
+    CLEANUP_FREE char *interleaved = policy_of("interleave", "0-1");
+    CLEANUP_FREE char *preferred = policy_of("preferred", "0");
+    CLEANUP_FREE char *several = policy_of("preferred", "0-1");
+
+    ck_assert_ptr_nonnull(strstr(interleaved, "interleave:0"));
+    ck_assert_ptr_nonnull(strstr(preferred, "prefer:0"));
+    /* Before 5.15 a kernel knows no such policy: the nearest node. */
+    if (strncmp(several, "local", 5) != 0)
+        ck_assert_ptr_nonnull(strstr(several, "prefer (many):0"));
+}
+END_TEST
+
+/* The filter stays: this is the last test. */
+START_TEST(a_kernel_that_prefers_one_node_at_most_prefers_the_nearest)
+{
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_set_mempolicy, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                 offsetof(struct seccomp_data, args[0])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 5, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog filter = {ARRAY_SIZE(steps), steps};
+    CLEANUP_FREE char *several = NULL;
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0
+        || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0)
+        SKIP("no filters of system calls here");
+
+    several = policy_of("preferred", "0-1");
+
+    ck_assert_ptr_nonnull(strstr(several, "local "));
+}
+END_TEST
+
+START_TEST(the_oom_score_is_the_jobs_and_not_the_shepherds)
+{
+    struct test_pod p;
+
+    if (!test_pod_is_root())
+        SKIP("only root can become another user");
+    test_pod_init(&p);
+    p.order.oom_score_adj = 200;
+
+    assert_prints(&p, "cat /proc/self/oom_score_adj", "200\n");
+    test_pod_fini(&p);
+}
+END_TEST
+
+START_TEST(output_is_truncated_or_appended_to_as_ordered)
+{
+    for (int append = 0; append <= 1; append++) {
+        struct test_pod p;
+
+        test_pod_init(&p);
+        ck_assert_int_eq(file_write_atomic(p.out, 0666, "old text\n", 9, NULL),
+                         0);
+        p.order.append = append == 1;
+
+        assert_prints(&p, "echo new", append ? "old text\nnew\n" : "new\n");
+        test_pod_fini(&p);
+    }
+}
+END_TEST
+
+START_TEST(output_and_errors_in_one_file_do_not_overwrite_one_another)
+{
+    struct test_pod p;
+
+    test_pod_init(&p);
+    p.order.stderr_path = p.out;
+
+    assert_prints(&p, "echo 1; echo 2 >&2; echo 3", "1\n2\n3\n");
+    test_pod_fini(&p);
+}
+END_TEST
+
+START_TEST(standard_input_is_read_from_its_file)
+{
+    struct test_pod p;
+    CLEANUP_FREE char *in = NULL;
+
+    test_pod_init(&p);
+    in = xasprintf("%s/in", p.work_dir);
+    ck_assert_int_eq(file_write_atomic(in, 0644, "fed\n", 4, NULL), 0);
+    p.order.stdin_path = in;
+
+    assert_prints(&p, "cat", "fed\n");
+    test_pod_fini(&p);
+}
+END_TEST
+
+START_TEST(a_program_is_found_along_the_users_path)
+{
+    struct test_pod p;
+    CLEANUP_FREE char *tool = NULL;
+    CLEANUP_FREE char *path = NULL;
+
+    test_pod_init(&p);
+    tool = xasprintf("%s/tool", p.work_dir);
+    path = xasprintf("PATH=/nonexistent:/etc/passwd:%s", p.work_dir);
+    ck_assert_int_eq(
+        file_write_atomic(tool, 0755, "#!/bin/sh\necho tool\n", 20, NULL),
+        0);
+    test_pod_variable(&p, path);
+    test_pod_argument(&p, "tool");
+
+    test_pod_succeed(&p);
+
+    CLEANUP_FREE char *printed = test_pod_read(p.out);
+    ck_assert_str_eq(printed, "tool\n");
+    test_pod_fini(&p);
+}
+END_TEST
+
+SUITE("become_user",
+      the_job_is_the_user_in_every_sense,
+      the_job_has_the_users_supplementary_groups,
+      what_only_root_may_read_stays_closed,
+      limits_umask_and_directory_are_as_ordered,
+      a_limit_that_this_node_cannot_give_is_cut_to_what_it_can,
+      the_environment_is_the_orders_with_the_gaps_filled,
+      three_descriptors_come_down_and_no_other,
+      the_job_leads_a_session_of_its_own,
+      no_signal_is_blocked_and_only_those_ordered_are_ignored,
+      the_job_is_bound_to_its_cpus_and_memory_nodes,
+      memory_is_interleaved_or_preferred_as_ordered,
+      the_oom_score_is_the_jobs_and_not_the_shepherds,
+      output_is_truncated_or_appended_to_as_ordered,
+      output_and_errors_in_one_file_do_not_overwrite_one_another,
+      standard_input_is_read_from_its_file,
+      a_program_is_found_along_the_users_path,
+      a_kernel_that_prefers_one_node_at_most_prefers_the_nearest)

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/shepherd/fork_server.h"
+
+#include <dirent.h>
+#include <sys/syscall.h>
+
+#include "testsuite/lib/suite.h"
+#include "testsuite/unit/agent/shepherd/test_pod.h"
+
+static struct fork_server *
+open_fork_server(const struct test_pod *p)
+{
+    struct fork_server *n = NULL;
+    struct error err = {0};
+
+    ck_assert_msg(fork_server_open(p->program, &n, &err) == 0, "%s", err.text);
+    return n;
+}
+
+static void
+bear(struct test_pod *p, struct fork_server *n)
+{
+    struct launch l = {
+        .program =
+            "/nowhere/kiln-shepherd", /* started by the fork server alone */
+        .order = &p->order,
+        .script_fd = p->script_fd,
+        .fork_server = n,
+    };
+    struct error err = {0};
+
+    ck_assert_msg(launch_start(&l, &p->pid, &p->pidfd, &err) == 0,
+                  "%s",
+                  err.text);
+}
+
+/* It is no child of ours. */
+static void
+await_end(struct test_pod *p)
+{
+    struct pollfd fd = {.fd = p->pidfd, .events = POLLIN};
+
+    ck_assert_int_eq(poll(&fd, 1, 60000), 1);
+    close(p->pidfd);
+}
+
+static void
+check_exit_code(struct test_pod *p, int code)
+{
+    struct exit_record *e = test_pod_ending(p);
+
+    ck_assert_msg(e->failed_step == NULL, "%s: %s", e->failed_step, e->message);
+    ck_assert_int_eq(e->exit_code, code);
+    exit_record_free(e);
+}
+
+static bool
+is_nursery(const char *pid)
+{
+    CLEANUP_FREE char *path = xasprintf("/proc/%s/stat", pid);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    char name[32];
+    long parent;
+
+    return file_read(path, 4096, &text, NULL) == 0
+           && sscanf(text.text, "%*d (%31[^)]) %*c %ld", name, &parent) == 2
+           && strcmp(name, "kiln-nursery") == 0 && parent == getpid();
+}
+
+/* Our only one. */
+static pid_t
+find_nursery(void)
+{
+    pid_t found = 0;
+
+    while (found == 0) {
+        DIR *dir = opendir("/proc");
+
+        for (struct dirent *e; (e = readdir(dir)) != NULL;)
+            if (is_nursery(e->d_name))
+                found = (pid_t)atol(e->d_name);
+        closedir(dir);
+    }
+    return found;
+}
+
+START_TEST(what_it_bears_runs_its_order_and_no_other)
+{
+    struct test_pod first, second;
+    struct fork_server *n;
+
+    test_pod_init(&first);
+    test_pod_init(&second);
+    n = open_fork_server(&first);
+    test_pod_shell(&first, "exit 3");
+    test_pod_shell(&second, "exit 4");
+    bear(&first, n);
+    bear(&second, n);
+
+    await_end(&first);
+    await_end(&second);
+
+    check_exit_code(&first, 3);
+    check_exit_code(&second, 4);
+    fork_server_close(n);
+    test_pod_fini(&first);
+    test_pod_fini(&second);
+}
+END_TEST
+
+START_TEST(a_script_comes_along)
+{
+    static const char script[] = "#!/bin/sh\nexit \"$1\"\n";
+    struct test_pod p;
+    struct fork_server *n;
+
+    test_pod_init(&p);
+    n = open_fork_server(&p);
+    test_pod_script(&p, script, sizeof(script) - 1);
+    test_pod_argument(&p, "6");
+    bear(&p, n);
+
+    await_end(&p);
+
+    check_exit_code(&p, 6);
+    fork_server_close(n);
+    test_pod_fini(&p);
+}
+END_TEST
+
+/* More than a pipe holds. */
+START_TEST(a_megabyte_of_environment_comes_along)
+{
+    struct test_pod p;
+    struct fork_server *n;
+    static char variables[10][100000];
+
+    test_pod_init(&p);
+    n = open_fork_server(&p);
+    for (int i = 0; i < 10; i++) {
+        memset(variables[i], 'x', sizeof(variables[i]) - 1);
+        variables[i][0] = (char)('A' + i);
+        variables[i][1] = '=';
+        test_pod_variable(&p, variables[i]);
+    }
+    test_pod_shell(&p, "exit $((${#A} / 1000 + ${#J} / 1000))");
+    bear(&p, n);
+
+    await_end(&p);
+
+    check_exit_code(&p, 198);
+    fork_server_close(n);
+    test_pod_fini(&p);
+}
+END_TEST
+
+START_TEST(what_it_bore_outlives_it)
+{
+    struct test_pod p;
+    struct fork_server *n;
+    CLEANUP_FREE char *ready = NULL;
+
+    test_pod_init(&p);
+    ready = xasprintf("%s/ready", p.work_dir);
+    n = open_fork_server(&p);
+    test_pod_shell(&p, "echo x > ready; sleep 0.5; exit 7");
+    bear(&p, n);
+    test_pod_wait_for(ready);
+
+    fork_server_close(n);
+
+    await_end(&p);
+    check_exit_code(&p, 7);
+    test_pod_fini(&p);
+}
+END_TEST
+
+START_TEST(one_that_was_killed_is_replaced)
+{
+    struct test_pod p;
+    struct fork_server *n;
+    pid_t former;
+
+    test_pod_init(&p);
+    n = open_fork_server(&p);
+    former = find_nursery();
+    ck_assert_int_eq(kill(former, SIGKILL), 0);
+    test_pod_shell(&p, "exit 8");
+    bear(&p, n);
+
+    await_end(&p);
+
+    check_exit_code(&p, 8);
+    ck_assert_int_ne(find_nursery(), former);
+    fork_server_close(n);
+    test_pod_fini(&p);
+}
+END_TEST
+
+START_TEST(one_whose_owner_was_killed_ends)
+{
+    struct test_pod p;
+    int ends[2];
+    pid_t owner, fork_server = 0;
+    int fd;
+    struct pollfd end = {.events = POLLIN};
+
+    test_pod_init(&p);
+    ck_assert_int_eq(pipe(ends), 0);
+    owner = fork();
+    if (owner == 0) {
+        open_fork_server(&p);
+        fork_server = find_nursery();
+        if (write(ends[1], &fork_server, sizeof(fork_server)) < 0)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    ck_assert_int_eq(read(ends[0], &fork_server, sizeof(fork_server)),
+                     sizeof(fork_server));
+    fd = (int)syscall(SYS_pidfd_open, fork_server, 0);
+    ck_assert_int_ge(fd, 0);
+    end.fd = fd;
+
+    ck_assert_int_eq(kill(owner, SIGKILL), 0);
+
+    ck_assert_int_eq(poll(&end, 1, 60000), 1);
+    ck_assert_int_eq(waitpid(owner, NULL, 0), owner);
+    close(fd);
+    close(ends[0]);
+    close(ends[1]);
+    test_pod_fini(&p);
+}
+END_TEST
+
+START_TEST(without_one_that_can_the_program_is_started)
+{
+    struct test_pod p;
+    struct fork_server *n = NULL;
+    struct launch l;
+    struct error err = {0};
+
+    test_pod_init(&p);
+    /* Ends at once, and again, without a word. */
+    ck_assert_int_eq(fork_server_open("/bin/true", &n, &err), 0);
+    test_pod_shell(&p, "exit 9");
+    l = (struct launch){
+        .program = p.program,
+        .order = &p.order,
+        .script_fd = -1,
+        .fork_server = n,
+    };
+    ck_assert_int_eq(launch_start(&l, &p.pid, &p.pidfd, &err), 0);
+
+    ck_assert_int_eq(test_pod_wait(&p), 0);
+
+    check_exit_code(&p, 9);
+    fork_server_close(n);
+    test_pod_fini(&p);
+}
+END_TEST
+
+SUITE("fork_server",
+      what_it_bears_runs_its_order_and_no_other,
+      a_script_comes_along,
+      a_megabyte_of_environment_comes_along,
+      what_it_bore_outlives_it,
+      one_that_was_killed_is_replaced,
+      one_whose_owner_was_killed_ends,
+      without_one_that_can_the_program_is_started)

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/shepherd/live_record.h"
+
+#include <check.h>
+
+#include "testsuite/lib/suite.h"
+#include "testsuite/unit/agent/shepherd/test_pod.h"
+
+static char *
+read_boot_id(void)
+{
+    char *boot = test_pod_read("/proc/sys/kernel/random/boot_id");
+
+    boot[strcspn(boot, "\n")] = '\0';
+    return boot;
+}
+
+START_TEST(a_running_shepherd_is_recognised_and_can_be_spoken_to)
+{
+    struct test_pod p;
+    struct live_record *l = NULL;
+    struct exit_record *e;
+    CLEANUP_FREE char *boot = read_boot_id();
+    CLEANUP_FREE char *ready = NULL;
+    int fd;
+
+    test_pod_init(&p);
+    ready = xasprintf("%s/ready", p.work_dir);
+    test_pod_shell(&p, "echo x > ready; sleep 1000");
+    test_pod_start(&p);
+    test_pod_wait_for(ready);
+
+    for (int i = 0; i < 300 && (l == NULL || l->phase != LIVE_RUNNING); i++) {
+        live_record_free(l);
+        l = NULL;
+        ck_assert_int_eq(live_record_read(p.run_dir, &l, NULL), 0);
+        test_pod_pause(10);
+    }
+    fd = live_record_open(l, boot);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(l->phase, LIVE_RUNNING);
+    ck_assert_str_eq(l->pod_uid, "uid-1");
+    ck_assert_int_eq(l->shepherd_pid, p.pid);
+    ck_assert_int_gt(l->job_pid, 1);
+    ck_assert_int_gt(l->job_start, 0);
+    ck_assert_int_gt(l->started_at_us, 0);
+    ck_assert_ptr_nonnull(l->cpus_allowed);
+    ck_assert_int_eq(launch_signal(fd, LAUNCH_ALL, SIGKILL, NULL), 0);
+    ck_assert_int_eq(test_pod_wait(&p), 0);
+    ck_assert_int_eq(launch_signal(fd, LAUNCH_ALL, SIGKILL, NULL), -ESRCH);
+    ck_assert_int_eq(live_record_open(l, boot), -ESRCH);
+    e = test_pod_ending(&p);
+    ck_assert_int_eq(e->signal, SIGKILL);
+    exit_record_free(e);
+    close(fd);
+    live_record_free(l);
+    test_pod_fini(&p);
+}
+END_TEST
+
+START_TEST(a_recycled_pid_is_not_taken_for_a_shepherd)
+{
+    CLEANUP_FREE char *boot = read_boot_id();
+    struct live_record l = {.boot_id = boot, .shepherd_pid = getpid()};
+    char other[] = "another boot";
+    int fd;
+
+    ck_assert_int_eq(live_record_read_start(getpid(), &l.shepherd_start), 0);
+    fd = live_record_open(&l, boot);
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+
+    ck_assert_int_eq(live_record_open(&l, other), -ESRCH);
+    l.shepherd_start++;
+    ck_assert_int_eq(live_record_open(&l, boot), -ESRCH);
+    l.shepherd_pid = 0;
+    ck_assert_int_eq(live_record_open(&l, boot), -ESRCH);
+}
+END_TEST
+
+START_TEST(the_start_time_is_read_past_a_strange_name)
+{
+    int64_t start = 0;
+    int64_t own = 0;
+    pid_t pid;
+
+    ck_assert_int_eq(live_record_read_start(getpid(), &own), 0);
+    pid = fork();
+    if (pid == 0) {
+        FILE *comm = fopen("/proc/self/comm", "w");
+
+        if (comm != NULL) {
+            fputs(") R 1 (x", comm);
+            fclose(comm);
+        }
+        for (;;)
+            pause();
+    }
+    test_pod_pause(50);
+
+    ck_assert_int_eq(live_record_read_start(pid, &start), 0);
+
+    ck_assert_int_ge(start, own);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    ck_assert_int_eq(live_record_read_start(pid, &start), -ESRCH);
+}
+END_TEST
+
+START_TEST(a_state_that_cannot_be_read_is_refused)
+{
+    static const char *const texts[] = {
+        "",
+        "kiln-live 1\n",
+        "kiln-live 2\nend=0:\n",
+        "kiln-live 1\nend=0:\n",
+        "kiln-live 1\npod_uid=1:u\nboot_id=1:b\nphase=5:dying\nend=0:\n",
+        "kiln-live 1\npod_uid=1:u\nboot_id=1:b\njob_pid=1:x\nend=0:\n",
+    };
+    struct test_pod p;
+    CLEANUP_FREE char *path = NULL;
+    struct live_record *l = NULL;
+
+    test_pod_init(&p);
+    path = xasprintf("%s/live", p.run_dir);
+    ck_assert_int_eq(live_record_read(p.run_dir, &l, NULL), -ENOENT);
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        struct error err = {0};
+
+        file_write_atomic(path, 0600, texts[i], strlen(texts[i]), NULL);
+        ck_assert_int_lt(live_record_read(p.run_dir, &l, &err), 0);
+        ck_assert_ptr_nonnull(strstr(err.text, path));
+    }
+    ck_assert_ptr_null(l);
+    test_pod_fini(&p);
+}
+END_TEST
+
+SUITE("live_record",
+      a_running_shepherd_is_recognised_and_can_be_spoken_to,
+      a_recycled_pid_is_not_taken_for_a_shepherd,
+      the_start_time_is_read_past_a_strange_name,
+      a_state_that_cannot_be_read_is_refused)
