@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent.h - the node's daemon: its rooms, in the order they start
+/* agent.h - the node's daemon: its components, in the order they start
  *
  * Owns:    everything; borrows the settings.
  * Thread:  its loop's.
@@ -14,8 +14,8 @@ struct agent;
 struct agent_settings;
 struct error;
 
-/* What follows a run: nothing, or another agent, with or without proof of its
- * node (registration.h).
+/* Whether another agent follows a run: none, or one with or without proof of
+ * its node (registration.h).
  */
 enum agent_next { AGENT_ENDS, AGENT_PROVEN, AGENT_UNPROVEN };
 

@@ -4,6 +4,7 @@
  *
  * Owns: the login, the HTTP client and what stands on it. Open struct: others
  *       borrow the clients.
+ * Thread: the loop's.
  */
 #pragma once
 

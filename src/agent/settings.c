@@ -45,7 +45,7 @@ static const char *const isolated_cpus[] = {
     NULL,
 };
 
-/* What is wrong with a value is told with its place in the file. */
+/* An error in a value names its place in the file. */
 
 static int
 check_url(const char *url, struct error *err)
@@ -418,7 +418,7 @@ static const struct option_table options = {
 
 static const struct setting_table table = {settings, ARRAY_SIZE(settings)};
 
-/* What an ordinary user's agent may write to. */
+/* Directories that an ordinary user's agent may write to. */
 static const char *
 home_path(struct arena *arena, const char *below)
 {

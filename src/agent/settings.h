@@ -2,6 +2,8 @@
 /* settings.h - how an agent was told to be: the command line and agent.yaml
  *
  * Open struct, const once read. The command line wins over the file.
+ *
+ * Thread: any once it was read; reading is the main thread's.
  */
 #pragma once
 
@@ -18,7 +20,7 @@ enum cpu_partition {
     CPU_PARTITION_ISOLATED,
 };
 
-/* What becomes of CPUs that the kernel was told to leave alone (isolcpus). */
+/* How to use CPUs that the kernel was told to leave alone (isolcpus). */
 enum isolated_cpus {
     ISOLATED_CPUS_LEAVE,
     ISOLATED_CPUS_OFFER,

@@ -5,6 +5,7 @@
  * (v2), or its CPUs and memory nodes (v1's cpuset).
  *
  * Called by:  cgroot.c, which has one for each hierarchy that is used.
+ * Thread:     one at a time for each base.
  */
 #pragma once
 

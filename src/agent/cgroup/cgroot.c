@@ -104,7 +104,7 @@ choose_hierarchy(struct cgroot *r,
     r->ability.mode = r->n_bases > 1 ? CGROOT_HYBRID : CGROOT_V2;
 }
 
-/* What it can do */
+/* Abilities of this machine */
 
 static const struct cgbase *
 find_base(const struct cgroot *r, unsigned controller)

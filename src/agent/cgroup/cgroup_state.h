@@ -3,6 +3,8 @@
  *
  * cgroup.c has the directories, the processes and what they used; limits.c
  * what they may have; device_denial.c which devices they may open.
+ *
+ * Thread: one at a time for each cgroup.
  */
 #pragma once
 

@@ -2,6 +2,8 @@
 /* control.h - one control file of a cgroup directory
  *
  * All return 0 or a negative errno; errors name the file and the value.
+ *
+ * Thread: any; a few system calls on files of the kernel.
  */
 #pragma once
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hierarchy.h - the cgroup hierarchies that are mounted on this machine */
+/* hierarchy.h - the cgroup hierarchies that are mounted on this machine
+ *
+ * Thread: any; holds no state.
+ */
 #pragma once
 
 #include <stdbool.h>

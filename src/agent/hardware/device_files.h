@@ -4,6 +4,8 @@
  * Each device file that matches is a device of that type, called by its name
  * in the file system; one that is known already, as a GPU say, is not added
  * again. Its NUMA node is what sysfs says.
+ *
+ * Thread: any; for workers, because it reads /dev and /sys.
  */
 #pragma once
 

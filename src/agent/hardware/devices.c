@@ -68,7 +68,7 @@ model_of(hwloc_obj_t object)
     return model;
 }
 
-/* What a driver says of one device: "Model: \t\t NVIDIA X", say. */
+/* A fact that a driver gives about one device: "Model: \t\t NVIDIA X", say. */
 static char *
 fact(const char *text, const char *key)
 {
@@ -124,7 +124,7 @@ read_nvidia(const struct hwloc_pcidev_attr_s *pci, struct gpu *g)
         g->model = fact(text.text, "Model:");
 }
 
-/* What the driver of a described machine would call it. */
+/* A described machine has no driver: guess the name that it would give. */
 static void
 guess_nvidia(const struct topology *t,
              const struct hwloc_pcidev_attr_s *pci,

@@ -4,6 +4,8 @@
  * A GPU is a PCI display controller that can compute (it has a render node,
  * an NVIDIA device file or a runtime's device), not the console's. GPUs are
  * named gpu0, gpu1, ... in PCI order; the others keep the system's name.
+ *
+ * Thread: one at a time for each topology; for workers.
  */
 #pragma once
 

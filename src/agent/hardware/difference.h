@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* difference.h - what has changed between two topologies of a machine */
+/* difference.h - what has changed between two topologies of a machine
+ *
+ * Thread: any; pure.
+ */
 #pragma once
 
 #include <stdbool.h>

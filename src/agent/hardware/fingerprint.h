@@ -6,6 +6,8 @@
  * and NUMA nodes, their memory and huge pages, and which of the known device
  * files are there (a few small reads under /sys, a tenth of a discovery); of a
  * given topology's file its date and size.
+ *
+ * Thread: any; for workers, because it reads /sys.
  */
 #pragma once
 

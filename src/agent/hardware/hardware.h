@@ -5,6 +5,8 @@
  * synthetic string or XML file), as the API's topology. Called at start and
  * to look again; compare two with difference.h. Takes 1 to 2 ms, ten times
  * that with devices: at start, or on a worker.
+ *
+ * Thread: any; takes milliseconds, so at the start or on a worker.
  */
 #pragma once
 

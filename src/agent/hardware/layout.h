@@ -4,6 +4,8 @@
  * Fills a new topology's groups with its `pus`: only those that may be used
  * and are not kept back are in any group, and groups left without one are not
  * listed.
+ *
+ * Thread: one at a time for each topology; for workers.
  */
 #pragma once
 

@@ -3,6 +3,8 @@
  *
  * Architecture and operating system are written as Kubernetes does ("amd64",
  * "linux").
+ *
+ * Thread: any; a few reads of files.
  */
 #pragma once
 

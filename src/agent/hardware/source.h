@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source.h - loads hwloc's picture of this machine or of a given one */
+/* source.h - loads hwloc's picture of this machine or of a given one
+ *
+ * Thread: any; for workers.
+ */
 #pragma once
 
 #include <hwloc.h>

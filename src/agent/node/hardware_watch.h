@@ -28,7 +28,7 @@ struct hardware_watch_settings {
     const struct hardware_request *request; /* borrowed */
     const struct topology *topology;        /* as discovered; borrowed */
     int64_t every_ms;
-    /* What was `topology` until now must last as long as anybody has it. */
+    /* The former topology must live as long as anybody uses it. */
     void (*changed)(struct topology *is TAKES,
                     const char *words, /* of what has changed */
                     bool is_less,      /* something is gone */

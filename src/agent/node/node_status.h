@@ -2,6 +2,8 @@
 /* node_status.h - this node as the API sees it: labels, capacity, conditions
  *
  * Pure: from what was discovered and configured to the Node's JSON.
+ *
+ * Thread: any; pure.
  */
 #pragma once
 

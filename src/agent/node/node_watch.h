@@ -28,7 +28,7 @@ struct node_watch_settings {
     struct loop *loop;
     struct client *client;
     const char *node;
-    /* What the API says of this node is out of date, or it says nothing. */
+    /* The API's Node is out of date, or is missing. */
     void (*outdated)(void *context);
     /* As it is in the API by now; NULL: nobody is told. */
     void (*seen)(const struct object *node, void *context);

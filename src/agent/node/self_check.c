@@ -29,7 +29,7 @@
 #define SPOOL_BYTES     (8u << 20) /* scripts, environments, exit records */
 #define SPOOL_FILES     16u
 
-/* What a look found. */
+/* The result of one round of checks. */
 struct finding {
     const char *reason; /* NULL: nothing is wrong */
     bool is_repaired;   /* what was */

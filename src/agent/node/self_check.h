@@ -49,7 +49,7 @@ void self_check_start(struct self_check *c);
 /* A pod was started here, or could not be for no fault of its own: what. */
 void self_check_note_start(struct self_check *c, const char *failure);
 
-/* What is wrong, as a condition's reason and a sentence that says what to do,
+/* The fault, as a condition's reason and a sentence that says what to do,
  * borrowed until the next change; false when nothing is.
  */
 bool self_check_has_failed(const struct self_check *c,

@@ -15,7 +15,7 @@
 struct strbuf;
 struct topology;
 
-/* What libnuma says of the machine. */
+/* The machine as libnuma sees it. */
 struct memory_facts {
     unsigned n;         /* NUMA nodes below */
     unsigned ids[64];   /* their numbers in Linux */

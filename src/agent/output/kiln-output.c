@@ -52,7 +52,7 @@ fail(int status, const char *format, ...)
     exit(status);
 }
 
-/* What the agent and this program agree on: exit statuses are HTTP's, less
+/* The agent and this program agree on this: exit statuses are HTTP's, less
  * 400 to fit; and 99 for 400 itself.
  */
 #define BAD       99

@@ -3,6 +3,8 @@
  * that the shepherd has kept beside the pod's state
  *
  * For kiln-output: begun before it becomes the user, who may not look there.
+ *
+ * Thread: kiln-output's only one.
  */
 #pragma once
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent_context.h - what every pod of this node stands on
+/* agent_context.h - what the pods of this node need of their agent
  *
  * Open, filled once by agent.c, then const: everything borrowed.
+ *
+ * Thread: workers may read all but `topology`; only the loop changes it.
  */
 #pragma once
 

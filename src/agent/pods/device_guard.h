@@ -5,6 +5,8 @@
  * allocation; of a GPU that shows itself as several files (/dev/dri/card0 and
  * renderD128) all of them. What is in no topology (/dev/null, /dev/nvidiactl)
  * is everybody's.
+ *
+ * Thread: any; for workers, because it reads /dev and /sys.
  */
 #pragma once
 

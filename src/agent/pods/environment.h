@@ -8,6 +8,7 @@
  * the user set it.
  *
  * See: ksub(1), ENVIRONMENT.
+ * Thread: any; pure.
  */
 #pragma once
 
@@ -25,7 +26,7 @@ int environment_compose(const struct pod_order_input *input,
                         struct order *order,
                         struct error *err);
 
-/* What users call the job: the annotation kiln.hpc/job-name, else the name of
- * the owning Job, else the pod's.
+/* The name that users gave the job: the annotation kiln.hpc/job-name, else the
+ * name of the owning Job, else the pod's.
  */
 const char *environment_job_name(const struct object *pod);

@@ -6,6 +6,8 @@
  * user, %N the node, %% a percent sign. A number after the percent pads %j with
  * zeros: "%6j". Anything else stays as it is. A slash in a value becomes an
  * underscore: a job's name cannot lead elsewhere.
+ *
+ * Thread: any; pure.
  */
 #pragma once
 

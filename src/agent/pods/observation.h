@@ -11,6 +11,8 @@
  * Of many processes the first 256 are looked at.
  *
  * Take blocks: on a worker. Judge is pure.
+ *
+ * Thread: any; taking one blocks, so on a worker.
  */
 #pragma once
 
@@ -44,8 +46,8 @@ struct observation_request {
 bool observation_take(const struct observation_request *request,
                       struct observation *ret_seen);
 
-/* What an observation is held against: no CPUs or no NUMA nodes is no demand.
- * A pod that merely prefers its NUMA nodes has none here.
+/* The placement that an observation is compared with: no CPUs or no NUMA nodes
+ * is no demand. A pod that merely prefers its NUMA nodes has none here.
  */
 struct placement_expectation {
     struct bitset cpus;

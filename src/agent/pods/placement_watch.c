@@ -232,7 +232,7 @@ placement_watch_on_timer(void *context)
         return;
     o = xnew(struct placement_check);
     o->run = s;
-    /* What is being changed may be seen as it was: such a look is of an
+    /* A change under way may be seen as it was before: such a look is of an
      * earlier turn.
      */
     if (s->s.shared_pool != NULL

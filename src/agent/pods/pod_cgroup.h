@@ -2,6 +2,7 @@
 /* pod_cgroup.h - what a pod's cgroup lets it have: CPUs, memory and devices
  *
  * Called by: pod_host.c, on a worker.
+ * Thread:    a worker's.
  */
 #pragma once
 

@@ -71,8 +71,8 @@ clean_work(void *arg)
     c->is_clean = true;
 }
 
-/* Who restarts the agent says that it is mended, so what was before that is not
- * held against the node.
+/* A restart of the agent means that the node was repaired, so an older failure
+ * is not held against the node.
  */
 static void
 announce_hook_failure(const struct pod_run *s, const char *words)

@@ -9,6 +9,8 @@
  * gone when the machine was restarted. STATE/pods/UID/ holds script, exit and
  * output, and says by being there that the pod was begun. The first line of
  * "pod" is the boot's id and the path of the job's TMPDIR (tmp_dirs.h).
+ *
+ * Thread: as each call says: the loop's, or a worker's because it blocks.
  */
 #pragma once
 
@@ -47,10 +49,10 @@ struct pod_host_start {
 };
 int pod_host_start(struct pod_host_start *start, struct error *err);
 
-/* Leave removes TMPDIR, without following links, and what is in /run; on a
- * worker; tmp_left: some of it is put away, and to be swept. Settle removes the
- * rest, but for the output, once the end is told; forget removes the output
- * too, once the pod is gone: both from the loop, done later.
+/* Clean_up removes TMPDIR, without following links, and what is in /run; on a
+ * worker; tmp_left: some of it is put away, and to be swept. Remove_records
+ * removes the rest, but for the output, once the end is told; remove_all
+ * removes the output too, once the pod is gone: both from the loop, done later.
  */
 void pod_host_remove_records(const struct agent_context *agent,
                              const char *uid);
@@ -67,8 +69,8 @@ void pod_host_collect_tmp_dirs(const struct agent_context *agent);
 /* Removes retired cgroups, later, on a worker. From the loop. */
 void pod_host_sweep_cgroups(const struct agent_context *agent);
 
-/* What is there, after a restart. NULL where there is none; nothing is where
- * the pod has no place.
+/* Reads what an earlier agent left, after a restart. NULL where there is none;
+ * nothing is where the pod has no place.
  */
 bool pod_host_exists(const struct agent_context *agent, const char *uid);
 bool site_has_run_dir(const struct agent_context *agent, const char *uid);

@@ -3,6 +3,8 @@
  *
  * Pure: everything is in the arguments. Refuses, in words for the user, what
  * this node must not or cannot run; that is the pod's failure, not ours.
+ *
+ * Thread: any; pure.
  */
 #pragma once
 
@@ -31,7 +33,7 @@ struct pod_order_input {
     const char *shepherd_cgroup;
 };
 
-/* What the pod needs before it can be composed. */
+/* The pod needs these blobs before its order can be composed. */
 struct pod_order_needs {
     const char *job;         /* whose blobs they are; NULL: no job */
     const char *script;      /* digest, or NULL */

@@ -79,13 +79,13 @@ DEFINE_CLEANUP(struct pod_run, pod_run_free)
 
 /* Change. Start: runs it. Resume: takes up what an earlier agent left: a live
  * shepherd, an exit record, or a pod that was lost with the machine. Refuse:
- * ends it before it began. Await: keeps it until its cores are free, which its
- * owner looks after; it then resumes or is refused. Dismiss: it was over before
- * it came, and is let go. Recheck: the node's topology is another, or memory
- * that others were given is. Update: the API has a newer state, a deletion
- * perhaps. Tell_now: what waits to be told once more. Vanish: the API has it no
- * more: it is killed at once and not told. Orphan: the API's store has lost it;
- * it goes on, and is counted.
+ * ends it before it began. Wait_for_cores: keeps it until its cores are free,
+ * which its owner looks after; it then resumes or is refused. Dismiss: it was
+ * over before it came, and is let go. Recheck: the node's topology is another,
+ * or memory that others were given is. Update: the API has a newer state, a
+ * deletion perhaps. Report_now: sends what waits to be sent again.
+ * Note_forgotten: the API has it no more: it is killed at once and not told.
+ * Set_orphan: the API's store has lost it; it goes on, and is counted.
  */
 void pod_run_start(struct pod_run *run);
 void pod_run_resume(struct pod_run *run);

@@ -83,9 +83,9 @@ struct pod_run {
     int64_t report_retry_ms;
 };
 
-/* pod_run.c. Move aborts on a move that no table allows. Come_back ends a piece
- * of work that came back; false when the run is gone. Check_over: says that
- * it is, when it is.
+/* pod_run.c. Set_phase aborts on a change that no table allows. End_work ends a
+ * piece of work that came back; false when the run is gone. Check_over: says
+ * that it is, when it is.
  */
 void pod_run_set_phase(struct pod_run *s, enum pod_run_phase to);
 bool pod_run_end_work(struct pod_run *s);

@@ -41,7 +41,7 @@ struct pods {
     void *context;
 };
 
-/* What the watch has of the pod, which may lag behind what was said of it; NULL
+/* The pod as the watch has it, which may lag behind our own reports; NULL
  * when it does not know it, or knows another of the same name.
  */
 static const struct object *
@@ -491,7 +491,7 @@ forget_over(struct pods *p)
     map_free(s.known);
 }
 
-/* What was here before and is not in the API's list any more is gone. */
+/* A pod that was here before and is not in the API's list any more is gone. */
 static void
 on_synced(void *context)
 {

@@ -22,8 +22,8 @@ struct agent_context;
 struct object;
 struct pods;
 
-/* Life. Take_up looks at the disk; start begins to follow the API. Freeing
- * leaves running pods to their shepherds. `left`: a run is over.
+/* Life. Resume takes up the pods on the disk; start begins to follow the API.
+ * Freeing leaves running pods to their shepherds. `left`: a run is over.
  */
 void pods_free(struct pods *pods);
 struct pods *pods_new(const struct agent_context *agent,

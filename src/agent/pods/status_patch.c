@@ -396,7 +396,7 @@ status_patch_make_end(struct arena *arena,
                         succeeded ? "PodCompleted" : "PodFailed",
                         ended_us);
 
-    /* Who told it to make room has said so already. */
+    /* The preemptor has reported this already. */
     if (end->is_disruption
         && pod_find_condition(pod, "DisruptionTarget") == NULL)
         add_condition(arena,

@@ -3,6 +3,8 @@
  *
  * Pure. Each answers the body of a patch of pods/NAME/status, with the uid of
  * the pod so that a later pod of the same name is never meant.
+ *
+ * Thread: any; pure.
  */
 #pragma once
 
@@ -15,7 +17,7 @@ struct json;
 struct object;
 struct observation;
 
-/* What is wrong with its allocation: the condition AllocationBroken. Without a
+/* A fault of the pod's allocation: the condition AllocationBroken. Without a
  * reason nothing is.
  */
 struct allocation_fault {

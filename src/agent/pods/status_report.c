@@ -162,7 +162,7 @@ pod_run_report_now(struct pod_run *s)
     timer_start(s->report_timer, 0);
 }
 
-/* What it was told is not so any more. */
+/* Sends the last report again, because the API has lost or changed it. */
 void
 status_report_repeat(struct pod_run *s)
 {

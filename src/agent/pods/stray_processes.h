@@ -5,6 +5,8 @@
  * A shepherd adopts what its job leaves behind; when it is killed itself
  * nobody does. They are known by KILN_POD_UID in the environment they began
  * with.
+ *
+ * Thread: a worker's, because it reads all of /proc.
  */
 #pragma once
 

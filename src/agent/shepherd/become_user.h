@@ -7,6 +7,8 @@
  * and exec only system calls are safe.
  *
  * Without root, the steps that need root are left out.
+ *
+ * Thread: the job's new process, before it runs its program.
  */
 #pragma once
 
@@ -17,7 +19,7 @@ struct prepared_job;
 /* In the child. Never returns: the program runs, or a report is written. */
 void become_user_and_run(const struct prepared_job *o) NORETURN;
 
-/* What the parent then reads. */
+/* The report that the parent reads. */
 struct become_user_report {
     int step;
     int error_number;

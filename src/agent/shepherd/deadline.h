@@ -7,6 +7,8 @@
  * the user's warning signal goes before the time limit.
  *
  * Times are microseconds of one monotonic clock.
+ *
+ * Thread: any; pure.
  */
 #pragma once
 
@@ -32,7 +34,7 @@ enum deadline_action {
     DEADLINE_KILL,
 };
 
-/* What is due at `now`, one at a time: do it, mark it, ask again. With WAIT,
+/* The action due at `now`, one at a time: do it, mark it, ask again. With WAIT,
  * ret_next is when to ask again.
  */
 enum deadline_action

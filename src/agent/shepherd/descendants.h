@@ -4,6 +4,8 @@
  * For a shepherd without a cgroup. It is a child subreaper, so that whatever
  * its job forks and abandons stays below it and can be found by following
  * parents through /proc.
+ *
+ * Thread: the shepherd's only one.
  */
 #pragma once
 

@@ -4,6 +4,8 @@
  * Written once by the shepherd, synced, in the pod's state directory: losing
  * it would run a finished job again. Where the disk refuses it, it is left in
  * the pod's directory in /run instead.
+ *
+ * Thread: any; blocks on the disk.
  */
 #pragma once
 

@@ -7,6 +7,8 @@
  * The controller waits longer than that, and may then run the job elsewhere.
  *
  * Times are of CLOCK_BOOTTIME, which goes on while a machine sleeps.
+ *
+ * Thread: any; the note is a file.
  */
 #pragma once
 

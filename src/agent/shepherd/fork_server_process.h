@@ -3,6 +3,8 @@
  *
  * Stays small: what it knows, its children begin with. It is as hard to end as
  * a shepherd, but ends with the agent, whose end of the socket closes.
+ *
+ * Thread: the process's only one.
  */
 #pragma once
 

@@ -4,6 +4,8 @@
  * The descriptors a shepherd is started with, and the signal it listens to
  * with its value. Any change here is one for both sides of a running system:
  * shepherds of the last release are spoken to by the next one's agent.
+ *
+ * Thread: none; constants and messages.
  */
 #pragma once
 

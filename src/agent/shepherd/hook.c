@@ -28,7 +28,7 @@ struct hook {
     struct supervisor *calls; /* or NULL */
 };
 
-/* What it printed last. */
+/* The end of its output. */
 struct words {
     char text[WORDS_BYTES + 1];
     size_t length;

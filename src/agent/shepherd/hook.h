@@ -4,6 +4,8 @@
  * As the shepherd's own user (root), in a session of its own, with standard
  * input from /dev/null and nothing in its environment but what is given. It is
  * waited for; what it prints is kept for the words of a failure.
+ *
+ * Thread: the shepherd's only one.
  */
 #pragma once
 

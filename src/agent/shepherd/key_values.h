@@ -9,6 +9,8 @@
  *
  * A title with a version, entries NAME=LENGTH:BYTES, a name as often as there
  * are values, and an end, so that a torn file is not taken for a whole one.
+ *
+ * Thread: any; one at a time for each record.
  */
 #pragma once
 

@@ -98,7 +98,7 @@ spawn(const char *program, int order_fd, int script_fd, pid_t *ret_pid)
     return -r;
 }
 
-/* What the child needs to become a shepherd. */
+/* Arguments of the child that becomes a shepherd. */
 struct new_process {
     const char *program;
     int order_fd;

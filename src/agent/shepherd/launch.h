@@ -6,6 +6,8 @@
  * live_record_open after a restart) makes sure that nobody else gets it. Follow
  * it by waiting for the descriptor to become readable, then read the ending;
  * one that left none was killed itself: see live_phase for what that means.
+ *
+ * Thread: any; starting blocks, so on a worker.
  */
 #pragma once
 

@@ -104,7 +104,7 @@ take_text(char **text, const char *value)
     *text = xstrdup(value);
 }
 
-/* What a newer shepherd says beyond this is not needed here. */
+/* Entries of a newer shepherd are not needed here. */
 static int
 take(struct live_record *l, const char *name, const char *value)
 {

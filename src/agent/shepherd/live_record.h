@@ -5,6 +5,8 @@
  * A file in the pod's directory in /run, replaced as a whole at each step. A
  * process is recognised by boot id, pid and the kernel's start time of that
  * pid, so that a recycled pid is never taken for it.
+ *
+ * Thread: any; small files in /run.
  */
 #pragma once
 

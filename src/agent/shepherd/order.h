@@ -5,6 +5,8 @@
  * decoded by the shepherd. Never on a command line: environments are private.
  * Unknown entries are refused: agent and shepherd are installed together, and
  * an order that is half understood is not safe to run.
+ *
+ * Thread: any; one at a time for each order.
  */
 #pragma once
 
@@ -33,7 +35,7 @@ struct order {
     const char *state_dir; /* this pod's, on disk: "exit", "script" */
     const char *run_dir;   /* this pod's, in /run: "live" and the lock */
 
-    /* Who. A rootless shepherd takes only the uid and gid it has. */
+    /* The user. A rootless shepherd takes only the uid and gid it has. */
     int64_t uid;
     int64_t gid;               /* -1: the user's primary group */
     int64_t groups_timeout_ms; /* for the site's directory of users */
@@ -49,11 +51,11 @@ struct order {
     const char *memory_nodes;
     const char *memory_policy; /* "bind", "preferred", "interleave" */
 
-    /* What. With a script (its bytes on the descriptor given at launch), the
-     * script is run with the arguments; without, arguments[0] is looked for
+    /* The program. With a script (its bytes on the descriptor given at launch),
+     * the script is run with the arguments; without, arguments[0] is looked for
      * in the environment's PATH. The script begins with "#!": the agent has
-     * seen to that. HOME, USER, LOGNAME, SHELL, PATH and TMPDIR are added
-     * where the environment lacks them.
+     * seen to that. HOME, USER, LOGNAME, SHELL, PATH and TMPDIR are added where
+     * the environment lacks them.
      */
     int64_t script_bytes; /* -1: none */
     struct order_list arguments;

@@ -34,7 +34,8 @@ close_fd(int *fd)
 
 /* ---- Writing ---- */
 
-/* What cannot be watched has no output index, and whoever asks is told so. */
+/* An output that cannot be watched has no index: -ENODATA says so to a reader.
+ */
 void
 output_index_begin(struct output_index *c, const char *state_dir, pid_t job)
 {

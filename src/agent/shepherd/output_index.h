@@ -11,6 +11,8 @@
  * The file: a head, then entries, both times and sizes growing. It is thinned
  * in place, under an odd generation. A job shorter than a tenth of a second
  * has none: all that it wrote is of its end.
+ *
+ * Thread: writing: the shepherd's only one; reading: any.
  */
 #pragma once
 

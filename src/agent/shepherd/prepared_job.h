@@ -2,6 +2,8 @@
 /* prepared_job.h - the arguments of a job's system calls, made before the fork
  *
  * Made from an order, a user account and what the machine has.
+ *
+ * Thread: the shepherd's only one.
  */
 #pragma once
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rlimit.h - resource limits by name: RLIMIT_NOFILE is "nofile" */
+/* rlimit.h - resource limits by name: RLIMIT_NOFILE is "nofile"
+ *
+ * Thread: any; pure.
+ */
 #pragma once
 
 #include <sys/resource.h>

@@ -29,7 +29,7 @@
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 
-/* What the process says to whoever started it. */
+/* Exit statuses for the process that started this one. */
 enum exit_status {
     EXIT_RECORDED = 0,
     EXIT_NO_ORDER = 64,  /* unreadable: nothing was touched */

@@ -3,6 +3,8 @@
  *
  * shepherd.c claims the pod, supervises the job and records the end;
  * preparation.c takes the steps before there is a job, start.c makes it.
+ *
+ * Thread: the shepherd's only one.
  */
 #pragma once
 
@@ -20,7 +22,8 @@ struct cgroup;
 struct error;
 struct user_account;
 
-/* What is the same for all of them, and found out once by a fork server. */
+/* State that is the same for all shepherds, found out once by the fork server.
+ */
 struct inherited_state {
     char *boot_id;
     bool is_apart;    /* in a session without the agent */
@@ -55,7 +58,7 @@ int shepherd_fail(struct shepherd *s,
 int preparation_run(struct shepherd *s);
 bool preparation_shield(void);
 
-/* What the site wants done, as which step: "prolog" or "epilog". Nothing where
+/* Runs the site's hook of a step: "prolog" or "epilog". Nothing where
  * it wants nothing.
  */
 int preparation_hook(struct shepherd *s, const char *what, struct error *err);

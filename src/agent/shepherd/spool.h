@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spool.h - files of the job's own that root has to make: script and TMPDIR */
+/* spool.h - files of the job's own that root has to make: script and TMPDIR
+ *
+ * Thread: the shepherd's only one.
+ */
 #pragma once
 
 #include <stdint.h>

@@ -107,7 +107,8 @@ path_of(const struct prepared_job *t, const char *step)
     return NULL;
 }
 
-/* What keeps the user from a path; NULL when that is not a directory's mode. */
+/* The directory whose mode keeps the user from a path; NULL when it is no mode.
+ */
 static char *
 obstacle_dup(const struct prepared_job *t, const char *path, int error_number)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* start_error.h - why a job could not be started, and what to do about it */
+/* start_error.h - why a job could not be started, and what to do about it
+ *
+ * Thread: the shepherd's only one.
+ */
 #pragma once
 
 struct become_user_report;

@@ -73,8 +73,8 @@ forward_signal(struct supervisor *v, int value)
             v->cancelled_by = signo;
         return;
     }
-    /* What is not running cannot hear it: opening its output, say, it waits for
-     * whoever reads that, with all signals blocked.
+    /* A job that does not run yet cannot hear it: opening its output, say, it
+     * waits for whoever reads that, with all signals blocked.
      */
     if (v->is_starting && HANDOVER_SCOPE(value) == LAUNCH_ALL
         && (signo == SIGTERM || signo == SIGKILL)) {
@@ -143,8 +143,8 @@ earlier_ms(int a, int b)
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-/* What is due by the time limit is done; for how long nothing is. A job that
- * has not started cannot hear a signal: it is ended.
+/* Does what the time limit demands now; returns how long nothing is due. A job
+ * that has not started cannot hear a signal: it is ended.
  */
 static int
 enforce_limit(struct supervisor *v)

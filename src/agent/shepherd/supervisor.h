@@ -5,6 +5,8 @@
  * Waits for children, for words from the agent (handover.h) and for growing
  * output, and for nothing else; what the shepherd itself is sent besides
  * changes nothing.
+ *
+ * Thread: the shepherd's only one.
  */
 #pragma once
 
@@ -41,7 +43,7 @@ struct supervisor {
 /* Blocks all signals and adopts orphans, so that it cannot miss one. */
 int supervisor_begin(struct supervisor *v, struct error *err);
 
-/* What has been said by now, before there is a job: the signal that was to end
+/* Reads the agent's signals before there is a job: the one that is to end
  * it, or 0 as long as it may go on.
  */
 int supervisor_check_cancelled(struct supervisor *v);

@@ -3,6 +3,8 @@
  *
  * Asked of the site's directory of users (NSS), which may be a server that
  * does not answer: the caller starts a timeout first (call_timeout.h).
+ *
+ * Thread: the shepherd's only one; asks the site's directory and may block.
  */
 #pragma once
 

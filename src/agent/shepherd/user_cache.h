@@ -4,6 +4,8 @@
  * Asking a directory of users loads its libraries and may cross the network:
  * for a thousand jobs of one user, once a minute is enough. A file per uid and
  * gid in a directory that only the agent's user may enter.
+ *
+ * Thread: any; files are replaced as a whole.
  */
 #pragma once
 

@@ -18,8 +18,8 @@ struct error;
 /* Whether the file system of that directory keeps project quotas, enforced. */
 bool project_quota_is_kept(int fd);
 
-/* What is made in the directory from now on counts for the project, which may
- * have that many bytes.
+/* Everything that is made in the directory from now on counts for the project,
+ * which may have that many bytes.
  */
 int
 project_quota_limit(int fd, uint32_t project, int64_t bytes, struct error *err);

@@ -56,7 +56,7 @@ allow_entry(int parent, const char *name)
         return;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     if (chmod(path, 0700) < 0) {
-        /* What follows fails, and says why. */
+        /* The next call fails, and its errno says why. */
     }
     close(fd);
 }

@@ -29,8 +29,8 @@ struct tmp_dirs_settings {
     const char *state_dir;
 };
 
-/* Life. Nothing is made before it is asked for. Free takes the agent's directory
- * away when it is empty and `is_idle`: no job is about to use it.
+/* Life. Nothing is made before it is asked for. Free takes the agent's
+ * directory away when it is empty and `is_idle`: no job is about to use it.
  */
 void tmp_dirs_free(struct tmp_dirs *t, bool is_idle);
 struct tmp_dirs *tmp_dirs_new(const struct tmp_dirs_settings *settings);
@@ -50,7 +50,7 @@ int tmp_dirs_remove(struct tmp_dirs *t,
                     struct error *err);
 void tmp_dirs_sweep_soon(struct tmp_dirs *t);
 
-/* What an earlier agent left: all but what is said to be used. */
+/* Removes the directories of an earlier agent, but those that are in use. */
 void tmp_dirs_collect(struct tmp_dirs *t,
                       bool (*is_used)(const char *path, void *context),
                       void *context);

@@ -63,7 +63,7 @@ destroy(struct volumes *v)
     free(v);
 }
 
-/* What is with the workers comes back later. */
+/* Work that is on a worker comes back later. */
 void
 volumes_retry_soon(struct volumes *v, int64_t within_ms)
 {
@@ -301,7 +301,7 @@ begin(struct volumes *v, const struct object *object, enum action action)
     map_put(v->busy, w->name, w);
     v->under_way++;
     w->result = check(v, object, &w->err);
-    /* What never was, elsewhere least of all, needs no removing. */
+    /* A volume that was never made, or is another node's, needs no removal. */
     if (w->result < 0 && action == REMOVE
         && persistent_volume_is_in_phase(p, "Failed")) {
         w->keeps_data = true;
