@@ -17,6 +17,9 @@
 
 #define PAGE_BYTES 4096
 
+/* Of the log's index, in steps of 32 KiB for every 16 MiB of log. */
+#define INDEX_BYTES (1 << 20)
+
 struct engine_sqlite *
 engine_sqlite_of(struct engine *engine)
 {
@@ -39,6 +42,9 @@ engine_sqlite_close(struct engine *engine)
     sql_close(e->reader);
     sql_close(e->checkpointer);
     sql_close(e->db);
+    /* Last: a close gives up all locks that the process has on the file. */
+    if (e->index_fd >= 0)
+        close(e->index_fd);
     free(e->path);
     free(e);
 }
@@ -67,11 +73,34 @@ engine_sqlite_checkpoint(struct engine *engine, struct error *err)
     return checkpoint(engine_sqlite_of(engine)->checkpointer, err);
 }
 
+/* A log that is written from its beginning again needs no space on the disk, but
+ * its index may, which SQLite begins anew with each start. When that finds none,
+ * the commit is in the log already: whether it holds is not known, and the
+ * process would have to end for it. A file system that cannot do this, or has no
+ * space now, leaves it at that.
+ */
+static void
+hold_index(struct engine_sqlite *e)
+{
+    CLEANUP_FREE char *path = xasprintf("%s-shm", e->path);
+
+    if (e->index_fd < 0)
+        e->index_fd = open(path, O_RDWR | O_CLOEXEC);
+    e->holds_index =
+        e->index_fd >= 0 && fallocate(e->index_fd, 0, 0, INDEX_BYTES) == 0;
+    if (!e->holds_index)
+        log_debug("No space is held for '%s': %m.", path);
+}
+
 /* Nobody writes now, so nothing is left over and the log begins anew. */
 static int
 engine_sqlite_finish_checkpoint(struct engine *engine, struct error *err)
 {
-    return checkpoint(engine_sqlite_of(engine)->db, err);
+    struct engine_sqlite *e = engine_sqlite_of(engine);
+
+    if (!e->holds_index)
+        hold_index(e);
+    return checkpoint(e->db, err);
 }
 
 static const struct engine_ops engine_sqlite_ops = {
@@ -259,6 +288,8 @@ bring_up(struct engine_sqlite *e,
     if (r == 0)
         r = take_over(e, ret_counters, err);
     if (r == 0)
+        hold_index(e);
+    if (r == 0)
         r = engine_sqlite_prepare(e, err);
     if (r == 0)
         r = open_others(e, err);
@@ -279,6 +310,7 @@ open_file(const struct engine_sqlite_settings *settings,
     int r;
 
     e->base.ops = &engine_sqlite_ops;
+    e->index_fd = -1;
     e->is_relaxed = settings->is_relaxed;
     e->must_exist = settings->must_exist;
     e->path = xstrdup(settings->path);

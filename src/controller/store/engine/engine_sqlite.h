@@ -34,6 +34,8 @@ struct engine_sqlite {
     bool is_relaxed;
     bool must_exist;
     size_t wal_pages;
+    int index_fd; /* of the log's index; or -1 */
+    bool holds_index;
     char *path;
 };
 

@@ -4,11 +4,14 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "controller/store/engine/sql.h"
+#include "lib/base/fd.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/store/place.h"
 
@@ -320,7 +323,89 @@ START_TEST(a_file_that_may_not_be_opened_is_named)
 }
 END_TEST
 
+/* A file system of its own, which goes with the process. */
+static bool
+mount_small_disk(const char *where)
+{
+    return unshare(CLONE_NEWNS) == 0
+           && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0
+           && mount("kiln-test", where, "tmpfs", 0, "size=48m") == 0;
+}
+
+#define BIG 400000 /* bytes of a row: two hundred pages of the log */
+
+static enum engine_outcome
+write_big(struct bed *b)
+{
+    static char bytes[BIG];
+    struct engine_op update = {
+        .verb = ENGINE_UPDATE,
+        .row = 1,
+        .revision = b->counters.revision + 1,
+        .bytes = bytes,
+        .length = sizeof(bytes),
+    };
+
+    memset(bytes, 'a' + (int)(b->counters.revision % 26), sizeof(bytes));
+    return apply(b, update.revision, &update, 1, NULL);
+}
+
+/* Its log is long, and begun anew: what follows is written over it. */
+static void
+fill_log_and_die(struct bed *b)
+{
+    struct engine_op first = insert(1);
+
+    ck_assert_int_eq(apply(b, 1, &first, 1, NULL), ENGINE_COMMITTED);
+    for (int i = 0; i < 30; i++)
+        ck_assert_int_eq(write_big(b), ENGINE_COMMITTED);
+    ck_assert_int_eq(b->engine->ops->finish_checkpoint(b->engine, NULL), 0);
+    ck_assert_int_eq(write_big(b), ENGINE_COMMITTED);
+    _exit(0);
+}
+
+static void
+fill_disk(const struct bed *b)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/filler", b->directory);
+    CLEANUP_FD int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    static const char zeros[4096];
+
+    while (write(fd, zeros, sizeof(zeros)) > 0)
+        continue;
+}
+
+START_TEST(a_log_that_is_written_over_needs_no_space)
+{
+    struct bed b = {.directory = scratch_new()};
+    pid_t child;
+    int status;
+
+    if (!mount_small_disk(b.directory)) {
+        scratch_freep(&b.directory);
+        return; /* only root can */
+    }
+    b.path = xasprintf("%s/kiln.db", b.directory);
+    child = fork();
+    if (child == 0) {
+        ck_assert_int_eq(try_open(&b, NULL), 0);
+        fill_log_and_die(&b);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    ck_assert_int_eq(try_open(&b, NULL), 0);
+    fill_disk(&b);
+
+    for (int i = 0; i < 30; i++)
+        ck_assert_int_eq(write_big(&b), ENGINE_COMMITTED);
+
+    umount2(b.directory, MNT_DETACH);
+    fini(&b);
+}
+END_TEST
+
 SUITE("engine_sqlite",
+      a_log_that_is_written_over_needs_no_space,
       a_batch_is_applied_whole_or_not_at_all,
       a_change_of_what_is_not_there_is_refused,
       who_was_taken_over_can_commit_nothing_more,
