@@ -209,7 +209,7 @@ topology_cache_free(struct topology_cache *topologies)
 int
 topology_cache_find(struct topology_cache *topologies,
                     const struct json *topology,
-                    struct topology_index **ret_silicon,
+                    struct topology_index **ret_index,
                     struct error *err)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -221,7 +221,7 @@ topology_cache_find(struct topology_cache *topologies,
     json_print(topology, &text);
     cached_index = map_find(topologies->by_text, text.text);
     if (cached_index != NULL) {
-        *ret_silicon = topology_index_ref(&cached_index->topology_index);
+        *ret_index = topology_index_ref(&cached_index->topology_index);
         return 0;
     }
     r = topology_decode(topology, &t, err);
@@ -232,7 +232,7 @@ topology_cache_find(struct topology_cache *topologies,
     cached_index->topologies = topologies;
     cached_index->text = strbuf_take(&text);
     map_put(topologies->by_text, cached_index->text, cached_index);
-    *ret_silicon = s;
+    *ret_index = s;
     return 0;
 }
 

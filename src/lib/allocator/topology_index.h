@@ -73,7 +73,7 @@ DEFINE_CLEANUP(struct topology_cache, topology_cache_free)
  */
 int topology_cache_find(struct topology_cache *topologies,
                         const struct json *topology,
-                        struct topology_index **ret_silicon,
+                        struct topology_index **ret_index,
                         struct error *err);
 
 /* One that is in no cache, for tests; takes the topology. */

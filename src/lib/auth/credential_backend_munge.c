@@ -19,21 +19,21 @@
 
 #define CHECK_CLOCKS "check the clocks (chrony) of both machines"
 
-struct munge_notary {
+struct munge_backend {
     struct credential_backend credential_backend;
     char *socket_path; /* NULL: libmunge's own */
 };
 
-static struct munge_notary *
+static struct munge_backend *
 munge_from(struct credential_backend *credential_backend)
 {
     return container_of(credential_backend,
-                        struct munge_notary,
+                        struct munge_backend,
                         credential_backend);
 }
 
 static munge_ctx_t
-context_new(const struct munge_notary *m)
+context_new(const struct munge_backend *m)
 {
     munge_ctx_t context = munge_ctx_create();
 
@@ -148,13 +148,13 @@ explain(munge_ctx_t context, munge_err_t why, struct error *err)
 }
 
 static int
-munge_notary_encode(struct credential_backend *credential_backend,
-                    const void *payload,
-                    size_t length,
-                    uid_t only_uid,
-                    unsigned ttl_s,
-                    char **ret_text,
-                    struct error *err)
+munge_backend_encode(struct credential_backend *credential_backend,
+                     const void *payload,
+                     size_t length,
+                     uid_t only_uid,
+                     unsigned ttl_s,
+                     char **ret_text,
+                     struct error *err)
 {
     munge_ctx_t context = context_new(munge_from(credential_backend));
     munge_err_t why;
@@ -173,10 +173,10 @@ munge_notary_encode(struct credential_backend *credential_backend,
 }
 
 static int
-munge_notary_decode(struct credential_backend *credential_backend,
-                    const char *text,
-                    struct credential *ret_credential,
-                    struct error *err)
+munge_backend_decode(struct credential_backend *credential_backend,
+                     const char *text,
+                     struct credential *ret_credential,
+                     struct error *err)
 {
     munge_ctx_t context = context_new(munge_from(credential_backend));
     struct credential c = {0};
@@ -202,9 +202,9 @@ munge_notary_decode(struct credential_backend *credential_backend,
 }
 
 static void
-munge_notary_free(struct credential_backend *credential_backend)
+munge_backend_free(struct credential_backend *credential_backend)
 {
-    struct munge_notary *m = munge_from(credential_backend);
+    struct munge_backend *m = munge_from(credential_backend);
 
     free(m->socket_path);
     free(m);
@@ -214,11 +214,11 @@ struct credential_backend *
 credential_backend_new_munge(const char *socket_path)
 {
     static const struct credential_backend_ops ops = {
-        .encode = munge_notary_encode,
-        .decode = munge_notary_decode,
-        .free = munge_notary_free,
+        .encode = munge_backend_encode,
+        .decode = munge_backend_decode,
+        .free = munge_backend_free,
     };
-    struct munge_notary *m = xnew(struct munge_notary);
+    struct munge_backend *m = xnew(struct munge_backend);
 
     m->credential_backend.ops = &ops;
     m->socket_path = socket_path != NULL ? xstrdup(socket_path) : NULL;

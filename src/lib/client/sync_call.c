@@ -64,16 +64,16 @@ int
 sync_call_run(struct client *client,
               struct arena *arena TAKES,
               const struct client_request *request,
-              struct sync_call *ret_errand,
+              struct sync_call *ret_call,
               struct error *err)
 {
     struct waiting waiting = {
         .client = client,
-        .sync_call = ret_errand,
+        .sync_call = ret_call,
         .err = err,
     };
 
-    memset(ret_errand, 0, sizeof(*ret_errand));
+    memset(ret_call, 0, sizeof(*ret_call));
     client_call(client, arena, request, sync_call_done, &waiting);
     loop_run(client->loop);
     return waiting.result;

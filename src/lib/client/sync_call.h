@@ -32,5 +32,5 @@ void sync_call_fini(struct sync_call *sync_call);
 int sync_call_run(struct client *client,
                   struct arena *arena TAKES,
                   const struct client_request *request,
-                  struct sync_call *ret_errand,
+                  struct sync_call *ret_call,
                   struct error *err);

@@ -134,7 +134,7 @@ sync_call_done(void *arg)
 }
 
 static void
-send_errand(struct connection_login *l, const char *credential, bool is_welcome)
+send_login(struct connection_login *l, const char *credential, bool is_welcome)
 {
     struct sync_call *e = xnew(struct sync_call);
 
@@ -160,13 +160,13 @@ send_errand(struct connection_login *l, const char *credential, bool is_welcome)
 void
 connection_login_hello(struct connection_login *l)
 {
-    send_errand(l, NULL, false);
+    send_login(l, NULL, false);
 }
 
 void
 connection_login_welcome(struct connection_login *l, const char *credential)
 {
-    send_errand(l, credential, true);
+    send_login(l, credential, true);
 }
 
 const char *

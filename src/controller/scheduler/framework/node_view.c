@@ -303,7 +303,7 @@ node_view_replace_pod(struct node_view *v, struct pod_view *pod)
 }
 
 static struct topology_index *
-find_silicon(const struct node *node, struct topology_cache *topologies)
+find_topology_index(const struct node *node, struct topology_cache *topologies)
 {
     struct topology_index *topology_index;
     struct error err = {0};
@@ -341,7 +341,7 @@ translate_holding(const struct node_view *v,
 
 /* Its pods are counted anew, for other cores may be theirs. */
 static void
-set_silicon(struct node_view *v, struct topology_index *topology_index)
+set_topology_index(struct node_view *v, struct topology_index *topology_index)
 {
     for (uint32_t i = 0; i < v->pods.count; i++) {
         count_out(v, v->pods.items[i]);
@@ -390,8 +390,8 @@ node_view_set_object(struct node_view *v,
                   resources,
                   &v->node->status.allocatable,
                   &v->allowed_pods);
-    topology_index = find_silicon(v->node, topologies);
+    topology_index = find_topology_index(v->node, topologies);
     if (topology_index
         != (v->occupancy != NULL ? v->occupancy->topology_index : NULL))
-        set_silicon(v, topology_index);
+        set_topology_index(v, topology_index);
 }

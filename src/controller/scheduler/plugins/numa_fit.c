@@ -413,7 +413,7 @@ numa_fit_best_score(void *self, const struct cycle *c, const struct bounds *l)
 }
 
 static void
-drop_silicon(void *topology_index)
+drop_topology_index(void *topology_index)
 {
     topology_index_unref(topology_index);
 }
@@ -448,7 +448,7 @@ numa_fit_reserve(void *self,
     cycle_put(c,
               CYCLE_TOPOLOGY_INDEX,
               topology_index_ref(node->occupancy->topology_index),
-              drop_silicon,
+              drop_topology_index,
               NULL);
     return VERDICT_OK;
 }
