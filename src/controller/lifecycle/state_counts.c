@@ -152,7 +152,7 @@ count_node(struct state_counts *c, const struct object *node, int by)
               by);
 }
 
-/* What one object is counted as. */
+/* The state that one object is counted under. */
 struct state {
     const char *state; /* or phase; NULL: there is none */
     const char *reason;

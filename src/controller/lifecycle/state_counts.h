@@ -19,8 +19,8 @@ struct metric_registry;
 struct state_counts;
 struct object_cache;
 
-/* Life. The object cache and the registry outlive them. Free sets all to 0: who does not
- * lead does not know.
+/* Life. The object cache and the registry outlive them. Free sets all to 0: who
+ * does not lead does not know.
  */
 void state_counts_free(struct state_counts *counts);
 struct state_counts *state_counts_new(struct object_cache *cache,

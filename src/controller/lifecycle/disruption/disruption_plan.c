@@ -217,7 +217,7 @@ condition(const struct disruption_counts *t,
     return list;
 }
 
-/* What is not disrupted any more is taken out by a null. */
+/* A null removes a pod that is not disrupted any more. */
 static struct json *
 disrupted_patch(const struct disruption_counts *t, struct arena *arena)
 {

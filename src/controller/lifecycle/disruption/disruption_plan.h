@@ -7,6 +7,7 @@
  * a job stands for itself. (Upstream asks the controllers' scale, which a Job
  * does not have there.)
  *
+ * Thread:  any; one at a time for each count.
  * Source: Kubernetes, controller/disruption.
  */
 #pragma once

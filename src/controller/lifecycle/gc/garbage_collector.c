@@ -222,7 +222,7 @@ find_reference(const struct object *object, const struct object *owner)
     return NULL;
 }
 
-/* What Kiln does not serve may be there for others. */
+/* Owners of kinds that Kiln does not serve may exist elsewhere. */
 static bool
 is_gone(const struct garbage_collector *c,
         const struct object *object,

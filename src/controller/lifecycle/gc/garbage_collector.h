@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* garbage_collector.h - what depends on objects that go: deleted with them, before
- * them, or left alone
+/* garbage_collector.h - what depends on objects that go: deleted with them,
+ * before them, or left alone
  *
  * Background: an object whose owners are all gone is deleted. Foreground and
  * Orphan are finalizers of the owner: its dependents are deleted first, or
- * forget it. Pods of Jobs that are gone are the namespace controller's, which looks
- * them up by Job.
+ * forget it. Pods of Jobs that are gone are the namespace controller's, which
+ * looks them up by Job.
  *
  * Owns:    an informer of every kind that the object cache has not.
  * Thread:  the lifecycle loop's.

@@ -214,8 +214,8 @@ on_deleted(const struct client_reply *reply, void *context)
     put_back(f);
 }
 
-/* That one as it was judged: not another of its name, nor what was changed since
- * and is to be kept.
+/* That one as it was judged: not another of its name, nor what was changed
+ * since and is to be kept.
  */
 static void
 remove_job(struct retention *r, struct finished *f)

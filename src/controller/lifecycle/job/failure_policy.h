@@ -6,6 +6,7 @@
  * code of the pod's process or by the conditions of the pod. A process that
  * was killed by signal N has the exit code 128 + N.
  *
+ * Thread:  any; pure functions.
  * See: upstream's podFailurePolicy of 1.32.
  */
 #pragma once

@@ -8,6 +8,7 @@
  * cost one range. Plain data: zeroed is empty.
  *
  * Owns:  its sets and slots.
+ * Thread:  any; plain data.
  */
 #pragma once
 

@@ -21,7 +21,7 @@ find(const struct index_set *s, int64_t index)
 {
     size_t low = 0, high = s->count;
 
-    /* What is looked for is near the end most of the time. */
+    /* Most searches are for something near the end. */
     if (high > 0 && s->ranges[high - 1].last < index)
         return high;
     while (low < high) {

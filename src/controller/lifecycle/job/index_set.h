@@ -5,6 +5,7 @@
  * is how scattered it is. Plain data: zeroed is empty.
  *
  * Owns:       its ranges.
+ * Thread:     any; plain data.
  * Invariant:  ranges ascend, and there is a gap between any two.
  */
 #pragma once

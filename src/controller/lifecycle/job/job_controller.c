@@ -29,7 +29,7 @@
 #define EXPECT_FOR_US   (60 * INT64_C(1000000))
 #define OVERDUE_MS      1000
 
-/* What is remembered of a Job between looks. */
+/* The memory of a Job between two syncs. */
 struct memory {
     struct job_pod_counts *counts;
     int64_t counts_due_us; /* monotonic; 0: no counts wait to be written */
@@ -247,7 +247,7 @@ is_anothers(const struct job *job)
     return by != NULL && strcmp(by, MANAGED_BY_KILN) != 0;
 }
 
-/* What one of its pods is, or has come to, cannot be known: nothing is run a
+/* True when the state of one of its pods cannot be known: then nothing is run a
  * second time for it.
  */
 static bool

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_controller.h - the loop that makes the pods of Jobs and counts how they end
+/* job_controller.h - the loop that makes the pods of Jobs and counts how they
+ * end
  *
  * Each Job is looked at when it or one of its pods changes: job_plan says what
  * it needs, and this does it through the API. Changes of mere counts are put

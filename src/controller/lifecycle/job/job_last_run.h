@@ -2,6 +2,8 @@
 /* job_last_run.h - how the pod of a Job that ended last has run
  *
  * A struct job_run (status.lastRun) that owns its texts.
+ *
+ * Thread:  any; plain data.
  */
 #pragma once
 

@@ -2,8 +2,10 @@
 /* job_log.h - the daemon's log says when a job's process starts and ends, and
  * how the Job ended
  *
- * One line each, at the level info. Changes are the watch's: what happened while
- * no controller ran is not told.
+ * One line each, at the level info. Changes are the watch's: what happened
+ * while no controller ran is not told.
+ *
+ * Thread:  the lifecycle loop's.
  */
 #pragma once
 

@@ -31,7 +31,8 @@ count_wanted(const struct job *job, const struct job_pod_counts *t)
     return wanted > 0 ? wanted : 0;
 }
 
-/* Pods of indexes that are not the Job's any more, since it was made smaller. */
+/* Pods of indexes that are not the Job's any more, since it was made smaller.
+ */
 static int64_t
 count_beyond(const struct job *job, const struct job_pod_counts *t)
 {

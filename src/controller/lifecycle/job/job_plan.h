@@ -3,12 +3,15 @@
  *
  * A pure function: no clock, no client, no memory. Upstream's semantics of
  * completions, parallelism, completionMode, suspend, activeDeadlineSeconds,
- * podReplacementPolicy, and of the limits and policies of failure and success; besides, begin times, another attempt when
- * ANNOTATION_REQUEUE_BEFORE asks for one, and pods lost with their node, which
- * are replaced when spec.requeue says so.
+ * podReplacementPolicy, and of the limits and policies of failure and success;
+ * besides, begin times, another attempt when ANNOTATION_REQUEUE_BEFORE asks for
+ * one, and pods lost with their node, which are replaced when spec.requeue says
+ * so.
  *
  * A Job that is suspended or requeued ends its pods; it goes on when they are
  * gone, and not before its status says so.
+ *
+ * Thread:  any; a pure function.
  */
 #pragma once
 

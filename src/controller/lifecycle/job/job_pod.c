@@ -136,7 +136,7 @@ make_meta(struct arena *arena,
     return meta;
 }
 
-/* What the agent would have to ask the Job for otherwise. Nothing of it is the
+/* Copies that save the agent from asking for the Job. Nothing of it is the
  * template's to say.
  */
 static void

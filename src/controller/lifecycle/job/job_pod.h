@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_pod.h - the pod that a Job's template makes
  *
+ * Thread:  any; pure functions.
  * See: doc/decisions.md 8 and 11 for its name, owner and labels.
  */
 #pragma once

@@ -325,7 +325,7 @@ number_of(const struct pod *pod, const char *annotation)
     return text != NULL ? strtoll(text, NULL, 10) : 0;
 }
 
-/* What the pod's index has failed before it, and with it. */
+/* The failures of the pod's index before it, and with it. */
 static void
 note_index_failure(struct job_pod_counts *t,
                    const struct job *job,

@@ -7,9 +7,9 @@
  * and of whose end nobody knows, has failed.
  *
  * Except for those that are excused: while a job is suspended or requeued
- * (job_pod_counts_excuses), the pods that are ended for it are not held against it;
- * nor are those that podFailurePolicy ignores, or, where spec.requeue says so,
- * those lost with their node; nor those that are more than the Job wants.
+ * (job_pod_counts_excuses), the pods that are ended for it are not held against
+ * it; nor are those that podFailurePolicy ignores, or, where spec.requeue says
+ * so, those lost with their node; nor those that are more than the Job wants.
  *
  * A pod is active, which keeps its place from others, until it has ended; or,
  * with the podReplacementPolicy TerminatingOrFailed, until it is asked to end,
@@ -20,9 +20,10 @@
  * the index 0; a NonIndexed job of several gives each new pod a new index.
  *
  * Owns:       copies of all that it knows; it holds no object.
+ * Thread:     the lifecycle loop's.
  * Invariant:  made + expected = active + succeeded + failed + excused, where
- *             `made` are the pods that have been seen, or counted in the
- *             Job's status.
+ *             `made` are the pods that have been seen, or counted in the Job's
+ *             status.
  */
 #pragma once
 
@@ -62,8 +63,8 @@ struct job_pod_counts {
     int64_t n_expected;
 };
 
-/* Life: from the status; then job_pod_counts_see for each pod that is there, then
- * job_pod_counts_settle, which counts those that are not.
+/* Life: from the status; then job_pod_counts_see for each pod that is there,
+ * then job_pod_counts_settle, which counts those that are not.
  */
 void job_pod_counts_free(struct job_pod_counts *counts);
 struct job_pod_counts *job_pod_counts_new(const struct job *job)
@@ -100,7 +101,7 @@ bool job_pod_counts_is_overdue(const struct job_pod_counts *counts,
  */
 int64_t job_pod_counts_retry_at_us(const struct job_pod_counts *counts);
 
-/* What the status says of the job being held, or asked to begin anew. */
+/* Whether the status says that the job is held, or is asked to begin anew. */
 bool job_pod_counts_is_suspended(const struct job *job);
 bool job_pod_counts_is_requeued(const struct job *job, int64_t *ret_before);
 bool job_pod_counts_excuses(const struct job *job);

@@ -3,6 +3,8 @@
  *
  * Each call adds what differs from the status that the Job has; conditions
  * are written as a whole once one of them changes.
+ *
+ * Thread:  any; pure functions.
  */
 #pragma once
 
@@ -15,7 +17,7 @@ struct job_pod_counts;
 struct job_verdict;
 struct json;
 
-/* What users are to be told when it is written; no reason: nothing. */
+/* The event to record when the status is written; without a reason: none. */
 struct job_event {
     bool is_warning;
     const char *reason;
@@ -35,8 +37,9 @@ struct job_report {
 struct job_report
 job_report(struct arena *arena, const struct job *job, int64_t now_us);
 
-/* What is counted of the pods, and how the last one has run. Start: since
- * `began_us`, or, where that is 0, now; nothing when the status says it already.
+/* The counts of the pods, and how the last one has run. Start: since
+ * `began_us`, or, where that is 0, now; nothing when the status says it
+ * already.
  */
 void job_report_counts(struct job_report *r,
                        const struct job_pod_counts *counts);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_sync.h - one look at a Job: the calls that came of it, until all of them
+/* job_sync.h - one sync of a Job: its API calls, until all of them
  * are answered
  *
  * Says in the log and by Events what it did, and what was refused.

@@ -62,7 +62,7 @@ is_complete(const struct job *job, const struct job_pod_counts *t)
     return t->succeeded >= job_completions(job);
 }
 
-/* What was decided at an earlier look. */
+/* The verdict of an earlier sync, from the status. */
 static bool
 restore(const struct job *job,
         const char *type,

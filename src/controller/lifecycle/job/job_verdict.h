@@ -5,6 +5,7 @@
  * is not changed by what comes after; the Job has ended (Complete, Failed)
  * when none of its pods is left running.
  *
+ * Thread:  any; pure functions.
  * See: upstream's completions, backoffLimit, backoffLimitPerIndex,
  * maxFailedIndexes, podFailurePolicy, successPolicy and activeDeadlineSeconds
  * of 1.32, and ANNOTATION_CANCEL.

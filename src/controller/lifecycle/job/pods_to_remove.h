@@ -5,6 +5,8 @@
  * First those that were told to already, and those of indexes that the Job
  * does not have any more; then those that lose least: not on a node, not
  * running, not ready, made last.
+ *
+ * Thread:  any; a pure function.
  */
 #pragma once
 

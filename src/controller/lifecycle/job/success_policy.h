@@ -2,6 +2,7 @@
 /* success_policy.h - whether the indexes that are done are enough: a pure
  * function
  *
+ * Thread:  any; a pure function.
  * See: upstream's successPolicy of 1.32.
  */
 #pragma once

@@ -278,7 +278,7 @@ patch(struct pass *pass,
     client_call(pass->health->client, arena, &request, on_written, pass);
 }
 
-/* What is wanted, or nothing. */
+/* Does nothing without a body. */
 static void
 write_wanted(struct pass *pass,
              const struct object *object,

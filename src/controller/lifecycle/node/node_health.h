@@ -7,13 +7,13 @@
  * keep what they were given. They are ended (Failed, NodeLost) only when
  * fenced: an administrator put the taint node.kubernetes.io/out-of-service on
  * the node (kctl fence), or they asked to be ended by their node when it is cut
- * off (execution.fenceAfterSeconds). A node that came back under another boot id reports
- * the end of its pods itself.
+ * off (execution.fenceAfterSeconds). A node that came back under another boot
+ * id reports the end of its pods itself.
  *
- * Clocks begin when this controller is ready, on its monotonic clock, and
- * never compare times of two machines. When more than half of at least four
- * nodes fall silent at once, the fault is taken to be ours: they are marked,
- * and the log says so, but no more is done.
+ * Clocks begin when this controller is ready, on its monotonic clock, and never
+ * compare times of two machines. When more than half of at least four nodes
+ * fall silent at once, the fault is taken to be ours: they are marked, and the
+ * log says so, but no more is done.
  *
  * Owns:    when each node was last heard of.
  * Thread:  the lifecycle loop's.

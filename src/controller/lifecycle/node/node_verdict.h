@@ -3,6 +3,8 @@
  *
  * Pure functions: each answers the merge patch that is wanted, in the arena,
  * or NULL when what stands there is right. See node_health.h for the rules.
+ *
+ * Thread:  any; pure functions.
  */
 #pragma once
 
@@ -28,7 +30,9 @@ struct json *node_verdict_taints(struct arena *arena,
                                  bool silent,
                                  int64_t now_us);
 
-/* What is expected of its hardware, learnt or raised (lib/api/node/node_hardware.h). */
+/* The hardware that is expected of the node, learnt or raised (see
+ * lib/api/node/node_hardware.h).
+ */
 struct json *node_verdict_hardware(struct arena *arena,
                                    const struct node *node);
 
@@ -36,8 +40,9 @@ struct json *node_verdict_hardware(struct arena *arena,
 struct json *node_verdict_remnants(struct arena *arena,
                                    const struct node *node);
 
-/* silent_us: since a silent node was last heard of; 0 for another one. A pod of a silent node that fences itself has done so FENCE_MARGIN_S after its
- * time; fence_left: how long until that, 0 when it is over, -1 when it never is.
+/* silent_us: since a silent node was last heard of; 0 for another one. A pod of
+ * a silent node that fences itself has done so FENCE_MARGIN_S after its time;
+ * fence_left: how long until that, 0 when it is over, -1 when it never is.
  */
 #define FENCE_MARGIN_S 10
 int64_t node_verdict_fence_left_us(const struct pod *pod, int64_t silent_us);

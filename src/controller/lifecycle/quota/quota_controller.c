@@ -209,7 +209,9 @@ on_object(const struct object *old_object,
     }
 }
 
-/* False: not all that is there is known yet. Pods and Jobs are in the object cache. */
+/* False: not all that is there is known yet. Pods and Jobs are in the object
+ * cache.
+ */
 static bool
 know(struct quota_controller *q, unsigned i)
 {

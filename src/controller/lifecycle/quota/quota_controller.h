@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quota_controller.h - what the objects of a namespace take of its ResourceQuotas
+/* quota_controller.h - what the objects of a namespace take of its
+ * ResourceQuotas
  *
  * Admission charges what is made; this keeps count of what is there, so that
  * what goes is given back.

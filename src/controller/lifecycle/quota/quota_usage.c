@@ -62,7 +62,7 @@ count(struct quota_usage *t, const struct object *object, bool is_there)
                                    &taken.items[i].amount);
 }
 
-/* What may change of a pod that a quota looks at. */
+/* The fields of a pod that can change and that a quota counts. */
 static bool
 is_same_pod(const struct pod *x, const struct pod *y)
 {

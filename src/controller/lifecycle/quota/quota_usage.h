@@ -5,6 +5,8 @@
  * A pod counts until it has ended or is gone: also one that should have gone by
  * now, since its cores are held as long. So what it takes is the same whenever
  * it is asked, and can be taken off again. Pure.
+ *
+ * Thread:  any; one at a time for each.
  */
 #pragma once
 

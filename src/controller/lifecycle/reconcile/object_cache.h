@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* object_cache.h - what the lifecycle loops know of the cluster, shared by all
+/* object_cache.h - the objects of the cluster, shared by all lifecycle loops
  *
  * One informer per kind, and the pods of each controlling owner and of each
  * node. Tells its listeners what changed after the object cache itself has.
@@ -36,8 +36,8 @@ struct object_cache_listener {
     void *context;
 };
 
-/* Whether the store holds an object that it cannot read: of that key (kind NULL:
- * of any), or one that has the uid in it. By any thread.
+/* Whether the store holds an object that it cannot read: of that key (kind
+ * NULL: of any), or one that has the uid in it. By any thread.
  */
 typedef bool object_cache_damaged_fn(const struct kind *kind,
                                      const char *namespace,

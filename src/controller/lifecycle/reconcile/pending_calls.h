@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pending_calls.h - the calls that the work on one key takes, and its end when the
- * last of them has been answered
+/* pending_calls.h - the calls that the work on one key takes, and its end when
+ * the last of them has been answered
  *
  * Called by:  the loops that clear up, from within their work function.
  * Thread:     the lifecycle loop's.

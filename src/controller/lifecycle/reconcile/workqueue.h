@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* workqueue.h - keys of objects that want a look, each by one hand at a time
+/* workqueue.h - keys of objects to reconcile, each by one worker at a time
  *
  * A key that is added while it waits is there once; one that is added while
  * it is being worked on is worked on again afterwards. At most `parallel` keys

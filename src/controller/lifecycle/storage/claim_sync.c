@@ -66,7 +66,7 @@ set_phase(const struct claim_sync *p, const char *phase)
     volume_patch(p->calls, arena, p->claim, "status", body);
 }
 
-/* What it got: that of the volume. */
+/* The capacity that it got: that of the volume. */
 static void
 set_bound(const struct claim_sync *p, const struct object *volume)
 {

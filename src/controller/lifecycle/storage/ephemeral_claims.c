@@ -57,7 +57,7 @@ set_number(struct arena *arena,
                         arena_printf(arena, "%" PRId64, *number));
 }
 
-/* Whose it is, so that what is made for it is that user's. */
+/* The owner of the pod: claims made for it belong to that user. */
 static void
 set_owner(struct arena *arena, struct json *meta, const struct object *pod)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* storage_protection.h - claims and volumes that are deleted go when nobody uses
- * them any more: a claim with its last pod, a volume when it is not bound
+/* storage_protection.h - claims and volumes that are deleted go when nobody
+ * uses them any more: a claim with its last pod, a volume when it is not bound
  *
  * Thread:  the lifecycle loop's.
  */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* volume_state.h - what the files of volume_controller share
  *
- * volume_controller.c has what makes a look due, claim_sync.c what is done for a
- * claim, volume_sync.c for a volume, provision.c what a new volume looks like.
+ * volume_controller.c has what makes a look due, claim_sync.c what is done for
+ * a claim, volume_sync.c for a volume, provision.c what a new volume looks
+ * like.
+ *
+ * Thread:  the lifecycle loop's.
  */
 #pragma once
 
@@ -29,7 +32,7 @@ struct volume_controller {
     struct event_recorder *event_recorder;
 };
 
-/* A look at one; the calls go into the pending calls. */
+/* Syncs one object; the API calls go through `calls`. */
 void claim_sync(struct volume_controller *vc,
                 struct pending_calls *calls,
                 const struct object *claim);

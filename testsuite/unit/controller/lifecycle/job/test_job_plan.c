@@ -961,8 +961,8 @@ START_TEST(a_job_past_its_deadline_fails_and_ends_its_pods)
 }
 END_TEST
 
-/* Its first status is written when its pod has failed, and it waits for the next
- * one: the deadline counts all the same.
+/* Its first status is written when its pod has failed, and it waits for the
+ * next one: the deadline counts all the same.
  */
 START_TEST(a_job_that_fails_at_once_has_started_with_its_first_pod)
 {

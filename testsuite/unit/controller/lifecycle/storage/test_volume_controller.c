@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Claims and volumes through the real loops: volume_controller, storage_protection and
- * ephemeral_claims over the volume cache.
+/* Claims and volumes through the real loops: volume_controller,
+ * storage_protection and ephemeral_claims over the volume cache.
  */
 #include "controller/lifecycle/storage/volume_controller.h"
 
