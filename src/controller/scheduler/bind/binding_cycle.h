@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* binding_cycle.h - the pods that have a node and are being bound to it
  *
- * Takes an assumed and reserved pod through permit, prebind, bind and
- * postbind, plugin by plugin, without ever blocking: a plugin that waits is
- * resumed.
+ * Takes an assumed and reserved pod through permit, prebind, bind and postbind,
+ * plugin by plugin. It never blocks: a plugin that waits is resumed later.
  *
  * Owns:     the assignments under way.
  * Thread:   the scheduler's.

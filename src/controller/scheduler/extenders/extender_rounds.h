@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* extender_rounds.h - the cycles that are parked until extenders have answered
  *
- * Extenders that filter are asked one after the other about the nodes that are
- * left, then those that prioritize all at once; about preemption, one after the
- * other. A few pods at a time; those beyond wait in line, but no longer than
- * an extender may take, so that none is in flight for long. The scheduler goes
- * on with others.
+ * The extenders that filter are asked one after the other about the nodes that
+ * are left, then those that prioritize all at once; about preemption they are
+ * asked one after the other. A few pods at a time are asked about. The others
+ * wait in line, but no longer than an extender may take, so that none is in
+ * flight for long. Meanwhile the scheduler goes on with other pods.
  *
  * Owns:    the assignments that are parked.
  * Thread:  the scheduler's.

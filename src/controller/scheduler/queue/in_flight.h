@@ -2,8 +2,9 @@
 /* in_flight.h - what happened in the cluster while a pod was being scheduled
  *
  * One list, in order of time, of the pods that were popped and the events that
- * followed. A pod that fails looks only at the events behind its own place, so
- * that none is lost between pop and return; what no pod needs is forgotten.
+ * followed. A pod that fails looks only at the events after its own place, so
+ * that no event is lost between pop and return. Events that no pod needs are
+ * dropped.
  *
  * Owns:    the events, with references to their objects; not the pods.
  * Thread:  the scheduler's.

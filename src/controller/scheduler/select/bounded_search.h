@@ -2,11 +2,11 @@
 /* bounded_search.h - the best nodes for a pod, without looking at all the
  * others
  *
- * For a pod whose like has not been seen, so that no kept results have its
- * answers. Brackets of nodes, then nodes, are taken up in the order of the most
- * that they could score (best_score of the plugins); when the best total found
- * is above what is left, the others cannot win, nor tie. What comes out is what
- * looking at every node would give.
+ * For a pod with a new signature, for which the result cache has nothing. The
+ * search looks at buckets of nodes, then at nodes, in the order of the most
+ * that they could score (best_score of the plugins). It stops when the best
+ * total found is above what is left, because the others can neither win nor
+ * tie. The result is the one that looking at every node gives.
  *
  * Owns:    its node buckets, and what the last run found.
  * Thread:  the scheduler's.
@@ -28,10 +28,9 @@ void bounded_search_free(struct bounded_search *s);
 struct bounded_search *bounded_search_new(void) OWNED_BY(bounded_search_free);
 DEFINE_CLEANUP(struct bounded_search, bounded_search_free)
 
-/* False: nothing is known. Either this cannot be done for the pod (a score is
- * normalized and differs from node to node), or it was given up because so
- * many nodes were looked at in vain, or there is no feasible node. Plugins that
- * depend on other nodes' pods take no part.
+/* Returns false when nothing is known: a score is normalized and differs from
+ * node to node, or the search gave up after too many nodes without success, or
+ * no node is feasible. Plugins that depend on other nodes' pods take no part.
  */
 bool bounded_search_run(struct bounded_search *s,
                         const struct profile *profile,

@@ -46,10 +46,10 @@ struct node_finder *node_finder_new(const struct node_finder_settings *settings)
     OWNED_BY(node_finder_free);
 DEFINE_CLEANUP(struct node_finder, node_finder_free)
 
-/* The node, or NULL with the diagnosis. Both are good until the next choice
- * or change of the cache. Counsel: what extenders say, of a pod that has some
- * (others: NULL); NULL is then also returned when they must first be asked
- * about the nodes of the facts.
+/* Returns the node, or NULL with the diagnosis. Both are valid until the next
+ * choice or change of the cache. The extenders' results are NULL for a pod that
+ * no extender is concerned with; for others the call also returns NULL when
+ * they must first be asked about the nodes of the facts.
  */
 struct node_view *
 node_finder_find(struct node_finder *ch,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node_results.h - what every node answers and scores for pods of one signature
  *
- * Equal pods get equal answers from a node that has not changed, so kept
- * results keeps them and looks again only at nodes with a newer generation. A
+ * Equal pods get equal answers from a node that has not changed, so the answers
+ * are kept and only nodes with a newer generation are looked at again. A
  * tournament over the totals finds the best nodes, all ties known, in the
  * logarithm of the number of nodes. Scores that are normalized by the largest
  * are kept raw; when the largest changes all totals are made again.

@@ -128,7 +128,7 @@ START_TEST(it_goes_with_its_node)
 }
 END_TEST
 
-SUITE("phantom",
+SUITE("retained_allocations",
       what_is_left_of_a_pod_takes_its_cores,
       a_pod_and_what_is_left_of_it_are_counted_once,
       what_a_node_does_not_say_of_a_pod_is_not_needed,
