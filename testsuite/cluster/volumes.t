@@ -78,6 +78,17 @@ ok "the volume is gone with the job" wait_for 20 nothing_left
 ok "and claim and volume from the API" wait_for 10 no_volumes
 ok "a link in it was not followed" test -f "$cluster/precious/file"
 
+# --- never had ----------------------------------------------------------------
+
+never=$(as kilntest1 ksub --parsable --tmp 2G --wrap true)
+has_claim() { root get pvc -o name | grep -q "/job-$1-"; }
+has_none() { ! has_claim "$1"; }
+ok "a job that fits nowhere has a claim all the same" \
+    wait_for 10 has_claim "$never"
+as kilntest1 kctl delete job "job-$never" >/dev/null
+ok "which goes with it, though its pod has never run" \
+    wait_for 10 has_none "$never"
+
 # --- promised once ----------------------------------------------------------
 
 as kilntest1 ksub --tmp 700M --wrap 'while [ ! -e '"$home"'/go ]; do
