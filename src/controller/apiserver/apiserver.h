@@ -43,7 +43,8 @@ struct apiserver_settings {
     const struct policy *policy;
     const struct http_limits *limits; /* or NULL */
 
-    /* What the store, too, tells of its moves; NULL: objects do not count. */
+    /* Also updated by the store as objects move; NULL: objects are not counted.
+     */
     struct user_counts *counts;
     struct metric_registry *metrics; /* or NULL */
     struct audit_log *audit;         /* or NULL; outlives the server */

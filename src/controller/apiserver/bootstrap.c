@@ -49,7 +49,7 @@ static const struct {
      "\",\"volumeBindingMode\":\"WaitForFirstConsumer\"}"},
 };
 
-/* What upstream has none of. */
+/* Whether the kind is Kiln's own. */
 static bool
 is_kilns(const struct kind *kind)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bootstrap.h - what every cluster has from the start: its namespaces, and the
  * priority classes of the system
+ *
+ * Thread:  the loop's.
  */
 #pragma once
 

@@ -7,6 +7,8 @@
  *                               one with "$removed": true is taken out
  *
  * Served by kiln-controller --conformance alone.
+ *
+ * Thread:  the loop's.
  */
 #pragma once
 

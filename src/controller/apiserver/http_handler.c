@@ -90,7 +90,9 @@ done(struct request *q)
     answer(q->context);
 }
 
-/* What upstream serves of pods and we do not yet, by its last word. */
+/* The subresources of pods that upstream serves and Kiln does not yet, by the
+ * last word of their path.
+ */
 static bool
 comes_later(const char *path)
 {
@@ -579,7 +581,9 @@ http_handler_serve(struct http_request *http, void *arg)
     v->q = request_new(server, arena_new(0));
     v->came_us = clock_monotonic_us(server->clock);
     v->principal = arena_alloc(v->q->arena, sizeof(*v->principal));
-    /* Who says who he is has to be right, and gets an answer he can check. */
+    /* Authentication must succeed before the request is routed; whoever fails
+     * it gets an answer that he can check.
+     */
     if (discovery_is_public(path)
         && (server->policy->is_conformance
             || http_request_header(http, "Authorization") == NULL)) {

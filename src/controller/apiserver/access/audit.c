@@ -55,7 +55,7 @@ is_change(const struct request *q)
            && !(q->route.kind->flags & KIND_ANSWERED);
 }
 
-/* What an agent says of itself and its pods, all day long. */
+/* Routine writes: an agent reports about itself and its pods all day long. */
 static bool
 is_routine(const struct request *q)
 {

@@ -149,7 +149,7 @@ complain(struct audit_log *a, const struct error *err)
                 err->text);
 }
 
-/* What was not written is told before what comes after. */
+/* Notes the number of dropped lines before the next line is written. */
 static void
 tell_dropped(struct audit_log *a, uint64_t dropped, struct strbuf *text)
 {

@@ -182,7 +182,7 @@ static const struct rule {
     {PRINCIPAL_LIFECYCLE, READ | WRITE, ANY_KIND, ANY_PART, SCOPE_ALL},
 };
 
-/* What an operator may change of a job or pod that is somebody else's. */
+/* Fields that an operator may change of another user's job or pod. */
 static const char *const operator_fields[] = {
     "metadata.annotations",
     "metadata.labels",
@@ -201,7 +201,7 @@ authorization_scope(enum principal_type principal,
                     const struct kind *kind,
                     enum subresource subresource)
 {
-    /* Who they are and what they may: everybody about themselves. */
+    /* Everybody may ask who they are and what they may do. */
     if (kind->flags & KIND_ANSWERED)
         return verb == VERB_CREATE ? SCOPE_ALL : SCOPE_NONE;
     for (unsigned i = 0; i < ARRAY_SIZE(rules); i++) {
@@ -377,7 +377,7 @@ is_used_on_node(const struct request *q,
     return search.found;
 }
 
-/* What its agent made it may write of; what its pods use it may look at. */
+/* An agent may write the volumes it made and read those its pods use. */
 static bool
 is_volume_on_node(const struct request *q, const struct object *object)
 {

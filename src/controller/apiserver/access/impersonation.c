@@ -22,7 +22,7 @@
 
 #define HEAD "Impersonate-"
 
-/* What a worker finds out. */
+/* One look-up of a user by a worker thread. */
 struct look_up {
     struct request *q;
     struct principal *principal;
@@ -85,7 +85,9 @@ may_impersonate(struct request *q)
     return true;
 }
 
-/* What NSS might take for something else, or upstream for a component. */
+/* Refuses names that NSS might take for something else, or upstream for a
+ * component.
+ */
 static bool
 is_user_name(const char *name)
 {

@@ -13,7 +13,7 @@
 #define FIRST_BYTES 16 /* grown by nearly every look-up, so that is tried */
 #define MOST_BYTES  (64u << 20) /* of a group with very many members */
 
-/* What the system says of a name; both kinds of look-up in one. */
+/* The system's answer about a name; one struct for users and groups. */
 struct entry {
     const char *kind;
     const char *name;

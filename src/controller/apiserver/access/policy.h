@@ -3,6 +3,8 @@
  *
  * Plain data from the configuration, const while the controller runs. Names
  * are resolved to ids once, at start.
+ *
+ * Thread:  the loop's.
  */
 #pragma once
 

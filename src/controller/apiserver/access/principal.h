@@ -4,6 +4,8 @@
  *
  * A user of the rank that the policy gives, the agent of a node that proved
  * its secret, or one of the controller's own rooms.
+ *
+ * Thread:  the loop's.
  */
 #pragma once
 

@@ -89,7 +89,7 @@ redact_meta(struct arena *arena, struct json *tree)
         json_set(arena, meta, "annotations", kept);
 }
 
-/* What the process left behind: its termination message is its output. */
+/* The termination message is output of the process, so it is redacted. */
 static void
 redact_states(struct json *statuses)
 {

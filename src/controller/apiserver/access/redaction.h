@@ -3,6 +3,8 @@
  *
  * Shape, state, owner, node and times stay; command, environment, script,
  * paths and output go.
+ *
+ * Thread:  the loop's.
  */
 #pragma once
 

@@ -4,6 +4,8 @@
  *
  * Plain data, a part of the policy: a reload replaces it on the loop's thread.
  * 0 is no limit, and no default.
+ *
+ * Thread:  any; no state.
  */
 #pragma once
 

@@ -181,8 +181,8 @@ user_counts_measure(const struct object *object,
         return false;
     ret_count->objects = is_limited(object);
     ret_count->pods = pods_at_once(object);
-    /* What is like another object is small in memory, and not on disk; but of
-     * what Kiln makes, nobody could tell how much it will be.
+    /* An object that resembles another is small in memory but not on disk; but
+     * nobody could predict the size of what Kiln makes itself.
      */
     ret_count->bytes =
         (int64_t)(is_derived(object) ? object_bytes(object) : object->length);
@@ -231,8 +231,8 @@ user_counts_end_stream(struct user_counts *counts,
     entry_of(counts, uid)->count.streams[stream]--;
 }
 
-/* What was spent grows by a request's worth of time with each, and shrinks
- * with the clock.
+/* The amount spent grows by one request's worth of time with each request and
+ * shrinks with the clock.
  */
 bool
 user_counts_take_request(struct user_counts *counts,

@@ -61,8 +61,8 @@ bool user_counts_take_request(struct user_counts *counts,
 /* Look. Of a user who has nothing, zeros. */
 struct user_count user_counts_get(const struct user_counts *counts, uid_t uid);
 
-/* What one object counts: whose it is, whether it is one of the objects that
- * are limited, its bytes, and its pods. False: it is no user's.
+/* Measures what one object counts for: its user, whether it is one of the
+ * limited objects, its bytes and its pods. False: it belongs to no user.
  */
 bool user_counts_measure(const struct object *object,
                          uid_t *ret_uid,

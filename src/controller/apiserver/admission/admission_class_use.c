@@ -34,7 +34,7 @@ first(const struct object *object, void *context)
     return false;
 }
 
-/* What a pod without a class has. */
+/* The priority of a pod without a class. */
 static int64_t
 default_value(struct request *q)
 {

@@ -21,7 +21,9 @@
 
 #define NUMBERED "job-"
 
-/* What the job controller tells agents in the pods it makes. */
+/* Annotations by which the job controller passes facts to agents in the pods it
+ * makes.
+ */
 static const char *const tied_annotations[] = {
     ANNOTATION_ATTEMPT,
     ANNOTATION_ENVIRONMENT,
@@ -57,8 +59,8 @@ numbered_length(const char *name)
     return digits > 0 ? prefix + digits : 0;
 }
 
-/* What is named after a job may be looked for by that name: its pods, their
- * claims, and what comes next. Events are named after what they tell of.
+/* Objects named after a job are found by that name: its pods, their claims, and
+ * kinds to come. Events are named after their subject.
  */
 static bool
 has_derived_names(const struct kind *kind)
@@ -66,8 +68,8 @@ has_derived_names(const struct kind *kind)
     return kind->flags & KIND_NAMESPACED && !(kind->flags & KIND_TRANSIENT);
 }
 
-/* What a name begins with that the server is to end; of a job with its number,
- * of others with letters and digits, which may look like one.
+/* The prefix of a name that the server completes: with a number for a job, with
+ * letters and digits for others, which may look like a job's.
  */
 static const char *
 generated_name(struct request *q, const char *prefix)

@@ -52,7 +52,7 @@ static const struct length of_container[] = {
     {"volumeMounts", 1024},
 };
 
-/* What an object has, and what it had before. */
+/* The lists of an object, new and old. */
 struct lists {
     struct request *q;
     const struct json *tree, *old_tree;

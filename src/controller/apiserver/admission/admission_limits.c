@@ -29,8 +29,9 @@
 
 #define SECOND_US 1000000
 
-/* Who is at the limit may still release, cancel and annotate: changes that
- * add this little, up to so much over it (the last object may be over it, too).
+/* A user at the limit may still release, cancel and annotate: changes that add
+ * at most SMALL_CHANGE bytes are accepted up to SMALL_CHANGES over the limit
+ * (the last object may be over it, too).
  */
 #define SMALL_CHANGE  1024
 #define SMALL_CHANGES (16u << 20)
@@ -236,7 +237,7 @@ maximum_time_admit(struct request *q,
                           "maximumTime",
                           most_s);
     old_spec = old_object != NULL ? old_pod_spec(q, old_object) : NULL;
-    /* What had none before may go on without. */
+    /* An object that had no limit before may stay without. */
     if (q->principal->type != PRINCIPAL_ADMINISTRATOR
         && (old_spec == NULL || json_get(old_spec, field) != NULL))
         json_set_int(q->arena, spec, field, most_s);
@@ -289,7 +290,7 @@ set_pids(struct request *q, struct json *tree, const char *text)
                     text);
 }
 
-/* What an agent would not understand would be no limit of the site's. */
+/* A value that an agent cannot parse would be no limit at all. */
 static bool
 check_pids(struct request *q,
            const struct json *tree,
@@ -369,8 +370,8 @@ memory_limit(const struct json *spec)
                          "resources.limits.memory");
 }
 
-/* What asks for some gets no more than that, or than the default. A job
- * without a limit could take all that its neighbours on the node have.
+/* A job that asks for some memory gets a limit of that size, or the default.
+ * Without a limit it could take all the memory of its neighbours on the node.
  */
 bool
 default_memory_admit(struct request *q,
@@ -388,7 +389,7 @@ default_memory_admit(struct request *q,
     if (bytes == 0 || main == NULL || !principal_is_person(q->principal)
         || memory_limit(admission_pod_spec(q, tree)) != NULL)
         return true;
-    /* What had none before may go on without. */
+    /* An object that had no limit before may stay without. */
     if (old_object != NULL && memory_limit(old_pod_spec(q, old_object)) == NULL)
         return true;
     resources = json_make_object(q->arena, main, "resources");
@@ -405,8 +406,8 @@ default_memory_admit(struct request *q,
     return true;
 }
 
-/* Who deletes a pod may give it longer than it has, and hold its node by that:
- * no longer than the site allows.
+/* A deletion may extend a pod's grace period and so hold its node: at most as
+ * long as the site allows.
  */
 bool
 delete_grace_admit(struct request *q,

@@ -114,8 +114,8 @@ refuse_event(struct request *q,
     return false;
 }
 
-/* Who reads the events of a job or a node believes them to be of the system, or
- * its owner.
+/* Readers of a job's or node's events believe them to come from the system or
+ * the owner, so only those may write them.
  */
 bool
 event_admit(struct request *q,

@@ -88,7 +88,7 @@ sign(struct request *q, struct json *tree)
                         q->principal->name);
 }
 
-/* What says whose it is cannot be changed afterwards. */
+/* The fields that say whose an object is cannot change after creation. */
 static void
 keep_signature(struct request *q,
                struct json *tree,
@@ -123,7 +123,7 @@ keep_signature(struct request *q,
                         label);
 }
 
-/* What an update does not say stays. */
+/* An update that does not name the owner keeps it. */
 static void
 keep_owner(struct request *q,
            struct json *context,
@@ -257,8 +257,8 @@ asks_for_hold(const struct request *q)
     }
 }
 
-/* Who holds another's job signs for it, also when its owner holds it already,
- * and takes that away with the hold.
+/* An operator who holds another user's job signs the hold, also when the owner
+ * holds it already, and releases both with it.
  */
 static void
 sign_hold(struct request *q, struct json *tree, const struct object *old_object)

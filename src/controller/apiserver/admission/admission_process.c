@@ -124,7 +124,9 @@ warn_fields(struct request *q,
                        rules[i].why);
 }
 
-/* What the claim would be refused for when it is too late to say so. */
+/* Finds early why the claim would be refused later, when nobody reads the
+ * error.
+ */
 static const char *
 wrong_with_template(const struct json *volume)
 {

@@ -71,7 +71,7 @@ find_class(struct request *q,
     return false;
 }
 
-/* What was decided at the creation stays when an update does not name it. */
+/* Decisions of the creation stay when an update does not name them. */
 static void
 keep_decided(struct request *q,
              struct json *tree,
@@ -188,7 +188,7 @@ is_number_of_users(const struct json *spec,
            || (is_same(json_get(spec, "priority"), before) && number <= value);
 }
 
-/* Whom a pod displaces is the class's to say, as in pods without a Job. */
+/* The class decides which pods a pod preempts, as for pods without a Job. */
 static bool
 preempts_as_class(struct request *q,
                   const struct json *tree,

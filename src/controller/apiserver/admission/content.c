@@ -24,7 +24,7 @@ struct part {
     bool (*is_valid)(const char *bytes, size_t length);
 };
 
-/* What execve will take as a script. */
+/* Whether execve will take the bytes as a script. */
 static bool
 is_script(const char *bytes, size_t length)
 {

@@ -3,6 +3,7 @@
  * in, kept by digest, served to those who may read them
  *
  * See: doc/decisions.md 6.
+ * Thread:  any; no state.
  */
 #pragma once
 

@@ -6,6 +6,7 @@
  * and the table of routes. Pure.
  *
  * Called by:  the files of discovery and openapi.
+ * Thread:     the loop's.
  */
 #pragma once
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* discovery.h - what the server is and has: groups and resources, version,
  * health, metrics, schemas
+ *
+ * Thread:  the loop's.
  */
 #pragma once
 
@@ -21,8 +23,8 @@ bool discovery_is_public(const char *path);
 /* False: the path is none of these. Else the reply is made. */
 bool discovery_serve(struct request *q, const struct discovery_question *asked);
 
-/* What every principal may get that is no resource: a list, with "*" at an end,
- * NULL-terminated; whether a path is of it.
+/* Paths that every principal may get and that are no resources: a NULL-
+ * terminated list, with "*" at an end; and whether a path is one of them.
  */
 const char *const *discovery_paths(void);
 bool discovery_knows(const char *path);

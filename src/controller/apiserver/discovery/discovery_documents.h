@@ -5,6 +5,7 @@
  * for first, which say everything at once and carry an ETag.
  *
  * Called by: discovery.c. Each makes the reply; false: there is no such thing.
+ * Thread:    the loop's.
  */
 #pragma once
 

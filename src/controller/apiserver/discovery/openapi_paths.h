@@ -2,6 +2,7 @@
 /* openapi_paths.h - the paths of a kind, with what each method takes and gives
  *
  * Called by: openapi.c.
+ * Thread:    any; no state.
  */
 #pragma once
 

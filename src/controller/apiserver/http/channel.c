@@ -57,7 +57,7 @@ is_sealed(const struct channel *c)
     return c->grant != NULL && auth_grant_seals_frames(c->grant);
 }
 
-/* What the next frames, `n` of them, are made of, with their seals. */
+/* Collects the pieces of the next `n` frames, with their seals. */
 static size_t
 gather(struct channel *c,
        struct frame *const *frames,
@@ -139,7 +139,9 @@ flush(struct channel *c)
     }
 }
 
-/* What has not left at once is told by the stream. Its user may free it. */
+/* The stream reports later what it could not send at once. Its user may free
+ * the channel.
+ */
 static void
 flush_and_tell(struct channel *c)
 {

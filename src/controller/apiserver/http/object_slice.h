@@ -3,6 +3,8 @@
  * it
  *
  * Canonical text begins {"kind":"Pod","apiVersion":"v1","metadata":{...}.
+ *
+ * Thread:  any; no state.
  */
 #pragma once
 
@@ -16,5 +18,5 @@ struct object_slice {
 /* The value of metadata, with its braces. */
 struct object_slice object_slice_metadata(const char *text, size_t length);
 
-/* What stands behind kind and apiVersion: `"metadata":{...},...}`. */
+/* The part behind kind and apiVersion: `"metadata":{...},...}`. */
 struct object_slice object_slice_rest(const char *text, size_t length);

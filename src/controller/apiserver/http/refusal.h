@@ -3,6 +3,7 @@
  *
  * No principal is known and no session signs it: the request could not be read,
  * or was too much to take in.
+ * Thread:                                        the loop's.
  */
 #pragma once
 

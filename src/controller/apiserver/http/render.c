@@ -337,7 +337,7 @@ add_some_otherwise(struct frame *out,
         add_around(out, view, r, true);
 }
 
-/* What will be copied rather than referred to. */
+/* Counts the bytes that will be copied rather than referred to. */
 static size_t
 packed_bytes(const struct reply *r, size_t from, size_t to)
 {
@@ -385,7 +385,7 @@ add_list(struct frame *out, const struct view *view, const struct reply *r)
     struct view plain = *view;
     size_t at = 0;
 
-    /* What is laid out otherwise as a whole is plain before. */
+    /* A list that is laid out as a whole needs its items plain first. */
     plain.accept.is_yaml = plain.accept.is_pretty = false;
     if (is_metadata_form(view) && r->n_objects == 0) {
         /* As upstream's. */

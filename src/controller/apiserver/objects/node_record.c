@@ -27,8 +27,8 @@ name_of_record(const struct request *q, const char *node)
     return arena_printf(q->arena, "node-record/%s", node);
 }
 
-/* What the lifecycle and the agent say by themselves comes and goes with its
- * reason.
+/* Taints that the lifecycle and the agent set by themselves come and go with
+ * their reason.
  */
 static bool
 is_somebodys(const char *key)
@@ -158,7 +158,9 @@ drop_taint(struct json *taints, const char *key)
     }
 }
 
-/* Who was approved is so again, but not another user's agent of that name. */
+/* A node that was approved stays approved when it returns, but not another
+ * user's agent of that name.
+ */
 static void
 restore_taints(struct request *q, struct json *tree, const struct json *record)
 {

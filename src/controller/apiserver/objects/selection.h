@@ -3,6 +3,8 @@
  *
  * By name, by an index of the store, or in order through all of the kind.
  * Lists, deletions of collections and the first state of a watch use it.
+ *
+ * Thread:  the loop's.
  */
 #pragma once
 

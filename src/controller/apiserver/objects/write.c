@@ -134,7 +134,9 @@ make_object(struct request *q,
                     json_make_object(q->arena, tree, "metadata"),
                     "resourceVersion",
                     revision);
-    /* What admission and preparation added is defaulted and ordered, too. */
+    /* Fields that admission and preparation added get their defaults and their
+     * order, too.
+     */
     write_set_defaults(q, tree);
     if (write_normalize(q, tree, old_tree, &err) < 0)
         log_error("%s", err.text);

@@ -3,6 +3,8 @@
  *
  * A write runs in one turn of the loop from its look at the pending head to
  * store_commit, so nothing comes in between.
+ *
+ * Thread:  the loop's.
  */
 #pragma once
 

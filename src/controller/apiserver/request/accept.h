@@ -3,6 +3,7 @@
  *
  * From the Accept header: whole objects, their metadata alone, or a Table.
  * Pure.
+ * Thread:                 any; no state.
  */
 #pragma once
 

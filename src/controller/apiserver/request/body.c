@@ -20,8 +20,8 @@
 
 #define SHOWN 24 /* bytes of a bad body that the message repeats */
 
-/* What a body may hold: a large object has a few thousand, and a thousand take
- * about half a millisecond on their way to the store.
+/* The most values a body may hold. A large object has a few thousand, and a
+ * thousand take about half a millisecond on their way to the store.
  */
 #define MOST_VALUES 100000u
 
@@ -89,7 +89,7 @@ read_json(struct request *q, struct json_notes *notes, struct error *err)
                               err);
 }
 
-/* What is too large has upstream's words for what is too large. */
+/* A body that is too large is refused in upstream's words. */
 static bool
 refuse_size(struct request *q, const struct error *err)
 {
@@ -113,8 +113,8 @@ body_refuse_size(struct request *q)
     refuse_size(q, &err);
 }
 
-/* What the body takes beside the script and the environment of a Job, which
- * have limits of their own.
+/* Counts the body without the script and the environment of a Job, which have
+ * limits of their own.
  */
 static bool
 check_rest(struct request *q)
@@ -186,7 +186,7 @@ parse_patch(struct request *q)
     return true;
 }
 
-/* What the body of this request is, beside the kind's own. */
+/* The record of this request's body where it is not the kind's own. */
 static const struct record *
 find_record(const struct request *q)
 {

@@ -4,6 +4,8 @@
  * Two steps, because options stand between them: parse (is it JSON, is it of
  * a type the verb takes), then normalize against a kind (types, unknown and
  * duplicate fields as fieldValidation says).
+ *
+ * Thread:  the loop's.
  */
 #pragma once
 
@@ -16,8 +18,8 @@ struct kind;
 struct record;
 struct request;
 
-/* What a body may take, as upstream; of a new Job without its script and
- * environment. Refuse: 413.
+/* The most bytes of a body, as upstream; the script and environment of a new
+ * Job do not count. Refusal: 413.
  */
 #define BODY_LIMIT 3145728u
 void body_refuse_size(struct request *q);

@@ -4,6 +4,8 @@
  * Says at which revision the list is being read and behind which key it goes
  * on. Opaque to clients; one that was tampered with is refused, not trusted
  * (it can only name a place in a list the principal may read anyway).
+ *
+ * Thread:  any; no state.
  */
 #pragma once
 

@@ -2,6 +2,8 @@
 /* indexes.h - what the store finds by value, so that no request scans
  *
  * Given to store_open in this order.
+ *
+ * Thread:  the loop's.
  */
 #pragma once
 

@@ -14,7 +14,7 @@
 #include "lib/base/error.h"
 #include "lib/json/json.h"
 
-/* What is parsed, and where the mistakes go. */
+/* The options being parsed, and where mistakes are collected. */
 struct parse {
     struct options *options;
     struct arena *arena;

@@ -3,6 +3,8 @@
  * for a deletion its DeleteOptions
  *
  * Parsed once, checked with upstream's words. Plain data, in the arena.
+ *
+ * Thread:  any; no state.
  */
 #pragma once
 
@@ -58,7 +60,7 @@ struct options {
     const char *precondition_version;
 };
 
-/* What `watch` says, before there is a route. */
+/* Reads the parameter `watch` before the request is routed. */
 bool options_wants_watch(const struct parameter *parameters, size_t count);
 const char *parameter_find(const struct parameter *parameters,
                            size_t count,

@@ -4,8 +4,9 @@
  * The words and reasons are upstream's, because people and clients read them.
  * A reply is made once; a second one replaces the first.
  *
- * Owns:  references to the objects; the rest is in the request's arena.
- * See:   the one table from errno to HTTP status, at the top of reply.c.
+ * Owns:    references to the objects; the rest is in the request's arena.
+ * See:     the one table from errno to HTTP status, at the top of reply.c.
+ * Thread:  the loop's.
  */
 #pragma once
 
@@ -93,7 +94,9 @@ void
 reply_not_found(struct reply *r, const struct kind *kind, const char *name);
 void reply_exists(struct reply *r, const struct kind *kind, const char *name);
 
-/* What cannot be read from the store: 409 for whoever wants its name, 500. */
+/* The stored object is damaged: 409 for a request that wants to create its
+ * name, else 500.
+ */
 void reply_damaged(struct reply *r,
                    int code,
                    const struct kind *kind,

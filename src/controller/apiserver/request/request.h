@@ -102,9 +102,9 @@ struct request *request_new(struct apiserver *server, struct arena *arena TAKES)
 const struct json *request_old_tree(struct request *q,
                                     const struct object *old_object);
 
-/* What it was made of, body, trees and texts of options, is not needed any
- * more. Its reply may refer to none of it. While it waits for the disk, the
- * next request has the memory.
+/* Frees the memory the request was made of: body, trees and texts of options.
+ * Its reply may refer to none of it. While the request waits for the disk, the
+ * next one uses the memory.
  */
 void request_forget(struct request *q);
 

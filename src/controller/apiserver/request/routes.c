@@ -208,7 +208,7 @@ subresource_verb(struct route *r, enum http_method method)
     return verbs & V(r->verb) ? ROUTE_FOUND : ROUTE_NO_METHOD;
 }
 
-/* What stands behind "/api/v1/" or "/apis/GROUP/VERSION/". */
+/* Parses the path behind "/api/v1/" or "/apis/GROUP/VERSION/". */
 static enum route_result
 find_resource(struct route *r,
               const char *group,

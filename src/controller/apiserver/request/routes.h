@@ -8,6 +8,8 @@
  *   watch/...                          the old way to ask for a watch
  *
  * A few comparisons per request, whatever the number of objects. Pure.
+ *
+ * Thread:  any; no state.
  */
 #pragma once
 

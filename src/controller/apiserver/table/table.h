@@ -4,6 +4,8 @@
  * Columns and cells are upstream's printers', kind by kind; with the profile
  * "kiln" they are what people from batch systems look for. A kind is one file
  * and one line in the list of table.c.
+ *
+ * Thread:  the loop's.
  */
 #pragma once
 

@@ -26,7 +26,7 @@ static const struct table_column columns[] = {
     {"Name", "string", "name", 1, "What the event itself is called."},
 };
 
-/* What newer clients say of repetitions, and of themselves. */
+/* Repetitions and their source, as newer clients write them. */
 struct series {
     bool is_there;
     int64_t count;

@@ -181,7 +181,7 @@ find_state(const struct sight *s, int64_t now_us)
     return "Pending";
 }
 
-/* What the pod says of its end, or with what it exited. */
+/* The pod's own words about its end, or its exit code. */
 static const char *
 explain_end(const struct sight *s,
             const struct job_condition *failed,
@@ -202,7 +202,7 @@ explain_end(const struct sight *s,
     if (strcmp(reason, "StartError") == 0 && run.message != NULL) {
         if (!s->is_whole)
             return "it could not be started";
-        /* What to do about it stands behind, for kctl describe. */
+        /* The remedy follows after the semicolon, for kctl describe. */
         strbuf_add(buffer, run.message, strcspn(run.message, ";"));
         return buffer->text;
     }

@@ -145,7 +145,7 @@ static const struct table_column kiln_columns[] = {
     {"Kernel", "string", NULL, 1, "The kernel it runs."},
 };
 
-/* What the pods of a node hold. */
+/* The sum of what the pods of a node hold. */
 struct use {
     int64_t cpus;
     int64_t memory_bytes;

@@ -32,7 +32,7 @@ static const struct table_column columns[] = {
      "Conditions met, of those asked for."},
 };
 
-/* What the statuses of containers add up to. */
+/* The summary of a pod's container statuses. */
 struct summary {
     struct arena *arena;
     const char *reason;
@@ -232,7 +232,7 @@ or_none(const char *text)
     return is_text(text) ? text : "<none>";
 }
 
-/* What few pods have, and no struct holds. */
+/* Reads fields that few pods have and no struct holds. */
 static const char *
 format_gates(struct summary *s, const struct object *object)
 {

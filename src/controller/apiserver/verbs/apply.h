@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* apply.h - server-side apply: a PATCH that says what its sender wants of an
  * object, and nothing of the rest; and who wrote what, for other writes
+ *
+ * Thread:  the loop's.
  */
 #pragma once
 

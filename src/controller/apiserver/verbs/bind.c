@@ -133,7 +133,9 @@ check_pod(struct request *q,
     return true;
 }
 
-/* What cannot be read would be in the way of every later binding. */
+/* An allocation that cannot be read would block every later binding on the
+ * node.
+ */
 static bool
 check_allocation(struct request *q, const struct binding *binding)
 {

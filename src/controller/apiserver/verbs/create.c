@@ -35,7 +35,7 @@
 #define NAME_RANDOM       5
 #define NAME_BASE_MAX     58 /* what generateName keeps of a longer one */
 
-/* What the server alone says. */
+/* Fields that only the server sets. */
 static const char *const system_fields[] = {
     "uid",
     "creationTimestamp",
@@ -337,8 +337,8 @@ decode(struct request *q, struct json *tree)
     return true;
 }
 
-/* What an agent tells of its node (its hardware is another, a hook failed) is
- * for whoever reads the head's log, too.
+/* Logs what an agent reports of its node (other hardware, a failed hook), for
+ * administrators who read the head's log.
  */
 static void
 log_node_event(const struct request *q, const struct object *object)

@@ -142,7 +142,9 @@ has_finalizer(const struct json *list, const char *name)
     return false;
 }
 
-/* What becomes of dependents is a finalizer that the collector works off. */
+/* The propagation policy becomes a finalizer that the garbage collector works
+ * off.
+ */
 static void
 set_propagation(struct deletion *d)
 {
@@ -364,7 +366,9 @@ verb_delete(struct request *q)
 
 /* --- a collection --------------------------------------------------------- */
 
-/* What one go looks at, and what it deletes: each some hundred microseconds. */
+/* How many objects one turn examines and deletes: each takes some hundred
+ * microseconds.
+ */
 #define LOOKED_AT 64
 #define DELETED   4
 

@@ -270,7 +270,8 @@ verb_evict(struct request *q)
         return;
     }
     pod = write_find(q);
-    /* What is refused charges no budget, by which others would not be evicted.
+    /* A refused eviction charges no budget; otherwise others could not be
+     * evicted.
      */
     if (pod == NULL || !authorization_covers(q, pod) || !delete_is_meant(q, pod)
         || !consult_budget(q, pod)) {

@@ -17,7 +17,9 @@ verb_get(struct request *q)
                                              route->namespace,
                                              route->name);
 
-    /* What is asked for may be older than what there is, not newer. */
+    /* The resourceVersion asked for may be older than the newest, but not
+     * newer.
+     */
     if (q->options.resource_version > store_revision(q->server->store))
         reply_from_future(&q->reply,
                           q->options.resource_version,

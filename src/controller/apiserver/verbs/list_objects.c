@@ -93,8 +93,8 @@ refuse_expired(struct request *q, const struct continue_token *token)
     reply_fail(&q->reply, &f);
 }
 
-/* What is looked at in later turns is as it was in the first. True: there is
- * more to look at.
+/* Later turns look at the same state as the first. True: there is more to look
+ * at.
  */
 static bool
 look(struct page *page, size_t most)

@@ -4,6 +4,8 @@
  *
  * The words of kubectl logs (follow, tailLines, sinceTime, ...), checked as
  * upstream checks them.
+ *
+ * Thread:  any; no state.
  */
 #pragma once
 

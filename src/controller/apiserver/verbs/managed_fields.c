@@ -148,7 +148,7 @@ compare_texts(const char *a, const char *b)
     return strcmp(a != NULL ? a : "", b != NULL ? b : "");
 }
 
-/* Who applies first, then by time. */
+/* Managers that apply come first, then the others by time. */
 static int
 compare_entries(const void *a, const void *b)
 {
@@ -316,7 +316,7 @@ empty_tree(struct arena *arena, const struct kind *kind)
     return tree;
 }
 
-/* What changed is taken from everybody but `keeper`; what went, too. */
+/* Removes changed and removed fields from every manager but `keeper`. */
 static void
 take_from_others(const struct write *w,
                  struct entries *entries,
@@ -473,7 +473,8 @@ name_for_people(struct arena *arena, const struct entry *e)
     return arena_strndup(arena, text.text, text.length);
 }
 
-/* What others own of the changes; `allowed` may be taken all the same. */
+/* Lists the changed fields that others own; `allowed` may be taken from them.
+ */
 static void
 find_conflicts(const struct write *w,
                const struct entries *entries,
@@ -516,7 +517,7 @@ prune(const struct write *w,
     had = typed_tree_complete(a, record, last);
     all = typed_tree_complete(a, record, typed_tree_places(a, record, merged));
     result = typed_tree_remove(a, record, merged, had);
-    /* What others own comes back, */
+    /* Fields that others own come back, */
     for (unsigned i = 0; i < entries->count; i++)
         kept = field_set_union(a, kept, entries->items[i].set);
     left = typed_tree_complete(a, record, typed_tree_places(a, record, result));
@@ -534,8 +535,8 @@ prune(const struct write *w,
         field_set_intersection(a, field_set_difference(a, all, left), had));
 }
 
-/* What kubectl applied from the client's side and nobody has changed since is
- * its own.
+/* Fields that kubectl applied client-side and nobody has changed since stay its
+ * own.
  */
 static struct field_set *
 client_applied(const struct write *w, const struct json *live)

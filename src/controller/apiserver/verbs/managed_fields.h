@@ -12,6 +12,7 @@
  *
  * Pure.
  * Source: k8s.io/apimachinery/pkg/util/managedfields.
+ * Thread:  the loop's.
  */
 #pragma once
 
@@ -40,7 +41,8 @@ void managed_fields_note(struct arena *arena,
                          bool is_followed,
                          int64_t now_us);
 
-/* What others own and the configuration wants otherwise. */
+/* A field that another manager owns and that the applied configuration changes.
+ */
 struct manager_conflict {
     const char *manager; /* `"me" using v1` */
     const char *path;    /* ".data.a" */

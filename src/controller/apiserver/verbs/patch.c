@@ -67,7 +67,7 @@ apply(struct request *q, struct json *tree)
     }
 }
 
-/* What the patch is applied to. A status that is merged leaves everything else
+/* The tree that the patch is applied to. A merged status leaves everything else
  * as it is, so that this is shared with the old tree.
  */
 static struct json *

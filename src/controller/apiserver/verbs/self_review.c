@@ -24,7 +24,7 @@
 #include "lib/base/macro.h"
 #include "lib/json/record.h"
 
-/* What is asked about, in words of the table. */
+/* One question of a review, in the terms of the table of rights. */
 struct question {
     const struct kind *kind;
     enum subresource part;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* update.h - a changed tree of an object that is there: check, admit,
  * validate, put; shared by replace, the patches and what changes on its own
+ *
+ * Thread:  the loop's.
  */
 #pragma once
 

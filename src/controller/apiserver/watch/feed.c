@@ -22,7 +22,9 @@
 #define AT_ONCE 200
 #define PER_GO  16
 
-/* What is yet to be told: an object of the state, or a change. */
+/* One entry that the watcher has still to get: an object of the initial state,
+ * or a change.
+ */
 struct untold {
     bool is_initial;
     struct store_change change;

@@ -159,7 +159,7 @@ end_pod(struct taint_eviction *e, const char *key, const struct object *pod)
                           ending);
 }
 
-/* Whom */
+/* Pods that wait for their eviction */
 
 static void
 forget(struct taint_eviction *e, const char *key)
@@ -226,7 +226,7 @@ work_on_pod(const char *key, void *context)
     workqueue_done(e->queue, key, WORKQUEUE_OK);
 }
 
-/* What happens */
+/* Evictions */
 
 static bool
 evicts(const struct object *node)
