@@ -132,6 +132,28 @@ fresh
 write README.md 'See [the map](doc/map.md).'
 finds "a dead link" check-lists "links to 'doc/map.md'"
 
+# walk FILE...: a page whose three walks lead through these files.
+walk() {
+    files=$(printf '\140%s\140 ' "$@")
+    write doc/architecture.md '## Walk 1' "$files" '## Walk 2' "$files" \
+        '## Walk 3' "$files"
+}
+
+fresh
+tower=lib/high/tower.c
+set -- $tower $tower $tower $tower $tower $tower $tower $tower $tower
+walk "$@" lib/high/NAME.c
+ok "check-walks is content with a good page" "$lint/check-walks" "$tree"
+walk "$@" lib/high/spire.c
+finds "a walk to a file that is gone" check-walks \
+    "architecture.md:2: 'lib/high/spire.c' is not there"
+walk "$@" lib/deep/NAME.c
+finds "a place for a new file that is gone" check-walks \
+    "'lib/deep/NAME.c' is not there"
+walk "$@"
+finds "a walk that leads through too few files" check-walks \
+    'Walk 1: 9 files, at least 10'
+
 fresh
 write etc/systemd/kiln-agent.service.in '[Service]' 'NoNewPrivileges=yes'
 write etc/systemd/kiln-jobs.service.in '[Service]' 'Restart=always'
