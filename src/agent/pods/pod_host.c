@@ -36,8 +36,12 @@
 #include "lib/base/strbuf.h"
 #include "lib/loop/workers.h"
 
-#define POD_TEXT_LIMIT (4u << 20)
-#define CGROUPS_AHEAD  4u
+#define POD_TEXT_LIMIT  (4u << 20)
+/* Longer than a launched shepherd takes to say which process it is. */
+#define FORMER_TRIES    25
+#define FORMER_PAUSE_US 20000
+
+#define CGROUPS_AHEAD 4u
 
 static char *
 state_path(const struct agent_context *g, const char *uid, const char *file)
@@ -251,6 +255,44 @@ check_volumes(const struct mount_list *mounts, struct error *err)
     return 0;
 }
 
+/* An agent that is killed right after a launch leaves a shepherd that has not
+ * said yet which process it is. Where a record tells of an earlier start, this
+ * waits for that word: another shepherd would be refused the pod's lock, end,
+ * and be taken for the end of the pod, whose job would run on.
+ */
+static bool
+find_former_shepherd(struct pod_host_start *st)
+{
+    const struct agent_context *g = st->agent;
+    const char *uid = st->pod->meta->uid;
+    struct live_record *live = NULL;
+
+    if (!pod_host_has_run_dir(g, uid))
+        return false;
+    for (int i = 0; live == NULL && i < FORMER_TRIES; i++) {
+        if (i > 0)
+            usleep(FORMER_PAUSE_US);
+        live = pod_host_read_live(g, uid);
+    }
+    st->pidfd = live != NULL ? live_record_open(live, g->boot_id) : -1;
+    live_record_free(live);
+    if (st->pidfd >= 0)
+        return true;
+    st->pidfd = -1;
+    return false;
+}
+
+/* It has its cgroup; the one that was to be this pod's is another's. */
+static void
+keep_former_cgroup(struct pod_host_start *st)
+{
+    const struct agent_context *g = st->agent;
+
+    if (st->cgroup != NULL && cgpool_retire(g->pool, st->cgroup))
+        (void)cgpool_sweep(g->pool);
+    st->cgroup = pod_host_find_cgroup(g, st->pod->meta->uid);
+}
+
 int
 pod_host_start(struct pod_host_start *st, struct error *err)
 {
@@ -278,6 +320,10 @@ pod_host_start(struct pod_host_start *st, struct error *err)
     pid_t pid;
     int r = 0;
 
+    if (find_former_shepherd(st)) {
+        keep_former_cgroup(st);
+        return 0;
+    }
     st->is_nodes_fault = true;
     if (g->tmp_dirs != NULL)
         r = tmp_dirs_name(g->tmp_dirs, &st->tmp_dir, err);
@@ -463,7 +509,7 @@ pod_host_exists(const struct agent_context *g, const char *uid)
 }
 
 bool
-site_has_run_dir(const struct agent_context *g, const char *uid)
+pod_host_has_run_dir(const struct agent_context *g, const char *uid)
 {
     CLEANUP_FREE char *run = run_path(g, uid, "");
 

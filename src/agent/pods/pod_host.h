@@ -26,7 +26,8 @@ struct mount_list;
 struct object;
 struct topology;
 
-/* Makes the place and starts the shepherd. On a worker; the pod's cgroup is
+/* Makes the place and starts the shepherd, or finds one that an agent before
+ * this one had started when it was killed. On a worker; the pod's cgroup is
  * given (from the pool) or made here, and then the run's. After a failure the
  * place may be half made: pod_host_clean_up.
  */
@@ -73,7 +74,7 @@ void pod_host_sweep_cgroups(const struct agent_context *agent);
  * nothing is where the pod has no place.
  */
 bool pod_host_exists(const struct agent_context *agent, const char *uid);
-bool site_has_run_dir(const struct agent_context *agent, const char *uid);
+bool pod_host_has_run_dir(const struct agent_context *agent, const char *uid);
 struct live_record *pod_host_read_live(const struct agent_context *agent,
                                        const char *uid);
 struct exit_record *pod_host_read_ending(const struct agent_context *agent,

@@ -148,7 +148,8 @@ pod_run_set_end(struct pod_run *s, const char *reason, const char *message)
 static bool
 clean_first(struct pod_run *s, bool is_silent)
 {
-    if (s->phase > POD_RUN_PREPARING || !site_has_run_dir(s->s.agent, s->uid))
+    if (s->phase > POD_RUN_PREPARING
+        || !pod_host_has_run_dir(s->s.agent, s->uid))
         return false;
     s->is_silent = is_silent;
     if (s->cgroup == NULL)

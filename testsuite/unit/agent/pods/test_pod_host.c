@@ -7,11 +7,13 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/pods/agent_context.h"
 #include "agent/pods/leftovers.h"
 #include "agent/pods/spare_dirs.h"
+#include "agent/shepherd/live_record.h"
 #include "agent/volumes/pod_mounts.h"
 #include "agent/volumes/tmp_dirs.h"
 #include "lib/api/object/kind.h"
@@ -350,6 +352,55 @@ START_TEST(a_second_start_leaves_nothing_of_the_first)
 }
 END_TEST
 
+/* A process that says a little later that it is the pod's shepherd. */
+static pid_t
+become_shepherd_later(void)
+{
+    struct live_record live = {.pod_uid = (char[]){"uid-a"},
+                               .boot_id = (char[]){"boot-2"},
+                               .phase = LIVE_PREPARING};
+    CLEANUP_FREE char *place = below(world.run, "pods/uid-a");
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    usleep(100000);
+    live.shepherd_pid = getpid();
+    if (live_record_read_start(getpid(), &live.shepherd_start) == 0
+        && live_record_write(&live, place, NULL) == 0)
+        pause();
+    _exit(1);
+}
+
+START_TEST(a_shepherd_of_an_earlier_agent_is_waited_for)
+{
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":"
+        "\"uid-a\"},\"spec\":{\"securityContext\":{\"runAsUser\":1001},"
+        "\"containers\":[{\"name\":\"main\"}]}}";
+    struct pod_host_start start = {.pidfd = -1};
+    struct error err = {0};
+    pid_t shepherd;
+
+    begin();
+    ck_assert_int_eq(
+        object_parse(&pod_kind, text, sizeof(text) - 1, &start.pod, &err),
+        0);
+    start.agent = &world.agent;
+    put_pod("uid-a", "boot-2");
+    shepherd = become_shepherd_later();
+
+    ck_assert_msg(pod_host_start(&start, &err) == 0, "%s", err.text);
+
+    ck_assert_int_ge(start.pidfd, 0);
+    ck_assert_int_eq(kill(shepherd, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(shepherd, NULL, 0), shepherd);
+    close(start.pidfd);
+    object_unref(start.pod);
+    end();
+}
+END_TEST
+
 START_TEST(directories_without_a_record_go_at_the_start)
 {
     begin();
@@ -388,5 +439,6 @@ SUITE("pod_host",
       output_stays_until_the_pod_is_forgotten,
       a_volume_that_is_not_there_is_said_before_anything_runs,
       a_second_start_leaves_nothing_of_the_first,
+      a_shepherd_of_an_earlier_agent_is_waited_for,
       directories_without_a_record_go_at_the_start,
       signals_have_names)
