@@ -20,7 +20,7 @@
 #include "lib/client/informer.h"
 #include "lib/json/json.h"
 
-#define PARALLEL 16u
+#define PARALLEL 64u
 #define AGAIN_MS 1000
 
 struct garbage_collector {
@@ -421,14 +421,44 @@ add_dependent(const struct object *object, void *context)
 }
 
 static bool
-wants_a_look(const struct object *object)
+is_pod_of_job_alone(const struct object *object)
+{
+    return object->kind == &pod_kind && object->meta->owners.count == 1
+           && meta_controller_of(object->meta, &job_kind) != NULL;
+}
+
+/* Nearly all objects are pods of Jobs, whose owners rarely go before them: such
+ * a pod enters the queue when it appears without its Job, or the Job goes.
+ */
+static void
+add_orphan(const struct object *pod, void *context)
+{
+    struct garbage_collector *c = context;
+
+    if (is_pod_of_job_alone(pod) && is_gone(c, pod, pod->meta->owners.items))
+        add(c, pod);
+}
+
+static void
+add_changed(struct garbage_collector *c,
+            const struct object *object,
+            bool is_new)
 {
     if (object->meta->deleted_at_us != 0 && object->meta->finalizers.count > 0)
-        return true;
-    if (object->kind == &pod_kind && object->meta->owners.count == 1
-        && meta_controller_of(object->meta, &job_kind) != NULL)
-        return false; /* the namespace controller's */
-    return object->meta->owners.count > 0;
+        add(c, object);
+    else if (!is_pod_of_job_alone(object)) {
+        if (object->meta->owners.count > 0)
+            add(c, object);
+    } else if (is_new && object_cache_has_synced(c->cache))
+        add_orphan(object, c);
+}
+
+static void
+on_cache_synced(void *context)
+{
+    struct garbage_collector *c = context;
+
+    object_cache_visit_pods(c->cache, add_orphan, c);
 }
 
 static void
@@ -443,14 +473,18 @@ changed(const struct object *old_object,
         update_index(c, old_object, unindex_under_pod);
     if (new_object != NULL) {
         update_index(c, new_object, index_under_pod);
-        if (wants_a_look(new_object))
-            add(c, new_object);
+        add_changed(c, new_object, old_object == NULL);
         return;
     }
     if (old_object->kind == &pod_kind) {
         add_owned_by_pod(c, old_object->meta->uid);
         return;
     }
+    if (old_object->kind == &job_kind)
+        object_cache_visit_owned(c->cache,
+                                 old_object->meta->uid,
+                                 add_orphan,
+                                 c);
     if (!has_synced(c))
         return;
     visit_all(c, add_dependent, &o);
@@ -468,6 +502,7 @@ garbage_collector_new(struct loop *loop,
         .pod_changed = changed,
         .job_changed = changed,
         .node_changed = changed,
+        .synced = on_cache_synced,
         .context = c,
     };
 

@@ -4,8 +4,7 @@
  *
  * Background: an object whose owners are all gone is deleted. Foreground and
  * Orphan are finalizers of the owner: its dependents are deleted first, or
- * forget it. Pods of Jobs that are gone are the namespace controller's, which
- * looks them up by Job.
+ * forget it.
  *
  * Owns:    an informer of every kind that the object cache has not.
  * Thread:  the lifecycle loop's.

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* namespace_controller.h - the loop that removes what nobody owns any more
+/* namespace_controller.h - the loop that empties namespaces that terminate
  *
- * Pods whose controlling Job is gone (background propagation) are deleted; the
- * finalizers `orphan` and `foregroundDeletion` of Jobs are worked off; what a
- * terminating namespace holds is deleted, and then its own finalizer lifted.
+ * It deletes what a terminating namespace holds, and lifts the namespace's own
+ * finalizer when the last pod and the last Job are gone.
  *
  * Thread: the lifecycle loop's.
- * See:    upstream's garbage collector and namespace controller, of whose
- *         rules these are the part for the kinds that Kiln's own loops make.
+ * Source: upstream's namespace controller.
  */
 #pragma once
 

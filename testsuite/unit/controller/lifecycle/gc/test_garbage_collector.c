@@ -263,8 +263,70 @@ START_TEST(another_users_dependent_holds_no_deletion)
 }
 END_TEST
 
+START_TEST(pods_whose_job_is_gone_go_too)
+{
+    begin();
+    put_job("u1", "");
+    put_pod("of-job", "Job", "u1");
+    put_pod("of-another", "Job", "u0");
+    put_pod("of-a-set", "ReplicaSet", "u0");
+    settle();
+
+    ck_assert_ptr_nonnull(find(&pod_kind, "of-job"));
+    ck_assert_ptr_null(find(&pod_kind, "of-another"));
+    ck_assert_ptr_nonnull(find(&pod_kind, "of-a-set"));
+
+    fake_client_remove(api, &job_kind, "default", "j");
+    settle();
+    ck_assert_ptr_null(find(&pod_kind, "of-job"));
+    ck_assert_ptr_nonnull(find(&pod_kind, "of-a-set"));
+    end();
+}
+END_TEST
+
+static bool
+is_job_j(const struct kind *kind,
+         UNUSED const char *namespace,
+         const char *name,
+         UNUSED const char *uid,
+         UNUSED void *context)
+{
+    return kind == &job_kind && strcmp(name, "j") == 0;
+}
+
+START_TEST(pods_of_a_job_that_cannot_be_read_stay)
+{
+    begin();
+    object_cache_ask_damaged(cache, is_job_j, NULL);
+
+    put_pod("of-damaged", "Job", "u0");
+    settle();
+
+    ck_assert_ptr_nonnull(find(&pod_kind, "of-damaged"));
+    end();
+}
+END_TEST
+
+START_TEST(a_delete_that_fails_is_tried_again)
+{
+    begin();
+    fake_client_fail(api, CLIENT_DELETE, NULL, 503, "ServiceUnavailable");
+    put_pod("of-another", "Job", "u0");
+
+    for (int i = 0; i < 100 && find(&pod_kind, "of-another") != NULL; i++)
+        settle();
+
+    ck_assert_ptr_null(find(&pod_kind, "of-another"));
+    ck_assert_uint_ge(fake_client_calls(api, CLIENT_DELETE, NULL), 2);
+    end();
+}
+END_TEST
+
 SUITE("garbage collector",
       what_an_object_owns_that_cannot_be_read_stays,
       what_a_pod_owns_goes_with_it_though_nobody_saw_it_end,
       another_users_dependent_holds_no_deletion,
-      in_the_foreground_the_job_goes_when_its_pods_have)
+      in_the_foreground_the_job_goes_when_its_pods_have,
+      pods_whose_job_is_gone_go_too,
+      pods_of_a_job_that_cannot_be_read_stay,
+      a_delete_that_fails_is_tried_again)

@@ -2,7 +2,6 @@
 #include "controller/lifecycle/gc/namespace_controller.h"
 
 #include <check.h>
-#include <string.h>
 
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "lib/api/object/kind.h"
@@ -64,104 +63,44 @@ end(void)
 }
 
 static void
-put_job(const char *uid, const char *metadata)
+put_namespace(const char *more)
 {
-    fake_client_put(
-        api,
-        &job_kind,
-        arena_printf(arena,
-                     "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
-                     "\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
-                     "\"uid\":\"%s\"%s},\"spec\":{\"template\":{\"spec\":"
-                     "{\"containers\":[{\"name\":\"main\"}]}}}}",
-                     uid,
-                     metadata));
+    fake_client_put(api,
+                    &namespace_kind,
+                    arena_printf(arena,
+                                 "{\"metadata\":{\"name\":\"lab\"%s},"
+                                 "\"spec\":{\"finalizers\":"
+                                 "[\"kubernetes\"]}}",
+                                 more));
 }
 
-static void
-put_pod(const char *name, const char *owner_kind, const char *owner_uid)
-{
-    fake_client_put(
-        api,
-        &pod_kind,
-        arena_printf(arena,
-                     "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":"
-                     "{\"name\":\"%s\",\"namespace\":\"default\","
-                     "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\","
-                     "\"kind\":\"%s\",\"name\":\"j\",\"uid\":\"%s\","
-                     "\"controller\":true}]},\"spec\":{\"containers\":"
-                     "[{\"name\":\"main\"}]}}",
-                     name,
-                     owner_kind,
-                     owner_uid));
-}
-
-static const struct object *
-find(const struct kind *kind, const char *name)
-{
-    return fake_client_find(api, kind, "default", name);
-}
-
-START_TEST(pods_whose_job_is_gone_go_too)
+START_TEST(a_namespace_that_terminates_is_emptied_and_then_finalized)
 {
     begin();
-    put_job("u1", "");
-    put_pod("of-job", "Job", "u1");
-    put_pod("of-another", "Job", "u0");
-    put_pod("of-a-set", "ReplicaSet", "u0");
+    put_namespace("");
+    fake_client_put(api,
+                    &pod_kind,
+                    "{\"metadata\":{\"name\":\"p\",\"namespace\":\"lab\"},"
+                    "\"spec\":{\"containers\":[{\"name\":\"main\"}]}}");
     settle();
+    ck_assert_uint_eq(fake_client_calls(api, CLIENT_DELETE_COLLECTION, NULL),
+                      0);
 
-    ck_assert_ptr_nonnull(find(&pod_kind, "of-job"));
-    ck_assert_ptr_null(find(&pod_kind, "of-another"));
-    ck_assert_ptr_nonnull(find(&pod_kind, "of-a-set"));
-
-    fake_client_remove(api, &job_kind, "default", "j");
+    put_namespace(",\"deletionTimestamp\":\"2024-01-01T00:00:00Z\"");
     settle();
-    ck_assert_ptr_null(find(&pod_kind, "of-job"));
-    ck_assert_ptr_nonnull(find(&pod_kind, "of-a-set"));
-    end();
-}
-END_TEST
+    ck_assert_uint_gt(fake_client_calls(api, CLIENT_DELETE_COLLECTION, NULL),
+                      0);
+    ck_assert_uint_eq(fake_client_calls(api, CLIENT_REPLACE, "finalize"), 0);
 
-static bool
-is_job_j(const struct kind *kind,
-         UNUSED const char *namespace,
-         const char *name,
-         UNUSED const char *uid,
-         UNUSED void *context)
-{
-    return kind == &job_kind && strcmp(name, "j") == 0;
-}
-
-START_TEST(pods_of_a_job_that_cannot_be_read_stay)
-{
-    begin();
-    object_cache_ask_damaged(cache, is_job_j, NULL);
-
-    put_pod("of-damaged", "Job", "u0");
-    settle();
-
-    ck_assert_ptr_nonnull(find(&pod_kind, "of-damaged"));
-    end();
-}
-END_TEST
-
-START_TEST(a_delete_that_fails_is_tried_again)
-{
-    begin();
-    fake_client_fail(api, CLIENT_DELETE, NULL, 503, "ServiceUnavailable");
-    put_pod("of-another", "Job", "u0");
-
-    for (int i = 0; i < 100 && find(&pod_kind, "of-another") != NULL; i++)
+    fake_client_remove(api, &pod_kind, "lab", "p");
+    for (int i = 0;
+         i < 200 && fake_client_calls(api, CLIENT_REPLACE, "finalize") == 0;
+         i++)
         settle();
-
-    ck_assert_ptr_null(find(&pod_kind, "of-another"));
-    ck_assert_uint_ge(fake_client_calls(api, CLIENT_DELETE, NULL), 2);
+    ck_assert_uint_gt(fake_client_calls(api, CLIENT_REPLACE, "finalize"), 0);
     end();
 }
 END_TEST
 
 SUITE("namespace controller",
-      pods_whose_job_is_gone_go_too,
-      pods_of_a_job_that_cannot_be_read_stay,
-      a_delete_that_fails_is_tried_again)
+      a_namespace_that_terminates_is_emptied_and_then_finalized)
