@@ -97,6 +97,18 @@ is_main_alive(const struct observation_request *w)
                && start == w->main_start);
 }
 
+/* Asked after the list: a process that ends gives up its memory first and leaves
+ * its cgroup then, and is there for a moment more.
+ */
+static bool
+is_main_ending(const struct observation_request *w)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    return read_about(w->proc, w->main, "statm", STATUS_LIMIT, &text) < 0
+           || strncmp(text.text, "0 ", 2) == 0;
+}
+
 static void
 gather(const struct observation_request *w,
        const struct cgroup *c,
@@ -108,7 +120,8 @@ gather(const struct observation_request *w,
     if (c != NULL) {
         (void)cgroup_visit_processes(c, add, all);
         seen->has_strayed = main_alive && all->count < MAX_PROCESSES
-                            && !has(all, w->main) && is_main_alive(w);
+                            && !has(all, w->main) && is_main_alive(w)
+                            && !is_main_ending(w);
     }
     if (main_alive && !has(all, w->main) && all->count < MAX_PROCESSES)
         add(w->main, all);

@@ -99,6 +99,30 @@ START_TEST(who_is_gone_is_not_seen)
 }
 END_TEST
 
+START_TEST(a_first_process_that_ends_has_not_left_its_cgroup)
+{
+    CLEANUP_SCRATCH char *proc = scratch_new();
+    CLEANUP_FREE char *listed = xasprintf("%s/cgroup.procs", proc);
+    CLEANUP_FREE char *cgroup = xasprintf("x\n2 0 %s\n", proc);
+    const struct observation_request request = {
+        .proc = proc,
+        .cgroup = cgroup,
+        .main = 10,
+    };
+    struct observation seen;
+
+    ck_assert_int_eq(file_write_atomic(listed, 0644, "11\n", 3, NULL), 0);
+    put_process(proc, 10, "2", "");
+    put_process(proc, 11, "2", "");
+
+    ck_assert(observation_take(&request, &seen));
+    ck_assert(seen.has_strayed);
+    put(proc, 10, "statm", "0 0 0 0 0 0 0\n");
+    ck_assert(observation_take(&request, &seen));
+    ck_assert(!seen.has_strayed);
+}
+END_TEST
+
 START_TEST(this_process_is_where_the_kernel_says_it_is)
 {
     struct observation_request request = {
@@ -193,6 +217,7 @@ END_TEST
 SUITE("observation",
       a_process_and_its_children_are_seen_together,
       who_is_gone_is_not_seen,
+      a_first_process_that_ends_has_not_left_its_cgroup,
       this_process_is_where_the_kernel_says_it_is,
       much_memory_is_asked_for_page_by_page,
       what_is_not_as_it_was_given_is_said)
