@@ -164,8 +164,9 @@ width_of(const struct job *j, const struct node_view *node)
     uint64_t nodes = 0;
 
     for (unsigned i = 0; i < h->n_cores; i++)
-        nodes |= UINT64_C(1)
-                 << node->occupancy->topology_index->cores[h->cores[i]].numa;
+        nodes |=
+            UINT64_C(1)
+            << node->ledger.occupancy->topology_index->cores[h->cores[i]].numa;
     for (unsigned i = 0; i < h->n_devices; i++)
         nodes |= UINT64_C(1) << h->devices[i]; /* one on each */
     for (unsigned i = 0; i < h->n_memory; i++)

@@ -58,7 +58,7 @@ hold(void *owner,
 {
     struct yard *y = owner;
 
-    if (!occupancy_can_take(node->occupancy, holding))
+    if (!occupancy_can_take(node->ledger.occupancy, holding))
         y->refusals++;
     cache_hold(y->cache, pod, holding);
 }

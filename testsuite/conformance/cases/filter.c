@@ -184,7 +184,8 @@ nominated_case(struct trial *t)
     if (profile_prefilter(s->profile, &c, &prefilter_result, &narrowers).verdict
         == VERDICT_OK)
         for (unsigned i = 0; i < s->snapshot.n_nodes; i++) {
-            const struct node_view *node = s->snapshot.nodes[i];
+            struct node_view *node = s->snapshot.nodes[i];
+            const struct node_view *one = node;
             const struct json *alone =
                 json_get(json_get(t->expect, "alone"), node->name);
             const struct json *with =
@@ -194,7 +195,7 @@ nominated_case(struct trial *t)
             profile_filter(s->profile,
                            s->profile->filters,
                            &c,
-                           &node,
+                           &one,
                            1,
                            &answer);
             if (alone != NULL)

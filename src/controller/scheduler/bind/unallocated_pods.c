@@ -129,7 +129,8 @@ unallocated_pods_add(struct unallocated_pods *a, struct pod_view *pod)
     char key[OBJECT_KEY_SIZE];
     struct unallocated_pod *o = map_find(a->pods, key_of(pod, key));
 
-    if ((!is_lost(node, pod) && (node == NULL || node->occupancy == NULL))
+    if ((!is_lost(node, pod)
+         && (node == NULL || node->ledger.occupancy == NULL))
         || !needs_allocation(pod)) {
         unallocated_pods_forget(a, pod);
         return;
@@ -148,7 +149,7 @@ unallocated_pods_add_node(struct unallocated_pods *a, const char *node_name)
 {
     const struct node_view *node = cache_find_node(a->cache, node_name);
 
-    if (node == NULL || node->occupancy == NULL)
+    if (node == NULL || node->ledger.occupancy == NULL)
         return;
     for (uint32_t i = 0; i < node->pods.count; i++) {
         struct pod_view *pod = node->pods.items[i];
@@ -227,7 +228,7 @@ allocate_and_bind(struct unallocated_pod *o, struct node_view *node)
          */
         o->grant = xnew(struct grant);
         cache_hold(cache, pod, holding_new(0, 0, 0));
-        if (allocator_grant(node->occupancy, &pod->demand, o->grant)
+        if (allocator_grant(node->ledger.occupancy, &pod->demand, o->grant)
             != ALLOCATOR_FITS) {
             free(o->grant);
             o->grant = NULL;
@@ -236,15 +237,16 @@ allocate_and_bind(struct unallocated_pod *o, struct node_view *node)
                    "its cores, memory or devices are not free there");
             return;
         }
-        cache_hold(cache,
-                   pod,
-                   grant_holding(o->grant, node->occupancy->topology_index));
+        cache_hold(
+            cache,
+            pod,
+            grant_holding(o->grant, node->ledger.occupancy->topology_index));
     }
     o->call = bind_call(o->owner->client,
                         pod,
                         node->name,
                         o->grant,
-                        node->occupancy->topology_index,
+                        node->ledger.occupancy->topology_index,
                         wrote,
                         o);
 }
@@ -279,7 +281,7 @@ unallocated_pods_retry(struct unallocated_pods *a)
             continue;
         }
         o->lost_us = 0;
-        if (node->occupancy != NULL)
+        if (node->ledger.occupancy != NULL)
             allocate_and_bind(o, node);
     }
 }

@@ -80,16 +80,16 @@ bounds_init(struct bounds *l, const struct node_view *node)
     *l = (struct bounds){
         .cpu_milli = range_of(node->allocatable.cpu_milli),
         .memory_bytes = range_of(node->allocatable.memory_bytes),
-        .cpu_used = range_of(node->requested.cpu_milli),
-        .memory_used = range_of(node->requested.memory_bytes),
-        .nonzero_cpu = range_of(node->nonzero_cpu_milli),
-        .nonzero_memory = range_of(node->nonzero_memory_bytes),
+        .cpu_used = range_of(node->ledger.requested.cpu_milli),
+        .memory_used = range_of(node->ledger.requested.memory_bytes),
+        .nonzero_cpu = range_of(node->ledger.nonzero_cpu_milli),
+        .nonzero_memory = range_of(node->ledger.nonzero_memory_bytes),
         .most_place = node->place,
         .most_soft_taints = node->n_soft_taints,
-        .has_bare = node->occupancy == NULL,
+        .has_bare = node->ledger.occupancy == NULL,
     };
-    if (node->occupancy != NULL)
-        read_occupancy(l, node->occupancy);
+    if (node->ledger.occupancy != NULL)
+        read_occupancy(l, node->ledger.occupancy);
 }
 
 static void

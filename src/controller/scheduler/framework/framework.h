@@ -12,6 +12,7 @@
 #include "controller/scheduler/framework/cycle.h"
 #include "controller/scheduler/framework/diagnosis.h"
 #include "controller/scheduler/framework/handle.h"
+#include "controller/scheduler/framework/ledger.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/plugin.h"

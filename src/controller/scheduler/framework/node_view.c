@@ -26,7 +26,7 @@ place_of(const char *name)
 }
 
 struct node_view *
-node_view_new(const char *name)
+node_view_new(const char *name, struct journal *journal)
 {
     struct node_view *v = xnew(struct node_view);
 
@@ -34,6 +34,7 @@ node_view_new(const char *name)
     v->place = place_of(name);
     v->lowest_priority = INT64_MAX;
     list_init(&v->recent);
+    ledger_init(&v->ledger, journal);
     return v;
 }
 
@@ -53,8 +54,7 @@ node_view_free(struct node_view *v)
         return;
     list_remove(&v->recent);
     amounts_fini(&v->allocatable);
-    amounts_fini(&v->requested);
-    occupancy_free(v->occupancy);
+    ledger_fini(&v->ledger);
     pods_fini(&v->pods);
     pods_fini(&v->with_affinity);
     pods_fini(&v->with_required_anti_affinity);
@@ -64,90 +64,60 @@ node_view_free(struct node_view *v)
 }
 
 static void
-pods_copy(struct pod_list *to, const struct pod_list *from)
-{
-    to->count = to->capacity = from->count;
-    to->items = NULL;
-    if (from->count == 0)
-        return;
-    to->items = xmemdup(from->items, from->count * sizeof(*from->items));
-    for (uint32_t i = 0; i < to->count; i++)
-        pod_view_ref(to->items[i]);
-}
-
-struct node_view *
-node_view_dup(const struct node_view *v)
-{
-    struct node_view *copy = xmemdup(v, sizeof(*v));
-
-    list_init(&copy->recent);
-    copy->name = xstrdup(v->name);
-    copy->object = v->object != NULL ? object_ref(v->object) : NULL;
-    amounts_copy(&copy->allocatable, &v->allocatable);
-    amounts_copy(&copy->requested, &v->requested);
-    pods_copy(&copy->pods, &v->pods);
-    pods_copy(&copy->with_affinity, &v->with_affinity);
-    pods_copy(&copy->with_required_anti_affinity,
-              &v->with_required_anti_affinity);
-    if (v->occupancy != NULL)
-        copy->occupancy = occupancy_dup(v->occupancy);
-    return copy;
-}
-
-static void
 pods_add(struct pod_list *pods, struct pod_view *pod)
 {
     xgrow(pods->items, pods->count, pods->capacity);
     pods->items[pods->count++] = pod_view_ref(pod);
 }
 
+#define NOT_THERE UINT32_MAX
+
+static uint32_t
+pods_index(const struct pod_list *pods, const struct pod_view *pod)
+{
+    for (uint32_t i = 0; i < pods->count; i++)
+        if (pod_view_is_same(pods->items[i], pod))
+            return i;
+    return NOT_THERE;
+}
+
 /* The last one takes its place, as upstream's does. */
-static struct pod_view *
-pods_take(struct pod_list *pods, const struct pod_view *pod)
+static void
+pods_take(struct pod_list *pods, uint32_t at)
 {
-    for (uint32_t i = 0; i < pods->count; i++) {
-        struct pod_view *found = pods->items[i];
-
-        if (!pod_view_is_same(found, pod))
-            continue;
-        pods->items[i] = pods->items[--pods->count];
-        return found;
-    }
-    return NULL;
-}
-
-/* CPU that a pod costs beyond its request: hardware threads that it keeps idle.
- */
-static int64_t
-withheld_milli(const struct pod_view *pod)
-{
-    const struct holding *h = pod->holding;
-
-    return h != NULL && h->charged_milli > pod->requests.cpu_milli
-               ? h->charged_milli - pod->requests.cpu_milli
-               : 0;
+    if (at != NOT_THERE)
+        pods->items[at] = pods->items[--pods->count];
 }
 
 static void
-count_in(struct node_view *v, const struct pod_view *pod)
+pods_put_back(struct pod_list *pods, struct pod_view *pod, uint32_t at)
 {
-    amounts_add(&v->requested, &pod->requests);
-    v->requested.cpu_milli += withheld_milli(pod);
-    v->nonzero_cpu_milli += pod->nonzero_cpu_milli + withheld_milli(pod);
-    v->nonzero_memory_bytes += pod->nonzero_memory_bytes;
-    if (v->occupancy != NULL && pod->holding != NULL)
-        occupancy_take(v->occupancy, pod->holding);
+    if (at == NOT_THERE)
+        return;
+    pods->items[pods->count++] = pods->items[at];
+    pods->items[at] = pod;
 }
 
-static void
-count_out(struct node_view *v, const struct pod_view *pod)
+static struct ledger_entry
+make_entry(const struct pod_view *pod, enum ledger_state state)
 {
-    amounts_subtract(&v->requested, &pod->requests);
-    v->requested.cpu_milli -= withheld_milli(pod);
-    v->nonzero_cpu_milli -= pod->nonzero_cpu_milli + withheld_milli(pod);
-    v->nonzero_memory_bytes -= pod->nonzero_memory_bytes;
-    if (v->occupancy != NULL && pod->holding != NULL)
-        occupancy_release(v->occupancy, pod->holding);
+    const int64_t *deadline = pod->pod->spec.active_deadline_seconds;
+    struct ledger_entry e = {
+        .owner = pod,
+        .state = state,
+        .from_us = pod_view_start_us(pod),
+        .until_us = INT64_MAX,
+        .requests = &pod->requests,
+        .holding = pod->holding,
+        .nonzero_cpu_milli = pod->nonzero_cpu_milli,
+        .nonzero_memory_bytes = pod->nonzero_memory_bytes,
+    };
+
+    if (deadline != NULL && e.from_us != INT64_MAX
+        && (__builtin_mul_overflow(*deadline, 1000000, &e.until_us)
+            || __builtin_add_overflow(e.until_us, e.from_us, &e.until_us)))
+        e.until_us = INT64_MAX;
+    return e;
 }
 
 /* Reads what a bound pod holds from its status. This is needed when another
@@ -161,9 +131,12 @@ read_holding(const struct node_view *v, struct pod_view *pod)
     struct error err = {0};
     int r;
 
-    if (a == NULL || v->occupancy == NULL)
+    if (a == NULL || v->ledger.occupancy == NULL)
         return;
-    r = holding_of_allocation(v->occupancy->topology_index, a, &holding, &err);
+    r = holding_of_allocation(v->ledger.occupancy->topology_index,
+                              a,
+                              &holding,
+                              &err);
     if (r < 0)
         log_warning("pod '%s/%s' on node '%s': %s%s",
                     pod->namespace,
@@ -176,11 +149,51 @@ read_holding(const struct node_view *v, struct pod_view *pod)
     pod->holding = holding;
 }
 
-void
-node_view_add_pod(struct node_view *v, struct pod_view *pod)
+static void
+unref_lists(struct pod_view *pod)
 {
+    bool has_affinity = pod->has_affinity;
+    bool has_anti_affinity = pod->has_required_anti_affinity;
+
+    if (has_affinity)
+        pod_view_unref(pod);
+    if (has_anti_affinity)
+        pod_view_unref(pod);
+    pod_view_unref(pod);
+}
+
+static void
+close_added(struct journal_note *note, bool is_kept)
+{
+    struct node_view *v = note->changed;
+    struct pod_view *pod = note->removed;
+
+    if (is_kept)
+        return;
+    v->pods.count--;
+    v->with_affinity.count -= pod->has_affinity;
+    v->with_required_anti_affinity.count -= pod->has_required_anti_affinity;
+    v->lowest_priority = note->before;
+    unref_lists(pod);
+}
+
+void
+node_view_add_pod(struct node_view *v,
+                  struct pod_view *pod,
+                  enum ledger_state state)
+{
+    struct ledger_entry entry;
+
     if (pod->holding == NULL)
         read_holding(v, pod);
+    if (journal_is_open(v->ledger.journal))
+        journal_add(v->ledger.journal,
+                    &(struct journal_note){
+                        .close = close_added,
+                        .changed = v,
+                        .removed = pod,
+                        .before = v->lowest_priority,
+                    });
     pods_add(&v->pods, pod);
     if (pod->priority < v->lowest_priority)
         v->lowest_priority = pod->priority;
@@ -188,7 +201,8 @@ node_view_add_pod(struct node_view *v, struct pod_view *pod)
         pods_add(&v->with_affinity, pod);
     if (pod->has_required_anti_affinity)
         pods_add(&v->with_required_anti_affinity, pod);
-    count_in(v, pod);
+    entry = make_entry(pod, state);
+    ledger_add(&v->ledger, &entry);
 }
 
 static int64_t
@@ -202,21 +216,51 @@ find_lowest_priority(const struct pod_list *pods)
     return lowest;
 }
 
+/* The journal has the references of the lists meanwhile. */
+static void
+close_removed(struct journal_note *note, bool is_kept)
+{
+    struct node_view *v = note->changed;
+    struct pod_view *pod = note->removed;
+
+    if (is_kept) {
+        unref_lists(pod);
+        return;
+    }
+    pods_put_back(&v->pods, pod, note->at[0]);
+    pods_put_back(&v->with_affinity, pod, note->at[1]);
+    pods_put_back(&v->with_required_anti_affinity, pod, note->at[2]);
+    v->lowest_priority = note->before;
+}
+
 bool
 node_view_remove_pod(struct node_view *v, const struct pod_view *pod)
 {
-    struct pod_view *found = pods_take(&v->pods, pod);
+    struct journal_note note = {
+        .close = close_removed,
+        .changed = v,
+        .before = v->lowest_priority,
+        .at = {pods_index(&v->pods, pod), NOT_THERE, NOT_THERE},
+    };
+    struct pod_view *found;
 
-    if (found == NULL)
+    if (note.at[0] == NOT_THERE)
         return false;
+    note.removed = found = v->pods.items[note.at[0]];
+    if (found->has_affinity)
+        note.at[1] = pods_index(&v->with_affinity, pod);
+    if (found->has_required_anti_affinity)
+        note.at[2] = pods_index(&v->with_required_anti_affinity, pod);
+    pods_take(&v->pods, note.at[0]);
+    pods_take(&v->with_affinity, note.at[1]);
+    pods_take(&v->with_required_anti_affinity, note.at[2]);
     if (found->priority <= v->lowest_priority)
         v->lowest_priority = find_lowest_priority(&v->pods);
-    if (found->has_affinity)
-        pod_view_unref(pods_take(&v->with_affinity, pod));
-    if (found->has_required_anti_affinity)
-        pod_view_unref(pods_take(&v->with_required_anti_affinity, pod));
-    count_out(v, found);
-    pod_view_unref(found);
+    ledger_remove(&v->ledger, found);
+    if (journal_is_open(v->ledger.journal))
+        journal_add(v->ledger.journal, &note);
+    else
+        unref_lists(found);
     return true;
 }
 
@@ -252,15 +296,6 @@ pods_replace(struct pod_list *pods, struct pod_view *pod)
     return false;
 }
 
-static struct pod_view *
-pods_find(const struct pod_list *pods, const struct pod_view *pod)
-{
-    for (uint32_t i = 0; i < pods->count; i++)
-        if (pod_view_is_same(pods->items[i], pod))
-            return pods->items[i];
-    return NULL;
-}
-
 /* Other pods' affinity sees its labels, and whether it is being deleted. */
 static bool
 counts_alike(const struct pod_view *a, const struct pod_view *b)
@@ -281,7 +316,9 @@ counts_alike(const struct pod_view *a, const struct pod_view *b)
 bool
 node_view_replace_pod(struct node_view *v, struct pod_view *pod)
 {
-    struct pod_view *old = pods_find(&v->pods, pod);
+    uint32_t at = pods_index(&v->pods, pod);
+    struct pod_view *old = at != NOT_THERE ? v->pods.items[at] : NULL;
+    struct ledger_entry entry;
 
     if (old == NULL || !is_same_load(old, pod) || !counts_alike(old, pod)
         || old->has_affinity != pod->has_affinity
@@ -296,6 +333,8 @@ node_view_replace_pod(struct node_view *v, struct pod_view *pod)
                || !holding_equals(old->holding, pod->holding)) {
         return false;
     }
+    entry = make_entry(pod, LEDGER_RUNNING);
+    ledger_replace(&v->ledger, old, &entry);
     pods_replace(&v->pods, pod);
     pods_replace(&v->with_affinity, pod);
     pods_replace(&v->with_required_anti_affinity, pod);
@@ -333,26 +372,29 @@ translate_holding(const struct node_view *v,
 {
     struct holding *old = pod->holding;
 
-    if (old == NULL || v->occupancy == NULL)
+    if (old == NULL || v->ledger.occupancy == NULL)
         return;
-    pod->holding = holding_translate(old, v->occupancy->topology_index, to);
+    pod->holding =
+        holding_translate(old, v->ledger.occupancy->topology_index, to);
     holding_free(old);
 }
 
-/* Its pods are counted anew, for other cores may be theirs. */
+/* Reads anew what its pods hold, for other cores may be theirs. */
 static void
 set_topology_index(struct node_view *v, struct topology_index *topology_index)
 {
     for (uint32_t i = 0; i < v->pods.count; i++) {
-        count_out(v, v->pods.items[i]);
+        ledger_hold(&v->ledger, v->pods.items[i], NULL);
         translate_holding(v, v->pods.items[i], topology_index);
     }
-    occupancy_free(v->occupancy);
-    v->occupancy =
-        topology_index != NULL ? occupancy_new(topology_index) : NULL;
+    ledger_set_occupancy(&v->ledger,
+                         topology_index != NULL ? occupancy_new(topology_index)
+                                                : NULL);
     for (uint32_t i = 0; i < v->pods.count; i++) {
-        read_holding(v, v->pods.items[i]);
-        count_in(v, v->pods.items[i]);
+        struct pod_view *pod = v->pods.items[i];
+
+        read_holding(v, pod);
+        ledger_hold(&v->ledger, pod, pod->holding);
     }
 }
 
@@ -392,6 +434,7 @@ node_view_set_object(struct node_view *v,
                   &v->allowed_pods);
     topology_index = find_topology_index(v->node, topologies);
     if (topology_index
-        != (v->occupancy != NULL ? v->occupancy->topology_index : NULL))
+        != (v->ledger.occupancy != NULL ? v->ledger.occupancy->topology_index
+                                        : NULL))
         set_topology_index(v, topology_index);
 }

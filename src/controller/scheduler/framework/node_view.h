@@ -2,10 +2,11 @@
 /* node_view.h - a node as the plugins see it: what it has, who is on it
  *
  * Owns:       references to its object and its pods; its occupancy.
- * Called by:  the cache, which alone changes it; preemption works on copies.
+ * Called by:  the cache, which alone changes it for good; preemption and the
+ *             filter with nominated pods change it within a journal.
  * Thread:     the scheduler's.
- * Invariant:  requested, ports and occupancy are the sums of its pods. The
- *             generation rises with every change and is unique among nodes.
+ * Invariant:  the ledger has one entry for each pod. The generation rises with
+ *             every change outside of a journal and is unique among nodes.
  */
 #pragma once
 
@@ -13,13 +14,13 @@
 #include <stdint.h>
 
 #include "controller/scheduler/framework/amounts.h"
+#include "controller/scheduler/framework/ledger.h"
 #include "lib/base/list.h"
 #include "lib/base/macro.h"
 
 struct string_ids;
 struct node;
 struct object;
-struct occupancy;
 struct pod_view;
 struct topology_cache;
 
@@ -37,11 +38,8 @@ struct node_view {
     uint32_t n_soft_taints; /* PreferNoSchedule */
     int64_t allowed_pods;
     struct amounts allocatable;
-    struct amounts requested; /* with the CPUs that are withheld */
-    int64_t nonzero_cpu_milli;
-    int64_t nonzero_memory_bytes;
-    struct occupancy *occupancy; /* NULL: the node has no topology */
-    const struct node *node;     /* NULL: gone, but pods are still there */
+    struct ledger ledger;    /* who holds what of it, and what is free */
+    const struct node *node; /* NULL: gone, but pods are still there */
     const struct object *object;
     char *name;
     struct pod_list pods;
@@ -53,21 +51,25 @@ struct node_view {
     bool is_counted_anti_affinity;
 };
 
-/* Life: without an object and pods. Dup shares objects and pods. */
+/* Life: without an object and pods. Borrows the journal (NULL: nothing is tried
+ * out on it).
+ */
 void node_view_free(struct node_view *v);
-struct node_view *node_view_new(const char *name) OWNED_BY(node_view_free);
-struct node_view *node_view_dup(const struct node_view *v)
+struct node_view *node_view_new(const char *name, struct journal *journal)
     OWNED_BY(node_view_free);
 DEFINE_CLEANUP(struct node_view, node_view_free)
 
 /* Change. Object NULL: the node is gone. A topology that cannot be read is
- * as none (said in the log). Remove: false when the pod was not there.
+ * as none (said in the log). Remove: false when the pod was not there. Adding
+ * and removing pods inside a journal is undone with it.
  */
 void node_view_set_object(struct node_view *v,
                           const struct object *object,
                           struct string_ids *resources,
                           struct topology_cache *topologies);
-void node_view_add_pod(struct node_view *v, struct pod_view *pod);
+void node_view_add_pod(struct node_view *v,
+                       struct pod_view *pod,
+                       enum ledger_state state);
 bool node_view_remove_pod(struct node_view *v, const struct pod_view *pod);
 
 /* The pod is known anew (its status changed, say). False when that changes what

@@ -144,7 +144,7 @@ struct plugin {
     void (*add_pod)(void *self,
                     struct cycle *c,
                     const struct pod_view *other,
-                    const struct node_view *node);
+                    struct node_view *node);
     void (*remove_pod)(void *self,
                        struct cycle *c,
                        const struct pod_view *other,

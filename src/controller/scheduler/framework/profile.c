@@ -271,7 +271,7 @@ void
 profile_add_pod(const struct profile *p,
                 struct cycle *c,
                 const struct pod_view *other,
-                const struct node_view *node)
+                struct node_view *node)
 {
     profile_foreach(i,
                     p,
@@ -396,33 +396,36 @@ profile_has_nominated(const struct profile *p,
 static struct answer
 filter_with_nominated(const struct profile *p,
                       const struct cycle *c,
-                      const struct node_view *node)
+                      struct node_view *node)
 {
-    CLEANUP(node_view_freep) struct node_view *crowded = node_view_dup(node);
-    const struct node_view *one = crowded;
+    const struct node_view *one = node;
     struct cycle copy;
     struct answer answer;
     size_t count;
     struct pod_view *const *pods =
         nominator_pods(p->handle->nominator, node->name, &count);
+    struct journal *journal = node->ledger.journal;
+    size_t mark = journal_begin(journal);
 
     cycle_copy(&copy, c);
     for (size_t i = 0; i < count; i++) {
         if (!nominator_counts(pods[i], c->pod))
             continue;
-        node_view_add_pod(crowded, pods[i]);
-        profile_add_pod(p, &copy, pods[i], crowded);
+        node_view_add_pod(node, pods[i], LEDGER_NOMINATED);
+        profile_add_pod(p, &copy, pods[i], node);
     }
     profile_filter(p, p->filters, &copy, &one, 1, &answer);
     cycle_fini(&copy);
+    journal_roll_back(journal, mark);
     return answer;
 }
 
 struct answer
 profile_filter_nominated(const struct profile *p,
                          const struct cycle *c,
-                         const struct node_view *node)
+                         struct node_view *node)
 {
+    const struct node_view *one = node;
     struct answer answer;
 
     if (profile_has_nominated(p, c, node)) {
@@ -430,7 +433,7 @@ profile_filter_nominated(const struct profile *p,
         if (answer.verdict != VERDICT_OK)
             return answer;
     }
-    profile_filter(p, p->filters, c, &node, 1, &answer);
+    profile_filter(p, p->filters, c, &one, 1, &answer);
     return answer;
 }
 

@@ -124,7 +124,7 @@ struct answer profile_prefilter(const struct profile *p,
 void profile_add_pod(const struct profile *p,
                      struct cycle *c,
                      const struct pod_view *other,
-                     const struct node_view *node);
+                     struct node_view *node);
 void profile_remove_pod(const struct profile *p,
                         struct cycle *c,
                         const struct pod_view *other,
@@ -141,11 +141,12 @@ void profile_filter(const struct profile *p,
                     struct answer *answers);
 
 /* One node with the nominated pods of equal or higher priority on it, then
- * without them: it must pass both.
+ * without them: it must pass both. They are added within a journal, so that the
+ * node is as it was afterwards.
  */
 struct answer profile_filter_nominated(const struct profile *p,
                                        const struct cycle *c,
-                                       const struct node_view *node);
+                                       struct node_view *node);
 bool profile_has_nominated(const struct profile *p,
                            const struct cycle *c,
                            const struct node_view *node);

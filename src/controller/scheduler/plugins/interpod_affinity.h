@@ -56,7 +56,7 @@ enum verdict interpod_prefilter(void *self,
 void interpod_add_pod(void *self,
                       struct cycle *c,
                       const struct pod_view *other,
-                      const struct node_view *node);
+                      struct node_view *node);
 void interpod_remove_pod(void *self,
                          struct cycle *c,
                          const struct pod_view *other,

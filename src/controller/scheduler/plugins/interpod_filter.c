@@ -252,7 +252,7 @@ void
 interpod_add_pod(void *self,
                  struct cycle *c,
                  const struct pod_view *other,
-                 const struct node_view *node)
+                 struct node_view *node)
 {
     change_pod(self, c, other, node, 1);
 }

@@ -190,9 +190,9 @@ numa_fit_filter(void *self,
         struct allocator_choice choice;
         enum allocator_answer answer;
 
-        if (nodes[i]->occupancy == NULL)
+        if (nodes[i]->ledger.occupancy == NULL)
             continue;
-        answer = allocator_choose(nodes[i]->occupancy, d, &choice);
+        answer = allocator_choose(nodes[i]->ledger.occupancy, d, &choice);
         if (answer == ALLOCATOR_FITS)
             continue;
         answers[i].verdict =
@@ -201,31 +201,67 @@ numa_fit_filter(void *self,
     }
 }
 
-/* The allocation that the pod, nominated on the node, will get once its victims
- * are gone.
+/* The cores that the pod, nominated on the node, will get once its victims are
+ * gone; NULL: none.
  */
-static void
-take_ahead(const struct numa_fit *self,
-           struct occupancy *o,
-           const struct node_view *node,
-           const struct pod_view *pod)
+static struct holding *
+find_future_holding(const struct numa_fit *self,
+                    struct node_view *node,
+                    const struct pod_view *pod)
 {
-    CLEANUP(occupancy_freep) struct occupancy *then = occupancy_dup(o);
-    CLEANUP(holding_freep) struct holding *holding = NULL;
+    struct ledger *ledger = &node->ledger;
+    size_t mark = journal_begin(ledger->journal);
     CLEANUP_FREE struct grant *grant = xnew(struct grant);
     const struct demand d = demand_of(self, pod);
+    enum allocator_answer answer;
 
     for (uint32_t i = 0; i < node->pods.count; i++) {
         const struct pod_view *other = node->pods.items[i];
 
         if (other->holding != NULL && other->priority < pod->priority
             && pod_view_is_terminating(other))
-            occupancy_release(then, other->holding);
+            ledger_remove(ledger, other);
     }
-    if (allocator_grant(then, &d, grant) != ALLOCATOR_FITS)
+    answer = allocator_grant(ledger->occupancy, &d, grant);
+    journal_roll_back(ledger->journal, mark);
+    return answer == ALLOCATOR_FITS
+               ? grant_holding(grant, ledger->occupancy->topology_index)
+               : NULL;
+}
+
+static void
+close_future_holding(struct journal_note *note, bool is_kept)
+{
+    (void)is_kept;
+    holding_free(note->removed);
+}
+
+/* Within the open journal, which frees the holding after it has undone the
+ * entry.
+ */
+static void
+keep_future_room(const struct numa_fit *self,
+                 struct node_view *node,
+                 const struct pod_view *pod)
+{
+    struct ledger *ledger = &node->ledger;
+    struct holding *holding = find_future_holding(self, node, pod);
+
+    if (holding == NULL)
         return;
-    holding = grant_holding(grant, o->topology_index);
-    occupancy_take(o, holding);
+    journal_add(ledger->journal,
+                &(struct journal_note){
+                    .close = close_future_holding,
+                    .removed = holding,
+                });
+    ledger_add(ledger,
+               &(struct ledger_entry){
+                   .owner = holding,
+                   .state = LEDGER_NOMINATED,
+                   .from_us = INT64_MAX,
+                   .until_us = INT64_MAX,
+                   .holding = holding,
+               });
 }
 
 static enum verdict
@@ -241,42 +277,36 @@ numa_fit_prefilter(void *self,
     return VERDICT_OK;
 }
 
-/* The node is a copy to try things on. What a pod holds is counted by it; one
- * that is nominated holds nothing yet.
+/* Called within a journal. What a pod holds is in the ledger; one that is
+ * nominated holds nothing yet.
  */
 static void
 numa_fit_add_pod(void *self,
                  struct cycle *c,
                  const struct pod_view *other,
-                 const struct node_view *node)
+                 struct node_view *node)
 {
     (void)c;
-    if (node->occupancy != NULL && other->holding == NULL
+    if (node->ledger.occupancy != NULL && other->holding == NULL
         && other->pod->spec.node_name == NULL)
-        take_ahead(self, node->occupancy, node, other);
+        keep_future_room(self, node, other);
 }
 
-/* Without what those will have who are to come and are not less important than
- * the pod; NULL: there are none.
+/* Within the open journal: less what those will have who are to come and are
+ * not less important than the pod.
  */
-static struct occupancy *
+static void
 leave_room(const struct numa_fit *self,
            const struct cycle *c,
-           const struct node_view *node)
+           struct node_view *node)
 {
-    struct occupancy *o = NULL;
     size_t count;
     struct pod_view *const *pods =
         nominator_pods(self->handle->nominator, node->name, &count);
 
-    for (size_t i = 0; i < count; i++) {
-        if (!nominator_counts(pods[i], c->pod))
-            continue;
-        if (o == NULL)
-            o = occupancy_dup(node->occupancy);
-        take_ahead(self, o, node, pods[i]);
-    }
-    return o;
+    for (size_t i = 0; i < count; i++)
+        if (nominator_counts(pods[i], c->pod))
+            keep_future_room(self, node, pods[i]);
 }
 
 /* Thirty-six for few NUMA nodes close together, four for as few L3 groups as
@@ -322,7 +352,7 @@ numa_fit_score_one(void *self,
                    const struct cycle *c,
                    const struct node_view *node)
 {
-    const struct occupancy *o = node->occupancy;
+    const struct occupancy *o = node->ledger.occupancy;
     struct demand room;
     const struct demand *d = look_up_demand(self, c, &room);
     struct allocator_choice choice;
@@ -418,6 +448,27 @@ drop_topology_index(void *topology_index)
     topology_index_unref(topology_index);
 }
 
+/* Cores that nobody has, and that nobody is to have. */
+static enum allocator_answer
+choose_cores(const struct numa_fit *self,
+             const struct cycle *c,
+             const struct node_view *node,
+             struct grant *ret_grant)
+{
+    const struct demand d = demand_of(self, c->pod);
+    struct journal *journal = node->ledger.journal;
+    enum allocator_answer answer;
+    size_t mark;
+
+    if (nominator_count(self->handle->nominator) == 0)
+        return allocator_grant(node->ledger.occupancy, &d, ret_grant);
+    mark = journal_begin(journal);
+    leave_room(self, c, snapshot_find(c->snapshot, node->name));
+    answer = allocator_grant(node->ledger.occupancy, &d, ret_grant);
+    journal_roll_back(journal, mark);
+    return answer;
+}
+
 static enum verdict
 numa_fit_reserve(void *self,
                  struct cycle *c,
@@ -425,29 +476,27 @@ numa_fit_reserve(void *self,
                  uint32_t *ret_reason)
 {
     const struct numa_fit *me = self;
-    const struct demand d = demand_of(me, c->pod);
-    CLEANUP(occupancy_freep) struct occupancy *room = NULL;
     enum allocator_answer answer;
     struct grant *grant;
 
-    if (node->occupancy == NULL)
+    if (node->ledger.occupancy == NULL)
         return VERDICT_OK;
-    room = leave_room(me, c, node);
     grant = xnew(struct grant);
-    answer = allocator_grant(room != NULL ? room : node->occupancy, &d, grant);
+    answer = choose_cores(me, c, node, grant);
     if (answer != ALLOCATOR_FITS) {
         free(grant);
         *ret_reason = me->reasons[answer];
         return VERDICT_REJECT;
     }
-    me->handle->hold(me->handle->owner,
-                     c->pod,
-                     node,
-                     grant_holding(grant, node->occupancy->topology_index));
+    me->handle->hold(
+        me->handle->owner,
+        c->pod,
+        node,
+        grant_holding(grant, node->ledger.occupancy->topology_index));
     cycle_put(c, CYCLE_GRANT, grant, free, NULL);
     cycle_put(c,
               CYCLE_TOPOLOGY_INDEX,
-              topology_index_ref(node->occupancy->topology_index),
+              topology_index_ref(node->ledger.occupancy->topology_index),
               drop_topology_index,
               NULL);
     return VERDICT_OK;
@@ -469,15 +518,15 @@ numa_fit_explain(void *self,
     struct allocator_choice choice;
     enum allocator_answer answer;
 
-    if (node->occupancy == NULL)
+    if (node->ledger.occupancy == NULL)
         return;
-    answer = allocator_choose(node->occupancy, &d, &choice);
+    answer = allocator_choose(node->ledger.occupancy, &d, &choice);
     if (answer == ALLOCATOR_FITS)
         return;
     strbuf_add_text(out, "needs ");
     shortfall_format_need(&d, out);
     strbuf_add_text(out, ", ");
-    shortfall_format(node->occupancy, &d, answer, out);
+    shortfall_format(node->ledger.occupancy, &d, answer, out);
     strbuf_add_text(out, "; ");
 }
 

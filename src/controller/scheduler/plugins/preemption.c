@@ -134,7 +134,7 @@ try_nodes(struct candidates *found,
     bool has_harmless = false;
 
     for (unsigned i = 0; i < count; i++) {
-        const struct node_view *node = nodes[(first + i) % count];
+        struct node_view *node = nodes[(first + i) % count];
         struct victims v = {0};
         struct answer answer = victims_find(p, c, node, budgets, nobody, &v);
 
@@ -262,7 +262,7 @@ keep_proposals(struct candidates *found,
     found->items = xnew_array(struct victims, left->count + 1);
     found->count = 0;
     for (unsigned i = 0; i < left->count; i++) {
-        const struct node_view *node =
+        struct node_view *node =
             snapshot_find(c->snapshot, left->items[i].node_name);
         struct victims v;
 

@@ -124,7 +124,8 @@ read_other(const struct resource_score *s,
     *allocatable = amounts_value(&node->allocatable, s->resources, name);
     *requested =
         *allocatable != 0
-            ? amounts_value(&node->requested, s->resources, name) + wanted
+            ? amounts_value(&node->ledger.requested, s->resources, name)
+                  + wanted
             : 0;
 }
 
@@ -146,10 +147,10 @@ used_of(const struct resource_score *s,
         const struct node_view *node)
 {
     if (kind == RESOURCE_CPU)
-        return s->real_requests ? node->requested.cpu_milli
-                                : node->nonzero_cpu_milli;
-    return s->real_requests ? node->requested.memory_bytes
-                            : node->nonzero_memory_bytes;
+        return s->real_requests ? node->ledger.requested.cpu_milli
+                                : node->ledger.nonzero_cpu_milli;
+    return s->real_requests ? node->ledger.requested.memory_bytes
+                            : node->ledger.nonzero_memory_bytes;
 }
 
 void

@@ -303,7 +303,8 @@ find_reason(const struct resources_fit *me,
             const struct amounts *wanted,
             const struct node_view *node)
 {
-    const struct amounts *has = &node->allocatable, *used = &node->requested;
+    const struct amounts *has = &node->allocatable,
+                         *used = &node->ledger.requested;
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
     if (node->pods.count + 1 > node->allowed_pods)
@@ -337,11 +338,11 @@ quick_reason(const struct resources_fit *me,
 {
     bool no_cpu = wanted->cpu_milli > 0
                   && wanted->cpu_milli > node->allocatable.cpu_milli
-                                             - node->requested.cpu_milli;
+                                             - node->ledger.requested.cpu_milli;
     bool no_memory =
         wanted->memory_bytes > 0
-        && wanted->memory_bytes
-               > node->allocatable.memory_bytes - node->requested.memory_bytes;
+        && wanted->memory_bytes > node->allocatable.memory_bytes
+                                      - node->ledger.requested.memory_bytes;
 
     if (node->pods.count + 1 > node->allowed_pods || no_cpu == no_memory
         || wanted->ephemeral_bytes > 0 || wanted->n_scalars > 0)
@@ -365,7 +366,10 @@ resources_fit_filter(void *self,
 
         if (node->pods.count + 1 <= node->allowed_pods
             && (!wants_any
-                || fits(me, wanted, &node->allocatable, &node->requested)))
+                || fits(me,
+                        wanted,
+                        &node->allocatable,
+                        &node->ledger.requested)))
             continue;
         answers[i].verdict = VERDICT_REJECT;
         answers[i].reason =
@@ -568,9 +572,10 @@ resources_fit_explain(void *self,
                       struct strbuf *out)
 {
     const struct amounts *wanted = &c->pod->requests;
-    int64_t cpu = node->allocatable.cpu_milli - node->requested.cpu_milli;
+    int64_t cpu =
+        node->allocatable.cpu_milli - node->ledger.requested.cpu_milli;
     int64_t memory =
-        node->allocatable.memory_bytes - node->requested.memory_bytes;
+        node->allocatable.memory_bytes - node->ledger.requested.memory_bytes;
 
     (void)self;
     if (wanted->cpu_milli > cpu)

@@ -169,7 +169,7 @@ void
 spread_add_pod(void *self,
                struct cycle *c,
                const struct pod_view *other,
-               const struct node_view *node)
+               struct node_view *node)
 {
     (void)self;
     change_pod(c, other, node, 1);

@@ -39,7 +39,7 @@ enum verdict spread_prefilter(void *self,
 void spread_add_pod(void *self,
                     struct cycle *c,
                     const struct pod_view *other,
-                    const struct node_view *node);
+                    struct node_view *node);
 void spread_remove_pod(void *self,
                        struct cycle *c,
                        const struct pod_view *other,

@@ -8,12 +8,34 @@
 #include "controller/scheduler/plugins/disruption_budget.h"
 #include "lib/base/alloc.h"
 
-/* A node and a cycle to try things on. */
+/* A node and a cycle to try things on. Between begin and end the journal is
+ * open; the end undoes what was tried.
+ */
 struct trial_run {
     const struct profile *profile;
     struct cycle cycle;
     struct node_view *node;
+    size_t mark;
 };
+
+static void
+trial_begin(struct trial_run *t,
+            const struct profile *p,
+            const struct cycle *c,
+            struct node_view *node)
+{
+    t->profile = p;
+    t->node = node;
+    cycle_copy(&t->cycle, c);
+    t->mark = journal_begin(node->ledger.journal);
+}
+
+static void
+trial_end(struct trial_run *t)
+{
+    journal_roll_back(t->node->ledger.journal, t->mark);
+    cycle_fini(&t->cycle);
+}
 
 static void
 remove_pod(struct trial_run *t, struct pod_view *pod)
@@ -25,7 +47,7 @@ remove_pod(struct trial_run *t, struct pod_view *pod)
 static void
 add_pod(struct trial_run *t, struct pod_view *pod)
 {
-    node_view_add_pod(t->node, pod);
+    node_view_add_pod(t->node, pod, LEDGER_RUNNING);
     profile_add_pod(t->profile, &t->cycle, pod, t->node);
 }
 
@@ -145,14 +167,14 @@ find_on(struct trial_run *t,
 struct answer
 victims_find(const struct profile *p,
              const struct cycle *c,
-             const struct node_view *node,
+             struct node_view *node,
              struct budgets *budgets,
              uint32_t nobody,
              struct victims *ret_victims)
 {
     CLEANUP_FREE struct pod_view **pods = NULL;
     struct victims v = {.node = node};
-    struct trial_run t = {.profile = p};
+    struct trial_run t;
     struct answer answer;
     unsigned count;
 
@@ -164,11 +186,9 @@ victims_find(const struct profile *p,
         };
     pods = xnew_array(struct pod_view *, node->pods.count + 1);
     count = find_potential(c, node, pods);
-    cycle_copy(&t.cycle, c);
-    t.node = node_view_dup(node);
+    trial_begin(&t, p, c, node);
     answer = find_on(&t, pods, count, budgets, &v);
-    node_view_free(t.node);
-    cycle_fini(&t.cycle);
+    trial_end(&t);
     if (answer.verdict == VERDICT_OK)
         *ret_victims = v;
     else
@@ -196,12 +216,12 @@ fits_without(struct trial_run *t, const struct victims *v)
 bool
 victims_choose(const struct profile *p,
                const struct cycle *c,
-               const struct node_view *node,
+               struct node_view *node,
                const struct proposal *proposal,
                struct victims *ret_victims)
 {
     struct victims v = {.node = node, .violations = proposal->violations};
-    struct trial_run t = {.profile = p};
+    struct trial_run t;
     bool is_good = proposal->count > 0;
 
     v.pods = xnew_array(struct pod_view *, proposal->count + 1);
@@ -212,11 +232,9 @@ victims_choose(const struct profile *p,
         v.pods[v.count++] = pod;
     }
     if (is_good) {
-        cycle_copy(&t.cycle, c);
-        t.node = node_view_dup(node);
+        trial_begin(&t, p, c, node);
         is_good = fits_without(&t, &v);
-        node_view_free(t.node);
-        cycle_fini(&t.cycle);
+        trial_end(&t);
     }
     if (!is_good) {
         victims_fini(&v);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* victims.h - who would have to leave a node so that a pod fits there
  *
- * Tried on a copy of the node and of the cycle: all pods of lower priority are
+ * Tried on the node itself within a journal, which is rolled back, and on a copy
+ * of the cycle: all pods of lower priority are
  * taken away, and then as many as possible put back, the most important first,
  * those that a budget protects before the others. Minimal, not optimal.
  *
@@ -41,7 +42,7 @@ void victims_fini(struct victims *v);
  */
 struct answer victims_find(const struct profile *p,
                            const struct cycle *c,
-                           const struct node_view *node,
+                           struct node_view *node,
                            struct budgets *budgets,
                            uint32_t nobody,
                            struct victims *ret_victims);
@@ -52,7 +53,7 @@ struct answer victims_find(const struct profile *p,
  */
 bool victims_choose(const struct profile *p,
                     const struct cycle *c,
-                    const struct node_view *node,
+                    struct node_view *node,
                     const struct proposal *proposal,
                     struct victims *ret_victims);
 

@@ -165,7 +165,7 @@ static void
 volume_restrictions_add_pod(void *self,
                             struct cycle *c,
                             const struct pod_view *other,
-                            const struct node_view *node)
+                            struct node_view *node)
 {
     struct usage_note *note = cycle_get(c, &note_key);
 

@@ -63,9 +63,9 @@ dump_node(const struct debugger *d,
                   "%lld bytes requested, generation %llu\n",
                   node->name,
                   node->pods.count,
-                  (long long)node->requested.cpu_milli,
+                  (long long)node->ledger.requested.cpu_milli,
                   (long long)node->allocatable.cpu_milli,
-                  (long long)node->requested.memory_bytes,
+                  (long long)node->ledger.requested.memory_bytes,
                   (long long)node->allocatable.memory_bytes,
                   (unsigned long long)node->generation);
     for (uint32_t i = 0; i < node->pods.count; i++) {
@@ -122,27 +122,27 @@ debugger_dump(const struct debugger *d, struct strbuf *out)
 /* Keys that should be there are taken off one by one; what is left is too
  * much.
  */
-struct ledger {
+struct comparison {
     struct map *known; /* to anything */
     const char *what;
     struct strbuf *out;
 };
 
 static void
-ledger_add(struct ledger *l, const char *key)
+comparison_add(struct comparison *l, const char *key)
 {
     map_put(l->known, key, l);
 }
 
 static void
-ledger_strike(struct ledger *l, const char *key)
+comparison_strike(struct comparison *l, const char *key)
 {
     if (map_remove(l->known, key) == NULL)
         strbuf_printf(l->out, "missed %s %s\n", l->what, key);
 }
 
 static void
-ledger_close(struct ledger *l)
+comparison_close(struct comparison *l)
 {
     size_t at = 0;
     const char *key;
@@ -159,21 +159,21 @@ debugger_compare_nodes(const struct debugger *d,
                        size_t count,
                        struct strbuf *out)
 {
-    struct ledger l = {.known = map_new(), .what = "node", .out = out};
+    struct comparison l = {.known = map_new(), .what = "node", .out = out};
     struct snapshot snapshot = {0};
 
     cache_update_snapshot(d->settings.cache, &snapshot);
     for (uint32_t i = 0; i < snapshot.n_nodes; i++)
-        ledger_add(&l, snapshot.nodes[i]->name);
+        comparison_add(&l, snapshot.nodes[i]->name);
     for (size_t i = 0; i < count; i++)
-        ledger_strike(&l, nodes[i]->meta->name);
-    ledger_close(&l);
+        comparison_strike(&l, nodes[i]->meta->name);
+    comparison_close(&l);
 }
 
 /* The API does not list what a pod that was deleted by force still holds. */
 struct cached {
     const struct cache *cache;
-    struct ledger *ledger;
+    struct comparison *comparison;
 };
 
 static void
@@ -190,13 +190,13 @@ add_cached(const struct pod_view *pod, bool is_assumed, void *context)
         && node_find_remnant(v->node, pod->uid) != NULL)
         return;
     key = xasprintf("%s/%s", pod->namespace, pod->name);
-    ledger_add(c->ledger, key);
+    comparison_add(c->comparison, key);
 }
 
 static void
 add_queued(const struct queued_pod *pod, void *context)
 {
-    ledger_add(context, pod->key);
+    comparison_add(context, pod->key);
 }
 
 /* Pods that are over are nobody's; those of another scheduler are not waited
@@ -208,7 +208,7 @@ debugger_compare_pods(const struct debugger *d,
                       size_t count,
                       struct strbuf *out)
 {
-    struct ledger l = {.known = map_new(), .what = "pod", .out = out};
+    struct comparison l = {.known = map_new(), .what = "pod", .out = out};
     char key[OBJECT_KEY_SIZE];
 
     cache_visit_pods(d->settings.cache,
@@ -222,11 +222,11 @@ debugger_compare_pods(const struct debugger *d,
 
         object_key(pods[i], key);
         if (is_bound && !pod_is_finished(pod))
-            ledger_strike(&l, key);
+            comparison_strike(&l, key);
         else
             map_remove(l.known, key);
     }
-    ledger_close(&l);
+    comparison_close(&l);
 }
 
 /* Talking to the API and the log */

@@ -67,7 +67,7 @@ search_batch(struct linear_search *s,
         for (unsigned i = 0; i < count; i++)
             if (profile_has_nominated(s->profile, s->c, batch[i]))
                 answers[i] =
-                    profile_filter_nominated(s->profile, s->c, batch[i]);
+                    profile_filter_nominated(s->profile, s->c, nodes[i]);
     return take_answers(s, nodes, answers, count);
 }
 

@@ -44,10 +44,10 @@ node_buckets_free(struct node_buckets *b)
 static uint64_t
 key_of(const struct node_view *v)
 {
-    if (v->occupancy == NULL)
+    if (v->ledger.occupancy == NULL)
         return (uint64_t)v->allocatable.cpu_milli << 1;
-    return (uint64_t)v->occupancy->topology_index->n_pus << 32
-           | (uint64_t)v->occupancy->topology_index->n_numa << 1 | 1;
+    return (uint64_t)v->ledger.occupancy->topology_index->n_pus << 32
+           | (uint64_t)v->ledger.occupancy->topology_index->n_numa << 1 | 1;
 }
 
 static struct bucket_class *
@@ -70,12 +70,12 @@ bucket_of(struct bucket_class *class, const struct node_view *v)
 {
     int64_t all, left, part;
 
-    if (v->occupancy != NULL) {
-        all = v->occupancy->topology_index->n_pus;
-        left = v->occupancy->free_pus;
+    if (v->ledger.occupancy != NULL) {
+        all = v->ledger.occupancy->topology_index->n_pus;
+        left = v->ledger.occupancy->free_pus;
     } else {
         all = v->allocatable.cpu_milli;
-        left = all - v->requested.cpu_milli;
+        left = all - v->ledger.requested.cpu_milli;
     }
     part = all > 0 ? left * (PARTS - 1) / all : 0;
     if (part < 0)

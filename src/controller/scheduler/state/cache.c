@@ -31,9 +31,10 @@ struct cached_pod {
 struct cache {
     struct cache_settings settings;
     struct topology_cache *topologies;
-    struct map *nodes;  /* name to struct node_view, ghosts too */
-    struct map *pods;   /* uid to struct cached_pod */
-    struct map *claims; /* "namespace/name" to how many pods use it */
+    struct journal *journal; /* of what is tried out on the nodes */
+    struct map *nodes;       /* name to struct node_view, ghosts too */
+    struct map *pods;        /* uid to struct cached_pod */
+    struct map *claims;      /* "namespace/name" to how many pods use it */
     struct node_tree *tree;
     struct list recent;
     struct list assumed;
@@ -59,6 +60,7 @@ cache_new(const struct cache_settings *settings)
 
     cache->settings = *settings;
     cache->topologies = topology_cache_new();
+    cache->journal = journal_new();
     cache->nodes = map_new();
     cache->pods = map_new();
     cache->claims = map_new();
@@ -94,6 +96,7 @@ cache_free(struct cache *cache)
     map_free(cache->claims);
     node_tree_free(cache->tree);
     topology_cache_free(cache->topologies);
+    journal_free(cache->journal);
     free(cache->free_slots);
     free(cache->ordered);
     free(cache);
@@ -147,7 +150,7 @@ make_node(struct cache *cache, const char *name)
 
     if (v != NULL)
         return v;
-    v = node_view_new(name);
+    v = node_view_new(name, cache->journal);
     v->slot = take_slot(cache);
     map_put(cache->nodes, name, v);
     return v;
@@ -250,7 +253,10 @@ count_claims(struct cache *cache, const struct pod_view *pod, int by)
 }
 
 static struct cached_pod *
-put_pod(struct cache *cache, struct pod_view *pod, struct node_view *v)
+put_pod(struct cache *cache,
+        struct pod_view *pod,
+        struct node_view *v,
+        enum ledger_state state)
 {
     char buffer[POD_KEY_SIZE];
     struct cached_pod *p = xnew(struct cached_pod);
@@ -259,7 +265,7 @@ put_pod(struct cache *cache, struct pod_view *pod, struct node_view *v)
     p->node = v;
     list_init(&p->link);
     map_put(cache->pods, key_of(pod, buffer), p);
-    node_view_add_pod(v, pod);
+    node_view_add_pod(v, pod, state);
     count_claims(cache, pod, 1);
     changed(cache, v);
     return p;
@@ -299,7 +305,7 @@ cache_assume(struct cache *cache, struct pod_view *pod, const char *node_name)
         return -ENOENT;
     if (find_pod(cache, pod) != NULL)
         return -EEXIST;
-    p = put_pod(cache, pod, v);
+    p = put_pod(cache, pod, v, LEDGER_ASSUMED);
     p->is_assumed = true;
     list_add_last(&cache->assumed, &p->link);
     cache->n_assumed++;
@@ -320,7 +326,9 @@ cache_hold(struct cache *cache,
     node_view_remove_pod(p->node, p->pod);
     holding_free(p->pod->holding);
     p->pod->holding = holding;
-    node_view_add_pod(p->node, p->pod);
+    node_view_add_pod(p->node,
+                      p->pod,
+                      p->is_assumed ? LEDGER_ASSUMED : LEDGER_RUNNING);
     changed(cache, p->node);
 }
 
@@ -357,7 +365,7 @@ renew_pod(struct cache *cache, struct cached_pod *p, struct pod_view *pod)
     pod_view_ref(pod);
     if (!node_view_replace_pod(v, pod)) {
         node_view_remove_pod(v, p->pod);
-        node_view_add_pod(v, pod);
+        node_view_add_pod(v, pod, LEDGER_RUNNING);
         changed(cache, v);
     }
     pod_view_unref(p->pod);
@@ -382,7 +390,7 @@ cache_set_pod(struct cache *cache, struct pod_view *pod, const char *node_name)
                     node_name);
         take_pod(cache, p);
     }
-    put_pod(cache, pod, make_node(cache, node_name));
+    put_pod(cache, pod, make_node(cache, node_name), LEDGER_RUNNING);
 }
 
 bool

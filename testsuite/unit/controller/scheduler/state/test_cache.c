@@ -95,7 +95,7 @@ static int64_t
 used_milli(struct bench *b, const char *node)
 {
     cache_update_snapshot(b->cache, &b->snapshot);
-    return snapshot_find(&b->snapshot, node)->requested.cpu_milli;
+    return snapshot_find(&b->snapshot, node)->ledger.requested.cpu_milli;
 }
 
 START_TEST(an_assumed_pod_takes_room_until_it_is_forgotten)
@@ -221,15 +221,100 @@ START_TEST(a_bound_pods_allocation_is_taken_from_its_status)
                  "\"3\",\"memory\":[{\"node\":0,\"bytes\":\"1Gi\"}]}}");
     cache_set_pod(b.cache, p, "n1");
     ck_assert_int_eq(used_milli(&b, "n1"), 2000);
-    o = snapshot_find(&b.snapshot, "n1")->occupancy;
+    o = snapshot_find(&b.snapshot, "n1")->ledger.occupancy;
     ck_assert_uint_eq(o->free_cores, 1);
     ck_assert_int_eq(o->free_memory, INT64_C(3) << 30);
     cache_remove_pod(b.cache, p);
     ck_assert_int_eq(used_milli(&b, "n1"), 0);
-    o = snapshot_find(&b.snapshot, "n1")->occupancy;
+    o = snapshot_find(&b.snapshot, "n1")->ledger.occupancy;
     ck_assert_uint_eq(o->free_cores, 2);
     ck_assert_int_eq(o->free_memory, INT64_C(4) << 30);
     pod_view_unref(p);
+    bench_fini(&b);
+}
+END_TEST
+
+/* Wants to be near all other pods ("podAffinity"), or away from them. */
+static struct pod_view *
+make_picky_pod(struct bench *b, const char *name, const char *affinity)
+{
+    char json[512];
+
+    snprintf(json,
+             sizeof(json),
+             "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"d\",\"uid\":"
+             "\"%s\"},\"spec\":{\"affinity\":{\"%s\":{"
+             "\"requiredDuringSchedulingIgnoredDuringExecution\":[{"
+             "\"topologyKey\":\"k\"}]}},\"containers\":[{\"name\":\"c\","
+             "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
+             name,
+             name,
+             affinity);
+    return pod_view_new(fake_client_put(b->api, &pod_kind, json), b->resources);
+}
+
+/* Filters read the lists in their order. */
+START_TEST(what_was_tried_on_a_node_leaves_no_trace)
+{
+    static const char *const affinity[] = {
+        NULL,
+        "podAffinity",
+        NULL,
+        "podAntiAffinity",
+        "podAntiAffinity",
+        NULL,
+    };
+    struct pod_view *pods[ARRAY_SIZE(affinity)], *extra;
+    struct node_view *v, before;
+    struct journal *journal;
+    size_t outer, inner;
+    struct bench b;
+    char name[2] = "p";
+
+    bench_init(&b, 0);
+    add_node(&b, "n1", "8");
+    for (unsigned i = 0; i < ARRAY_SIZE(affinity); i++) {
+        name[0] = (char)('a' + i);
+        pods[i] = affinity[i] != NULL ? make_picky_pod(&b, name, affinity[i])
+                                      : make_pod(&b, name, "");
+        cache_set_pod(b.cache, pods[i], "n1");
+    }
+    extra = make_picky_pod(&b, "x", "podAntiAffinity");
+    cache_update_snapshot(b.cache, &b.snapshot);
+    v = snapshot_find(&b.snapshot, "n1");
+    before = *v;
+    journal = v->ledger.journal;
+
+    outer = journal_begin(journal);
+    node_view_remove_pod(v, pods[1]);
+    node_view_remove_pod(v, pods[5]);
+    inner = journal_begin(journal);
+    node_view_add_pod(v, extra, LEDGER_NOMINATED);
+    node_view_remove_pod(v, pods[3]);
+    ck_assert_uint_eq(v->pods.count, 4);
+    ck_assert_uint_eq(v->with_required_anti_affinity.count, 2);
+    journal_roll_back(journal, inner);
+    ck_assert_uint_eq(v->with_required_anti_affinity.count, 2);
+    inner = journal_begin(journal);
+    node_view_remove_pod(v, pods[0]);
+    journal_keep(journal, inner);
+    node_view_add_pod(v, pods[5], LEDGER_RUNNING);
+    ck_assert_uint_eq(v->pods.count, 4);
+    journal_roll_back(journal, outer);
+
+    ck_assert_uint_eq(v->pods.count, ARRAY_SIZE(affinity));
+    for (unsigned i = 0; i < ARRAY_SIZE(affinity); i++)
+        ck_assert_ptr_eq(v->pods.items[i], pods[i]);
+    ck_assert_uint_eq(v->with_affinity.count, 3);
+    ck_assert_ptr_eq(v->with_affinity.items[0], pods[1]);
+    ck_assert_ptr_eq(v->with_required_anti_affinity.items[0], pods[3]);
+    ck_assert_ptr_eq(v->with_required_anti_affinity.items[1], pods[4]);
+    ck_assert_int_eq(v->lowest_priority, before.lowest_priority);
+    ck_assert_uint_eq(v->generation, before.generation);
+    ck_assert_int_eq(v->ledger.requested.cpu_milli, 6000);
+    for (unsigned i = 0; i < ARRAY_SIZE(affinity); i++)
+        pod_view_unref(pods[i]);
+    pod_view_unref(extra);
     bench_fini(&b);
 }
 END_TEST
@@ -238,7 +323,7 @@ static struct occupancy *
 occupancy_of(struct bench *b, const char *node)
 {
     cache_update_snapshot(b->cache, &b->snapshot);
-    return snapshot_find(&b->snapshot, node)->occupancy;
+    return snapshot_find(&b->snapshot, node)->ledger.occupancy;
 }
 
 /* What it holds was said by place in the old topology. */
@@ -315,6 +400,7 @@ SUITE("cache",
       a_pod_that_turns_up_elsewhere_is_moved,
       assumed_pods_expire_only_after_their_binding,
       a_removed_node_with_pods_comes_back_with_them,
+      what_was_tried_on_a_node_leaves_no_trace,
       a_bound_pods_allocation_is_taken_from_its_status,
       an_assumed_pod_keeps_its_cores_when_the_topology_changes,
       a_snapshot_after_one_change_has_one_new_node_in_front)

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/framework/ledger.h"
+
+#include <string.h>
+
+#include "lib/allocator/holding.h"
+#include "lib/allocator/occupancy.h"
+#include "lib/base/alloc.h"
+
+/* The journal */
+
+struct journal {
+    struct journal_note *notes;
+    size_t count, capacity;
+    unsigned depth; /* of begins */
+};
+
+struct journal *
+journal_new(void)
+{
+    return xnew(struct journal);
+}
+
+void
+journal_free(struct journal *j)
+{
+    if (j == NULL)
+        return;
+    free(j->notes);
+    free(j);
+}
+
+bool
+journal_is_open(const struct journal *j)
+{
+    return j != NULL && j->depth > 0;
+}
+
+size_t
+journal_begin(struct journal *j)
+{
+    j->depth++;
+    return j->count;
+}
+
+void
+journal_add(struct journal *j, const struct journal_note *note)
+{
+    xgrow(j->notes, j->count, j->capacity);
+    j->notes[j->count++] = *note;
+}
+
+/* An outer journal may still roll back what is kept here. */
+void
+journal_keep(struct journal *j, size_t mark)
+{
+    if (--j->depth > 0)
+        return;
+    for (size_t i = mark; i < j->count; i++)
+        j->notes[i].close(&j->notes[i], true);
+    j->count = mark;
+}
+
+void
+journal_roll_back(struct journal *j, size_t mark)
+{
+    while (j->count > mark) {
+        struct journal_note *note = &j->notes[--j->count];
+
+        note->close(note, false);
+    }
+    j->depth--;
+}
+
+/* The ledger */
+
+void
+ledger_init(struct ledger *l, struct journal *journal)
+{
+    *l = (struct ledger){.journal = journal};
+}
+
+void
+ledger_fini(struct ledger *l)
+{
+    amounts_fini(&l->requested);
+    occupancy_free(l->occupancy);
+    free(l->entries);
+}
+
+/* CPU that a pod costs beyond its request: hardware threads that it keeps idle.
+ * Of one that is to come only the exact cores count.
+ */
+static int64_t
+withheld_milli(const struct ledger_entry *e)
+{
+    int64_t asked = e->requests != NULL ? e->requests->cpu_milli : 0;
+
+    return e->state != LEDGER_NOMINATED && e->holding != NULL
+                   && e->holding->charged_milli > asked
+               ? e->holding->charged_milli - asked
+               : 0;
+}
+
+static void
+count_in(struct ledger *l, const struct ledger_entry *e)
+{
+    int64_t withheld = withheld_milli(e);
+
+    if (e->requests != NULL)
+        amounts_add(&l->requested, e->requests);
+    l->requested.cpu_milli += withheld;
+    l->nonzero_cpu_milli += e->nonzero_cpu_milli + withheld;
+    l->nonzero_memory_bytes += e->nonzero_memory_bytes;
+    if (l->occupancy != NULL && e->holding != NULL)
+        occupancy_take(l->occupancy, e->holding);
+}
+
+static void
+count_out(struct ledger *l, const struct ledger_entry *e)
+{
+    int64_t withheld = withheld_milli(e);
+
+    if (e->requests != NULL)
+        amounts_subtract(&l->requested, e->requests);
+    l->requested.cpu_milli -= withheld;
+    l->nonzero_cpu_milli -= e->nonzero_cpu_milli + withheld;
+    l->nonzero_memory_bytes -= e->nonzero_memory_bytes;
+    if (l->occupancy != NULL && e->holding != NULL)
+        occupancy_release(l->occupancy, e->holding);
+}
+
+/* Which NUMA nodes belong together depends on what was taken and given back
+ * before, so that doing the opposite does not restore it.
+ */
+static uint64_t *
+save_groups(const struct ledger *l, const struct ledger_entry *e)
+{
+    const struct holding *h = e->holding;
+    uint64_t *groups;
+
+    if (l->occupancy == NULL || h == NULL || h->n_memory == 0)
+        return NULL;
+    groups = xnew_array(uint64_t, h->n_memory);
+    for (unsigned i = 0; i < h->n_memory; i++)
+        groups[i] = l->occupancy->numa[h->memory[i].numa].group;
+    return groups;
+}
+
+static void
+restore_groups(struct ledger *l,
+               const struct ledger_entry *e,
+               const uint64_t *groups)
+{
+    for (unsigned i = 0; groups != NULL && i < e->holding->n_memory; i++)
+        l->occupancy->numa[e->holding->memory[i].numa].group = groups[i];
+}
+
+static void
+close_added(struct journal_note *note, bool is_kept)
+{
+    struct ledger *l = note->changed;
+    uint64_t *groups = note->removed;
+
+    if (!is_kept) {
+        const struct ledger_entry *e = &l->entries[--l->count];
+
+        count_out(l, e);
+        restore_groups(l, e, groups);
+    }
+    free(groups);
+}
+
+static void
+close_removed(struct journal_note *note, bool is_kept)
+{
+    struct ledger *l = note->changed;
+    uint64_t *groups = note->removed;
+
+    if (!is_kept) {
+        l->entries[l->count++] = l->entries[note->at[0]];
+        l->entries[note->at[0]] = note->entry;
+        count_in(l, &note->entry);
+        restore_groups(l, &note->entry, groups);
+    }
+    free(groups);
+}
+
+void
+ledger_add(struct ledger *l, const struct ledger_entry *entry)
+{
+    if (journal_is_open(l->journal))
+        journal_add(l->journal,
+                    &(struct journal_note){
+                        .close = close_added,
+                        .changed = l,
+                        .removed = save_groups(l, entry),
+                    });
+    xgrow(l->entries, l->count, l->capacity);
+    l->entries[l->count++] = *entry;
+    count_in(l, entry);
+}
+
+static struct ledger_entry *
+find_entry(const struct ledger *l, const void *owner)
+{
+    for (uint32_t i = 0; i < l->count; i++)
+        if (l->entries[i].owner == owner)
+            return &l->entries[i];
+    return NULL;
+}
+
+const struct ledger_entry *
+ledger_find(const struct ledger *l, const void *owner)
+{
+    return find_entry(l, owner);
+}
+
+bool
+ledger_remove(struct ledger *l, const void *owner)
+{
+    struct ledger_entry *found = find_entry(l, owner);
+
+    if (found == NULL)
+        return false;
+    if (journal_is_open(l->journal))
+        journal_add(l->journal,
+                    &(struct journal_note){
+                        .close = close_removed,
+                        .changed = l,
+                        .removed = save_groups(l, found),
+                        .at = {(uint32_t)(found - l->entries)},
+                        .entry = *found,
+                    });
+    count_out(l, found);
+    *found = l->entries[--l->count];
+    return true;
+}
+
+void
+ledger_replace(struct ledger *l,
+               const void *owner,
+               const struct ledger_entry *entry)
+{
+    struct ledger_entry *found = find_entry(l, owner);
+
+    if (found != NULL)
+        *found = *entry;
+}
+
+void
+ledger_hold(struct ledger *l, const void *owner, const struct holding *holding)
+{
+    struct ledger_entry *found = find_entry(l, owner);
+
+    if (found == NULL)
+        return;
+    count_out(l, found);
+    found->holding = holding;
+    count_in(l, found);
+}
+
+void
+ledger_set_occupancy(struct ledger *l, struct occupancy *occupancy)
+{
+    occupancy_free(l->occupancy);
+    l->occupancy = occupancy;
+}

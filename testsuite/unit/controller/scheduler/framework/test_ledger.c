@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/framework/ledger.h"
+
+#include <string.h>
+
+#include "lib/allocator/holding.h"
+#include "lib/allocator/occupancy.h"
+#include "lib/base/alloc.h"
+#include "lib/base/random.h"
+#include "testsuite/lib/suite.h"
+#include "testsuite/unit/lib/allocator/machines.h"
+
+#define OWNERS   24
+#define NODES    3
+#define SCALAR   7
+#define ROUNDS   300
+#define MAX_NEST 4
+
+struct owner {
+    struct ledger_entry entry;
+    struct amounts requests;
+    struct holding *holding;
+    int at; /* the node it is on, or -1 */
+};
+
+struct cluster {
+    struct topology_index *topology;
+    struct journal *journal;
+    struct ledger nodes[NODES];
+    struct owner owners[OWNERS];
+    struct random_source dice;
+};
+
+/* The state that a journal has to bring back. */
+struct picture {
+    struct ledger nodes[NODES];
+    int at[OWNERS];
+};
+
+static unsigned
+roll(struct cluster *c, unsigned below)
+{
+    return (unsigned)random_below(&c->dice, below);
+}
+
+static struct holding *
+random_holding(struct cluster *c)
+{
+    unsigned n_memory = roll(c, 4);
+    struct holding *h = holding_new(1 + roll(c, 5), 0, n_memory);
+
+    for (unsigned i = 0; i < h->n_cores; i++)
+        h->cores[i] = (uint16_t)roll(c, c->topology->n_cores);
+    for (unsigned i = 0; i < n_memory; i++)
+        h->memory[i] = (struct holding_memory){
+            .numa = (uint16_t)roll(c, c->topology->n_numa),
+            .page = HOLDING_PLAIN,
+            .bytes = INT64_C(1) << (20 + roll(c, 12)),
+        };
+    h->charged_milli = 2000 * h->n_cores;
+    h->is_shared = roll(c, 2);
+    return h;
+}
+
+static void
+cluster_init(struct cluster *c, uint64_t seed)
+{
+    *c = (struct cluster){.dice = {seed}};
+    c->topology = machine(4, 4, 2, 4, 2);
+    c->journal = journal_new();
+    for (unsigned i = 0; i < NODES; i++) {
+        ledger_init(&c->nodes[i], c->journal);
+        ledger_set_occupancy(&c->nodes[i], occupancy_new(c->topology));
+    }
+    for (unsigned i = 0; i < OWNERS; i++) {
+        struct owner *o = &c->owners[i];
+
+        o->at = -1;
+        o->requests.cpu_milli = 1000 * roll(c, 8);
+        o->requests.memory_bytes = roll(c, 1000);
+        if (roll(c, 2) == 0)
+            amounts_set_scalar(&o->requests, SCALAR, roll(c, 9));
+        o->holding = roll(c, 4) == 0 ? NULL : random_holding(c);
+        o->entry = (struct ledger_entry){
+            .owner = o,
+            .state = roll(c, 3) == 0 ? LEDGER_NOMINATED : LEDGER_RUNNING,
+            .until_us = INT64_MAX,
+            .requests = roll(c, 5) == 0 ? NULL : &o->requests,
+            .holding = o->holding,
+            .nonzero_cpu_milli = roll(c, 9),
+            .nonzero_memory_bytes = roll(c, 9),
+        };
+    }
+}
+
+static void
+cluster_fini(struct cluster *c)
+{
+    for (unsigned i = 0; i < NODES; i++)
+        ledger_fini(&c->nodes[i]);
+    for (unsigned i = 0; i < OWNERS; i++) {
+        amounts_fini(&c->owners[i].requests);
+        holding_free(c->owners[i].holding);
+    }
+    journal_free(c->journal);
+    topology_index_unref(c->topology);
+}
+
+static void
+change_one(struct cluster *c)
+{
+    struct owner *o = &c->owners[roll(c, OWNERS)];
+
+    if (o->at < 0) {
+        o->at = (int)roll(c, NODES);
+        ledger_add(&c->nodes[o->at], &o->entry);
+    } else {
+        ck_assert(ledger_remove(&c->nodes[o->at], o));
+        ck_assert(!ledger_remove(&c->nodes[o->at], o));
+        o->at = -1;
+    }
+}
+
+static void
+take_picture(const struct cluster *c, struct picture *p)
+{
+    for (unsigned i = 0; i < NODES; i++) {
+        const struct ledger *l = &c->nodes[i];
+
+        p->nodes[i] = *l;
+        amounts_copy(&p->nodes[i].requested, &l->requested);
+        p->nodes[i].occupancy = occupancy_dup(l->occupancy);
+        p->nodes[i].entries =
+            l->count > 0 ? xmemdup(l->entries, l->count * sizeof(*l->entries))
+                         : NULL;
+    }
+    for (unsigned i = 0; i < OWNERS; i++)
+        p->at[i] = c->owners[i].at;
+}
+
+static void
+picture_fini(struct picture *p)
+{
+    for (unsigned i = 0; i < NODES; i++)
+        ledger_fini(&p->nodes[i]);
+}
+
+static void
+check_sums(const struct ledger *a, const struct ledger *b)
+{
+    const struct occupancy *x = a->occupancy, *y = b->occupancy;
+    const struct topology_index *s = x->topology_index;
+
+    ck_assert_int_eq(a->requested.cpu_milli, b->requested.cpu_milli);
+    ck_assert_int_eq(a->requested.memory_bytes, b->requested.memory_bytes);
+    ck_assert_int_eq(amounts_scalar(&a->requested, SCALAR),
+                     amounts_scalar(&b->requested, SCALAR));
+    ck_assert_int_eq(a->nonzero_cpu_milli, b->nonzero_cpu_milli);
+    ck_assert_int_eq(a->nonzero_memory_bytes, b->nonzero_memory_bytes);
+    ck_assert_uint_eq(x->free_cores, y->free_cores);
+    ck_assert_uint_eq(x->free_pus, y->free_pus);
+    ck_assert_uint_eq(x->n_shared, y->n_shared);
+    ck_assert_int_eq(x->free_memory, y->free_memory);
+    ck_assert_mem_eq(x->core_holders, y->core_holders, s->n_cores);
+    ck_assert(bitset_equals(&x->core_set, &y->core_set));
+    for (unsigned i = 0; i < s->n_numa; i++) {
+        ck_assert_uint_eq(x->numa[i].free_cores, y->numa[i].free_cores);
+        ck_assert_uint_eq(x->numa[i].free_pus, y->numa[i].free_pus);
+        ck_assert_int_eq(x->numa[i].free_memory, y->numa[i].free_memory);
+        ck_assert_uint_eq(x->numa[i].blocks, y->numa[i].blocks);
+    }
+}
+
+/* The entries in their order, and what depends on the past too. */
+static void
+check_same(const struct cluster *c, const struct picture *p)
+{
+    for (unsigned i = 0; i < NODES; i++) {
+        const struct ledger *l = &c->nodes[i], *was = &p->nodes[i];
+
+        check_sums(l, was);
+        for (unsigned n = 0; n < c->topology->n_numa; n++)
+            ck_assert_uint_eq(l->occupancy->numa[n].group,
+                              was->occupancy->numa[n].group);
+        ck_assert_uint_eq(l->count, was->count);
+        for (uint32_t e = 0; e < l->count; e++) {
+            ck_assert_ptr_eq(l->entries[e].owner, was->entries[e].owner);
+            ck_assert_ptr_eq(l->entries[e].holding, was->entries[e].holding);
+        }
+    }
+}
+
+static void
+check_rebuilt(const struct cluster *c)
+{
+    for (unsigned i = 0; i < NODES; i++) {
+        struct ledger fresh;
+
+        ledger_init(&fresh, NULL);
+        ledger_set_occupancy(&fresh, occupancy_new(c->topology));
+        for (unsigned o = 0; o < OWNERS; o++)
+            if (c->owners[o].at == (int)i)
+                ledger_add(&fresh, &c->owners[o].entry);
+        ck_assert_uint_eq(fresh.count, c->nodes[i].count);
+        check_sums(&c->nodes[i], &fresh);
+        ledger_fini(&fresh);
+    }
+}
+
+static void
+what_if(struct cluster *c, unsigned nest)
+{
+    struct picture before;
+    size_t mark;
+
+    take_picture(c, &before);
+    mark = journal_begin(c->journal);
+    for (unsigned i = roll(c, 12); i > 0; i--) {
+        if (nest < MAX_NEST && roll(c, 6) == 0)
+            what_if(c, nest + 1);
+        else
+            change_one(c);
+    }
+    if (roll(c, 3) == 0) {
+        journal_keep(c->journal, mark);
+    } else {
+        journal_roll_back(c->journal, mark);
+        for (unsigned i = 0; i < OWNERS; i++)
+            c->owners[i].at = before.at[i];
+        check_same(c, &before);
+    }
+    check_rebuilt(c);
+    picture_fini(&before);
+}
+
+START_TEST(changes_and_roll_backs_equal_a_rebuild)
+{
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        struct cluster c;
+
+        cluster_init(&c, seed);
+        for (unsigned i = 0; i < ROUNDS / 8; i++) {
+            change_one(&c);
+            what_if(&c, 1);
+            ck_assert(!journal_is_open(c.journal));
+        }
+        cluster_fini(&c);
+    }
+}
+END_TEST
+
+START_TEST(an_entry_is_found_replaced_and_held_by_its_owner)
+{
+    struct cluster c;
+    struct owner *a, *b;
+    struct ledger *l;
+    struct ledger_entry entry;
+    struct holding *holding;
+
+    cluster_init(&c, 1);
+    a = &c.owners[0];
+    b = &c.owners[1];
+    l = &c.nodes[0];
+    a->entry.holding = NULL;
+    a->entry.state = LEDGER_ASSUMED;
+    a->entry.requests = &a->requests;
+    a->requests.cpu_milli = 3000;
+    ledger_add(l, &a->entry);
+    ck_assert_int_eq(ledger_find(l, a)->state, LEDGER_ASSUMED);
+    ck_assert_ptr_null(ledger_find(l, b));
+
+    entry = a->entry;
+    entry.owner = b;
+    entry.state = LEDGER_RUNNING;
+    ledger_replace(l, a, &entry);
+    ck_assert_ptr_null(ledger_find(l, a));
+    ck_assert_int_eq(ledger_find(l, b)->state, LEDGER_RUNNING);
+    ck_assert_int_eq(l->requested.cpu_milli, 3000);
+
+    holding = random_holding(&c);
+    ledger_hold(l, b, holding);
+    ck_assert_int_eq(l->requested.cpu_milli,
+                     holding->charged_milli > 3000 ? holding->charged_milli
+                                                   : 3000);
+    ck_assert_uint_lt(l->occupancy->free_cores, c.topology->n_cores);
+    ledger_hold(l, b, NULL);
+    ck_assert_int_eq(l->requested.cpu_milli, 3000);
+    ck_assert_uint_eq(l->occupancy->free_cores, c.topology->n_cores);
+    holding_free(holding);
+    cluster_fini(&c);
+}
+END_TEST
+
+SUITE("ledger",
+      changes_and_roll_backs_equal_a_rebuild,
+      an_entry_is_found_replaced_and_held_by_its_owner)
