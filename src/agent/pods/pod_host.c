@@ -38,7 +38,7 @@
 
 #define POD_TEXT_LIMIT  (4u << 20)
 /* Longer than a launched shepherd takes to say which process it is. */
-#define FORMER_TRIES    25
+#define FORMER_TRIES    50
 #define FORMER_PAUSE_US 20000
 
 #define CGROUPS_AHEAD 4u

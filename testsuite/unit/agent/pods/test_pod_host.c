@@ -364,7 +364,7 @@ become_shepherd_later(void)
 
     if (pid != 0)
         return pid;
-    usleep(100000);
+    usleep(50000);
     live.shepherd_pid = getpid();
     if (live_record_read_start(getpid(), &live.shepherd_start) == 0
         && live_record_write(&live, place, NULL) == 0)
