@@ -13,7 +13,6 @@
 #include "controller/lifecycle/state_counts.h"
 #include "controller/lifecycle/storage/ephemeral_claims.h"
 #include "controller/lifecycle/storage/storage_protection.h"
-#include "controller/lifecycle/storage/volume_cache.h"
 #include "controller/lifecycle/storage/volume_controller.h"
 #include "lib/base/alloc.h"
 #include "lib/client/client.h"
@@ -29,7 +28,6 @@ struct lifecycle {
     struct disruption *disruption;
     struct garbage_collector *garbage_collector;
     struct quota_controller *quotas;
-    struct volume_cache *volume_cache;
     struct storage_protection *storage;
     struct volume_controller *volumes;
     struct ephemeral_claims *ephemeral;
@@ -72,22 +70,17 @@ lifecycle_new(const struct lifecycle_settings *s)
     l->disruption = disruption_new(s->loop, s->client, l->cache, s->clock);
     l->garbage_collector = garbage_collector_new(s->loop, s->client, l->cache);
     l->quotas = quota_controller_new(s->loop, s->client, l->cache);
-    l->volume_cache = volume_cache_new(s->client);
-    l->storage =
-        storage_protection_new(s->loop, s->client, l->cache, l->volume_cache);
+    l->storage = storage_protection_new(s->loop, s->client, l->cache);
     l->volumes = volume_controller_new(&(struct volume_controller_settings){
         .loop = s->loop,
         .client = s->client,
         .cache = l->cache,
-        .volume_cache = l->volume_cache,
         .clock = s->clock,
     });
-    l->ephemeral =
-        ephemeral_claims_new(s->loop, s->client, l->cache, l->volume_cache);
+    l->ephemeral = ephemeral_claims_new(s->loop, s->client, l->cache);
     if (s->metrics != NULL)
         l->counts = state_counts_new(l->cache, s->metrics);
     object_cache_start(l->cache);
-    volume_cache_start(l->volume_cache);
     return l;
 }
 
@@ -102,7 +95,6 @@ lifecycle_free(struct lifecycle *l)
     ephemeral_claims_free(l->ephemeral);
     volume_controller_free(l->volumes);
     storage_protection_free(l->storage);
-    volume_cache_free(l->volume_cache);
     quota_controller_free(l->quotas);
     garbage_collector_free(l->garbage_collector);
     namespace_controller_free(l->namespace_controller);

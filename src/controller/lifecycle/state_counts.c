@@ -8,6 +8,7 @@
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "lib/api/job/job.h"
 #include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
@@ -243,12 +244,6 @@ struct state_counts *
 state_counts_new(struct object_cache *cache, struct metric_registry *registry)
 {
     struct state_counts *c = xnew(struct state_counts);
-    struct object_cache_listener listener = {
-        .node_changed = on_node,
-        .job_changed = on_job,
-        .pod_changed = on_pod,
-        .context = c,
-    };
 
     c->nodes =
         metric_gauge(registry, "kiln_nodes", "Nodes by their state.", "state");
@@ -264,7 +259,9 @@ state_counts_new(struct object_cache *cache, struct metric_registry *registry)
                            "namespace,phase,reason");
     c->namespaces = map_new();
     c->used = map_new();
-    object_cache_listen(cache, &listener);
+    object_cache_listen(cache, &node_kind, on_node, c);
+    object_cache_listen(cache, &job_kind, on_job, c);
+    object_cache_listen(cache, &pod_kind, on_pod, c);
     return c;
 }
 

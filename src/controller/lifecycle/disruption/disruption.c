@@ -79,7 +79,10 @@ on_pod(const struct object *old_object,
     struct disruption *d = context;
     struct change c = {d, old_object, new_object};
 
-    object_cache_visit_budgets(d->cache, look_if_selected, &c);
+    object_cache_visit(d->cache,
+                       &pod_disruption_budget_kind,
+                       look_if_selected,
+                       &c);
 }
 
 static void
@@ -101,7 +104,10 @@ on_job(UNUSED const struct object *old_object,
     struct change c = {.d = d, .after = new_object};
 
     if (new_object != NULL)
-        object_cache_visit_budgets(d->cache, look_if_of_namespace, &c);
+        object_cache_visit(d->cache,
+                           &pod_disruption_budget_kind,
+                           look_if_of_namespace,
+                           &c);
 }
 
 static void
@@ -174,9 +180,10 @@ count_pod(const struct object *pod, void *context)
         return;
     owner = meta_controller_of(pod->meta, &job_kind);
     if (owner != NULL)
-        job = object_cache_find_job(c->d->cache,
-                                    pod->meta->namespace,
-                                    owner->name);
+        job = object_cache_find(c->d->cache,
+                                &job_kind,
+                                pod->meta->namespace,
+                                owner->name);
     if (job != NULL && !meta_is_controlled_by(pod->meta, job))
         job = NULL;
     disruption_counts_add(c->counts, pod, job);
@@ -186,7 +193,8 @@ static void
 work_on_budget(const char *key, void *context)
 {
     struct disruption *d = context;
-    const struct object *budget = object_cache_find_budget(d->cache, key);
+    const struct object *budget =
+        object_cache_find_key(d->cache, &pod_disruption_budget_kind, key);
     struct counting c = {d, budget, NULL};
     struct arena *arena;
     struct json *body;
@@ -198,7 +206,7 @@ work_on_budget(const char *key, void *context)
     }
     arena = arena_new(0);
     c.counts = disruption_counts_new(budget, now_us);
-    object_cache_visit_pods(d->cache, count_pod, &c);
+    object_cache_visit(d->cache, &pod_kind, count_pod, &c);
     body = disruption_plan(c.counts, arena, &wake_us);
     disruption_counts_free(c.counts);
     if (wake_us > 0)
@@ -222,7 +230,7 @@ on_synced(void *context)
 {
     struct disruption *d = context;
 
-    object_cache_visit_budgets(d->cache, look_at_one, d);
+    object_cache_visit(d->cache, &pod_disruption_budget_kind, look_at_one, d);
 }
 
 struct disruption *
@@ -232,20 +240,16 @@ disruption_new(struct loop *loop,
                struct clock *clock)
 {
     struct disruption *d = xnew(struct disruption);
-    struct object_cache_listener listener = {
-        .pod_changed = on_pod,
-        .job_changed = on_job,
-        .budget_changed = on_budget,
-        .synced = on_synced,
-        .context = d,
-    };
 
     d->client = client;
     d->cache = cache;
     d->clock = clock;
     list_init(&d->writings);
     d->queue = workqueue_new(loop, PARALLEL, work_on_budget, d);
-    object_cache_listen(cache, &listener);
+    object_cache_listen(cache, &pod_kind, on_pod, d);
+    object_cache_listen(cache, &job_kind, on_job, d);
+    object_cache_listen(cache, &pod_disruption_budget_kind, on_budget, d);
+    object_cache_on_synced(cache, on_synced, d);
     return d;
 }
 

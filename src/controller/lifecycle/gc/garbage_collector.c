@@ -17,7 +17,6 @@
 #include "lib/base/arena.h"
 #include "lib/base/map.h"
 #include "lib/client/client.h"
-#include "lib/client/informer.h"
 #include "lib/json/json.h"
 
 #define PARALLEL 64u
@@ -26,20 +25,12 @@
 struct garbage_collector {
     struct client *client;
     struct object_cache *cache;
-    struct informer **informers; /* by the place in kinds[]; some NULL */
-    struct workqueue *queue;     /* "PLACE/NS/NAME", "PLACE/NAME" */
-    struct map *of_pods;         /* uid of a pod to a struct map whose names are
-                                    the queue's keys of what it owns */
+    struct workqueue *queue; /* "PLACE/NS/NAME", "PLACE/NAME" */
+    struct map *of_pods;     /* uid of a pod to a struct map whose names are
+                                the queue's keys of what it owns */
 };
 
 /* --- what is there -------------------------------------------------------- */
-
-static bool
-is_cached(const struct kind *kind)
-{
-    return kind == &pod_kind || kind == &job_kind || kind == &node_kind
-           || kind == &namespace_kind;
-}
 
 /* Events and leases own nothing and have no owners that matter. */
 static bool
@@ -47,6 +38,13 @@ is_followed(const struct kind *kind)
 {
     return kind->stored_as == NULL
            && !(kind->flags & (KIND_TRANSIENT | KIND_VOLATILE));
+}
+
+/* A namespace owns nodes at the most, and nothing owns it. */
+static bool
+owns_and_is_owned(const struct kind *kind)
+{
+    return is_followed(kind) && kind != &namespace_kind;
 }
 
 static unsigned
@@ -59,37 +57,8 @@ place_of(const struct kind *kind)
     return i;
 }
 
-static const struct object *
-find(const struct garbage_collector *c,
-     const struct kind *kind,
-     const char *namespace,
-     const char *name)
-{
-    struct informer *informer;
-
-    if (kind == &pod_kind)
-        return object_cache_find_pod(c->cache, namespace, name);
-    if (kind == &job_kind)
-        return object_cache_find_job(c->cache, namespace, name);
-    if (kind == &node_kind)
-        return object_cache_find_node(c->cache, name);
-    if (kind == &namespace_kind)
-        return object_cache_find_namespace(c->cache, name);
-    informer = c->informers[place_of(kind)];
-    return informer != NULL ? informer_find(informer, namespace, name) : NULL;
-}
-
-static bool
-has_synced(const struct garbage_collector *c)
-{
-    for (unsigned i = 0; i < n_kinds; i++)
-        if (c->informers[i] != NULL && !informer_has_synced(c->informers[i]))
-            return false;
-    return object_cache_has_synced(c->cache);
-}
-
-/* Pods and Jobs are many: they are looked at where a pod of a Job is not what
- * is looked for.
+/* Pods are many: they are looked at where a pod of a Job is not what is looked
+ * for.
  */
 static void
 visit_all(const struct garbage_collector *c,
@@ -97,10 +66,8 @@ visit_all(const struct garbage_collector *c,
           void *context)
 {
     for (unsigned i = 0; i < n_kinds; i++)
-        if (c->informers[i] != NULL)
-            informer_visit(c->informers[i], visit, context);
-    object_cache_visit_nodes(c->cache, visit, context);
-    object_cache_visit_jobs(c->cache, visit, context);
+        if (owns_and_is_owned(kinds[i]) && kinds[i] != &pod_kind)
+            object_cache_visit(c->cache, kinds[i], visit, context);
 }
 
 static void
@@ -113,7 +80,7 @@ visit_dependents(const struct garbage_collector *c,
     if (owner->kind == &job_kind)
         object_cache_visit_owned(c->cache, owner->meta->uid, visit, context);
     else
-        object_cache_visit_pods(c->cache, visit, context);
+        object_cache_visit(c->cache, &pod_kind, visit, context);
 }
 
 #define QUEUE_KEY_SIZE (OBJECT_KEY_SIZE + 16)
@@ -235,10 +202,10 @@ is_gone(const struct garbage_collector *c,
     if (kind == NULL || !is_followed(kind)
         || (kind->flags & KIND_NAMESPACED && namespace == NULL))
         return false;
-    owner = find(c,
-                 kind,
-                 kind->flags & KIND_NAMESPACED ? namespace : NULL,
-                 r->name);
+    owner = object_cache_find(c->cache,
+                              kind,
+                              kind->flags & KIND_NAMESPACED ? namespace : NULL,
+                              r->name);
     return (owner == NULL || strcmp(owner->meta->uid, r->uid) != 0)
            && !object_cache_is_damaged(c->cache,
                                        kind,
@@ -386,16 +353,12 @@ work(const char *key, void *context)
 {
     struct garbage_collector *c = context;
     struct pending_calls *calls = pending_calls_begin(c->client, c->queue, key);
-    CLEANUP_FREE char *copy = xstrdup(key);
-    char *rest = copy;
-    const char *place = strsep(&rest, "/");
-    const char *first = strsep(&rest, "/");
-    const struct object *object = find(c,
-                                       kinds[strtoul(place, NULL, 10)],
-                                       rest != NULL ? first : NULL,
-                                       rest != NULL ? rest : first);
+    char *name;
+    const struct kind *kind = kinds[strtoul(key, &name, 10)];
+    const struct object *object =
+        object_cache_find_key(c->cache, kind, name + 1);
 
-    if (!has_synced(c))
+    if (!object_cache_has_synced(c->cache))
         pending_calls_retry_after(calls, AGAIN_MS);
     else if (object != NULL) {
         work_on_dependent(c, calls, object);
@@ -458,7 +421,7 @@ on_cache_synced(void *context)
 {
     struct garbage_collector *c = context;
 
-    object_cache_visit_pods(c->cache, add_orphan, c);
+    object_cache_visit(c->cache, &pod_kind, add_orphan, c);
 }
 
 static void
@@ -485,11 +448,11 @@ changed(const struct object *old_object,
                                  old_object->meta->uid,
                                  add_orphan,
                                  c);
-    if (!has_synced(c))
+    if (!object_cache_has_synced(c->cache))
         return;
     visit_all(c, add_dependent, &o);
     if (old_object->kind != &job_kind)
-        object_cache_visit_pods(c->cache, add_dependent, &o);
+        object_cache_visit(c->cache, &pod_kind, add_dependent, &o);
 }
 
 struct garbage_collector *
@@ -498,28 +461,15 @@ garbage_collector_new(struct loop *loop,
                       struct object_cache *cache)
 {
     struct garbage_collector *c = xnew(struct garbage_collector);
-    struct object_cache_listener listener = {
-        .pod_changed = changed,
-        .job_changed = changed,
-        .node_changed = changed,
-        .synced = on_cache_synced,
-        .context = c,
-    };
 
     c->client = client;
     c->cache = cache;
     c->queue = workqueue_new(loop, PARALLEL, work, c);
     c->of_pods = map_new();
-    c->informers = xnew_array(struct informer *, n_kinds);
     for (unsigned i = 0; i < n_kinds; i++)
-        if (is_followed(kinds[i]) && !is_cached(kinds[i]))
-            c->informers[i] = informer_new(&(struct informer_settings){
-                .client = client,
-                .kind = kinds[i],
-                .changed = changed,
-                .context = c,
-            });
-    object_cache_listen(cache, &listener);
+        if (owns_and_is_owned(kinds[i]))
+            object_cache_listen(cache, kinds[i], changed, c);
+    object_cache_on_synced(cache, on_cache_synced, c);
     return c;
 }
 
@@ -528,9 +478,6 @@ garbage_collector_free(struct garbage_collector *c)
 {
     if (c == NULL)
         return;
-    for (unsigned i = 0; i < n_kinds; i++)
-        informer_free(c->informers[i]);
-    free(c->informers);
     workqueue_free(c->queue);
     free_index(c->of_pods);
     free(c);

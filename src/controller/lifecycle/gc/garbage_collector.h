@@ -6,7 +6,6 @@
  * Orphan are finalizers of the owner: its dependents are deleted first, or
  * forget it.
  *
- * Owns:    an informer of every kind that the object cache has not.
  * Thread:  the lifecycle loop's.
  */
 #pragma once

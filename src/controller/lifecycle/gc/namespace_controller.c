@@ -77,7 +77,7 @@ work(const char *name, void *context)
 {
     struct namespace_controller *g = context;
     const struct object *namespace =
-        object_cache_find_namespace(g->cache, name);
+        object_cache_find(g->cache, &namespace_kind, NULL, name);
     struct left_over left = {.namespace = name};
     struct pending_calls *calls;
 
@@ -90,8 +90,8 @@ work(const char *name, void *context)
     for (unsigned i = 0; i < n_kinds; i++)
         if ((kinds[i]->flags & KIND_NAMESPACED) != 0)
             empty_kind(calls, kinds[i], name);
-    object_cache_visit_pods(g->cache, count_left, &left);
-    object_cache_visit_jobs(g->cache, count_left, &left);
+    object_cache_visit(g->cache, &pod_kind, count_left, &left);
+    object_cache_visit(g->cache, &job_kind, count_left, &left);
     if (left.count == 0)
         finalize(calls, namespace);
     pending_calls_retry_after(calls, AGAIN_MS);
@@ -115,15 +115,11 @@ namespace_controller_new(struct loop *loop,
                          struct object_cache *cache)
 {
     struct namespace_controller *g = xnew(struct namespace_controller);
-    struct object_cache_listener listener = {
-        .namespace_changed = on_namespace,
-        .context = g,
-    };
 
     g->client = client;
     g->cache = cache;
     g->queue = workqueue_new(loop, PARALLEL, work, g);
-    object_cache_listen(cache, &listener);
+    object_cache_listen(cache, &namespace_kind, on_namespace, g);
     return g;
 }
 

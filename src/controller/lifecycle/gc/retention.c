@@ -269,11 +269,6 @@ struct retention *
 retention_new(const struct retention_settings *settings)
 {
     struct retention *r = xnew(struct retention);
-    struct object_cache_listener listener = {
-        .job_changed = on_job,
-        .synced = on_synced,
-        .context = r,
-    };
 
     r->client = settings->client;
     r->clock = settings->clock;
@@ -288,7 +283,8 @@ retention_new(const struct retention_settings *settings)
     r->by_due =
         heap_new(due_earlier, NULL, offsetof(struct finished, due_place));
     r->timer = timer_new(settings->loop, check, r);
-    object_cache_listen(settings->cache, &listener);
+    object_cache_listen(settings->cache, &job_kind, on_job, r);
+    object_cache_on_synced(settings->cache, on_synced, r);
     return r;
 }
 

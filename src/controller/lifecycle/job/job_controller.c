@@ -266,10 +266,7 @@ static void
 work_on_job(const char *key, void *context)
 {
     struct job_controller *c = context;
-    char *slash = strchr(key, '/');
-    CLEANUP_FREE char *namespace = xstrndup(key, (size_t)(slash - key));
-    const struct object *job =
-        object_cache_find_job(c->cache, namespace, slash + 1);
+    const struct object *job = object_cache_find_key(c->cache, &job_kind, key);
     struct arena *arena;
     struct memory *m;
     struct job_sync *sync;
@@ -345,8 +342,10 @@ note_pod_change(struct job_controller *c,
                 const struct object *new_pod)
 {
     const struct object *pod = new_pod != NULL ? new_pod : old_pod;
-    const struct object *job =
-        object_cache_find_job(c->cache, pod->meta->namespace, owner->name);
+    const struct object *job = object_cache_find(c->cache,
+                                                 &job_kind,
+                                                 pod->meta->namespace,
+                                                 owner->name);
     struct memory *m;
 
     if (job == NULL || strcmp(job->meta->uid, owner->uid) != 0
@@ -391,7 +390,7 @@ on_synced(void *context)
 {
     struct job_controller *c = context;
 
-    object_cache_visit_jobs(c->cache, add_job, c);
+    object_cache_visit(c->cache, &job_kind, add_job, c);
 }
 
 struct job_controller *
@@ -401,12 +400,6 @@ job_controller_new(struct loop *loop,
                    struct clock *clock)
 {
     struct job_controller *c = xnew(struct job_controller);
-    struct object_cache_listener listener = {
-        .job_changed = on_job,
-        .pod_changed = on_pod,
-        .synced = on_synced,
-        .context = c,
-    };
 
     c->cache = cache;
     c->clock = clock;
@@ -423,7 +416,9 @@ job_controller_new(struct loop *loop,
     c->memories = map_new();
     c->overdue = timer_new(loop, look_for_overdue, c);
     c->queue = workqueue_new(loop, PARALLEL_JOBS, work_on_job, c);
-    object_cache_listen(cache, &listener);
+    object_cache_listen(cache, &job_kind, on_job, c);
+    object_cache_listen(cache, &pod_kind, on_pod, c);
+    object_cache_on_synced(cache, on_synced, c);
     return c;
 }
 

@@ -83,10 +83,10 @@ static bool
 is_made_already(const struct create *create, const char *name)
 {
     const struct object *job = create->sync->job;
-    const struct object *pod =
-        object_cache_find_pod(create->sync->settings->cache,
-                              job->meta->namespace,
-                              name);
+    const struct object *pod = object_cache_find(create->sync->settings->cache,
+                                                 &pod_kind,
+                                                 job->meta->namespace,
+                                                 name);
 
     return pod == NULL || meta_is_controlled_by(pod->meta, job);
 }

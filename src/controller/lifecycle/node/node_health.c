@@ -110,7 +110,8 @@ on_lease(UNUSED const struct object *old_object,
     int64_t renewed;
 
     if (new_object == NULL
-        || object_cache_find_node(h->cache, new_object->meta->name) == NULL)
+        || object_cache_find(h->cache, &node_kind, NULL, new_object->meta->name)
+               == NULL)
         return;
     n = heard_of(h, new_object->meta->name);
     renewed = lease_of(new_object)->spec.renewed_at_us;
@@ -338,7 +339,8 @@ write_pod(const struct object *pod, void *context)
 {
     struct pass *pass = context;
     struct node_health *h = pass->health;
-    const struct object *node = object_cache_find_node(h->cache, pass->node);
+    const struct object *node =
+        object_cache_find(h->cache, &node_kind, NULL, pass->node);
     int64_t silent_us = silence_us(h, pass->node);
     int64_t left_us = node_verdict_fence_left_us(pod_of(pod), silent_us);
     struct arena *arena = arena_new(0);
@@ -365,7 +367,8 @@ static void
 work_on_node(const char *key, void *context)
 {
     struct node_health *h = context;
-    const struct object *node = object_cache_find_node(h->cache, key);
+    const struct object *node =
+        object_cache_find(h->cache, &node_kind, NULL, key);
     const struct heard *n = map_find(h->heard, key);
     struct pass *pass;
 
@@ -413,13 +416,6 @@ node_health_new(const struct node_health_settings *settings)
 {
     struct node_health *h = xnew(struct node_health);
     int64_t grace_ms;
-    struct object_cache_listener listener = {
-        .node_changed = on_node,
-        .lease_changed = on_lease,
-        .pod_changed = on_pod,
-        .synced = on_synced,
-        .context = h,
-    };
 
     h->client = settings->client;
     h->cache = settings->cache;
@@ -433,7 +429,10 @@ node_health_new(const struct node_health_settings *settings)
     h->by_time = heap_new(heard_earlier, NULL, offsetof(struct heard, place));
     h->timer = timer_new(settings->loop, check, h);
     h->queue = workqueue_new(settings->loop, PARALLEL_NODES, work_on_node, h);
-    object_cache_listen(settings->cache, &listener);
+    object_cache_listen(settings->cache, &node_kind, on_node, h);
+    object_cache_listen(settings->cache, &lease_kind, on_lease, h);
+    object_cache_listen(settings->cache, &pod_kind, on_pod, h);
+    object_cache_on_synced(settings->cache, on_synced, h);
     return h;
 }
 

@@ -8,6 +8,7 @@
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/reconcile/workqueue.h"
 #include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -188,28 +189,19 @@ may_end(const struct object *pod)
            && pod_of(pod)->spec.node_name != NULL;
 }
 
-static const struct object *
-find_by_key(const struct object_cache *cache, const char *key)
-{
-    const char *slash = strchr(key, '/');
-    CLEANUP_FREE char *namespace = NULL;
-
-    if (slash == NULL)
-        return NULL;
-    namespace = xstrndup(key, (size_t)(slash - key));
-    return object_cache_find_pod(cache, namespace, slash + 1);
-}
-
 static void
 work_on_pod(const char *key, void *context)
 {
     struct taint_eviction *e = context;
-    const struct object *pod = find_by_key(e->cache, key);
+    const struct object *pod = object_cache_find_key(e->cache, &pod_kind, key);
     const struct object *node = NULL;
     int64_t due_us = INT64_MAX, now_us = clock_real_us(e->clock);
 
     if (may_end(pod))
-        node = object_cache_find_node(e->cache, pod_of(pod)->spec.node_name);
+        node = object_cache_find(e->cache,
+                                 &node_kind,
+                                 NULL,
+                                 pod_of(pod)->spec.node_name);
     if (node != NULL)
         due_us = taint_eviction_due_us(node_of(node),
                                        pod_of(pod),
@@ -275,8 +267,10 @@ on_pod(const struct object *old_object,
         forget(e, key);
         return;
     }
-    if (evicts(object_cache_find_node(e->cache,
-                                      pod_of(new_object)->spec.node_name)))
+    if (evicts(object_cache_find(e->cache,
+                                 &node_kind,
+                                 NULL,
+                                 pod_of(new_object)->spec.node_name)))
         look_at_pod(new_object, e);
 }
 
@@ -284,11 +278,6 @@ struct taint_eviction *
 taint_eviction_new(const struct taint_eviction_settings *settings)
 {
     struct taint_eviction *e = xnew(struct taint_eviction);
-    struct object_cache_listener listener = {
-        .node_changed = on_node,
-        .pod_changed = on_pod,
-        .context = e,
-    };
 
     e->client = settings->client;
     e->cache = settings->cache;
@@ -296,7 +285,8 @@ taint_eviction_new(const struct taint_eviction_settings *settings)
     e->seen = map_new();
     list_init(&e->endings);
     e->queue = workqueue_new(settings->loop, PARALLEL, work_on_pod, e);
-    object_cache_listen(settings->cache, &listener);
+    object_cache_listen(settings->cache, &node_kind, on_node, e);
+    object_cache_listen(settings->cache, &pod_kind, on_pod, e);
     return e;
 }
 

@@ -29,8 +29,8 @@
 struct quota_controller {
     struct client *client;
     struct object_cache *cache;
-    struct informer *quotas;
-    struct informer *others[KINDS]; /* of kinds[]; once a quota limits them */
+    struct informer *others[KINDS]; /* of kinds[] that the cache has not; once a
+                                       quota limits them */
     struct map
         *namespaces; /* to a struct counted_quota, the first of its quotas */
     struct workqueue *queue; /* "NS/NAME" */
@@ -209,13 +209,19 @@ on_object(const struct object *old_object,
     }
 }
 
-/* False: not all that is there is known yet. Pods and Jobs are in the object
- * cache.
- */
+/* Events and leases change all the time, and quotas hardly limit them. */
+static bool
+is_cached(const struct kind *kind)
+{
+    return kind->stored_as == NULL && (kind->flags & KIND_NAMESPACED)
+           && !(kind->flags & (KIND_TRANSIENT | KIND_VOLATILE));
+}
+
+/* False: not all that is there is known yet. */
 static bool
 know(struct quota_controller *q, unsigned i)
 {
-    if (kinds[i] == &pod_kind || kinds[i] == &job_kind)
+    if (is_cached(kinds[i]))
         return object_cache_has_synced(q->cache);
     if (q->others[i] == NULL)
         q->others[i] = informer_new(&(struct informer_settings){
@@ -274,10 +280,8 @@ begin_usage(struct quota_controller *q,
     for (unsigned i = 0; i < n_kinds; i++) {
         if ((p->limited >> i & 1) == 0)
             continue;
-        if (kinds[i] == &pod_kind)
-            object_cache_visit_pods(q->cache, count_first, &f);
-        else if (kinds[i] == &job_kind)
-            object_cache_visit_jobs(q->cache, count_first, &f);
+        if (is_cached(kinds[i]))
+            object_cache_visit(q->cache, kinds[i], count_first, &f);
         else
             informer_visit(q->others[i], count_first, &f);
     }
@@ -325,9 +329,8 @@ static void
 work(const char *key, void *context)
 {
     struct quota_controller *q = context;
-    const char *slash = strchr(key, '/');
-    CLEANUP_FREE char *namespace = xstrndup(key, (size_t)(slash - key));
-    const struct object *quota = informer_find(q->quotas, namespace, slash + 1);
+    const struct object *quota =
+        object_cache_find_key(q->cache, &resource_quota_kind, key);
     struct counted_quota *p = quota != NULL ? find_counted(q, quota) : NULL;
     struct count *c;
 
@@ -400,23 +403,15 @@ quota_controller_new(struct loop *loop,
                      struct object_cache *cache)
 {
     struct quota_controller *q = xnew(struct quota_controller);
-    struct object_cache_listener listener = {
-        .pod_changed = on_object,
-        .job_changed = on_object,
-        .context = q,
-    };
 
     q->client = client;
     q->cache = cache;
     q->namespaces = map_new();
     q->queue = workqueue_new(loop, PARALLEL, work, q);
-    q->quotas = informer_new(&(struct informer_settings){
-        .client = client,
-        .kind = &resource_quota_kind,
-        .changed = on_quota,
-        .context = q,
-    });
-    object_cache_listen(cache, &listener);
+    object_cache_listen(cache, &resource_quota_kind, on_quota, q);
+    for (unsigned i = 0; i < n_kinds; i++)
+        if (is_cached(kinds[i]))
+            object_cache_listen(cache, kinds[i], on_object, q);
     return q;
 }
 
@@ -428,7 +423,6 @@ quota_controller_free(struct quota_controller *q)
 
     if (q == NULL)
         return;
-    informer_free(q->quotas);
     for (unsigned i = 0; i < KINDS; i++)
         informer_free(q->others[i]);
     workqueue_free(q->queue);

@@ -5,8 +5,7 @@
  * Admission charges what is made; this keeps count of what is there, so that
  * what goes is given back.
  *
- * Owns:    its informers of quotas and of what they limit, but for pods and
- *          Jobs, which are in the object cache.
+ * Owns:    informers of what quotas limit and the object cache has not.
  * Thread:  the lifecycle loop's.
  */
 #pragma once

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/lifecycle/reconcile/object_cache.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/api/cluster/lease.h"
@@ -8,6 +10,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/object/object_map.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/storage/persistent_volume.h"
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 #include "lib/client/client.h"
@@ -15,33 +18,49 @@
 
 #define MAX_LISTENERS 16u
 
-enum cached {
-    CACHED_NAMESPACES,
-    CACHED_NODES,
-    CACHED_LEASES,
-    CACHED_JOBS,
-    CACHED_BUDGETS,
-    CACHED_PODS,
-    N_CACHED,
+struct change_listener {
+    object_cache_change_fn *changed;
+    void *context;
 };
 
 struct cached_kind { /* what an informer's callbacks are about */
     struct object_cache *cache;
-    enum cached which;
-    struct informer *informer;
+    const struct kind *kind;
+    struct informer *informer; /* NULL: not cached, or not started */
+    struct change_listener listeners[MAX_LISTENERS];
+    unsigned n_listeners;
+    bool is_wanted;
+};
+
+struct sync_listener {
+    object_cache_synced_fn *synced;
+    void *context;
 };
 
 struct object_cache {
     struct client *client;
-    struct cached_kind kinds[N_CACHED];
-    struct map *owned;   /* uid to a struct object_map of its pods */
-    struct map *on_node; /* node name to the same */
-    struct object_cache_listener listeners[MAX_LISTENERS];
+    struct cached_kind *kinds; /* as kinds[] has them */
+    struct map *owned;         /* uid to a struct object_map of its pods */
+    struct map *on_node;       /* node name to the same */
+    struct map *prebound;      /* "NS/NAME" of a claim to the volume's name */
+    struct sync_listener listeners[MAX_LISTENERS];
     unsigned n_listeners;
+    unsigned n_started;
     unsigned n_synced;
     object_cache_damaged_fn *is_damaged; /* or NULL: nothing is */
     void *damaged_context;
 };
+
+static struct cached_kind *
+find_kind(const struct object_cache *s, const struct kind *kind)
+{
+    unsigned i = 0;
+
+    while (kinds[i] != kind)
+        if (++i == n_kinds)
+            abort();
+    return &s->kinds[i];
+}
 
 struct object_cache *
 object_cache_new(struct client *client)
@@ -49,6 +68,12 @@ object_cache_new(struct client *client)
     struct object_cache *s = xnew(struct object_cache);
 
     s->client = client;
+    s->kinds = xnew_array(struct cached_kind, n_kinds);
+    for (unsigned i = 0; i < n_kinds; i++) {
+        s->kinds[i].cache = s;
+        s->kinds[i].kind = kinds[i];
+    }
+    s->prebound = map_new();
     s->owned = map_new();
     s->on_node = map_new();
     return s;
@@ -74,7 +99,7 @@ object_cache_is_damaged(const struct object_cache *s,
            && s->is_damaged(kind, namespace, name, uid, s->damaged_context);
 }
 
-/* A map of rolls, of borrowed objects. */
+/* A map of maps of borrowed objects. */
 static void
 free_index(struct map *index)
 {
@@ -89,10 +114,17 @@ free_index(struct map *index)
 void
 object_cache_free(struct object_cache *s)
 {
+    size_t at = 0;
+    void *name;
+
     if (s == NULL)
         return;
-    for (unsigned i = 0; i < N_CACHED; i++)
+    for (unsigned i = 0; i < n_kinds; i++)
         informer_free(s->kinds[i].informer);
+    while (map_next(s->prebound, &at, NULL, &name))
+        free(name);
+    map_free(s->prebound);
+    free(s->kinds);
     free_index(s->owned);
     free_index(s->on_node);
     free(s);
@@ -100,11 +132,25 @@ object_cache_free(struct object_cache *s)
 
 void
 object_cache_listen(struct object_cache *s,
-                    const struct object_cache_listener *listener)
+                    const struct kind *kind,
+                    object_cache_change_fn *changed,
+                    void *context)
+{
+    struct cached_kind *k = find_kind(s, kind);
+
+    if (k->n_listeners == MAX_LISTENERS)
+        abort();
+    k->listeners[k->n_listeners++] = (struct change_listener){changed, context};
+}
+
+void
+object_cache_on_synced(struct object_cache *s,
+                       object_cache_synced_fn *synced,
+                       void *context)
 {
     if (s->n_listeners == MAX_LISTENERS)
         abort();
-    s->listeners[s->n_listeners++] = *listener;
+    s->listeners[s->n_listeners++] = (struct sync_listener){synced, context};
 }
 
 static void
@@ -162,26 +208,34 @@ index_pod(struct object_cache *s,
     }
 }
 
-static object_cache_change_fn *
-listener_slot(const struct object_cache_listener *l, enum cached which)
+static bool
+claim_key(const struct object *volume, char out[OBJECT_KEY_SIZE])
 {
-    switch (which) {
-    case CACHED_NAMESPACES:
-        return l->namespace_changed;
-    case CACHED_NODES:
-        return l->node_changed;
-    case CACHED_LEASES:
-        return l->lease_changed;
-    case CACHED_JOBS:
-        return l->job_changed;
-    case CACHED_PODS:
-        return l->pod_changed;
-    case CACHED_BUDGETS:
-        return l->budget_changed;
-    case N_CACHED:
-        break;
+    const struct object_reference *claim =
+        persistent_volume_of(volume)->spec.claim;
+
+    if (claim == NULL || claim->name == NULL || claim->namespace == NULL)
+        return false;
+    snprintf(out, OBJECT_KEY_SIZE, "%s/%s", claim->namespace, claim->name);
+    return true;
+}
+
+static void
+index_volume(struct object_cache *s,
+             const struct object *old_volume,
+             const struct object *new_volume)
+{
+    char key[OBJECT_KEY_SIZE];
+    const char *name;
+
+    if (old_volume != NULL && claim_key(old_volume, key)) {
+        name = map_find(s->prebound, key);
+        if (name != NULL && strcmp(name, old_volume->meta->name) == 0)
+            free(map_remove(s->prebound, key));
     }
-    return NULL;
+    if (new_volume != NULL && claim_key(new_volume, key)
+        && map_find(s->prebound, key) == NULL)
+        map_put(s->prebound, key, xstrdup(new_volume->meta->name));
 }
 
 static void
@@ -191,118 +245,116 @@ on_change(const struct object *old_object,
 {
     struct cached_kind *k = context;
 
-    if (k->which == CACHED_PODS)
+    if (k->kind == &pod_kind)
         index_pod(k->cache, old_object, new_object);
-    for (unsigned i = 0; i < k->cache->n_listeners; i++) {
-        const struct object_cache_listener *l = &k->cache->listeners[i];
-        object_cache_change_fn *changed = listener_slot(l, k->which);
-
-        if (changed != NULL)
-            changed(old_object, new_object, l->context);
-    }
+    else if (k->kind == &persistent_volume_kind)
+        index_volume(k->cache, old_object, new_object);
+    for (unsigned i = 0; i < k->n_listeners; i++)
+        k->listeners[i].changed(old_object,
+                                new_object,
+                                k->listeners[i].context);
 }
 
 static void
 on_synced(void *context)
 {
-    struct cached_kind *k = context;
-    struct object_cache *s = k->cache;
+    struct object_cache *s = ((struct cached_kind *)context)->cache;
 
-    if (++s->n_synced < N_CACHED)
+    s->n_synced++;
+    if (!object_cache_has_synced(s))
         return;
     for (unsigned i = 0; i < s->n_listeners; i++)
-        if (s->listeners[i].synced != NULL)
-            s->listeners[i].synced(s->listeners[i].context);
+        s->listeners[i].synced(s->listeners[i].context);
 }
 
 static void
-start_one(struct object_cache *s, enum cached which, const struct kind *kind)
+start_one(struct cached_kind *k)
 {
-    struct cached_kind *k = &s->kinds[which];
     struct informer_settings settings = {
-        .client = s->client,
-        .kind = kind,
-        .namespace = which == CACHED_LEASES ? NODE_LEASE_NAMESPACE : NULL,
+        .client = k->cache->client,
+        .kind = k->kind,
+        .namespace = k->kind == &lease_kind ? NODE_LEASE_NAMESPACE : NULL,
         .changed = on_change,
         .synced = on_synced,
         .context = k,
     };
 
-    k->cache = s;
-    k->which = which;
     k->informer = informer_new(&settings);
 }
 
+/* An informer may have synced before the next one starts: all are counted
+ * first. Pods, which are about other objects, come last.
+ */
 void
 object_cache_start(struct object_cache *s)
 {
-    start_one(s, CACHED_NAMESPACES, &namespace_kind);
-    start_one(s, CACHED_NODES, &node_kind);
-    start_one(s, CACHED_LEASES, &lease_kind);
-    start_one(s, CACHED_JOBS, &job_kind);
-    start_one(s, CACHED_BUDGETS, &pod_disruption_budget_kind);
-    start_one(s, CACHED_PODS, &pod_kind);
+    static const struct kind *const always[] = {
+        &namespace_kind,
+        &node_kind,
+        &lease_kind,
+        &job_kind,
+        &pod_disruption_budget_kind,
+        &pod_kind,
+    };
+
+    s->n_started = ARRAY_SIZE(always);
+    for (unsigned i = 0; i < n_kinds; i++)
+        s->kinds[i].is_wanted = s->kinds[i].n_listeners > 0;
+    for (unsigned i = 0; i < ARRAY_SIZE(always); i++)
+        find_kind(s, always[i])->is_wanted = false;
+    for (unsigned i = 0; i < n_kinds; i++)
+        s->n_started += s->kinds[i].is_wanted;
+    for (unsigned i = 0; i < n_kinds; i++)
+        if (s->kinds[i].is_wanted)
+            start_one(&s->kinds[i]);
+    for (unsigned i = 0; i < ARRAY_SIZE(always); i++)
+        start_one(find_kind(s, always[i]));
 }
 
 bool
 object_cache_has_synced(const struct object_cache *s)
 {
-    return s->n_synced == N_CACHED;
-}
-
-static const struct object *
-find(const struct object_cache *s,
-     enum cached which,
-     const char *namespace,
-     const char *name)
-{
-    return informer_find(s->kinds[which].informer, namespace, name);
+    return s->n_started > 0 && s->n_synced == s->n_started;
 }
 
 const struct object *
-object_cache_find_pod(const struct object_cache *s,
-                      const char *namespace,
-                      const char *name)
+object_cache_find(const struct object_cache *s,
+                  const struct kind *kind,
+                  const char *namespace,
+                  const char *name)
 {
-    return find(s, CACHED_PODS, namespace, name);
+    const struct informer *informer = find_kind(s, kind)->informer;
+
+    return informer != NULL ? informer_find(informer, namespace, name) : NULL;
 }
 
 const struct object *
-object_cache_find_job(const struct object_cache *s,
-                      const char *namespace,
-                      const char *name)
-{
-    return find(s, CACHED_JOBS, namespace, name);
-}
-
-const struct object *
-object_cache_find_node(const struct object_cache *s, const char *name)
-{
-    return find(s, CACHED_NODES, NULL, name);
-}
-
-const struct object *
-object_cache_find_namespace(const struct object_cache *s, const char *name)
-{
-    return find(s, CACHED_NAMESPACES, NULL, name);
-}
-
-const struct object *
-object_cache_find_budget(const struct object_cache *s, const char *key)
+object_cache_find_key(const struct object_cache *s,
+                      const struct kind *kind,
+                      const char *key)
 {
     const char *slash = strchr(key, '/');
-    CLEANUP_FREE char *namespace = NULL;
+    CLEANUP_FREE char *namespace =
+        slash != NULL ? xstrndup(key, (size_t)(slash - key)) : NULL;
 
-    if (slash == NULL)
-        return NULL;
-    namespace = xstrndup(key, (size_t)(slash - key));
-    return find(s, CACHED_BUDGETS, namespace, slash + 1);
+    return object_cache_find(s,
+                             kind,
+                             namespace,
+                             slash != NULL ? slash + 1 : key);
 }
 
-size_t
-object_cache_count_nodes(const struct object_cache *s)
+const struct object *
+object_cache_find_prebound(const struct object_cache *s,
+                           const struct object *claim)
 {
-    return informer_count(s->kinds[CACHED_NODES].informer);
+    char key[OBJECT_KEY_SIZE];
+    const char *name;
+
+    object_key(claim, key);
+    name = map_find(s->prebound, key);
+    return name != NULL
+               ? object_cache_find(s, &persistent_volume_kind, NULL, name)
+               : NULL;
 }
 
 static void
@@ -340,33 +392,13 @@ object_cache_visit_on_node(const struct object_cache *s,
 }
 
 void
-object_cache_visit_jobs(const struct object_cache *s,
-                        object_cache_visit_fn *visit,
-                        void *context)
+object_cache_visit(const struct object_cache *s,
+                   const struct kind *kind,
+                   object_cache_visit_fn *visit,
+                   void *context)
 {
-    informer_visit(s->kinds[CACHED_JOBS].informer, visit, context);
-}
+    const struct informer *informer = find_kind(s, kind)->informer;
 
-void
-object_cache_visit_pods(const struct object_cache *s,
-                        object_cache_visit_fn *visit,
-                        void *context)
-{
-    informer_visit(s->kinds[CACHED_PODS].informer, visit, context);
-}
-
-void
-object_cache_visit_nodes(const struct object_cache *s,
-                         object_cache_visit_fn *visit,
-                         void *context)
-{
-    informer_visit(s->kinds[CACHED_NODES].informer, visit, context);
-}
-
-void
-object_cache_visit_budgets(const struct object_cache *s,
-                           object_cache_visit_fn *visit,
-                           void *context)
-{
-    informer_visit(s->kinds[CACHED_BUDGETS].informer, visit, context);
+    if (informer != NULL)
+        informer_visit(informer, visit, context);
 }

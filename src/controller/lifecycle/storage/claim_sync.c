@@ -6,7 +6,6 @@
 
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/reconcile/pending_calls.h"
-#include "controller/lifecycle/storage/volume_cache.h"
 #include "controller/lifecycle/storage/volume_state.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
@@ -223,7 +222,7 @@ find_node(const struct claim_sync *p)
     const char *chosen = persistent_volume_claim_node(p->c);
 
     if (chosen != NULL)
-        return object_cache_find_node(p->vc->s.cache, chosen);
+        return object_cache_find(p->vc->s.cache, &node_kind, NULL, chosen);
     return provision_choose(p->vc, p->claim, p->class);
 }
 
@@ -344,7 +343,10 @@ find_or_make(const struct claim_sync *p)
         return;
     }
     if (!waits)
-        volume_cache_visit_volumes(p->vc->s.volume_cache, look_at_volume, &s);
+        object_cache_visit(p->vc->s.cache,
+                           &persistent_volume_kind,
+                           look_at_volume,
+                           &s);
     if (s.best != NULL)
         bind(p, s.best);
     else if (p->class != NULL
@@ -391,8 +393,10 @@ take_prebound(const struct claim_sync *p, const struct object *volume)
 static void
 take_named(const struct claim_sync *p)
 {
-    const struct object *volume =
-        volume_cache_find_volume(p->vc->s.volume_cache, p->c->spec.volume_name);
+    const struct object *volume = object_cache_find(p->vc->s.cache,
+                                                    &persistent_volume_kind,
+                                                    NULL,
+                                                    p->c->spec.volume_name);
 
     if (volume == NULL)
         return; /* looked at again when it comes */
@@ -415,8 +419,10 @@ lose(const struct claim_sync *p, const char *reason, const char *message)
 static void
 keep_bound(const struct claim_sync *p)
 {
-    const struct object *volume =
-        volume_cache_find_volume(p->vc->s.volume_cache, p->c->spec.volume_name);
+    const struct object *volume = object_cache_find(p->vc->s.cache,
+                                                    &persistent_volume_kind,
+                                                    NULL,
+                                                    p->c->spec.volume_name);
 
     if (volume == NULL)
         lose(p,
@@ -445,14 +451,16 @@ claim_sync(struct volume_controller *vc,
         .calls = calls,
         .claim = claim,
         .c = c,
-        .class = volume_cache_find_class(vc->s.volume_cache,
-                                         persistent_volume_claim_class(c)),
+        .class = object_cache_find(vc->s.cache,
+                                   &storage_class_kind,
+                                   NULL,
+                                   persistent_volume_claim_class(c)),
     };
     const struct object *prebound;
 
     if (claim->meta->deleted_at_us != 0)
         return;
-    prebound = volume_cache_find_prebound(vc->s.volume_cache, claim);
+    prebound = object_cache_find_prebound(vc->s.cache, claim);
     if (persistent_volume_claim_is_bound(c))
         keep_bound(&p);
     else if (c->spec.volume_name != NULL && *c->spec.volume_name != '\0')

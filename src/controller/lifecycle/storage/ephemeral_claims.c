@@ -3,12 +3,10 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/reconcile/pending_calls.h"
 #include "controller/lifecycle/reconcile/workqueue.h"
-#include "controller/lifecycle/storage/volume_cache.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -25,7 +23,6 @@
 struct ephemeral_claims {
     struct client *client;
     struct object_cache *cache;
-    struct volume_cache *volume_cache;
     struct workqueue *queue; /* of pods "NS/NAME" */
 };
 
@@ -131,8 +128,10 @@ look_at_volume(const struct ephemeral_claims *e,
     if (volume->ephemeral == NULL)
         return;
     pod_volume_claim(pod_of(pod), volume, name);
-    claim =
-        volume_cache_find_claim(e->volume_cache, pod->meta->namespace, name);
+    claim = object_cache_find(e->cache,
+                              &persistent_volume_claim_kind,
+                              pod->meta->namespace,
+                              name);
     if (claim == NULL && !is_over(pod))
         make_claim(calls, pod, volume->ephemeral, name);
     else if (claim != NULL && pod_is_finished(pod_of(pod))
@@ -145,10 +144,7 @@ work(const char *key, void *context)
 {
     struct ephemeral_claims *e = context;
     struct pending_calls *calls = pending_calls_begin(e->client, e->queue, key);
-    const char *slash = strchr(key, '/');
-    CLEANUP_FREE char *namespace = xstrndup(key, (size_t)(slash - key));
-    const struct object *pod =
-        object_cache_find_pod(e->cache, namespace, slash + 1);
+    const struct object *pod = object_cache_find_key(e->cache, &pod_kind, key);
 
     for (unsigned i = 0; pod != NULL && i < pod_of(pod)->spec.volumes.count;
          i++)
@@ -157,13 +153,6 @@ work(const char *key, void *context)
 }
 
 /* --- what makes a look due ------------------------------------------------ */
-
-static bool
-has_synced(const struct ephemeral_claims *e)
-{
-    return object_cache_has_synced(e->cache)
-           && volume_cache_has_synced(e->volume_cache);
-}
 
 static void
 add(const struct object *pod, void *context)
@@ -187,7 +176,7 @@ on_pod(const struct object *old_object,
 {
     struct ephemeral_claims *e = context;
 
-    if (new_object != NULL && has_synced(e)
+    if (new_object != NULL && object_cache_has_synced(e->cache)
         && (old_object == NULL || is_over(old_object) != is_over(new_object)
             || pod_is_finished(pod_of(new_object))))
         add(new_object, e);
@@ -203,14 +192,15 @@ on_claim(const struct object *old_object,
     const struct owner_reference *owner;
     const struct object *pod;
 
-    if (new_object != NULL || !has_synced(e))
+    if (new_object != NULL || !object_cache_has_synced(e->cache))
         return;
     owner = meta_controller_of(old_object->meta, &pod_kind);
     if (owner == NULL)
         return;
-    pod = object_cache_find_pod(e->cache,
-                                old_object->meta->namespace,
-                                owner->name);
+    pod = object_cache_find(e->cache,
+                            &pod_kind,
+                            old_object->meta->namespace,
+                            owner->name);
     if (pod != NULL)
         add(pod, e);
 }
@@ -220,34 +210,22 @@ on_synced(void *context)
 {
     struct ephemeral_claims *e = context;
 
-    if (has_synced(e))
-        object_cache_visit_pods(e->cache, add, e);
+    object_cache_visit(e->cache, &pod_kind, add, e);
 }
 
 struct ephemeral_claims *
 ephemeral_claims_new(struct loop *loop,
                      struct client *client,
-                     struct object_cache *cache,
-                     struct volume_cache *volume_cache)
+                     struct object_cache *cache)
 {
     struct ephemeral_claims *e = xnew(struct ephemeral_claims);
 
     e->client = client;
     e->cache = cache;
-    e->volume_cache = volume_cache;
     e->queue = workqueue_new(loop, PARALLEL, work, e);
-    object_cache_listen(cache,
-                        &(struct object_cache_listener){
-                            .pod_changed = on_pod,
-                            .synced = on_synced,
-                            .context = e,
-                        });
-    volume_cache_listen(volume_cache,
-                        &(struct volume_cache_listener){
-                            .claim_changed = on_claim,
-                            .synced = on_synced,
-                            .context = e,
-                        });
+    object_cache_listen(cache, &pod_kind, on_pod, e);
+    object_cache_on_synced(cache, on_synced, e);
+    object_cache_listen(cache, &persistent_volume_claim_kind, on_claim, e);
     return e;
 }
 

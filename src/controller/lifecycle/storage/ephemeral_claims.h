@@ -15,13 +15,11 @@ struct client;
 struct ephemeral_claims;
 struct loop;
 struct object_cache;
-struct volume_cache;
 
 /* Life. Made before the object cache and the volume cache start. */
 void ephemeral_claims_free(struct ephemeral_claims *e);
 struct ephemeral_claims *ephemeral_claims_new(struct loop *loop,
                                               struct client *client,
-                                              struct object_cache *cache,
-                                              struct volume_cache *volume_cache)
+                                              struct object_cache *cache)
     OWNED_BY(ephemeral_claims_free);
 DEFINE_CLEANUP(struct ephemeral_claims, ephemeral_claims_free)

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "controller/lifecycle/reconcile/object_cache.h"
-#include "controller/lifecycle/storage/volume_cache.h"
 #include "controller/lifecycle/storage/volume_state.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
@@ -176,7 +175,10 @@ look_at_node(const struct object *node, void *context)
     if (n->status.scratch == NULL || !node_is_ready(n) || n->spec.unschedulable
         || !storage_class_allows(choice->class, &node->meta->labels))
         return;
-    volume_cache_visit_volumes(choice->vc->s.volume_cache, add_volume, &sum);
+    object_cache_visit(choice->vc->s.cache,
+                       &persistent_volume_kind,
+                       add_volume,
+                       &sum);
     room = node_scratch_bytes(n) - sum.bytes;
     if (room < choice->wanted || (choice->node != NULL && room <= choice->room))
         return;
@@ -196,6 +198,6 @@ provision_choose(const struct volume_controller *vc,
             persistent_volume_claim_bytes(persistent_volume_claim_of(claim)),
     };
 
-    object_cache_visit_nodes(vc->s.cache, look_at_node, &choice);
+    object_cache_visit(vc->s.cache, &node_kind, look_at_node, &choice);
     return choice.node;
 }

@@ -9,7 +9,6 @@
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/reconcile/pending_calls.h"
 #include "controller/lifecycle/reconcile/workqueue.h"
-#include "controller/lifecycle/storage/volume_cache.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -27,7 +26,6 @@
 struct storage_protection {
     struct client *client;
     struct object_cache *cache;
-    struct volume_cache *volume_cache;
     struct workqueue *queue; /* of claims "NS/NAME", of volumes "NAME" */
     struct map *users;       /* of claims: how many pods, as a number, of all
                                 users ("NS/NAME") and of one ("UID NS/NAME") */
@@ -110,13 +108,11 @@ is_used(const struct storage_protection *g, const struct object *object)
 static const struct object *
 find(const struct storage_protection *g, const char *key)
 {
-    const char *slash = strchr(key, '/');
-    CLEANUP_FREE char *namespace = NULL;
-
-    if (slash == NULL)
-        return volume_cache_find_volume(g->volume_cache, key);
-    namespace = xstrndup(key, (size_t)(slash - key));
-    return volume_cache_find_claim(g->volume_cache, namespace, slash + 1);
+    return object_cache_find_key(g->cache,
+                                 strchr(key, '/') != NULL
+                                     ? &persistent_volume_claim_kind
+                                     : &persistent_volume_kind,
+                                 key);
 }
 
 static void
@@ -148,13 +144,6 @@ add(const struct object *object, void *context)
     workqueue_add(g->queue, key);
 }
 
-static bool
-has_synced(const struct storage_protection *g)
-{
-    return object_cache_has_synced(g->cache)
-           && volume_cache_has_synced(g->volume_cache);
-}
-
 static void
 on_storage(const struct object *old_object,
            const struct object *new_object,
@@ -163,7 +152,7 @@ on_storage(const struct object *old_object,
     struct storage_protection *g = context;
 
     (void)old_object;
-    if (new_object != NULL && has_synced(g))
+    if (new_object != NULL && object_cache_has_synced(g->cache))
         add(new_object, g);
 }
 
@@ -181,7 +170,7 @@ on_pod(const struct object *old_object,
         count_pod(g, old_object, -1);
     if (new_object != NULL)
         count_pod(g, new_object, 1);
-    if (old_object == NULL || !has_synced(g)
+    if (old_object == NULL || !object_cache_has_synced(g->cache)
         || (new_object != NULL && !pod_is_finished(pod_of(new_object))))
         return;
     pod = pod_of(old_object);
@@ -200,38 +189,25 @@ on_synced(void *context)
 {
     struct storage_protection *g = context;
 
-    if (!has_synced(g))
-        return;
-    volume_cache_visit_claims(g->volume_cache, add, g);
-    volume_cache_visit_volumes(g->volume_cache, add, g);
+    object_cache_visit(g->cache, &persistent_volume_claim_kind, add, g);
+    object_cache_visit(g->cache, &persistent_volume_kind, add, g);
 }
 
 struct storage_protection *
 storage_protection_new(struct loop *loop,
                        struct client *client,
-                       struct object_cache *cache,
-                       struct volume_cache *volume_cache)
+                       struct object_cache *cache)
 {
     struct storage_protection *g = xnew(struct storage_protection);
 
     g->client = client;
     g->cache = cache;
-    g->volume_cache = volume_cache;
     g->users = map_new();
     g->queue = workqueue_new(loop, PARALLEL, work, g);
-    object_cache_listen(cache,
-                        &(struct object_cache_listener){
-                            .pod_changed = on_pod,
-                            .synced = on_synced,
-                            .context = g,
-                        });
-    volume_cache_listen(volume_cache,
-                        &(struct volume_cache_listener){
-                            .claim_changed = on_storage,
-                            .volume_changed = on_storage,
-                            .synced = on_synced,
-                            .context = g,
-                        });
+    object_cache_listen(cache, &pod_kind, on_pod, g);
+    object_cache_on_synced(cache, on_synced, g);
+    object_cache_listen(cache, &persistent_volume_claim_kind, on_storage, g);
+    object_cache_listen(cache, &persistent_volume_kind, on_storage, g);
     return g;
 }
 

@@ -12,14 +12,11 @@ struct client;
 struct loop;
 struct object_cache;
 struct storage_protection;
-struct volume_cache;
 
 /* Life. Made before the object cache and the volume cache start. */
 void storage_protection_free(struct storage_protection *g);
-struct storage_protection *
-storage_protection_new(struct loop *loop,
-                       struct client *client,
-                       struct object_cache *cache,
-                       struct volume_cache *volume_cache)
+struct storage_protection *storage_protection_new(struct loop *loop,
+                                                  struct client *client,
+                                                  struct object_cache *cache)
     OWNED_BY(storage_protection_free);
 DEFINE_CLEANUP(struct storage_protection, storage_protection_free)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/lifecycle/storage/volume_controller.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/reconcile/pending_calls.h"
 #include "controller/lifecycle/reconcile/workqueue.h"
-#include "controller/lifecycle/storage/volume_cache.h"
 #include "controller/lifecycle/storage/volume_state.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
@@ -42,28 +40,19 @@ volume_patch(struct pending_calls *calls,
                        });
 }
 
-static bool
-has_synced(const struct volume_controller *vc)
-{
-    return object_cache_has_synced(vc->s.cache)
-           && volume_cache_has_synced(vc->s.volume_cache);
-}
-
 static void
 work(const char *key, void *context)
 {
     struct volume_controller *vc = context;
     struct pending_calls *calls =
         pending_calls_begin(vc->s.client, vc->queue, key);
-    const char *slash = strchr(key, '/');
-    CLEANUP_FREE char *namespace =
-        slash != NULL ? xstrndup(key, (size_t)(slash - key)) : NULL;
-    const struct object *object =
-        slash != NULL
-            ? volume_cache_find_claim(vc->s.volume_cache, namespace, slash + 1)
-            : volume_cache_find_volume(vc->s.volume_cache, key);
+    bool is_claim = strchr(key, '/') != NULL;
+    const struct object *object = object_cache_find_key(
+        vc->s.cache,
+        is_claim ? &persistent_volume_claim_kind : &persistent_volume_kind,
+        key);
 
-    if (object != NULL && slash != NULL)
+    if (object != NULL && is_claim)
         claim_sync(vc, calls, object);
     else if (object != NULL)
         volume_sync(vc, calls, object);
@@ -101,11 +90,11 @@ on_claim(const struct object *old_claim,
         map_remove(vc->unbound, key);
         free(map_remove(vc->pauses, key));
     }
-    if (!has_synced(vc))
+    if (!object_cache_has_synced(vc->s.cache))
         return;
     if (new_claim != NULL)
         workqueue_add(vc->queue, key);
-    volume = volume_cache_find_prebound(vc->s.volume_cache, claim);
+    volume = object_cache_find_prebound(vc->s.cache, claim);
     if (volume != NULL)
         add(volume, vc);
 }
@@ -138,9 +127,10 @@ add_claim_of(struct volume_controller *vc, const struct object *volume)
         persistent_volume_of(volume)->spec.claim;
     const struct object *claim =
         ref != NULL && ref->name != NULL && ref->namespace != NULL
-            ? volume_cache_find_claim(vc->s.volume_cache,
-                                      ref->namespace,
-                                      ref->name)
+            ? object_cache_find(vc->s.cache,
+                                &persistent_volume_claim_kind,
+                                ref->namespace,
+                                ref->name)
             : NULL;
 
     if (claim != NULL)
@@ -154,7 +144,7 @@ on_volume(const struct object *old_volume,
 {
     struct volume_controller *vc = context;
 
-    if (!has_synced(vc))
+    if (!object_cache_has_synced(vc->s.cache))
         return;
     add_claim_of(vc, new_volume != NULL ? new_volume : old_volume);
     if (new_volume == NULL)
@@ -173,7 +163,7 @@ on_class(const struct object *old_class,
     struct volume_controller *vc = context;
 
     (void)old_class;
-    if (new_class != NULL && has_synced(vc))
+    if (new_class != NULL && object_cache_has_synced(vc->s.cache))
         offer(vc);
 }
 
@@ -187,10 +177,10 @@ on_node(const struct object *old_node,
 {
     struct volume_controller *vc = context;
 
-    if (!has_synced(vc))
+    if (!object_cache_has_synced(vc->s.cache))
         return;
     if (new_node == NULL)
-        volume_cache_visit_volumes(vc->s.volume_cache, add, vc);
+        object_cache_visit(vc->s.cache, &persistent_volume_kind, add, vc);
     else if (node_scratch_bytes(node_of(new_node)) > 0
              && (old_node == NULL
                  || node_scratch_bytes(node_of(old_node))
@@ -205,10 +195,8 @@ on_synced(void *context)
 {
     struct volume_controller *vc = context;
 
-    if (!has_synced(vc))
-        return;
-    volume_cache_visit_claims(vc->s.volume_cache, add, vc);
-    volume_cache_visit_volumes(vc->s.volume_cache, add, vc);
+    object_cache_visit(vc->s.cache, &persistent_volume_claim_kind, add, vc);
+    object_cache_visit(vc->s.cache, &persistent_volume_kind, add, vc);
 }
 
 struct volume_controller *
@@ -224,20 +212,17 @@ volume_controller_new(const struct volume_controller_settings *settings)
                                             settings->clock,
                                             "persistentvolume-controller",
                                             NULL);
+    object_cache_listen(settings->cache, &node_kind, on_node, vc);
+    object_cache_on_synced(settings->cache, on_synced, vc);
     object_cache_listen(settings->cache,
-                        &(struct object_cache_listener){
-                            .node_changed = on_node,
-                            .synced = on_synced,
-                            .context = vc,
-                        });
-    volume_cache_listen(settings->volume_cache,
-                        &(struct volume_cache_listener){
-                            .claim_changed = on_claim,
-                            .volume_changed = on_volume,
-                            .class_changed = on_class,
-                            .synced = on_synced,
-                            .context = vc,
-                        });
+                        &persistent_volume_claim_kind,
+                        on_claim,
+                        vc);
+    object_cache_listen(settings->cache,
+                        &persistent_volume_kind,
+                        on_volume,
+                        vc);
+    object_cache_listen(settings->cache, &storage_class_kind, on_class, vc);
     return vc;
 }
 

@@ -23,13 +23,11 @@ struct clock;
 struct loop;
 struct object_cache;
 struct volume_controller;
-struct volume_cache;
 
 struct volume_controller_settings {
     struct loop *loop;
     struct client *client;
     struct object_cache *cache;
-    struct volume_cache *volume_cache;
     struct clock *clock;
 };
 

@@ -5,7 +5,6 @@
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/reconcile/pending_calls.h"
 #include "controller/lifecycle/reconcile/workqueue.h"
-#include "controller/lifecycle/storage/volume_cache.h"
 #include "controller/lifecycle/storage/volume_state.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -52,7 +51,7 @@ let_go(const struct volume_controller *vc,
 
     if (meta_has_finalizer(volume->meta, FINALIZER_SCRATCH)
         && (is_removed || node == NULL
-            || (object_cache_find_node(vc->s.cache, node) == NULL
+            || (object_cache_find(vc->s.cache, &node_kind, NULL, node) == NULL
                 && !object_cache_is_damaged(vc->s.cache,
                                             &node_kind,
                                             NULL,
@@ -162,8 +161,10 @@ volume_sync(struct volume_controller *vc,
             set_phase(calls, volume, "Available", NULL);
         return;
     }
-    claim =
-        volume_cache_find_claim(vc->s.volume_cache, ref->namespace, ref->name);
+    claim = object_cache_find(vc->s.cache,
+                              &persistent_volume_claim_kind,
+                              ref->namespace,
+                              ref->name);
     if (claim == NULL || strcmp(claim->meta->uid, ref->uid) != 0)
         reclaim(vc, calls, volume);
     else if (volume->meta->deleted_at_us == 0)

@@ -34,11 +34,21 @@ on_pod(const struct object *old_object,
     const struct object *any = new_object != NULL ? new_object : old_object;
 
     (void)context;
-    ck_assert_ptr_eq(
-        object_cache_find_pod(cache, any->meta->namespace, any->meta->name),
-        new_object);
+    ck_assert_ptr_eq(object_cache_find(cache,
+                                       &pod_kind,
+                                       any->meta->namespace,
+                                       any->meta->name),
+                     new_object);
     strcat(told, old_object == NULL ? "+" : new_object == NULL ? "-" : "~");
     add_name(any, told);
+}
+
+static void
+on_config_map(UNUSED const struct object *old_object,
+              const struct object *new_object,
+              UNUSED void *context)
+{
+    add_name(new_object, told);
 }
 
 static void
@@ -92,14 +102,13 @@ on_node(const char *node)
 static void
 begin(void)
 {
-    struct object_cache_listener listener = {.pod_changed = on_pod,
-                                             .synced = on_synced};
-
     api = fake_client_new();
     cache = object_cache_new(fake_client_client(api));
     told[0] = '\0';
     synced = 0;
-    object_cache_listen(cache, &listener);
+    object_cache_listen(cache, &pod_kind, on_pod, NULL);
+    object_cache_listen(cache, &config_map_kind, on_config_map, NULL);
+    object_cache_on_synced(cache, on_synced, NULL);
 }
 
 static void
@@ -161,13 +170,32 @@ START_TEST(it_has_synced_when_all_kinds_are_there)
 
     ck_assert(object_cache_has_synced(cache));
     ck_assert_uint_eq(synced, 1);
-    ck_assert_ptr_nonnull(object_cache_find_pod(cache, "default", "a"));
-    ck_assert_ptr_null(object_cache_find_pod(cache, "other", "a"));
+    ck_assert_ptr_nonnull(object_cache_find(cache, &pod_kind, "default", "a"));
+    ck_assert_ptr_null(object_cache_find(cache, &pod_kind, "other", "a"));
+    end();
+}
+END_TEST
+
+START_TEST(a_kind_that_a_loop_listens_to_is_cached)
+{
+    begin();
+    fake_client_put(
+        api,
+        &config_map_kind,
+        "{\"metadata\":{\"name\":\"m\",\"namespace\":\"default\"}}");
+    object_cache_start(cache);
+    fake_client_run(api);
+
+    ck_assert_str_eq(told, "m ");
+    ck_assert_ptr_nonnull(
+        object_cache_find_key(cache, &config_map_kind, "default/m"));
+    ck_assert_ptr_null(object_cache_find_key(cache, &storage_class_kind, "m"));
     end();
 }
 END_TEST
 
 SUITE("object cache",
+      a_kind_that_a_loop_listens_to_is_cached,
       a_pod_is_a_jobs_only_if_it_names_a_job,
       pods_are_found_by_their_owner_and_their_node,
       it_has_synced_when_all_kinds_are_there)

@@ -9,7 +9,6 @@
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/storage/ephemeral_claims.h"
 #include "controller/lifecycle/storage/storage_protection.h"
-#include "controller/lifecycle/storage/volume_cache.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -30,7 +29,6 @@ static struct fake_clock time_;
 static struct loop *loop;
 static struct timer *end_of_turn;
 static struct object_cache *cache;
-static struct volume_cache *volume_cache;
 static struct volume_controller *control;
 static struct storage_protection *guard;
 static struct ephemeral_claims *ephemeral;
@@ -104,18 +102,15 @@ begin(void)
     put_class("scratch", "kiln.hpc/node-local", "WaitForFirstConsumer");
     put_node("n1", "10Gi");
     cache = object_cache_new(client);
-    volume_cache = volume_cache_new(client);
-    guard = storage_protection_new(loop, client, cache, volume_cache);
+    guard = storage_protection_new(loop, client, cache);
     control = volume_controller_new(&(struct volume_controller_settings){
         .loop = loop,
         .client = client,
         .cache = cache,
-        .volume_cache = volume_cache,
         .clock = &time_.clock,
     });
-    ephemeral = ephemeral_claims_new(loop, client, cache, volume_cache);
+    ephemeral = ephemeral_claims_new(loop, client, cache);
     object_cache_start(cache);
-    volume_cache_start(volume_cache);
     settle();
 }
 
@@ -125,7 +120,6 @@ end(void)
     ephemeral_claims_free(ephemeral);
     volume_controller_free(control);
     storage_protection_free(guard);
-    volume_cache_free(volume_cache);
     object_cache_free(cache);
     timer_free(end_of_turn);
     loop_free(loop);
