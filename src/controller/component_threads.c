@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/component_threads.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/random.h"
+#include "lib/client/client.h"
 
 #define SECOND_US 1000000
 
@@ -44,6 +46,24 @@ start_if_ready(struct scheduler_component *s)
 {
     if (s->leads && informers_has_synced(s->informers))
         scheduler_loop_start(s->scheduler_loop, s->scheduler);
+}
+
+/* Only the leader answers: another controller's scheduler decides otherwise. */
+static int
+answer_why(const struct client_question *question,
+           struct arena *arena,
+           struct json **ret_answer,
+           void *context)
+{
+    struct scheduler_component *s = context;
+
+    if (!s->leads || !informers_has_synced(s->informers))
+        return -EAGAIN;
+    *ret_answer = scheduler_explain(s->scheduler,
+                                    question->pod,
+                                    question->is_hypothetical,
+                                    arena);
+    return 0;
 }
 
 /* The cache is warm before there is a leader. */
@@ -154,6 +174,7 @@ begin_scheduling(struct loop *loop, struct client *client, void *context)
         s->extender_transport = http_transport_new(loop, extenders);
     tell_warnings(c);
     open_scheduler(s);
+    client_respond(client, answer_why, s);
     return s;
 }
 

@@ -237,6 +237,14 @@ static const struct setting settings[] = {
      .max = 1000000,
      .help =
          "How many requests a user may make a second; twice that after a rest."},
+    {"limits.perUser.questionsPerSecond",
+     SETTING_INT,
+     AT(limits.per_user.questions_per_second),
+     .reloads = true,
+     .initial = "20",
+     .max = 1000000,
+     .help =
+         "How often a second a user may ask the scheduler why a job waits (kctl why); twice that after a rest."},
     {"limits.maximumTime",
      SETTING_TIMESPAN,
      AT(limits.maximum_time_us),

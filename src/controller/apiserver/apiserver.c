@@ -14,6 +14,7 @@
 #include "controller/apiserver/http/refusal.h"
 #include "controller/apiserver/http_handler.h"
 #include "controller/apiserver/local/local_client.h"
+#include "controller/apiserver/request/responder.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/request/time_slice.h"
 #include "controller/apiserver/verbs/agent_relay.h"
@@ -58,6 +59,7 @@ apiserver_new(const struct apiserver_settings *settings)
     server->dispatch = dispatch_new(server->loop, channel_flush);
     server->time_slices = time_slices_new(server->loop);
     server->agent_relay = agent_relay_new(server);
+    server->responders = responders_new(server);
     server->usage = usage_new(server->loop, server->clock);
     server->membership =
         membership_new(server->loop, server->store, server->workers);
@@ -83,6 +85,7 @@ apiserver_stop(struct apiserver *server)
     time_slices_finish(server->time_slices);
     agent_relay_free(server->agent_relay);
     server->agent_relay = NULL;
+    responders_stop(server->responders);
     membership_stop(server->membership);
     membership_stop(server->class_users);
 }
@@ -99,6 +102,7 @@ apiserver_free(struct apiserver *server)
     dispatch_free(server->dispatch);
     time_slices_free(server->time_slices);
     usage_free(server->usage);
+    responders_free(server->responders);
     openapi_free(server->openapi);
     request_metrics_free(server->request_metrics);
     user_counts_free(server->own_counts);

@@ -19,18 +19,19 @@
 #include "controller/scheduler/report/scheduler_counts.h"
 #include "lib/base/macro.h"
 
+struct arena;
 struct client;
 struct clock;
 struct extender_transport;
 struct error;
 struct extenders;
 struct feature_gates;
+struct json;
 struct metric_registry;
 struct object;
 struct pod_view;
 struct profile_settings;
 struct scheduler;
-struct strbuf;
 
 struct scheduler_settings {
     struct client *client;
@@ -114,13 +115,14 @@ void scheduler_storage_changed(struct scheduler *s,
 /* Look */
 struct scheduler_counts scheduler_count(const struct scheduler *s);
 
-/* Explains why a pod waits, and what it lacks on the nodes that come closest.
- * -ENOENT: this scheduler has no such waiting pod.
+/* Explains why a pod waits, what it lacks on the nodes that come nearest, and
+ * when it could start; in JSON, as doc/api.md describes it. A hypothetical pod
+ * need not be in the queue. Nothing in the scheduler changes.
  */
-int scheduler_explain(struct scheduler *s,
-                      const char *namespace,
-                      const char *name,
-                      struct strbuf *out);
+struct json *scheduler_explain(struct scheduler *s,
+                               const struct object *pod,
+                               bool is_hypothetical,
+                               struct arena *arena);
 
 /* Queue and cache to the log, and how they differ from the API (debugger.h). */
 void scheduler_debug(struct scheduler *s);

@@ -53,6 +53,13 @@ client_stop(struct client_watch *watch)
         watch->client->ops->stop(watch);
 }
 
+void
+client_respond(struct client *client, client_respond_fn *respond, void *context)
+{
+    if (client->ops->respond != NULL)
+        client->ops->respond(client, respond, context);
+}
+
 /* The opposite direction of the table in controller/apiserver. */
 static int
 errno_of(int code, const char *reason)

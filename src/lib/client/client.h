@@ -112,7 +112,22 @@ struct client_watch_request {
     const char *accept; /* another representation (Table), as text; or NULL */
 };
 
+/* A question about a pod that the API cannot answer itself and passes to the
+ * client that can. The pod is borrowed, and lives until the answer is made.
+ */
+struct client_question {
+    const struct object *pod;
+    bool is_hypothetical; /* there is no such pod: it might be created */
+};
+
+/* The answer, in the arena; or a negative errno when nobody can answer now. */
+typedef int client_respond_fn(const struct client_question *question,
+                              struct arena *arena,
+                              struct json **ret_answer,
+                              void *context);
+
 /* The calls that an implementation of clients provides. `call` takes the arena.
+ * `respond` is NULL where the API cannot ask its clients.
  */
 struct client_ops {
     struct client_call *(*call)(struct client *client,
@@ -127,6 +142,9 @@ struct client_ops {
                                   client_event_fn *event,
                                   void *context);
     void (*stop)(struct client_watch *watch);
+    void (*respond)(struct client *client,
+                    client_respond_fn *respond,
+                    void *context);
     void (*free)(struct client *client);
 };
 
@@ -168,6 +186,14 @@ struct client_watch *client_watch(struct client *client,
                                   client_event_fn *event,
                                   void *context);
 void client_stop(struct client_watch *watch);
+
+/* From now on the client's owner answers what is asked at pods/NAME/why and
+ * jobs/NAME/why: `respond` runs on the client's thread, until the client is
+ * freed or another takes over. Nothing happens where the API cannot ask.
+ */
+void client_respond(struct client *client,
+                    client_respond_fn *respond,
+                    void *context);
 
 /* The words of a failed reply, for a person: "pods \"x\" not found". Returns
  * the errno that goes with its code: -ENOENT for 404, -EEXIST or -ESTALE for

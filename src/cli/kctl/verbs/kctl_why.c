@@ -19,6 +19,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
+#include "lib/client/client.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
@@ -171,6 +172,29 @@ add_container(struct strbuf *out, const struct json *pod)
     }
 }
 
+/* The nodes by their reason, as the scheduler finds them now. False: it was not
+ * asked, or says something else.
+ */
+static bool
+add_reasons(struct strbuf *out, const struct json *why)
+{
+    const struct json *reasons = json_get(why, "reasons");
+
+    for (uint32_t i = 0; i < json_count(reasons); i++) {
+        const struct json *r = json_at(reasons, i);
+
+        describe_output_add(out,
+                            2,
+                            i == 0 ? "Not placed" : "",
+                            "%lld of %lld nodes: %s (%s)",
+                            (long long)json_get_int(r, "nodes", 0),
+                            (long long)json_get_int(why, "nodes", 0),
+                            json_get_text(r, "message"),
+                            json_get_text(r, "code"));
+    }
+    return json_count(reasons) > 0;
+}
+
 /* The nodes by their reason, what time may change first. */
 static void
 add_refusals(struct strbuf *out, const struct json *scheduled)
@@ -265,6 +289,7 @@ is_waiting(const struct json *pod)
  */
 struct prospect {
     const struct json *pod; /* NULL: none waits */
+    struct json *why;       /* the scheduler's answer, or NULL */
     struct survey survey;
     struct outlook *outlook; /* or NULL */
 };
@@ -276,9 +301,29 @@ prospect_fini(struct prospect *p)
     survey_fini(&p->survey);
 }
 
+/* The scheduler's own words. It does not matter when they are not to be had:
+ * of other users' pods, or while no scheduler leads.
+ */
+static void
+ask_scheduler(struct kctl *kctl, struct arena *arena, struct prospect *p)
+{
+    const struct client_request request = {
+        .verb = CLIENT_GET,
+        .kind = &pod_kind,
+        .namespace = json_path_text(p->pod, "metadata.namespace"),
+        .name = json_path_text(p->pod, "metadata.name"),
+        .subresource = "why",
+        .raw = true,
+    };
+
+    if (kctl_call(kctl, &request, arena, &p->why, NULL) < 0)
+        p->why = NULL;
+}
+
 static int
 look_around(struct kctl *kctl,
             const struct json *pods,
+            struct arena *arena,
             struct prospect *p,
             struct error *err)
 {
@@ -289,6 +334,7 @@ look_around(struct kctl *kctl,
             p->pod = json_at(pods, i);
     if (p->pod == NULL)
         return 0;
+    ask_scheduler(kctl, arena, p);
     r = survey_make(kctl_client(kctl),
                     json_get(p->pod, "spec"),
                     &p->survey,
@@ -329,7 +375,8 @@ add_pod(struct arena *arena,
     if (scheduled == NULL && is_waiting(pod))
         add_unclaimed(out, pod);
     if (scheduled != NULL && !holds(scheduled)) {
-        add_refusals(out, scheduled);
+        if (pod != prospect->pod || !add_reasons(out, prospect->why))
+            add_refusals(out, scheduled);
         if (node == NULL)
             add_nomination(out, pod);
         if (pod == prospect->pod && prospect->outlook != NULL
@@ -387,7 +434,7 @@ explain(struct kctl *kctl,
                             0,
                             "Why",
                             "the controller has not taken it up yet");
-    r = look_around(kctl, pods, &prospect, err);
+    r = look_around(kctl, pods, arena, &prospect, err);
     for (uint32_t i = 0; r == 0 && i < json_count(pods); i++)
         add_pod(arena, &out, json_at(pods, i), &prospect);
     if (r == 0) {
@@ -413,7 +460,7 @@ explain_pod(struct kctl *kctl,
     int r;
 
     json_append(arena, pods, pod);
-    r = look_around(kctl, pods, &prospect, err);
+    r = look_around(kctl, pods, arena, &prospect, err);
     if (r < 0)
         return r;
     add_pod(arena, &out, pod, &prospect);

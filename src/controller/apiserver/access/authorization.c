@@ -76,6 +76,8 @@ static const struct rule {
     {PRINCIPAL_OPERATOR, READ, &job_kind, SUBRESOURCE_SCRIPT, SCOPE_OWN},
     {PRINCIPAL_OPERATOR, READ, &job_kind, SUBRESOURCE_ENVIRONMENT, SCOPE_OWN},
     {PRINCIPAL_OPERATOR, READ, &pod_kind, SUBRESOURCE_LOG, SCOPE_OWN},
+    {PRINCIPAL_OPERATOR, READ, &job_kind, SUBRESOURCE_WHY, SCOPE_ALL},
+    {PRINCIPAL_OPERATOR, READ, &pod_kind, SUBRESOURCE_WHY, SCOPE_ALL},
 
     /* their own jobs and pods, in namespaces they belong to; of others the
      * fields that redaction leaves
@@ -97,6 +99,8 @@ static const struct rule {
     {PRINCIPAL_USER, READ, &job_kind, SUBRESOURCE_SCRIPT, SCOPE_OWN},
     {PRINCIPAL_USER, READ, &job_kind, SUBRESOURCE_ENVIRONMENT, SCOPE_OWN},
     {PRINCIPAL_USER, READ, &pod_kind, SUBRESOURCE_LOG, SCOPE_OWN},
+    {PRINCIPAL_USER, READ, &job_kind, SUBRESOURCE_WHY, SCOPE_OWN},
+    {PRINCIPAL_USER, READ, &pod_kind, SUBRESOURCE_WHY, SCOPE_OWN},
     {PRINCIPAL_USER,
      V(VERB_CREATE),
      &pod_kind,

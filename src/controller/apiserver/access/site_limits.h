@@ -20,6 +20,7 @@ struct limits {
         int64_t watches;
         int64_t log_readers;
         int64_t requests_per_second;
+        int64_t questions_per_second; /* pods/NAME/why and jobs/NAME/why */
     } per_user;
     int64_t maximum_time_us;  /* a pod's activeDeadlineSeconds */
     int64_t maximum_grace_us; /* its terminationGracePeriodSeconds */

@@ -21,8 +21,10 @@
 struct entry {
     uid_t uid;
     struct user_count count;
-    int64_t spent_us; /* of the allowance for requests */
-    int64_t at_us;    /* when that was right */
+    struct {
+        int64_t spent_us;
+        int64_t at_us; /* when that was right */
+    } allowances[N_USER_ALLOWANCES];
 };
 
 struct user_counts {
@@ -87,7 +89,7 @@ sweep(struct user_counts *counts)
     while (map_next(counts->users, &at, &key, &value)) {
         struct entry *e = value;
 
-        if (!has_nothing(e) || e->at_us > before_us)
+        if (!has_nothing(e) || e->allowances[USER_REQUEST].at_us > before_us)
             continue;
         (void)map_remove(counts->users, key);
         free(e);
@@ -235,19 +237,21 @@ user_counts_end_stream(struct user_counts *counts,
  * shrinks with the clock.
  */
 bool
-user_counts_take_request(struct user_counts *counts,
-                         uid_t uid,
-                         int64_t per_second)
+user_counts_take(struct user_counts *counts,
+                 uid_t uid,
+                 enum user_allowance allowance,
+                 int64_t per_second)
 {
     struct entry *e = entry_of(counts, uid);
     int64_t now_us = clock_monotonic_us(counts->clock);
-    int64_t rested_us = now_us - e->at_us;
+    int64_t rested_us = now_us - e->allowances[allowance].at_us;
+    int64_t *spent_us = &e->allowances[allowance].spent_us;
 
-    e->spent_us = e->spent_us > rested_us ? e->spent_us - rested_us : 0;
-    e->at_us = now_us;
-    if (e->spent_us + SECOND_US / per_second > BURST_S * SECOND_US)
+    *spent_us = *spent_us > rested_us ? *spent_us - rested_us : 0;
+    e->allowances[allowance].at_us = now_us;
+    if (*spent_us + SECOND_US / per_second > BURST_S * SECOND_US)
         return false;
-    e->spent_us += SECOND_US / per_second;
+    *spent_us += SECOND_US / per_second;
     return true;
 }
 

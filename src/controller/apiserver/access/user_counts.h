@@ -28,6 +28,15 @@ enum user_stream {
     N_USER_STREAMS,
 };
 
+/* Requests, and those of them that the scheduler answers: a user may make so
+ * many a second.
+ */
+enum user_allowance {
+    USER_REQUEST,
+    USER_QUESTION,
+    N_USER_ALLOWANCES,
+};
+
 struct user_count {
     int64_t objects;
     int64_t bytes;
@@ -51,12 +60,13 @@ void user_counts_end_stream(struct user_counts *counts,
                             uid_t uid,
                             enum user_stream stream);
 
-/* Takes one request from what the user may make: `per_second`, and twice that
- * at once after a rest. False when there is none left.
+/* Takes one from what the user may ask: `per_second`, and twice that at once
+ * after a rest. False when there is none left.
  */
-bool user_counts_take_request(struct user_counts *counts,
-                              uid_t uid,
-                              int64_t per_second);
+bool user_counts_take(struct user_counts *counts,
+                      uid_t uid,
+                      enum user_allowance allowance,
+                      int64_t per_second);
 
 /* Look. Of a user who has nothing, zeros. */
 struct user_count user_counts_get(const struct user_counts *counts, uid_t uid);

@@ -42,7 +42,10 @@ user_limits_take_request(struct request *q)
     int64_t most = q->server->policy->limits.per_user.requests_per_second;
 
     if (most == 0 || !user_limits_bind(q)
-        || user_counts_take_request(q->server->counts, q->principal->uid, most))
+        || user_counts_take(q->server->counts,
+                            q->principal->uid,
+                            USER_REQUEST,
+                            most))
         return true;
     return refuse(q,
                   1,
@@ -50,6 +53,28 @@ user_limits_take_request(struct request *q)
                                "user '%s' makes more than %" PRId64
                                " requests a second, the most that the site "
                                "allows (limits.perUser.requestsPerSecond); "
+                               "wait a second",
+                               q->principal->name,
+                               most));
+}
+
+bool
+user_limits_take_question(struct request *q)
+{
+    int64_t most = q->server->policy->limits.per_user.questions_per_second;
+
+    if (most == 0 || !user_limits_bind(q)
+        || user_counts_take(q->server->counts,
+                            q->principal->uid,
+                            USER_QUESTION,
+                            most))
+        return true;
+    return refuse(q,
+                  1,
+                  arena_printf(q->arena,
+                               "user '%s' asks the scheduler more than %" PRId64
+                               " times a second, the most that the site "
+                               "allows (limits.perUser.questionsPerSecond); "
                                "wait a second",
                                q->principal->name,
                                most));

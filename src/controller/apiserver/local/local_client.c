@@ -26,6 +26,7 @@
 #include "controller/apiserver/request/accept.h"
 #include "controller/apiserver/request/frame.h"
 #include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/responder.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/request/view.h"
 #include "controller/apiserver/verbs/verbs.h"
@@ -53,6 +54,7 @@ struct local_client {
     struct apiserver *server;
     const struct principal *principal;
     struct mailbox *mailbox;
+    struct responder *responder; /* or NULL */
     struct list calls;
     struct list watches;
 };
@@ -574,10 +576,22 @@ local_client_stop(struct client_watch *base)
 /* The client */
 
 static void
+local_client_respond(struct client *client,
+                     client_respond_fn *respond,
+                     void *context)
+{
+    struct local_client *p = container_of(client, struct local_client, client);
+
+    responder_close(p->responder);
+    p->responder = responder_new(p->server, client->loop, respond, context);
+}
+
+static void
 local_client_free(struct client *client)
 {
     struct local_client *p = container_of(client, struct local_client, client);
 
+    responder_close(p->responder);
     list_foreach_safe(at, &p->calls)
         local_client_cancel(&container_of(at, struct call, link)->call);
     list_foreach_safe(at, &p->watches)
@@ -592,6 +606,7 @@ static const struct client_ops ops = {
     .abandon = local_client_abandon,
     .watch = local_client_watch,
     .stop = local_client_stop,
+    .respond = local_client_respond,
     .free = local_client_free,
 };
 

@@ -85,6 +85,7 @@ struct request {
     struct content contents[2];         /* that admission took out */
     int64_t job_id;                     /* of a Job being created */
     bool is_verbose;                    /* of /readyz */
+    struct json *answer;                /* of a question that was passed on */
     struct reply reply;
     request_done_fn *done;
     request_done_fn *outer_done; /* of an eviction, around its deletion */

@@ -36,6 +36,7 @@ static const char *const subresource_names[N_SUBRESOURCES] = {
     [SUBRESOURCE_RESET] = "reset",
     [SUBRESOURCE_SCRIPT] = "script",
     [SUBRESOURCE_USAGE] = "usage",
+    [SUBRESOURCE_WHY] = "why",
 };
 
 #define V(verb) (1u << (verb))
@@ -47,6 +48,7 @@ static const struct {
 } subresources[] = {
     {&job_kind, SUBRESOURCE_ENVIRONMENT, V(VERB_GET)},
     {&job_kind, SUBRESOURCE_SCRIPT, V(VERB_GET)},
+    {&job_kind, SUBRESOURCE_WHY, V(VERB_GET)},
     {&namespace_kind, SUBRESOURCE_FINALIZE, V(VERB_REPLACE)},
     {&node_kind, SUBRESOURCE_APPROVE, V(VERB_CREATE)},
     {&node_kind, SUBRESOURCE_ENROL, V(VERB_CREATE)},
@@ -58,6 +60,7 @@ static const struct {
     {&pod_kind, SUBRESOURCE_EVICTION, V(VERB_CREATE)},
     {&pod_kind, SUBRESOURCE_EXEC, V(VERB_CREATE) | V(VERB_GET)},
     {&pod_kind, SUBRESOURCE_LOG, V(VERB_GET)},
+    {&pod_kind, SUBRESOURCE_WHY, V(VERB_GET)},
 };
 
 const char *

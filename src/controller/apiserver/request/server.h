@@ -24,6 +24,7 @@ struct openapi;
 struct policy;
 struct agent_relay;
 struct request_metrics;
+struct responders;
 struct time_slices;
 struct token_endpoint;
 struct store;
@@ -59,6 +60,7 @@ struct apiserver {
     struct time_slices *time_slices;
     struct list watches;             /* over HTTP */
     struct agent_relay *agent_relay; /* of logs, from the agents */
+    struct responders *responders;   /* clients that answer questions */
     struct usage *usage;             /* of nodes and pods, by their agents */
     struct user_counts *counts;      /* of the store's objects and of streams */
     struct user_counts *own_counts; /* the same where none was given, or NULL */

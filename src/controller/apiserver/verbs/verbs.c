@@ -75,6 +75,8 @@ find_verb(const struct route *route)
         return verb_reset;
     case SUBRESOURCE_USAGE:
         return verb_report_usage;
+    case SUBRESOURCE_WHY:
+        return verb_get_why;
     case SUBRESOURCE_SCRIPT:
     case SUBRESOURCE_ENVIRONMENT:
         return verb_get_content;

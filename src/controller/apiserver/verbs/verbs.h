@@ -55,6 +55,9 @@ void verb_enrol(struct request *q);
 void verb_approve(struct request *q);
 void verb_reset(struct request *q);
 
+/* why.c: pods/NAME/why and jobs/NAME/why */
+void verb_get_why(struct request *q);
+
 /* usage.c: nodes/NAME/usage, and what is made of it */
 void verb_report_usage(struct request *q);
 void verb_get_usage(struct request *q);

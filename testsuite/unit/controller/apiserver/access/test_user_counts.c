@@ -149,7 +149,7 @@ take_all(struct user_counts *counts, uid_t uid, int64_t per_second)
 {
     unsigned n = 0;
 
-    while (n < 10000 && user_counts_take_request(counts, uid, per_second))
+    while (n < 10000 && user_counts_take(counts, uid, USER_REQUEST, per_second))
         n++;
     return n;
 }
@@ -178,7 +178,7 @@ START_TEST(users_who_have_gone_are_forgotten)
     user_counts_begin_stream(counts, ALICE, USER_WATCH);
     for (uid_t uid = 100000; uid < 150000; uid++) {
         time.monotonic_us += 100000;
-        (void)user_counts_take_request(counts, uid, 10);
+        (void)user_counts_take(counts, uid, USER_REQUEST, 10);
     }
     ck_assert_int_eq(user_counts_get(counts, ALICE).streams[USER_WATCH], 1);
     user_counts_free(counts);

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why a pod or a job does not run: pods/NAME/why, jobs/NAME/why.
+ *
+ * The store answers for what has ended, runs or is held; for what waits, the
+ * scheduler does (responder.h). doc/api.md describes the answer.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/apiserver/access/authorization.h"
+#include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/access/user_limits.h"
+#include "controller/apiserver/objects/write.h"
+#include "controller/apiserver/request/indexes.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/responder.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/apiserver/verbs/verbs.h"
+#include "controller/store/store.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/clock.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+/* The answer's head; the scheduler's members follow. */
+static struct json *
+start_answer(struct request *q)
+{
+    struct json *answer = json_object(q->arena);
+    struct json *meta;
+
+    json_set_string(q->arena, answer, "apiVersion", "kiln.hpc/v1");
+    json_set_string(q->arena, answer, "kind", "Why");
+    meta = json_make_object(q->arena, answer, "metadata");
+    json_set_string(q->arena, meta, "namespace", q->route.namespace);
+    json_set_string(q->arena, meta, "name", q->route.name);
+    return answer;
+}
+
+static void
+set_cause(struct request *q,
+          struct json *answer,
+          const char *state,
+          const char *code,
+          const char *message)
+{
+    struct json *cause;
+
+    json_set_string(q->arena, answer, "state", state);
+    cause = json_make_object(q->arena, answer, "cause");
+    json_set_string(q->arena, cause, "code", code);
+    json_set_string(q->arena, cause, "message", message);
+}
+
+static void
+answer_now(struct request *q, struct json *answer)
+{
+    reply_tree(&q->reply, 200, answer);
+    request_finish(q);
+}
+
+/* The scheduler's members go behind those that are there. */
+static void
+finish_answer(struct request *q, struct json *members)
+{
+    struct json *answer;
+
+    if (members == NULL) {
+        request_finish(q);
+        return;
+    }
+    answer = q->answer != NULL ? q->answer : start_answer(q);
+    for (uint32_t i = 0; i < members->count; i++)
+        json_set(q->arena,
+                 answer,
+                 members->members[i].name,
+                 members->members[i].value);
+    answer_now(q, answer);
+}
+
+static bool
+is_placed(const struct pod *pod)
+{
+    return pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0';
+}
+
+/* False: the pod waits, and the scheduler knows why. */
+static bool
+add_pod_end(struct request *q, struct json *answer, const struct pod *pod)
+{
+    if (pod_is_finished(pod))
+        set_cause(q,
+                  answer,
+                  "Ended",
+                  pod->status.phase,
+                  pod->status.message != NULL ? pod->status.message
+                                              : "the pod has ended");
+    else if (is_placed(pod))
+        set_cause(q,
+                  answer,
+                  "Placed",
+                  pod->status.phase != NULL ? pod->status.phase : "Pending",
+                  "the pod has a node");
+    else
+        return false;
+    if (is_placed(pod))
+        json_set_string(q->arena, answer, "node", pod->spec.node_name);
+    return true;
+}
+
+static void
+explain_pod(struct request *q, const struct object *object)
+{
+    struct json *answer = start_answer(q);
+
+    if (add_pod_end(q, answer, pod_of(object)))
+        answer_now(q, answer);
+    else
+        responders_ask(q, object, false, finish_answer);
+}
+
+/* The pods of a job, as far as they are told apart here. */
+struct job_pods {
+    const struct object *job;
+    const struct object *first; /* of those that wait, by index and attempt */
+    uint64_t waiting, placed, ended;
+};
+
+static bool
+visit_pod(const struct object *object, void *context)
+{
+    struct job_pods *pods = context;
+    const struct pod *pod = pod_of(object);
+
+    if (!meta_is_controlled_by(object->meta, pods->job))
+        return true;
+    if (pod_is_finished(pod))
+        pods->ended++;
+    else if (is_placed(pod))
+        pods->placed++;
+    else {
+        pods->waiting++;
+        if (pods->first == NULL
+            || strverscmp(object->meta->name, pods->first->meta->name) < 0)
+            pods->first = object;
+    }
+    return true;
+}
+
+static void
+add_pods(struct request *q, struct json *answer, const struct job_pods *pods)
+{
+    struct json *counts = json_make_object(q->arena, answer, "pods");
+
+    json_set_int(q->arena, counts, "waiting", (int64_t)pods->waiting);
+    json_set_int(q->arena, counts, "placed", (int64_t)pods->placed);
+    json_set_int(q->arena, counts, "ended", (int64_t)pods->ended);
+}
+
+/* A job none of whose pods waits: the job itself says why. */
+static void
+explain_job_alone(struct request *q,
+                  struct json *answer,
+                  const struct object *object,
+                  const struct job_pods *pods)
+{
+    const struct job *job = job_of(object);
+    const struct job_condition *failed = job_find_condition(job, "Failed");
+    char time[TIME_TEXT_SIZE];
+
+    if (failed != NULL)
+        set_cause(q,
+                  answer,
+                  "Ended",
+                  failed->reason != NULL ? failed->reason : "Failed",
+                  failed->message != NULL ? failed->message : "it failed");
+    else if (job_is_finished(job))
+        set_cause(q, answer, "Ended", "Complete", "it is complete");
+    else if (job->spec.suspend)
+        set_cause(q,
+                  answer,
+                  "Held",
+                  "Held",
+                  "it is held; 'kctl release' lets it start");
+    else if (job->spec.begin_at_us > clock_real_us(q->server->clock)) {
+        time_format(job->spec.begin_at_us, false, time);
+        set_cause(q,
+                  answer,
+                  "Held",
+                  "BeginTime",
+                  arena_printf(q->arena, "it is not to begin before %s", time));
+    } else if (pods->placed > 0)
+        set_cause(q, answer, "Placed", "Placed", "all of its pods have nodes");
+    else
+        set_cause(q,
+                  answer,
+                  "Waiting",
+                  "NoPods",
+                  "the controller has not taken it up yet");
+    answer_now(q, answer);
+}
+
+static void
+explain_job(struct request *q, const struct object *object)
+{
+    struct job_pods pods = {.job = object};
+
+    store_visit_index(q->server->store,
+                      INDEX_PODS_BY_JOB,
+                      STORE_PUBLISHED,
+                      object->meta->uid,
+                      visit_pod,
+                      &pods);
+    q->answer = start_answer(q);
+    add_pods(q, q->answer, &pods);
+    if (pods.first == NULL) {
+        explain_job_alone(q, q->answer, object, &pods);
+        return;
+    }
+    json_set_string(q->arena, q->answer, "pod", pods.first->meta->name);
+    responders_ask(q, pods.first, false, finish_answer);
+}
+
+/* Kiln's own, which recordings of upstream do not know. */
+static void
+refuse_unknown(struct request *q)
+{
+    reply_fail(&q->reply,
+               &(struct reply_failure){
+                   .code = 404,
+                   .reason = "NotFound",
+                   .message = "the server could not find the requested "
+                              "resource",
+                   .empty_details = true,
+               });
+}
+
+void
+verb_get_why(struct request *q)
+{
+    const struct object *object = store_find(q->server->store,
+                                             STORE_PUBLISHED,
+                                             q->route.kind,
+                                             q->route.namespace,
+                                             q->route.name);
+
+    if (q->server->policy->is_conformance)
+        refuse_unknown(q);
+    else if (object == NULL)
+        write_not_found(q);
+    else if (authorization_covers(q, object) && user_limits_take_question(q)) {
+        if (q->route.kind == &job_kind)
+            explain_job(q, object);
+        else
+            explain_pod(q, object);
+        return;
+    }
+    request_finish(q);
+}
