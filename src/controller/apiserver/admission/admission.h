@@ -46,10 +46,12 @@ admission_rule_fn taint_new_node_admit;
 admission_rule_fn allocation_admit;
 admission_rule_fn finished_pod_admit;
 
-/* admission_quota.c; put: what the rule charged, before the object itself */
+/* admission_quota.c; put: what the rule charged, before the object itself;
+ * false: the reply is a 500
+ */
 admission_rule_fn quota_admit;
 struct store_txn;
-void quota_put(struct request *q, struct store_txn *txn);
+bool quota_put(struct request *q, struct store_txn *txn);
 
 /* admission_storage.c */
 admission_rule_fn volume_in_use_admit;

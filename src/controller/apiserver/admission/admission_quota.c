@@ -96,13 +96,11 @@ quota_admit(struct request *q,
     return v.is_fine;
 }
 
-void
+bool
 quota_put(struct request *q, struct store_txn *txn)
 {
-    const struct kind *kind = q->route.kind;
-
-    q->route.kind = &resource_quota_kind;
     for (struct quota_change *c = q->quota_changes; c != NULL; c = c->next)
-        write_put(q, txn, c->is, c->was);
-    q->route.kind = kind;
+        if (!write_put_other(q, txn, &resource_quota_kind, c->is, c->was))
+            return false;
+    return true;
 }

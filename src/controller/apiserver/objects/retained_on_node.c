@@ -42,13 +42,12 @@ retained_on_node_expected(const struct request *q, const struct object *object)
     return node != NULL && !node_is_fenced(node_of(node));
 }
 
-void
+bool
 retained_on_node_leave(struct request *q,
                        struct store_txn *txn,
                        const struct object *pod)
 {
     const struct object *node = find_node(q, pod_of(pod)->spec.node_name);
-    const struct kind *kind = q->route.kind;
     struct json *tree = object_tree(node, q->arena);
     struct json *status = json_make_object(q->arena, tree, "status");
 
@@ -56,9 +55,11 @@ retained_on_node_leave(struct request *q,
              json_make_object(q->arena, status, "remnants"),
              pod->meta->uid,
              remnant_make(q->arena, pod, clock_real_us(q->server->clock)));
-    q->route.kind = &node_kind; /* of what is written */
-    write_put(q, txn, tree, object_tree(node, q->arena));
-    q->route.kind = kind;
+    return write_put_other(q,
+                           txn,
+                           &node_kind,
+                           tree,
+                           object_tree(node, q->arena));
 }
 
 int

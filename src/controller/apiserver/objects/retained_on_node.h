@@ -24,8 +24,8 @@ struct store_txn;
 bool retained_on_node_expected(const struct request *q,
                                const struct object *pod);
 
-/* Notes it in the node. */
-void retained_on_node_leave(struct request *q,
+/* Notes it in the node. False: the reply is a 500. */
+bool retained_on_node_leave(struct request *q,
                             struct store_txn *txn,
                             const struct object *pod);
 

@@ -2,7 +2,11 @@
 /* write.h - the last steps of every write: revision, text, transaction, reply
  *
  * A write runs in one turn of the loop from its look at the pending head to
- * store_commit, so nothing comes in between.
+ * store_commit, so nothing comes in between. One request may write many
+ * objects; put.h does it without a request.
+ *
+ * Where a tree does not fit its kind, the reply is a 500 and the caller ends
+ * the request with request_rollback: nothing of the transaction is stored.
  *
  * Thread:  the loop's.
  */
@@ -12,7 +16,6 @@
 
 #include "lib/base/macro.h"
 
-struct error;
 struct json;
 struct kind;
 struct object;
@@ -37,30 +40,39 @@ struct json *write_tree(struct request *q, const struct object *object);
 
 /* Fills in what the kind's tables want, beside an old tree (or NULL) that what
  * did not change may be shared with. Parts that the route cannot change were
- * given their defaults when they came.
+ * given their defaults when they came. Normalize: false, and the reply is a
+ * 500.
  */
 void write_set_defaults(struct request *q, struct json *tree);
-int write_normalize(struct request *q,
-                    struct json *tree,
-                    const struct json *old_tree,
-                    struct error *err);
+bool write_normalize(struct request *q,
+                     struct json *tree,
+                     const struct json *old_tree);
 
 /* Tells the principal what is accepted and hardly meant. */
 void write_warn(struct request *q,
                 const struct json *tree,
                 const struct json *old_tree);
 
-/* Gives the tree the next revision and puts it; the object is borrowed from
- * the store. `old_tree`: the pending state, to find what changed; NULL at
- * creation.
+/* Gives the tree of the route's kind the next revision and puts it; the object
+ * is borrowed from the store. `old_tree`: the pending state, to find what
+ * changed; NULL at creation. NULL, or false: the reply is a 500. Other: an
+ * object that the route does not name.
  */
 const struct object *write_put(struct request *q,
                                struct store_txn *txn,
                                struct json *tree,
                                const struct json *old_tree);
 
-/* Takes it out; what watchers see last is `tree`. Its blobs go too. */
-void write_remove(struct request *q,
+bool write_put_other(struct request *q,
+                     struct store_txn *txn,
+                     const struct kind *kind,
+                     struct json *tree,
+                     const struct json *old_tree);
+
+/* Takes it out; what watchers see last is `tree`. Its blobs go too. False: as
+ * above.
+ */
+bool write_remove(struct request *q,
                   struct store_txn *txn,
                   const struct object *old_object,
                   struct json *tree);

@@ -552,7 +552,8 @@ reply_fail(struct reply *r, const struct reply_failure *f)
         struct json *causes = json_array(r->arena);
         struct json *cause = json_object(r->arena);
 
-        json_set_string(r->arena, cause, "reason", f->cause_reason);
+        if (f->cause_reason != NULL)
+            json_set_string(r->arena, cause, "reason", f->cause_reason);
         json_set_string(r->arena, cause, "message", f->cause_message);
         if (f->cause_field != NULL)
             json_set_string(r->arena, cause, "field", f->cause_field);

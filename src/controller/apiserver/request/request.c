@@ -101,3 +101,10 @@ request_commit_success(struct request *q, struct store_txn *txn TAKES, int code)
     reply_success(&q->reply, code);
     store_commit(txn, finish_now, q);
 }
+
+void
+request_rollback(struct request *q, struct store_txn *txn TAKES)
+{
+    store_rollback(txn);
+    request_finish_durably(q);
+}

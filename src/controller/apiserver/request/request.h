@@ -122,3 +122,6 @@ void request_commit(struct request *q, struct store_txn *txn TAKES);
 void request_commit_success(struct request *q,
                             struct store_txn *txn TAKES,
                             int code);
+
+/* The reply is made, of a failure; nothing of the transaction is stored. */
+void request_rollback(struct request *q, struct store_txn *txn TAKES);

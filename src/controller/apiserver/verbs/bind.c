@@ -343,6 +343,8 @@ verb_bind(struct request *q)
     }
     old_tree = object_tree(object, q->arena);
     txn = store_begin(q->server->store);
-    write_put(q, txn, bind(q, old_tree, &binding), old_tree);
-    request_commit_success(q, txn, 201);
+    if (write_put(q, txn, bind(q, old_tree, &binding), old_tree) != NULL)
+        request_commit_success(q, txn, 201);
+    else
+        request_rollback(q, txn);
 }

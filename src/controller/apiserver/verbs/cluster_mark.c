@@ -123,10 +123,9 @@ add_lost(struct request *q, int64_t after, int64_t before)
 }
 
 /* A change at the new revision, so that nobody follows what is lost. */
-static void
+static bool
 note_in_namespace(struct request *q, struct store_txn *txn)
 {
-    const struct kind *asked = q->route.kind;
     const struct object *namespace = store_find(q->server->store,
                                                 STORE_PENDING,
                                                 &namespace_kind,
@@ -141,9 +140,11 @@ note_in_namespace(struct request *q, struct store_txn *txn)
         json_make_object(q->arena, json_get(tree, "metadata"), "annotations"),
         "kiln.hpc/restored-at",
         now);
-    q->route.kind = &namespace_kind;
-    write_put(q, txn, tree, object_tree(namespace, q->arena));
-    q->route.kind = asked;
+    return write_put_other(q,
+                           txn,
+                           &namespace_kind,
+                           tree,
+                           object_tree(namespace, q->arena));
 }
 
 static void
@@ -156,7 +157,7 @@ forget_before(int outcome, void *context)
 }
 
 /* The store does not know what others do: nothing is issued twice. */
-static void
+static bool
 go_beyond(struct request *q, struct store_txn *txn, const struct mark *mark)
 {
     struct store *store = q->server->store;
@@ -170,7 +171,8 @@ go_beyond(struct request *q, struct store_txn *txn, const struct mark *mark)
         store_txn_put_secret(txn,
                              STORE_LOST_REVISIONS,
                              add_lost(q, held, revision));
-    note_in_namespace(q, txn);
+    if (!note_in_namespace(q, txn))
+        return false;
     log_warning("the store is older than what node '%s' has seen of this "
                 "cluster (revision %" PRId64 ", job %" PRId64
                 "; the store: %" PRId64 "): it was restored, or lost "
@@ -181,6 +183,7 @@ go_beyond(struct request *q, struct store_txn *txn, const struct mark *mark)
                 mark->job_id,
                 held,
                 job_id);
+    return true;
 }
 
 static void
@@ -320,7 +323,10 @@ verb_mark(struct request *q)
         && strcmp(mark.uid, uid) == 0 && is_beyond(q, &mark)) {
         is_older = true;
         txn = store_begin(store);
-        go_beyond(q, txn, &mark);
+        if (!go_beyond(q, txn, &mark)) {
+            request_rollback(q, txn);
+            return;
+        }
     }
     if (key == NULL) {
         if (txn == NULL)

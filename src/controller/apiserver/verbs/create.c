@@ -29,7 +29,6 @@
 #include "lib/base/random.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
-#include "lib/json/record.h"
 
 #define ANNOTATION_DIGEST "kiln.hpc/submission-digest"
 #define NAME_RANDOM       5
@@ -365,6 +364,22 @@ log_node_event(const struct request *q, const struct object *object)
                  e->message);
 }
 
+static void
+put(struct request *q, struct store_txn *txn TAKES, struct json *tree)
+{
+    const struct object *object =
+        quota_put(q, txn) ? write_put(q, txn, tree, NULL) : NULL;
+
+    if (object == NULL) {
+        request_rollback(q, txn);
+        return;
+    }
+    log_node_event(q, object);
+    content_put(q, txn);
+    reply_object(&q->reply, 201, object);
+    request_commit(q, txn);
+}
+
 void
 verb_create(struct request *q)
 {
@@ -379,22 +394,12 @@ verb_create(struct request *q)
     if (q->route.kind == &job_kind && !q->server->policy->is_conformance)
         q->job_id = store_txn_job_id(txn);
     if (!make(q, tree)) {
-        store_rollback(txn);
-        request_finish_durably(q);
+        request_rollback(q, txn);
     } else if (q->options.is_dry_run) {
         store_rollback(txn);
-        record_normalize(q->route.kind->record, q->arena, tree, NULL, NULL);
-        reply_tree(&q->reply, 201, tree);
+        if (write_normalize(q, tree, NULL))
+            reply_tree(&q->reply, 201, tree);
         request_finish(q);
-    } else {
-        const struct object *object;
-
-        quota_put(q, txn);
-        object = write_put(q, txn, tree, NULL);
-
-        log_node_event(q, object);
-        content_put(q, txn);
-        reply_object(&q->reply, 201, object);
-        request_commit(q, txn);
-    }
+    } else
+        put(q, txn, tree);
 }

@@ -229,19 +229,25 @@ begin(struct deletion *d)
     return d->txn;
 }
 
-/* The object stays: with what was changed, or as it was. */
-static void
+/* The object stays: with what was changed, or as it was. False: 500. */
+static bool
 keep(struct deletion *d)
 {
     struct request *q = d->q;
     struct json *old_tree = write_tree(q, d->object);
+    const struct object *object = d->object;
 
-    if (json_equals(old_tree, d->tree))
-        reply_object(&q->reply, 200, d->object);
-    else if (q->options.is_dry_run)
+    if (q->options.is_dry_run && !json_equals(old_tree, d->tree)) {
+        if (!write_normalize(q, d->tree, old_tree))
+            return false;
         reply_tree(&q->reply, 200, d->tree);
-    else
-        reply_object(&q->reply, 200, write_put(q, begin(d), d->tree, old_tree));
+        return true;
+    }
+    if (!json_equals(old_tree, d->tree))
+        object = write_put(q, begin(d), d->tree, old_tree);
+    if (object != NULL)
+        reply_object(&q->reply, 200, object);
+    return object != NULL;
 }
 
 static void
@@ -260,27 +266,39 @@ reply_gone(struct deletion *d)
                   d->object->meta->uid);
 }
 
-static void
-drop(struct deletion *d)
+/* Watchers of a pod that was going see that it has no time left. */
+static bool
+put_last_state(struct deletion *d)
 {
     struct request *q = d->q;
 
-    if (!q->options.is_dry_run) {
-        if (q->route.kind == &pod_kind
-            && retained_on_node_expected(q, d->object))
-            retained_on_node_leave(q, begin(d), d->object);
-        /* Watchers of a pod that was going see that it has no time left. */
-        if (q->route.kind == &pod_kind && d->object->meta->deleted_at_us != 0)
-            write_put(q,
-                      begin(d),
-                      json_dup(q->arena, d->tree),
-                      write_tree(q, d->object));
-        write_remove(q, begin(d), d->object, d->tree);
-    }
-    reply_gone(d);
+    return write_put(q,
+                     begin(d),
+                     json_dup(q->arena, d->tree),
+                     write_tree(q, d->object))
+           != NULL;
 }
 
-static void
+static bool
+drop(struct deletion *d)
+{
+    struct request *q = d->q;
+    bool is_pod = q->route.kind == &pod_kind;
+
+    if (!q->options.is_dry_run) {
+        if (is_pod && retained_on_node_expected(q, d->object)
+            && !retained_on_node_leave(q, begin(d), d->object))
+            return false;
+        if (is_pod && d->object->meta->deleted_at_us != 0 && !put_last_state(d))
+            return false;
+        if (!write_remove(q, begin(d), d->object, d->tree))
+            return false;
+    }
+    reply_gone(d);
+    return true;
+}
+
+static bool
 delete_pod(struct deletion *d, int64_t now_us)
 {
     const struct meta *meta = d->object->meta;
@@ -298,12 +316,11 @@ delete_pod(struct deletion *d, int64_t now_us)
     } else
         mark(d, now_us + grace_s * US, grace_s);
     if (grace_s > 0 || json_count(json_get(d->meta, "finalizers")) > 0)
-        keep(d);
-    else
-        drop(d);
+        return keep(d);
+    return drop(d);
 }
 
-static void
+static bool
 delete_namespace(struct deletion *d, int64_t now_us)
 {
     char text[TIME_TEXT_SIZE];
@@ -319,12 +336,12 @@ delete_namespace(struct deletion *d, int64_t now_us)
     }
     if (json_count(json_get_path(d->tree, "spec.finalizers")) > 0
         || json_count(json_get(d->meta, "finalizers")) > 0)
-        keep(d);
-    else
-        drop(d);
+        return keep(d);
+    return drop(d);
 }
 
-static void
+/* False: the reply is a 500, and the transaction is to be rolled back. */
+static bool
 delete_object(struct deletion *d)
 {
     int64_t now_us = clock_real_us(d->q->server->clock);
@@ -333,35 +350,42 @@ delete_object(struct deletion *d)
     d->meta = json_get(d->tree, "metadata");
     set_propagation(d);
     if (d->q->route.kind == &pod_kind)
-        delete_pod(d, now_us);
-    else if (d->q->route.kind == &namespace_kind)
-        delete_namespace(d, now_us);
-    else if (json_count(json_get(d->meta, "finalizers")) > 0) {
-        if (d->object->meta->deleted_at_us == 0)
-            mark(d, now_us, 0);
-        keep(d);
-    } else
-        drop(d);
+        return delete_pod(d, now_us);
+    if (d->q->route.kind == &namespace_kind)
+        return delete_namespace(d, now_us);
+    if (json_count(json_get(d->meta, "finalizers")) == 0)
+        return drop(d);
+    if (d->object->meta->deleted_at_us == 0)
+        mark(d, now_us, 0);
+    return keep(d);
 }
 
 static void
-finish(struct deletion *d)
+finish(struct deletion *d, bool is_done)
 {
-    if (d->txn != NULL)
+    if (d->txn == NULL)
+        request_finish_durably(d->q);
+    else if (is_done)
         request_commit(d->q, d->txn);
     else
-        request_finish_durably(d->q);
+        request_rollback(d->q, d->txn);
+}
+
+void
+delete_within(struct request *q, struct store_txn *txn TAKES)
+{
+    struct deletion d = {.q = q, .txn = txn, .object = write_find(q)};
+
+    finish(&d,
+           d.object != NULL && authorization_covers(q, d.object)
+               && delete_is_meant(q, d.object) && admission_delete(q, d.object)
+               && delete_object(&d));
 }
 
 void
 verb_delete(struct request *q)
 {
-    struct deletion d = {.q = q, .object = write_find(q)};
-
-    if (d.object != NULL && authorization_covers(q, d.object)
-        && delete_is_meant(q, d.object) && admission_delete(q, d.object))
-        delete_object(&d);
-    finish(&d);
+    delete_within(q, NULL);
 }
 
 /* --- a collection --------------------------------------------------------- */
@@ -432,13 +456,15 @@ are_all_or_none(const struct request *q)
     return q->route.kind == &node_kind;
 }
 
+/* The request ends here, and the reply says why. */
 static void
-refuse_all(struct collection *c, struct store_txn *txn)
+refuse_rest(struct collection *c, struct store_txn *txn)
 {
-    if (txn != NULL)
-        store_rollback(txn);
     reply_fini(&c->chosen);
-    request_finish_durably(c->q);
+    if (txn != NULL)
+        request_rollback(c->q, txn);
+    else
+        request_finish_durably(c->q);
 }
 
 /* Each as a request of its own would. The memory is that of the next few.
@@ -466,10 +492,9 @@ delete_some(struct collection *c)
         /* One that came by that name since may be another's. */
         if (d.object == NULL || strcmp(d.object->meta->uid, meta->uid) != 0)
             continue;
-        if (admission_delete(q, d.object))
-            delete_object(&d);
-        else if (are_all_or_none(q)) {
-            refuse_all(c, d.txn);
+        if (admission_delete(q, d.object) ? !delete_object(&d)
+                                          : are_all_or_none(q)) {
+            refuse_rest(c, d.txn);
             return false;
         }
         q->old_tree = NULL;

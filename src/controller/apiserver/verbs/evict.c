@@ -125,24 +125,9 @@ set_condition(struct request *q,
     json_append(q->arena, list, condition);
 }
 
-static void
-put_changed(struct request *q,
-            const struct object *object,
-            const struct kind *kind,
-            struct json *tree)
-{
-    const struct kind *asked = q->route.kind;
-    struct store_txn *txn = store_begin(q->server->store);
-
-    q->route.kind = kind;
-    write_put(q, txn, tree, object_tree(object, q->arena));
-    q->route.kind = asked;
-    store_commit(txn, NULL, NULL);
-}
-
 /* One pod less that may be missing, until the budget is counted again. */
-static void
-charge(struct request *q, const struct object *object)
+static bool
+charge(struct request *q, struct store_txn *txn, const struct object *object)
 {
     const struct pod_disruption_budget *b = pod_disruption_budget_of(object);
     struct json *tree = object_tree(object, q->arena);
@@ -171,11 +156,15 @@ charge(struct request *q, const struct object *object)
                      "observedGeneration",
                      b->meta.generation);
     }
-    put_changed(q, object, &pod_disruption_budget_kind, tree);
+    return write_put_other(q,
+                           txn,
+                           &pod_disruption_budget_kind,
+                           tree,
+                           object_tree(object, q->arena));
 }
 
-static void
-mark(struct request *q, const struct object *pod)
+static bool
+mark(struct request *q, struct store_txn *txn, const struct object *pod)
 {
     struct json *tree = object_tree(pod, q->arena);
 
@@ -185,7 +174,7 @@ mark(struct request *q, const struct object *pod)
                   "True",
                   "EvictionByEvictionAPI",
                   "Eviction API: evicting");
-    put_changed(q, pod, &pod_kind, tree);
+    return write_put(q, txn, tree, object_tree(pod, q->arena)) != NULL;
 }
 
 /* A pod that does no work yet, or any more, is under no budget. */
@@ -199,10 +188,15 @@ is_idle(const struct object *object)
            || strcmp(pod->status.phase, "Pending") == 0;
 }
 
+/* False: the budget forbids it, and the reply says so. */
 static bool
-consult_budget(struct request *q, const struct object *pod)
+find_allowing_budget(struct request *q,
+                     const struct object *pod,
+                     const struct object **ret_budget)
 {
     struct search search = {.pod = pod};
+
+    *ret_budget = NULL;
 
     if (is_idle(pod))
         return true;
@@ -229,11 +223,7 @@ consult_budget(struct request *q, const struct object *pod)
         if (search.budget != NULL && !allows(q, search.budget))
             return false;
     }
-    if (q->options.is_dry_run)
-        return true;
-    if (search.budget != NULL)
-        charge(q, search.budget);
-    mark(q, pod);
+    *ret_budget = search.budget;
     return true;
 }
 
@@ -246,11 +236,33 @@ deleted(struct request *q)
     request_finish(q);
 }
 
+/* Budget, mark and deletion are one transaction: a deletion that is refused
+ * after all charges no budget.
+ */
+static void
+evict(struct request *q, const struct object *pod, const struct object *budget)
+{
+    struct store_txn *txn = NULL;
+
+    if (!is_idle(pod) && !q->options.is_dry_run) {
+        txn = store_begin(q->server->store);
+        if ((budget != NULL && !charge(q, txn, budget)) || !mark(q, txn, pod)) {
+            request_rollback(q, txn);
+            return;
+        }
+        /* The mark is another version of the pod. */
+        q->options.precondition_version = NULL;
+    }
+    q->outer_done = q->done;
+    q->done = deleted;
+    delete_within(q, txn);
+}
+
 void
 verb_evict(struct request *q)
 {
     struct json *options = json_get(q->body, "deleteOptions");
-    const struct object *pod;
+    const struct object *pod, *budget;
 
     if (!check_name(q)) {
         request_finish(q);
@@ -274,12 +286,9 @@ verb_evict(struct request *q)
      * evicted.
      */
     if (pod == NULL || !authorization_covers(q, pod) || !delete_is_meant(q, pod)
-        || !consult_budget(q, pod)) {
+        || !find_allowing_budget(q, pod, &budget)) {
         request_finish_durably(q);
         return;
     }
-    q->options.precondition_version = NULL; /* the mark is another version */
-    q->outer_done = q->done;
-    q->done = deleted;
-    verb_delete(q);
+    evict(q, pod, budget);
 }

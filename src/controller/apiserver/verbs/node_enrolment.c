@@ -118,9 +118,12 @@ verb_approve(struct request *q)
         return;
     }
     txn = store_begin(q->server->store);
-    reply_object(&q->reply,
-                 200,
-                 write_put(q, txn, tree, object_tree(object, q->arena)));
+    object = write_put(q, txn, tree, object_tree(object, q->arena));
+    if (object == NULL) {
+        request_rollback(q, txn);
+        return;
+    }
+    reply_object(&q->reply, 200, object);
     request_commit(q, txn);
 }
 

@@ -280,6 +280,29 @@ reply_with_tree(struct request *q, struct json *tree)
     reply_tree(&q->reply, 200, tree);
 }
 
+static bool
+remove_gone(struct request *q,
+            struct store_txn *txn,
+            const struct object *old_object,
+            struct json *tree)
+{
+    reply_with_tree(q, json_dup(q->arena, tree));
+    return write_remove(q, txn, old_object, tree);
+}
+
+static bool
+put_changed(struct request *q,
+            struct store_txn *txn,
+            struct json *tree,
+            const struct json *old_tree)
+{
+    const struct object *object = write_put(q, txn, tree, old_tree);
+
+    if (object != NULL)
+        reply_object(&q->reply, 200, object);
+    return object != NULL;
+}
+
 static void
 put(struct request *q,
     const struct object *old_object,
@@ -301,12 +324,11 @@ put(struct request *q,
         return;
     }
     txn = store_begin(q->server->store);
-    if (is_gone(q, tree)) {
-        reply_with_tree(q, json_dup(q->arena, tree));
-        write_remove(q, txn, old_object, tree);
-    } else
-        reply_object(&q->reply, 200, write_put(q, txn, tree, old_tree));
-    request_commit(q, txn);
+    if (is_gone(q, tree) ? remove_gone(q, txn, old_object, tree)
+                         : put_changed(q, txn, tree, old_tree))
+        request_commit(q, txn);
+    else
+        request_rollback(q, txn);
 }
 
 static bool
@@ -332,7 +354,8 @@ change(struct request *q,
     if (kind->prepare_status != NULL
         && q->route.subresource == SUBRESOURCE_STATUS)
         kind->prepare_status(q->arena, tree, old_tree);
-    (void)write_normalize(q, tree, old_tree, NULL);
+    if (!write_normalize(q, tree, old_tree))
+        return false;
     count_generation(q, tree, old_tree);
     if (!validate(q, tree, old_tree)
         || !authorization_check_change(q, old_object, tree))

@@ -11,9 +11,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "lib/base/macro.h"
+
 struct object;
 struct parameter;
 struct request;
+struct store_txn;
 
 /* Checks the body, the options and the principal's rights, and runs the verb of
  * the route. Everything but `reply` is filled in; the options not yet parsed.
@@ -31,8 +34,11 @@ void verb_create(struct request *q);
 void verb_replace(struct request *q);
 void verb_patch(struct request *q);
 
-/* delete.c */
+/* delete.c; within: in a transaction that has changes already, or NULL, which
+ * is rolled back when the deletion is refused.
+ */
 void verb_delete(struct request *q);
+void delete_within(struct request *q, struct store_txn *txn TAKES);
 
 /* Whether it is still the object that the request means; else a 409. */
 bool delete_is_meant(struct request *q, const struct object *object);

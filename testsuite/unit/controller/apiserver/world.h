@@ -186,6 +186,7 @@ struct question {
     enum body_format format;
     const char *body;
     const char *key;
+    const struct kind *kind; /* instead of the target's; or NULL */
 };
 
 static inline void
@@ -225,6 +226,8 @@ world_begin(struct world *w,
     ck_assert_int_eq(
         route_find(q->arena, question->method, target->path, false, &q->route),
         ROUTE_FOUND);
+    if (question->kind != NULL)
+        q->route.kind = question->kind;
     q->principal = question->who;
     q->format = question->format;
     q->text = question->body;
@@ -298,6 +301,19 @@ answer_get(const struct answer *a, const char *path)
 
 #define PODS "/api/v1/namespaces/default/pods"
 #define JOBS "/apis/batch/v1/namespaces/default/jobs"
+
+/* A to_stored of a kind for tests: the tree fits no kind any more. */
+static inline struct json *
+world_spoil(struct arena *arena, const struct json *object)
+{
+    struct json *tree = json_dup(arena, object);
+
+    json_set(arena,
+             json_get(tree, "metadata"),
+             "labels",
+             json_string(arena, "spoilt"));
+    return tree;
+}
 
 /* A pod, and a job, that are good as they stand. */
 #define POD(name)                                                        \

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/objects/put.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "controller/store/store.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/merge.h"
+#include "lib/json/record.h"
+
+void
+put_set_defaults(struct arena *arena, const struct put *put)
+{
+    const struct kind *kind = put->kind;
+
+    if (kind->set_defaults != NULL
+        && !(put->keeps_spec && kind->flags & KIND_SPEC_DEFAULTS))
+        kind->set_defaults(arena, put->tree);
+}
+
+/* As it is kept. NULL: it does not fit the kind that it is kept as. */
+static struct json *
+stored_tree(struct arena *arena, const struct put *put, struct error *err)
+{
+    const struct kind *kind = put->kind;
+    struct json *tree;
+
+    if (kind->stored_as == NULL)
+        return put->tree;
+    tree = kind->to_stored(arena, put->tree);
+    return record_normalize(kind->stored_as->record, arena, tree, NULL, err)
+                   == 0
+               ? tree
+               : NULL;
+}
+
+static const struct object *
+make_object(struct arena *arena,
+            struct store_txn *txn,
+            const struct put *put,
+            struct error *err)
+{
+    struct json *stored;
+    char revision[24];
+
+    snprintf(revision, sizeof(revision), "%" PRId64, store_txn_revision(txn));
+    json_set_string(arena,
+                    json_make_object(arena, put->tree, "metadata"),
+                    "resourceVersion",
+                    revision);
+    /* Fields that admission and preparation added get their defaults and their
+     * order, too.
+     */
+    put_set_defaults(arena, put);
+    if (record_normalize_change(put->kind->record,
+                                arena,
+                                put->tree,
+                                put->old_tree,
+                                NULL,
+                                err)
+        < 0)
+        return NULL;
+    stored = stored_tree(arena, put, err);
+    return stored != NULL ? object_new_packed(kind_stored(put->kind),
+                                              stored,
+                                              store_txn_patterns(txn))
+                          : NULL;
+}
+
+const struct object *
+put_object(struct arena *arena,
+           struct store_txn *txn,
+           const struct put *put,
+           struct error *err)
+{
+    const struct object *object = make_object(arena, txn, put, err);
+    CLEANUP_STRBUF struct strbuf delta = STRBUF_INIT;
+
+    if (object == NULL)
+        return NULL;
+    if (put->old_tree != NULL && put->kind->stored_as == NULL) {
+        const struct json *diff =
+            json_merge_diff(arena, put->old_tree, put->tree);
+
+        if (diff != NULL)
+            json_print(diff, &delta);
+    }
+    store_txn_put(txn, object, delta.length > 0 ? delta.text : NULL);
+    return object;
+}
+
+int
+put_removal(struct arena *arena,
+            struct store_txn *txn,
+            const struct put *put,
+            struct error *err)
+{
+    const struct object *object = make_object(arena, txn, put, err);
+
+    if (object == NULL)
+        return -EINVAL;
+    store_txn_remove(txn, object);
+    return 0;
+}

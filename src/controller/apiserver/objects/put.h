@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* put.h - puts one object into a transaction, whatever asked for it
+ *
+ * Nothing of a request is needed, so a request may write as many objects of as
+ * many kinds as it likes into one transaction. The object gets its defaults
+ * and the transaction's next revision.
+ *
+ * A tree that its kind's table refuses is never put: the caller rolls the
+ * transaction back, so that nothing is stored that a later reader refuses.
+ *
+ * Thread:  the loop's.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct arena;
+struct error;
+struct json;
+struct kind;
+struct object;
+struct store_txn;
+
+struct put {
+    const struct kind *kind; /* the tree is in this kind's words */
+    struct json *tree;       /* completed in place */
+
+    /* The pending state, in the same words; NULL: there is none, or the whole
+     * object is written. What the tree shares with it is not looked at again.
+     */
+    const struct json *old_tree;
+    bool keeps_spec; /* the spec had its defaults before, and is the same */
+};
+
+/* The object is borrowed from the store. NULL: the tree does not fit its kind,
+ * and nothing was put.
+ */
+const struct object *put_object(struct arena *arena,
+                                struct store_txn *txn,
+                                const struct put *put,
+                                struct error *err);
+
+/* Takes the object out; watchers see the tree last. -EINVAL as above. */
+int put_removal(struct arena *arena,
+                struct store_txn *txn,
+                const struct put *put,
+                struct error *err);
+
+/* The defaults alone. */
+void put_set_defaults(struct arena *arena, const struct put *put);
