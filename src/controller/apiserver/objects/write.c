@@ -31,29 +31,37 @@ write_is_damaged(struct request *q,
     return true;
 }
 
+static void
+reply_not_found_named(struct request *q, const char *name)
+{
+    if (!write_is_damaged(q, 500, q->route.kind, q->route.namespace, name))
+        reply_not_found(&q->reply, q->route.kind, name);
+}
+
 void
 write_not_found(struct request *q)
 {
-    if (!write_is_damaged(q,
-                          500,
-                          q->route.kind,
-                          q->route.namespace,
-                          q->route.name))
-        reply_not_found(&q->reply, q->route.kind, q->route.name);
+    reply_not_found_named(q, q->route.name);
 }
 
 const struct object *
-write_find(struct request *q)
+write_find_named(struct request *q, const char *name)
 {
     const struct object *object = store_find(q->server->store,
                                              STORE_PENDING,
                                              kind_stored(q->route.kind),
                                              q->route.namespace,
-                                             q->route.name);
+                                             name);
 
     if (object == NULL)
-        write_not_found(q);
+        reply_not_found_named(q, name);
     return object;
+}
+
+const struct object *
+write_find(struct request *q)
+{
+    return write_find_named(q, q->route.name);
 }
 
 struct json *

@@ -32,10 +32,12 @@ bool write_is_damaged(struct request *q,
 /* A 404 for what the route names, or a 500 when it is damaged. */
 void write_not_found(struct request *q);
 
-/* The pending state of what the route names, or NULL and that. Tree: in the
- * words of the route's kind, free to edit.
+/* The pending state of what the route names, or NULL and that. Named: of
+ * another object of its kind and namespace. Tree: in the words of the route's
+ * kind, free to edit.
  */
 const struct object *write_find(struct request *q);
+const struct object *write_find_named(struct request *q, const char *name);
 struct json *write_tree(struct request *q, const struct object *object);
 
 /* Fills in what the kind's tables want, beside an old tree (or NULL) that what

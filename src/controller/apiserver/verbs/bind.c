@@ -4,10 +4,15 @@
  *
  * The one place that writes an allocation, and the one that makes sure that
  * no two pods of a node were given the same core.
+ *
+ * POST bindings takes a BindingList, too: a group of pods that are bound in
+ * one transaction, all of them or none. Each is checked against what the ones
+ * before it left, so members of one group cannot share a core either.
  */
 #include <string.h>
 
 #include "controller/apiserver/access/authorization.h"
+#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/objects/retained_on_node.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/body.h"
@@ -33,12 +38,27 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-static bool
-check_name(struct request *q)
-{
-    const char *name = json_path_text(q->body, "metadata.name");
+/* A group is bound in one turn of the loop, so it may not be any length. */
+#define GROUP_MAX 512
 
-    if (q->route.name == NULL) /* the old collection of bindings */
+/* One pod of a request, which may bind several. */
+struct member {
+    struct request *q;
+    const char *name;
+    struct json *body; /* the Binding */
+    struct binding binding;
+};
+
+/* The name of a single binding: the URL's, or the body's where it was sent to
+ * the collection of bindings.
+ */
+static bool
+find_name(struct member *m)
+{
+    struct request *q = m->q;
+    const char *name = json_path_text(m->body, "metadata.name");
+
+    if (q->route.name == NULL)
         q->route.name = name != NULL ? arena_strdup(q->arena, name) : "";
     else if (name != NULL && name[0] != '\0'
              && strcmp(name, q->route.name) != 0) {
@@ -46,18 +66,21 @@ check_name(struct request *q)
                           "name in URL does not match name in Binding object");
         return false;
     }
+    m->name = q->route.name;
     return true;
 }
 
 static bool
-read_target(struct request *q, struct binding *ret_binding)
+read_target(struct member *m)
 {
+    struct request *q = m->q;
+    const struct object_reference *target = &m->binding.target;
     const char *kind;
 
-    if (!body_normalize_as(q, "Binding", &binding_record, q->body))
+    if (!body_normalize_as(q, "Binding", &binding_record, m->body))
         return false;
-    record_decode(&binding_record, q->arena, q->body, ret_binding);
-    kind = ret_binding->target.kind;
+    record_decode(&binding_record, q->arena, m->body, &m->binding);
+    kind = target->kind;
     if (kind != NULL && kind[0] != '\0' && strcmp(kind, "Node") != 0) {
         reply_internal(&q->reply,
                        "target.kind: Unsupported value: \"%s\": supported "
@@ -65,8 +88,7 @@ read_target(struct request *q, struct binding *ret_binding)
                        kind);
         return false;
     }
-    if (ret_binding->target.name == NULL
-        || ret_binding->target.name[0] == '\0') {
+    if (target->name == NULL || target->name[0] == '\0') {
         reply_internal(&q->reply, "target.name: Required value");
         return false;
     }
@@ -74,9 +96,9 @@ read_target(struct request *q, struct binding *ret_binding)
 }
 
 static bool
-refuse(struct request *q, const char *why)
+refuse(struct member *m, const char *why)
 {
-    reply_conflict(&q->reply, &pod_kind, "/binding", q->route.name, "%s", why);
+    reply_conflict(&m->q->reply, &pod_kind, "/binding", m->name, "%s", why);
     return false;
 }
 
@@ -92,13 +114,12 @@ is_adopted(const struct pod *pod, const struct binding *binding)
 }
 
 static bool
-check_pod(struct request *q,
-          const struct object *object,
-          const struct binding *binding)
+check_pod(struct member *m, const struct object *object)
 {
+    struct request *q = m->q;
     const struct pod *pod = pod_of(object);
-    const char *uid = json_path_text(q->body, "metadata.uid");
-    const char *name = q->route.name;
+    const char *uid = json_path_text(m->body, "metadata.uid");
+    const char *name = m->name;
 
     if (uid != NULL && uid[0] != '\0' && strcmp(uid, pod->meta.uid) != 0) {
         reply_conflict(&q->reply,
@@ -113,20 +134,20 @@ check_pod(struct request *q,
     }
     if (pod->meta.deleted_at_us != 0)
         return refuse(
-            q,
+            m,
             arena_printf(
                 q->arena,
                 "pod %s is being deleted, cannot be assigned to a host",
                 name));
     if (pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0'
-        && !is_adopted(pod, binding))
-        return refuse(q,
+        && !is_adopted(pod, &m->binding))
+        return refuse(m,
                       arena_printf(q->arena,
                                    "pod %s is already assigned to node \"%s\"",
                                    name,
                                    pod->spec.node_name));
     if (pod->spec.scheduling_gates.count > 0)
-        return refuse(q,
+        return refuse(m,
                       arena_printf(q->arena,
                                    "pod %s has non-empty .spec.schedulingGates",
                                    name));
@@ -137,18 +158,19 @@ check_pod(struct request *q,
  * node.
  */
 static bool
-check_allocation(struct request *q, const struct binding *binding)
+check_allocation(struct member *m)
 {
-    const struct allocation *a = binding->allocation;
+    struct request *q = m->q;
+    const struct allocation *a = m->binding.allocation;
     struct causes causes;
 
     if (a == NULL)
         return true;
     causes_init(&causes, q->arena);
     causes_enter(&causes, "allocation");
-    allocation_check(a, json_get(q->body, "allocation"), &causes);
+    allocation_check(a, json_get(m->body, "allocation"), &causes);
     if (causes.count > 0)
-        reply_invalid(&q->reply, "", "Binding", q->route.name, &causes);
+        reply_invalid(&q->reply, "", "Binding", m->name, &causes);
     return causes.count == 0;
 }
 
@@ -156,8 +178,10 @@ check_allocation(struct request *q, const struct binding *binding)
  * what it is said to.
  */
 static bool
-check_node(struct request *q, const struct binding *binding)
+check_node(struct member *m)
 {
+    struct request *q = m->q;
+    const struct binding *binding = &m->binding;
     const struct object *node = store_find(q->server->store,
                                            STORE_PENDING,
                                            &node_kind,
@@ -178,7 +202,7 @@ check_node(struct request *q, const struct binding *binding)
     if (bitset_is_empty(&asked))
         return true;
     cpuset_format(&asked, &list);
-    return refuse(q,
+    return refuse(m,
                   arena_printf(q->arena,
                                "node %s does not have the CPUs %s, or keeps "
                                "them for the system: it has %s",
@@ -188,8 +212,7 @@ check_node(struct request *q, const struct binding *binding)
 }
 
 struct neighbours {
-    struct request *q;
-    const struct binding *binding;
+    struct member *member;
     bool is_disjoint;
 };
 
@@ -197,30 +220,33 @@ static bool
 check_neighbour(const struct object *object, void *context)
 {
     struct neighbours *n = context;
+    struct member *m = n->member;
     const struct pod *pod = pod_of(object);
     struct error err = {0};
 
     if (pod->status.allocation == NULL || pod_is_finished(pod)
-        || allocation_check_disjoint(n->binding->allocation,
+        || allocation_check_disjoint(m->binding.allocation,
                                      pod->status.allocation,
                                      &err)
                == 0)
         return true;
-    n->is_disjoint = refuse(n->q,
-                            arena_printf(n->q->arena,
+    n->is_disjoint = refuse(m,
+                            arena_printf(m->q->arena,
                                          "the allocation overlaps that of pod "
                                          "%s/%s on node %s: %s",
                                          pod->meta.namespace,
                                          pod->meta.name,
-                                         n->binding->target.name,
+                                         m->binding.target.name,
                                          err.text));
     return false;
 }
 
 static bool
-check_disjoint(struct request *q, const struct binding *binding)
+check_disjoint(struct member *m)
 {
-    struct neighbours n = {.q = q, .binding = binding, .is_disjoint = true};
+    struct request *q = m->q;
+    const struct binding *binding = &m->binding;
+    struct neighbours n = {.member = m, .is_disjoint = true};
     struct error err = {0};
 
     if (binding->allocation == NULL)
@@ -230,7 +256,7 @@ check_disjoint(struct request *q, const struct binding *binding)
                                         binding->allocation,
                                         &err)
         < 0)
-        return refuse(q, err.text);
+        return refuse(m, err.text);
     store_visit_index(q->server->store,
                       INDEX_PODS_BY_NODE,
                       STORE_PENDING,
@@ -268,9 +294,10 @@ set_scheduled(struct request *q, struct json *status)
 }
 
 static void
-copy_map(struct request *q, struct json *meta, const char *name)
+copy_map(struct member *m, struct json *meta, const char *name)
 {
-    const struct json *from = json_get(json_get(q->body, "metadata"), name);
+    const struct json *from = json_get(json_get(m->body, "metadata"), name);
+    struct request *q = m->q;
 
     for (uint32_t i = 0; json_is(from, JSON_OBJECT) && i < from->count; i++)
         json_set(q->arena,
@@ -294,45 +321,57 @@ take_part(struct request *q, struct json *tree, const char *name)
 
 /* The spec's own parts are those of the old tree. */
 static struct json *
-bind(struct request *q,
-     const struct json *old_tree,
-     const struct binding *binding)
+bound_tree(struct member *m, const struct json *old_tree)
 {
+    struct request *q = m->q;
     struct json *tree = json_copy(q->arena, old_tree);
     struct json *meta = take_part(q, tree, "metadata");
     struct json *status = take_part(q, tree, "status");
     struct json *spec = json_copy(q->arena, json_get(old_tree, "spec"));
 
     json_set(q->arena, tree, "spec", spec);
-    copy_map(q, meta, "annotations");
-    copy_map(q, meta, "labels");
-    json_set_string(q->arena, spec, "nodeName", binding->target.name);
-    if (binding->allocation != NULL)
+    copy_map(m, meta, "annotations");
+    copy_map(m, meta, "labels");
+    json_set_string(q->arena, spec, "nodeName", m->binding.target.name);
+    if (m->binding.allocation != NULL)
         json_set(q->arena,
                  status,
                  "allocation",
-                 json_get(q->body, "allocation"));
+                 json_get(m->body, "allocation"));
     set_scheduled(q, status);
     return tree;
 }
 
-void
-verb_bind(struct request *q)
+/* Everything that may refuse. */
+static bool
+check(struct member *m, const struct object *pod)
 {
-    struct binding binding = {0};
-    const struct object *object;
-    const struct json *old_tree;
+    return authorization_covers(m->q, pod) && read_target(m)
+           && check_pod(m, pod) && check_allocation(m) && check_node(m)
+           && check_disjoint(m);
+}
+
+static bool
+put(struct member *m, struct store_txn *txn, const struct object *pod)
+{
+    const struct json *old_tree = object_tree(pod, m->q->arena);
+
+    return write_put(m->q, txn, bound_tree(m, old_tree), old_tree) != NULL;
+}
+
+static void
+bind_one(struct request *q)
+{
+    struct member m = {.q = q, .body = q->body};
+    const struct object *pod;
     struct store_txn *txn;
 
-    if (!check_name(q)) {
+    if (!find_name(&m)) {
         request_finish(q);
         return;
     }
-    object = write_find(q);
-    if (object == NULL || !authorization_covers(q, object)
-        || !read_target(q, &binding) || !check_pod(q, object, &binding)
-        || !check_allocation(q, &binding) || !check_node(q, &binding)
-        || !check_disjoint(q, &binding)) {
+    pod = write_find(q);
+    if (pod == NULL || !check(&m, pod)) {
         request_finish_durably(q);
         return;
     }
@@ -341,10 +380,116 @@ verb_bind(struct request *q)
         request_finish_durably(q);
         return;
     }
-    old_tree = object_tree(object, q->arena);
     txn = store_begin(q->server->store);
-    if (write_put(q, txn, bind(q, old_tree, &binding), old_tree) != NULL)
+    if (put(&m, txn, pod))
         request_commit_success(q, txn, 201);
     else
         request_rollback(q, txn);
+}
+
+/* --- a group -------------------------------------------------------------- */
+
+static bool
+is_group(const struct request *q)
+{
+    const char *kind = json_get_text(q->body, "kind");
+
+    return q->route.name == NULL && !q->server->policy->is_conformance
+           && kind != NULL && strcmp(kind, "BindingList") == 0;
+}
+
+static bool
+check_list(struct request *q, const struct json *items)
+{
+    if (json_is(items, JSON_ARRAY) && items->count > 0
+        && items->count <= GROUP_MAX)
+        return true;
+    reply_bad_request(&q->reply, "a BindingList has 1 to %d items", GROUP_MAX);
+    return false;
+}
+
+static bool
+find_member_name(struct member *m, unsigned place)
+{
+    const char *namespace = json_path_text(m->body, "metadata.namespace");
+
+    m->name = json_path_text(m->body, "metadata.name");
+    if (m->name == NULL || m->name[0] == '\0')
+        reply_bad_request(&m->q->reply,
+                          "items[%u].metadata.name: Required value",
+                          place);
+    else if (namespace != NULL && namespace[0] != '\0'
+             && strcmp(namespace, m->q->route.namespace) != 0)
+        reply_bad_request(&m->q->reply,
+                          "items[%u]: the namespace of pod %s does not match "
+                          "the namespace sent on the request",
+                          place,
+                          m->name);
+    else
+        return true;
+    return false;
+}
+
+/* `first`: the transaction's first revision, so a pod that has one as new was
+ * bound by it already.
+ */
+static bool
+bind_member(struct member *m, struct store_txn *txn, int64_t first)
+{
+    const struct object *pod = write_find_named(m->q, m->name);
+
+    if (pod == NULL)
+        return false;
+    if (pod->revision >= first) {
+        reply_bad_request(&m->q->reply,
+                          "pod %s is in the BindingList twice",
+                          m->name);
+        return false;
+    }
+    return check(m, pod) && put(m, txn, pod);
+}
+
+static bool
+bind_members(struct request *q, struct store_txn *txn, const struct json *items)
+{
+    int64_t first = store_txn_revision(txn);
+
+    for (uint32_t i = 0; i < items->count; i++) {
+        struct member m = {.q = q, .body = items->items[i]};
+        struct arena_mark mark = arena_mark(q->arena);
+
+        if (!find_member_name(&m, i) || !bind_member(&m, txn, first))
+            return false;
+        arena_rewind(q->arena, &mark);
+    }
+    return true;
+}
+
+static void
+bind_group(struct request *q)
+{
+    const struct json *items = json_get(q->body, "items");
+    struct store_txn *txn;
+
+    if (!check_list(q, items)) {
+        request_finish(q);
+        return;
+    }
+    txn = store_begin(q->server->store);
+    if (!bind_members(q, txn, items)) {
+        request_rollback(q, txn);
+    } else if (q->options.is_dry_run) {
+        reply_success(&q->reply, 201);
+        request_rollback(q, txn);
+    } else
+        request_commit_success(q, txn, 201);
+}
+
+void
+verb_bind(struct request *q)
+{
+    if (is_group(q))
+        bind_group(q);
+    else
+        bind_one(q);
 }

@@ -143,6 +143,289 @@ START_TEST(nonsense_is_refused)
 }
 END_TEST
 
+/* --- groups --------------------------------------------------------------- */
+
+#define BINDINGS "/api/v1/namespaces/default/bindings"
+#define ITEM(name, node, cpus)                                           \
+    "{\"metadata\":{\"name\":\"" name "\"},\"target\":{\"name\":\"" node \
+    "\"},\"allocation\":{\"cpus\":\"" cpus "\",\"memoryNodes\":\"0\"}}"
+#define GROUP(items)                                   \
+    "{\"apiVersion\":\"v1\",\"kind\":\"BindingList\"," \
+    "\"items\":[" items "]}"
+
+static struct answer
+bind_group(struct world *w, const char *body)
+{
+    return world_ask(w, &scheduler_room, HTTP_POST, BINDINGS, body);
+}
+
+static void
+begin_group(struct world *w)
+{
+    world_init(w);
+    world_code(w, &alice, HTTP_POST, PODS, POD("a"));
+    world_code(w, &alice, HTTP_POST, PODS, POD("b"));
+    world_code(w, &alice, HTTP_POST, PODS, POD("c"));
+}
+
+static bool
+is_bound(struct world *w, const char *name)
+{
+    CLEANUP_FREE char *target = xasprintf(PODS "/%s", name);
+    CLEANUP_ANSWER struct answer a =
+        world_ask(w, &alice, HTTP_GET, target, NULL);
+
+    return answer_get(&a, "spec.nodeName") != NULL;
+}
+
+static void
+check_none_bound(struct world *w)
+{
+    ck_assert(!is_bound(w, "a"));
+    ck_assert(!is_bound(w, "b"));
+    ck_assert(!is_bound(w, "c"));
+}
+
+START_TEST(a_group_is_bound_in_one_request)
+{
+    CLEANUP_WORLD struct world w;
+
+    begin_group(&w);
+    {
+        CLEANUP_ANSWER struct answer a =
+            bind_group(&w,
+                       GROUP(ITEM("a", "n1", "0-1") "," ITEM(
+                           "b",
+                           "n1",
+                           "2-3") "," ITEM("c", "n2", "0")));
+
+        ck_assert_int_eq(a.code, 201);
+        ck_assert_str_eq(answer_get(&a, "status"), "Success");
+    }
+    {
+        CLEANUP_ANSWER struct answer a =
+            world_ask(&w, &alice, HTTP_GET, PODS "/b", NULL);
+
+        ck_assert_str_eq(answer_get(&a, "spec.nodeName"), "n1");
+        ck_assert_str_eq(answer_get(&a, "status.allocation.cpus"), "2-3");
+    }
+    ck_assert(is_bound(&w, "a"));
+    ck_assert(is_bound(&w, "c"));
+}
+END_TEST
+
+START_TEST(a_group_of_one_is_as_good)
+{
+    CLEANUP_WORLD struct world w;
+    CLEANUP_ANSWER struct answer a = {0};
+
+    begin_group(&w);
+    a = bind_group(&w, GROUP(ITEM("a", "n1", "0")));
+    ck_assert_int_eq(a.code, 201);
+    ck_assert(is_bound(&w, "a"));
+}
+END_TEST
+
+START_TEST(a_conflict_in_the_middle_binds_none_and_is_named)
+{
+    CLEANUP_WORLD struct world w;
+
+    begin_group(&w);
+    world_code(&w, &alice, HTTP_POST, PODS, POD("d"));
+    bind_pod(&w, "d", BINDING("n1", "2"));
+    {
+        CLEANUP_ANSWER struct answer a =
+            bind_group(&w,
+                       GROUP(ITEM("a", "n1", "0-1") "," ITEM(
+                           "b",
+                           "n1",
+                           "2-3") "," ITEM("c", "n2", "0")));
+
+        ck_assert_int_eq(a.code, 409);
+        ck_assert_str_eq(answer_get(&a, "details.name"), "b");
+        ck_assert_ptr_nonnull(strstr(answer_get(&a, "message"),
+                                     "overlaps that of pod default/d"));
+    }
+    check_none_bound(&w);
+    /* What was taken back is free again. */
+    ck_assert_int_eq(bind_pod(&w, "c", BINDING("n1", "0-1")), 201);
+}
+END_TEST
+
+START_TEST(members_of_a_group_do_not_share_a_core)
+{
+    CLEANUP_WORLD struct world w;
+    CLEANUP_ANSWER struct answer a = {0};
+
+    begin_group(&w);
+    a = bind_group(&w,
+                   GROUP(ITEM("a", "n1", "0-1") "," ITEM("b", "n1", "1-2")));
+    ck_assert_int_eq(a.code, 409);
+    ck_assert_str_eq(answer_get(&a, "details.name"), "b");
+    check_none_bound(&w);
+}
+END_TEST
+
+START_TEST(a_member_that_is_gone_or_going_binds_none)
+{
+    CLEANUP_WORLD struct world w;
+
+    begin_group(&w);
+    {
+        CLEANUP_ANSWER struct answer a =
+            bind_group(&w,
+                       GROUP(ITEM("a", "n1", "0") "," ITEM("x", "n1", "1")));
+
+        ck_assert_int_eq(a.code, 404);
+        ck_assert_str_eq(answer_get(&a, "details.name"), "x");
+    }
+    {
+        CLEANUP_ANSWER struct answer a = bind_group(
+            &w,
+            GROUP(ITEM("a", "n1", "0") ",{\"metadata\":{\"name\":\"b\","
+                                       "\"uid\":\"another\"},\"target\":{"
+                                       "\"name\":\"n1\"}}"));
+
+        ck_assert_int_eq(a.code, 409);
+        ck_assert_str_eq(answer_get(&a, "details.name"), "b");
+    }
+    check_none_bound(&w);
+}
+END_TEST
+
+/* Without allocations too, where a second binding would be an adoption. */
+START_TEST(a_pod_that_is_in_the_list_twice_is_refused)
+{
+    CLEANUP_WORLD struct world w;
+
+    begin_group(&w);
+    {
+        CLEANUP_ANSWER struct answer a = bind_group(
+            &w,
+            GROUP("{\"metadata\":{\"name\":\"a\"},\"target\":{\"name\":"
+                  "\"n1\"}}," ITEM("b", "n1", "0") "," ITEM("a", "n1", "1")));
+
+        ck_assert_int_eq(a.code, 400);
+        ck_assert_ptr_nonnull(strstr(answer_get(&a, "message"),
+                                     "pod a is in the BindingList twice"));
+    }
+    check_none_bound(&w);
+}
+END_TEST
+
+START_TEST(a_group_that_is_no_group_is_refused)
+{
+    CLEANUP_WORLD struct world w;
+    static const char *const bodies[] = {
+        GROUP(""),
+        GROUP("1"),
+        GROUP("{\"target\":{\"name\":\"n1\"}}"),
+        GROUP("{\"metadata\":{\"name\":\"a\",\"namespace\":\"other\"},"
+              "\"target\":{\"name\":\"n1\"}}"),
+        "{\"kind\":\"BindingList\"}",
+        "{\"kind\":\"BindingList\",\"items\":{}}",
+    };
+
+    begin_group(&w);
+    for (unsigned i = 0; i < ARRAY_SIZE(bodies); i++) {
+        CLEANUP_ANSWER struct answer a = bind_group(&w, bodies[i]);
+
+        ck_assert_int_eq(a.code, 400);
+    }
+    check_none_bound(&w);
+}
+END_TEST
+
+START_TEST(a_dry_run_of_a_group_binds_none)
+{
+    CLEANUP_WORLD struct world w;
+
+    begin_group(&w);
+    ck_assert_int_eq(
+        world_code(&w,
+                   &scheduler_room,
+                   HTTP_POST,
+                   BINDINGS "?dryRun=All",
+                   GROUP(ITEM("a", "n1", "0") "," ITEM("b", "n1", "1"))),
+        201);
+    ck_assert_int_eq(
+        world_code(&w,
+                   &scheduler_room,
+                   HTTP_POST,
+                   BINDINGS "?dryRun=All",
+                   GROUP(ITEM("a", "n1", "0") "," ITEM("b", "n1", "0"))),
+        409);
+    check_none_bound(&w);
+}
+END_TEST
+
+START_TEST(a_group_is_the_schedulers_to_bind_and_kilns_own)
+{
+    CLEANUP_WORLD struct world w;
+
+    begin_group(&w);
+    ck_assert_int_eq(world_code(&w,
+                                &alice,
+                                HTTP_POST,
+                                BINDINGS,
+                                GROUP(ITEM("a", "n1", "0"))),
+                     403);
+    w.policy.is_conformance = true;
+    ck_assert_int_ne(world_code(&w,
+                                &scheduler_room,
+                                HTTP_POST,
+                                BINDINGS,
+                                GROUP(ITEM("a", "n1", "0"))),
+                     201);
+    w.policy.is_conformance = false;
+    check_none_bound(&w);
+}
+END_TEST
+
+/* A list of pods p0, p1 ..., each with a core of its own. */
+static void
+format_group(struct strbuf *out, unsigned n)
+{
+    strbuf_printf(out, "{\"kind\":\"BindingList\",\"items\":[");
+    for (unsigned i = 0; i < n; i++)
+        strbuf_printf(out,
+                      "%s{\"metadata\":{\"name\":\"p%u\"},\"target\":{"
+                      "\"name\":\"n1\"},\"allocation\":{\"cpus\":\"%u\","
+                      "\"memoryNodes\":\"0\"}}",
+                      i > 0 ? "," : "",
+                      i,
+                      i);
+    strbuf_printf(out, "]}");
+}
+
+START_TEST(a_hundred_are_bound_together_and_513_are_too_many)
+{
+    CLEANUP_WORLD struct world w;
+    CLEANUP_STRBUF struct strbuf hundred = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf many = STRBUF_INIT;
+
+    world_init(&w);
+    for (unsigned i = 0; i < 100; i++) {
+        CLEANUP_FREE char *pod = xasprintf(
+            "{\"metadata\":{\"name\":\"p%u\"},\"spec\":{\"restartPolicy\":"
+            "\"Never\",\"containers\":[{\"name\":\"main\"}]}}",
+            i);
+
+        ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, PODS, pod), 201);
+    }
+    format_group(&many, 513);
+    ck_assert_int_eq(
+        world_code(&w, &scheduler_room, HTTP_POST, BINDINGS, many.text),
+        400);
+    format_group(&hundred, 100);
+    ck_assert_int_eq(
+        world_code(&w, &scheduler_room, HTTP_POST, BINDINGS, hundred.text),
+        201);
+    ck_assert(is_bound(&w, "p0"));
+    ck_assert(is_bound(&w, "p99"));
+}
+END_TEST
+
 SUITE("bind",
       a_binding_sets_node_allocation_and_condition,
       no_core_is_given_twice,
@@ -150,4 +433,14 @@ SUITE("bind",
       a_bound_pod_is_not_bound_again,
       a_pod_bound_without_an_allocation_is_given_one_where_it_is,
       cpus_that_the_node_does_not_have_are_refused,
-      nonsense_is_refused)
+      nonsense_is_refused,
+      a_group_is_bound_in_one_request,
+      a_group_of_one_is_as_good,
+      a_conflict_in_the_middle_binds_none_and_is_named,
+      members_of_a_group_do_not_share_a_core,
+      a_member_that_is_gone_or_going_binds_none,
+      a_pod_that_is_in_the_list_twice_is_refused,
+      a_group_that_is_no_group_is_refused,
+      a_dry_run_of_a_group_binds_none,
+      a_group_is_the_schedulers_to_bind_and_kilns_own,
+      a_hundred_are_bound_together_and_513_are_too_many)
