@@ -206,7 +206,6 @@ make_components(struct scheduler *s)
     s->retained_allocations = (struct retained_allocations){
         .cache = s->cache,
         .queue = s->queue,
-        .resources = s->resources,
     };
     s->unallocated_pods =
         unallocated_pods_new(set->client, set->clock, s->cache);

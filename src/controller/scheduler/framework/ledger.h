@@ -8,10 +8,10 @@
  *
  * Owns:       the journal owns what was removed until it is kept or rolled
  *             back. Entries borrow from their owners, who outlive them.
- * Called by:  node_view.c, for pods; preemption and the filter with nominated
+ * Called by:  node_view.c, for pods and what is left of them; preemption and the filter with nominated
  *             pods (the journal); NumaFit (room for nominated pods).
  * Thread:     the scheduler's.
- * Invariant:  the sums and the occupancy are those of the entries. A roll back
+ * Invariant:  an owner has one entry at most. The sums and the occupancy are those of the entries. A roll back
  *             restores the entries in their order, and the occupancy to the
  *             last bit. No journal is open between two cycles.
  */
@@ -32,6 +32,7 @@ enum ledger_state {
     LEDGER_RUNNING,   /* the API says that the pod is there */
     LEDGER_ASSUMED,   /* the scheduler chose, and the API has not said it yet */
     LEDGER_NOMINATED, /* room that is being made, inside a journal only */
+    LEDGER_RETAINED,  /* the API has forgotten the pod, the node has not */
 };
 
 struct ledger_entry {

@@ -34,6 +34,7 @@ node_view_new(const char *name, struct journal *journal)
     v->place = place_of(name);
     v->lowest_priority = INT64_MAX;
     list_init(&v->recent);
+    list_init(&v->retained);
     ledger_init(&v->ledger, journal);
     return v;
 }
@@ -120,6 +121,34 @@ make_entry(const struct pod_view *pod, enum ledger_state state)
     return e;
 }
 
+/* NULL: the allocation cannot be read, or the node has no topology. */
+static struct holding *
+read_allocation(const struct node_view *v,
+                const struct allocation *a,
+                const char *namespace,
+                const char *name)
+{
+    struct holding *holding = NULL;
+    struct error err = {0};
+    int r;
+
+    if (a == NULL || v->ledger.occupancy == NULL)
+        return NULL;
+    r = holding_of_allocation(v->ledger.occupancy->topology_index,
+                              a,
+                              &holding,
+                              &err);
+    if (r < 0)
+        log_warning("pod '%s/%s' on node '%s': %s%s",
+                    namespace,
+                    name,
+                    v->name,
+                    err.text,
+                    r == -ENXIO ? ", counting the rest"
+                                : ", counting it as no allocation");
+    return holding;
+}
+
 /* Reads what a bound pod holds from its status. This is needed when another
  * scheduler chose it, or the node's topology has changed since.
  */
@@ -127,26 +156,11 @@ static void
 read_holding(const struct node_view *v, struct pod_view *pod)
 {
     const struct allocation *a = pod->pod->status.allocation;
-    struct holding *holding = NULL;
-    struct error err = {0};
-    int r;
 
     if (a == NULL || v->ledger.occupancy == NULL)
         return;
-    r = holding_of_allocation(v->ledger.occupancy->topology_index,
-                              a,
-                              &holding,
-                              &err);
-    if (r < 0)
-        log_warning("pod '%s/%s' on node '%s': %s%s",
-                    pod->namespace,
-                    pod->name,
-                    v->name,
-                    err.text,
-                    r == -ENXIO ? ", counting the rest"
-                                : ", counting it as no allocation");
     holding_free(pod->holding);
-    pod->holding = holding;
+    pod->holding = read_allocation(v, a, pod->namespace, pod->name);
 }
 
 static void
@@ -341,6 +355,68 @@ node_view_replace_pod(struct node_view *v, struct pod_view *pod)
     return true;
 }
 
+/* From what the node says of it. */
+static void
+read_retained(struct node_view *v,
+              struct retained_allocation *retained,
+              const struct remnant *remnant)
+{
+    holding_free(retained->holding);
+    retained->holding = read_allocation(v,
+                                        remnant->allocation,
+                                        remnant->namespace,
+                                        remnant->name);
+}
+
+/* Requests that it does not name count as a container's do (pod_view.h). */
+struct retained_allocation *
+node_view_retain(struct node_view *v,
+                 const char *uid,
+                 const struct remnant *remnant,
+                 struct string_ids *resources)
+{
+    struct retained_allocation *retained = xnew(struct retained_allocation);
+    const struct amounts *requests = &retained->requests;
+    int64_t pods;
+
+    retained->uid = xstrdup(uid);
+    retained->node = v;
+    amounts_parse(&retained->requests, resources, &remnant->requests, &pods);
+    read_retained(v, retained, remnant);
+    list_add_last(&v->retained, &retained->link);
+    ledger_add(&v->ledger,
+               &(struct ledger_entry){
+                   .owner = retained,
+                   .state = LEDGER_RETAINED,
+                   .from_us = remnant->left_at_us,
+                   .until_us = INT64_MAX,
+                   .requests = requests,
+                   .holding = retained->holding,
+                   .nonzero_cpu_milli =
+                       string_map_find(&remnant->requests, "cpu") != NULL
+                           ? requests->cpu_milli
+                           : POD_DEFAULT_CPU_MILLI,
+                   .nonzero_memory_bytes =
+                       string_map_find(&remnant->requests, "memory") != NULL
+                           ? requests->memory_bytes
+                           : POD_DEFAULT_MEMORY_BYTES,
+               });
+    return retained;
+}
+
+void
+node_view_release(struct retained_allocation *retained)
+{
+    if (retained == NULL)
+        return;
+    ledger_remove(&retained->node->ledger, retained);
+    list_remove(&retained->link);
+    amounts_fini(&retained->requests);
+    holding_free(retained->holding);
+    free(retained->uid);
+    free(retained);
+}
+
 static struct topology_index *
 find_topology_index(const struct node *node, struct topology_cache *topologies)
 {
@@ -379,23 +455,52 @@ translate_holding(const struct node_view *v,
     holding_free(old);
 }
 
-/* Reads anew what its pods hold, for other cores may be theirs. */
+/* Nobody holds anything while the topology is exchanged. */
 static void
-set_topology_index(struct node_view *v, struct topology_index *topology_index)
+drop_holdings(struct node_view *v, const struct topology_index *to)
 {
     for (uint32_t i = 0; i < v->pods.count; i++) {
         ledger_hold(&v->ledger, v->pods.items[i], NULL);
-        translate_holding(v, v->pods.items[i], topology_index);
+        translate_holding(v, v->pods.items[i], to);
     }
-    ledger_set_occupancy(&v->ledger,
-                         topology_index != NULL ? occupancy_new(topology_index)
-                                                : NULL);
+    list_foreach(link, &v->retained)
+        ledger_hold(&v->ledger,
+                    container_of(link, struct retained_allocation, link),
+                    NULL);
+}
+
+/* Other cores may be theirs than before. */
+static void
+read_holdings(struct node_view *v)
+{
     for (uint32_t i = 0; i < v->pods.count; i++) {
         struct pod_view *pod = v->pods.items[i];
 
         read_holding(v, pod);
         ledger_hold(&v->ledger, pod, pod->holding);
     }
+    list_foreach(link, &v->retained)
+    {
+        struct retained_allocation *retained =
+            container_of(link, struct retained_allocation, link);
+        const struct remnant *remnant =
+            node_find_remnant(v->node, retained->uid);
+
+        if (remnant == NULL)
+            continue;
+        read_retained(v, retained, remnant);
+        ledger_hold(&v->ledger, retained, retained->holding);
+    }
+}
+
+static void
+set_topology_index(struct node_view *v, struct topology_index *topology_index)
+{
+    drop_holdings(v, topology_index);
+    ledger_set_occupancy(&v->ledger,
+                         topology_index != NULL ? occupancy_new(topology_index)
+                                                : NULL);
+    read_holdings(v);
 }
 
 static uint32_t

@@ -5,7 +5,8 @@
  * Called by:  the cache, which alone changes it for good; preemption and the
  *             filter with nominated pods change it within a journal.
  * Thread:     the scheduler's.
- * Invariant:  the ledger has one entry for each pod. The generation rises with
+ * Invariant:  the ledger has one entry for each pod and for each retained
+ *             allocation. The generation rises with
  *             every change outside of a journal and is unique among nodes.
  */
 #pragma once
@@ -19,14 +20,27 @@
 #include "lib/base/macro.h"
 
 struct string_ids;
+struct holding;
 struct node;
 struct object;
+struct remnant;
 struct pod_view;
 struct topology_cache;
 
 struct pod_list {
     struct pod_view **items;
     uint32_t count, capacity;
+};
+
+/* An allocation of a pod that the API has forgotten, and its node has not. It
+ * is no pod: nothing preempts it, and no affinity sees it.
+ */
+struct retained_allocation {
+    char *uid; /* of the pod */
+    struct node_view *node;
+    struct amounts requests;
+    struct holding *holding; /* NULL: nothing exact */
+    struct list link;
 };
 
 struct node_view {
@@ -43,6 +57,7 @@ struct node_view {
     const struct object *object;
     char *name;
     struct pod_list pods;
+    struct list retained;    /* struct retained_allocation */
     int64_t lowest_priority; /* of its pods; INT64_MAX: there are none */
     struct pod_list with_affinity;
     struct pod_list with_required_anti_affinity;
@@ -77,3 +92,11 @@ bool node_view_remove_pod(struct node_view *v, const struct pod_view *pod);
  * removed and added.
  */
 bool node_view_replace_pod(struct node_view *v, struct pod_view *pod);
+
+/* Adds an allocation that the node says is left of the pod with that uid. */
+void node_view_release(struct retained_allocation *retained);
+struct retained_allocation *node_view_retain(struct node_view *v,
+                                             const char *uid,
+                                             const struct remnant *remnant,
+                                             struct string_ids *resources)
+    OWNED_BY(node_view_release);

@@ -246,22 +246,26 @@ keep_future_room(const struct numa_fit *self,
 {
     struct ledger *ledger = &node->ledger;
     struct holding *holding = find_future_holding(self, node, pod);
+    struct ledger_entry entry = {
+        .owner = pod,
+        .state = LEDGER_NOMINATED,
+        .from_us = INT64_MAX,
+        .until_us = INT64_MAX,
+    };
+    const struct ledger_entry *found = ledger_find(ledger, pod);
 
     if (holding == NULL)
         return;
+    if (found != NULL)
+        entry = *found;
+    entry.holding = holding;
     journal_add(ledger->journal,
                 &(struct journal_note){
                     .close = close_future_holding,
                     .removed = holding,
                 });
-    ledger_add(ledger,
-               &(struct ledger_entry){
-                   .owner = holding,
-                   .state = LEDGER_NOMINATED,
-                   .from_us = INT64_MAX,
-                   .until_us = INT64_MAX,
-                   .holding = holding,
-               });
+    ledger_remove(ledger, pod);
+    ledger_add(ledger, &entry);
 }
 
 static enum verdict

@@ -307,7 +307,7 @@ find_reason(const struct resources_fit *me,
                          *used = &node->ledger.requested;
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    if (node->pods.count + 1 > node->allowed_pods)
+    if (node->ledger.count + 1 > node->allowed_pods)
         strbuf_add_text(&text, "\nToo many pods");
     if (wanted->cpu_milli > 0
         && wanted->cpu_milli > has->cpu_milli - used->cpu_milli)
@@ -344,7 +344,7 @@ quick_reason(const struct resources_fit *me,
         && wanted->memory_bytes > node->allocatable.memory_bytes
                                       - node->ledger.requested.memory_bytes;
 
-    if (node->pods.count + 1 > node->allowed_pods || no_cpu == no_memory
+    if (node->ledger.count + 1 > node->allowed_pods || no_cpu == no_memory
         || wanted->ephemeral_bytes > 0 || wanted->n_scalars > 0)
         return find_reason(me, wanted, node);
     return no_cpu ? me->no_cpu : me->no_memory;
@@ -364,7 +364,7 @@ resources_fit_filter(void *self,
     for (unsigned i = 0; i < count; i++) {
         const struct node_view *node = nodes[i];
 
-        if (node->pods.count + 1 <= node->allowed_pods
+        if (node->ledger.count + 1 <= node->allowed_pods
             && (!wants_any
                 || fits(me,
                         wanted,

@@ -79,6 +79,11 @@ dump_node(const struct debugger *d,
                       cache_is_assumed(d->settings.cache, pod) ? ", assumed"
                                                                : "");
     }
+    list_foreach(link, &node->retained) strbuf_printf(
+        out,
+        "node %s: pod of uid %s is gone and still holds room\n",
+        node->name,
+        container_of(link, struct retained_allocation, link)->uid);
     for (size_t i = 0; i < n_nominated; i++)
         strbuf_printf(out,
                       "node %s: pod %s/%s is nominated\n",
@@ -170,27 +175,13 @@ debugger_compare_nodes(const struct debugger *d,
     comparison_close(&l);
 }
 
-/* The API does not list what a pod that was deleted by force still holds. */
-struct cached {
-    const struct cache *cache;
-    struct comparison *comparison;
-};
-
 static void
 add_cached(const struct pod_view *pod, bool is_assumed, void *context)
 {
-    const struct cached *c = context;
-    const char *node_name = pod->pod->spec.node_name;
-    const struct node_view *v = is_assumed || node_name == NULL
-                                    ? NULL
-                                    : cache_find_node(c->cache, node_name);
-    CLEANUP_FREE char *key = NULL;
+    CLEANUP_FREE char *key = xasprintf("%s/%s", pod->namespace, pod->name);
 
-    if (v != NULL && v->node != NULL && pod->uid != NULL
-        && node_find_remnant(v->node, pod->uid) != NULL)
-        return;
-    key = xasprintf("%s/%s", pod->namespace, pod->name);
-    comparison_add(c->comparison, key);
+    (void)is_assumed;
+    comparison_add(context, key);
 }
 
 static void
@@ -211,9 +202,7 @@ debugger_compare_pods(const struct debugger *d,
     struct comparison l = {.known = map_new(), .what = "pod", .out = out};
     char key[OBJECT_KEY_SIZE];
 
-    cache_visit_pods(d->settings.cache,
-                     add_cached,
-                     &(struct cached){d->settings.cache, &l});
+    cache_visit_pods(d->settings.cache, add_cached, &l);
     queue_visit(d->settings.queue, add_queued, &l);
     for (size_t i = 0; i < count; i++) {
         const struct pod *pod = pod_of(pods[i]);

@@ -34,6 +34,7 @@ struct cache {
     struct journal *journal; /* of what is tried out on the nodes */
     struct map *nodes;       /* name to struct node_view, ghosts too */
     struct map *pods;        /* uid to struct cached_pod */
+    struct map *retained;    /* uid to struct retained_allocation */
     struct map *claims;      /* "namespace/name" to how many pods use it */
     struct node_tree *tree;
     struct list recent;
@@ -63,6 +64,7 @@ cache_new(const struct cache_settings *settings)
     cache->journal = journal_new();
     cache->nodes = map_new();
     cache->pods = map_new();
+    cache->retained = map_new();
     cache->claims = map_new();
     cache->tree = node_tree_new();
     list_init(&cache->recent);
@@ -89,10 +91,14 @@ cache_free(struct cache *cache)
     while (map_next(cache->pods, &at, NULL, &value))
         cached_pod_free(value);
     at = 0;
+    while (map_next(cache->retained, &at, NULL, &value))
+        node_view_release(value);
+    at = 0;
     while (map_next(cache->nodes, &at, NULL, &value))
         node_view_free(value);
     map_free(cache->pods);
     map_free(cache->nodes);
+    map_free(cache->retained);
     map_free(cache->claims);
     node_tree_free(cache->tree);
     topology_cache_free(cache->topologies);
@@ -160,7 +166,7 @@ make_node(struct cache *cache, const char *name)
 static void
 drop_if_empty(struct cache *cache, struct node_view *v)
 {
-    if (v->object != NULL || v->pods.count > 0)
+    if (v->object != NULL || v->ledger.count > 0)
         return;
     map_remove(cache->nodes, v->name);
     give_slot(cache, v->slot);
@@ -261,6 +267,7 @@ put_pod(struct cache *cache,
     char buffer[POD_KEY_SIZE];
     struct cached_pod *p = xnew(struct cached_pod);
 
+    cache_release(cache, key_of(pod, buffer));
     p->pod = pod_view_ref(pod);
     p->node = v;
     list_init(&p->link);
@@ -404,6 +411,38 @@ cache_remove_pod(struct cache *cache, const struct pod_view *pod)
     return true;
 }
 
+bool
+cache_retain(struct cache *cache,
+             const char *node_name,
+             const char *uid,
+             const struct remnant *remnant)
+{
+    struct node_view *v = map_find(cache->nodes, node_name);
+
+    if (v == NULL || map_find(cache->pods, uid) != NULL
+        || map_find(cache->retained, uid) != NULL)
+        return false;
+    map_put(cache->retained,
+            uid,
+            node_view_retain(v, uid, remnant, cache->settings.resources));
+    changed(cache, v);
+    return true;
+}
+
+bool
+cache_release(struct cache *cache, const char *uid)
+{
+    struct retained_allocation *retained = map_remove(cache->retained, uid);
+    struct node_view *v;
+
+    if (retained == NULL)
+        return false;
+    v = retained->node;
+    node_view_release(retained);
+    changed(cache, v);
+    return true;
+}
+
 unsigned
 cache_expire(struct cache *cache)
 {
@@ -466,7 +505,7 @@ cache_count(const struct cache *cache)
 {
     return (struct cache_counts){
         .nodes = node_tree_count(cache->tree),
-        .pods = map_count(cache->pods),
+        .pods = map_count(cache->pods) + map_count(cache->retained),
         .assumed = cache->n_assumed,
     };
 }

@@ -30,6 +30,7 @@ struct string_ids;
 struct node_view;
 struct object;
 struct pod_view;
+struct remnant;
 struct snapshot;
 
 struct cache_settings {
@@ -69,6 +70,16 @@ void
 cache_set_pod(struct cache *cache, struct pod_view *pod, const char *node_name);
 bool cache_remove_pod(struct cache *cache, const struct pod_view *pod);
 
+/* Keeps what a node says is left of a pod that the API has forgotten, by its
+ * uid. It counts as long as no pod of that uid is there. Retain: false when it
+ * is there already, or such a pod, or when there is no such node.
+ */
+bool cache_retain(struct cache *cache,
+                  const char *node_name,
+                  const char *uid,
+                  const struct remnant *remnant);
+bool cache_release(struct cache *cache, const char *uid);
+
 /* Forgets assumed pods that were never confirmed; returns how many. */
 unsigned cache_expire(struct cache *cache);
 
@@ -79,7 +90,7 @@ void cache_update_snapshot(struct cache *cache, struct snapshot *snapshot);
 
 /* Look */
 struct cache_counts {
-    size_t nodes, pods, assumed;
+    size_t nodes, pods, assumed; /* pods: what is left of some, too */
 };
 struct cache_counts cache_count(const struct cache *cache);
 bool cache_is_assumed(const struct cache *cache, const struct pod_view *pod);

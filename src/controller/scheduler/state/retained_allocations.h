@@ -2,16 +2,16 @@
 /* retained_allocations.h - pods that the API has forgotten and whose nodes have
  * not
  *
- * A pod deleted by force leaves its entry in its node's status.remnants until
- * its process is gone. In the cache it is a pod that is being deleted, which
- * holds what it held, under the uid that it had; nothing preempts it.
+ * A pod that was deleted by force, or given up by fencing, leaves its entry in
+ * its node's status.remnants until its process is gone. In the ledger of the
+ * node it is an entry of its own, which holds what the pod held, under the uid
+ * that it had. It is no pod, so nothing preempts it.
  *
  * Thread: the scheduler's.
  */
 #pragma once
 
 struct cache;
-struct string_ids;
 struct object;
 struct queue;
 
@@ -19,7 +19,6 @@ struct queue;
 struct retained_allocations {
     struct cache *cache;
     struct queue *queue;
-    struct string_ids *resources;
 };
 
 /* The node says that more is left, or less. Either may be NULL. */

@@ -128,8 +128,41 @@ START_TEST(it_goes_with_its_node)
 }
 END_TEST
 
+/* Three of four cores are withheld from others by what is left of a pod. */
+START_TEST(it_follows_the_nodes_topology)
+{
+#define FOUR(topology)                                                  \
+    "{\"metadata\":{\"name\":\"n1\"},\"status\":{\"allocatable\":"      \
+    "{\"cpu\":\"4\",\"memory\":\"16Gi\",\"pods\":\"2\"}," topology      \
+    "\"remnants\":{\"gone\":{\"namespace\":\"default\",\"name\":\"a\"," \
+    "\"requests\":{\"cpu\":\"1\"},\"allocation\":{\"cpus\":\"1-3\"}}}}}"
+#define TOPOLOGY                                                        \
+    "\"topology\":{\"cpus\":\"0-3\",\"packages\":[\"0-3\"],\"cores\":[" \
+    "\"0\",\"1\",\"2\",\"3\"],\"numaNodes\":[{\"node\":0,\"cpus\":"     \
+    "\"0-3\",\"memory\":\"16Gi\"}]},"
+    struct world *w = world_new(NULL);
+
+    put_node(w, FOUR(""));
+    world_settle(w);
+    put_node(w, FOUR(TOPOLOGY));
+    world_add_pod(w, "b", "2", "1Gi", EXCLUSIVE);
+    world_advance(w, 5000);
+    ck_assert_str_eq(world_node_of(w, "b"), "");
+
+    /* One CPU is free, and one place for a pod. */
+    world_add_pod(w, "c", "1", "1Gi", EXCLUSIVE);
+    world_add_pod(w, "d", "0", "1Gi", "");
+    world_advance(w, 5000);
+    ck_assert_str_eq(world_node_of(w, "c"), "n1");
+    ck_assert_str_eq(world_node_of(w, "d"), "");
+    ck_assert_uint_eq(scheduler_count(w->scheduler).pods, 2);
+    world_free(w);
+}
+END_TEST
+
 SUITE("retained_allocations",
       what_is_left_of_a_pod_takes_its_cores,
       a_pod_and_what_is_left_of_it_are_counted_once,
       what_a_node_does_not_say_of_a_pod_is_not_needed,
+      it_follows_the_nodes_topology,
       it_goes_with_its_node)
