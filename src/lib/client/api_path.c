@@ -2,6 +2,8 @@
 #include "lib/client/api_path.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
 
 #include "lib/api/object/kind.h"
 #include "lib/base/strbuf.h"
@@ -15,10 +17,10 @@ add_segment(struct strbuf *out, const char *segment)
     target_escape(out, segment);
 }
 
-void
-api_path_of_kind(const struct kind *kind,
-                 const char *namespace,
-                 struct strbuf *out)
+static void
+add_namespace(const struct kind *kind,
+              const char *namespace,
+              struct strbuf *out)
 {
     if (kind->group[0] == '\0')
         strbuf_printf(out, "/api/%s", kind->version);
@@ -28,7 +30,39 @@ api_path_of_kind(const struct kind *kind,
         strbuf_add_text(out, "/namespaces");
         add_segment(out, namespace);
     }
+}
+
+void
+api_path_of_kind(const struct kind *kind,
+                 const char *namespace,
+                 struct strbuf *out)
+{
+    add_namespace(kind, namespace, out);
     add_segment(out, kind->plural);
+}
+
+/* The binding of no pod in particular is that of a group. */
+static bool
+is_group_binding(const struct client_request *request)
+{
+    return request->kind == &pod_kind && request->name == NULL
+           && request->subresource != NULL
+           && strcmp(request->subresource, "binding") == 0;
+}
+
+static void
+add_resource(const struct client_request *request, struct strbuf *out)
+{
+    if (is_group_binding(request)) {
+        add_namespace(request->kind, request->namespace, out);
+        add_segment(out, "bindings");
+        return;
+    }
+    api_path_of_kind(request->kind, request->namespace, out);
+    if (request->name != NULL)
+        add_segment(out, request->name);
+    if (request->subresource != NULL)
+        add_segment(out, request->subresource);
 }
 
 /* Appends "?name=value" or "&name=value"; nothing for NULL and "". */
@@ -51,11 +85,7 @@ api_path_of_request(const struct client_request *request, struct strbuf *out)
 {
     char separator = '?';
 
-    api_path_of_kind(request->kind, request->namespace, out);
-    if (request->name != NULL)
-        add_segment(out, request->name);
-    if (request->subresource != NULL)
-        add_segment(out, request->subresource);
+    add_resource(request, out);
     add_query(out, &separator, "labelSelector", request->label_selector);
     add_query(out, &separator, "fieldSelector", request->field_selector);
     add_query(out, &separator, "continue", request->continue_token);

@@ -225,6 +225,21 @@ has_node(struct world *w, char name, unsigned core)
     return node != NULL && node[0] != '\0';
 }
 
+static void
+add_pods(struct world *w, const struct binder binders[2])
+{
+    for (unsigned core = 0; core < CORES; core++)
+        for (unsigned i = 0; i < 2; i++) {
+            CLEANUP_FREE char *pod = xasprintf(
+                "{\"metadata\":{\"name\":\"%c%u\"},\"spec\":{"
+                "\"containers\":[{\"name\":\"c\",\"command\":[\"true\"]}]}}",
+                binders[i].name,
+                core);
+
+            ck_assert_int_eq(world_code(w, &alice, HTTP_POST, PODS, pod), 201);
+        }
+}
+
 START_TEST(of_two_binders_that_want_the_same_cores_one_has_each)
 {
     CLEANUP_WORLD struct world w;
@@ -237,16 +252,7 @@ START_TEST(of_two_binders_that_want_the_same_cores_one_has_each)
     };
 
     world_init(&w);
-    for (unsigned core = 0; core < CORES; core++)
-        for (unsigned i = 0; i < 2; i++) {
-            CLEANUP_FREE char *pod = xasprintf(
-                "{\"metadata\":{\"name\":\"%c%u\"},\"spec\":{"
-                "\"containers\":[{\"name\":\"c\",\"command\":[\"true\"]}]}}",
-                binders[i].name,
-                core);
-
-            ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, PODS, pod), 201);
-        }
+    add_pods(&w, binders);
     pthread_barrier_init(&start, NULL, 2);
     for (unsigned i = 0; i < 2; i++)
         ck_assert_int_eq(
@@ -261,6 +267,130 @@ START_TEST(of_two_binders_that_want_the_same_cores_one_has_each)
     ck_assert_uint_eq(binders[0].n_refused + binders[1].n_refused, CORES);
     for (unsigned core = 0; core < CORES; core++)
         ck_assert(has_node(&w, 'a', core) != has_node(&w, 'b', core));
+}
+END_TEST
+
+/* Two schedulers that bind groups of four. Those of the second lie across those
+ * of the first, so that a group which one core of is lost must lose all four.
+ */
+#define MEMBERS 4u
+
+static void
+count_group(const struct client_reply *reply, void *context)
+{
+    struct binder *b = context;
+
+    b->n_bound += reply->code == 201;
+    b->n_refused += reply->code == 409;
+    if (++b->n_answered < CORES / MEMBERS)
+        return;
+    loop_stop(b->loop);
+    if (atomic_fetch_add(b->n_done, 1) == 1)
+        loop_stop(b->world->loop);
+}
+
+static struct json *
+make_member(struct arena *arena, char name, unsigned core)
+{
+    struct json *body = json_object(arena), *allocation;
+    bool is_second = name == 'b';
+
+    json_set(arena,
+             json_make_object(arena, body, "metadata"),
+             "name",
+             json_stringf(arena, "%c%u", name, core));
+    json_set_string(arena,
+                    json_make_object(arena, body, "target"),
+                    "name",
+                    "n1");
+    allocation = json_make_object(arena, body, "allocation");
+    json_set(arena,
+             allocation,
+             "cpus",
+             json_stringf(arena,
+                          "%u",
+                          (core + (is_second ? MEMBERS / 2 : 0)) % CORES));
+    json_set_string(arena, allocation, "memoryNodes", "0");
+    return body;
+}
+
+static void
+bind_members(struct binder *b, unsigned first)
+{
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena), *items = json_array(arena);
+
+    for (unsigned i = 0; i < MEMBERS; i++)
+        json_append(arena, items, make_member(arena, b->name, first + i));
+    json_set_string(arena, body, "kind", "BindingList");
+    json_set(arena, body, "items", items);
+    client_call(b->client,
+                arena,
+                &(struct client_request){.verb = CLIENT_CREATE,
+                                         .kind = &pod_kind,
+                                         .namespace = "default",
+                                         .subresource = "binding",
+                                         .body = body},
+                count_group,
+                b);
+}
+
+static void *
+bind_groups(void *arg)
+{
+    struct binder *b = arg;
+
+    b->loop = loop_new();
+    b->client =
+        apiserver_client_new(b->world->server, b->loop, APISERVER_SCHEDULER);
+    pthread_barrier_wait(b->start);
+    for (unsigned core = 0; core < CORES; core += MEMBERS)
+        bind_members(b, core);
+    loop_run(b->loop);
+    client_free(b->client);
+    loop_drain(b->loop);
+    loop_free(b->loop);
+    return NULL;
+}
+
+START_TEST(of_two_binders_of_groups_none_has_half_a_group)
+{
+    CLEANUP_WORLD struct world w;
+    pthread_barrier_t start;
+    atomic_uint n_done = 0;
+    pthread_t threads[2];
+    struct binder binders[2] = {
+        {.world = &w, .start = &start, .name = 'a', .n_done = &n_done},
+        {.world = &w, .start = &start, .name = 'b', .n_done = &n_done},
+    };
+    unsigned n_bound = 0;
+
+    world_init(&w);
+    add_pods(&w, binders);
+    pthread_barrier_init(&start, NULL, 2);
+    for (unsigned i = 0; i < 2; i++)
+        ck_assert_int_eq(
+            pthread_create(&threads[i], NULL, bind_groups, &binders[i]),
+            0);
+    loop_run(w.loop);
+    for (unsigned i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    pthread_barrier_destroy(&start);
+
+    ck_assert_uint_eq(binders[0].n_bound + binders[0].n_refused,
+                      CORES / MEMBERS);
+    ck_assert_uint_eq(binders[1].n_bound + binders[1].n_refused,
+                      CORES / MEMBERS);
+    for (unsigned i = 0; i < 2 * CORES; i += MEMBERS) {
+        char name = binders[i / CORES].name;
+        bool is_first = has_node(&w, name, i % CORES);
+
+        for (unsigned k = 1; k < MEMBERS; k++)
+            ck_assert(has_node(&w, name, i % CORES + k) == is_first);
+        n_bound += is_first;
+    }
+    ck_assert_uint_eq(n_bound, binders[0].n_bound + binders[1].n_bound);
+    ck_assert_uint_le(n_bound, CORES / MEMBERS);
 }
 END_TEST
 
@@ -341,5 +471,6 @@ END_TEST
 SUITE("local_client",
       a_room_sees_what_is_there_and_what_comes_and_binds_it,
       of_two_binders_that_want_the_same_cores_one_has_each,
+      of_two_binders_of_groups_none_has_half_a_group,
       a_client_may_go_with_calls_under_way,
       calls_that_are_abandoned_come_back_without_an_answer)
