@@ -91,7 +91,8 @@ settle(const struct numa_search *s, struct allocator_choice *ret_choice)
 
 /* Over all NUMA nodes that have something free: to spread out, or because the
  * search ended before it found a set. That totals are enough has been seen;
- * only a limit of cores per package can still stand against it.
+ * only a limit of cores per package can still stand against it. A pod that
+ * asks for no PU, where no memory is free, gets all of them.
  */
 static enum allocator_answer
 settle_on_all(struct numa_search *s, struct allocator_choice *ret_choice)
@@ -108,6 +109,10 @@ settle_on_all(struct numa_search *s, struct allocator_choice *ret_choice)
         all.numa |= UINT64_C(1) << i;
         all.width++;
         all.left_pus += s->pus[i];
+    }
+    if (all.width == 0) {
+        all.numa = UINT64_MAX >> (64 - n);
+        all.width = n;
     }
     all.left_pus -= s->d->pus;
     *ret_choice = all;

@@ -258,6 +258,25 @@ START_TEST(a_whole_node_is_taken_only_empty)
 }
 END_TEST
 
+/* Its width divides a part of the score. */
+START_TEST(a_whole_node_without_memory_is_taken_by_a_pod_that_requests_nothing)
+{
+    struct topology_index *s = machine(2, 2, 2, 0, 2);
+    struct occupancy *o = occupancy_new(s);
+    struct demand d = {.is_exclusive = true, .is_whole_node = true};
+    struct allocator_choice choice;
+    struct grant g;
+
+    ck_assert_int_eq(allocator_choose(o, &d, &choice), ALLOCATOR_FITS);
+    ck_assert_uint_eq(choice.width, 2);
+    ck_assert_uint_eq(choice.numa, 3);
+    ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_FITS);
+    ck_assert_str_eq(list_of(&g.cpus), "0-7");
+    occupancy_free(o);
+    topology_index_unref(s);
+}
+END_TEST
+
 START_TEST(close_numa_nodes_go_before_far_ones)
 {
     struct topology_index *s = machine_of(
@@ -612,6 +631,7 @@ SUITE("allocator",
       scatter_and_cyclic_use_all_numa_nodes,
       the_shared_pool_is_never_taken_from_under_its_pods,
       a_whole_node_is_taken_only_empty,
+      a_whole_node_without_memory_is_taken_by_a_pod_that_requests_nothing,
       close_numa_nodes_go_before_far_ones,
       random_allocations_never_overlap_nor_split_cores_nor_lose_memory,
       a_machine_of_64_numa_nodes_is_no_trouble,
