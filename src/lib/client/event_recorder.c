@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/client/event_recorder.h"
 
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "lib/api/cluster/event.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
-#include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/list.h"
 #include "lib/base/map.h"
 #include "lib/base/random.h"
 #include "lib/client/client.h"
-#include "lib/json/json.h"
-#include "lib/json/record.h"
+#include "lib/client/event_call.h"
 
 #define PER_SECOND   200
 #define BURST        400
@@ -47,6 +45,7 @@ struct event_recorder {
     unsigned n_calls;
     int64_t budget_us; /* a second of time buys PER_SECOND */
     int64_t filled_us;
+    struct random_source random;
 };
 
 static void
@@ -80,6 +79,7 @@ event_recorder_new(struct client *client,
     a->budget_us = INT64_C(1000000) * BURST / PER_SECOND;
     a->filled_us = clock_monotonic_us(clock);
     list_init(&a->calls);
+    random_bytes(&a->random.state, sizeof(a->random.state));
     return a;
 }
 
@@ -131,122 +131,16 @@ on_said(const struct client_reply *reply, void *context)
 
 static void
 send(struct event_recorder *a,
-     struct arena *arena TAKES,
-     const struct client_request *request)
+     const struct event *event,
+     struct client_call *call(const struct event_call_target *,
+                              const struct event *))
 {
     struct saying *s = xnew(struct saying);
 
     s->event_recorder = a;
     list_add_last(&a->calls, &s->link);
     a->n_calls++;
-    s->call = client_call(a->client, arena, request, on_said, s);
-}
-
-/* Events of what is in no namespace stand in "default", as upstream's. */
-static const char *
-namespace_of(const struct object *object)
-{
-    const char *namespace = object->meta->namespace;
-
-    return namespace != NULL ? namespace : "default";
-}
-
-static struct json *
-reference_to(struct arena *arena, const struct object *object)
-{
-    struct json *o = json_object(arena);
-
-    json_set_string(arena, o, "kind", object->kind->name);
-    if (object->meta->namespace != NULL)
-        json_set_string(arena, o, "namespace", object->meta->namespace);
-    json_set_string(arena, o, "name", object->meta->name);
-    json_set_string(arena, o, "uid", object->meta->uid);
-    json_set_string(arena, o, "apiVersion", object->kind->api_version);
-    json_set_string(arena,
-                    o,
-                    "resourceVersion",
-                    object->meta->resource_version);
-    return o;
-}
-
-static void
-say_first(struct event_recorder *a,
-          const struct object *object,
-          enum recorded_event_kind kind,
-          const char *reason,
-          const char *message,
-          struct said *said)
-{
-    struct arena *arena = arena_new(2048);
-    struct json *body = json_object(arena);
-    struct json *meta = json_make_object(arena, body, "metadata");
-    struct json *source;
-    char now[TIME_TEXT_SIZE];
-
-    time_format(clock_real_us(a->clock), false, now);
-    json_set_string(arena, body, "apiVersion", event_kind.api_version);
-    json_set_string(arena, body, "kind", event_kind.name);
-    json_set_string(arena, meta, "name", said->event_name);
-    json_set_string(arena, meta, "namespace", namespace_of(object));
-    json_set(arena, body, "involvedObject", reference_to(arena, object));
-    json_set_string(arena, body, "reason", reason);
-    json_set_string(arena, body, "message", message);
-    json_set_string(arena,
-                    body,
-                    "type",
-                    kind == RECORD_WARNING ? "Warning" : "Normal");
-    json_set_string(arena, body, "firstTimestamp", now);
-    json_set_string(arena, body, "lastTimestamp", now);
-    json_set_int(arena, body, "count", 1);
-    source = json_make_object(arena, body, "source");
-    json_set_string(arena, source, "component", a->component);
-    if (a->host != NULL)
-        json_set_string(arena, source, "host", a->host);
-    json_set_string(arena, body, "reportingComponent", a->component);
-    send(a,
-         arena,
-         &(struct client_request){
-             .verb = CLIENT_CREATE,
-             .kind = &event_kind,
-             .namespace = namespace_of(object),
-             .body = body,
-         });
-}
-
-static void
-say_again(struct event_recorder *a,
-          const struct object *object,
-          const struct said *said)
-{
-    struct arena *arena = arena_new(512);
-    struct json *body = json_object(arena);
-    char now[TIME_TEXT_SIZE];
-
-    time_format(clock_real_us(a->clock), false, now);
-    json_set_int(arena, body, "count", said->count);
-    json_set_string(arena, body, "lastTimestamp", now);
-    send(a,
-         arena,
-         &(struct client_request){
-             .verb = CLIENT_MERGE_PATCH,
-             .kind = &event_kind,
-             .namespace = namespace_of(object),
-             .name = said->event_name,
-             .body = body,
-         });
-}
-
-/* Under a name of its own, as one that is said for the first time. */
-static void
-begin_anew(struct said *said, const struct object *object)
-{
-    uint64_t number;
-
-    random_bytes(&number, sizeof(number));
-    free(said->event_name);
-    said->event_name =
-        xasprintf("%.200s.%016" PRIx64, object->meta->name, number);
-    said->count = 1;
+    s->call = call(&(struct event_call_target){a->client, on_said, s}, event);
 }
 
 static struct said *
@@ -274,17 +168,38 @@ event_recorder_record(struct event_recorder *a,
         xasprintf("%s %s %s", object->meta->uid, reason, message);
     int64_t now = clock_monotonic_us(a->clock);
     struct said *said;
+    struct event event = {
+        .involved =
+            {
+                .api_version = object->kind->api_version,
+                .kind = object->kind->name,
+                .namespace = object->meta->namespace,
+                .name = object->meta->name,
+                .uid = object->meta->uid,
+                .resource_version = object->meta->resource_version,
+            },
+        .reason = reason,
+        .type = kind == RECORD_WARNING ? "Warning" : "Normal",
+        .component = a->component,
+        .host = a->host,
+        .first_at_us = clock_real_us(a->clock),
+    };
 
     if (!may_say(a, kind))
         return;
+    event.last_at_us = event.first_at_us;
     said = remember(a, key);
     if (said->count == 0 || now - said->last_us > SAME_FOR_US) {
-        begin_anew(said, object);
-        say_first(a, object, kind, reason, message, said);
-    } else {
-        said->count++;
-        if ((said->count & (said->count - 1)) == 0) /* 2, 4, 8, ... */
-            say_again(a, object, said);
+        free(said->event_name);
+        said->event_name = event_call_make_name(&a->random, object->meta->name);
+        said->count = 0;
+        event.message = message;
     }
+    event.meta.name = said->event_name;
+    event.count = ++said->count;
+    if (said->count == 1)
+        send(a, &event, event_call_create);
+    else if ((said->count & (said->count - 1)) == 0) /* 2, 4, 8, ... */
+        send(a, &event, event_call_update);
     said->last_us = now;
 }

@@ -6,15 +6,18 @@
 
 #include "controller/scheduler/bind/dispatcher.h"
 #include "controller/scheduler/framework/pod_view.h"
-#include "controller/scheduler/report/event_call.h"
 #include "controller/scheduler/report/shared_text.h"
+#include "controller/scheduler/report/status_call.h"
+#include "lib/api/cluster/event.h"
 #include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/list.h"
 #include "lib/base/map.h"
 #include "lib/base/random.h"
 #include "lib/client/client.h"
+#include "lib/client/event_call.h"
 
 #define WRITES_PER_SECOND 500
 #define MAX_IN_FLIGHT     128
@@ -344,14 +347,6 @@ write_dropped(void *context)
     write_free(context);
 }
 
-static char *
-event_name(struct recorder *r, const struct pod_view *pod)
-{
-    return xasprintf("%.200s.%016llx",
-                     pod->name,
-                     (unsigned long long)random_next(&r->random));
-}
-
 /* A write says what is known when its turn comes, not when it was queued. */
 
 static struct client_call *
@@ -361,7 +356,7 @@ start_status(struct client *client,
              void *context)
 {
     struct write *w = context;
-    const struct event_call_target to = {
+    const struct status_call_target to = {
         client,
         done,
         done_context,
@@ -372,15 +367,33 @@ start_status(struct client *client,
 
     if (s == NULL || (!s->has_new_condition && s->nominated == NULL))
         return NULL;
-    call = event_call_patch_status(&to,
-                                   s->pod,
-                                   s->reason,
-                                   s->has_new_condition ? s->message : NULL,
-                                   s->nominated);
+    call = status_call_patch(&to,
+                             s->pod,
+                             s->reason,
+                             s->has_new_condition ? s->message : NULL,
+                             s->nominated);
     s->has_new_condition = false;
     free(s->nominated);
     s->nominated = NULL;
     return call;
+}
+
+static struct event
+event_about(const struct recorder *r, const struct pod_view *pod)
+{
+    return (struct event){
+        .involved =
+            {
+                .api_version = pod_kind.api_version,
+                .kind = pod_kind.name,
+                .namespace = pod->namespace,
+                .name = pod->name,
+                .uid = pod->uid,
+                .resource_version = pod->pod->meta.resource_version,
+            },
+        .component = r->settings.component,
+        .last_at_us = clock_real_us(r->settings.clock),
+    };
 }
 
 static struct client_call *
@@ -388,21 +401,20 @@ start_failure(struct recorder *r,
               const struct event_call_target *to,
               struct story *s)
 {
-    struct event_content event = {
-        .name = s->event_name,
-        .component = r->settings.component,
-        .type = "Warning",
-        .reason = "FailedScheduling",
-        .message = s->message,
-        .count = s->count,
-        .first_us = s->first_us,
-    };
+    struct event event = event_about(r, s->pod);
+    bool is_new = s->event_name == NULL;
 
+    if (is_new)
+        s->event_name = event_call_make_name(&r->random, s->pod->name);
     s->has_new_event = false;
-    if (s->event_name != NULL)
-        return event_call_update(to, s->pod, &event);
-    event.name = s->event_name = event_name(r, s->pod);
-    return event_call_create(to, s->pod, &event);
+    event.meta.name = s->event_name;
+    event.type = "Warning";
+    event.reason = "FailedScheduling";
+    event.message = s->message;
+    event.count = s->count;
+    event.first_at_us = s->first_us;
+    return is_new ? event_call_create(to, &event)
+                  : event_call_update(to, &event);
 }
 
 static struct client_call *
@@ -410,19 +422,16 @@ start_remark(struct recorder *r,
              const struct event_call_target *to,
              const struct remark *m)
 {
-    CLEANUP_FREE char *name = event_name(r, m->pod);
+    CLEANUP_FREE char *name = event_call_make_name(&r->random, m->pod->name);
+    struct event event = event_about(r, m->pod);
 
-    return event_call_create(to,
-                             m->pod,
-                             &(struct event_content){
-                                 .name = name,
-                                 .component = r->settings.component,
-                                 .type = m->type,
-                                 .reason = m->reason,
-                                 .message = m->message,
-                                 .count = 1,
-                                 .first_us = to->now_us,
-                             });
+    event.meta.name = name;
+    event.type = m->type;
+    event.reason = m->reason;
+    event.message = m->message;
+    event.count = 1;
+    event.first_at_us = event.last_at_us;
+    return event_call_create(to, &event);
 }
 
 static struct client_call *
@@ -433,12 +442,7 @@ start_event(struct client *client,
 {
     struct write *w = context;
     struct recorder *r = w->recorder;
-    const struct event_call_target to = {
-        client,
-        done,
-        done_context,
-        clock_real_us(r->settings.clock),
-    };
+    const struct event_call_target to = {client, done, done_context};
     struct story *s;
 
     if (w->remark != NULL)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* status_call.h - why a pod is not placed, as a patch of its status
+ *
+ * Called by:  recorder.c.
+ * Thread:     the scheduler's.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/client/client.h"
+
+struct pod_view;
+
+/* Where the call goes, and its answer. */
+struct status_call_target {
+    struct client *client;
+    client_done_fn *done;
+    void *context;
+    int64_t now_us; /* of the clock on the wall */
+};
+
+/* PodScheduled=False where there is a message, and the nomination where it is
+ * not NULL ("" takes it back).
+ */
+struct client_call *status_call_patch(const struct status_call_target *to,
+                                      const struct pod_view *pod,
+                                      const char *reason,
+                                      const char *message,
+                                      const char *nominated);
