@@ -36,18 +36,6 @@ log_level(void)
     return atomic_load_explicit(&current_level, memory_order_relaxed);
 }
 
-int
-log_level_parse(const char *text, enum log_level *ret_level)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
-        if (strcmp(text, levels[i].name) == 0) {
-            *ret_level = (enum log_level)i;
-            return 0;
-        }
-    }
-    return -EINVAL;
-}
-
 /* The second folder of the path is the room, whatever folders that has inside:
  * "controller/store/engine/schema.c" is of the room "store". What lies in a
  * program's own folder has the program's name.

@@ -21,7 +21,6 @@ enum log_level {
 
 void log_set_level(enum log_level level);
 enum log_level log_level(void);
-int log_level_parse(const char *text, enum log_level *ret_level);
 
 /* `file` is the path below src/; the room's name is taken from it. */
 void log_write(enum log_level level, const char *file, const char *format, ...)

@@ -250,14 +250,6 @@ http_call_cancel(struct http_call *call)
 }
 
 void
-http_call_pause(struct http_call *call, bool is_paused)
-{
-    call->is_paused = is_paused;
-    if (call->link != NULL)
-        http_client_connection_pause(call->link, is_paused);
-}
-
-void
 http_call_done(struct http_call *call,
                const struct http_response *answer,
                const struct error *err)
@@ -307,12 +299,6 @@ http_client_unreachable(struct http_client *client,
                      client->address.url,
                      why,
                      client->server_program);
-}
-
-const char *
-http_client_url(const struct http_client *client)
-{
-    return client->address.url;
 }
 
 const char *

@@ -122,12 +122,7 @@ int http_client_new(struct loop *loop,
 DEFINE_CLEANUP(struct http_client, http_client_free)
 
 /* Call. The handle is good until `done` or cancel, which any callback may do.
- * Pause stops reading, so that a slow consumer slows the server.
  */
 struct http_call *http_client_call(struct http_client *client,
                                    const struct http_client_request *question);
 void http_call_cancel(struct http_call *call);
-void http_call_pause(struct http_call *call, bool is_paused);
-
-/* Look */
-const char *http_client_url(const struct http_client *client);

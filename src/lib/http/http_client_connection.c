@@ -442,12 +442,10 @@ send_call(struct http_client_connection *l)
                                   &call->ticket,
                                   &authorization,
                                   &err);
-    if (r == 0) {
+    if (r == 0)
         write_request(l,
                       &call->question,
                       l->login != NULL ? authorization.text : NULL);
-        http_client_connection_pause(l, call->is_paused);
-    }
     strbuf_fini(&authorization);
     if (r < 0)
         fail_call(l, &err);
@@ -512,17 +510,6 @@ http_client_connection_drop(struct http_client_connection *l)
     l->closes_later = true;
     http_client_schedule(l->client);
     dispose(l);
-}
-
-void
-http_client_connection_pause(struct http_client_connection *l, bool is_paused)
-{
-    if (l->bev == NULL || l->state == HTTP_CLIENT_CONNECTION_CONNECTING)
-        return;
-    if (is_paused)
-        bufferevent_disable(l->bev, EV_READ);
-    else
-        bufferevent_enable(l->bev, EV_READ);
 }
 
 bool

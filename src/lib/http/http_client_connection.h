@@ -50,7 +50,6 @@ struct http_call {
     struct auth_frames *frames; /* a stream's, with a login */
     bool is_streaming;
     bool was_repeated;
-    bool is_paused;
 };
 
 enum http_client_connection_state {
@@ -89,8 +88,6 @@ void http_client_connection_open(struct http_client *client);
 void http_client_connection_take(struct http_client_connection *l,
                                  struct http_call *call);
 void http_client_connection_drop(struct http_client_connection *l);
-void http_client_connection_pause(struct http_client_connection *l,
-                                  bool is_paused);
 bool http_client_connection_is_usable(const struct http_client_connection *l);
 
 /* http_client.c. Call_done: `done` and free. Again: back to the front. Soon:

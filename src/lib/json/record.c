@@ -48,28 +48,6 @@ record_find(const struct record *record, const char *name)
     return field_find(record, name, 0);
 }
 
-const struct field *
-record_find_path(const struct record *record, const char *path)
-{
-    const struct field *f = NULL;
-    char name[128];
-
-    while (record != NULL) {
-        size_t n = strcspn(path, ".");
-
-        if (n >= sizeof(name))
-            return NULL;
-        memcpy(name, path, n);
-        name[n] = '\0';
-        f = record_find(record, name);
-        if (f == NULL || path[n] == '\0')
-            return f;
-        record = f->of;
-        path += n + 1;
-    }
-    return NULL;
-}
-
 /* The size of one value of that type inside a list or map. */
 size_t
 field_element_size(const struct field *f)

@@ -207,10 +207,8 @@ void record_decode_into(const struct record *record,
                         void *block,
                         void *ret_struct);
 
-/* The field of that name, or at that dotted path; or NULL. */
+/* The field of that name, or NULL. */
 const struct field *record_find(const struct record *record, const char *name);
-const struct field *record_find_path(const struct record *record,
-                                     const char *path);
 
 /* RFC 3339 times, in microseconds since 1970. Format: whole seconds ("Z"), or
  * six decimals for FIELD_MICRO_TIME. Parse: -EINVAL.

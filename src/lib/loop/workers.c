@@ -141,14 +141,3 @@ workers_submit(struct workers *w,
     pthread_cond_signal(&w->more);
     pthread_mutex_unlock(&w->lock);
 }
-
-size_t
-workers_waiting(struct workers *w)
-{
-    size_t waiting;
-
-    pthread_mutex_lock(&w->lock);
-    waiting = w->waiting;
-    pthread_mutex_unlock(&w->lock);
-    return waiting;
-}

@@ -10,8 +10,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "lib/base/macro.h"
 #include "lib/loop/loop.h"
 
@@ -31,6 +29,3 @@ void workers_submit(struct workers *w,
                     loop_fn work,
                     loop_fn done,
                     void *arg);
-
-/* Look: submitted and not yet begun. */
-size_t workers_waiting(struct workers *w);

@@ -148,25 +148,6 @@ node_load_free_cores(const struct node_load *load,
     return count;
 }
 
-unsigned
-node_load_free_cpus(const struct node_load *load,
-                    const struct topology *t,
-                    unsigned numa,
-                    unsigned threads_per_core)
-{
-    unsigned count = 0;
-
-    for (unsigned i = 0; i < t->n_cores; i++) {
-        unsigned threads = bitset_count(&t->cores[i].pus);
-
-        if (is_free(load, t, numa, i))
-            count += threads_per_core > 0 && threads_per_core < threads
-                         ? threads_per_core
-                         : threads;
-    }
-    return count;
-}
-
 int64_t
 node_load_free_bytes(const struct node_load *load,
                      const struct topology *t,

@@ -42,16 +42,10 @@ int node_loads_collect(struct kctl *kctl,
                        struct json **ret_nodes,
                        struct error *err);
 
-/* Of one NUMA node, by place. CPUs: of free cores, at most so many of each (0:
- * all).
- */
+/* Of one NUMA node, by place. */
 unsigned node_load_free_cores(const struct node_load *load,
                               const struct topology *t,
                               unsigned numa);
-unsigned node_load_free_cpus(const struct node_load *load,
-                             const struct topology *t,
-                             unsigned numa,
-                             unsigned threads_per_core);
 int64_t node_load_free_bytes(const struct node_load *load,
                              const struct topology *t,
                              unsigned numa);

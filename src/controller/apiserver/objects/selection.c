@@ -156,24 +156,6 @@ visit_named(struct walk *walk)
     return true;
 }
 
-int
-selection_visit(const struct request *q,
-                const char *after,
-                int64_t revision,
-                selection_visit_fn *visit,
-                void *context)
-{
-    char reached[OBJECT_KEY_SIZE];
-
-    return selection_visit_some(q,
-                                after,
-                                revision,
-                                SIZE_MAX,
-                                visit,
-                                context,
-                                reached);
-}
-
 static int
 visit(struct walk *walk, int64_t revision)
 {

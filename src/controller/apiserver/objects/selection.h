@@ -19,26 +19,19 @@ struct request;
 /* Whether it is in the request's namespace and selectors. */
 bool selection_has(const struct request *q, const struct object *object);
 
-/* Visits what the request selects, in order of keys, behind `after` (or
- * NULL), at `revision` (0: now), until false. -ESTALE as store_list.
- */
 typedef bool selection_visit_fn(const struct object *object, void *context);
-int selection_visit(const struct request *q,
-                    const char *after,
-                    int64_t revision,
-                    selection_visit_fn *visit,
-                    void *context);
 
-/* The same of all that may be selected, now: those that an index finds, or all
- * of the namespace; labels and fields are yet to be looked at.
+/* Visits all that may be selected, now, until false: those that an index finds,
+ * or all of the namespace; labels and fields are yet to be looked at.
  */
 void selection_visit_candidates(const struct request *q,
                                 selection_visit_fn *visit,
                                 void *context);
 
-/* The same, where no more than so many objects are looked at; what an index
- * answers is visited whole. Reached: the key behind which to go on, "" when
- * that was all.
+/* Visits what the request selects, in order of keys, behind `after` (or NULL),
+ * at `revision` (0: now), until false. No more than so many objects are looked
+ * at; what an index answers is visited whole. Reached: the key behind which to
+ * go on, "" when that was all. -ESTALE as store_list.
  */
 int selection_visit_some(const struct request *q,
                          const char *after,

@@ -203,11 +203,3 @@ index_counts_find(const struct index_counts *l, int64_t index)
                ? &l->slots[at]
                : NULL;
 }
-
-int64_t
-index_counts_next_attempt(const struct index_counts *l, int64_t index)
-{
-    const struct index_slot *slot = index_counts_find(l, index);
-
-    return slot != NULL ? slot->next_attempt : 0;
-}

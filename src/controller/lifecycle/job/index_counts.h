@@ -60,4 +60,3 @@ void index_counts_note_failures(struct index_counts *l,
 bool index_counts_is_settled(const struct index_counts *l, int64_t index);
 const struct index_slot *index_counts_find(const struct index_counts *l,
                                            int64_t index);
-int64_t index_counts_next_attempt(const struct index_counts *l, int64_t index);

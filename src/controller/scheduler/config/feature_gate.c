@@ -30,18 +30,6 @@ feature_gates_init(struct feature_gates *g)
         g->is_on[i] = gates[i].is_default;
 }
 
-const char *
-feature_name(enum feature feature)
-{
-    return gates[feature].name;
-}
-
-const char *
-feature_stage(enum feature feature)
-{
-    return gates[feature].stage;
-}
-
 static bool
 is_named(const char *pair, size_t length, const char *name)
 {

@@ -34,7 +34,3 @@ void feature_gates_init(struct feature_gates *gates);
 int feature_gates_set(struct feature_gates *gates,
                       const char *pair,
                       struct error *err);
-
-/* "OpportunisticBatching"; "ALPHA", "BETA" or "" (always there). */
-const char *feature_name(enum feature feature);
-const char *feature_stage(enum feature feature);

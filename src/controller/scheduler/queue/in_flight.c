@@ -169,9 +169,3 @@ in_flight_pods(const struct in_flight *f)
 {
     return f->n_pods;
 }
-
-size_t
-in_flight_events(const struct in_flight *f)
-{
-    return f->n_events;
-}

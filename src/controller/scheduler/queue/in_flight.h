@@ -50,4 +50,3 @@ void in_flight_visit_labels(const struct in_flight *f,
                             in_flight_label_fn *visit,
                             void *context);
 size_t in_flight_pods(const struct in_flight *f);
-size_t in_flight_events(const struct in_flight *f);

@@ -458,12 +458,6 @@ node_results_answers(const struct node_results *b)
     return b->answers;
 }
 
-int64_t
-node_results_total(const struct node_results *b, const struct node_view *node)
-{
-    return b->bouts[b->n_leaves + node->slot].best;
-}
-
 unsigned
 node_results_evaluated(const struct node_results *b)
 {

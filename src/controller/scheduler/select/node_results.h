@@ -56,8 +56,6 @@ void node_results_totals(const struct node_results *b,
                          const struct node_view *const *nodes,
                          unsigned count,
                          int64_t *totals);
-int64_t node_results_total(const struct node_results *b,
-                           const struct node_view *node);
 size_t node_results_bytes(const struct node_results *b);
 
 /* How many nodes the last update looked at; and how many one would now, of

@@ -108,7 +108,7 @@ cause_of(int sqlite)
 }
 
 /* SQLite does not keep the errno of everything that fails in a commit. */
-int
+static int
 sql_errno(sqlite3 *db)
 {
     int code = sqlite3_extended_errcode(db) & 0xff;

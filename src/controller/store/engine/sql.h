@@ -36,9 +36,8 @@ int sql_number(sqlite3 *db,
                int64_t *ret_number,
                struct error *err);
 
-/* The last failure of the connection, as words and errno; the system's errno,
- * or 0; whether it found no space. Ask at once.
+/* The last failure of the connection: whether it found no space; as words and
+ * errno. Ask at once.
  */
-int sql_errno(sqlite3 *db);
 bool sql_has_no_space(sqlite3 *db);
 int sql_error(sqlite3 *db, struct error *err);

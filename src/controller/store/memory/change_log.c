@@ -123,7 +123,7 @@ change_log_release_entry(struct change_log *l,
         object_index_remove(objects, entry);
 }
 
-void
+static void
 change_log_forget(struct change_log *l)
 {
     struct change c = *at(l, l->first++);

@@ -41,13 +41,11 @@ struct change_log *change_log_new(int64_t revision) OWNED_BY(change_log_free);
 
 /* Change. Add takes new references to the objects, sets `previous` and makes
  * it the entry's last change. Pop undoes the last add. Publish lets the next
- * one be seen. Forget drops the oldest, which must be published, and lets its
- * entry go.
+ * one be seen.
  */
 void change_log_add(struct change_log *l, struct change change);
 void change_log_pop(struct change_log *l);
 const struct change *change_log_publish(struct change_log *l);
-void change_log_forget(struct change_log *l);
 
 /* Removes the entry from its index when nothing refers to it. */
 void change_log_release_entry(struct change_log *l,

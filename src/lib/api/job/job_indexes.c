@@ -8,6 +8,10 @@
 #include "lib/api/job/job_rules.h"
 #include "lib/base/arena.h"
 
+struct job_interval {
+    int64_t first, last;
+};
+
 static int
 refuse(const char **ret_why, const char *why)
 {
@@ -88,7 +92,8 @@ read_interval(struct arena *arena,
     return r;
 }
 
-int
+/* Reads the interval at *text, which becomes NULL behind the last one. */
+static int
 job_indexes_next(struct arena *arena,
                  const char **text,
                  int64_t completions,

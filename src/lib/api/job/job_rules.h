@@ -23,18 +23,9 @@ void job_status_check(struct causes *c,
                       const struct json *job,
                       const struct json *old);
 
-/* Lists of indexes as in "1,3-5", all below `completions`. Next reads the
- * interval at *text, which becomes NULL behind the last one. -EINVAL, and why
- * in words, for what is none. Overlap: of two that are right.
+/* Lists of indexes as in "1,3-5", all below `completions`. -EINVAL, and why in
+ * words, for what is none. Overlap: of two that are right.
  */
-struct job_interval {
-    int64_t first, last;
-};
-int job_indexes_next(struct arena *arena,
-                     const char **text,
-                     int64_t completions,
-                     struct job_interval *ret,
-                     const char **ret_why);
 int job_indexes_count(struct arena *arena,
                       const char *text,
                       int64_t completions,

@@ -87,21 +87,7 @@ START_TEST(every_table_is_sound)
 }
 END_TEST
 
-START_TEST(a_field_is_found_by_its_path)
-{
-    const struct field *f =
-        record_find_path(pod_kind.record, "spec.containers.resources.limits");
-
-    ck_assert_ptr_nonnull(f);
-    ck_assert_int_eq(f->type, FIELD_MAP);
-    ck_assert_int_eq(f->element, FIELD_QUANTITY);
-    ck_assert_ptr_null(record_find_path(pod_kind.record, "spec.nope"));
-    ck_assert_ptr_null(record_find_path(pod_kind.record, "spec.nodeName.x"));
-}
-END_TEST
-
 SUITE("registry",
       a_kind_is_found_by_path_and_by_name,
       people_may_call_a_kind_many_names,
-      every_table_is_sound,
-      a_field_is_found_by_its_path)
+      every_table_is_sound)

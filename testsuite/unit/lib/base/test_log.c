@@ -164,18 +164,6 @@ START_TEST(logging_leaves_errno_alone)
 }
 END_TEST
 
-START_TEST(levels_are_read_by_name)
-{
-    enum log_level level = LOG_LEVEL_INFO;
-
-    ck_assert_int_eq(log_level_parse("debug", &level), 0);
-    ck_assert_int_eq(level, LOG_LEVEL_DEBUG);
-    ck_assert_int_eq(log_level_parse("verbose", &level), -EINVAL);
-    ck_assert_int_eq(log_level_parse("", &level), -EINVAL);
-    ck_assert_int_eq(level, LOG_LEVEL_DEBUG);
-}
-END_TEST
-
 SUITE("log",
       a_line_has_time_level_room_and_message,
       the_room_is_the_second_folder_whatever_folders_it_has,
@@ -183,5 +171,4 @@ SUITE("log",
       a_message_too_long_is_cut_and_still_ends_its_line,
       what_is_below_the_level_is_not_written,
       the_journal_gets_its_prefix_and_no_other_file_does,
-      logging_leaves_errno_alone,
-      levels_are_read_by_name)
+      logging_leaves_errno_alone)

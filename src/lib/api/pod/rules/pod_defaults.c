@@ -227,7 +227,7 @@ set_volume_defaults(struct arena *arena, struct json *volume)
         default_text(arena, template, "volumeMode", "Filesystem");
 }
 
-void
+static void
 pod_volumes_set_defaults(struct arena *arena, struct json *spec)
 {
     struct json *volumes = json_get(spec, "volumes");

@@ -103,4 +103,3 @@ void pod_warn(struct causes *c, const struct json *pod);
  */
 void pod_spec_set_defaults(struct arena *arena, struct json *spec);
 void pod_only_set_defaults(struct arena *arena, struct json *spec);
-void pod_volumes_set_defaults(struct arena *arena, struct json *spec);
