@@ -18,26 +18,37 @@
 
 #define SECOND_US 1000000
 
-static const struct table *const tables[] = {
-    &config_map_table,
-    &event_table,
-    &job_table,
-    &lease_table,
-    &namespace_table,
-    &node_metrics_table,
-    &node_table,
-    &persistent_volume_claim_table,
-    &persistent_volume_table,
-    &pod_disruption_budget_table,
-    &pod_metrics_table,
-    &pod_table,
-    &pod_template_table,
-    &priority_class_table,
-    &resource_quota_table,
-    &storage_class_table,
-};
+/* All there are, one a line: NAME is the table NAME_table. */
+#define TABLES                    \
+    KNOW(config_map)              \
+    KNOW(event)                   \
+    KNOW(job)                     \
+    KNOW(lease)                   \
+    KNOW(namespace)               \
+    KNOW(node)                    \
+    KNOW(node_metrics)            \
+    KNOW(persistent_volume)       \
+    KNOW(persistent_volume_claim) \
+    KNOW(pod)                     \
+    KNOW(pod_disruption_budget)   \
+    KNOW(pod_metrics)             \
+    KNOW(pod_template)            \
+    KNOW(priority_class)          \
+    KNOW(resource_quota)          \
+    KNOW(storage_class)
+
+#define KNOW(name) extern const struct table name##_table;
+TABLES
+#undef KNOW
+
+#define KNOW(name) &name##_table,
+static const struct table *const tables[] = {TABLES};
+#undef KNOW
 
 /* Where Kiln's columns differ from upstream's. */
+extern const struct table job_kiln_table;
+extern const struct table node_kiln_table;
+extern const struct table pod_kiln_table;
 static const struct table *const kiln_tables[] = {
     &job_kiln_table,
     &node_kiln_table,

@@ -74,24 +74,3 @@ void table_format_duration(int64_t us, char out[TABLE_DURATION_SIZE]);
     {                                                   \
         "Age", "string", NULL, 0, "Since its creation." \
     }
-
-/* Upstream's, and Kiln's where they differ. */
-extern const struct table config_map_table;
-extern const struct table event_table;
-extern const struct table job_kiln_table;
-extern const struct table job_table;
-extern const struct table lease_table;
-extern const struct table namespace_table;
-extern const struct table node_kiln_table;
-extern const struct table node_metrics_table;
-extern const struct table node_table;
-extern const struct table persistent_volume_claim_table;
-extern const struct table persistent_volume_table;
-extern const struct table pod_disruption_budget_table;
-extern const struct table pod_kiln_table;
-extern const struct table pod_metrics_table;
-extern const struct table pod_table;
-extern const struct table pod_template_table;
-extern const struct table priority_class_table;
-extern const struct table resource_quota_table;
-extern const struct table storage_class_table;
