@@ -150,6 +150,10 @@ finds "a walk to a file that is gone" check-walks \
 walk "$@" lib/deep/NAME.c
 finds "a place for a new file that is gone" check-walks \
     "'lib/deep/NAME.c' is not there"
+walk "$@" lib/high/NAME.c
+write doc/notes.md "As \`high/tower.c\` does with \`low/pebble.h\`."
+finds "a source that was renamed" check-walks \
+    'doc/notes.md:1: no file is called low/pebble.h'
 walk "$@"
 finds "a walk that leads through too few files" check-walks \
     'Walk 1: 9 files, at least 10'

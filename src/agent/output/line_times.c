@@ -43,7 +43,7 @@ modified_us(const struct stat *st)
     return (int64_t)st->st_mtim.tv_sec * 1000000 + st->st_mtim.tv_nsec / 1000;
 }
 
-/* The chronicle, if it is of this output: a job may have gone on elsewhere. */
+/* The index, if it is of this output: a job may have gone on elsewhere. */
 static int
 load(struct line_times *t)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scheduler_state.h - the insides of a scheduler, for its own files
  *
- * Called by:  scheduler.c (the cycle), outcome.c (what becomes of it), rooms.c
- *             (how it is made), changes.c (what happens in the cluster), host.c
- *             (what plugins may use), explanation.c. Nobody else.
+ * Called by:  scheduler.c (the cycle), cycle_result.c (what becomes of it),
+ *             setup.c (how it is made), event_handlers.c (what happens in the
+ *             cluster), plugin_handle.c (what plugins may use) and explain.c.
+ *             Nobody else.
  * Thread:     the scheduler's.
  */
 #pragma once

@@ -4,7 +4,7 @@
  * of each node is promised
  *
  * Owns:       references to the objects.
- * Called by:  changes.c, which tells it; VolumeBinding, which assumes.
+ * Called by:  event_handlers.c, which tells it; VolumeBinding, which assumes.
  * Thread:     the scheduler's.
  * Invariant:  a node's promised bytes are the sum of what is charged to it:
  *             each volume once, from the moment a claim is assumed to get it

@@ -63,7 +63,7 @@ START_TEST(an_ancestor_that_is_gone_is_said)
     struct process_usage list[] = {{.ancestor = 10}};
 
     put(root, 11, 10, "1 2 0 0", 5);
-    put(root, 12, 13, "1 2 0 0", 5); /* a loop, as a moving census may have */
+    put(root, 12, 13, "1 2 0 0", 5); /* a loop, as a moving walk may have */
     put(root, 13, 12, "1 2 0 0", 5);
 
     ck_assert_int_eq(process_usage_read(root, list, 1), 0);

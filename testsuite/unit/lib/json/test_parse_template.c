@@ -125,7 +125,7 @@ START_TEST(a_changed_byte_is_seen)
 }
 END_TEST
 
-START_TEST(there_is_no_mould_of_what_was_not_printed)
+START_TEST(there_is_no_template_of_what_was_not_printed)
 {
     static const char *const texts[] = {
         "",
@@ -145,4 +145,4 @@ SUITE("template",
       texts_of_the_same_form_are_poured,
       other_texts_are_left_to_the_parser,
       a_changed_byte_is_seen,
-      there_is_no_mould_of_what_was_not_printed)
+      there_is_no_template_of_what_was_not_printed)

@@ -30,7 +30,7 @@ work(struct time_slice *time_slice)
     return p->left > 0;
 }
 
-START_TEST(long_stints_take_turns_and_short_ones_finish_in_theirs)
+START_TEST(long_slices_take_turns_and_short_ones_finish_in_theirs)
 {
     struct piece a = {.name = "a", .left = 2, .takes_us = 10000};
     struct piece b = {.name = "b", .left = 3, .takes_us = 10000};
@@ -71,5 +71,5 @@ START_TEST(the_end_does_what_is_left_and_what_comes_later_at_once)
 END_TEST
 
 SUITE("time_slice",
-      long_stints_take_turns_and_short_ones_finish_in_theirs,
+      long_slices_take_turns_and_short_ones_finish_in_theirs,
       the_end_does_what_is_left_and_what_comes_later_at_once)
