@@ -49,6 +49,31 @@ empty "nor have dry runs" "$(as kilntest1 ksub --test-only --wrap true \
 is "each line is JSON" "$(jq -c . "$log" | wc -l)" "$(wc -l <"$log")"
 is "nobody else reads them" "$(stat -c '%U %a' "$log")" "root 600"
 
+bind() { # BODY
+    curl -s -o /dev/null --unix-socket "$cluster/socket" -X POST \
+        -H 'Content-Type: application/json' -d "$1" \
+        http://kiln/api/v1/namespaces/default/bindings
+}
+for pod in bound-1 bound-2 bound-3; do
+    curl -s -o /dev/null --unix-socket "$cluster/socket" -X POST \
+        -H 'Content-Type: application/json' -d '{"metadata":{"name":"'$pod'"},
+            "spec":{"schedulerName":"none","securityContext":{"runAsUser":'"$(
+            id -u kilntest1)"',"runAsGroup":'"$(id -g kilntest1)"'},
+            "containers":[{"name":"c","command":["true"]}]}}' http://kiln/api/v1/namespaces/default/pods
+done
+bind '{"metadata":{"name":"bound-1"},"target":{"name":"n7"}}'
+ok "a binding has the name that came with its body" wait_for 5 has_line \
+    '.subresource == "binding" and .name == "bound-1" and .code == 201'
+bind '{"kind":"BindingList","items":[
+    {"metadata":{"name":"bound-2"},"target":{"name":"n7"}},
+    {"metadata":{"name":"bound-3"},"target":{"name":"n7"}}]}'
+ok "that of a group has the names of all" wait_for 5 has_line \
+    '.subresource == "binding" and .name == "bound-2,bound-3" and .code == 201'
+for pod in bound-1 bound-2 bound-3; do
+    curl -s -o /dev/null --unix-socket "$cluster/socket" -X DELETE \
+        "http://kiln/api/v1/namespaces/default/pods/$pod?gracePeriodSeconds=0"
+done
+
 # --- on the object, and in the log --------------------------------------------
 cluster_agent n1 --topology 'package:1 core:4 pu:1' \
     --metrics-file "$cluster/agent.prom"

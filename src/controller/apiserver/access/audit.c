@@ -137,6 +137,8 @@ name_of(const struct request *q)
 {
     if (q->route.name != NULL)
         return q->route.name;
+    if (q->group != NULL)
+        return q->group;
     return q->reply.form == REPLY_OBJECT && q->route.verb == VERB_CREATE
                ? q->reply.object->meta->name
                : NULL;

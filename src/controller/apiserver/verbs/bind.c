@@ -359,10 +359,21 @@ put(struct member *m, struct store_txn *txn, const struct object *pod)
     return write_put(m->q, txn, bound_tree(m, old_tree), old_tree) != NULL;
 }
 
+/* The audit log reads the names after the commit, and they stand in the
+ * request's memory alone: it is kept.
+ */
+static void
+commit_unnamed(struct request *q, struct store_txn *txn TAKES)
+{
+    reply_success(&q->reply, 201);
+    request_commit(q, txn);
+}
+
 static void
 bind_one(struct request *q)
 {
     struct member m = {.q = q, .body = q->body};
+    bool is_named = q->route.name != NULL;
     const struct object *pod;
     struct store_txn *txn;
 
@@ -381,10 +392,12 @@ bind_one(struct request *q)
         return;
     }
     txn = store_begin(q->server->store);
-    if (put(&m, txn, pod))
+    if (!put(&m, txn, pod))
+        request_rollback(q, txn);
+    else if (is_named)
         request_commit_success(q, txn, 201);
     else
-        request_rollback(q, txn);
+        commit_unnamed(q, txn);
 }
 
 /* --- a group -------------------------------------------------------------- */
@@ -465,24 +478,45 @@ bind_members(struct request *q, struct store_txn *txn, const struct json *items)
     return true;
 }
 
+/* "a,b,c"; before the members are bound, which reuses their memory. */
+static const char *
+list_names(struct request *q, const struct json *items)
+{
+    CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
+
+    for (uint32_t i = 0; i < items->count; i++) {
+        const char *name = json_path_text(items->items[i], "metadata.name");
+
+        strbuf_printf(&names,
+                      "%s%s",
+                      i > 0 ? "," : "",
+                      name != NULL ? name : "");
+    }
+    return arena_strdup(q->arena, names.text);
+}
+
 static void
 bind_group(struct request *q)
 {
     const struct json *items = json_get(q->body, "items");
+    const char *names;
     struct store_txn *txn;
 
     if (!check_list(q, items)) {
         request_finish(q);
         return;
     }
+    names = list_names(q, items);
     txn = store_begin(q->server->store);
     if (!bind_members(q, txn, items)) {
         request_rollback(q, txn);
     } else if (q->options.is_dry_run) {
         reply_success(&q->reply, 201);
         request_rollback(q, txn);
-    } else
-        request_commit_success(q, txn, 201);
+    } else {
+        q->group = names;
+        commit_unnamed(q, txn);
+    }
 }
 
 void
