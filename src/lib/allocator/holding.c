@@ -57,6 +57,7 @@ holding_equals(const struct holding *a, const struct holding *b)
     if (a->n_cores != b->n_cores || a->n_devices != b->n_devices
         || a->n_memory != b->n_memory || a->is_shared != b->is_shared
         || a->shared_milli != b->shared_milli
+        || a->charged_milli != b->charged_milli
         || memcmp(a->cores, b->cores, a->n_cores * sizeof(*a->cores)) != 0
         || memcmp(a->devices, b->devices, a->n_devices * sizeof(*a->devices))
                != 0)

@@ -217,9 +217,12 @@ ledger_find(const struct ledger *l, const void *owner)
 }
 
 bool
-ledger_remove(struct ledger *l, const void *owner)
+ledger_remove(struct ledger *l, const void *owner, uint32_t near)
 {
-    struct ledger_entry *found = find_entry(l, owner);
+    struct ledger_entry *found =
+        near < l->count && l->entries[near].owner == owner
+            ? &l->entries[near]
+            : find_entry(l, owner);
 
     if (found == NULL)
         return false;

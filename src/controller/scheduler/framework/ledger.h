@@ -61,10 +61,10 @@ void ledger_init(struct ledger *l, struct journal *journal);
 void ledger_fini(struct ledger *l);
 
 /* Change. Remove: the last entry takes the place of the one removed; false when
- * the owner had none. Replace: the same amounts for another owner.
+ * the owner had none, `near` is where its entry may be. Replace: the same amounts for another owner.
  */
 void ledger_add(struct ledger *l, const struct ledger_entry *entry);
-bool ledger_remove(struct ledger *l, const void *owner);
+bool ledger_remove(struct ledger *l, const void *owner, uint32_t near);
 void ledger_replace(struct ledger *l,
                     const void *owner,
                     const struct ledger_entry *entry);

@@ -8,6 +8,7 @@
 #include "lib/allocator/holding.h"
 #include "lib/allocator/occupancy.h"
 #include "lib/allocator/topology_index.h"
+#include "lib/api/node/allocation.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -73,9 +74,15 @@ pods_add(struct pod_list *pods, struct pod_view *pod)
 
 #define NOT_THERE UINT32_MAX
 
+/* It is the very same view for the most part; to find that needs no look at the
+ * others.
+ */
 static uint32_t
 pods_index(const struct pod_list *pods, const struct pod_view *pod)
 {
+    for (uint32_t i = 0; i < pods->count; i++)
+        if (pods->items[i] == pod)
+            return i;
     for (uint32_t i = 0; i < pods->count; i++)
         if (pod_view_is_same(pods->items[i], pod))
             return i;
@@ -270,7 +277,7 @@ node_view_remove_pod(struct node_view *v, const struct pod_view *pod)
     pods_take(&v->with_required_anti_affinity, note.at[2]);
     if (found->priority <= v->lowest_priority)
         v->lowest_priority = find_lowest_priority(&v->pods);
-    ledger_remove(&v->ledger, found);
+    ledger_remove(&v->ledger, found, note.at[0]);
     if (journal_is_open(v->ledger.journal))
         journal_add(v->ledger.journal, &note);
     else
@@ -327,6 +334,17 @@ counts_alike(const struct pod_view *a, const struct pod_view *b)
     return true;
 }
 
+/* Then the allocation need not be read again. */
+static bool
+says_same_holding(const struct pod_view *old, const struct pod_view *pod)
+{
+    const struct allocation *before = old->pod->status.allocation;
+    const struct allocation *now = pod->pod->status.allocation;
+
+    return old->holding != NULL && before != NULL && now != NULL
+           && allocation_equals(before, now);
+}
+
 bool
 node_view_replace_pod(struct node_view *v, struct pod_view *pod)
 {
@@ -338,7 +356,7 @@ node_view_replace_pod(struct node_view *v, struct pod_view *pod)
         || old->has_affinity != pod->has_affinity
         || old->has_required_anti_affinity != pod->has_required_anti_affinity)
         return false;
-    if (pod->holding == NULL)
+    if (pod->holding == NULL && !says_same_holding(old, pod))
         read_holding(v, pod);
     if (pod->holding == NULL) {
         pod->holding = old->holding;
@@ -409,7 +427,7 @@ node_view_release(struct retained_allocation *retained)
 {
     if (retained == NULL)
         return;
-    ledger_remove(&retained->node->ledger, retained);
+    ledger_remove(&retained->node->ledger, retained, 0);
     list_remove(&retained->link);
     amounts_fini(&retained->requests);
     holding_free(retained->holding);

@@ -220,7 +220,7 @@ find_future_holding(const struct numa_fit *self,
 
         if (other->holding != NULL && other->priority < pod->priority
             && pod_view_is_terminating(other))
-            ledger_remove(ledger, other);
+            ledger_remove(ledger, other, i);
     }
     answer = allocator_grant(ledger->occupancy, &d, grant);
     journal_roll_back(ledger->journal, mark);
@@ -264,7 +264,7 @@ keep_future_room(const struct numa_fit *self,
                     .close = close_future_holding,
                     .removed = holding,
                 });
-    ledger_remove(ledger, pod);
+    ledger_remove(ledger, pod, ledger->count - 1);
     ledger_add(ledger, &entry);
 }
 

@@ -39,6 +39,9 @@ void allocation_check(const struct allocation *a,
                       const struct json *tree,
                       struct causes *causes);
 
+/* Whether both say the same in the same words. */
+bool allocation_equals(const struct allocation *a, const struct allocation *b);
+
 /* Whether two allocations on one node are disjoint in PUs (used and withheld)
  * and devices. -EINVAL when a list cannot be read; -EEXIST with the overlap
  * in words when they are not.

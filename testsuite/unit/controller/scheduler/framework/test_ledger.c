@@ -115,8 +115,8 @@ change_one(struct cluster *c)
         o->at = (int)roll(c, NODES);
         ledger_add(&c->nodes[o->at], &o->entry);
     } else {
-        ck_assert(ledger_remove(&c->nodes[o->at], o));
-        ck_assert(!ledger_remove(&c->nodes[o->at], o));
+        ck_assert(ledger_remove(&c->nodes[o->at], o, roll(c, OWNERS)));
+        ck_assert(!ledger_remove(&c->nodes[o->at], o, roll(c, OWNERS)));
         o->at = -1;
     }
 }

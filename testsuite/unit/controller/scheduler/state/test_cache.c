@@ -319,6 +319,34 @@ START_TEST(what_was_tried_on_a_node_leaves_no_trace)
 }
 END_TEST
 
+START_TEST(an_allocation_in_the_same_words_is_not_read_again)
+{
+#define STATUS(withheld)                                                   \
+    ",\"status\":{\"allocation\":{\"cpus\":\"1\",\"withheld\":\"" withheld \
+    "\",\"memory\":[{\"node\":0,\"bytes\":\"1Gi\"}]}}"
+    struct pod_view *p, *again, *other;
+    const struct holding *holding;
+    struct bench b;
+
+    bench_init(&b, 0);
+    add_node(&b, "n1", "4");
+    p = make_pod(&b, "p", STATUS("3"));
+    cache_set_pod(b.cache, p, "n1");
+    holding = p->holding;
+    again = make_pod(&b, "p", STATUS("3"));
+    cache_set_pod(b.cache, again, "n1");
+    ck_assert_ptr_eq(again->holding, holding);
+    ck_assert_int_eq(used_milli(&b, "n1"), 2000);
+    other = make_pod(&b, "p", STATUS(""));
+    cache_set_pod(b.cache, other, "n1");
+    ck_assert_int_eq(used_milli(&b, "n1"), 1000);
+    pod_view_unref(p);
+    pod_view_unref(again);
+    pod_view_unref(other);
+    bench_fini(&b);
+}
+END_TEST
+
 static struct occupancy *
 occupancy_of(struct bench *b, const char *node)
 {
@@ -402,5 +430,6 @@ SUITE("cache",
       a_removed_node_with_pods_comes_back_with_them,
       what_was_tried_on_a_node_leaves_no_trace,
       a_bound_pods_allocation_is_taken_from_its_status,
+      an_allocation_in_the_same_words_is_not_read_again,
       an_assumed_pod_keeps_its_cores_when_the_topology_changes,
       a_snapshot_after_one_change_has_one_new_node_in_front)
