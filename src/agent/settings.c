@@ -24,14 +24,6 @@
 #define SECOND_US  1000000LL
 #define AT(member) .offset = offsetof(struct agent_settings, member)
 
-static const char *const log_levels[] = {
-    "error",
-    "warning",
-    "info",
-    "debug",
-    NULL,
-};
-
 static const char *const cpu_partitions[] = {
     [CPU_PARTITION_NONE] = "none",
     [CPU_PARTITION_ROOT] = "root",
@@ -400,7 +392,7 @@ static const struct setting settings[] = {
      SETTING_CHOICE,
      AT(log_level),
      .initial = "info",
-     .choices = log_levels,
+     .choices = setting_log_levels,
      .option = "log-level",
      .argument = "LEVEL",
      .help = "How much to tell: error, warning, info or debug."},

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/thread.h"
 #include "lib/client/client.h"
 #include "lib/loop/loop.h"
 
@@ -72,9 +73,8 @@ component_thread_new(const struct component_thread_settings *settings)
 
     c->s = *settings;
     c->loop = loop_new();
-    if (pthread_create(&c->thread, NULL, work, c) != 0)
+    if (thread_start(&c->thread, settings->name, work, c) != 0)
         abort();
-    (void)pthread_setname_np(c->thread, settings->name);
     return c;
 }
 

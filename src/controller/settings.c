@@ -28,14 +28,6 @@
 #define SOCKET     RUNSTATEDIR "/kiln/socket"
 #define SECOND_US  1000000LL
 
-static const char *const log_levels[] = {
-    "error",
-    "warning",
-    "info",
-    "debug",
-    NULL,
-};
-
 /* Somebody whom the system knows. */
 static int
 check_people(const char *name, struct error *err)
@@ -377,7 +369,7 @@ static const struct setting settings[] = {
      AT(log_level),
      .reloads = true,
      .initial = "info",
-     .choices = log_levels,
+     .choices = setting_log_levels,
      .option = "log-level",
      .argument = "LEVEL",
      .help = "How much to tell: error, warning, info or debug."},

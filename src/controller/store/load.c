@@ -27,6 +27,7 @@
 #include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/thread.h"
 
 #define ROWS_AT_ONCE 128
 #define MAX_THREADS  16
@@ -373,7 +374,7 @@ run_threads(struct loader *l)
     int n = 0;
 
     while (n + 1 < processors && n < MAX_THREADS
-           && pthread_create(&threads[n], NULL, loader_main, l) == 0)
+           && thread_start(&threads[n], "load", loader_main, l) == 0)
         n++;
     (void)loader_main(l);
     while (n > 0)

@@ -2,12 +2,12 @@
 #include "lib/loop/workers.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/log.h"
+#include "lib/base/thread.h"
 
 struct task {
     struct task *next;
@@ -67,17 +67,12 @@ worker_main(void *arg)
     return NULL;
 }
 
-/* With the lock held. Signals go to the threads that watch for them. */
+/* With the lock held. */
 static void
 start_one(struct workers *w)
 {
-    sigset_t all, before;
-    int r;
+    int r = thread_start(&w->threads[w->started], "worker", worker_main, w);
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&w->threads[w->started], NULL, worker_main, w);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (r == 0) {
         w->started++;
         return;

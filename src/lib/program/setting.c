@@ -10,8 +10,17 @@
 #include "lib/api/value/quantity.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
+#include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/timespan.h"
+
+const char *const setting_log_levels[] = {
+    [LOG_LEVEL_ERROR] = "error",
+    [LOG_LEVEL_WARNING] = "warning",
+    [LOG_LEVEL_INFO] = "info",
+    [LOG_LEVEL_DEBUG] = "debug",
+    NULL,
+};
 
 static int
 set_bool(const struct setting *s,

@@ -61,6 +61,9 @@ struct setting {
     bool reloads;               /* a running daemon takes a new value */
 };
 
+/* The choices of a setting that is an enum log_level. */
+extern const char *const setting_log_levels[];
+
 struct setting_table {
     const struct setting *settings;
     size_t n_settings;

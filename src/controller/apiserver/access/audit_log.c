@@ -19,6 +19,7 @@
 #include "lib/base/fd.h"
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/thread.h"
 
 #define COMPLAIN_EVERY_S 60
 
@@ -357,13 +358,12 @@ audit_log_open(const struct audit_log_settings *settings,
         complain(a, err);
         r = 0;
     }
-    if (r == 0 && pthread_create(&a->thread, NULL, work, a) != 0)
+    if (r == 0 && thread_start(&a->thread, "audit", work, a) != 0)
         r = error_set(err, -EAGAIN, "no thread for the audit log");
     if (r < 0) {
         free_unstarted(a);
         return r;
     }
-    (void)pthread_setname_np(a->thread, "audit");
     *ret_log = a;
     return 0;
 }

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/log.h"
+#include "lib/base/thread.h"
 #include "lib/loop/fdwatch.h"
 
 struct tasks {
@@ -139,7 +139,6 @@ struct serial_worker *
 serial_worker_new(struct loop *loop, const char *name)
 {
     struct serial_worker *worker = xnew(struct serial_worker);
-    sigset_t all, before;
     int r;
 
     pthread_mutex_init(&worker->lock, NULL);
@@ -154,15 +153,11 @@ serial_worker_new(struct loop *loop, const char *name)
     }
     worker->watch =
         fdwatch_new(loop, worker->wake_fd, FDWATCH_READ, on_wake, worker);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&worker->thread, NULL, serial_worker_main, worker);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    r = thread_start(&worker->thread, name, serial_worker_main, worker);
     if (r != 0) {
         log_error("Cannot start a thread: %s", strerror(r));
         abort();
     }
-    (void)pthread_setname_np(worker->thread, name);
     return worker;
 }
 
