@@ -25,7 +25,7 @@ struct cached_index {
 };
 
 static struct cached_index *
-shelved_of(struct topology_index *topology_index)
+cached_index_of(struct topology_index *topology_index)
 {
     return container_of(topology_index, struct cached_index, topology_index);
 }
@@ -157,7 +157,7 @@ topology_index_new(struct topology *topology TAKES)
 struct topology_index *
 topology_index_ref(struct topology_index *topology_index)
 {
-    shelved_of(topology_index)->refs++;
+    cached_index_of(topology_index)->refs++;
     return topology_index;
 }
 
@@ -168,7 +168,7 @@ topology_index_unref(struct topology_index *topology_index)
 
     if (topology_index == NULL)
         return;
-    cached_index = shelved_of(topology_index);
+    cached_index = cached_index_of(topology_index);
     if (--cached_index->refs > 0)
         return;
     if (cached_index->topologies != NULL)
@@ -228,7 +228,7 @@ topology_cache_find(struct topology_cache *topologies,
     if (r < 0)
         return r;
     s = topology_index_new(t);
-    cached_index = shelved_of(s);
+    cached_index = cached_index_of(s);
     cached_index->topologies = topologies;
     cached_index->text = strbuf_take(&text);
     map_put(topologies->by_text, cached_index->text, cached_index);

@@ -284,17 +284,17 @@ domain_counts_update(struct domain_counts *h,
     h->snapshot = NULL;
 }
 
-/* The shelf */
+/* The cache */
 
-struct shelved {
-    struct list link; /* used last, first */
+struct cached_counts {
+    struct list link; /* in the cache's */
     char *key;
     struct domain_counts *domain_counts;
 };
 
 struct domain_counts_cache {
     struct map *by_key;
-    struct list shelf;
+    struct list recent; /* used last, first */
     unsigned most;
 };
 
@@ -305,12 +305,12 @@ domain_counts_cache_new(unsigned most)
 
     all->by_key = map_new();
     all->most = most;
-    list_init(&all->shelf);
+    list_init(&all->recent);
     return all;
 }
 
 static void
-shelved_free(struct domain_counts_cache *all, struct shelved *s)
+cached_counts_free(struct domain_counts_cache *all, struct cached_counts *s)
 {
     map_remove(all->by_key, s->key);
     list_remove(&s->link);
@@ -324,8 +324,8 @@ domain_counts_cache_free(struct domain_counts_cache *all)
 {
     if (all == NULL)
         return;
-    list_foreach_safe(link, &all->shelf)
-        shelved_free(all, container_of(link, struct shelved, link));
+    list_foreach_safe(link, &all->recent)
+        cached_counts_free(all, container_of(link, struct cached_counts, link));
     map_free(all->by_key);
     free(all);
 }
@@ -333,19 +333,20 @@ domain_counts_cache_free(struct domain_counts_cache *all)
 struct domain_counts *
 domain_counts_cache_get(struct domain_counts_cache *all, const char *key)
 {
-    struct shelved *s = map_find(all->by_key, key);
+    struct cached_counts *s = map_find(all->by_key, key);
 
     if (s == NULL) {
-        s = xnew(struct shelved);
+        s = xnew(struct cached_counts);
         s->key = xstrdup(key);
         s->domain_counts = domain_counts_new();
         list_init(&s->link);
         map_put(all->by_key, key, s);
         if (map_count(all->by_key) > all->most)
-            shelved_free(all,
-                         container_of(all->shelf.prev, struct shelved, link));
+            cached_counts_free(
+                all,
+                container_of(all->recent.prev, struct cached_counts, link));
     }
     list_remove(&s->link);
-    list_add_first(&all->shelf, &s->link);
+    list_add_first(&all->recent, &s->link);
     return s->domain_counts;
 }

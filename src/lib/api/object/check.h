@@ -24,8 +24,8 @@ struct map;
 const char *check_text(const struct json *object, const char *name);
 bool check_is_set(const struct json *object, const char *name);
 
-/* Texts that a walk has come by, to find what stands in a list twice without a
- * look at all before it. The texts are borrowed. Begins zeroed.
+/* The texts that a walk has seen, so that duplicates in a list are found without
+ * comparing each with all before it. The texts are borrowed. Begins zeroed.
  */
 struct check_texts {
     const char *first;
@@ -35,13 +35,13 @@ void check_texts_fini(struct check_texts *t);
 /* False: it was there. */
 bool check_texts_add(struct check_texts *t, const char *text);
 bool check_texts_has(const struct check_texts *t, const char *text);
-/* The member of that name of each item. */
+/* Adds the member of that name of each item. */
 void check_texts_add_list(struct check_texts *t,
                           const struct json *list,
                           const char *name);
 #define CHECK_TEXTS(t) CLEANUP(check_texts_fini) struct check_texts t = {0}
 
-/* Words: of the message; "" for none. */
+/* `words` is the message; "" for none. */
 bool check_present(struct causes *c,
                    const struct json *object,
                    const char *name,
@@ -51,7 +51,7 @@ bool check_name(struct causes *c,
                 const char *name,
                 enum name_form form);
 
-/* The same of any text, as the field `name`. Shown: the value, in causes. */
+/* Checks any text like this, as the field `name`; causes show `shown`. */
 bool check_form(struct causes *c,
                 const char *name,
                 enum name_form form,
@@ -61,21 +61,21 @@ bool check_form(struct causes *c,
 /* The name of a resource, which messages show without quotes. */
 bool check_resource_name_form(struct causes *c, const char *name);
 
-/* Like check_name for a prefix that more is put behind: a dash may end it. */
+/* Like check_name, for the beginning of a name: it may end with a dash. */
 bool check_name_prefix(struct causes *c,
                        const struct json *object,
                        const char *name,
                        enum name_form form);
 
-/* Spaces at one of its ends, or at both. */
+/* Whether the text begins or ends with a space. */
 bool check_has_outer_space(const char *text);
 
-/* Values end with NULL. An empty text is as wrong as another. */
+/* `values` ends with NULL. An empty text is wrong like any other. */
 bool check_one_of(struct causes *c,
                   const struct json *object,
                   const char *name,
                   const char *const *values);
-/* As above; but an empty text is a missing one. */
+/* The same, but an empty text counts as missing. */
 bool check_given_one_of(struct causes *c,
                         const struct json *object,
                         const char *name,
@@ -93,13 +93,13 @@ bool check_range(struct causes *c,
 bool
 check_positive(struct causes *c, const struct json *object, const char *name);
 bool check_port(struct causes *c, const struct json *object, const char *name);
-/* A number, or the name of a port. */
+/* The member is a number, or the name of a port. */
 bool check_port_or_name(struct causes *c,
                         const struct json *object,
                         const char *name);
 bool check_ip(struct causes *c, const struct json *object, const char *name);
 
-/* Keys and values of labels. */
+/* Checks the keys and the values of labels. */
 bool
 check_labels(struct causes *c, const struct json *object, const char *name);
 
@@ -109,7 +109,7 @@ bool check_immutable(struct causes *c,
                      const struct json *old,
                      const char *name);
 
-/* Paths inside volumes: relative, without "..". */
+/* A path inside a volume is relative, and has no "..". */
 bool check_descending_path(struct causes *c,
                            const struct json *object,
                            const char *name,

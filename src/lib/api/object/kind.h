@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kind.h - the kinds of objects the API serves, and the one list of them
  *
- * Adding a kind is one file (its tables, defaults, validation) and one line
- * in registry.c. Pure data and pure functions: no daemon, no clock.
+ * A kind is one file (its tables, defaults, validation) and one line in
+ * registry.c; doc/architecture.md lists the rest. Pure data: no daemon, no clock.
  *
  * Thread:  any; kinds are constants.
  */
@@ -72,7 +72,7 @@ struct kind {
                             const struct json *object,
                             const struct json *old);
 
-    /* Adds what is accepted and hardly meant (causes_warn). */
+    /* Adds a warning where a valid value is hardly meant (causes_warn). */
     void (*warn)(struct causes *causes,
                  const struct json *object,
                  const struct json *old);
