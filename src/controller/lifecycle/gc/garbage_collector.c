@@ -248,15 +248,7 @@ keep_owners(struct garbage_collector *c,
                     meta,
                     "resourceVersion",
                     object->meta->resource_version);
-    pending_calls_send(calls,
-                       arena,
-                       &(struct client_request){
-                           .verb = CLIENT_MERGE_PATCH,
-                           .kind = object->kind,
-                           .namespace = object->meta->namespace,
-                           .name = object->meta->name,
-                           .body = body,
-                       });
+    pending_calls_patch(calls, arena, object, NULL, body);
 }
 
 static void

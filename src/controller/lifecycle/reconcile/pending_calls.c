@@ -90,6 +90,25 @@ pending_calls_delete(struct pending_calls *calls, const struct object *object)
 }
 
 void
+pending_calls_patch(struct pending_calls *calls,
+                    struct arena *arena TAKES,
+                    const struct object *object,
+                    const char *subresource,
+                    struct json *body)
+{
+    pending_calls_send(calls,
+                       arena,
+                       &(struct client_request){
+                           .verb = CLIENT_MERGE_PATCH,
+                           .kind = object->kind,
+                           .namespace = object->meta->namespace,
+                           .name = object->meta->name,
+                           .subresource = subresource,
+                           .body = body,
+                       });
+}
+
+void
 pending_calls_remove_finalizer(struct pending_calls *calls,
                                const struct object *object,
                                const char *name)
@@ -109,15 +128,7 @@ pending_calls_remove_finalizer(struct pending_calls *calls,
                     meta,
                     "resourceVersion",
                     object->meta->resource_version);
-    pending_calls_send(calls,
-                       arena,
-                       &(struct client_request){
-                           .verb = CLIENT_MERGE_PATCH,
-                           .kind = object->kind,
-                           .namespace = object->meta->namespace,
-                           .name = object->meta->name,
-                           .body = body,
-                       });
+    pending_calls_patch(calls, arena, object, NULL, body);
 }
 
 void

@@ -15,6 +15,7 @@ struct arena;
 struct pending_calls;
 struct client;
 struct client_request;
+struct json;
 struct object;
 struct workqueue;
 
@@ -26,10 +27,17 @@ struct pending_calls *pending_calls_begin(struct client *client,
                                           const char *key);
 void pending_calls_end(struct pending_calls *calls TAKES);
 
-/* Change. Again: the key comes back in any case. */
+/* Change. Patch: a merge patch of the object, or of its status. Retry: the key
+ * comes back in any case.
+ */
 void pending_calls_send(struct pending_calls *calls,
                         struct arena *arena TAKES,
                         const struct client_request *request);
+void pending_calls_patch(struct pending_calls *calls,
+                         struct arena *arena TAKES,
+                         const struct object *object,
+                         const char *subresource,
+                         struct json *body);
 void pending_calls_delete(struct pending_calls *calls,
                           const struct object *object);
 void pending_calls_remove_finalizer(struct pending_calls *calls,

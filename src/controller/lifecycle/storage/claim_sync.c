@@ -62,7 +62,7 @@ set_phase(const struct claim_sync *p, const char *phase)
                     json_make_object(arena, body, "status"),
                     "phase",
                     phase);
-    volume_patch(p->calls, arena, p->claim, "status", body);
+    pending_calls_patch(p->calls, arena, p->claim, "status", body);
 }
 
 /* The capacity that it got: that of the volume. */
@@ -89,7 +89,7 @@ set_bound(const struct claim_sync *p, const struct object *volume)
                     json_make_object(arena, status, "capacity"),
                     "storage",
                     string_map_find(&v->spec.capacity, "storage"));
-    volume_patch(p->calls, arena, p->claim, "status", body);
+    pending_calls_patch(p->calls, arena, p->claim, "status", body);
 }
 
 /* The volume is the claim's: nobody else's from then on. */
@@ -116,7 +116,7 @@ take_volume(const struct claim_sync *p, const struct object *volume)
     json_set_string(arena, ref, "namespace", p->claim->meta->namespace);
     json_set_string(arena, ref, "name", p->claim->meta->name);
     json_set_string(arena, ref, "uid", p->claim->meta->uid);
-    volume_patch(p->calls, arena, volume, NULL, body);
+    pending_calls_patch(p->calls, arena, volume, NULL, body);
 }
 
 static void
@@ -135,7 +135,7 @@ name_volume(const struct claim_sync *p, const struct object *volume)
                     json_make_object(arena, body, "spec"),
                     "volumeName",
                     volume->meta->name);
-    volume_patch(p->calls, arena, p->claim, NULL, body);
+    pending_calls_patch(p->calls, arena, p->claim, NULL, body);
 }
 
 /* Both ways: first the volume says whose it is, then the claim. */
@@ -166,7 +166,7 @@ forget_node(const struct claim_sync *p)
              json_make_object(arena, meta, "annotations"),
              ANNOTATION_SELECTED_NODE,
              json_null(arena));
-    volume_patch(p->calls, arena, p->claim, NULL, body);
+    pending_calls_patch(p->calls, arena, p->claim, NULL, body);
 }
 
 /* The node could not: a scheduler may choose another, and somebody hears. */
@@ -213,7 +213,7 @@ ask_others(const struct claim_sync *p, const struct storage_class *class)
                     json_make_object(arena, meta, "annotations"),
                     ANNOTATION_PROVISIONER,
                     class->provisioner);
-    volume_patch(p->calls, arena, p->claim, NULL, body);
+    pending_calls_patch(p->calls, arena, p->claim, NULL, body);
 }
 
 static const struct object *

@@ -21,25 +21,6 @@
 
 #define PARALLEL 16u
 
-void
-volume_patch(struct pending_calls *calls,
-             struct arena *arena,
-             const struct object *object,
-             const char *subresource,
-             struct json *body)
-{
-    pending_calls_send(calls,
-                       arena,
-                       &(struct client_request){
-                           .verb = CLIENT_MERGE_PATCH,
-                           .kind = object->kind,
-                           .namespace = object->meta->namespace,
-                           .name = object->meta->name,
-                           .subresource = subresource,
-                           .body = body,
-                       });
-}
-
 static void
 work(const char *key, void *context)
 {

@@ -40,13 +40,6 @@ void volume_sync(struct volume_controller *vc,
                  struct pending_calls *calls,
                  const struct object *volume);
 
-/* A patch of the object, or of its status; takes the arena of the body. */
-void volume_patch(struct pending_calls *calls,
-                  struct arena *arena,
-                  const struct object *object,
-                  const char *subresource,
-                  struct json *body);
-
 /* The body of the volume that the node's agent is to make for the claim. */
 struct json *provision_body(struct arena *arena,
                             const struct object *claim,

@@ -35,7 +35,7 @@ set_phase(struct pending_calls *calls,
              status,
              "message",
              message != NULL ? json_string(arena, message) : json_null(arena));
-    volume_patch(calls, arena, volume, "status", body);
+    pending_calls_patch(calls, arena, volume, "status", body);
 }
 
 /* Its agent has removed it, or will never be asked again. */
@@ -119,7 +119,7 @@ stray(struct pending_calls *calls, const struct object *volume)
              json_make_object(arena, body, "spec"),
              "claimRef",
              json_null(arena));
-    volume_patch(calls, arena, volume, NULL, body);
+    pending_calls_patch(calls, arena, volume, NULL, body);
 }
 
 static void
