@@ -24,7 +24,7 @@ struct map;
 const char *check_text(const struct json *object, const char *name);
 bool check_is_set(const struct json *object, const char *name);
 
-/* The texts that a walk has seen, so that duplicates in a list are found without
+/* The texts that a walk has seen, so duplicates in a list are found without
  * comparing each with all before it. The texts are borrowed. Begins zeroed.
  */
 struct check_texts {

@@ -2,7 +2,7 @@
 /* kind.h - the kinds of objects the API serves, and the one list of them
  *
  * A kind is one file (its tables, defaults, validation) and one line in
- * registry.c; doc/architecture.md lists the rest. Pure data: no daemon, no clock.
+ * registry.c; doc/architecture.md has the rest. Pure data: no daemon, no clock.
  *
  * Thread:  any; kinds are constants.
  */
