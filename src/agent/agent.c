@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/api_connection.h"
+#include "agent/cgroup/cgpool.h"
 #include "agent/cgroup/cgroot.h"
 #include "agent/hardware/machine.h"
 #include "agent/inventory.h"
@@ -342,8 +343,10 @@ on_changed(struct topology *is TAKES,
                               is_less ? RECORD_WARNING : RECORD_NORMAL,
                               "TopologyChanged",
                               words);
-    if (a->resources.cgroups != NULL)
+    if (a->resources.cgroups != NULL) {
         cgroot_refill(a->resources.cgroups);
+        cgpool_renew(a->resources.pool);
+    }
     registration_update(a->registration);
     pods_note_topology(a->pods);
 }

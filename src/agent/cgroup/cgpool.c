@@ -8,8 +8,12 @@
 
 #include "agent/cgroup/cgroot.h"
 #include "agent/cgroup/cgroup.h"
+#include "agent/cgroup/cgroup_state.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
+
+/* Used ones that are kept. */
+#define KEPT_MOST 64u
 
 struct stack {
     struct cgroup **items;
@@ -25,6 +29,7 @@ struct cgpool {
     struct stack retired;
     bool has_new_retired; /* since the last sweep began */
     unsigned long next_number;
+    unsigned generation;
 };
 
 static void
@@ -77,17 +82,40 @@ cgpool_take(struct cgpool *p)
     return c;
 }
 
-bool
-cgpool_retire(struct cgpool *p, struct cgroup *c TAKES)
+static bool
+retire(struct cgpool *p, struct cgroup *c TAKES, bool may_reuse)
 {
     bool is_first;
 
+    c->may_reuse = may_reuse;
     pthread_mutex_lock(&p->lock);
     push(&p->retired, c);
     is_first = !p->has_new_retired;
     p->has_new_retired = true;
     pthread_mutex_unlock(&p->lock);
     return is_first;
+}
+
+bool
+cgpool_retire(struct cgpool *p, struct cgroup *c TAKES)
+{
+    return retire(p, c, false);
+}
+
+bool
+cgpool_give_back(struct cgpool *p, struct cgroup *c TAKES)
+{
+    return retire(p, c, true);
+}
+
+void
+cgpool_renew(struct cgpool *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->generation++;
+    while (p->ready.count > 0)
+        push(&p->retired, p->ready.items[--p->ready.count]);
+    pthread_mutex_unlock(&p->lock);
 }
 
 void
@@ -126,11 +154,26 @@ int
 cgpool_make(struct cgpool *p, struct cgroup **ret_c, struct error *err)
 {
     CLEANUP_FREE char *name = NULL;
+    unsigned generation;
+    int r;
 
     pthread_mutex_lock(&p->lock);
     name = xasprintf("%s%lu", p->prefix, p->next_number++);
+    generation = p->generation;
     pthread_mutex_unlock(&p->lock);
-    return cgroot_make(p->root, name, ret_c, err);
+    r = cgroot_make(p->root, name, ret_c, err);
+    if (r == 0)
+        (*ret_c)->generation = generation;
+    return r;
+}
+
+/* Renewed meanwhile, it is for the next sweep. */
+static void
+add_ready(struct cgpool *p, struct cgroup *c)
+{
+    pthread_mutex_lock(&p->lock);
+    push(c->generation == p->generation ? &p->ready : &p->retired, c);
+    pthread_mutex_unlock(&p->lock);
 }
 
 int
@@ -142,9 +185,7 @@ cgpool_fill(struct cgpool *p, unsigned wanted, struct error *err)
 
         if (r < 0)
             return r;
-        pthread_mutex_lock(&p->lock);
-        push(&p->ready, c);
-        pthread_mutex_unlock(&p->lock);
+        add_ready(p, c);
     }
     return 0;
 }
@@ -171,20 +212,46 @@ keep_retired(struct cgpool *p, struct cgroup *c)
     pthread_mutex_unlock(&p->lock);
 }
 
+static bool
+is_kept(struct cgpool *p, const struct cgroup *c)
+{
+    bool is_kept;
+
+    pthread_mutex_lock(&p->lock);
+    is_kept = c->may_reuse && c->generation == p->generation
+              && p->ready.count < KEPT_MOST;
+    pthread_mutex_unlock(&p->lock);
+    return is_kept;
+}
+
+/* -EBUSY: it is to be kept. */
+static int
+sweep_one(struct cgpool *p, struct cgroup *c)
+{
+    int r = is_kept(p, c) ? cgroup_reset(c) : -EOPNOTSUPP;
+
+    if (r == 0) {
+        add_ready(p, c);
+        return 0;
+    }
+    if (r != -EBUSY)
+        r = cgroup_remove(c, NULL);
+    if (r != -EBUSY)
+        cgroup_free(c);
+    return r;
+}
+
 unsigned
 cgpool_sweep(struct cgpool *p)
 {
     struct stack all = take_retired(p);
     unsigned left = 0;
 
-    for (unsigned i = 0; i < all.count; i++) {
-        if (cgroup_remove(all.items[i], NULL) == -EBUSY) {
+    for (unsigned i = 0; i < all.count; i++)
+        if (sweep_one(p, all.items[i]) == -EBUSY) {
             keep_retired(p, all.items[i]);
             left++;
-        } else {
-            cgroup_free(all.items[i]);
         }
-    }
     free(all.items);
     return left;
 }

@@ -159,6 +159,7 @@ cgroup_make(struct cgroup *c, struct error *err)
             return r;
         }
     }
+    c->is_maker = true;
     return 0;
 }
 
@@ -339,8 +340,10 @@ cgroup_kill(const struct cgroup *c, struct error *err)
     const struct cgroup_directory *p = &c->directories[0];
     int r = -ENOENT;
 
-    if (p->version == 2)
+    if (p->version == 2) {
+        cgroup_note_killed(p);
         r = control_write(p->directory, "cgroup.kill", "1", NULL);
+    }
     if (r == 0)
         return 0;
     freeze(c, true);
@@ -429,8 +432,8 @@ read_memory(const struct cgroup_directory *p, struct cgroup_usage *u)
     u->has_memory = r == 0;
 }
 
-static void
-read_cpu(const struct cgroup_directory *p, struct cgroup_usage *u)
+void
+cgroup_read_cpu(const struct cgroup_directory *p, struct cgroup_usage *u)
 {
     const char *d = p->directory;
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -463,8 +466,10 @@ cgroup_read_usage(const struct cgroup *c, struct cgroup_usage *ret_usage)
         if (p->controllers & CONTROLLER_MEMORY)
             read_memory(p, &u);
         if (!u.has_cpu
-            && (p->version == 2 || p->controllers & CONTROLLER_CPUACCT))
-            read_cpu(p, &u);
+            && (p->version == 2 || p->controllers & CONTROLLER_CPUACCT)) {
+            cgroup_read_cpu(p, &u);
+            cgroup_take_off_former(p, &u);
+        }
     }
     *ret_usage = u;
 }

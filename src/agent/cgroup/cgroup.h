@@ -2,8 +2,9 @@
 /* cgroup.h - the cgroup that one pod's processes are in
  *
  * One directory per hierarchy that is used: one on v2, several on v1. Made by
- * cgroot.h and used for one pod only, because peak memory and OOM counts
- * cannot be reset. Freeing the struct leaves the directories alone.
+ * cgroot.h, and used for one pod at a time: for another only after a reset,
+ * which says whether that can be. Freeing the struct leaves the directories
+ * alone.
  *
  * Called by: the agent (all of it), the shepherd (join, kill, usage) after
  *            cgroup_parse of what the agent formatted.
@@ -95,6 +96,17 @@ int cgroup_deny_devices(struct cgroup *c,
                         unsigned n,
                         struct error *err);
 int cgroup_try_device_program(void);
+
+/* Another pod's. Reset makes an empty cgroup as good as new: 0, -EBUSY while
+ * something is left in it, or -EOPNOTSUPP where the last pod would show to the
+ * next one and it is to be removed instead (cgroup_kill, an OOM kill, much memory
+ * that stays charged, a peak that cannot be reset, devices denied). Limits stay as they
+ * are; once those of the next pod are set, set_back undoes the others. Was_used
+ * says that it had a pod before.
+ */
+int cgroup_reset(struct cgroup *c);
+int cgroup_set_back(struct cgroup *c, struct error *err);
+bool cgroup_was_used(const struct cgroup *c);
 
 /* Processes. Open_join_files opens one file per hierarchy that has to be joined
  * by writing "0" to it, which a child may do between fork and exec; returns how

@@ -183,6 +183,7 @@ cgroup_deny_devices(struct cgroup *c,
 
     if (n == 0)
         return 0;
+    c->is_lasting = true;
     if (n > MAX_DENIED)
         return error_set(err,
                          -E2BIG,

@@ -38,6 +38,13 @@ cgroup_need_directory(struct cgroup *c,
     return p->is_lazy ? cgroup_make_directory(p, err) : 0;
 }
 
+static void
+note_limit(struct cgroup *c, unsigned limit)
+{
+    c->limits |= limit;
+    c->former &= ~limit;
+}
+
 int
 cgroup_set_cpus(struct cgroup *c,
                 const char *cpus,
@@ -49,9 +56,11 @@ cgroup_set_cpus(struct cgroup *c,
 
     if (r < 0)
         return r;
+    note_limit(c, LIMIT_CPUS);
     r = control_write(p->directory, "cpuset.cpus", cpus, err);
     if (r < 0 || memory_nodes == NULL)
         return r;
+    note_limit(c, LIMIT_MEMORY_NODES);
     return control_write(p->directory, "cpuset.mems", memory_nodes, err);
 }
 
@@ -65,6 +74,7 @@ cgroup_set_partition(struct cgroup *c, const char *kind, struct error *err)
         return r;
     if (p->version != 2)
         return error_set(err, -EOPNOTSUPP, "cgroup v1 has no CPU partitions");
+    c->is_lasting = true;
     return control_partition(p->directory, kind, err);
 }
 
@@ -111,6 +121,7 @@ cgroup_set_memory(struct cgroup *c, uint64_t bytes, struct error *err)
 
     if (r < 0)
         return r;
+    note_limit(c, LIMIT_MEMORY);
     return p->version == 2 ? set_memory_v2(p, bytes, err)
                            : set_memory_v1(p, bytes, err);
 }
@@ -130,6 +141,7 @@ cgroup_set_weight(struct cgroup *c, unsigned weight, struct error *err)
     r = cgroup_need_directory(c, CONTROLLER_CPU, &p, err);
     if (r < 0)
         return r;
+    note_limit(c, LIMIT_WEIGHT);
     if (p->version == 2)
         return control_write_number(p->directory, "cpu.weight", weight, err);
     return control_write_number(p->directory,
@@ -144,7 +156,10 @@ cgroup_set_max_processes(struct cgroup *c, uint64_t n, struct error *err)
     struct cgroup_directory *p;
     int r = cgroup_need_directory(c, CONTROLLER_PIDS, &p, err);
 
-    return r < 0 ? r : control_write_number(p->directory, "pids.max", n, err);
+    if (r < 0)
+        return r;
+    note_limit(c, LIMIT_PROCESSES);
+    return control_write_number(p->directory, "pids.max", n, err);
 }
 
 /* "hugetlb.2MB.max" */
@@ -184,6 +199,7 @@ cgroup_set_hugepages(struct cgroup *c,
 
     if (r < 0)
         return r;
+    c->is_lasting = true;
     r = write_hugepages(p, page_bytes, used[p->version - 1], bytes, err);
     if (r < 0)
         return r;

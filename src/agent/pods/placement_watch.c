@@ -319,13 +319,14 @@ restore_work(void *arg)
 }
 
 static void
-restore(const struct pod_run *s, const struct allocation *a)
+restore(struct pod_run *s, const struct allocation *a)
 {
     CLEANUP_STRBUF struct strbuf cgroup = STRBUF_INIT;
     struct restore_call *r;
 
     if (s->cgroup == NULL || s->s.agent->is_virtual || a->cpus == NULL)
         return;
+    s->was_restored = true;
     cgroup_format(s->cgroup, &cgroup);
     r = xnew(struct restore_call);
     r->cgroup = strbuf_take(&cgroup);

@@ -12,6 +12,7 @@
 #include "agent/volumes/tmp_dirs.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
@@ -128,6 +129,54 @@ check_start(struct pod_run *s)
         pod_start_fail(s, e->message);
 }
 
+static bool
+ran_as_root(const struct pod *pod)
+{
+    const struct security_context *who = pod->spec.security_context;
+
+    return who == NULL || who->run_as_user == NULL || *who->run_as_user == 0;
+}
+
+/* Whether a worker may write to the cgroup yet, for a pod that is over. */
+static bool
+is_written_late(const struct pod_run *s)
+{
+    const struct allocation *a = pod_of(s->pod)->status.allocation;
+
+    return s->was_restored
+           || (s->s.shared_pool != NULL && (a == NULL || a->cpus == NULL));
+}
+
+/* Whether another pod may have the cgroup: its shepherd has waited for all
+ * children, so that none is on its way into it; nobody has killed it whole; this agent alone has set what
+ * it may have, and neither a job of root's nor a hook of the site's could set
+ * more; and nothing on the disk speaks of it any more.
+ */
+static bool
+may_reuse_cgroup(const struct pod_run *s, bool had_trouble)
+{
+    const struct agent_context *g = s->s.agent;
+    const struct exit_record *e = s->exit_record;
+
+    return !had_trouble && e != NULL && e->failed_step == NULL && e->signal == 0
+           && !e->has_left_behind && !s->ended_before && !s->resumed
+           && g->prolog == NULL && g->epilog == NULL
+           && !ran_as_root(pod_of(s->pod)) && !is_written_late(s);
+}
+
+static void
+let_go_of_cgroup(struct pod_run *s, bool may_reuse)
+{
+    struct cgpool *pool = s->s.agent->pool;
+
+    if (s->cgroup == NULL)
+        return;
+    if (may_reuse ? cgpool_give_back(pool, s->cgroup)
+                  : cgpool_retire(pool, s->cgroup))
+        pod_host_sweep_cgroups(s->s.agent);
+    s->cgroup = NULL;
+}
+
 static void
 clean_done(void *arg)
 {
@@ -143,6 +192,7 @@ clean_done(void *arg)
         c->exit_record = NULL;
     }
     exit_record_free(c->exit_record);
+    bool had_trouble = c->trouble != NULL;
     free(c->trouble);
     free(c->uid);
     bool is_clean = c->is_clean;
@@ -160,11 +210,7 @@ clean_done(void *arg)
         log_info("pod '%s/%s': all of its processes are gone",
                  s->pod->meta->namespace,
                  s->pod->meta->name);
-    if (s->cgroup != NULL) {
-        if (cgpool_retire(s->s.agent->pool, s->cgroup))
-            pod_host_sweep_cgroups(s->s.agent);
-        s->cgroup = NULL;
-    }
+    let_go_of_cgroup(s, may_reuse_cgroup(s, had_trouble));
     check_hooks(s);
     check_start(s);
     if (s->exit_record == NULL && s->end_reason == NULL) {

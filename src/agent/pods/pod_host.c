@@ -180,6 +180,43 @@ remove_former_tmp_dir(struct pod_host_start *st)
 }
 
 static int
+set_limits(struct pod_host_start *st, struct error *err)
+{
+    int r = pod_cgroup_set_limits(
+        &(struct pod_cgroup_limits){.agent = st->agent,
+                                    .topology = st->topology,
+                                    .pod = st->pod,
+                                    .shared_cpus = st->shared_cpus},
+        st->cgroup,
+        &st->unpartitioned,
+        err);
+
+    return r < 0 ? r : cgroup_set_back(st->cgroup, err);
+}
+
+/* One that had a pod before and does not take this one's limits is removed, by
+ * the next sweep, and a new one made.
+ */
+static int
+make_limited_cgroup(struct pod_host_start *st, struct error *err)
+{
+    struct cgpool *pool = st->agent->pool;
+    int r;
+
+    if (st->cgroup != NULL) {
+        r = set_limits(st, err);
+        if (r == 0 || !cgroup_was_used(st->cgroup))
+            return r;
+        (void)cgpool_retire(pool, st->cgroup);
+        st->cgroup = NULL;
+        free(st->unpartitioned);
+        st->unpartitioned = NULL;
+    }
+    r = cgpool_make(pool, &st->cgroup, err);
+    return r < 0 ? r : set_limits(st, err);
+}
+
+static int
 make_cgroup(struct pod_host_start *st,
             struct strbuf *ret_text,
             struct error *err)
@@ -190,19 +227,7 @@ make_cgroup(struct pod_host_start *st,
 
     if (g->pool == NULL)
         return 0;
-    if (st->cgroup == NULL) {
-        r = cgpool_make(g->pool, &st->cgroup, err);
-        if (r < 0)
-            return r;
-    }
-    r = pod_cgroup_set_limits(
-        &(struct pod_cgroup_limits){.agent = g,
-                                    .topology = st->topology,
-                                    .pod = st->pod,
-                                    .shared_cpus = st->shared_cpus},
-        st->cgroup,
-        &st->unpartitioned,
-        err);
+    r = make_limited_cgroup(st, err);
     if (r < 0)
         return r;
     cgroup_format(st->cgroup, ret_text);
@@ -423,7 +448,15 @@ pod_host_clean_up(const struct agent_context *g,
 
     unlink(script);
     unlink(live);
-    unlink(cgroup);
+    /* Another pod may be in the cgroup soon, which is not to be ended for one
+     * that is over.
+     */
+    if (unlink(cgroup) < 0 && errno != ENOENT)
+        r = error_set(err,
+                      -errno,
+                      "removing '%s': %s",
+                      cgroup,
+                      strerror(errno));
     unlink(pod);
     return r < 0 ? r : remove_run_dir(run, err);
 }

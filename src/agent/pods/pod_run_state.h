@@ -57,7 +57,8 @@ struct pod_run {
     struct timer *observe_timer;
     struct observation *seen;
     int64_t seen_at_us;
-    bool resumed; /* by this agent: to be audited at once */
+    bool resumed;      /* by this agent: to be audited at once */
+    bool was_restored; /* a worker was asked to set its CPUs anew */
     char *misplaced;
     char *lost; /* the machine does not have it any more */
 
