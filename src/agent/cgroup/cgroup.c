@@ -436,15 +436,14 @@ void
 cgroup_read_cpu(const struct cgroup_directory *p, struct cgroup_usage *u)
 {
     const char *d = p->directory;
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    char text[CONTROL_SMALL_BYTES];
     uint64_t user, system;
 
     if (p->version == 2) {
         u->has_cpu =
-            control_read(d, "cpu.stat", &text, NULL) == 0
-            && control_find_key(text.text, "user_usec", &u->cpu_user_us) == 0
-            && control_find_key(text.text, "system_usec", &u->cpu_system_us)
-                   == 0;
+            control_read_small(d, "cpu.stat", text) == 0
+            && control_find_key(text, "user_usec", &u->cpu_user_us) == 0
+            && control_find_key(text, "system_usec", &u->cpu_system_us) == 0;
     } else if (control_read_number(d, "cpuacct.usage_user", &user) == 0
                && control_read_number(d, "cpuacct.usage_sys", &system) == 0) {
         u->cpu_user_us = user / 1000;

@@ -15,7 +15,6 @@
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 
-#define SMALL_BYTES         4096
 #define CONTROL_LIMIT_BYTES (4u << 20) /* cgroup.procs of a large job */
 
 static int
@@ -139,8 +138,10 @@ control_find_key(const char *text, const char *key, uint64_t *ret_value)
 }
 
 /* The kernel gives a small file at once: no second read finds its end. */
-static int
-read_small(const char *directory, const char *file, char text[SMALL_BYTES])
+int
+control_read_small(const char *directory,
+                   const char *file,
+                   char text[CONTROL_SMALL_BYTES])
 {
     CLEANUP_FD int fd = open_control(directory, file, O_RDONLY);
     ssize_t n;
@@ -148,7 +149,7 @@ read_small(const char *directory, const char *file, char text[SMALL_BYTES])
     if (fd < 0)
         return fd;
     do
-        n = read(fd, text, SMALL_BYTES - 1);
+        n = read(fd, text, CONTROL_SMALL_BYTES - 1);
     while (n < 0 && errno == EINTR);
     if (n < 0)
         return -errno;
@@ -161,8 +162,8 @@ control_read_number(const char *directory,
                     const char *file,
                     uint64_t *ret_value)
 {
-    char text[SMALL_BYTES];
-    int r = read_small(directory, file, text);
+    char text[CONTROL_SMALL_BYTES];
+    int r = control_read_small(directory, file, text);
 
     return r < 0 ? r : parse_number(text, ret_value);
 }
@@ -173,8 +174,8 @@ control_read_key(const char *directory,
                  const char *key,
                  uint64_t *ret_value)
 {
-    char text[SMALL_BYTES];
-    int r = read_small(directory, file, text);
+    char text[CONTROL_SMALL_BYTES];
+    int r = control_read_small(directory, file, text);
 
     return r < 0 ? r : control_find_key(text, key, ret_value);
 }

@@ -31,6 +31,11 @@ int control_read(const char *directory,
                  const char *file,
                  struct strbuf *out,
                  struct error *err);
+/* The beginning of a file, by one read: all of it where it is small. */
+#define CONTROL_SMALL_BYTES 4096
+int control_read_small(const char *directory,
+                       const char *file,
+                       char text[CONTROL_SMALL_BYTES]);
 int control_read_number(const char *directory,
                         const char *file,
                         uint64_t *ret_value);

@@ -93,7 +93,7 @@ static int
 check_directory(const struct cgroup_directory *p)
 {
     struct stat st;
-    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
+    char text[CONTROL_SMALL_BYTES];
     uint64_t populated, frozen;
     int r;
 
@@ -102,14 +102,14 @@ check_directory(const struct cgroup_directory *p)
     if (stat(p->directory, &st) < 0 || st.st_nlink != 2)
         return -EOPNOTSUPP;
     if (p->version == 2) {
-        r = control_read(p->directory, "cgroup.events", &list, NULL);
-        if (r < 0 || control_find_key(list.text, "populated", &populated) < 0
-            || control_find_key(list.text, "frozen", &frozen) < 0 || frozen)
+        r = control_read_small(p->directory, "cgroup.events", text);
+        if (r < 0 || control_find_key(text, "populated", &populated) < 0
+            || control_find_key(text, "frozen", &frozen) < 0 || frozen)
             return -EOPNOTSUPP;
         return populated ? -EBUSY : 0;
     }
-    r = control_read(p->directory, "cgroup.procs", &list, NULL);
-    return r < 0 ? -EOPNOTSUPP : list.length > 0 ? -EBUSY : 0;
+    r = control_read_small(p->directory, "cgroup.procs", text);
+    return r < 0 ? -EOPNOTSUPP : text[0] != '\0' ? -EBUSY : 0;
 }
 
 static int

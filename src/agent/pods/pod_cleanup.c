@@ -26,6 +26,7 @@ struct pod_cleanup {
     struct pod_run *run;
     const struct agent_context *agent;
     char *uid;
+    char *tmp_dir;         /* NULL: not known to this agent */
     struct cgroup *cgroup; /* lent */
     struct exit_record *exit_record;
     bool read_ending;
@@ -66,7 +67,7 @@ clean_work(void *arg)
     if (c->cgroup == NULL && c->exit_record == NULL && c->read_ending
         && stray_processes_kill(c->uid) > 0)
         return;
-    r = pod_host_clean_up(c->agent, c->uid, &c->tmp_left, &err);
+    r = pod_host_clean_up(c->agent, c->uid, c->tmp_dir, &c->tmp_left, &err);
     if (r < 0)
         c->trouble = xstrdup(err.text);
     c->is_clean = true;
@@ -195,6 +196,7 @@ clean_done(void *arg)
     bool had_trouble = c->trouble != NULL;
     free(c->trouble);
     free(c->uid);
+    free(c->tmp_dir);
     bool is_clean = c->is_clean;
     unsigned n_left = c->n_left;
     pid_t left = c->left;
@@ -250,6 +252,7 @@ pod_cleanup_begin(struct pod_run *s)
     c->run = s;
     c->agent = s->s.agent;
     c->uid = xstrdup(s->uid);
+    c->tmp_dir = s->tmp_dir != NULL ? xstrdup(s->tmp_dir) : NULL;
     c->cgroup = s->cgroup;
     c->read_ending = s->exit_record == NULL;
     s->busy++;

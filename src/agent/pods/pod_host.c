@@ -422,12 +422,16 @@ remove_run_dir(const char *path, struct error *err)
 static int
 remove_tmp_dir(const struct agent_context *g,
                const char *uid,
+               const char *known,
                bool *ret_left,
                struct error *err)
 {
-    CLEANUP_FREE char *former = xasprintf("%s/kiln-%s", g->tmp_dir, uid);
+    CLEANUP_FREE char *former = NULL;
     CLEANUP(pod_record_fini) struct pod_record record = {.text = STRBUF_INIT};
 
+    if (known != NULL)
+        return tmp_dirs_remove(g->tmp_dirs, known, ret_left, err);
+    former = xasprintf("%s/kiln-%s", g->tmp_dir, uid);
     if (read_record(g, uid, &record) < 0 || record.tmp_dir == NULL)
         return remove_run_dir(former, err);
     return tmp_dirs_remove(g->tmp_dirs, record.tmp_dir, ret_left, err);
@@ -436,6 +440,7 @@ remove_tmp_dir(const struct agent_context *g,
 int
 pod_host_clean_up(const struct agent_context *g,
                   const char *uid,
+                  const char *tmp_dir,
                   bool *ret_tmp_left,
                   struct error *err)
 {
@@ -444,7 +449,7 @@ pod_host_clean_up(const struct agent_context *g,
     CLEANUP_FREE char *cgroup = run_path(g, uid, "cgroup");
     CLEANUP_FREE char *pod = run_path(g, uid, "pod");
     CLEANUP_FREE char *script = state_path(g, uid, "script");
-    int r = remove_tmp_dir(g, uid, ret_tmp_left, err);
+    int r = remove_tmp_dir(g, uid, tmp_dir, ret_tmp_left, err);
 
     unlink(script);
     unlink(live);

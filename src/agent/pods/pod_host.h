@@ -51,7 +51,8 @@ struct pod_host_start {
 int pod_host_start(struct pod_host_start *start, struct error *err);
 
 /* Clean_up removes TMPDIR, without following links, and what is in /run; on a
- * worker; tmp_left: some of it is put away, and to be swept. Remove_records
+ * worker; tmp_dir: its path, or NULL to have it looked up in the pod's record;
+ * tmp_left: some of it is put away, and to be swept. Remove_records
  * removes the rest, but for the output, once the end is told; remove_all
  * removes the output too, once the pod is gone: both from the loop, done later.
  */
@@ -60,6 +61,7 @@ void pod_host_remove_records(const struct agent_context *agent,
 void pod_host_remove_all(const struct agent_context *agent, const char *uid);
 int pod_host_clean_up(const struct agent_context *agent,
                       const char *uid,
+                      const char *tmp_dir,
                       bool *ret_tmp_left,
                       struct error *err);
 

@@ -79,6 +79,7 @@ destroy(struct pod_run *s)
     free(s->misplaced);
     free(s->lost);
     cgroup_free(s->cgroup);
+    free(s->tmp_dir);
     live_record_free(s->live);
     exit_record_free(s->exit_record);
     free(s->end_reason);

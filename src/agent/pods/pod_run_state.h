@@ -44,6 +44,7 @@ struct pod_run {
     int pidfd;
     struct fdwatch *end_watch;
     struct cgroup *cgroup;
+    char *tmp_dir;            /* of a pod that this agent has started */
     struct timer *poll_timer; /* for the first sign that the job runs */
     int64_t poll_ms;
     struct live_record *live;

@@ -88,6 +88,9 @@ start_done(void *arg)
 
     s->cgroup = st->start.cgroup;
     s->pidfd = st->start.pidfd;
+    free(s->tmp_dir);
+    s->tmp_dir = st->start.tmp_dir;
+    st->start.tmp_dir = NULL;
     if (st->start.tmp_left)
         tmp_dirs_sweep_soon(s->s.agent->tmp_dirs);
     if (st->start.unpartitioned != NULL)

@@ -95,13 +95,30 @@ close_all(const struct call *call)
         close(call->fds[i]);
 }
 
-/* Two steps, as the places may be taken by those that go there. */
+static bool
+are_in_place(const struct call *call, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (call->fds[i] != HANDOVER_ORDER_FD + i)
+            return false;
+    return true;
+}
+
+/* The kernel gives the lowest numbers, so that they mostly are where they
+ * should be. Otherwise two steps, as the places may be taken by those that go
+ * there.
+ */
 static void
 place_descriptors(struct call *call)
 {
     int n = 1 + (call->request.has_script != 0);
 
     close(SOCKET_FD);
+    if (are_in_place(call, n)) {
+        for (int i = n; i < call->n_fds; i++)
+            close(call->fds[i]);
+        return;
+    }
     for (int i = 0; i < call->n_fds; i++) {
         int lifted = fcntl(call->fds[i], F_DUPFD, SOCKET_FD);
 

@@ -39,21 +39,53 @@ live_record_free(struct live_record *l)
     free(l);
 }
 
-/* Memory is all that /run is: nothing is synced, but a reader sees the old
- * file or the new.
- */
+/* Memory is all that /run is: nothing is synced. */
 static int
-replace(const char *path, const struct strbuf *text)
+write_file(const char *path, int flags, const struct strbuf *text)
 {
-    CLEANUP_FREE char *temporary = xasprintf("%s.new", path);
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0600);
     int r = fd < 0 ? -errno : fd_write_all(fd, text->text, text->length);
 
     if (fd >= 0)
         close(fd);
+    return r;
+}
+
+/* A reader sees the old file or the new. The first one is written in place:
+ * what a reader sees of it is whole, or is no record yet.
+ */
+static int
+replace(const char *path, const struct strbuf *text)
+{
+    CLEANUP_FREE char *temporary = NULL;
+    int r = write_file(path, O_EXCL, text);
+
+    if (r != -EEXIST)
+        return r;
+    temporary = xasprintf("%s.new", path);
+    r = write_file(temporary, O_TRUNC, text);
     if (r == 0 && rename(temporary, path) < 0)
         r = -errno;
     return r;
+}
+
+static void
+format(const struct live_record *l, struct strbuf *out)
+{
+    key_values_begin(out, title);
+    key_values_put_text(out, "pod_uid", l->pod_uid);
+    key_values_put_text(out, "boot_id", l->boot_id);
+    key_values_put_text(out, "phase", phases[l->phase]);
+    key_values_put_number(out, "shepherd_pid", l->shepherd_pid);
+    key_values_put_number(out, "shepherd_start", l->shepherd_start);
+    key_values_put_number(out, "job_pid", l->job_pid);
+    key_values_put_number(out, "job_start", l->job_start);
+    key_values_put_number(out, "started_at_us", l->started_at_us);
+    key_values_put_text(out, "cpus_allowed", l->cpus_allowed);
+    key_values_put_text(out, "memory_allowed", l->memory_allowed);
+    key_values_put_text(out, "waits_for", l->waits_for);
+    key_values_put_number(out, "keeps_limit", l->keeps_limit);
+    key_values_end(out);
 }
 
 int
@@ -65,20 +97,7 @@ live_record_write(const struct live_record *l,
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     int r;
 
-    key_values_begin(&text, title);
-    key_values_put_text(&text, "pod_uid", l->pod_uid);
-    key_values_put_text(&text, "boot_id", l->boot_id);
-    key_values_put_text(&text, "phase", phases[l->phase]);
-    key_values_put_number(&text, "shepherd_pid", l->shepherd_pid);
-    key_values_put_number(&text, "shepherd_start", l->shepherd_start);
-    key_values_put_number(&text, "job_pid", l->job_pid);
-    key_values_put_number(&text, "job_start", l->job_start);
-    key_values_put_number(&text, "started_at_us", l->started_at_us);
-    key_values_put_text(&text, "cpus_allowed", l->cpus_allowed);
-    key_values_put_text(&text, "memory_allowed", l->memory_allowed);
-    key_values_put_text(&text, "waits_for", l->waits_for);
-    key_values_put_number(&text, "keeps_limit", l->keeps_limit);
-    key_values_end(&text);
+    format(l, &text);
     r = replace(path, &text);
     if (r < 0)
         return error_set(err, r, "writing '%s': %s", path, strerror(-r));

@@ -2,7 +2,8 @@
 /* live_record.h - what a running shepherd says about itself, for an agent that
  * was not there when it began
  *
- * A file in the pod's directory in /run, replaced as a whole at each step. A
+ * A file in the pod's directory in /run, replaced as a whole at each step; the
+ * first is written in place, and is no record to a reader before it is whole. A
  * process is recognised by boot id, pid and the kernel's start time of that
  * pid, so that a recycled pid is never taken for it.
  *

@@ -25,29 +25,51 @@
 /* A shepherd killed for want of memory could not say how its job went.
  * Rootless, it takes its chance with everybody else.
  */
-bool
+void
 preparation_shield(void)
 {
     CLEANUP_FD int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
-    return fd >= 0 && write(fd, "-1000", 5) == 5;
+    if (fd < 0 || write(fd, "-1000", 5) != 5)
+        return;
 }
 
-static int
-detach(struct shepherd *s, struct error *err)
+int
+preparation_detach(struct error *err)
 {
-    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    CLEANUP_FD int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
     umask(077);
-    if (!s->inherited_state->is_apart)
-        setsid();
     if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0
         || dup2(nothing, STDOUT_FILENO) < 0 || chdir("/") < 0)
         return error_set(err, -errno, "detaching: %s", strerror(errno));
-    close(nothing);
+    return 0;
+}
+
+/* Without a prolog, and with a user that is known, the job begins in a moment:
+ * one record says for both steps that the pod must not be launched again.
+ */
+static int
+detach(struct shepherd *s, struct error *err)
+{
+    const struct order *o = &s->order;
+    int r = s->inherited_state->is_detached ? 0 : preparation_detach(err);
+
+    if (r < 0)
+        return r;
+    if (!s->inherited_state->is_apart)
+        setsid();
     if (!s->inherited_state->is_shielded)
         preparation_shield();
-    return live_record_write(&s->live, s->order.run_dir, err);
+    if (o->users_dir != NULL)
+        (void)user_cache_find(o->users_dir,
+                              (uid_t)o->uid,
+                              (gid_t)o->gid,
+                              &s->user);
+    if (o->prolog == NULL && s->user != NULL)
+        s->live.phase = LIVE_STARTING;
+    s->live.keeps_limit = 1;
+    return live_record_write(&s->live, o->run_dir, err);
 }
 
 static int
@@ -124,9 +146,7 @@ find_user(struct shepherd *s, struct error *err)
     };
     int r;
 
-    if (o->users_dir != NULL
-        && user_cache_find(o->users_dir, (uid_t)o->uid, (gid_t)o->gid, &s->user)
-               == 0)
+    if (s->user != NULL)
         return 0;
     format_timeout_record(s, &text);
     late.bytes = text.text;
@@ -233,7 +253,6 @@ begin_supervision(struct shepherd *s, struct error *err)
     };
     s->supervisor.warn_signal = (int)s->order.warn_signal;
     s->supervisor.warn_main = s->order.warn_main;
-    s->live.keeps_limit = 1;
     return supervisor_begin(&s->supervisor, err);
 }
 
@@ -241,6 +260,8 @@ begin_supervision(struct shepherd *s, struct error *err)
 static int
 write_starting(struct shepherd *s, struct error *err)
 {
+    if (s->live.phase == LIVE_STARTING)
+        return 0;
     s->live.phase = LIVE_STARTING;
     return live_record_write(&s->live, s->order.run_dir, err);
 }
@@ -248,16 +269,17 @@ write_starting(struct shepherd *s, struct error *err)
 static const struct step {
     const char *name;
     int (*take)(struct shepherd *s, struct error *err);
+    bool is_long; /* a pod may be deleted meanwhile */
 } steps[] = {
-    {"shepherd", detach},
-    {"shepherd cgroup", find_cgroups},
-    {"user allowed", check_user},
-    {"signals", begin_supervision},
-    {"user", find_user},
-    {"spool", spool_files},
-    {EXIT_RECORD_PROLOG, run_prolog},
-    {"outfit", prepare_job},
-    {"live state", write_starting},
+    {"shepherd", detach, false},
+    {"shepherd cgroup", find_cgroups, false},
+    {"user allowed", check_user, false},
+    {"signals", begin_supervision, false},
+    {"user", find_user, true},
+    {"spool", spool_files, true},
+    {EXIT_RECORD_PROLOG, run_prolog, true},
+    {"outfit", prepare_job, false},
+    {"live state", write_starting, true},
 };
 
 /* A pod that is deleted meanwhile does not run. */
@@ -281,8 +303,7 @@ preparation_run(struct shepherd *s)
         struct error err = {0};
         int r = steps[i].take(s, &err);
 
-        if (s->supervisor.signal_fd >= 0
-            && supervisor_check_cancelled(&s->supervisor) != 0)
+        if (steps[i].is_long && supervisor_check_cancelled(&s->supervisor) != 0)
             return record_cancelled(s);
         if (r < 0)
             return shepherd_fail(s, steps[i].name, r, xstrdup(err.text));

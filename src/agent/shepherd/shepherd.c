@@ -350,8 +350,10 @@ main(int argc, char **argv)
         return print_usage(argv[1]);
     if (fork_server_process_is_wanted()) {
         (void)read_boot_id(&inherited_state.boot_id, NULL);
-        inherited_state.is_shielded = preparation_shield();
+        preparation_shield();
+        inherited_state.is_shielded = true;
         inherited_state.is_apart = true;
+        inherited_state.is_detached = preparation_detach(NULL) == 0;
         fork_server_process_serve(run_shepherd, &inherited_state);
     }
     run_shepherd(&inherited_state);

@@ -27,7 +27,8 @@ struct user_account;
 struct inherited_state {
     char *boot_id;
     bool is_apart;    /* in a session without the agent */
-    bool is_shielded; /* from the OOM killer */
+    bool is_shielded; /* from the OOM killer, or that is not allowed */
+    bool is_detached; /* from the agent's directory, input and output */
 };
 
 struct shepherd {
@@ -53,10 +54,12 @@ int shepherd_fail(struct shepherd *s,
                   char *message TAKES);
 
 /* All steps up to the fork. Shield: from the OOM killer, for oneself and what
- * one forks; false where that is not allowed.
+ * one forks; nothing where that is not allowed. Detach: from the directory, the
+ * input and the output that one was started with.
  */
 int preparation_run(struct shepherd *s);
-bool preparation_shield(void);
+void preparation_shield(void);
+int preparation_detach(struct error *err);
 
 /* Runs the site's hook of a step: "prolog" or "epilog". Nothing where
  * it wants nothing.

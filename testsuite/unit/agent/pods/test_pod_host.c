@@ -153,7 +153,8 @@ START_TEST(what_a_job_leaves_in_its_tmpdir_goes_and_nothing_else)
     close(fd);
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
 
-    ck_assert_msg(pod_host_clean_up(&world.agent, "uid-a", &left, &err) == 0,
+    ck_assert_msg(pod_host_clean_up(&world.agent, "uid-a", NULL, &left, &err)
+                      == 0,
                   "%s",
                   err.text);
 
@@ -179,7 +180,9 @@ START_TEST(a_place_that_is_a_link_is_not_followed)
     link = below(world.place, "tmp/kiln-uid-a");
     ck_assert_int_eq(symlink(target, link), 0);
 
-    ck_assert_int_lt(pod_host_clean_up(&world.agent, "uid-a", &left, &err), 0);
+    ck_assert_int_lt(
+        pod_host_clean_up(&world.agent, "uid-a", NULL, &left, &err),
+        0);
 
     ck_assert_ptr_nonnull(strstr(err.text, "tmp/kiln-uid-a"));
     ck_assert(has(world.place, "precious/data"));
@@ -205,7 +208,9 @@ START_TEST(a_tmpdir_is_where_the_record_says)
     put_pod("uid-a", line);
 
     ck_assert(pod_host_read_boot(&world.agent, "uid-a") == POD_BOOT_THIS);
-    ck_assert_int_eq(pod_host_clean_up(&world.agent, "uid-a", &left, &err), 0);
+    ck_assert_int_eq(
+        pod_host_clean_up(&world.agent, "uid-a", NULL, &left, &err),
+        0);
 
     ck_assert(!left);
     ck_assert(!has(world.place, "tmp/parent/0123"));
@@ -305,7 +310,9 @@ START_TEST(a_volume_that_is_not_there_is_said_before_anything_runs)
         strstr(err.text, "volume 'data': '/nowhere/data': No such file"));
     ck_assert_int_eq(start.pidfd, -1);
     ck_assert(pod_host_exists(&world.agent, "uid-a"));
-    ck_assert_int_eq(pod_host_clean_up(&world.agent, "uid-a", &left, &err), 0);
+    ck_assert_int_eq(
+        pod_host_clean_up(&world.agent, "uid-a", NULL, &left, &err),
+        0);
     object_unref(start.pod);
     end();
 }
