@@ -5,15 +5,19 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/ksub/duration.h"
+#include "cli/ksub/manifest.h"
 #include "cli/ksub/memory_size.h"
 #include "cli/ksub/submission.h"
-#include "cli/outlook/outlook.h"
-#include "cli/outlook/survey.h"
+#include "lib/api/object/kind.h"
+#include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
+#include "lib/client/client.h"
+#include "lib/client/sync_call.h"
 #include "lib/json/json.h"
 
 static void
@@ -44,30 +48,54 @@ print_shape(const struct submission *s)
     printf("%s.\n", text.text);
 }
 
+/* Asks what the scheduler would make of the job. */
+static int
+ask(const struct submission *s,
+    struct client *client,
+    const struct json *manifest,
+    struct sync_call *ret_call,
+    struct error *err)
+{
+    struct arena *arena = arena_new(0);
+    const struct client_request request = {
+        .verb = CLIENT_CREATE,
+        .kind = &job_kind,
+        .namespace = manifest_namespace(s),
+        .body = json_dup(arena, manifest),
+        .query = "dryRun=All&why=true",
+        .raw = true,
+    };
+
+    return sync_call_run(client, arena, &request, ret_call, err);
+}
+
 int
 test_only_print(const struct submission *s,
                 struct client *client,
                 const struct json *manifest,
                 struct error *err)
 {
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    CLEANUP_SURVEY struct survey survey = {0};
-    CLEANUP(outlook_freep) struct outlook *outlook = NULL;
-    int r = survey_make(client,
-                        json_get_path(manifest, "spec.template.spec"),
-                        &survey,
-                        err);
+    CLEANUP_SYNC_CALL struct sync_call call = {0};
+    const struct json *why;
+    const char *chance, *message;
+    int r = ask(s, client, manifest, &call, err);
 
     if (r < 0)
         return r;
-    outlook = survey_outlook(&survey, manifest, clock_real_us(&clock_system));
-    if (outlook == NULL)
-        return error_set(err, -EPROTO, "the job cannot be read back");
-    outlook_format(outlook, &text);
-    if (outlook_best(outlook) == OUTLOOK_NEVER)
+    why = json_parse(arena, call.text, call.length, NULL, NULL);
+    chance = json_path_text(why, "start.chance");
+    message = json_path_text(why, "start.message");
+    if (message == NULL)
+        message = json_path_text(why, "cause.message");
+    if (message == NULL || message[0] == '\0')
+        return error_set(err, -EPROTO, "the controller's answer says nothing");
+    strbuf_add_text(&text, message);
+    if (chance == NULL || strcmp(chance, "Never") == 0)
         return error_set(err, -ENODEV, "%.800s", text.text);
     print_shape(s);
-    if (s->begin_at_us > outlook->now_us)
+    if (s->begin_at_us > clock_real_us(&clock_system))
         strbuf_add_text(&text, "; it is not to begin before --begin");
     if (s->hold)
         strbuf_add_text(&text, "; held, it waits for 'kctl release'");

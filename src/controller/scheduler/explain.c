@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/scheduler/explain/shortage.h"
+#include "controller/scheduler/explain/start_estimate.h"
 #include "controller/scheduler/extenders/extender_rounds.h"
 #include "controller/scheduler/framework/diagnosis.h"
 #include "controller/scheduler/framework/node_view.h"
@@ -10,16 +12,20 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/string_ids.h"
+#include "controller/scheduler/framework/taints.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/state/cache.h"
+#include "lib/api/node/node.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/pod/refusals.h"
 #include "lib/base/arena.h"
+#include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
+#include "lib/json/record.h"
 
 #define NEAREST 3
 
@@ -35,6 +41,11 @@ struct explanation {
     const struct profile *profile;
     struct cycle cycle;
     const struct diagnosis *diagnosis;
+    struct shortage shortage;
+    struct start_estimate estimate;
+    bool is_stripped;        /* of the claims that it brings */
+    bool is_without_scratch; /* it fits, but for scratch */
+    bool is_at_least;        /* more nodes may have room than were counted */
 };
 
 static struct json *
@@ -43,16 +54,26 @@ text_of(struct arena *arena, const char *text, size_t length)
     return json_string_n(arena, text, length < TEXT_MAX ? length : TEXT_MAX);
 }
 
+/* The first cause is the dominant one. */
 static void
-set_cause(struct explanation *e,
-          const char *code,
-          const char *text,
-          size_t length)
+set_cause_n(struct explanation *e,
+            const char *code,
+            const char *text,
+            size_t length)
 {
-    struct json *cause = json_make_object(e->arena, e->answer, "cause");
+    struct json *cause;
 
+    if (json_get(e->answer, "cause") != NULL)
+        return;
+    cause = json_make_object(e->arena, e->answer, "cause");
     json_set_string(e->arena, cause, "code", code);
     json_set(e->arena, cause, "message", text_of(e->arena, text, length));
+}
+
+static void
+set_cause(struct explanation *e, const char *code, const char *text)
+{
+    set_cause_n(e, code, text, strlen(text));
 }
 
 static void
@@ -98,101 +119,454 @@ add_diagnosis(struct explanation *e)
     if (!refusals_parse(text.text, &all) || all.count == 0) {
         set_cause(e,
                   e->s->snapshot.n_nodes == 0 ? "NoNodes" : "Other",
-                  text.text,
-                  text.length);
+                  text.text);
         return;
     }
     json_set_int(e->arena, e->answer, "nodes", all.total);
-    set_cause(e, all.items[0].code, all.items[0].text, all.items[0].length);
+    set_cause_n(e, all.items[0].code, all.items[0].text, all.items[0].length);
     add_reasons(e, &all);
 }
 
-/* The further a node came through the filters, the nearer it is; one that no
- * change of pods can help is not near at all.
- */
-static int
-nearness(const struct diagnosis *d, const struct node_view *node)
-{
-    struct answer a = diagnosis_answer(d, node);
+/* ---- Nodes ---- */
 
-    return a.verdict == VERDICT_REJECT ? a.plugin : -1;
+/* A node that such pods may come to, by selectors and taints, and that has not
+ * enough now.
+ */
+struct open_node {
+    const struct node_view *view;
+    int64_t free_mcpu, free_bytes;
+};
+
+struct open_nodes {
+    struct open_node *items;
+    unsigned count;
+};
+
+static struct open_nodes
+find_open(const struct explanation *e)
+{
+    const struct snapshot *s = &e->s->snapshot;
+    struct open_nodes open = {
+        .items = arena_new_array(e->arena, struct open_node, s->n_nodes + 1),
+    };
+
+    for (uint32_t i = 0; i < s->n_nodes; i++) {
+        const struct node_view *v = s->nodes[i];
+
+        if (start_estimate_is_open(&e->shortage, e->diagnosis, v))
+            open.items[open.count++] = (struct open_node){
+                .view = v,
+                .free_mcpu =
+                    v->allocatable.cpu_milli - v->ledger.requested.cpu_milli,
+                .free_bytes = v->allocatable.memory_bytes
+                              - v->ledger.requested.memory_bytes,
+            };
+    }
+    return open;
 }
 
-static unsigned
-find_nearest(const struct diagnosis *d, struct node_view *out[NEAREST])
+/* The free share of the scarcer amount, CPUs or memory, of what is asked. */
+static double
+share(const struct explanation *e, const struct open_node *node)
 {
+    int64_t mcpu = e->pod->requests.cpu_milli;
+    int64_t bytes = e->pod->requests.memory_bytes;
+    double cpu = mcpu > 0 ? (double)node->free_mcpu / (double)mcpu : 1;
+    double memory = bytes > 0 ? (double)node->free_bytes / (double)bytes : 1;
+
+    cpu = cpu > 1 ? 1 : cpu;
+    memory = memory > 1 ? 1 : memory;
+    return cpu < memory ? cpu : memory;
+}
+
+static void
+add_node(struct explanation *e,
+         struct json *nodes,
+         const struct open_node *node)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    struct json *item = json_object(e->arena);
+
+    shortage_format(&e->shortage, node->view, &words);
+    json_set_string(e->arena, item, "node", node->view->name);
+    json_set(e->arena,
+             item,
+             "message",
+             text_of(e->arena, words.text, words.length));
+    json_set_int(e->arena,
+                 item,
+                 "freeMilliCPU",
+                 node->free_mcpu > 0 ? node->free_mcpu : 0);
+    json_set_int(e->arena, item, "milliCPU", node->view->allocatable.cpu_milli);
+    json_set_int(e->arena,
+                 item,
+                 "freeMemory",
+                 node->free_bytes > 0 ? node->free_bytes : 0);
+    json_set_int(e->arena,
+                 item,
+                 "memory",
+                 node->view->allocatable.memory_bytes);
+    json_append(e->arena, nodes, item);
+}
+
+/* The nodes with the most of what is asked for. */
+static void
+add_nearest(struct explanation *e, const struct open_nodes *open)
+{
+    struct json *nodes = json_array(e->arena);
+    const struct open_node *nearest[NEAREST];
+    double shares[NEAREST];
     unsigned count = 0;
 
-    for (uint32_t i = 0; i < d->snapshot->n_nodes; i++) {
-        struct node_view *node = d->snapshot->nodes[i];
+    for (unsigned i = 0; i < open->count; i++) {
+        double has = share(e, &open->items[i]);
         unsigned at = count;
 
-        if (nearness(d, node) < 0)
-            continue;
-        while (at > 0 && nearness(d, out[at - 1]) < nearness(d, node))
+        while (at > 0 && has > shares[at - 1])
             at--;
         if (at == NEAREST)
             continue;
         if (count < NEAREST)
             count++;
-        for (unsigned j = count - 1; j > at; j--)
-            out[j] = out[j - 1];
-        out[at] = node;
+        for (unsigned j = count - 1; j > at; j--) {
+            nearest[j] = nearest[j - 1];
+            shares[j] = shares[j - 1];
+        }
+        nearest[at] = &open->items[i];
+        shares[at] = has;
     }
-    return count;
-}
-
-static void
-explain_node(const struct explanation *e,
-             const struct node_view *node,
-             struct strbuf *out)
-{
-    const struct profile *p = e->profile;
-
-    for (unsigned i = 0; i < p->n_entries; i++)
-        if (p->entries[i].plugin->explain != NULL)
-            p->entries[i].plugin->explain(p->entries[i].self,
-                                          &e->cycle,
-                                          node,
-                                          out);
-    if (out->length >= 2)
-        strbuf_truncate(out, out->length - 2);
-}
-
-static void
-add_nearest(struct explanation *e)
-{
-    struct json *nodes = json_array(e->arena);
-    struct node_view *nearest[NEAREST];
-    unsigned count = find_nearest(e->diagnosis, nearest);
-
-    for (unsigned i = 0; i < count; i++) {
-        CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
-        struct json *node = json_object(e->arena);
-
-        explain_node(e, nearest[i], &words);
-        json_set_string(e->arena, node, "node", nearest[i]->name);
-        json_set(e->arena,
-                 node,
-                 "message",
-                 text_of(e->arena, words.text, words.length));
-        json_append(e->arena, nodes, node);
-    }
+    for (unsigned i = 0; i < count; i++)
+        add_node(e, nodes, nearest[i]);
     if (count > 0)
         json_set(e->arena, e->answer, "nearest", nodes);
+}
+
+/* A whole number of what people ask for: never more than there is. */
+static int64_t
+round_bytes(int64_t bytes)
+{
+    const int64_t gib = INT64_C(1) << 30, mib = INT64_C(1) << 20;
+
+    return bytes >= 8 * gib ? bytes / gib * gib : bytes / mib * mib;
+}
+
+/* The most that one node has free of the one amount, where there is enough of
+ * the other; and on how many nodes a pod that asks for that would fit.
+ */
+static void
+add_fit_with(struct explanation *e,
+             const struct open_nodes *open,
+             struct json *fits,
+             bool of_memory)
+{
+    int64_t mcpu = e->pod->requests.cpu_milli;
+    int64_t bytes = e->pod->requests.memory_bytes;
+    int64_t best = 0;
+    unsigned nodes = 0;
+    struct json *fit;
+
+    for (unsigned i = 0; i < open->count; i++) {
+        const struct open_node *n = &open->items[i];
+        int64_t has =
+            of_memory ? round_bytes(n->free_bytes) : n->free_mcpu / 1000 * 1000;
+
+        if ((of_memory ? n->free_mcpu >= mcpu : n->free_bytes >= bytes)
+            && has > best)
+            best = has;
+    }
+    if (best == 0 || best >= (of_memory ? bytes : mcpu))
+        return;
+    for (unsigned i = 0; i < open->count; i++)
+        nodes += open->items[i].free_mcpu >= (of_memory ? mcpu : best)
+                 && open->items[i].free_bytes >= (of_memory ? best : bytes);
+    fit = json_object(e->arena);
+    json_set_int(e->arena, fit, "nodes", nodes);
+    json_set_int(e->arena, fit, of_memory ? "memory" : "milliCPU", best);
+    json_append(e->arena, fits, fit);
+}
+
+static void
+add_needs(struct explanation *e)
+{
+    CLEANUP_STRBUF struct strbuf needs = STRBUF_INIT;
+
+    shortage_format_needs(&e->shortage, &needs);
+    if (needs.length > 0)
+        json_set(e->arena,
+                 e->answer,
+                 "needs",
+                 text_of(e->arena, needs.text, needs.length));
+}
+
+static void
+add_nodes(struct explanation *e)
+{
+    struct open_nodes open = find_open(e);
+    struct json *fits = json_array(e->arena);
+    bool is_plain = shortage_is_plain(&e->shortage);
+
+    add_needs(e);
+    json_set_bool(e->arena, e->answer, "isPlain", is_plain);
+    add_nearest(e, &open);
+    if (!is_plain)
+        return;
+    add_fit_with(e, &open, fits, true);
+    add_fit_with(e, &open, fits, false);
+    if (json_count(fits) > 0)
+        json_set(e->arena, e->answer, "wouldFit", fits);
+}
+
+/* ---- When ---- */
+
+static void
+tell_closed(const struct explanation *e,
+            const struct node_view *node,
+            struct strbuf *out)
+{
+    const struct taint *taint =
+        taints_find_untolerated(&node->node->spec, &e->pod->pod->spec);
+
+    if (!node_is_ready(node->node))
+        strbuf_add_text(out, "is not ready");
+    else if (node->is_unschedulable)
+        strbuf_add_text(out, "is cordoned");
+    else if (taint != NULL)
+        strbuf_printf(out, "has the taint %.80s", taint->key);
+}
+
+/* The node is none that the pod asks for. */
+static void
+tell_unwanted(const struct explanation *e,
+              const struct node_view *node,
+              struct strbuf *out)
+{
+    const struct pod_spec *spec = &e->pod->pod->spec;
+    uint32_t reason = diagnosis_answer(e->diagnosis, node).reason;
+
+    for (unsigned i = 0; i < spec->node_selector.count; i++) {
+        const char *key = spec->node_selector.items[i].key;
+        const char *wanted = spec->node_selector.items[i].value;
+        const char *has = string_map_find(&node->node->meta.labels, key);
+
+        if (has != NULL && strcmp(has, wanted) == 0)
+            continue;
+        strbuf_printf(out, "is not %.60s=%.60s", key, wanted);
+        return;
+    }
+    if (reason != STRING_ID_NONE) {
+        const char *text = string_ids_text(e->s->reasons, reason);
+
+        strbuf_add_text(out,
+                        strncmp(text, "node(s) ", 8) == 0 ? text + 8 : text);
+    } else
+        strbuf_add_text(out, "is not one of those that are asked for");
+}
+
+static void
+tell_node(const struct explanation *e,
+          const struct node_view *node,
+          struct strbuf *out)
+{
+    size_t before = out->length;
+
+    if (e->estimate.chance == START_BLOCKED)
+        tell_closed(e, node, out);
+    else if (e->is_without_scratch || shortage_is_of_size(&e->shortage, node)
+             || start_estimate_is_open(&e->shortage, e->diagnosis, node))
+        shortage_format(&e->shortage, node, out);
+    if (out->length == before)
+        tell_unwanted(e, node, out);
+}
+
+static void
+tell_later(const struct explanation *e, const char *words, struct strbuf *out)
+{
+    const struct start_estimate *t = &e->estimate;
+    char time[TIME_TEXT_SIZE];
+
+    if (t->from_us > 0) {
+        time_format(t->from_us, false, time);
+        strbuf_printf(out,
+                      "it could start at %s at the earliest, on %s, which %s",
+                      time,
+                      t->node->name,
+                      words);
+    } else if (t->not_before_us > 0) {
+        time_format(t->not_before_us, false, time);
+        strbuf_printf(out,
+                      "no node has room before %s, and nothing is known "
+                      "beyond; the nearest, %s, %s",
+                      time,
+                      t->node->name,
+                      words);
+    } else {
+        strbuf_printf(out,
+                      "no node has room, and what runs there has no time "
+                      "limit; the nearest, %s, %s",
+                      t->node->name,
+                      words);
+    }
+}
+
+static void
+tell_start(const struct explanation *e, struct strbuf *out)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    const struct start_estimate *t = &e->estimate;
+
+    if (t->node == NULL) {
+        strbuf_add_text(out, "there are no nodes");
+        return;
+    }
+    if (t->chance != START_NOW)
+        tell_node(e, t->node, &words);
+    switch (t->chance) {
+    case START_NOW:
+        strbuf_printf(out,
+                      "it could start now, on %s (%s%u of %u nodes have room)",
+                      t->node->name,
+                      e->is_at_least ? "at least " : "",
+                      t->counts[START_NOW],
+                      e->s->snapshot.n_nodes);
+        break;
+    case START_LATER:
+        tell_later(e, words.text, out);
+        break;
+    case START_BLOCKED:
+        strbuf_printf(out,
+                      "no node that could run it is open: %s %s",
+                      t->node->name,
+                      words.text);
+        break;
+    case START_NEVER:
+        strbuf_printf(out,
+                      "no node can ever run it; the nearest, %s, %s",
+                      t->node->name,
+                      words.text);
+        break;
+    }
+}
+
+/* Pods that wait beside this one. */
+static unsigned long
+count_others(const struct explanation *e)
+{
+    struct queue_counts c = queue_count(e->s->queue);
+    size_t count =
+        c.active + c.backoff + c.unschedulable + c.gated + c.in_flight;
+
+    return count > 0 && e->queued != NULL ? count - 1 : count;
+}
+
+static void
+add_time(struct explanation *e,
+         struct json *start,
+         const char *name,
+         int64_t at_us)
+{
+    char time[TIME_TEXT_SIZE];
+
+    if (at_us == 0)
+        return;
+    time_format(at_us, false, time);
+    json_set_string(e->arena, start, name, time);
+}
+
+static void
+add_start(struct explanation *e)
+{
+    static const char *const chances[] = {
+        [START_NEVER] = "Never",
+        [START_BLOCKED] = "Blocked",
+        [START_LATER] = "Later",
+        [START_NOW] = "Now",
+    };
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct json *start = json_make_object(e->arena, e->answer, "start");
+    struct json *nodes = json_object(e->arena);
+    unsigned long others = count_others(e);
+
+    json_set_string(e->arena, start, "chance", chances[e->estimate.chance]);
+    add_time(e, start, "from", e->estimate.from_us);
+    add_time(e, start, "notBefore", e->estimate.not_before_us);
+    if (e->estimate.node != NULL)
+        json_set_string(e->arena, start, "node", e->estimate.node->name);
+    for (unsigned i = 0; i < ARRAY_SIZE(chances); i++)
+        json_set_int(e->arena, nodes, chances[i], e->estimate.counts[i]);
+    json_set(e->arena, start, "nodes", nodes);
+    json_set_int(e->arena, start, "ends", e->estimate.ends);
+    json_set_int(e->arena, start, "trials", e->estimate.trials);
+    tell_start(e, &text);
+    if (e->estimate.chance > START_BLOCKED && others > 0)
+        strbuf_printf(&text,
+                      "; %lu pod%s wait%s too, and may go first",
+                      others,
+                      others == 1 ? "" : "s",
+                      others == 1 ? "s" : "");
+    json_set(e->arena,
+             start,
+             "message",
+             text_of(e->arena, text.text, text.length));
 }
 
 static void
 add_fit(struct explanation *e, const struct node_view *node)
 {
+    struct node_finder_facts facts = node_finder_facts(e->s->node_finder);
     bool asks = e->s->extender_rounds != NULL
                 && extender_rounds_concern_nodes(e->s->extender_rounds, e->pod);
-    const char *words = arena_printf(e->arena,
-                                     "it would fit on node '%s' now%s",
-                                     node->name,
-                                     asks ? ", if the extenders agree" : "");
 
-    set_cause(e, "Fits", words, strlen(words));
+    e->estimate = (struct start_estimate){.chance = START_NOW, .node = node};
+    e->estimate.counts[START_NOW] = facts.feasible;
+    e->is_at_least = facts.by_bounds;
+    set_cause(e,
+              "Fits",
+              arena_printf(e->arena,
+                           "it would fit on node '%s' now%s",
+                           node->name,
+                           asks ? ", if the extenders agree" : ""));
+    json_set_int(e->arena, e->answer, "nodes", e->s->snapshot.n_nodes);
+    add_start(e);
+}
+
+/* The pod fits somewhere, but for the scratch that no plugin was asked about:
+ * a node that has that too. NULL: the estimate says what is missing.
+ */
+static struct node_view *
+find_with_scratch(struct explanation *e)
+{
+    const struct snapshot *s = &e->s->snapshot;
+    unsigned trials = 0;
+
+    e->estimate = (struct start_estimate){0};
+    for (uint32_t i = 0; i < s->n_nodes && trials < ESTIMATE_TRIALS; i++) {
+        struct node_view *node = s->nodes[i];
+        const struct node_view *view = node;
+        struct answer answer = ANSWER_OK;
+        enum start_chance chance =
+            shortage_is_of_size(&e->shortage, node) ? START_NEVER : START_LATER;
+
+        if (shortage_has_scratch(&e->shortage, node)) {
+            trials++;
+            profile_filter(e->profile,
+                           e->profile->filters,
+                           &e->cycle,
+                           &view,
+                           1,
+                           &answer);
+            if (answer.verdict == VERDICT_OK)
+                return node;
+            continue;
+        }
+        e->estimate.counts[chance]++;
+        if (e->estimate.node != NULL && chance <= e->estimate.chance)
+            continue;
+        e->estimate.node = node;
+        e->estimate.chance = chance;
+    }
+    e->is_without_scratch = true;
+    set_cause(e, "NoStorage", "no node that has room has enough scratch");
+    return NULL;
 }
 
 /* As a cycle would find it now. A sample of the nodes, where the profile says
@@ -206,16 +580,30 @@ explain_now(struct explanation *e)
     struct node_view *node;
 
     s->probe.is_on = false;
+    cycle_trace_begin(&s->trace, s->settings.clock); /* where nobody reads it */
     cache_update_snapshot(s->cache, &s->snapshot);
     cycle_init(&e->cycle, e->pod, &s->snapshot);
     node = node_finder_find(s->node_finder, e->profile, &e->cycle, NULL);
     node_finder_set_next_start(s->node_finder, start);
     e->diagnosis = node_finder_diagnosis(s->node_finder);
+    if (node != NULL && e->is_stripped)
+        node = find_with_scratch(e);
     if (node != NULL)
         add_fit(e, node);
-    else {
+    else if (e->is_without_scratch) {
+        add_needs(e);
+        add_start(e);
+    } else {
         add_diagnosis(e);
-        add_nearest(e);
+        if (e->diagnosis->prefilter_reason == STRING_ID_NONE) {
+            start_estimate_make(&e->estimate,
+                                &e->shortage,
+                                e->diagnosis,
+                                s->cache,
+                                clock_real_us(s->settings.clock));
+            add_nodes(e);
+            add_start(e);
+        }
     }
     cycle_fini(&e->cycle);
 }
@@ -264,7 +652,7 @@ explain_gate(struct explanation *e)
             ? string_ids_text(e->s->reasons, e->queued->gate_reason)
             : "the pod is gated";
 
-    set_cause(e, "SchedulingGated", why, strlen(why));
+    set_cause(e, "SchedulingGated", why);
 }
 
 static void
@@ -275,7 +663,7 @@ explain_pod(struct explanation *e)
     add_queue(e);
     if (cache_is_assumed(e->s->cache, e->pod)) {
         set_state(e, "Binding");
-        set_cause(e, "Binding", "it is being bound to its node", 29);
+        set_cause(e, "Binding", "it is being bound to its node");
         return;
     }
     set_state(e, "Waiting");
@@ -283,8 +671,7 @@ explain_pod(struct explanation *e)
         json_set_string(e->arena, e->answer, "nominatedNode", nominated);
     if (e->queued != NULL && e->queued->state == QUEUE_GATED)
         explain_gate(e);
-    else
-        explain_now(e);
+    explain_now(e);
 }
 
 static void
@@ -296,7 +683,45 @@ explain_unclaimed(struct explanation *e, const struct pod *pod)
                                      pod->spec.scheduler_name);
 
     set_state(e, "Waiting");
-    set_cause(e, "NoScheduler", words, strlen(words));
+    set_cause(e, "NoScheduler", words);
+}
+
+/* The pod without the claims that would be made for it once it is there; its
+ * scratch is counted apart.
+ */
+static const struct object *
+strip_claims(const struct object *pod, struct arena *arena)
+{
+    struct json *tree = object_tree(pod, arena);
+    struct json *volumes = json_get_path(tree, "spec.volumes");
+
+    for (uint32_t i = json_count(volumes); i-- > 0;)
+        if (json_get(json_at(volumes, i), "ephemeral") != NULL)
+            json_remove_at(volumes, i);
+    return object_new(pod->kind, tree);
+}
+
+static void
+open_pod(struct explanation *e, const struct object *pod, bool is_hypothetical)
+{
+    CLEANUP(object_unrefp) const struct object *stripped = NULL;
+
+    if (!is_hypothetical)
+        e->queued =
+            queue_find(e->s->queue, pod->meta->namespace, pod->meta->name);
+    else if (shortage_scratch(&pod_of(pod)->spec) > 0)
+        stripped = strip_claims(pod, e->arena);
+    e->is_stripped = stripped != NULL;
+    e->pod = e->queued != NULL ? pod_view_ref(e->queued->pod)
+                               : pod_view_new(stripped != NULL ? stripped : pod,
+                                              e->s->resources);
+    e->shortage = (struct shortage){
+        .profile = e->profile,
+        .cycle = &e->cycle,
+        .resources = e->s->resources,
+        .volumes = e->s->handle.volumes,
+        .scratch_bytes = shortage_scratch(&pod_of(pod)->spec),
+    };
 }
 
 struct json *
@@ -316,10 +741,7 @@ scheduler_explain(struct scheduler *s,
         explain_unclaimed(&e, pod_of(pod));
         return e.answer;
     }
-    if (!is_hypothetical)
-        e.queued = queue_find(s->queue, pod->meta->namespace, pod->meta->name);
-    e.pod = e.queued != NULL ? pod_view_ref(e.queued->pod)
-                             : pod_view_new(pod, s->resources);
+    open_pod(&e, pod, is_hypothetical);
     explain_pod(&e);
     pod_view_unref(e.pod);
     return e.answer;

@@ -453,14 +453,3 @@ shortfall_format(const struct occupancy *o,
     }
     tell_all(&a, answer);
 }
-
-unsigned
-shortfall_cpus(const struct occupancy *o, const struct demand *d)
-{
-    const struct account a = {.o = o, .d = d};
-    int64_t cpus[64];
-
-    fill_cpus(&a, cpus);
-    return (
-        unsigned)sum_of_most(cpus, o->topology_index->n_numa, width_of(o, d));
-}

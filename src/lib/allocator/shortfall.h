@@ -24,8 +24,3 @@ void shortfall_format(const struct occupancy *o,
                       const struct demand *demand,
                       enum allocator_answer answer,
                       struct strbuf *out);
-
-/* CPUs that are free in as many NUMA nodes as its policy allows, on cores that
- * it could have.
- */
-unsigned shortfall_cpus(const struct occupancy *o, const struct demand *demand);

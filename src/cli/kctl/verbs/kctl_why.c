@@ -8,11 +8,9 @@
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/input/resource.h"
 #include "cli/kctl/output/describe_output.h"
+#include "cli/kctl/output/nearest_nodes.h"
 #include "cli/kctl/output/object_events.h"
-#include "cli/kctl/output/shortage.h"
 #include "cli/kctl/verbs/command.h"
-#include "cli/outlook/outlook.h"
-#include "cli/outlook/survey.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/pod/refusals.h"
 #include "lib/base/arena.h"
@@ -23,7 +21,8 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-#define EVENTS 5
+#define EVENTS     5
+#define PODS_SHOWN 16
 
 static const struct option_spec rows[] = {COMMON_OPTIONS};
 
@@ -284,76 +283,56 @@ is_waiting(const struct json *pod)
            && (phase == NULL || strcmp(phase, "Pending") == 0);
 }
 
-/* The outlook for the first pod that waits, as the pods of a job are all
- * alike. The outlook lives as long as the survey.
+/* The scheduler's answer: for the pod, or for the first pod of the job that
+ * waits, as the pods of a job are alike.
  */
-struct prospect {
-    const struct json *pod; /* NULL: none waits */
-    struct json *why;       /* the scheduler's answer, or NULL */
-    struct survey survey;
-    struct outlook *outlook; /* or NULL */
+struct answer {
+    const char *pod;        /* its name, or NULL */
+    const struct json *why; /* or NULL... */
+    struct error error;     /* ...and why not */
 };
 
-static void
-prospect_fini(struct prospect *p)
-{
-    outlook_free(p->outlook);
-    survey_fini(&p->survey);
-}
-
-/* The scheduler's own words. It does not matter when they are not to be had:
- * of other users' pods, or while no scheduler leads.
+/* It is no failure when the scheduler cannot be asked: while none leads, or
+ * about another user's job.
  */
 static void
-ask_scheduler(struct kctl *kctl, struct arena *arena, struct prospect *p)
+ask_scheduler(struct kctl *kctl,
+              const struct target_object *target,
+              struct arena *arena,
+              struct answer *a)
 {
     const struct client_request request = {
         .verb = CLIENT_GET,
-        .kind = &pod_kind,
-        .namespace = json_path_text(p->pod, "metadata.namespace"),
-        .name = json_path_text(p->pod, "metadata.name"),
+        .kind = target->kind,
+        .namespace = target->namespace,
+        .name = target->name,
         .subresource = "why",
         .raw = true,
     };
+    struct json *why = NULL;
 
-    if (kctl_call(kctl, &request, arena, &p->why, NULL) < 0)
-        p->why = NULL;
+    *a = (struct answer){0};
+    if (kctl_call(kctl, &request, arena, &why, &a->error) < 0)
+        return;
+    a->why = why;
+    a->pod =
+        target->kind == &job_kind ? json_get_text(why, "pod") : target->name;
 }
 
-static int
-look_around(struct kctl *kctl,
-            const struct json *pods,
-            struct arena *arena,
-            struct prospect *p,
-            struct error *err)
+static bool
+is_about(const struct answer *a, const struct json *pod)
 {
-    int r;
+    const char *name = json_path_text(pod, "metadata.name");
 
-    for (uint32_t i = 0; i < json_count(pods) && p->pod == NULL; i++)
-        if (is_waiting(json_at(pods, i)))
-            p->pod = json_at(pods, i);
-    if (p->pod == NULL)
-        return 0;
-    ask_scheduler(kctl, arena, p);
-    r = survey_make(kctl_client(kctl),
-                    json_get(p->pod, "spec"),
-                    &p->survey,
-                    err);
-    if (r < 0)
-        return r;
-    p->outlook =
-        survey_pod_outlook(&p->survey, p->pod, clock_real_us(&clock_system));
-    /* n_waiting counts this pod too. */
-    if (p->outlook != NULL && p->outlook->n_waiting > 0)
-        p->outlook->n_waiting--;
-    return 0;
+    return a->why != NULL && a->pod != NULL && name != NULL
+           && strcmp(name, a->pod) == 0;
 }
 
 static void
 add_pod(struct arena *arena,
         struct strbuf *out,
         const struct json *pod,
-        const struct prospect *prospect)
+        const struct answer *answer)
 {
     const char *phase = json_path_text(pod, "status.phase");
     const char *node = json_path_text(pod, "spec.nodeName");
@@ -375,13 +354,12 @@ add_pod(struct arena *arena,
     if (scheduled == NULL && is_waiting(pod))
         add_unclaimed(out, pod);
     if (scheduled != NULL && !holds(scheduled)) {
-        if (pod != prospect->pod || !add_reasons(out, prospect->why))
+        if (!is_about(answer, pod) || !add_reasons(out, answer->why))
             add_refusals(out, scheduled);
         if (node == NULL)
             add_nomination(out, pod);
-        if (pod == prospect->pod && prospect->outlook != NULL
-            && is_about_nodes(words_of(scheduled)))
-            shortage_describe(prospect->outlook, pod, out);
+        if (is_about(answer, pod) && is_about_nodes(words_of(scheduled)))
+            nearest_nodes_describe(answer->why, out);
     }
     if (reason != NULL || message != NULL)
         describe_output_add(out,
@@ -396,14 +374,53 @@ add_pod(struct arena *arena,
 
 /* Prints when and where the pod could run. */
 static void
-add_outlook(const struct prospect *p, struct strbuf *out)
+add_outlook(const struct answer *a, struct strbuf *out)
 {
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const char *message = json_path_text(a->why, "start.message");
 
-    if (p->outlook == NULL)
-        return;
-    outlook_format(p->outlook, &text);
-    describe_output_add(out, 0, "Outlook", "%s", text.text);
+    if (message != NULL)
+        describe_output_add(out, 0, "Outlook", "%s", message);
+    else if (a->why == NULL && a->error.code == -EAGAIN)
+        describe_output_add(out, 0, "Outlook", "%s", a->error.text);
+}
+
+/* The pods of a job one by one; of very many those that matter: the one that
+ * the answer is about, in the name of all that wait.
+ */
+static int
+add_pods(struct kctl *kctl,
+         const struct target_object *target,
+         struct arena *arena,
+         const struct answer *a,
+         struct strbuf *out,
+         struct error *err)
+{
+    const struct json *counts = json_get(a->why, "pods");
+    int64_t waiting = json_get_int(counts, "waiting", 0);
+    int64_t placed = json_get_int(counts, "placed", 0);
+    int64_t ended = json_get_int(counts, "ended", 0);
+    struct target_object one = {&pod_kind, target->namespace, a->pod};
+    struct json *pods = json_array(arena);
+    struct json *pod = NULL;
+    int r = 0;
+
+    if (waiting + placed + ended > PODS_SHOWN && a->pod != NULL) {
+        describe_output_add(out,
+                            0,
+                            "Pods",
+                            "%lld wait, %lld have a node, %lld have ended; the "
+                            "first that waits:",
+                            (long long)waiting,
+                            (long long)placed,
+                            (long long)ended);
+        r = kctl_find(kctl, &one, arena, &pod, err);
+        if (r == 0 && pod != NULL)
+            json_append(arena, pods, pod);
+    } else
+        r = job_pods(kctl, target, arena, &pods, err);
+    for (uint32_t i = 0; r == 0 && i < json_count(pods); i++)
+        add_pod(arena, out, json_at(pods, i), a);
+    return r;
 }
 
 static int
@@ -412,14 +429,15 @@ explain(struct kctl *kctl,
         struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
-    CLEANUP(prospect_fini) struct prospect prospect = {0};
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT, pods = STRBUF_INIT;
+    struct answer answer;
     struct json *job = NULL;
-    struct json *pods = NULL;
     int r = kctl_get(kctl, target, arena, &job, err);
 
-    if (r == 0)
-        r = job_pods(kctl, target, arena, &pods, err);
+    if (r < 0)
+        return r;
+    ask_scheduler(kctl, target, arena, &answer);
+    r = add_pods(kctl, target, arena, &answer, &pods, err);
     if (r < 0)
         return r;
     describe_output_add(
@@ -429,18 +447,14 @@ explain(struct kctl *kctl,
         "%lld (%s)",
         (long long)json_get_int(json_get(job, "status"), "id", 0),
         target->name);
-    if (!add_end(&out, job) && !add_hold(&out, job) && json_count(pods) == 0)
+    if (!add_end(&out, job) && !add_hold(&out, job) && pods.length == 0)
         describe_output_add(&out,
                             0,
                             "Why",
                             "the controller has not taken it up yet");
-    r = look_around(kctl, pods, arena, &prospect, err);
-    for (uint32_t i = 0; r == 0 && i < json_count(pods); i++)
-        add_pod(arena, &out, json_at(pods, i), &prospect);
-    if (r == 0) {
-        add_outlook(&prospect, &out);
-        r = object_events_describe(kctl, target, EVENTS, &out, err);
-    }
+    strbuf_add(&out, pods.text, pods.length);
+    add_outlook(&answer, &out);
+    r = object_events_describe(kctl, target, EVENTS, &out, err);
     if (r == 0)
         fwrite(out.text, 1, out.length, stdout);
     return r;
@@ -454,17 +468,14 @@ explain_pod(struct kctl *kctl,
             struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    CLEANUP(prospect_fini) struct prospect prospect = {0};
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
-    struct json *pods = json_array(arena);
+    struct answer answer = {0};
     int r;
 
-    json_append(arena, pods, pod);
-    r = look_around(kctl, pods, arena, &prospect, err);
-    if (r < 0)
-        return r;
-    add_pod(arena, &out, pod, &prospect);
-    add_outlook(&prospect, &out);
+    if (is_waiting(pod))
+        ask_scheduler(kctl, target, arena, &answer);
+    add_pod(arena, &out, pod, &answer);
+    add_outlook(&answer, &out);
     r = object_events_describe(kctl, target, EVENTS, &out, err);
     if (r == 0)
         fwrite(out.text, 1, out.length, stdout);

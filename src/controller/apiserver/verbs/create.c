@@ -397,9 +397,14 @@ verb_create(struct request *q)
         request_rollback(q, txn);
     } else if (q->options.is_dry_run) {
         store_rollback(txn);
-        if (write_normalize(q, tree, NULL))
+        if (!write_normalize(q, tree, NULL))
+            request_finish(q);
+        else if (why_is_asked(q))
+            why_explain_new(q, tree);
+        else {
             reply_tree(&q->reply, 201, tree);
-        request_finish(q);
+            request_finish(q);
+        }
     } else
         put(q, txn, tree);
 }

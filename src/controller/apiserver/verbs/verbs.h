@@ -13,6 +13,7 @@
 
 #include "lib/base/macro.h"
 
+struct json;
 struct object;
 struct parameter;
 struct request;
@@ -63,6 +64,12 @@ void verb_reset(struct request *q);
 
 /* why.c: pods/NAME/why and jobs/NAME/why */
 void verb_get_why(struct request *q);
+
+/* The dry run of a create with ?why=true: why the pod, or a pod of the job,
+ * would not start at once. Ends the request. The tree is normalized.
+ */
+bool why_is_asked(const struct request *q);
+void why_explain_new(struct request *q, struct json *tree);
 
 /* usage.c: nodes/NAME/usage, and what is made of it */
 void verb_report_usage(struct request *q);

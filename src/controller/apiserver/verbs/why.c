@@ -23,6 +23,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/clock.h"
+#include "lib/base/error.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
@@ -260,4 +261,70 @@ verb_get_why(struct request *q)
         return;
     }
     request_finish(q);
+}
+
+/* ---- What is not there yet ---- */
+
+bool
+why_is_asked(const struct request *q)
+{
+    const char *value =
+        parameter_find(q->options.parameters, q->options.n_parameters, "why");
+
+    return !q->server->policy->is_conformance && value != NULL
+           && strcmp(value, "true") == 0
+           && (q->route.kind == &job_kind || q->route.kind == &pod_kind);
+}
+
+/* A pod as the job's template has it. */
+static struct json *
+make_pod(struct request *q, const struct json *job)
+{
+    const struct json *template = json_get_path(job, "spec.template");
+    struct json *pod = json_object(q->arena);
+    struct json *meta, *labels = json_get_path(template, "metadata.labels");
+    const char *name = json_path_text(job, "metadata.name");
+
+    json_set_string(q->arena, pod, "apiVersion", "v1");
+    json_set_string(q->arena, pod, "kind", "Pod");
+    meta = json_make_object(q->arena, pod, "metadata");
+    json_set(q->arena,
+             meta,
+             "name",
+             json_stringf(q->arena, "%.200s-0", name != NULL ? name : "new"));
+    json_set_string(q->arena, meta, "namespace", q->route.namespace);
+    if (labels != NULL)
+        json_set(q->arena, meta, "labels", json_dup(q->arena, labels));
+    json_set(q->arena,
+             pod,
+             "spec",
+             json_dup(q->arena, json_get(template, "spec")));
+    return pod;
+}
+
+void
+why_explain_new(struct request *q, struct json *tree)
+{
+    CLEANUP(object_unrefp) const struct object *pod = NULL;
+    struct json *wanted = tree;
+    struct error err = {0};
+
+    if (!user_limits_take_question(q)) {
+        request_finish(q);
+        return;
+    }
+    if (q->route.kind == &job_kind)
+        wanted = make_pod(q, tree);
+    json_set_string(q->arena,
+                    json_make_object(q->arena, wanted, "metadata"),
+                    "resourceVersion",
+                    "1");
+    if (record_normalize(pod_kind.record, q->arena, wanted, NULL, &err) < 0) {
+        reply_errno(&q->reply, err.code, &err);
+        request_finish(q);
+        return;
+    }
+    pod = object_new(&pod_kind, wanted);
+    q->route.name = pod->meta->name;
+    responders_ask(q, pod, true, finish_answer);
 }

@@ -219,7 +219,9 @@ struct plugin {
                          uint32_t *ret_reason);
     void (*postbind)(void *self, struct assignment *a);
 
-    /* For people: what this pod lacks on this node, or nothing. */
+    /* For people: what this pod lacks on this node ("has 4 CPUs free, at most 2
+     * in one NUMA node"), or nothing; without a node, what it needs.
+     */
     void (*explain)(void *self,
                     const struct cycle *c,
                     const struct node_view *node,

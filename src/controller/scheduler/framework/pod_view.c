@@ -251,6 +251,32 @@ pod_view_start_us(const struct pod_view *view)
     return start_us != 0 ? start_us : INT64_MAX;
 }
 
+int64_t
+pod_view_end_us(const struct pod_view *view, int64_t now_us)
+{
+    const struct pod *pod = view->pod;
+    struct container_state state = {0};
+    int64_t began_us = pod->status.start_at_us;
+
+    if (pod->spec.active_deadline_seconds == NULL)
+        return 0;
+    if (pod_main_state(pod, &state) && state.started_at_us > 0)
+        began_us = state.started_at_us;
+    if (began_us == 0)
+        began_us = now_us;
+    return began_us + *pod->spec.active_deadline_seconds * 1000000;
+}
+
+int64_t
+pod_view_charged_milli(const struct pod_view *view)
+{
+    int64_t asked = view->requests.cpu_milli;
+
+    return view->holding != NULL && view->holding->charged_milli > asked
+               ? view->holding->charged_milli
+               : asked;
+}
+
 bool
 pod_view_is_terminating(const struct pod_view *view)
 {

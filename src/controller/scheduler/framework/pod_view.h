@@ -84,4 +84,12 @@ bool pod_view_asks_less(const struct pod *old_pod, const struct pod *new_pod);
 
 /* When it began to run; for one that has not, INT64_MAX: the present. */
 int64_t pod_view_start_us(const struct pod_view *view);
+
+/* When its time limit ends it, on the real clock; of one that has not begun, if
+ * it began now. 0: it has no limit.
+ */
+int64_t pod_view_end_us(const struct pod_view *view, int64_t now_us);
+
+/* CPUs that it costs: hardware threads that it keeps idle, too. */
+int64_t pod_view_charged_milli(const struct pod_view *view);
 bool pod_view_is_terminating(const struct pod_view *view);

@@ -522,16 +522,15 @@ numa_fit_explain(void *self,
     struct allocator_choice choice;
     enum allocator_answer answer;
 
+    if (node == NULL) {
+        shortfall_format_need(&d, out);
+        return;
+    }
     if (node->ledger.occupancy == NULL)
         return;
     answer = allocator_choose(node->ledger.occupancy, &d, &choice);
-    if (answer == ALLOCATOR_FITS)
-        return;
-    strbuf_add_text(out, "needs ");
-    shortfall_format_need(&d, out);
-    strbuf_add_text(out, ", ");
-    shortfall_format(node->ledger.occupancy, &d, answer, out);
-    strbuf_add_text(out, "; ");
+    if (answer != ALLOCATOR_FITS)
+        shortfall_format(node->ledger.occupancy, &d, answer, out);
 }
 
 const struct plugin numa_fit_plugin = {

@@ -565,31 +565,6 @@ static const struct wake wakes[] = {
     WAKE_NEW_NODES,
 };
 
-static void
-resources_fit_explain(void *self,
-                      const struct cycle *c,
-                      const struct node_view *node,
-                      struct strbuf *out)
-{
-    const struct amounts *wanted = &c->pod->requests;
-    int64_t cpu =
-        node->allocatable.cpu_milli - node->ledger.requested.cpu_milli;
-    int64_t memory =
-        node->allocatable.memory_bytes - node->ledger.requested.memory_bytes;
-
-    (void)self;
-    if (wanted->cpu_milli > cpu)
-        strbuf_printf(out,
-                      "needs %g CPUs, %g are free; ",
-                      (double)wanted->cpu_milli / 1000,
-                      (double)(cpu > 0 ? cpu : 0) / 1000);
-    if (wanted->memory_bytes > memory)
-        strbuf_printf(out,
-                      "needs %lld MiB of memory, %lld are free; ",
-                      (long long)(wanted->memory_bytes >> 20),
-                      (long long)(memory > 0 ? memory >> 20 : 0));
-}
-
 const struct plugin resources_fit_plugin = {
     .name = "NodeResourcesFit",
     .args = &resources_fit_args_record,
@@ -604,5 +579,4 @@ const struct plugin resources_fit_plugin = {
     .best_score = resources_fit_best_score,
     .wakes = wakes,
     .n_wakes = ARRAY_SIZE(wakes),
-    .explain = resources_fit_explain,
 };

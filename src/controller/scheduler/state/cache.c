@@ -2,6 +2,7 @@
 #include "controller/scheduler/state/cache.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
+#include "lib/base/heap.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
 
@@ -25,6 +27,8 @@ struct cached_pod {
     bool is_assumed;
     bool is_binding_finished;
     int64_t deadline_us;
+    int64_t end_us;   /* when it must end, on the real clock; 0: no limit */
+    size_t end_place; /* in `ends` */
     struct list link; /* among the assumed */
 };
 
@@ -40,6 +44,7 @@ struct cache {
     struct list recent;
     struct list assumed;
     size_t n_assumed;
+    struct heap *ends; /* the pods that have one, the first end on top */
     uint64_t generation;
     uint64_t removal_generation;
     bool has_new_order;
@@ -53,6 +58,15 @@ struct cache {
     uint32_t n_with_affinity;
     uint32_t n_with_anti_affinity;
 };
+
+static bool
+ends_earlier(const void *a, const void *b, void *context)
+{
+    const struct cached_pod *x = a, *y = b;
+
+    (void)context;
+    return x->end_us < y->end_us;
+}
 
 struct cache *
 cache_new(const struct cache_settings *settings)
@@ -69,6 +83,8 @@ cache_new(const struct cache_settings *settings)
     cache->tree = node_tree_new();
     list_init(&cache->recent);
     list_init(&cache->assumed);
+    cache->ends =
+        heap_new(ends_earlier, NULL, offsetof(struct cached_pod, end_place));
     return cache;
 }
 
@@ -96,6 +112,7 @@ cache_free(struct cache *cache)
     at = 0;
     while (map_next(cache->nodes, &at, NULL, &value))
         node_view_free(value);
+    heap_free(cache->ends);
     map_free(cache->pods);
     map_free(cache->nodes);
     map_free(cache->retained);
@@ -258,6 +275,24 @@ count_claims(struct cache *cache, const struct pod_view *pod, int by)
     }
 }
 
+/* When it must end. A pod that has not begun to run begins now, as far as
+ * anybody knows.
+ */
+static void
+note_end(struct cache *cache, struct cached_pod *p)
+{
+    int64_t now_us = clock_real_us(cache->settings.clock);
+    int64_t end_us = pod_view_end_us(p->pod, now_us);
+
+    if (end_us == p->end_us)
+        return;
+    if (p->end_us != 0)
+        heap_remove(cache->ends, p);
+    p->end_us = end_us;
+    if (end_us != 0)
+        heap_push(cache->ends, p);
+}
+
 static struct cached_pod *
 put_pod(struct cache *cache,
         struct pod_view *pod,
@@ -271,6 +306,7 @@ put_pod(struct cache *cache,
     p->pod = pod_view_ref(pod);
     p->node = v;
     list_init(&p->link);
+    note_end(cache, p);
     map_put(cache->pods, key_of(pod, buffer), p);
     node_view_add_pod(v, pod, state);
     count_claims(cache, pod, 1);
@@ -298,6 +334,8 @@ take_pod(struct cache *cache, struct cached_pod *p)
     map_remove(cache->pods, key_of(p->pod, buffer));
     node_view_remove_pod(v, p->pod);
     count_claims(cache, p->pod, -1);
+    if (p->end_us != 0)
+        heap_remove(cache->ends, p);
     cached_pod_free(p);
     changed(cache, v);
 }
@@ -377,6 +415,7 @@ renew_pod(struct cache *cache, struct cached_pod *p, struct pod_view *pod)
     }
     pod_view_unref(p->pod);
     p->pod = pod;
+    note_end(cache, p);
 }
 
 void
@@ -544,5 +583,58 @@ cache_visit_pods(const struct cache *cache,
         const struct cached_pod *p = value;
 
         visit(p->pod, p->is_assumed, context);
+    }
+}
+
+/* The heap's own order is that of a tree: the walk keeps the roots of what it
+ * has not visited in a heap of its own.
+ */
+struct end_walk {
+    size_t place;
+    size_t index;
+    const struct cached_pod *pod;
+};
+
+static bool
+is_before(const void *a, const void *b, void *context)
+{
+    const struct end_walk *x = a, *y = b;
+
+    (void)context;
+    return x->pod->end_us < y->pod->end_us;
+}
+
+void
+cache_visit_ends(const struct cache *cache,
+                 size_t most,
+                 cache_end_fn *visit,
+                 void *context)
+{
+    size_t count = heap_count(cache->ends), n_items = 0, visited = 0;
+    CLEANUP_FREE struct end_walk *items = NULL;
+    CLEANUP(heap_freep)
+    struct heap *roots =
+        heap_new(is_before, NULL, offsetof(struct end_walk, place));
+
+    most = most < count ? most : count;
+    items = xnew_array(struct end_walk, 2 * most + 1);
+    for (size_t next = 0, last = 1; visited < most; visited++) {
+        const struct end_walk *first;
+
+        for (; next < last && next < count; next++) {
+            struct end_walk *item = &items[n_items++];
+
+            item->index = next;
+            item->pod = heap_at(cache->ends, next);
+            heap_push(roots, item);
+        }
+        first = heap_pop(roots);
+        if (!visit(first->pod->pod,
+                   first->pod->node,
+                   first->pod->end_us,
+                   context))
+            return;
+        next = 2 * first->index + 1;
+        last = next + 2;
     }
 }

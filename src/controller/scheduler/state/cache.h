@@ -100,5 +100,18 @@ cache_visit_fn(const struct pod_view *pod, bool is_assumed, void *context);
 void cache_visit_pods(const struct cache *cache,
                       cache_visit_fn *visit,
                       void *context);
+
+/* Visits pods by the time when they must end, the first end first, at most so
+ * many, until the visitor returns false. Pods without a time limit have no end.
+ * An end that has passed is that of a pod that is being ended now.
+ */
+typedef bool cache_end_fn(const struct pod_view *pod,
+                          struct node_view *node,
+                          int64_t end_us,
+                          void *context);
+void cache_visit_ends(const struct cache *cache,
+                      size_t most,
+                      cache_end_fn *visit,
+                      void *context);
 struct pod_view *cache_find_pod(const struct cache *cache,
                                 const struct pod_view *like);

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/explain/shortage.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/framework/string_ids.h"
+#include "controller/scheduler/framework/volume_book.h"
+#include "lib/api/node/node.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/storage/storage_class.h"
+#include "lib/api/value/quantity.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+
+int64_t
+shortage_scratch(const struct pod_spec *spec)
+{
+    int64_t sum = 0;
+
+    for (unsigned i = 0; i < spec->volumes.count; i++) {
+        const struct json *claim =
+            json_get_path(spec->volumes.items[i].ephemeral,
+                          "volumeClaimTemplate.spec");
+        const char *class = json_get_text(claim, "storageClassName");
+
+        if (class != NULL && strcmp(class, STORAGE_CLASS_SCRATCH) == 0)
+            sum += quantity_text_value(
+                json_path_text(claim, "resources.requests.storage"));
+    }
+    return sum;
+}
+
+static const struct pod_view *
+pod_of_shortage(const struct shortage *s)
+{
+    return s->cycle->pod;
+}
+
+bool
+shortage_is_plain(const struct shortage *s)
+{
+    const struct pod_view *pod = pod_of_shortage(s);
+
+    return pod->requests.ephemeral_bytes == 0 && pod->requests.n_scalars == 0
+           && !pod->demand.is_exclusive && s->scratch_bytes == 0
+           && pod->demand.numa_policy <= NUMA_BEST_EFFORT;
+}
+
+/* ---- Words ---- */
+
+static void
+add_bytes(struct strbuf *out, int64_t bytes)
+{
+    const int64_t mib = INT64_C(1) << 20;
+    struct quantity q =
+        quantity_of((bytes + mib - 1) / mib * mib, QUANTITY_BINARY_SI);
+    char text[QUANTITY_TEXT_SIZE];
+
+    quantity_format(&q, text);
+    strbuf_add_text(out, text);
+}
+
+static void
+add_cpus(struct strbuf *out, int64_t mcpu)
+{
+    if (mcpu % 1000 == 0)
+        strbuf_printf(out, "%" PRId64, mcpu / 1000);
+    else
+        strbuf_printf(out, "%.3g", (double)mcpu / 1000.0);
+}
+
+static bool
+is_of_bytes(const char *name)
+{
+    return strcmp(name, "memory") == 0 || strcmp(name, "ephemeral-storage") == 0
+           || strncmp(name, "hugepages-", 10) == 0;
+}
+
+/* "has 4 CPUs of the 10 needed" */
+static void
+tell_size(const char *name, int64_t needs, int64_t has, struct strbuf *out)
+{
+    if (strcmp(name, "cpu") == 0) {
+        strbuf_add_text(out, "has ");
+        add_cpus(out, has);
+        strbuf_add_text(out, " CPUs of the ");
+        add_cpus(out, needs);
+    } else if (is_of_bytes(name)) {
+        strbuf_add_text(out, "has ");
+        add_bytes(out, has);
+        strbuf_printf(out, " of %s of the ", name);
+        add_bytes(out, needs);
+    } else if (has == 0) {
+        strbuf_printf(out, "has no %s of the %" PRId64, name, needs);
+    } else {
+        strbuf_printf(out,
+                      "has %" PRId64 " %s of the %" PRId64,
+                      has,
+                      name,
+                      needs);
+    }
+    strbuf_add_text(out, " needed");
+}
+
+/* "lacks 2 free CPUs" */
+static void
+tell_lack(const char *name, int64_t lacks, struct strbuf *out)
+{
+    strbuf_add_text(out, "lacks ");
+    if (strcmp(name, "cpu") == 0) {
+        add_cpus(out, lacks);
+        strbuf_printf(out, " free CPU%s", lacks == 1000 ? "" : "s");
+    } else if (is_of_bytes(name)) {
+        add_bytes(out, lacks);
+        strbuf_printf(out, " of free %s", name);
+    } else {
+        strbuf_printf(out, "%" PRId64 " free %s", lacks, name);
+    }
+}
+
+/* ---- Amounts ---- */
+
+/* One amount that the pod asks for, on a node. */
+struct asked {
+    const char *name;
+    int64_t needs, has, used;
+};
+
+static unsigned
+count_amounts(const struct shortage *s)
+{
+    return 3 + pod_of_shortage(s)->requests.n_scalars;
+}
+
+static struct asked
+asked_at(const struct shortage *s, const struct node_view *node, unsigned at)
+{
+    const struct amounts *needs = &pod_of_shortage(s)->requests;
+    const struct amounts *has = &node->allocatable,
+                         *used = &node->ledger.requested;
+    const struct amount *scalar;
+
+    switch (at) {
+    case 0:
+        return (struct asked){"cpu",
+                              needs->cpu_milli,
+                              has->cpu_milli,
+                              used->cpu_milli};
+    case 1:
+        return (struct asked){"memory",
+                              needs->memory_bytes,
+                              has->memory_bytes,
+                              used->memory_bytes};
+    case 2:
+        return (struct asked){"ephemeral-storage",
+                              needs->ephemeral_bytes,
+                              has->ephemeral_bytes,
+                              used->ephemeral_bytes};
+    default:
+        scalar = &needs->scalars[at - 3];
+        return (struct asked){string_ids_text(s->resources, scalar->resource),
+                              scalar->value,
+                              amounts_scalar(has, scalar->resource),
+                              amounts_scalar(used, scalar->resource)};
+    }
+}
+
+static bool
+tell_sizes(const struct shortage *s,
+           const struct node_view *node,
+           struct strbuf *out)
+{
+    int64_t scratch = s->scratch_bytes > 0 ? node_scratch_bytes(node->node) : 0;
+
+    for (unsigned i = 0; i < count_amounts(s); i++) {
+        struct asked a = asked_at(s, node, i);
+
+        if (a.needs > 0 && a.needs > a.has) {
+            if (out != NULL)
+                tell_size(a.name, a.needs, a.has, out);
+            return true;
+        }
+    }
+    if (s->scratch_bytes <= scratch)
+        return false;
+    if (out != NULL) {
+        strbuf_add_text(out, "has ");
+        add_bytes(out, scratch);
+        strbuf_add_text(out, " of scratch of the ");
+        add_bytes(out, s->scratch_bytes);
+        strbuf_add_text(out, " needed");
+    }
+    return true;
+}
+
+bool
+shortage_is_of_size(const struct shortage *s, const struct node_view *node)
+{
+    return tell_sizes(s, node, NULL);
+}
+
+int64_t
+shortage_mcpu(const struct shortage *s, const struct node_view *node)
+{
+    struct asked cpu = asked_at(s, node, 0);
+    int64_t lacks = cpu.needs > cpu.has ? cpu.needs - cpu.has
+                                        : cpu.needs - (cpu.has - cpu.used);
+
+    return lacks > 0 ? lacks : 0;
+}
+
+static int64_t
+free_scratch(const struct shortage *s, const struct node_view *node)
+{
+    return node_scratch_bytes(node->node)
+           - volume_book_promised(s->volumes, node->name);
+}
+
+bool
+shortage_has_scratch(const struct shortage *s, const struct node_view *node)
+{
+    return s->scratch_bytes == 0 || s->scratch_bytes <= free_scratch(s, node);
+}
+
+static bool
+tell_lacks(const struct shortage *s,
+           const struct node_view *node,
+           struct strbuf *out)
+{
+    for (unsigned i = 0; i < count_amounts(s); i++) {
+        struct asked a = asked_at(s, node, i);
+
+        if (a.needs > 0 && a.needs > a.has - a.used) {
+            tell_lack(a.name, a.needs - (a.has - a.used), out);
+            return true;
+        }
+    }
+    if (!shortage_has_scratch(s, node)) {
+        strbuf_add_text(out, "lacks ");
+        add_bytes(out, s->scratch_bytes - free_scratch(s, node));
+        strbuf_add_text(out, " of free scratch");
+        return true;
+    }
+    if (node->pods.count >= node->allowed_pods) {
+        strbuf_add_text(out, "has as many pods as it takes");
+        return true;
+    }
+    return false;
+}
+
+/* The profile's plugins say it: of a node, or without one of the needs. */
+static bool
+tell_plugins(const struct shortage *s,
+             const struct node_view *node,
+             struct strbuf *out)
+{
+    const struct profile *p = s->profile;
+    size_t before = out->length;
+
+    for (unsigned i = 0; i < p->n_entries && out->length == before; i++)
+        if (p->entries[i].plugin->explain != NULL)
+            p->entries[i].plugin->explain(p->entries[i].self,
+                                          s->cycle,
+                                          node,
+                                          out);
+    return out->length > before;
+}
+
+/* A pod that asks for whole cores is told of cores first. */
+void
+shortage_format(const struct shortage *s,
+                const struct node_view *node,
+                struct strbuf *out)
+{
+    bool is_exact = pod_of_shortage(s)->demand.is_exclusive;
+
+    if (tell_sizes(s, node, out) || (is_exact && tell_plugins(s, node, out))
+        || tell_lacks(s, node, out))
+        return;
+    if (!is_exact)
+        (void)tell_plugins(s, node, out);
+}
+
+/* The demand's own words name these already. */
+static bool
+is_told(const char *resource)
+{
+    return strncmp(resource, "hugepages-", 10) == 0
+           || strncmp(resource, "kiln.hpc/", 9) == 0;
+}
+
+static void
+add_comma(struct strbuf *out)
+{
+    if (out->length > 0)
+        strbuf_add_text(out, ", ");
+}
+
+void
+shortage_format_needs(const struct shortage *s, struct strbuf *out)
+{
+    const struct pod_view *pod = pod_of_shortage(s);
+    bool is_told_by_plugin = tell_plugins(s, NULL, out);
+
+    if (!is_told_by_plugin && pod->requests.cpu_milli > 0) {
+        add_cpus(out, pod->requests.cpu_milli);
+        strbuf_printf(out,
+                      " CPU%s",
+                      pod->requests.cpu_milli == 1000 ? "" : "s");
+    }
+    if (!is_told_by_plugin && pod->requests.memory_bytes > 0) {
+        add_comma(out);
+        add_bytes(out, pod->requests.memory_bytes);
+        strbuf_add_text(out, " of memory");
+    }
+    for (uint32_t i = 0; i < pod->requests.n_scalars; i++) {
+        const struct amount *a = &pod->requests.scalars[i];
+        const char *name = string_ids_text(s->resources, a->resource);
+
+        if (a->value == 0 || (is_told_by_plugin && is_told(name)))
+            continue;
+        add_comma(out);
+        strbuf_printf(out, "%" PRId64 " %s", a->value, name);
+    }
+    if (s->scratch_bytes > 0) {
+        add_comma(out);
+        add_bytes(out, s->scratch_bytes);
+        strbuf_add_text(out, " of scratch");
+    }
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* start_estimate.h - when and where a pod could start at best, by what the
+ * nodes have and the known ends of what runs
+ *
+ * The pods that end are taken off their nodes in the order of their ends, and
+ * the profile's own filters are asked, on a copy of the node, as preemption
+ * asks them. Pods that wait before this one can only make it later.
+ *
+ * The work is bounded (ESTIMATE_ENDS, ESTIMATE_TRIALS), however many nodes and
+ * pods there are: when it is not enough, the estimate says before when the pod
+ * cannot start.
+ *
+ * Thread:  the scheduler's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cache;
+struct diagnosis;
+struct node_view;
+struct shortage;
+
+#define ESTIMATE_ENDS   4096u /* pods' ends that are gone through */
+#define ESTIMATE_TRIALS 128u  /* copies of nodes that the filters look at */
+
+/* Best last: what a node may come to be for the pod. */
+enum start_chance {
+    START_NEVER,   /* too small, or not one that was asked for */
+    START_BLOCKED, /* down, cordoned, or tainted */
+    START_LATER,   /* others have its room */
+    START_NOW,
+};
+
+struct start_estimate {
+    enum start_chance chance;     /* the best of all nodes */
+    const struct node_view *node; /* the nearest of these; NULL: no nodes */
+    int64_t from_us;       /* later: when enough has ended; 0: nobody knows */
+    int64_t not_before_us; /* later: nothing was found up to then; or 0 */
+    uint32_t counts[START_NOW + 1]; /* nodes */
+    uint32_t ends, trials;          /* what it took */
+};
+
+/* For a pod that fits nowhere now. */
+void start_estimate_make(struct start_estimate *ret,
+                         const struct shortage *shortage,
+                         const struct diagnosis *diagnosis,
+                         const struct cache *cache,
+                         int64_t now_us);
+
+/* Such pods may come to the node, by its name, selectors and taints. */
+bool start_estimate_is_open(const struct shortage *shortage,
+                            const struct diagnosis *diagnosis,
+                            const struct node_view *node);

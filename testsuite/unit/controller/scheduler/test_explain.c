@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/explain/start_estimate.h"
+#include "lib/base/arena.h"
+#include "lib/json/json.h"
+#include "testsuite/lib/suite.h"
+#include "testsuite/unit/controller/scheduler/world.h"
+
+#define LIMIT_300 ",\"activeDeadlineSeconds\":300"
+#define LIMIT_600 ",\"activeDeadlineSeconds\":600"
+
+/* The answer for a pod of the API, or for one like it that is not there. */
+static const struct json *
+explain(struct world *w, struct arena *arena, const char *name)
+{
+    return scheduler_explain(
+        w->scheduler,
+        fake_client_find(w->api, &pod_kind, "default", name),
+        false,
+        arena);
+}
+
+static const struct json *
+explain_new(struct world *w,
+            struct arena *arena,
+            const char *cpu,
+            const char *s)
+{
+    struct world other = {.api = fake_client_new()};
+    const struct json *why;
+
+    world_add_pod(&other, "new", cpu, "1Gi", s);
+    why = scheduler_explain(
+        w->scheduler,
+        fake_client_find(other.api, &pod_kind, "default", "new"),
+        true,
+        arena);
+    fake_client_free(other.api);
+    return why;
+}
+
+static bool
+says(const struct json *why, const char *words)
+{
+    const char *message = json_path_text(why, "start.message");
+
+    if (message != NULL && strstr(message, words) != NULL)
+        return true;
+    printf("# %s\n", message != NULL ? message : "no message");
+    return false;
+}
+
+#define ck_chance(why, chance) \
+    ck_assert_str_eq(json_path_text(why, "start.chance"), chance)
+
+START_TEST(a_pod_that_fits_could_start_now)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct world *w = world_new(NULL);
+    const struct json *why;
+
+    world_add_node(w, "n1", 4);
+    world_settle(w);
+    why = explain_new(w, arena, "2", "");
+
+    ck_chance(why, "Now");
+    ck_assert(says(why, "now, on n1 (1 of 1 nodes have room)"));
+    ck_assert_uint_eq(scheduler_count(w->scheduler).attempts, 0);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_pod_that_is_too_large_for_all_never_runs)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct world *w = world_new(NULL);
+    const struct json *why;
+
+    world_add_node(w, "n1", 4);
+    world_add_node(w, "n2", 8);
+    world_settle(w);
+    why = explain_new(w, arena, "64", "");
+
+    ck_chance(why, "Never");
+    ck_assert(says(why, "the nearest, n2, has 8 CPUs of the 64 needed"));
+    ck_assert_str_eq(json_path_text(why, "cause.code"), "InsufficientCPU");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(nodes_that_a_pod_does_not_ask_for_never_do)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct world *w = world_new(NULL);
+    const struct json *why;
+
+    world_add_node(w, "n1", 4);
+    world_settle(w);
+    why = explain_new(w, arena, "1", ",\"nodeSelector\":{\"a/b\":\"c\"}");
+
+    ck_chance(why, "Never");
+    ck_assert(says(why, "n1, is not a/b=c"));
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_full_node_has_room_when_enough_has_ended)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct world *w = world_new(NULL);
+    const struct json *why;
+
+    world_add_node(w, "n1", 4);
+    world_add_node(w, "n2", 4);
+    world_settle(w);
+    world_add_pod(w, "a", "3", "1Gi", LIMIT_600);
+    world_settle(w);
+    world_add_pod(w, "b", "3", "1Gi", LIMIT_300);
+    world_settle(w);
+    world_add_pod(w, "c", "4", "1Gi", "");
+    world_settle(w);
+    why = explain(w, arena, "c");
+
+    ck_assert_str_eq(json_get_text(why, "queue"), "Unschedulable");
+    ck_chance(why, "Later");
+    ck_assert_str_eq(json_path_text(why, "start.node"), world_node_of(w, "b"));
+    ck_assert(json_path_text(why, "start.from") != NULL);
+    ck_assert(says(why, "which lacks 3 free CPUs"));
+    world_free(w);
+}
+END_TEST
+
+START_TEST(without_time_limits_nobody_knows)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct world *w = world_new(NULL);
+    const struct json *why;
+
+    world_add_node(w, "n1", 4);
+    world_add_pod(w, "a", "3", "1Gi", "");
+    world_settle(w);
+    why = explain_new(w, arena, "4", "");
+
+    ck_chance(why, "Later");
+    ck_assert_ptr_null(json_path_text(why, "start.from"));
+    ck_assert(says(why, "what runs there has no time limit; the nearest, n1"));
+    world_free(w);
+}
+END_TEST
+
+START_TEST(free_but_scattered_cores_are_no_room)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct world *w = world_new(NULL);
+    const struct json *why;
+
+    world_add_numa_node(w, "n1", 2, 4);
+    world_add_pod(w, "a", "4", "1Gi", SINGLE_NUMA LIMIT_300);
+    world_settle(w);
+    world_add_pod(w, "b", "6", "1Gi", SINGLE_NUMA LIMIT_600);
+    world_settle(w);
+    why = explain_new(w, arena, "6", SINGLE_NUMA);
+
+    ck_chance(why, "Later");
+    ck_assert(says(why, "n1, which has "));
+    why = explain_new(w, arena, "10", SINGLE_NUMA);
+    ck_chance(why, "Never");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(nodes_that_are_closed_are_told)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct world *w = world_new(NULL);
+    const struct json *why;
+
+    fake_client_put(
+        w->api,
+        &node_kind,
+        "{\"metadata\":{\"name\":\"n1\"},\"spec\":{\"taints\":[{"
+        "\"key\":\"a/b\",\"effect\":\"NoSchedule\"}]},\"status\":"
+        "{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}],"
+        "\"allocatable\":{\"cpu\":\"4\",\"memory\":\"4Gi\","
+        "\"pods\":\"9\"}}}");
+    world_settle(w);
+    why = explain_new(w, arena, "1", "");
+
+    ck_chance(why, "Blocked");
+    ck_assert(says(why, "n1 has the taint a/b"));
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_cluster_without_nodes_says_so)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct world *w = world_new(NULL);
+    const struct json *why = explain_new(w, arena, "1", "");
+
+    ck_assert_str_eq(json_path_text(why, "cause.code"), "NoNodes");
+    ck_assert(says(why, "there are no nodes"));
+    world_free(w);
+}
+END_TEST
+
+START_TEST(gated_pods_name_their_gates)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct world *w = world_new(NULL);
+    const struct json *why;
+
+    world_add_node(w, "n1", 4);
+    world_add_pod(w,
+                  "g",
+                  "1",
+                  "1Gi",
+                  ",\"schedulingGates\":[{\"name\":\"example.com/wait\"}]");
+    world_settle(w);
+    why = explain(w, arena, "g");
+
+    ck_assert_str_eq(json_get_text(why, "queue"), "Gated");
+    ck_assert_str_eq(json_path_text(why, "cause.code"), "SchedulingGated");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(nothing_changes_by_a_question)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct world *w = world_new(NULL);
+    struct scheduler_counts before, after;
+
+    world_add_numa_node(w, "n1", 2, 4);
+    world_add_pod(w, "a", "8", "1Gi", SINGLE_NUMA LIMIT_300);
+    world_settle(w);
+    world_add_pod(w, "b", "16", "1Gi", EXCLUSIVE);
+    world_settle(w);
+    before = scheduler_count(w->scheduler);
+    (void)explain(w, arena, "b");
+    (void)explain_new(w, arena, "12", EXCLUSIVE);
+    world_settle(w);
+    after = scheduler_count(w->scheduler);
+
+    ck_assert(memcmp(&before, &after, sizeof(before)) == 0);
+    fake_client_remove(w->api, &pod_kind, "default", "a");
+    world_advance(w, 20000);
+    ck_assert_str_eq(world_node_of(w, "b"), "n1");
+    world_free(w);
+}
+END_TEST
+
+/* Every end makes room by amounts, and none by cores. */
+START_TEST(the_work_and_the_text_of_an_answer_are_bounded)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct world *w = world_new(NULL);
+    const struct json *why;
+    char name[32];
+
+    for (unsigned i = 0; i < 300; i++) {
+        snprintf(name, sizeof(name), "n%u", i);
+        world_add_numa_node(w, name, 2, 4);
+    }
+    world_settle(w);
+    for (unsigned i = 0; i < 1200; i++) {
+        snprintf(name, sizeof(name), "p%u", i);
+        world_add_pod(w,
+                      name,
+                      "4",
+                      "1Gi",
+                      i % 4 == 0 ? SINGLE_NUMA LIMIT_300 : SINGLE_NUMA);
+    }
+    world_settle(w);
+    why = explain_new(w, arena, "8", SINGLE_NUMA);
+
+    ck_assert_int_le(json_get_int(json_get(why, "start"), "trials", -1),
+                     ESTIMATE_TRIALS + 8);
+    ck_assert_int_le(json_get_int(json_get(why, "start"), "ends", -1),
+                     ESTIMATE_ENDS);
+    json_print(why, &text);
+    ck_assert_uint_le(text.length, 65536);
+    world_free(w);
+}
+END_TEST
+
+SUITE("scheduler/explain",
+      a_pod_that_fits_could_start_now,
+      a_pod_that_is_too_large_for_all_never_runs,
+      nodes_that_a_pod_does_not_ask_for_never_do,
+      a_full_node_has_room_when_enough_has_ended,
+      without_time_limits_nobody_knows,
+      free_but_scattered_cores_are_no_room,
+      nodes_that_are_closed_are_told,
+      a_cluster_without_nodes_says_so,
+      gated_pods_name_their_gates,
+      nothing_changes_by_a_question,
+      the_work_and_the_text_of_an_answer_are_bounded)
