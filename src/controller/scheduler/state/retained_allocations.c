@@ -26,9 +26,9 @@ keep(const struct retained_allocations *p,
     if (is_whole(remnant))
         cache_retain(p->cache, node->meta->name, uid, remnant);
     else
-        log_error("node '%s': status.remnants: entry '%s' has no name or no "
-                  "namespace; ignoring it, so what it holds is counted as "
-                  "free",
+        log_error("node '%s': status.remnants: entry '%s' cannot be read: it "
+                  "has no name or no namespace; ignoring it, so what it holds "
+                  "is counted as free",
                   node->meta->name,
                   uid);
 }
