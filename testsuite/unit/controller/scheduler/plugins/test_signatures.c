@@ -95,8 +95,8 @@ static const char *const node_texts[] = {
     "{\"metadata\":{\"name\":\"g\",\"labels\":{\"k\":\"a\"}},\"spec\":{"
     "\"taints\":[{\"key\":\"k\",\"value\":\"a\",\"effect\":\"NoExecute\"}]},"
     "\"status\":{" ROOM MACHINE "}}",
-    "{\"metadata\":{\"name\":\"h\"},\"status\":{\"allocatable\":{\"pods\":"
-    "\"9\"}}}",
+    ("{\"metadata\":{\"name\":\"h\"},\"status\":{\"allocatable\":{\"pods\":"
+     "\"9\"}}}"),
 };
 
 static const char *const bound_texts[] = {
