@@ -21,6 +21,7 @@
 #include "lib/base/error.h"
 #include "lib/base/map.h"
 #include "lib/base/random.h"
+#include "lib/base/sanitizer.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
@@ -760,15 +761,17 @@ trial_fini(struct trial *t)
 START_TEST(pods_that_are_signed_alike_get_the_same_answers)
 {
     struct trial t;
+    unsigned n_pods = IS_SANITIZED ? 1 : ARRAY_SIZE(pod_texts);
 
     trial_init(&t);
     for (unsigned i = 0; i < plugin_count; i++)
         add_subject(&t, plugin_list[i], NULL);
-    for (unsigned i = 0; i < ARRAY_SIZE(pod_texts); i++)
+    for (unsigned i = 0; i < n_pods; i++)
         change_pod(&t, pod_texts[i]);
     ck_assert_msg(t.n_faults == 0, "%u: %s", t.n_faults, t.faults.text);
-    ck_assert_uint_gt(t.n_taken, 5000);
-    for (unsigned i = 0; i < t.n_subjects; i++) {
+    if (!IS_SANITIZED)
+        ck_assert_uint_gt(t.n_taken, 5000);
+    for (unsigned i = 0; !IS_SANITIZED && i < t.n_subjects; i++) {
         const struct profile_entry *e = &t.subjects[i].profile->entries[0];
 
         ck_assert_msg(e->plugin->depends_on_others
