@@ -2,7 +2,7 @@
 /* pod_host.h - a pod's place on the machine: its directories, cgroup and
  * shepherd
  *
- * What blocks (files, cgroups, a new process) and is therefore done on a
+ * These calls block (files, cgroups, a new process) and therefore run on a
  * worker, except for the reads of /run, which are cheap.
  *
  * Layout: RUN/pods/UID/ holds pod, live and cgroup; it is made first, and is

@@ -273,8 +273,8 @@ was_started(const struct object *pod)
            && (strcmp(phase, "Running") == 0 || strcmp(phase, "Unknown") == 0);
 }
 
-/* Where the record is gone, the API may know; and a pod that only the disk
- * knows was begun before /run was emptied.
+/* The API may know what a lost record said; and a pod that only the disk knows
+ * was begun before /run was emptied.
  */
 static enum pod_boot
 find_boot(const struct pod_run *s)

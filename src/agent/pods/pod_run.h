@@ -118,8 +118,8 @@ bool pod_run_has_lost(const struct pod_run *run);     /* what the machine had */
  */
 bool pod_run_is_retained(const struct pod_run *run);
 
-/* Where a process that runs is, borrowed until the next change; false while
- * none does.
+/* The place of a running process, borrowed until the next change; false while
+ * none runs.
  */
 struct running_pod {
     const struct object *pod;

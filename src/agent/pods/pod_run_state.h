@@ -52,8 +52,8 @@ struct pod_run {
     struct timer *deadline_timer;
     bool deadline_exceeded;
 
-    /* Where it was seen to be (placement_watch.c), and what of its allocation
-     * is not as it was given: a reason and a sentence, or NULL.
+    /* The placement that was seen last (placement_watch.c), and the part of
+     * its allocation that is not as given: a reason and a sentence, or NULL.
      */
     struct timer *observe_timer;
     struct observation *seen;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shared_pool.h - the CPUs that pods without CPUs of their own run on
  *
- * What the node has, without those that are another pod's alone, used or
+ * They are the node's CPUs without those that are another pod's alone, used or
  * withheld, and without isolated ones, which the kernel moves nothing to. The
  * cgroups of the pods that share them follow when that changes, on a worker,
  * one change after the other.
