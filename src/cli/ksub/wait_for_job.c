@@ -27,26 +27,6 @@ struct job_wait {
 };
 
 static bool
-has_succeeded(const struct job *job)
-{
-    for (unsigned i = 0; i < job->status.conditions.count; i++) {
-        const struct job_condition *c = &job->status.conditions.items[i];
-
-        if (strcmp(c->type, "Complete") == 0 && strcmp(c->status, "True") == 0)
-            return true;
-    }
-    return false;
-}
-
-static int
-exit_code_of(const struct job *job)
-{
-    if (job->status.exit_code != NULL)
-        return (int)(*job->status.exit_code & 0xff);
-    return has_succeeded(job) ? 0 : 1;
-}
-
-static bool
 is_ours(const struct job_wait *f, const struct object *object)
 {
     return object->meta->uid == NULL || f->first->meta->uid == NULL
@@ -71,7 +51,7 @@ job_changed(const struct object *old_object,
     if (f->has_ended || !is_ours(f, object))
         return;
     if (job_is_finished(job_of(object))) {
-        f->exit_code = exit_code_of(job_of(object));
+        f->exit_code = job_exit_code(job_of(object));
         finish(f);
     } else if (new_object == NULL) {
         f->is_gone = true;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/api/job/job_state.h"
 #include "lib/base/macro.h"
 
 const char terminal_colour_end[] = "\033[0m";
@@ -38,6 +39,23 @@ terminal_colour_start(enum terminal_colour colour)
     return sequences[colour];
 }
 
+/* The colour of a job's state, or plain for what is none. */
+static enum terminal_colour
+colour_of_job_state(const char *word)
+{
+    static const enum terminal_colour colours[] = {
+        [JOB_STATE_WAITS] = COLOUR_YELLOW,
+        [JOB_STATE_RUNS] = COLOUR_GREEN,
+        [JOB_STATE_GOOD_END] = COLOUR_GREEN,
+        [JOB_STATE_BAD_END] = COLOUR_RED,
+        [JOB_STATE_STOPPED] = COLOUR_MAGENTA,
+    };
+    enum job_state state = job_state_of_name(word);
+
+    return state != JOB_STATE_NONE ? colours[job_state_words(state)->class]
+                                   : COLOUR_PLAIN;
+}
+
 /* A state may go on behind a comma: "Ready,SchedulingDisabled". */
 enum terminal_colour
 terminal_colour_of_state(const char *word)
@@ -46,15 +64,19 @@ terminal_colour_of_state(const char *word)
         const char *word;
         enum terminal_colour colour;
     } states[] = {
-        {"Active", COLOUR_GREEN},     {"Bound", COLOUR_GREEN},
-        {"Complete", COLOUR_GREEN},   {"Completed", COLOUR_GREEN},
-        {"Ready", COLOUR_GREEN},      {"Running", COLOUR_GREEN},
-        {"Succeeded", COLOUR_GREEN},  {"Cancelled", COLOUR_RED},
-        {"Error", COLOUR_RED},        {"Evicted", COLOUR_RED},
-        {"Failed", COLOUR_RED},       {"NotReady", COLOUR_RED},
-        {"OOMKilled", COLOUR_RED},    {"Warning", COLOUR_RED},
-        {"Held", COLOUR_YELLOW},      {"Pending", COLOUR_YELLOW},
-        {"Suspended", COLOUR_YELLOW}, {"Terminating", COLOUR_YELLOW},
+        {"Active", COLOUR_GREEN},
+        {"Bound", COLOUR_GREEN},
+        {"Complete", COLOUR_GREEN},
+        {"Ready", COLOUR_GREEN},
+        {"Succeeded", COLOUR_GREEN},
+        {"Error", COLOUR_RED},
+        {"Evicted", COLOUR_RED},
+        {"NotReady", COLOUR_RED},
+        {"OOMKilled", COLOUR_RED},
+        {"Warning", COLOUR_RED},
+        {"Frozen", COLOUR_YELLOW},
+        {"Suspended", COLOUR_YELLOW},
+        {"Terminating", COLOUR_YELLOW},
         {"Unknown", COLOUR_YELLOW},
     };
     const size_t length = strcspn(word, ",");
@@ -63,5 +85,5 @@ terminal_colour_of_state(const char *word)
         if (strlen(states[i].word) == length
             && strncmp(states[i].word, word, length) == 0)
             return word[length] == '\0' ? states[i].colour : COLOUR_YELLOW;
-    return COLOUR_PLAIN;
+    return colour_of_job_state(word);
 }

@@ -28,7 +28,8 @@ bool terminal_colour_is_wanted(void);
 const char *terminal_colour_start(enum terminal_colour colour);
 extern const char terminal_colour_end[];
 
-/* The colour of a state's word: green for success, red for failure, yellow for
- * waiting and for unknown words.
+/* The colour of a state's word: green for what runs or has succeeded, red for
+ * failures, magenta for what somebody stopped, yellow for what waits, plain for
+ * a word that is no state.
  */
 enum terminal_colour terminal_colour_of_state(const char *word);

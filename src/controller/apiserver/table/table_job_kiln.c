@@ -133,52 +133,25 @@ find_end(const struct sight *s, const struct job_condition *failed)
                                                        : failed->reason;
 }
 
-/* The ends that users of batch systems have a word for. */
-static const char *
-find_failure(const char *reason)
+static enum job_state
+find_state(const struct sight *s)
 {
-    static const struct {
-        const char *reason, *state;
-    } words[] = {
-        {"Cancelled", "Cancelled"},
-        {"DeadlineExceeded", "TimedOut"},
-        {"NodeLost", "NodeFailed"},
-        {"NodeRebooted", "NodeFailed"},
-        {"OOMKilled", "OutOfMemory"},
-    };
+    enum job_state state = job_find_state(s->job);
 
-    for (unsigned i = 0; i < ARRAY_SIZE(words); i++)
-        if (strcmp(reason, words[i].reason) == 0)
-            return words[i].state;
-    return "Failed";
-}
-
-static const char *
-find_state(const struct sight *s, int64_t now_us)
-{
-    const struct job_condition *failed = job_find_condition(s->job, "Failed");
-
-    if (job_find_condition(s->job, "Complete") != NULL)
-        return "Completed";
-    if (failed != NULL)
-        return find_failure(find_end(s, failed));
-    if (s->job->meta.deleted_at_us != 0
-        || job_find_condition(s->job, "FailureTarget") != NULL
-        || job_find_condition(s->job, "SuccessCriteriaMet") != NULL
-        || (s->pod != NULL && s->pod->meta.deleted_at_us != 0))
-        return "Ending";
+    if (job_state_is_ended(state) || state == JOB_STATE_ENDING)
+        return state;
+    if (s->pod != NULL && s->pod->meta.deleted_at_us != 0)
+        return JOB_STATE_ENDING;
     if (is_phase(s->pod, "Running"))
-        return "Running";
+        return JOB_STATE_RUNNING;
     if (is_phase(s->pod, "Unknown"))
-        return "Unknown";
-    if (s->job->spec.suspend)
-        return "Held";
-    if (s->job->spec.begin_at_us > now_us)
-        return "Waiting";
+        return JOB_STATE_UNKNOWN;
+    if (state == JOB_STATE_HELD)
+        return state;
     if (s->pod != NULL && s->pod->spec.node_name != NULL
         && s->pod->spec.node_name[0] != '\0')
-        return pod_is_finished(s->pod) ? "Ending" : "Starting";
-    return "Pending";
+        return pod_is_finished(s->pod) ? JOB_STATE_ENDING : JOB_STATE_STARTING;
+    return JOB_STATE_PENDING;
 }
 
 /* The pod's own words about its end, or its exit code. */
@@ -368,7 +341,7 @@ add_cells(struct table_row *row, const struct object *object)
     table_cell(row, string_map_find(&job->meta.annotations, ANNOTATION_USER));
     table_cell(row,
                string_map_find(&spec->node_selector, "kiln.hpc/partition"));
-    table_cell(row, find_state(&sight, row->view->now_us));
+    table_cell(row, job_state_words(find_state(&sight))->name);
     add_time(row, &run);
     add_limit(row, job);
     table_cell(row, find_cpus(job));

@@ -10,6 +10,8 @@
 #include "lib/api/object/object.h"
 #include "lib/api/value/rows.h"
 
+#define EXIT_CODE_KILLED 137 /* 128 and SIGKILL, as a shell says it */
+
 /* clang-format off */
 static const struct field on_exit_codes_fields[] = {
     STRING("operator", exit_code_match, operator_, ALWAYS | REQUIRED,
@@ -162,6 +164,11 @@ static const struct field job_status_fields[] = {
         HELP("How the pod that ended last has run.")),
     INT("exitCode", job_status, exit_code, OPTIONAL | KILN,
         HELP("Of the last pod that ended.")),
+    STRING("state", job_status, state, KILN,
+        HELP("What the Job is doing, or how it ended, in one word: "
+             "kiln-states(7).")),
+    STRING("cancelledBy", job_status, cancelled_by, KILN,
+        HELP("Who ended it, if its state is Cancelled.")),
 };
 static RECORD(job_status, job_status, "io.k8s.api.batch.v1.JobStatus",
        HELP("How a Job is getting on."));
@@ -267,6 +274,67 @@ job_is_finished(const struct job *job)
     return job_find_condition(job, "Complete") != NULL
            || job_find_condition(job, "Failed") != NULL;
 }
+
+/* ---- The state ---- */
+
+static enum job_state
+find_ending(const struct job *job, const struct job_condition *failed)
+{
+    const struct job_run *run = job->status.last_run;
+
+    return job_state_of_failure(failed->reason,
+                                run != NULL ? run->reason : NULL);
+}
+
+/* Of a Job none of whose pods is known. */
+static enum job_state
+find_plain_state(const struct job *job)
+{
+    if (job->status.ready > 0)
+        return JOB_STATE_RUNNING;
+    if (job->status.terminating > 0)
+        return JOB_STATE_ENDING;
+    return JOB_STATE_PENDING;
+}
+
+enum job_state
+job_find_state(const struct job *job)
+{
+    const struct job_condition *failed = job_find_condition(job, "Failed");
+    enum job_state state = job_state_of_name(job->status.state);
+
+    if (job_is_finished(job) && job_state_is_ended(state))
+        return state;
+    if (failed != NULL)
+        return find_ending(job, failed);
+    if (job_is_finished(job))
+        return JOB_STATE_COMPLETED;
+    if (job->meta.deleted_at_us != 0
+        || job_find_condition(job, "FailureTarget") != NULL
+        || job_find_condition(job, "SuccessCriteriaMet") != NULL)
+        return JOB_STATE_ENDING;
+    if (state == JOB_STATE_NONE || job_state_is_ended(state)
+        || (state == JOB_STATE_HELD && !job->spec.suspend))
+        state = find_plain_state(job);
+    if (job_state_words(state)->class == JOB_STATE_WAITS && job->spec.suspend)
+        return JOB_STATE_HELD;
+    return state;
+}
+
+int
+job_exit_code(const struct job *job)
+{
+    enum job_state state = job_find_state(job);
+    const int64_t *own = job->status.exit_code;
+
+    if (state == JOB_STATE_COMPLETED)
+        return 0;
+    if (own != NULL && (*own & 0xff) != 0)
+        return (int)(*own & 0xff);
+    return state == JOB_STATE_FAILED ? 1 : EXIT_CODE_KILLED;
+}
+
+/* ---- What is selected by ---- */
 
 static const char *
 select_successful(const struct object *object, char buffer[64])

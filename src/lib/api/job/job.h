@@ -3,12 +3,13 @@
  *
  * Kiln's additions: status.id (the integer that users type), spec.script and
  * spec.environment (content-addressed blobs), spec.beginTime, spec.requeue,
- * status.attempts, excused, requeued, exitCode and lastRun.
+ * status.attempts, excused, requeued, exitCode, lastRun, state and cancelledBy.
  *
  * Thread:  any; plain data.
  */
 #pragma once
 
+#include "lib/api/job/job_state.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/pod/pod.h"
 
@@ -114,6 +115,8 @@ struct job_status {
     int64_t requeued;         /* the last requeue that was carried out */
     const int64_t *exit_code; /* of the last pod that ended */
     const struct job_run *last_run;
+    const char *state; /* NULL: not written yet; see job_find_state */
+    const char *cancelled_by;
 };
 
 struct job {
@@ -129,6 +132,17 @@ extern const struct record job_record;
 
 const struct job *job_of(const struct object *object);
 bool job_is_finished(const struct job *job);
+
+/* The state, whoever reads it: the one in the status, or, where that is behind
+ * what the rest of the Job says (held a moment ago, or written by a former
+ * release), the one that the rest says.
+ */
+enum job_state job_find_state(const struct job *job);
+
+/* The code that a program exits with which waits for the job, now ended: 0 if it is
+ * Completed, and otherwise what the job has exited with, but never 0.
+ */
+int job_exit_code(const struct job *job);
 
 /* The condition of that type when its status is True, or NULL. */
 const struct job_condition *job_find_condition(const struct job *job,

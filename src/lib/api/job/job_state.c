@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/job/job_state.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "lib/base/macro.h"
+
+/* Slurm has no state for a hold or for a silent node: such jobs are PENDING and
+ * RUNNING there, too.
+ */
+static const struct job_state_words states[JOB_STATE_COUNT] = {
+    [JOB_STATE_NONE] = {"", "", "", JOB_STATE_WAITS},
+    [JOB_STATE_PENDING] = {"Pending", "PD", "PENDING", JOB_STATE_WAITS},
+    [JOB_STATE_HELD] = {"Held", "PD", "PENDING", JOB_STATE_WAITS},
+    [JOB_STATE_REQUEUED] = {"Requeued", "RQ", "REQUEUED", JOB_STATE_WAITS},
+    [JOB_STATE_STARTING] = {"Starting", "CF", "CONFIGURING", JOB_STATE_RUNS},
+    [JOB_STATE_RUNNING] = {"Running", "R", "RUNNING", JOB_STATE_RUNS},
+    [JOB_STATE_FROZEN] = {"Frozen", "S", "SUSPENDED", JOB_STATE_RUNS},
+    [JOB_STATE_UNKNOWN] = {"Unknown", "R", "RUNNING", JOB_STATE_RUNS},
+    [JOB_STATE_ENDING] = {"Ending", "CG", "COMPLETING", JOB_STATE_RUNS},
+    [JOB_STATE_COMPLETED] = {"Completed",
+                             "CD",
+                             "COMPLETED",
+                             JOB_STATE_GOOD_END},
+    [JOB_STATE_FAILED] = {"Failed", "F", "FAILED", JOB_STATE_BAD_END},
+    [JOB_STATE_TIMED_OUT] = {"TimedOut", "TO", "TIMEOUT", JOB_STATE_BAD_END},
+    [JOB_STATE_OUT_OF_MEMORY] = {"OutOfMemory",
+                                 "OOM",
+                                 "OUT_OF_MEMORY",
+                                 JOB_STATE_BAD_END},
+    [JOB_STATE_NODE_FAILED] = {"NodeFailed",
+                               "NF",
+                               "NODE_FAIL",
+                               JOB_STATE_BAD_END},
+    [JOB_STATE_PREEMPTED] = {"Preempted", "PR", "PREEMPTED", JOB_STATE_STOPPED},
+    [JOB_STATE_CANCELLED] = {"Cancelled", "CA", "CANCELLED", JOB_STATE_STOPPED},
+    [JOB_STATE_DEADLINE] = {"Deadline", "DL", "DEADLINE", JOB_STATE_BAD_END},
+};
+
+const struct job_state_words *
+job_state_words(enum job_state state)
+{
+    return &states[state < JOB_STATE_COUNT ? state : JOB_STATE_NONE];
+}
+
+enum job_state
+job_state_of_name(const char *name)
+{
+    for (unsigned i = JOB_STATE_PENDING; name != NULL && i < JOB_STATE_COUNT;
+         i++)
+        if (strcmp(states[i].name, name) == 0)
+            return (enum job_state)i;
+    return JOB_STATE_NONE;
+}
+
+uint32_t
+job_states_of_word(const char *word)
+{
+    uint32_t set = 0;
+
+    for (unsigned i = JOB_STATE_PENDING; i < JOB_STATE_COUNT; i++) {
+        const struct job_state_words *s = &states[i];
+
+        if (strcasecmp(s->name, word) == 0)
+            return JOB_STATE_BIT(i);
+        if (strcasecmp(s->code, word) == 0
+            || strcasecmp(s->long_code, word) == 0)
+            set |= JOB_STATE_BIT(i);
+    }
+    return set;
+}
+
+struct reason {
+    const char *word;
+    enum job_state state;
+};
+
+static enum job_state
+find_reason(const struct reason *reasons, size_t count, const char *word)
+{
+    for (size_t i = 0; word != NULL && i < count; i++)
+        if (strcmp(reasons[i].word, word) == 0)
+            return reasons[i].state;
+    return JOB_STATE_NONE;
+}
+
+enum job_state
+job_state_of_failure(const char *condition_reason, const char *run_reason)
+{
+    static const struct reason of_condition[] = {
+        {"Cancelled", JOB_STATE_CANCELLED},
+        {"DeadlineExceeded", JOB_STATE_DEADLINE},
+    };
+    static const struct reason of_run[] = {
+        {"DeadlineExceeded", JOB_STATE_TIMED_OUT},
+        {"DeletionByTaintManager", JOB_STATE_NODE_FAILED},
+        {"EvictionByEvictionAPI", JOB_STATE_PREEMPTED},
+        {"NodeLost", JOB_STATE_NODE_FAILED},
+        {"NodeRebooted", JOB_STATE_NODE_FAILED},
+        {"OOMKilled", JOB_STATE_OUT_OF_MEMORY},
+        {"PreemptionByScheduler", JOB_STATE_PREEMPTED},
+        {"ShepherdLost", JOB_STATE_NODE_FAILED},
+    };
+    enum job_state state =
+        find_reason(of_condition, ARRAY_SIZE(of_condition), condition_reason);
+
+    if (state == JOB_STATE_NONE)
+        state = find_reason(of_run, ARRAY_SIZE(of_run), run_reason);
+    return state != JOB_STATE_NONE ? state : JOB_STATE_FAILED;
+}
