@@ -73,6 +73,31 @@ is "where nothing is left nothing is made up" "$reason" PodLost
 like "but said" "$words" 'not been restarted.*files were removed'
 ok "and no process of it is" [ ! -e "$run" ]
 
+# --- a process that the kernel kills for memory --------------------------------
+# Of a script that does not look at how its child ended. The next step of a
+# pipeline must not begin on what it left.
+enforces() {
+    admin get node n1 -o json | jq -e '.status.conditions[] |
+        select(.type == "MemoryEnforced" and .status == "True")' >/dev/null
+}
+eat="awk 'BEGIN { s = \"x\"; while (1) s = s s }'"
+if enforces; then
+    status=0
+    submit -o /dev/null --mem 32M --wait --wrap "$eat; exit 0" >"$home/id" ||
+        status=$?
+    is "a job of which a child was killed for memory has failed" "$status" 137
+    id=$(head -n 1 "$home/id")
+    is "by name" "$(pod "$id" \
+        '.status.containerStatuses[0].state.terminated.reason')" OOMKilled
+    ok "for its owner, too" state_is "$id" OutOfMemory
+    status=0
+    submit -o /dev/null --mem 32M --wait --wrap "$eat || exit 3" >/dev/null ||
+        status=$?
+    like "a code of its own stays" "$status" '^(3|137)$'
+else
+    skip 4 "memory cannot be limited here"
+fi
+
 # --- output that nobody takes -------------------------------------------------
 as kilntest1 mkfifo fifo
 waiting() { pod "$1" '.status.containerStatuses[0].state.waiting.message'; }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,15 @@ exit_record_format(const struct exit_record *e, struct strbuf *out)
             key_values_put_number(out, fields[i].name, *(const bool *)value);
     }
     key_values_end(out);
+}
+
+void
+exit_record_note_oom(struct exit_record *e, int64_t kills)
+{
+    e->oom_kills = kills;
+    e->was_oom = kills > 0;
+    if (e->was_oom && e->exit_code == 0)
+        e->exit_code = 128 + SIGKILL;
 }
 
 static int
@@ -192,6 +202,7 @@ read_at(const char *directory,
         r = -EBADMSG;
     if (r < 0)
         return error_wrap(err, r, "reading '%s'", path);
+    exit_record_note_oom(e, e->oom_kills); /* a shepherd may be older */
     *ret_record = e;
     e = NULL;
     return 0;

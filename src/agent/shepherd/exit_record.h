@@ -70,6 +70,12 @@ int exit_record_read(const char *state_dir,
                      struct error *err);
 DEFINE_CLEANUP(struct exit_record, exit_record_free)
 
+/* The kernel has killed so many processes of the job for want of memory. With
+ * any it has failed: where its own exit code does not say so (on v1 a child
+ * dies alone, and a script goes on), 137 is its code.
+ */
+void exit_record_note_oom(struct exit_record *e, int64_t kills);
+
 /* The job could not be started, for a reason that is the node's and nothing
  * that its user has asked for or could bring about.
  */

@@ -222,8 +222,7 @@ take_usage(struct shepherd *s)
     e->cpu_system_us =
         usage.has_cpu ? (int64_t)usage.cpu_system_us
                       : own.ru_stime.tv_sec * 1000000 + own.ru_stime.tv_usec;
-    e->oom_kills = (int64_t)usage.oom_kills;
-    e->was_oom = usage.oom_kills > 0;
+    exit_record_note_oom(e, (int64_t)usage.oom_kills);
     e->is_memory_enforced =
         s->cgroup != NULL && cgroup_has(s->cgroup, CONTROLLER_MEMORY);
 }

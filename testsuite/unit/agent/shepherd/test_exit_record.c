@@ -44,6 +44,39 @@ START_TEST(a_record_is_read_as_it_was_written)
 }
 END_TEST
 
+/* As shepherds of the release before wrote them. */
+START_TEST(a_job_that_lost_a_process_for_memory_has_not_succeeded)
+{
+    static const struct {
+        int64_t own, code;
+    } cases[] = {{0, 137}, {3, 3}, {137, 137}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct exit_record record = {
+            .pod_uid = uid,
+            .boot_id = boot,
+            .exit_code = cases[i].own,
+            .was_oom = true,
+            .oom_kills = 2,
+        };
+        struct exit_record *e;
+        struct test_pod p;
+
+        test_pod_init(&p);
+        ck_assert_int_eq(
+            exit_record_write(&record, p.state_dir, p.run_dir, NULL),
+            0);
+        e = test_pod_ending(&p);
+        ck_assert(e->was_oom);
+        ck_assert_int_eq(e->oom_kills, 2);
+        ck_assert_int_eq(e->exit_code, cases[i].code);
+        ck_assert_int_eq(e->signal, 0);
+        exit_record_free(e);
+        test_pod_fini(&p);
+    }
+}
+END_TEST
+
 START_TEST(a_record_that_no_place_takes_is_an_error)
 {
     struct error err = {0};
@@ -77,5 +110,6 @@ END_TEST
 
 SUITE("exit_record",
       a_record_is_read_as_it_was_written,
+      a_job_that_lost_a_process_for_memory_has_not_succeeded,
       a_record_that_no_place_takes_is_an_error,
       a_torn_record_is_not_taken_for_one)

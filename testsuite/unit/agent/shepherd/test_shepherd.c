@@ -831,6 +831,34 @@ START_TEST(a_job_that_eats_too_much_memory_is_told_apart)
 }
 END_TEST
 
+/* Under v1 the child dies alone, and its script goes on as if nothing was. */
+START_TEST(a_job_whose_child_eats_too_much_memory_has_failed)
+{
+    static const char eat[] = "awk 'BEGIN { s = \"x\"; while (1) s = s s }'";
+
+    for (int code = 0; code <= 3; code += 3) {
+        CLEANUP_FREE char *script = xasprintf("%s; exit %d", eat, code);
+        struct exit_record *e;
+        struct fold f;
+
+        if (!fold_open(&f))
+            SKIP("no cgroup may be made here");
+        if (cgroot_ability(f.root)->memory) {
+            ck_assert_int_eq(cgroup_set_memory(f.c, 32u << 20, NULL), 0);
+            test_pod_shell(&f.p, script);
+
+            e = fold_run(&f);
+
+            ck_assert(e->was_oom);
+            ck_assert_int_eq(e->exit_code,
+                             code == 0 || e->signal != 0 ? 137 : code);
+            exit_record_free(e);
+        }
+        fold_close(&f);
+    }
+}
+END_TEST
+
 START_TEST(in_a_cgroup_daemons_do_not_outlive_the_job_either)
 {
     struct fold f;
@@ -873,4 +901,5 @@ SUITE("shepherd",
       rootless_it_runs_its_own_users_jobs_alone,
       in_a_cgroup_the_job_is_confined_and_the_shepherd_stays_outside,
       a_job_that_eats_too_much_memory_is_told_apart,
+      a_job_whose_child_eats_too_much_memory_has_failed,
       in_a_cgroup_daemons_do_not_outlive_the_job_either)
