@@ -46,8 +46,10 @@ sync_call_done(const struct client_reply *reply, void *context)
 
     w->result = client_reply_error(reply, w->err);
     sync_call->code = reply->code;
-    if (reply->status != NULL)
+    if (reply->status != NULL) {
         sync_call->reason = dup_or_null(reply->status->reason);
+        sync_call->retry_after_s = reply->status->details.retry_after_s;
+    }
     sync_call->length = reply->text != NULL ? reply->length : 0;
     sync_call->text = xmalloc(sync_call->length + 1);
     if (sync_call->length > 0)

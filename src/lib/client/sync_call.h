@@ -9,14 +9,16 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/base/macro.h"
 #include "lib/client/client.h"
 
 struct sync_call {
-    int code;     /* HTTP status, 0 without an answer */
-    char *reason; /* of a failure: "NotFound"; or NULL */
-    char *text;   /* the body; never NULL after a run */
+    int code;              /* HTTP status, 0 without an answer */
+    char *reason;          /* of a failure: "NotFound"; or NULL */
+    int64_t retry_after_s; /* of a failure, as the server asks; or 0 */
+    char *text;            /* the body; never NULL after a run */
     size_t length;
     const struct object *object; /* or NULL */
     char *continue_token;        /* of a list, or NULL */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/connect/connection.h"
 #include "lib/api/object/kind.h"
@@ -12,6 +13,13 @@
 #include "lib/base/spelling.h"
 #include "lib/client/sync_call.h"
 #include "lib/json/json.h"
+
+/* The server says with a 429 when it takes requests of this user again. kctl
+ * repeats so many times before it reports the refusal, as client-go does, and
+ * never waits longer than this at a time.
+ */
+#define MAX_REPEATS  10
+#define MAX_REPEAT_S 10
 
 /* A mistyped name is compared with at most this many existing ones. */
 #define MAX_CANDIDATES 1000
@@ -62,6 +70,47 @@ print_warnings(const struct sync_call *sync_call)
         fprintf(stderr, "kctl: warning: %s\n", *w);
 }
 
+/* Whether the server refused the request only because this user asks too
+ * often. What it refuses to evict now is the caller's to repeat.
+ */
+static bool
+is_throttled(const struct client_request *request,
+             const struct sync_call *sync_call)
+{
+    return sync_call->code == 429 && sync_call->retry_after_s > 0
+           && sync_call->retry_after_s <= MAX_REPEAT_S
+           && (request->subresource == NULL
+               || strcmp(request->subresource, "eviction") != 0);
+}
+
+/* The client keeps no part of the body, so it can be sent again. */
+static int
+call_patiently(struct kctl *kctl,
+               const struct client_request *request,
+               struct sync_call *sync_call,
+               struct error *err)
+{
+    for (int repeats = 0;; repeats++) {
+        struct error refusal = {0};
+        int r = sync_call_run(kctl_client(kctl),
+                              NULL,
+                              request,
+                              sync_call,
+                              &refusal);
+
+        if (repeats >= MAX_REPEATS || !is_throttled(request, sync_call)) {
+            if (r < 0 && err != NULL)
+                *err = refusal;
+            return r;
+        }
+        if (!kctl->has_said_waiting)
+            fprintf(stderr, "kctl: waiting: %s\n", refusal.text);
+        kctl->has_said_waiting = true;
+        nanosleep(&(struct timespec){.tv_sec = sync_call->retry_after_s}, NULL);
+        sync_call_fini(sync_call);
+    }
+}
+
 static int
 call(struct kctl *kctl,
      const struct client_request *request,
@@ -76,7 +125,7 @@ call(struct kctl *kctl,
     if (r < 0)
         return r;
     raw.raw = true;
-    r = sync_call_run(kctl_client(kctl), NULL, &raw, sync_call, err);
+    r = call_patiently(kctl, &raw, sync_call, err);
     print_warnings(sync_call);
     if (r < 0)
         return sync_call->code == 0 ? connection_advise(r, err) : r;

@@ -28,6 +28,7 @@ struct kctl {
     const char *namespace; /* of -n, or NULL */
     const char *as_user;   /* of --as, or NULL */
     struct connection *connection;
+    bool has_said_waiting; /* for a server that slows this user down */
 };
 
 /* Names an object. A NULL name stands for a whole collection, a NULL namespace
