@@ -8,12 +8,12 @@
 
 #include "cli/ksub/hostlist.h"
 #include "cli/ksub/submission.h"
+#include "lib/api/object/meta.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/json/json.h"
 
-#define LABEL_PARTITION "kiln.hpc/partition"
-#define LABEL_FEATURE   "feature.kiln.hpc/"
+#define LABEL_FEATURE "feature.kiln.hpc/"
 
 /* Each alternative becomes a term of the affinity, together with all the
  * requirements that always hold.

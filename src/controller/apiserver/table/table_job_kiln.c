@@ -12,10 +12,10 @@
 #include "controller/apiserver/table/table.h"
 #include "controller/store/store.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_reason.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
-#include "lib/api/pod/refusals.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
@@ -37,6 +37,7 @@ static const struct table_column columns[] = {
     {"Exit", "string", NULL, 1, "Its exit code."},
     {"Priority", "integer", NULL, 1, "Higher goes first."},
     {"Attempts", "integer", NULL, 1, "How often it was started."},
+    {"Code", "string", NULL, 1, "The reason by a word that stays the same."},
     {"Object", "string", "name", 1, "What it is called in the API."},
 };
 
@@ -44,18 +45,13 @@ static const struct table_column columns[] = {
 struct sight {
     const struct job *job;
     const struct pod *pod; /* or NULL: none yet, or none any more */
-    bool is_whole;         /* whoever looks may know what it runs */
 };
 
 /* How the pod runs, or has run; the job remembers the last one. */
 struct run {
     const char *node_name;
-    const char *reason;
-    const char *message;
     int64_t started_at_us; /* 0: its process has not begun */
     int64_t finished_at_us;
-    int64_t exit_code;
-    int64_t signal;
 };
 
 static bool
@@ -75,12 +71,8 @@ static void
 recall_run(const struct job_run *known, struct run *ret_run)
 {
     ret_run->node_name = known->node_name;
-    ret_run->reason = known->reason;
-    ret_run->message = known->message;
     ret_run->started_at_us = known->started_at_us;
     ret_run->finished_at_us = known->finished_at_us;
-    ret_run->exit_code = known->exit_code;
-    ret_run->signal = known->signal;
 }
 
 static struct run
@@ -95,15 +87,9 @@ find_run(const struct sight *s)
         return run;
     }
     run.node_name = s->pod->spec.node_name;
-    run.reason = s->pod->status.reason;
-    run.message = s->pod->status.message;
     if (pod_main_state(s->pod, &state)) {
-        if (run.reason == NULL || run.reason[0] == '\0')
-            run.reason = state.reason;
         run.started_at_us = state.started_at_us;
         run.finished_at_us = state.finished_at_us;
-        run.exit_code = state.exit_code;
-        run.signal = state.signal;
     }
     return run;
 }
@@ -113,24 +99,6 @@ is_phase(const struct pod *pod, const char *phase)
 {
     return pod != NULL && pod->status.phase != NULL
            && strcmp(pod->status.phase, phase) == 0;
-}
-
-/* Why a job has failed: the condition's reason, or, where that only says that
- * its pod failed, the pod's.
- */
-static const char *
-find_end(const struct sight *s, const struct job_condition *failed)
-{
-    struct run run;
-
-    if (failed->reason == NULL)
-        return "";
-    if (strcmp(failed->reason, "BackoffLimitExceeded") != 0
-        || (s->pod != NULL && !pod_is_finished(s->pod)))
-        return failed->reason;
-    run = find_run(s);
-    return run.reason != NULL && run.reason[0] != '\0' ? run.reason
-                                                       : failed->reason;
 }
 
 static enum job_state
@@ -152,73 +120,6 @@ find_state(const struct sight *s)
         && s->pod->spec.node_name[0] != '\0')
         return pod_is_finished(s->pod) ? JOB_STATE_ENDING : JOB_STATE_STARTING;
     return JOB_STATE_PENDING;
-}
-
-/* The pod's own words about its end, or its exit code. */
-static const char *
-explain_end(const struct sight *s,
-            const struct job_condition *failed,
-            struct strbuf *buffer)
-{
-    const char *reason = find_end(s, failed);
-    const struct run run = find_run(s);
-
-    if (strcmp(reason, "Error") == 0) {
-        if (run.signal > 0)
-            strbuf_printf(buffer, "killed by signal %" PRId64, run.signal);
-        else
-            strbuf_printf(buffer, "exit code %" PRId64, run.exit_code);
-        return buffer->text;
-    }
-    if (strcmp(reason, REASON_POD_DELETED) == 0)
-        return "its pod was deleted";
-    if (strcmp(reason, "StartError") == 0 && run.message != NULL) {
-        if (!s->is_whole)
-            return "it could not be started";
-        /* The remedy follows after the semicolon, for kctl describe. */
-        strbuf_add(buffer, run.message, strcspn(run.message, ";"));
-        return buffer->text;
-    }
-    if (strcmp(reason, "Cancelled") == 0 && failed->message != NULL)
-        return failed->message;
-    return reason;
-}
-
-/* Why no node takes the pod, in a few words; in the buffer. */
-static const char *
-explain_wait(const struct pod_condition *scheduled, struct strbuf *buffer)
-{
-    if (scheduled->message == NULL)
-        return scheduled->reason;
-    refusals_format_brief(scheduled->message, buffer);
-    return buffer->text;
-}
-
-static const char *
-find_reason(const struct sight *s, int64_t now_us, struct strbuf *buffer)
-{
-    const struct job_condition *failed = job_find_condition(s->job, "Failed");
-    const struct pod_condition *scheduled;
-    const char *by =
-        string_map_find(&s->job->meta.annotations, "kiln.hpc/held-by");
-
-    if (failed == NULL)
-        failed = job_find_condition(s->job, "FailureTarget");
-    if (failed != NULL)
-        return explain_end(s, failed, buffer);
-    if (job_find_condition(s->job, "Complete") != NULL)
-        return "";
-    if (s->job->spec.suspend)
-        return by != NULL ? "held by an operator" : "held by its user";
-    if (s->job->spec.begin_at_us > now_us)
-        return "its begin time has not come";
-    if (s->pod == NULL)
-        return "";
-    scheduled = pod_find_condition(s->pod, "PodScheduled");
-    if (scheduled == NULL || scheduled->status == NULL
-        || strcmp(scheduled->status, "False") != 0)
-        return s->pod->status.reason;
-    return explain_wait(scheduled, buffer);
 }
 
 /* "1-02:03:04", as the users of batch systems write it. */
@@ -321,12 +222,10 @@ add_cells(struct table_row *row, const struct object *object)
 {
     const struct job *job = job_of(object);
     const struct pod_spec *spec = job->spec.template_.spec;
-    struct sight sight = {
-        .job = job,
-        .is_whole = authorization_reads_whole(row->view->principal, object),
-    };
+    struct sight sight = {.job = job};
     struct run run;
     CLEANUP_STRBUF struct strbuf reason = STRBUF_INIT;
+    enum job_reason code;
 
     if (row->view->store != NULL)
         store_visit_index(row->view->store,
@@ -339,18 +238,26 @@ add_cells(struct table_row *row, const struct object *object)
     table_cell_int(row, job->status.id);
     add_name(row, job);
     table_cell(row, string_map_find(&job->meta.annotations, ANNOTATION_USER));
-    table_cell(row,
-               string_map_find(&spec->node_selector, "kiln.hpc/partition"));
+    table_cell(row, string_map_find(&spec->node_selector, LABEL_PARTITION));
     table_cell(row, job_state_words(find_state(&sight))->name);
     add_time(row, &run);
     add_limit(row, job);
     table_cell(row, find_cpus(job));
     table_cell(row, run.node_name);
-    table_cell(row, find_reason(&sight, row->view->now_us, &reason));
+    code = job_reason_find(
+        &(struct job_reason_facts){
+            .job = job,
+            .pod = sight.pod,
+            .now_us = row->view->now_us,
+            .is_whole = authorization_reads_whole(row->view->principal, object),
+        },
+        &reason);
+    table_cell(row, reason.text);
     table_cell_age(row, job->meta.created_at_us);
     add_exit(row, job);
     table_cell_int(row, spec->priority != NULL ? *spec->priority : 0);
     table_cell_int(row, job->status.attempts);
+    table_cell(row, code != JOB_REASON_NONE ? job_reason_name(code) : "");
     table_cell(row, job->meta.name);
 }
 

@@ -252,7 +252,7 @@ add_kiln_cells(struct table_row *row, const struct object *object)
     format_bytes(quantity_text_value(string_map_find(total, "memory")), &text);
     table_cell(row, text.text);
     table_cell_int(row, use.pods);
-    table_cell(row, string_map_find(&node->meta.labels, "kiln.hpc/partition"));
+    table_cell(row, string_map_find(&node->meta.labels, LABEL_PARTITION));
     table_cell_age(row, node->meta.created_at_us);
     strbuf_truncate(&text, 0);
     format_taints(node, &text);

@@ -169,6 +169,8 @@ static const struct field job_status_fields[] = {
              "kiln-states(7).")),
     STRING("cancelledBy", job_status, cancelled_by, KILN,
         HELP("Who ended it, if its state is Cancelled.")),
+    OBJECT("cause", job_status, cause, pod_cause, OPTIONAL | KILN,
+        HELP("Why its pods cannot be made, when they cannot.")),
 };
 static RECORD(job_status, job_status, "io.k8s.api.batch.v1.JobStatus",
        HELP("How a Job is getting on."));

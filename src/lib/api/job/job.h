@@ -3,7 +3,8 @@
  *
  * Kiln's additions: status.id (the integer that users type), spec.script and
  * spec.environment (content-addressed blobs), spec.beginTime, spec.requeue,
- * status.attempts, excused, requeued, exitCode, lastRun, state and cancelledBy.
+ * status.attempts, excused, requeued, exitCode, lastRun, state, cancelledBy and
+ * cause.
  *
  * Thread:  any; plain data.
  */
@@ -117,6 +118,7 @@ struct job_status {
     const struct job_run *last_run;
     const char *state; /* NULL: not written yet; see job_find_state */
     const char *cancelled_by;
+    const struct pod_cause *cause; /* why it has no pods; or NULL */
 };
 
 struct job {

@@ -97,6 +97,7 @@ void meta_prepare(const struct kind *kind,
 #define LABEL_JOB_NAME  "batch.kubernetes.io/job-name"
 #define LABEL_JOB_UID   "batch.kubernetes.io/controller-uid"
 #define LABEL_HOSTNAME  "kubernetes.io/hostname"
+#define LABEL_PARTITION "kiln.hpc/partition"
 #define ANNOTATION_USER "kiln.hpc/user" /* the owner's name, always */
 #define ANNOTATION_UID  "kiln.hpc/uid"
 #define ANNOTATION_REQUEUE_BEFORE \

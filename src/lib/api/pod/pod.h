@@ -3,7 +3,8 @@
  *
  * Bound to the fields that Kiln's own code looks at; the field table in pod.c
  * names all of upstream's. Kiln's additions are spec.placement,
- * spec.execution, status.allocation, status.observed and status.usage.
+ * spec.execution, status.allocation, status.observed, status.usage and
+ * status.cause.
  *
  * Thread:  any; plain data.
  */
@@ -225,6 +226,15 @@ struct pod_usage { /* Kiln: at the end, or so far */
     int64_t system_cpu_us;
 };
 
+/* Kiln: why it waits, or was ended, as who decided it says; job_reason.h has
+ * the codes. Gone with what it speaks of.
+ */
+struct pod_cause {
+    const char *code;    /* "Resources" */
+    const char *message; /* "waits for 2 CPUs on real" */
+    int64_t from_us;     /* when it may have what it waits for; 0: not known */
+};
+
 struct pod_status {
     const char *phase; /* Pending, Running, Succeeded, Failed, Unknown */
     const char *reason;
@@ -237,6 +247,7 @@ struct pod_status {
     const struct allocation *allocation;
     const struct observed *observed;
     const struct pod_usage *usage;
+    const struct pod_cause *cause;
 };
 
 struct pod {
@@ -256,6 +267,7 @@ extern const struct record pod_record;
 extern const struct record pod_spec_record;
 extern const struct record pod_template_record;
 extern const struct record pod_usage_record;
+extern const struct record pod_cause_record;
 
 /* The view of an object of the kind Pod. */
 const struct pod *pod_of(const struct object *object);

@@ -143,4 +143,17 @@ static const struct field pod_usage_fields[] = {
 };
 RECORD(pod_usage, pod_usage, "hpc.kiln.v1.Usage",
        HELP("What a pod took."));
+
+static const struct field pod_cause_fields[] = {
+    STRING("code", pod_cause, code, ALWAYS | REQUIRED,
+        OFTEN("Resources", "BadConstraints", "ReqNodeNotAvail"),
+        HELP("One word that stays the same: kiln-reasons(7).")),
+    STRING("message", pod_cause, message, 0,
+        HELP("The same in few words, for people.")),
+    TIME("from", pod_cause, from_us, KEPT,
+        HELP("When it may have what it waits for, by the time limits of what "
+             "runs.")),
+};
+RECORD(pod_cause, pod_cause, "hpc.kiln.v1.Cause",
+       HELP("Why it waits, or why it was ended."));
 /* clang-format on */

@@ -227,6 +227,8 @@ static const struct field pod_status_fields[] = {
         HELP("What the agent found the process to have.")),
     OBJECT("usage", pod_status, usage, pod_usage, OPTIONAL | KILN,
         HELP("What the process used, so far or in all.")),
+    OBJECT("cause", pod_status, cause, pod_cause, OPTIONAL | KILN,
+        HELP("Why it waits, or was ended: the one cause that matters.")),
 };
 RECORD(pod_status, pod_status, "io.k8s.api.core.v1.PodStatus",
        HELP("How a pod is."));

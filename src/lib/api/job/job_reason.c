@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/job/job_reason.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/api/job/job.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/value/quantity.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+
+#define SECOND_US INT64_C(1000000)
+
+static const char *const names[JOB_REASON_COUNT] = {
+    [JOB_REASON_NONE] = "None",
+    [JOB_REASON_RESOURCES] = "Resources",
+    [JOB_REASON_PRIORITY] = "Priority",
+    [JOB_REASON_HELD_USER] = "JobHeldUser",
+    [JOB_REASON_HELD_ADMIN] = "JobHeldAdmin",
+    [JOB_REASON_BEGIN_TIME] = "BeginTime",
+    [JOB_REASON_GATED] = "SchedulingGated",
+    [JOB_REASON_NOT_AVAILABLE] = "ReqNodeNotAvail",
+    [JOB_REASON_PARTITION_DOWN] = "PartitionDown",
+    [JOB_REASON_BAD_CONSTRAINTS] = "BadConstraints",
+    [JOB_REASON_GROUP_CPUS] = "AssocGrpCpuLimit",
+    [JOB_REASON_GROUP_MEMORY] = "AssocGrpMemLimit",
+    [JOB_REASON_GROUP_JOBS] = "AssocGrpJobsLimit",
+    [JOB_REASON_GROUP_OTHER] = "AssocGrpGRES",
+    [JOB_REASON_STORAGE] = "Storage",
+    [JOB_REASON_START] = "StartBlocked",
+    [JOB_REASON_NODE_DOWN] = "NodeDown",
+    [JOB_REASON_PREEMPTED] = "Preempted",
+    [JOB_REASON_EVICTED] = "Evicted",
+    [JOB_REASON_PROLOG] = "Prolog",
+    [JOB_REASON_LAUNCH_FAILURE] = "JobLaunchFailure",
+    [JOB_REASON_TIME_LIMIT] = "TimeLimit",
+    [JOB_REASON_DEADLINE] = "DeadLine",
+    [JOB_REASON_OUT_OF_MEMORY] = "OutOfMemory",
+    [JOB_REASON_SIGNAL] = "RaisedSignal",
+    [JOB_REASON_EXIT_CODE] = "NonZeroExitCode",
+    [JOB_REASON_CANCELLED] = "Cancelled",
+    [JOB_REASON_POD_DELETED] = "PodDeleted",
+    [JOB_REASON_SYSTEM_FAILURE] = "SystemFailure",
+    [JOB_REASON_OTHER] = "Other",
+};
+
+const char *
+job_reason_name(enum job_reason reason)
+{
+    return names[reason];
+}
+
+static bool
+is_text(const char *text)
+{
+    return text != NULL && text[0] != '\0';
+}
+
+static bool
+is(const char *text, const char *value)
+{
+    return text != NULL && strcmp(text, value) == 0;
+}
+
+/* A code of a later release is none of these. */
+static enum job_reason
+find_reason(const char *name)
+{
+    if (!is_text(name))
+        return JOB_REASON_NONE;
+    for (unsigned i = 0; i < JOB_REASON_COUNT; i++)
+        if (strcmp(names[i], name) == 0)
+            return (enum job_reason)i;
+    return JOB_REASON_OTHER;
+}
+
+/* ---- Amounts ---- */
+
+/* "0:03", "1:00:00", "1-00:00:00" */
+static void
+add_duration(int64_t seconds, struct strbuf *out)
+{
+    int64_t hours = seconds / 3600;
+
+    if (seconds >= 86400)
+        strbuf_printf(out, "%" PRId64 "-", seconds / 86400);
+    if (seconds >= 86400)
+        strbuf_printf(out,
+                      "%02d:%02d",
+                      (int)(hours % 24),
+                      (int)(seconds / 60 % 60));
+    else if (hours > 0)
+        strbuf_printf(out, "%d:%02d", (int)hours, (int)(seconds / 60 % 60));
+    else
+        strbuf_printf(out, "%d", (int)(seconds / 60));
+    strbuf_printf(out, ":%02d", (int)(seconds % 60));
+}
+
+/* "50 MiB", "1.5 GiB" */
+static void
+add_bytes(int64_t bytes, struct strbuf *out)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+    double value = (double)bytes / 1024;
+    unsigned unit = 0;
+
+    if (bytes < 1024) {
+        strbuf_printf(out, "%" PRId64 " bytes", bytes);
+        return;
+    }
+    while (value >= 1024 && unit + 1 < ARRAY_SIZE(units)) {
+        value /= 1024;
+        unit++;
+    }
+    strbuf_printf(out,
+                  value >= 100 ? "%.0f %s" : "%.3g %s",
+                  value,
+                  units[unit]);
+}
+
+/* ", from about 22:06", with the day where it is another one; nothing of a time
+ * that has passed.
+ */
+static void
+add_from(int64_t from_us, int64_t now_us, bool is_utc, struct strbuf *out)
+{
+    time_t from = (time_t)(from_us / SECOND_US);
+    time_t now = (time_t)(now_us / SECOND_US);
+    struct tm at, today;
+    char text[32];
+
+    if (from_us <= now_us)
+        return;
+    if (is_utc) {
+        gmtime_r(&from, &at);
+        gmtime_r(&now, &today);
+    } else {
+        localtime_r(&from, &at);
+        localtime_r(&now, &today);
+    }
+    if (strftime(text,
+                 sizeof(text),
+                 at.tm_year == today.tm_year && at.tm_yday == today.tm_yday
+                     ? "%H:%M"
+                     : "%b %e %H:%M",
+                 &at)
+        > 0)
+        strbuf_printf(out, ", from about %s", text);
+}
+
+/* ---- How it ended ---- */
+
+/* A run of the job: of the pod that is there, or the last that is remembered.
+ */
+struct job_end {
+    const char *node;
+    const char *reason;
+    const char *message;
+    int64_t exit_code;
+    int64_t signal;
+};
+
+static const char *
+find_limit(const struct job_reason_facts *f, const char *resource)
+{
+    const struct pod_spec *spec =
+        f->pod != NULL ? &f->pod->spec : f->job->spec.template_.spec;
+
+    return spec->containers.count > 0
+               ? string_map_find(&spec->containers.items[0].resources.limits,
+                                 resource)
+               : NULL;
+}
+
+static enum job_reason
+tell_out_of_memory(const struct job_reason_facts *f, struct strbuf *words)
+{
+    const char *limit = find_limit(f, "memory");
+
+    if (limit == NULL)
+        strbuf_add_text(words, "its node was out of memory");
+    else {
+        strbuf_add_text(words, "over ");
+        add_bytes(quantity_text_value(limit), words);
+    }
+    return JOB_REASON_OUT_OF_MEMORY;
+}
+
+static enum job_reason
+tell_late(const struct job_reason_facts *f, struct strbuf *words)
+{
+    const struct pod_spec *spec =
+        f->pod != NULL ? &f->pod->spec : f->job->spec.template_.spec;
+
+    if (spec->active_deadline_seconds == NULL)
+        strbuf_add_text(words, "over its time limit");
+    else {
+        strbuf_add_text(words, "over ");
+        add_duration(*spec->active_deadline_seconds, words);
+    }
+    return JOB_REASON_TIME_LIMIT;
+}
+
+static const char *
+signal_name(int64_t number)
+{
+    const char *name =
+        number > 0 && number < 128 ? sigabbrev_np((int)number) : NULL;
+
+    return name != NULL ? name : "";
+}
+
+/* A failure never says "exit code 0". */
+static enum job_reason
+tell_exit(const struct job_end *end, struct strbuf *words)
+{
+    const char *name =
+        signal_name(end->signal > 0 ? end->signal : end->exit_code - 128);
+
+    if (end->signal > 0) {
+        strbuf_printf(words, "killed by signal %" PRId64, end->signal);
+        if (name[0] != '\0')
+            strbuf_printf(words, " (SIG%s)", name);
+        return JOB_REASON_SIGNAL;
+    }
+    if (end->exit_code == 0) {
+        strbuf_add_text(words, "it failed");
+        return JOB_REASON_OTHER;
+    }
+    strbuf_printf(words, "exit code %" PRId64, end->exit_code);
+    if (name[0] != '\0')
+        strbuf_printf(words, " (128 and SIG%s)", name);
+    return JOB_REASON_EXIT_CODE;
+}
+
+/* The remedy follows after a semicolon, for those who ask for more. */
+static void
+add_brief(const struct job_reason_facts *f,
+          const char *message,
+          const char *otherwise,
+          struct strbuf *words)
+{
+    if (f->is_whole && is_text(message))
+        strbuf_add(words, message, strcspn(message, ";\n"));
+    else
+        strbuf_add_text(words, otherwise);
+}
+
+static const char *
+node_or_its(const char *node)
+{
+    return is_text(node) ? node : "its node";
+}
+
+static enum job_reason
+tell_end(const struct job_reason_facts *f,
+         const struct job_end *end,
+         struct strbuf *words)
+{
+    const char *reason = end->reason;
+    const char *of = is_text(end->node) ? "node " : "";
+
+    if (is(reason, "OOMKilled"))
+        return tell_out_of_memory(f, words);
+    if (is(reason, "DeadlineExceeded"))
+        return tell_late(f, words);
+    if (is(reason, "NodeLost") || is(reason, "NodeRebooted")) {
+        strbuf_printf(words,
+                      "%s%s was %s",
+                      of,
+                      node_or_its(end->node),
+                      is(reason, "NodeLost") ? "lost" : "restarted");
+        return JOB_REASON_NODE_DOWN;
+    }
+    if (is(reason, "PrologFailed")) {
+        strbuf_printf(words,
+                      "the prolog of %s%s failed",
+                      of,
+                      node_or_its(end->node));
+        return JOB_REASON_PROLOG;
+    }
+    if (is(reason, names[JOB_REASON_PREEMPTED])) {
+        add_brief(f, end->message, "preempted by another job", words);
+        return JOB_REASON_PREEMPTED;
+    }
+    if (is(reason, names[JOB_REASON_EVICTED])) {
+        add_brief(f, end->message, "evicted from its node", words);
+        return JOB_REASON_EVICTED;
+    }
+    if (is(reason, "StartError")) {
+        add_brief(f, end->message, "it could not be started", words);
+        return JOB_REASON_LAUNCH_FAILURE;
+    }
+    if (is(reason, REASON_POD_DELETED)) {
+        strbuf_add_text(words, "its pod was deleted");
+        return JOB_REASON_POD_DELETED;
+    }
+    if (is(reason, "ShepherdLost") || is(reason, "NodeBroken")
+        || is(reason, "AllocationOverlap") || is(reason, "AllocationNotHere")) {
+        add_brief(f, end->message, reason, words);
+        return JOB_REASON_SYSTEM_FAILURE;
+    }
+    if (!is_text(reason) || is(reason, "Error") || is(reason, "Completed"))
+        return tell_exit(end, words);
+    strbuf_add_text(words, reason);
+    return JOB_REASON_OTHER;
+}
+
+static struct job_end
+end_of_run(const struct job_run *run)
+{
+    return (struct job_end){run->node_name,
+                            run->reason,
+                            run->message,
+                            run->exit_code,
+                            run->signal};
+}
+
+static bool
+was_disrupted(const struct pod *pod)
+{
+    const struct pod_condition *c = pod_find_condition(pod, "DisruptionTarget");
+
+    return c != NULL && is(c->status, "True");
+}
+
+static struct job_end
+end_of_pod(const struct pod *pod)
+{
+    const struct pod_cause *cause = pod->status.cause;
+    struct container_state state = {0};
+    struct job_end end = {.node = pod->spec.node_name};
+
+    (void)pod_main_state(pod, &state);
+    end.reason =
+        is_text(pod->status.reason) ? pod->status.reason : state.reason;
+    end.message = pod->status.message;
+    end.exit_code = state.exit_code;
+    end.signal = state.signal;
+    if (cause != NULL && was_disrupted(pod)) {
+        end.reason = cause->code;
+        end.message = cause->message;
+    }
+    return end;
+}
+
+static bool
+has_end(const struct pod *pod)
+{
+    return pod_is_finished(pod)
+           || (pod->meta.deleted_at_us != 0 && was_disrupted(pod));
+}
+
+static bool
+find_end(const struct job_reason_facts *f, struct job_end *ret_end)
+{
+    if (f->pod != NULL && has_end(f->pod))
+        *ret_end = end_of_pod(f->pod);
+    else if (f->job != NULL && f->job->status.last_run != NULL)
+        *ret_end = end_of_run(f->job->status.last_run);
+    else
+        return false;
+    return true;
+}
+
+/* The job's own words, or those of the pod when these only count failures. */
+static enum job_reason
+tell_failure(const struct job_reason_facts *f,
+             const struct job_condition *failed,
+             struct strbuf *words)
+{
+    struct job_end end;
+
+    if (is(failed->reason, "Cancelled")) {
+        strbuf_add_text(words,
+                        is_text(failed->message) ? failed->message
+                                                 : "Cancelled");
+        if (words->length > 0 && words->text[0] == 'C')
+            words->text[0] = 'c';
+        return JOB_REASON_CANCELLED;
+    }
+    if (is(failed->reason, "DeadlineExceeded")) {
+        strbuf_add_text(words, "not done within ");
+        if (f->job->spec.active_deadline_seconds != NULL)
+            add_duration(*f->job->spec.active_deadline_seconds, words);
+        else
+            strbuf_add_text(words, "its deadline");
+        return JOB_REASON_DEADLINE;
+    }
+    if (is(failed->reason, "BackoffLimitExceeded") && find_end(f, &end))
+        return tell_end(f, &end, words);
+    strbuf_add_text(words,
+                    is_text(failed->message)  ? failed->message
+                    : is_text(failed->reason) ? failed->reason
+                                              : "it failed");
+    return JOB_REASON_OTHER;
+}
+
+/* ---- Why it waits ---- */
+
+static enum job_reason
+tell_cause(const struct job_reason_facts *f,
+           const struct pod_cause *cause,
+           struct strbuf *words)
+{
+    strbuf_add_text(words, is_text(cause->message) ? cause->message : "");
+    add_from(cause->from_us, f->now_us, f->is_utc, words);
+    return find_reason(cause->code);
+}
+
+static enum job_reason
+tell_hold(const struct job *job, struct strbuf *words)
+{
+    bool is_admin =
+        string_map_find(&job->meta.annotations, "kiln.hpc/held-by") != NULL;
+
+    strbuf_add_text(words,
+                    is_admin ? "held by an operator" : "held by its user");
+    return is_admin ? JOB_REASON_HELD_ADMIN : JOB_REASON_HELD_USER;
+}
+
+static enum job_reason
+tell_begin(const struct job_reason_facts *f, struct strbuf *words)
+{
+    CLEANUP_STRBUF struct strbuf from = STRBUF_INIT;
+
+    add_from(f->job->spec.begin_at_us, f->now_us, f->is_utc, &from);
+    strbuf_printf(words,
+                  "not to begin before %s",
+                  from.length > strlen(", from about ")
+                      ? from.text + strlen(", from about ")
+                      : "its time");
+    return JOB_REASON_BEGIN_TIME;
+}
+
+/* It ran before and was ended by others, so it waits anew. */
+static bool
+is_disruption(enum job_reason reason)
+{
+    return reason == JOB_REASON_PREEMPTED || reason == JOB_REASON_EVICTED
+           || reason == JOB_REASON_NODE_DOWN || reason == JOB_REASON_PROLOG
+           || reason == JOB_REASON_SYSTEM_FAILURE;
+}
+
+/* Why the last run has ended, when the job was not the cause. */
+static enum job_reason
+tell_disruption(const struct job_reason_facts *f, struct strbuf *words)
+{
+    const struct job_run *run = f->job != NULL ? f->job->status.last_run : NULL;
+    size_t before = words->length;
+    struct job_end end;
+    enum job_reason reason;
+
+    if (run == NULL)
+        return JOB_REASON_NONE;
+    end = end_of_run(run);
+    reason = tell_end(f, &end, words);
+    if (is_disruption(reason))
+        return reason;
+    strbuf_truncate(words, before);
+    return JOB_REASON_NONE;
+}
+
+static bool
+is_placed(const struct pod *pod)
+{
+    return is_text(pod->spec.node_name);
+}
+
+/* Of a pod that the scheduler could not place before it wrote causes. */
+static enum job_reason
+tell_condition(const struct pod *pod, struct strbuf *words)
+{
+    const struct pod_condition *c = pod_find_condition(pod, "PodScheduled");
+
+    if (c == NULL || !is(c->status, "False"))
+        return JOB_REASON_NONE;
+    if (is(c->reason, "SchedulingGated")) {
+        strbuf_add_text(words, "waits for its scheduling gates");
+        return JOB_REASON_GATED;
+    }
+    strbuf_add_text(words, "no node can take it yet");
+    return JOB_REASON_RESOURCES;
+}
+
+static enum job_reason
+tell_wait(const struct job_reason_facts *f, struct strbuf *words)
+{
+    enum job_reason disruption, reason = JOB_REASON_NONE;
+    const struct pod_cause *cause = NULL;
+    size_t before;
+
+    disruption = tell_disruption(f, words);
+    before = words->length;
+    if (f->pod != NULL && !has_end(f->pod))
+        cause = f->pod->status.cause;
+    else if (f->job != NULL)
+        cause = f->job->status.cause;
+    if (before > 0)
+        strbuf_add_text(words, "; ");
+    if (cause != NULL)
+        reason = tell_cause(f, cause, words);
+    else if (f->pod != NULL && !has_end(f->pod))
+        reason = tell_condition(f->pod, words);
+    if (reason != JOB_REASON_NONE)
+        return reason;
+    strbuf_truncate(words, before);
+    return disruption;
+}
+
+/* ---- One cause ---- */
+
+static enum job_reason
+tell_placed(const struct job_reason_facts *f, struct strbuf *words)
+{
+    struct container_state state = {0};
+    struct job_end end;
+
+    if (has_end(f->pod)) {
+        if (is(f->pod->status.phase, "Succeeded"))
+            return JOB_REASON_NONE;
+        end = end_of_pod(f->pod);
+        return tell_end(f, &end, words);
+    }
+    if (is(f->pod->status.phase, "Unknown")) {
+        strbuf_printf(words, "node %s is silent", f->pod->spec.node_name);
+        return JOB_REASON_NODE_DOWN;
+    }
+    if (is(f->pod->status.phase, "Running"))
+        return JOB_REASON_NONE;
+    if (pod_main_state(f->pod, &state) && state.waiting
+        && is_text(state.message)) {
+        add_brief(f, state.message, "its node waits for it", words);
+        return JOB_REASON_START;
+    }
+    return JOB_REASON_NONE;
+}
+
+enum job_reason
+job_reason_find(const struct job_reason_facts *f, struct strbuf *words)
+{
+    const struct job *job = f->job;
+    const struct job_condition *failed = NULL;
+
+    if (job != NULL) {
+        failed = job_find_condition(job, "Failed");
+        if (failed == NULL)
+            failed = job_find_condition(job, "FailureTarget");
+        if (failed != NULL)
+            return tell_failure(f, failed, words);
+        if (job_find_condition(job, "Complete") != NULL)
+            return JOB_REASON_NONE;
+    }
+    if (f->pod != NULL && is_placed(f->pod)
+        && (job == NULL || !has_end(f->pod)))
+        return tell_placed(f, words);
+    if (job != NULL && job->spec.suspend)
+        return tell_hold(job, words);
+    if (job != NULL && job->spec.begin_at_us > f->now_us)
+        return tell_begin(f, words);
+    return tell_wait(f, words);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_reason.h - why a job waits, or how it ended: one code and a few words
+ *
+ * Of all that is known of a Job and the pod that stands for it, the one cause
+ * that matters, for a column of a table and for the first line of `kctl why`:
+ *
+ *   BadConstraints   no partition gpux
+ *   Resources        waits for 2 CPUs on real, from about 22:06
+ *   OutOfMemory      over 50 MiB
+ *
+ * Codes are few and stay; where Slurm has one it is Slurm's. kiln-reasons(7) is
+ * their table. What only others see when they wait or end a pod (the scheduler,
+ * preemption, the job controller) they write into `status.cause` of the Pod or
+ * the Job (struct pod_cause, pod.h); the rest is read off the objects here. Upstream's
+ * words stay in conditions and events.
+ *
+ * Thread:  any; pure functions.
+ * See: job_state.h for the states; job_wait.h for the words of who waits.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pod_cause;
+struct job;
+struct pod;
+struct strbuf;
+
+enum job_reason {
+    JOB_REASON_NONE, /* nothing keeps it, or nobody has looked yet */
+
+    /* It waits. */
+    JOB_REASON_RESOURCES, /* others have what it needs */
+    JOB_REASON_PRIORITY,  /* others are tried before it */
+    JOB_REASON_HELD_USER,
+    JOB_REASON_HELD_ADMIN,
+    JOB_REASON_BEGIN_TIME,
+    JOB_REASON_GATED,
+    JOB_REASON_NOT_AVAILABLE,   /* the nodes that could run it are closed */
+    JOB_REASON_PARTITION_DOWN,  /* the same of its whole partition */
+    JOB_REASON_BAD_CONSTRAINTS, /* no node can ever run it */
+    JOB_REASON_GROUP_CPUS,      /* a quota: CPUs... */
+    JOB_REASON_GROUP_MEMORY,
+    JOB_REASON_GROUP_JOBS,
+    JOB_REASON_GROUP_OTHER, /* ...or something else that is counted */
+    JOB_REASON_STORAGE,     /* a volume or scratch */
+    JOB_REASON_START,       /* its node waits for something of it */
+
+    /* It was ended, or has ended. */
+    JOB_REASON_NODE_DOWN, /* silent, lost or restarted */
+    JOB_REASON_PREEMPTED,
+    JOB_REASON_EVICTED,
+    JOB_REASON_PROLOG,
+    JOB_REASON_LAUNCH_FAILURE,
+    JOB_REASON_TIME_LIMIT,
+    JOB_REASON_DEADLINE,
+    JOB_REASON_OUT_OF_MEMORY,
+    JOB_REASON_SIGNAL,
+    JOB_REASON_EXIT_CODE,
+    JOB_REASON_CANCELLED,
+    JOB_REASON_POD_DELETED,
+    JOB_REASON_SYSTEM_FAILURE,
+    JOB_REASON_OTHER,
+    JOB_REASON_COUNT
+};
+
+/* "Resources", "JobHeldUser", ...; "None". */
+const char *job_reason_name(enum job_reason reason);
+
+/* A job as its reader sees it. */
+struct job_reason_facts {
+    const struct job *job; /* NULL: a pod that is no job's */
+    const struct pod *pod; /* running, or the newest; NULL: none is there */
+    int64_t now_us;
+    bool is_whole; /* the reader may see what it runs: its owner, operators */
+    bool is_utc;   /* times; false: those of the process */
+};
+
+/* The cause, in words without an end of line; nothing of a job that runs well
+ * or has completed. It may name a node, never another user's file or output.
+ */
+enum job_reason job_reason_find(const struct job_reason_facts *facts,
+                                struct strbuf *words);
